@@ -1,0 +1,98 @@
+// What a board is, as data: knob tables, rails and their total, paths, lags. Read from TOML.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "boards/cost_model.h"
+#include "boards/sysroot.h"
+#include "controller/clock.h"
+#include "controller/knob.h"
+
+namespace gearshift {
+
+// A board file that cannot be used: what() has file, line and the offending key and value.
+struct BoardFileError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// How a knob is written; the actuators room has one driver for each.
+enum class KnobDriver : std::uint8_t {
+  cpu_hotplug,    // path: /sys/devices/system/cpu ; counts online cores
+  cpufreq,        // path: /sys/devices/system/cpu/cpufreq ; min = max on every policy
+  gpu_devfreq,    // path: /sys/class/devfreq ; found by of_node name
+  emc_bpmp,       // path: /sys/kernel/debug/bpmp/debug ; locked rate
+  cgroup_cpuset,  // path: /sys/fs/cgroup ; cores the managed workloads may use
+  cgroup_quota,   // path: /sys/fs/cgroup ; percent of one core
+};
+
+struct KnobDescription {
+  Knob knob;                // values: the table of the board file; the live table wins where there is one
+  KnobDriver driver = KnobDriver::cpu_hotplug;
+  std::string path;         // folder the driver works in
+  std::vector<std::string> device_names;  // gpu_devfreq: accepted of_node names
+};
+
+enum class PowerSource : std::uint8_t { ina3221, rapl, cpu_time_estimate };
+
+// One rail of an INA3221. `sign` 1: part of the total; 0: shown, but already inside another rail.
+struct RailDescription {
+  std::string label;
+  int sign = 1;
+};
+
+struct PowerDescription {
+  std::vector<PowerSource> sources;      // tried in this order
+  std::vector<RailDescription> rails;    // ina3221
+  double estimate_idle_w = 0;            // cpu_time_estimate: power at 0 % CPU
+  double estimate_core_w = 0;            // and what each fully busy core adds
+  Duration window{};                     // what one reading averages over: 430 ms on Orin
+  Duration period{};                     // how often reading more is worth it: 100 ms
+  Duration stale_after{};
+  std::int64_t plausible_max_mw = 0;     // anything above, or below 0, is absurd
+  bool reads_block = false;              // JetPack 5: needs the sampler thread
+};
+
+struct BoardDescription {
+  std::string id;        // "jetson-agx-orin"
+  std::string name;      // for people
+  std::string source;    // file it came from
+  std::vector<std::string> compatible;  // any of these in the device tree; empty: matches by fallback
+  std::optional<int> l4t_major;         // distinguishes JetPack generations; nullopt: any
+  std::vector<KnobDescription> knobs;
+  PowerDescription power;
+  std::vector<std::string> thermal_zones;  // prefixes, matched case-insensitively
+  Duration apply_timeout{};
+  std::optional<DeviceParameters> model;
+  std::map<std::string, WorkloadParameters> workloads;  // "resnet18": name as gearshift emulate takes it
+
+  KnobSpace knob_space() const;  // of the board file's tables
+};
+
+// Parses one board file. `source` names it in errors. Throws BoardFileError.
+BoardDescription parse_board(std::string_view toml, std::string_view source);
+
+// The board files built into the program, by id.
+std::span<const BoardDescription> built_in_boards();
+
+// What detection found, step by step, for `boards --explain`.
+struct Detection {
+  const BoardDescription* board = nullptr;  // never null: `host` fits any Linux machine
+  std::vector<std::string> evidence;        // "compatible: nvidia,p3701-0005 (/proc/device-tree/compatible)"
+};
+Detection detect_board(const Sysroot& root, std::span<const BoardDescription> boards);
+
+// Modes of the space, lowest power first: by the model at full load where the board has one, else
+// by the product of relative knob positions. Ties by value, knob by knob.
+std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobSpace& space);
+
+// Clocks of a mode by knob name (cpu_cores, cpu_mhz, gpu_mhz, mem_mhz); absent knobs at `fallback`.
+ModelMode model_mode(const KnobSpace& space, const PowerMode& mode, const ModelMode& fallback);
+
+}  // namespace gearshift

@@ -1,0 +1,33 @@
+// The gearshift program: parses the command line and runs one command.
+#include <cstdio>
+#include <exception>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "gearshift shifts an accelerator's gears (cores, clocks, power limit, batch size) while a DNN\n"
+      "trains and serves, so that it runs as fast as its power allows, and never past it.\n\n"
+      "Example: gearshift run --policy scripts/binary_search.lua --power 30W",
+      "gearshift"};
+  app.set_version_flag("--version", "gearshift " GEARSHIFT_VERSION);
+  app.require_subcommand(1);
+  int exit_code = gearshift::kExitOk;
+  gearshift::add_run(app, exit_code);
+  gearshift::add_emulate(app, exit_code);
+  gearshift::add_board(app, exit_code);
+  gearshift::add_boards(app, exit_code);
+  gearshift::add_cap(app, exit_code);
+  gearshift::add_status(app, exit_code);
+  gearshift::add_stop(app, exit_code);
+  gearshift::add_restore(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? gearshift::kExitOk : gearshift::kExitUsage;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gearshift: %s\n", error.what());
+    return gearshift::kExitFailed;
+  }
+  return exit_code;
+}

@@ -1,0 +1,116 @@
+// What reaches the loop from outside: minibatches, readings, and everything else as an Event.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "controller/clock.h"
+#include "controller/setting.h"
+
+namespace gearshift {
+
+// A string of bounded length inside a trivially copyable value. Longer text is cut.
+template <std::size_t N>
+struct BoundedText {
+  std::array<char, N> bytes{};
+  std::uint16_t length = 0;
+
+  BoundedText() = default;
+  explicit BoundedText(std::string_view text)
+      : length(static_cast<std::uint16_t>(text.size() < N ? text.size() : N)) {
+    std::memcpy(bytes.data(), text.data(), length);
+  }
+  std::string_view view() const { return {bytes.data(), length}; }
+};
+
+// ---- readings -------------------------------------------------------------------------------
+
+enum class Quantity : std::uint8_t {
+  power,        // mW of the whole board by its own total rule; the one the guard acts on
+  rail_power,   // mW of one rail
+  temperature,  // milli-degrees Celsius of one thermal zone
+};
+
+enum class ReadingState : std::uint8_t { ok, missing, absurd };
+
+// A value, its unit (by quantity) and its time. Staleness is judged at use: now - taken.
+struct Reading {
+  Quantity quantity = Quantity::power;
+  ReadingState state = ReadingState::missing;
+  bool estimate = false;       // computed from a model, not read from a sensor
+  std::uint8_t channel = 0;    // rail or zone index in the sensor's own order
+  std::int64_t value = 0;      // mW or milli-degrees; meaningless unless state is ok
+  Time taken{};                // when the read ended
+};
+
+// ---- workloads ------------------------------------------------------------------------------
+
+using WorkloadHandle = std::uint16_t;  // given at attach, not used again while the daemon lives
+inline constexpr std::size_t kMaxBatchSizes = 32;
+
+// What a workload said of itself in its hello.
+struct Workload {
+  WorkloadHandle handle = 0;
+  Kind kind = Kind::train;
+  bool managed = false;  // false: a second workload of its kind, observed only
+  std::int32_t pid = 0;  // 0 where the client gave none that its user owns
+  std::int32_t batch_size = 0;                              // in use at attach, samples
+  std::array<std::int32_t, kMaxBatchSizes> batch_sizes{};   // allowed, lowest first
+  std::uint8_t batch_size_count = 0;
+  std::int64_t samples_per_epoch = 0;  // 0: unknown
+  BoundedText<64> name;
+};
+
+// One minibatch as the client timed it. Durations are the client's, `received` is ours.
+struct Minibatch {
+  WorkloadHandle workload = 0;
+  Kind kind = Kind::train;
+  std::int32_t batch_size = 0;    // samples
+  std::uint32_t set_sequence = 0; // of the last `set` command that was in force; 0: none yet
+  std::uint32_t epoch = 0;
+  std::uint64_t sequence = 0;     // the client's own count of minibatches
+  Duration elapsed{};             // end to end, fetch included
+  Duration fetch_stall{};         // visible wait for data
+  Duration compute{};             // forward, backward and launch time
+  Time received{};
+};
+
+// ---- events ---------------------------------------------------------------------------------
+
+enum class EventType : std::uint8_t {
+  attached,        // workload
+  detached,        // handle; text = why ("bye", "silent for 5 s", "connection replaced")
+  minibatch,       // minibatch
+  applied,         // handle, set_sequence, batch_size: a workload runs with the setting from now on
+  refused,         // handle, set_sequence, text: it will not
+  cap,             // power_mw; 0 lifts the operator's cap
+  script_changed,  // World::script() has a new text
+  stop,            // signal number, or 0 for a stop command; text = who asked
+};
+
+struct Event {
+  EventType type = EventType::stop;
+  WorkloadHandle handle = 0;
+  std::int32_t batch_size = 0;
+  std::uint32_t set_sequence = 0;
+  std::int32_t signal = 0;
+  std::int64_t power_mw = 0;
+  Minibatch minibatch;
+  Workload workload;
+  BoundedText<96> text;
+};
+static_assert(std::is_trivially_copyable_v<Event> && std::is_trivially_copyable_v<Reading>);
+
+// An urgent event ends the wait at once; the others are collected until the tick's deadline.
+constexpr bool urgent(EventType type) {
+  return type != EventType::minibatch && type != EventType::detached;
+}
+
+// At most this many events are drained a tick, so that a flood cannot starve the guard.
+inline constexpr std::size_t kMaxEventsPerTick = 256;
+
+}  // namespace gearshift

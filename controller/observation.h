@@ -1,0 +1,66 @@
+// What a setting was measured to cost, or why it has no cost.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+#include "controller/clock.h"
+#include "controller/goal.h"
+#include "controller/setting.h"
+
+namespace gearshift {
+
+enum class Outcome : std::uint8_t {
+  complete,          // a stable measurement
+  over_limit,        // cut short by the guard: windowed power went over the cap
+  refused,           // the board or the workload refused it
+  not_applied,       // written, but the board reads back something else
+  timed_out,         // not applied within the board's time
+  stalled,           // no minibatch arrived in the measurement's time
+  outside_writer,    // something else moved a knob during the measurement
+  goal_changed,      // cut short because the goal changed
+  workload_changed,  // the workload left, or another one came
+  power_unknown,     // power readings missing, stale or absurd
+};
+std::string_view outcome_name(Outcome outcome);  // the `reason` scripts see
+
+// Service time of one kind of workload under a setting. All zero where the kind did not run.
+struct Cost {
+  Duration minibatch_mean{};
+  Duration minibatch_stddev{};
+  Duration minibatch_p99{};
+  Duration fetch_stall_mean{};
+  Duration compute_mean{};
+  std::uint32_t minibatches = 0;  // that the mean was taken over
+};
+
+struct Observation {
+  Setting setting;
+  Outcome outcome = Outcome::complete;
+  bool from_memory = false;       // answered without measuring again
+  bool power_is_estimate = false;
+  std::int64_t power_mean_mw = 0;
+  std::int64_t power_max_mw = 0;
+  std::int64_t power_margin_mw = 0;  // noise margin of the window mean: 3 standard deviations
+  std::int64_t limit_mw = 0;         // the cap it was measured under; 0: none
+  std::array<Cost, kKinds> cost{};
+  Duration duration{};               // from the first write to the answer
+  double confidence = 0;             // relative half-width of the 95 % interval of the minibatch time
+
+  bool ok() const { return outcome == Outcome::complete; }
+  // True when mean power plus the noise margin is within the cap.
+  bool within(std::int64_t cap_mw) const {
+    return ok() && (cap_mw <= 0 || power_mean_mw + power_margin_mw <= cap_mw);
+  }
+  // Time of a sample of the kind, in seconds; infinity unless ok and the kind ran.
+  double sample_s(Kind kind) const;
+  // Energy of a sample of the kind, in joules: mean board power times sample_s.
+  double sample_j(Kind kind) const;
+  // The objective's value for the kind that `setting.run` measures (train where both run).
+  double value(Objective objective) const;
+};
+static_assert(std::is_trivially_copyable_v<Observation>);
+
+}  // namespace gearshift

@@ -1,0 +1,64 @@
+// Where the loop writes what it consumed and what it decided.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+#include "controller/observation.h"
+#include "controller/status.h"
+
+namespace gearshift {
+
+enum class NoteType : std::uint8_t {
+  attached,        // workload, text = its name
+  detached,        // workload, text = why
+  baseload,        // value = idle power, mW
+  goal,            // value = cap in mW, text = the limit source that binds
+  setting,         // setting: a change begins
+  applied,         // setting is in force; value = nanoseconds it took
+  observation,     // observation: a measurement ended
+  hold,            // setting: the policy's choice
+  safe,            // setting, text = why the safe setting is held
+  over_cap,        // setting, value = windowed power in mW: the guard stepped in
+  power_unknown,   // text: which reading is missing, stale or absurd
+  knob_failed,     // text: "gpu_mhz: wrote 1300.5, still 1109.25"
+  outside_writer,  // text: "gpu_mhz: another program wrote 612, we had set 816; set again"
+  policy_log,      // text: a line from log()
+  policy_error,    // text: file, line, traceback
+  policy_reload,   // text: "reloaded", or why the old one stays
+  stop,            // text: who asked
+};
+std::string_view note_name(NoteType type);
+
+// One decision or incident. References are valid during the call only.
+struct Note {
+  NoteType type = NoteType::stop;
+  Time time{};
+  WorkloadHandle workload = 0;
+  std::int64_t value = 0;
+  const Setting* setting = nullptr;
+  const Observation* observation = nullptr;
+  std::string_view text;
+};
+
+// The inputs of one tick, as consumed: all that a replay needs beside script, prior and seed.
+struct TickInputs {
+  Time now{};
+  std::span<const Event> events;
+  std::span<const Reading> readings;
+};
+
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  // Called once a tick before anything is decided. Must not block or allocate in a steady tick.
+  virtual void tick(const TickInputs& inputs) = 0;
+  virtual void note(const Note& note) = 0;
+  // Called at the end of each tick.
+  virtual void status(const Status& status) = 0;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,38 @@
+// What the daemon is doing now, for the live line and for status requests.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+#include "controller/setting.h"
+
+namespace gearshift {
+
+enum class Phase : std::uint8_t {
+  waiting,    // for a workload
+  applying,   // a setting is being written
+  measuring,  // a setting's cost
+  holding,    // the policy's choice
+  safe,       // the safe setting, because the policy or the power readings failed
+};
+std::string_view phase_name(Phase phase);
+
+// Serialisable and trivially copyable.
+struct Status {
+  Time time{};
+  Phase phase = Phase::waiting;
+  bool power_known = false;
+  bool power_is_estimate = false;
+  std::int64_t power_mw = 0;  // newest windowed mean
+  std::int64_t cap_mw = 0;    // 0: none
+  Setting setting;            // wanted
+  std::array<Duration, kKinds> minibatch{};  // newest, 0: none yet
+  std::uint32_t workloads = 0;
+  std::uint32_t measurements = 0;
+  BoundedText<32> cap_source;  // which limit binds
+};
+
+}  // namespace gearshift
