@@ -1,6 +1,7 @@
 // The one door to device files: every path of a board is opened below one prefix.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -34,28 +35,36 @@ class DeviceFile {
   // The trimmed text, in a buffer that the next read overwrites; at most 4095 bytes. No allocation.
   // Throws FileError.
   std::string_view read();
-  // The leading integer of the text ("4000 ma" is 4000). Throws FileError (EINVAL where there is none).
+  // The leading integer of the text ("4000 ma" is 4000). Throws FileError (EINVAL where there is
+  // none).
   std::int64_t read_integer();
   // The same, without throwing: nullopt on any failure, errno kept in last_error().
   std::optional<std::int64_t> try_read_integer() noexcept;
   int last_error() const { return last_error_; }
-  // One write(2) of the text. Throws FileError. Counted by the Sysroot.
+  // One write of the whole text at offset 0, as sysfs wants it. Throws FileError. Counted by the
+  // Sysroot.
   void write(std::string_view text);
   const std::string& path() const { return path_; }
 
  private:
   friend class Sysroot;
-  DeviceFile(class Sysroot* root, std::string path, int descriptor, bool writable);
+  static constexpr std::size_t kBufferBytes = 4096;
+  DeviceFile(class Sysroot* root, std::string path, int descriptor);
+  // The trimmed text of one read, or nullopt with last_error_ set.
+  std::optional<std::string_view> read_text() noexcept;
+  [[noreturn]] void throw_last_error(std::string_view verb) const;
+
   class Sysroot* root_;
-  std::string path_;
+  std::string path_;  // as the operating system sees it: below the prefix
   int descriptor_ = -1;
-  bool writable_ = false;
+  bool plain_ = false;  // on a file system that keeps old bytes behind a shorter text
   int last_error_ = 0;
-  std::unique_ptr<std::string> buffer_;
+  std::unique_ptr<std::array<char, kBufferBytes>> buffer_;
 };
 
 // Paths given to a Sysroot are absolute as on the board ("/sys/class/hwmon"). Symlinks inside the
-// prefix that point to absolute paths are followed inside the prefix.
+// prefix that point to absolute paths are followed inside the prefix, and ".." never leaves it.
+// The object outlives the files it opened.
 class Sysroot {
  public:
   enum class Access : std::uint8_t { read, read_write };
@@ -69,13 +78,14 @@ class Sysroot {
   bool writable(std::string_view path) const;  // by access(2), effective user
   // Sorted names; empty where the folder is missing or closed.
   std::vector<std::string> list(std::string_view folder) const;
-  // The target of a link resolved inside the prefix, as a board path; the path itself if no link.
+  // The path with every link on it resolved inside the prefix, as a board path; what does not exist
+  // is kept as it is written. The path itself where its links go round in a circle.
   std::string resolve(std::string_view path) const;
 
-  std::string read(std::string_view path) const;                           // trimmed; throws FileError
-  std::optional<std::string> try_read(std::string_view path) const;        // nullopt on any failure
-  void write(std::string_view path, std::string_view text);                // throws FileError
-  DeviceFile open(std::string_view path, Access access = Access::read);    // throws FileError
+  std::string read(std::string_view path) const;                     // trimmed; throws FileError
+  std::optional<std::string> try_read(std::string_view path) const;  // nullopt on any failure
+  void write(std::string_view path, std::string_view text);          // throws FileError
+  DeviceFile open(std::string_view path, Access access = Access::read);  // throws FileError
 
   // How many write(2) calls this object and its files have begun. A test that sets stop_at_write(n)
   // has the process raise SIGKILL on itself immediately before write n (1 is the first).
@@ -85,8 +95,15 @@ class Sysroot {
  private:
   friend class DeviceFile;
   void count_write();
-  std::string below_prefix(std::string_view path) const;
+  // The path as the operating system sees it; nullopt where its links go round in a circle.
+  std::optional<std::string> below_prefix(std::string_view path) const;
+  std::optional<std::string> follow_links(std::string_view path) const;
+  // The path for people: prefix and path, links not followed.
+  std::string shown(std::string_view path) const;
+  int open_descriptor(std::string_view path, int flags) const;  // -1 with errno
+
   std::filesystem::path prefix_;
+  std::string prefix_text_;  // empty for "/"
   std::uint64_t writes_ = 0;
   std::uint64_t stop_at_write_ = 0;
 };
