@@ -33,9 +33,9 @@ enum class KnobDriver : std::uint8_t {
 };
 
 struct KnobDescription {
-  Knob knob;                // values: the table of the board file; the live table wins where there is one
+  Knob knob;  // values: the table of the board file; the live table wins where there is one
   KnobDriver driver = KnobDriver::cpu_hotplug;
-  std::string path;         // folder the driver works in
+  std::string path;                       // folder the driver works in
   std::vector<std::string> device_names;  // gpu_devfreq: accepted of_node names
 };
 
@@ -48,29 +48,33 @@ struct RailDescription {
 };
 
 struct PowerDescription {
-  std::vector<PowerSource> sources;      // tried in this order
-  std::vector<RailDescription> rails;    // ina3221
-  double estimate_idle_w = 0;            // cpu_time_estimate: power at 0 % CPU
-  double estimate_core_w = 0;            // and what each fully busy core adds
-  Duration window{};                     // what one reading averages over: 430 ms on Orin
-  Duration period{};                     // how often reading more is worth it: 100 ms
+  std::vector<PowerSource> sources;    // tried in this order
+  std::vector<RailDescription> rails;  // ina3221
+  double estimate_idle_w = 0;          // cpu_time_estimate: power at 0 % CPU
+  double estimate_core_w = 0;          // and what each fully busy core adds
+  Duration window{};                   // what one reading averages over: 430 ms on Orin
+  Duration period{};                   // how often reading more is worth it: 100 ms
   Duration stale_after{};
-  std::int64_t plausible_max_mw = 0;     // anything above, or below 0, is absurd
-  bool reads_block = false;              // JetPack 5: needs the sampler thread
+  std::int64_t plausible_max_mw = 0;  // anything above, or below 0, is absurd
+  bool reads_block = false;           // JetPack 5: needs the sampler thread
 };
 
 struct BoardDescription {
-  std::string id;        // "jetson-agx-orin"
-  std::string name;      // for people
-  std::string source;    // file it came from
-  std::vector<std::string> compatible;  // any of these in the device tree; empty: matches by fallback
-  std::optional<int> l4t_major;         // distinguishes JetPack generations; nullopt: any
+  std::string id;      // "jetson-agx-orin"
+  std::string name;    // for people
+  std::string source;  // file it came from
+  std::vector<std::string>
+      compatible;               // any of these in the device tree; empty: matches by fallback
+  std::vector<int> l4t_majors;  // distinguishes JetPack generations; empty: any
   std::vector<KnobDescription> knobs;
   PowerDescription power;
   std::vector<std::string> thermal_zones;  // prefixes, matched case-insensitively
   Duration apply_timeout{};
   std::optional<DeviceParameters> model;
-  std::map<std::string, WorkloadParameters> workloads;  // "resnet18": name as gearshift emulate takes it
+  std::map<std::string, WorkloadParameters>
+      workloads;  // "resnet18": name as gearshift emulate takes it
+  std::string
+      reference_workload;  // the "full load" of modes_by_power; a train workload, if any model
 
   KnobSpace knob_space() const;  // of the board file's tables
 };
@@ -84,7 +88,8 @@ std::span<const BoardDescription> built_in_boards();
 // What detection found, step by step, for `boards --explain`.
 struct Detection {
   const BoardDescription* board = nullptr;  // never null: `host` fits any Linux machine
-  std::vector<std::string> evidence;        // "compatible: nvidia,p3701-0005 (/proc/device-tree/compatible)"
+  std::vector<std::string>
+      evidence;  // "compatible: nvidia,p3701-0005 (/proc/device-tree/compatible)"
 };
 Detection detect_board(const Sysroot& root, std::span<const BoardDescription> boards);
 

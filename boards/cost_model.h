@@ -16,9 +16,11 @@ struct ModelMode {
   double mem_ghz = 0;
 };
 
+// What was fitted of a device. `gg` scales every kg; `rho`, the share of the GPU clock tree's power
+// that an idle GPU draws, is 0 where it was not fitted.
 struct DeviceParameters {
-  double kap = 0, p = 1, q = 1, r = 1, J = 0, s = 0, s2 = 0;           // time
-  double p0 = 0, m0 = 0, d = 0, ci = 0, cc = 0, gi = 0;                // power
+  double kap = 0, p = 1, q = 1, r = 1, J = 0, s = 0, s2 = 0;  // time
+  double p0 = 0, m0 = 0, d = 0, ci = 0, cc = 0, gi = 0;       // power
   double fc0 = 0, svc = 0, fg0 = 0, svg = 0, rho = 0, gg = 1;
 };
 
@@ -35,22 +37,26 @@ struct Demand {
 // inference is affine in the batch size.
 struct WorkloadParameters {
   Kind kind = Kind::train;
-  Demand base;                 // train: at reference_batch; infer: the constant part
-  Demand slope;                // infer: per sample
-  double reference_batch = 16; // bs0
+  Demand base;                  // train: at reference_batch; infer: the constant part
+  Demand slope;                 // infer: per sample
+  double reference_batch = 16;  // bs0
   double a0 = 0;
 
+  // Of one minibatch of `batch_size` samples, more than 0.
   Demand demand(double batch_size) const;
 };
 
 struct MinibatchCost {
   double minibatch_ms = 0;
-  double gpu_ms = 0;        // what the papers call GPU compute time
-  double fetch_stall_ms = 0;
-  double power_w = 0;       // mean board power while the workload runs
+  double gpu_ms = 0;  // what the papers call GPU compute time
+  double fetch_stall_ms =
+      0;               // what the minibatch takes beyond GPU compute and the main thread's own work
+  double power_w = 0;  // mean board power while the workload runs
   double gpu_utilization = 0;  // 0..1
 };
 
+// Time and power of a minibatch. All clocks and the core count must be above 0. Outside the fitted
+// range (a core or two at the lowest clocks) it stays finite: see docs/board-model.md.
 MinibatchCost minibatch_cost(const DeviceParameters& device, const Demand& demand,
                              const ModelMode& mode);
 // Board power with nothing running.
