@@ -1,0 +1,58 @@
+// Sets the knobs of a board file through the files of the board, and leaves the board as found.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actuators/knob_journal.h"
+#include "boards/board_description.h"
+#include "boards/sysroot.h"
+#include "controller/actuator.h"
+
+namespace gearshift {
+
+class KnobControl;
+
+struct BoardActuatorOptions {
+  std::filesystem::path journal;  // <state folder>/knobs.journal
+};
+
+class BoardActuator : public Actuator {
+ public:
+  // Opens what can be written; each knob that cannot is absent, with its reason. Restores what an
+  // earlier daemon left in the journal first. Throws BusyError while another daemon holds the
+  // journal and JournalError for a damaged one; writes nothing then.
+  // `root` must outlive the actuator.
+  BoardActuator(const BoardDescription& board, Sysroot& root, BoardActuatorOptions options);
+  ~BoardActuator() override;
+
+  const KnobSpace& knobs() const override { return knobs_; }
+  Progress write(std::size_t knob, std::int64_t value) override;
+  std::optional<std::int64_t> read(std::size_t knob) override;
+  void manage(std::int32_t pid, Kind kind) override;
+  void restore() override;
+
+  // The board file's knobs that cannot be set here, and why.
+  const std::vector<AbsentKnob>& absent() const { return absent_; }
+  // False where no knob can be set: then nothing is locked, saved or written.
+  bool writable() const { return !controls_.empty(); }
+  // One sentence each, for people: which files each knob uses, and what a leftover journal held.
+  const std::vector<std::string>& findings() const { return findings_; }
+
+ private:
+  void make_absent(const std::string& reason);
+  void save_all();
+
+  Sysroot& root_;
+  KnobSpace knobs_;
+  std::vector<std::unique_ptr<KnobControl>> controls_;  // indexed like knobs_
+  std::vector<AbsentKnob> absent_;
+  std::vector<std::string> findings_;
+  std::unique_ptr<KnobJournal> journal_;
+  bool saved_ = false;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,75 @@
+// Remembers on disk how every knob was found, so that it can be put back, by this process or, after
+// SIGKILL, by the next one. The journal's text is specified in actuators/journal_text.h.
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actuators/journal_text.h"
+#include "boards/sysroot.h"
+
+namespace gearshift {
+
+// Another daemon holds the journal: what() names its pid and the journal.
+struct BusyError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// What became of each saved file, one sentence each.
+struct RestoreReport {
+  std::vector<std::string> restored;  // "/sys/.../scaling_max_freq: 2201600"
+  std::vector<std::string> failed;    // "/sys/.../scaling_max_freq: wrote 2201600, still 1113600"
+  std::vector<std::string> notes;     // why nothing was written: no journal, or one of another boot
+};
+
+// Puts back what a journal saved and removes the journal, unless something failed. A journal of
+// another boot is only compared (a reboot put the board at its defaults) and removed. Throws
+// BusyError while a daemon holds the journal, JournalError for one that is damaged or was made
+// under another sysroot prefix (nothing is written), std::runtime_error where it cannot be read.
+RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal);
+
+// The lock that makes a daemon the only one to write a board's knobs: `<journal>.lock`, with the
+// holder's pid inside, held for life. The kernel frees it when the process dies in any way.
+class JournalLock {
+ public:
+  // Throws BusyError, or std::runtime_error where the file cannot be made.
+  explicit JournalLock(const std::filesystem::path& journal);
+  ~JournalLock();
+  JournalLock(const JournalLock&) = delete;
+  JournalLock& operator=(const JournalLock&) = delete;
+
+ private:
+  int descriptor_ = -1;
+};
+
+class KnobJournal {
+ public:
+  // Locks the journal at `path`, making its folder where needed, and restores what an earlier
+  // daemon left in it. What would not go back stays saved. Throws as restore_from_journal does.
+  KnobJournal(Sysroot& root, std::filesystem::path path);
+
+  // What the constructor found and put back.
+  const RestoreReport& leftover() const { return leftover_; }
+  bool has(SavedRole role, std::string_view path) const;
+  // Adds an entry, which is on disk after the next commit. A file that is saved already keeps its
+  // first text.
+  void save(SavedRole role, std::string_view path, std::string_view text);
+  // Writes the entries to disk and returns when they are there (file and folder synced). Does
+  // nothing where all are. Throws std::runtime_error.
+  void commit();
+  // Puts everything back; removes the journal unless something failed. Later saves begin a new one.
+  RestoreReport restore();
+
+ private:
+  Sysroot& root_;
+  const std::filesystem::path path_;
+  JournalLock lock_;
+  JournalText text_;
+  bool committed_ = true;
+  RestoreReport leftover_;
+};
+
+}  // namespace gearshift
