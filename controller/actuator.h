@@ -27,8 +27,8 @@ class Actuator {
   virtual const KnobSpace& knobs() const = 0;
   // Moves knob `knob` one step towards `value` (in the knob's unit). Throws KnobError.
   virtual Progress write(std::size_t knob, std::int64_t value) = 0;
-  // The value in force as the board reports it, in the knob's unit; nullopt where it cannot be told.
-  // Need not be one of the knob's values: an outside writer may have set anything.
+  // The value in force as the board reports it, in the knob's unit; nullopt where it cannot be
+  // told. Need not be one of the knob's values: an outside writer may have set anything.
   virtual std::optional<std::int64_t> read(std::size_t knob) = 0;
   // A process whose knobs these are from now on (host boards act on the trainer itself); boards
   // with hardware knobs ignore it. Throws KnobError.

@@ -41,10 +41,10 @@ enum class ReadingState : std::uint8_t { ok, missing, absurd };
 struct Reading {
   Quantity quantity = Quantity::power;
   ReadingState state = ReadingState::missing;
-  bool estimate = false;       // computed from a model, not read from a sensor
-  std::uint8_t channel = 0;    // rail or zone index in the sensor's own order
-  std::int64_t value = 0;      // mW or milli-degrees; meaningless unless state is ok
-  Time taken{};                // when the read ended
+  bool estimate = false;     // computed from a model, not read from a sensor
+  std::uint8_t channel = 0;  // rail or zone index in the sensor's own order
+  std::int64_t value = 0;    // mW or milli-degrees; meaningless unless state is ok
+  Time taken{};              // when the read ended
 };
 
 // ---- workloads ------------------------------------------------------------------------------
@@ -56,10 +56,10 @@ inline constexpr std::size_t kMaxBatchSizes = 32;
 struct Workload {
   WorkloadHandle handle = 0;
   Kind kind = Kind::train;
-  bool managed = false;  // false: a second workload of its kind, observed only
-  std::int32_t pid = 0;  // 0 where the client gave none that its user owns
-  std::int32_t batch_size = 0;                              // in use at attach, samples
-  std::array<std::int32_t, kMaxBatchSizes> batch_sizes{};   // allowed, lowest first
+  bool managed = false;         // false: a second workload of its kind, observed only
+  std::int32_t pid = 0;         // 0 where the client gave none that its user owns
+  std::int32_t batch_size = 0;  // in use at attach, samples
+  std::array<std::int32_t, kMaxBatchSizes> batch_sizes{};  // allowed, lowest first
   std::uint8_t batch_size_count = 0;
   std::int64_t samples_per_epoch = 0;  // 0: unknown
   BoundedText<64> name;
@@ -69,13 +69,13 @@ struct Workload {
 struct Minibatch {
   WorkloadHandle workload = 0;
   Kind kind = Kind::train;
-  std::int32_t batch_size = 0;    // samples
-  std::uint32_t set_sequence = 0; // of the last `set` command that was in force; 0: none yet
+  std::int32_t batch_size = 0;     // samples
+  std::uint32_t set_sequence = 0;  // of the last `set` command that was in force; 0: none yet
   std::uint32_t epoch = 0;
-  std::uint64_t sequence = 0;     // the client's own count of minibatches
-  Duration elapsed{};             // end to end, fetch included
-  Duration fetch_stall{};         // visible wait for data
-  Duration compute{};             // forward, backward and launch time
+  std::uint64_t sequence = 0;  // the client's own count of minibatches
+  Duration elapsed{};          // end to end, fetch included
+  Duration fetch_stall{};      // visible wait for data
+  Duration compute{};          // forward, backward and launch time
   Time received{};
 };
 

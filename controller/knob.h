@@ -1,4 +1,5 @@
-// What can be set on a board: the knobs, their allowed values, and one value of each (a power mode).
+// What can be set on a board: the knobs, their allowed values, and one value of each (a power
+// mode).
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ enum class Unit : std::uint8_t { count, khz, mw, percent };
 // What a write to the knob moves; orders the writes of one change (see Board).
 enum class KnobClass : std::uint8_t { clock, power_limit, memory, hotplug };
 
-// One knob. `name` is what people and scripts write: cpu_cores, cpu_mhz, gpu_mhz, mem_mhz, power_limit_w.
+// One knob. `name` is what people and scripts write: cpu_cores, cpu_mhz, gpu_mhz, mem_mhz,
+// power_limit_w.
 struct Knob {
   std::string name;
   Unit unit = Unit::count;
@@ -33,11 +35,14 @@ struct AbsentKnob {
   std::string reason;
 };
 
-// How many of the knob's integer units make one of the units people read: 1000 kHz a MHz, 1000 mW a W.
+// How many of the knob's integer units make one of the units people read: 1000 kHz a MHz, 1000 mW a
+// W.
 constexpr double unit_scale(Unit unit) {
   return unit == Unit::khz || unit == Unit::mw ? 1000.0 : 1.0;
 }
 std::string_view unit_name(Unit unit);  // "", "MHz", "W", "%": the unit people read
+// The value in the unit people read, without the unit's name: 1300500 kHz is "1300.5".
+std::string describe_value(Unit unit, std::int64_t value);
 
 // One value a knob, in the knob's own integer unit, indexed like KnobSpace::knobs.
 struct PowerMode {

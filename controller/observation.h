@@ -39,15 +39,15 @@ struct Cost {
 struct Observation {
   Setting setting;
   Outcome outcome = Outcome::complete;
-  bool from_memory = false;       // answered without measuring again
+  bool from_memory = false;  // answered without measuring again
   bool power_is_estimate = false;
   std::int64_t power_mean_mw = 0;
   std::int64_t power_max_mw = 0;
   std::int64_t power_margin_mw = 0;  // noise margin of the window mean: 3 standard deviations
   std::int64_t limit_mw = 0;         // the cap it was measured under; 0: none
   std::array<Cost, kKinds> cost{};
-  Duration duration{};               // from the first write to the answer
-  double confidence = 0;             // relative half-width of the 95 % interval of the minibatch time
+  Duration duration{};    // from the first write to the answer
+  double confidence = 0;  // relative half-width of the 95 % interval of the minibatch time
 
   bool ok() const { return outcome == Outcome::complete; }
   // True when mean power plus the noise margin is within the cap.

@@ -41,7 +41,7 @@ struct Note {
   std::int64_t value = 0;
   const Setting* setting = nullptr;
   const Observation* observation = nullptr;
-  std::string_view text;
+  std::string_view text = {};
 };
 
 // The inputs of one tick, as consumed: all that a replay needs beside script, prior and seed.

@@ -1,4 +1,5 @@
-// A setting: everything a policy may decide at once (power mode, batch size of each kind, what runs).
+// A setting: everything a policy may decide at once (power mode, batch size of each kind, what
+// runs).
 #pragma once
 
 #include <array>
@@ -27,7 +28,8 @@ constexpr bool runs(Run run, Kind kind) {
 
 struct Setting {
   PowerMode mode;
-  std::array<std::int32_t, kKinds> batch_size{};  // samples; 0 where no workload of the kind is managed
+  std::array<std::int32_t, kKinds>
+      batch_size{};  // samples; 0 where no workload of the kind is managed
   Run run = Run::both;
 
   friend bool operator==(const Setting&, const Setting&) = default;

@@ -26,9 +26,9 @@ struct Status {
   Phase phase = Phase::waiting;
   bool power_known = false;
   bool power_is_estimate = false;
-  std::int64_t power_mw = 0;  // newest windowed mean
-  std::int64_t cap_mw = 0;    // 0: none
-  Setting setting;            // wanted
+  std::int64_t power_mw = 0;                 // newest windowed mean
+  std::int64_t cap_mw = 0;                   // 0: none
+  Setting setting;                           // wanted
   std::array<Duration, kKinds> minibatch{};  // newest, 0: none yet
   std::uint32_t workloads = 0;
   std::uint32_t measurements = 0;

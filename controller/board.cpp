@@ -1,0 +1,124 @@
+#include "controller/board.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace gearshift {
+
+Board::Board(std::unique_ptr<Actuator> actuator, std::vector<std::unique_ptr<Sensor>> sensors,
+             BoardTraits traits)
+    : actuator_(std::move(actuator)), sensors_(std::move(sensors)), traits_(std::move(traits)) {
+  safe_ = traits_.modes.empty() ? actuator_->knobs().lowest() : traits_.modes.front();
+}
+
+void Board::read(Time now, std::vector<Reading>& readings) {
+  for (const auto& sensor : sensors_) sensor->read(now, readings);
+}
+
+std::string Board::explain(const Reading& reading) const {
+  for (const auto& sensor : sensors_) {
+    std::string why = sensor->explain(reading);
+    if (!why.empty()) return why;
+  }
+  return {};
+}
+
+void Board::begin(const PowerMode& mode, Time now) {
+  assert(knobs().contains(mode));
+  wanted_ = mode;
+  began_ = now;
+  verify_attempts_ = 0;
+  failure_.clear();
+  state_ = ApplyState::applying;
+  plan();
+}
+
+// Orders the knobs that do not read back the wanted value. A knob that cannot be read is written
+// with the reducing ones: an unneeded early write costs nothing, a late reduction costs power.
+void Board::plan() {
+  struct Step {
+    int rank;
+    std::size_t knob;
+  };
+  std::array<Step, kMaxKnobs> steps{};
+  left_ = 0;
+  for (std::size_t i = 0; i < knobs().size(); ++i) {
+    const std::optional<std::int64_t> actual = actuator_->read(i);
+    if (actual == wanted_.values[i]) continue;
+    const int knob_class = static_cast<int>(knobs().knobs[i].knob_class);
+    const bool raises = actual && wanted_.values[i] > *actual;
+    steps[left_++] = {raises ? 100 - knob_class : knob_class, i};
+  }
+  std::stable_sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(left_),
+                   [](const Step& a, const Step& b) { return a.rank < b.rank; });
+  for (std::size_t i = 0; i < left_; ++i) order_[i] = steps[i].knob;
+}
+
+ApplyState Board::advance(Time now) {
+  if (state_ != ApplyState::applying) return state_;
+  while (left_ > 0) {
+    try {
+      const std::size_t knob = order_[0];
+      if (actuator_->write(knob, wanted_.values[knob]) == Progress::more) {
+        if (now - began_ > traits_.apply_timeout) {
+          failure_ = knobs().knobs[knob].name + ": not applied within " +
+                     std::to_string(seconds(traits_.apply_timeout)) + " s";
+          state_ = ApplyState::timed_out;
+        }
+        return state_;
+      }
+    } catch (const KnobError& error) {
+      failure_ = error.what();
+      state_ = ApplyState::refused;
+    }
+    // A refused knob does not keep the others from being written: they may be the reducing ones.
+    std::copy(order_.begin() + 1, order_.begin() + static_cast<std::ptrdiff_t>(left_),
+              order_.begin());
+    --left_;
+  }
+  const ApplyState verified = verify();
+  if (state_ == ApplyState::applying) state_ = verified;
+  return state_;
+}
+
+// Reads every knob back. Cores that came online bring clocks of their own, so a mismatch is planned
+// and written once more before it counts.
+ApplyState Board::verify() {
+  ApplyState result = ApplyState::applied;
+  for (std::size_t i = 0; i < knobs().size(); ++i) {
+    expected_[i] = actuator_->read(i);
+    if (expected_[i] == wanted_.values[i]) continue;
+    const Knob& knob = knobs().knobs[i];
+    if (result == ApplyState::applied && failure_.empty()) {
+      failure_ = knob.name + ": wrote " + describe_value(knob.unit, wanted_.values[i]) +
+                 ", still " +
+                 (expected_[i] ? describe_value(knob.unit, *expected_[i]) : "unreadable");
+    }
+    result = ApplyState::not_applied;
+  }
+  if (result == ApplyState::not_applied && state_ == ApplyState::applying &&
+      verify_attempts_++ == 0) {
+    failure_.clear();
+    plan();
+    if (left_ > 0) return ApplyState::applying;
+  }
+  return result;
+}
+
+std::optional<OutsideWrite> Board::outside_write() {
+  if (state_ == ApplyState::idle || state_ == ApplyState::applying) return std::nullopt;
+  for (std::size_t i = 0; i < knobs().size(); ++i) {
+    const std::optional<std::int64_t> actual = actuator_->read(i);
+    if (!expected_[i] || !actual || *actual == *expected_[i]) continue;
+    return OutsideWrite{i, *expected_[i], *actual};
+  }
+  return std::nullopt;
+}
+
+std::string Board::describe(const OutsideWrite& write) const {
+  const Knob& knob = knobs().knobs[write.knob];
+  return knob.name + ": another program wrote " + describe_value(knob.unit, write.theirs) +
+         ", we had set " + describe_value(knob.unit, write.ours) + "; set again";
+}
+
+}  // namespace gearshift

@@ -1,0 +1,98 @@
+// A board as the loop sees it: sensors and actuators as one object, with asynchronous apply.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/actuator.h"
+#include "controller/clock.h"
+#include "controller/event.h"
+#include "controller/knob.h"
+#include "controller/sensor.h"
+
+namespace gearshift {
+
+// What the loop must know of a board beside its knobs.
+struct BoardTraits {
+  std::string name;
+  Duration power_window{};       // "over the cap" is the mean over this
+  Duration stale_after{};        // a power reading older than this is danger
+  Duration apply_timeout{};      // a mode that takes longer is timed_out
+  std::vector<PowerMode> modes;  // lowest power first by the board's model; the first is safe
+};
+
+enum class ApplyState : std::uint8_t {
+  idle,         // nothing was asked for yet
+  applying,     // writes are left
+  applied,      // every knob reads back what was wanted
+  not_applied,  // written, but failure() tells which knob reads back something else
+  refused,      // a write failed: failure() tells which
+  timed_out,    // hot-plug did not finish within apply_timeout
+};
+
+// A knob that another program moved.
+struct OutsideWrite {
+  std::size_t knob = 0;
+  std::int64_t ours = 0;
+  std::int64_t theirs = 0;
+};
+
+// Writes that reduce power go clocks, power limit, memory, hot-plug; writes that raise it go after
+// them, in the opposite order. Hot-plug moves one core a call of advance(), so that the guard runs
+// between two cores.
+class Board {
+ public:
+  Board(std::unique_ptr<Actuator> actuator, std::vector<std::unique_ptr<Sensor>> sensors,
+        BoardTraits traits);
+
+  const KnobSpace& knobs() const { return actuator_->knobs(); }
+  const BoardTraits& traits() const { return traits_; }
+  const PowerMode& safe() const { return safe_; }
+
+  // Appends the newest readings.
+  void read(Time now, std::vector<Reading>& readings);
+  // Why the reading is missing; empty where no sensor says.
+  std::string explain(const Reading& reading) const;
+
+  // Starts to apply `mode` (must be in the knob space). Replaces an unfinished change.
+  void begin(const PowerMode& mode, Time now);
+  // Writes what can be written now and says how far the change is. Never throws KnobError: a
+  // refused write is a state.
+  ApplyState advance(Time now);
+  ApplyState state() const { return state_; }
+  std::string_view failure() const { return failure_; }
+  Time began() const { return began_; }
+
+  // The first knob that no longer reads back what it read when the last change ended.
+  std::optional<OutsideWrite> outside_write();
+  std::string describe(const OutsideWrite& write) const;
+
+  // See Actuator. Throw KnobError.
+  void manage(std::int32_t pid, Kind kind) { actuator_->manage(pid, kind); }
+  void restore() { actuator_->restore(); }
+
+ private:
+  void plan();
+  ApplyState verify();
+
+  std::unique_ptr<Actuator> actuator_;
+  std::vector<std::unique_ptr<Sensor>> sensors_;
+  BoardTraits traits_;
+  PowerMode safe_;
+
+  ApplyState state_ = ApplyState::idle;
+  PowerMode wanted_;
+  Time began_{};
+  std::array<std::size_t, kMaxKnobs> order_{};  // knobs left to write, next first
+  std::size_t left_ = 0;
+  int verify_attempts_ = 0;
+  std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};
+  std::string failure_;
+};
+
+}  // namespace gearshift

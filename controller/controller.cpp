@@ -1,0 +1,220 @@
+#include "controller/controller.h"
+
+#include <algorithm>
+
+namespace gearshift {
+
+Controller::Controller(World& world, Board& board, Policy& policy, Recorder& recorder,
+                       std::span<LimitSource* const> limits, ControllerOptions options)
+    : world_(world),
+      board_(board),
+      policy_(policy),
+      recorder_(recorder),
+      limits_(limits.begin(), limits.end()),
+      options_(options),
+      meter_(options.meter, board.traits().power_window),
+      guard_(board.traits().power_window, board.traits().stale_after) {
+  events_.reserve(2 * kMaxEventsPerTick);
+  readings_.reserve(64);
+  goal_.objective = options_.objective;
+}
+
+void Controller::run() {
+  events_.clear();
+  Time deadline = world_.wait_until(Time{}, events_);
+  started_ = deadline;
+  guard_.start(deadline);
+  bool first = true;
+  while (true) {
+    // The first tick consumes what had arrived before it.
+    const Time now = first ? deadline : world_.wait_until(deadline, events_);
+    first = false;
+    const bool go_on = tick(now);
+    events_.clear();
+    summary_.duration = now - started_;
+    if (!go_on) return;
+    // Periods that were missed are skipped, not made up for.
+    if (deadline <= now) deadline += options_.period * ((now - deadline) / options_.period + 1);
+  }
+}
+
+bool Controller::tick(Time now) {
+  readings_.clear();
+  board_.read(now, readings_);
+  recorder_.tick({now, events_, readings_});
+  consume_readings(now);
+  for (const Event& event : events_) {
+    for (LimitSource* limit : limits_) limit->consume(event);
+    if (!consume(event, now)) return false;
+  }
+  update_cap(now);
+  enforce(now);
+  watch_knobs(now);
+  advance(now);
+  publish(now);
+  if (options_.duration && now - started_ >= *options_.duration) {
+    note(NoteType::stop, now, "the given duration is over");
+    return false;
+  }
+  return true;
+}
+
+void Controller::consume_readings(Time now) {
+  for (const Reading& reading : readings_) {
+    if (reading.quantity != Quantity::power) continue;
+    guard_.add(reading);
+    if (reading.state != ReadingState::ok) continue;
+    if (metering()) meter_.add(reading);
+    // The first window may still hold what ran before.
+    const bool idle = roster_.attached() == 0 && !summary_.baseload_mw;
+    if (idle && now - started_ >= board_.traits().power_window) {
+      baseload_sum_mw_ += reading.value;
+      ++baseload_count_;
+    }
+  }
+}
+
+bool Controller::consume(const Event& event, Time now) {
+  switch (event.type) {
+    case EventType::attached:
+      on_attached(event.workload, now);
+      break;
+    case EventType::detached:
+      on_detached(event, now);
+      break;
+    case EventType::minibatch:
+      on_minibatch(event.minibatch);
+      break;
+    case EventType::applied:
+      roster_.applied(event);
+      break;
+    case EventType::refused:
+      if (roster_.refused(event)) {
+        refused_by_workload_ = true;
+        note(NoteType::knob_failed, now, event.text.view());
+      }
+      break;
+    case EventType::cap:
+      break;  // the operator's LimitSource has consumed it
+    case EventType::script_changed:
+      reload_script(now);
+      break;
+    case EventType::stop:
+      note(NoteType::stop, now, event.text.view(), event.signal);
+      return false;
+  }
+  return true;
+}
+
+void Controller::on_attached(const Workload& workload, Time now) {
+  if (roster_.attached() == 0 && !summary_.baseload_mw && baseload_count_ > 0) {
+    summary_.baseload_mw = baseload_sum_mw_ / baseload_count_;
+    note(NoteType::baseload, now, {}, *summary_.baseload_mw);
+  }
+  recorder_.note({.type = NoteType::attached,
+                  .time = now,
+                  .workload = workload.handle,
+                  .value = workload.managed,
+                  .text = workload.name.view()});
+  if (!roster_.attach(workload)) return;
+  if (workload.pid > 0) {
+    try {
+      board_.manage(workload.pid, workload.kind);
+    } catch (const KnobError& error) {
+      note(NoteType::knob_failed, now, error.what());
+    }
+  }
+  if (measuring()) cut_measurement(Outcome::workload_changed, now);
+  memory_.keep_for(roster_.key());
+  pending_ = Pending::restart;
+}
+
+void Controller::on_detached(const Event& event, Time now) {
+  recorder_.note({.type = NoteType::detached,
+                  .time = now,
+                  .workload = event.handle,
+                  .text = event.text.view()});
+  if (!roster_.detach(event.handle)) return;
+  if (measuring()) cut_measurement(Outcome::workload_changed, now);
+  if (roster_.any_managed()) {
+    memory_.keep_for(roster_.key());
+    pending_ = Pending::restart;
+    return;
+  }
+  // Nothing runs: idle in the lowest mode, and remember what is known in case it comes back.
+  pending_ = Pending::nothing;
+  apply(safe_setting(), Aim::safe, now);
+}
+
+void Controller::on_minibatch(const Minibatch& minibatch) {
+  const Workload* managed = roster_.managed(minibatch.kind);
+  if (managed == nullptr || managed->handle != minibatch.workload) return;
+  roster_.add(minibatch);
+  ledger_.add(minibatch);
+  newest_minibatch_[index(minibatch.kind)] = minibatch.elapsed;
+  if (metering()) meter_.add(minibatch);
+}
+
+void Controller::reload_script(Time now) {
+  const PolicyContext context{.goal = goal_,
+                              .knobs = &board_.knobs(),
+                              .modes = board_.traits().modes,
+                              .workloads = roster_.managed(),
+                              .observations = memory_.observations(),
+                              .safe = board_.safe(),
+                              .seed = options_.seed};
+  Request request;
+  try {
+    request = policy_.replace(world_.script(), context);
+  } catch (const std::runtime_error& error) {
+    ++summary_.policy_errors;
+    note(NoteType::policy_reload, now, std::string("kept the old script: ") + error.what());
+    return;
+  }
+  note(NoteType::policy_reload, now, "reloaded");
+  if (!roster_.any_managed()) return;
+  if (measuring()) cut_measurement(Outcome::goal_changed, now);
+  const bool stepping_down =
+      aim_ == Aim::fallback || (aim_ == Aim::safe && pending_ != Pending::nothing);
+  if (stepping_down || power_lost_) {
+    pending_ = Pending::restart;
+    return;
+  }
+  measurements_ = 0;
+  handle(request, now);
+}
+
+void Controller::publish(Time now) {
+  const auto power = guard_.power_mw(now);
+  ledger_.tick(now, power, cap_mw_);
+  Status status;
+  status.time = now;
+  if (!roster_.any_managed()) {
+    status.phase = Phase::waiting;
+  } else if (!settled_) {
+    status.phase = Phase::applying;
+  } else if (aim_ == Aim::measure) {
+    status.phase = Phase::measuring;
+  } else {
+    status.phase = aim_ == Aim::hold ? Phase::holding : Phase::safe;
+  }
+  status.power_known = power.has_value() && !power_lost_;
+  status.power_mw = power.value_or(0);
+  status.power_is_estimate = std::any_of(readings_.begin(), readings_.end(), [](const Reading& r) {
+    return r.quantity == Quantity::power && r.estimate;
+  });
+  status.cap_mw = cap_mw_.value_or(0);
+  status.cap_source = cap_source_;
+  status.setting = wanted_;
+  status.minibatch = newest_minibatch_;
+  status.workloads = roster_.attached();
+  status.measurements = summary_.measurements;
+  world_.publish(status);
+  recorder_.status(status);
+}
+
+void Controller::note(NoteType type, Time now, std::string_view text, std::int64_t value) {
+  recorder_.note({.type = type, .time = now, .value = value, .setting = &wanted_, .text = text});
+}
+
+}  // namespace gearshift

@@ -1,0 +1,152 @@
+// The loop: asks a policy for a setting, applies it, measures what it costs, and never lets the
+// board break its limits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "controller/board.h"
+#include "controller/guard.h"
+#include "controller/ledger.h"
+#include "controller/limit_source.h"
+#include "controller/memory.h"
+#include "controller/meter.h"
+#include "controller/policy.h"
+#include "controller/recorder.h"
+#include "controller/roster.h"
+#include "controller/world.h"
+
+namespace gearshift {
+
+struct ControllerOptions {
+  Duration period = std::chrono::milliseconds(100);
+  std::optional<Duration> duration;  // stops by itself after so long
+  Objective objective = Objective::time;
+  std::uint64_t seed = 1;
+  MeterOptions meter;
+  Duration workload_timeout = std::chrono::seconds(60);  // to answer a set command
+  std::uint32_t most_measurements = 5000;                // of one run of the policy
+  Duration goal_dwell = std::chrono::seconds(1);         // least time between two looser goals
+};
+
+// What was chosen under one cap.
+struct Choice {
+  std::int64_t cap_mw = 0;  // 0: none
+  Setting setting;
+  std::optional<Observation> observation;  // nullopt until the setting has been measured
+};
+
+struct Summary {
+  Duration duration{};
+  std::vector<Choice> choices;  // one a cap, the newest for it; in the order they were made
+  std::uint32_t measurements = 0;
+  std::optional<std::int64_t> baseload_mw;  // mean idle power before the first workload came
+  std::uint32_t policy_errors = 0;
+  std::uint32_t guard_steps = 0;  // how often the guard stepped in
+};
+
+class Controller {
+ public:
+  // Borrows everything. `limits` are asked in order; the least cap binds.
+  Controller(World& world, Board& board, Policy& policy, Recorder& recorder,
+             std::span<LimitSource* const> limits, ControllerOptions options);
+
+  // Runs until a stop event or the end of `duration`. The board is left with the last setting:
+  // what happens to the knobs is the caller's choice. Throws what World and Recorder throw.
+  void run();
+  const Summary& summary() const { return summary_; }
+  const Ledger& ledger() const { return ledger_; }
+
+ private:
+  // What the setting that is being applied or is in force is for.
+  enum class Aim : std::uint8_t { nothing, measure, hold, fallback, safe };
+  // What happens once power is back within the cap.
+  enum class Pending : std::uint8_t { nothing, resume, restart };
+
+  // controller.cpp: one tick, in this order. False: stop.
+  bool tick(Time now);
+  void consume_readings(Time now);
+  bool consume(const Event& event, Time now);
+  void on_attached(const Workload& workload, Time now);
+  void on_detached(const Event& event, Time now);
+  void on_minibatch(const Minibatch& minibatch);
+  void reload_script(Time now);
+  void publish(Time now);
+  void note(NoteType type, Time now, std::string_view text, std::int64_t value = 0);
+
+  // limits.cpp: what holds whatever the policy says.
+  void update_cap(Time now);
+  void update_goal(Time now);
+  void enforce(Time now);
+  void on_over_cap(Time now);
+  void on_power_unknown(Time now);
+  void fall_back(Time now);
+  void watch_knobs(Time now);
+  Setting safe_setting() const;
+
+  // search.cpp: what the policy asks for.
+  void restart_policy(Time now);
+  void handle(Request request, Time now);
+  void apply(const Setting& setting, Aim aim, Time now);
+  void advance(Time now);
+  void on_settled(ApplyState state, Time now);
+  void on_hold_failed(ApplyState state, Time now);
+  void continue_pending(Time now);
+  void finish_measurement(Observation observation, Time now);
+  void cut_measurement(Outcome outcome, Time now);
+  void fail_policy(std::string_view what, Time now);
+  void hold_safe(std::string_view why, Time now);
+  void remember(const Observation& observation);
+  void drain_policy_log(Time now);
+  void record_hold(Time now);
+  void finish_hold_measurement(Observation observation, Time now);
+  bool measuring() const { return aim_ == Aim::measure; }
+  bool metering() const { return settled_ && (measuring() || measuring_hold_); }
+
+  World& world_;
+  Board& board_;
+  Policy& policy_;
+  Recorder& recorder_;
+  std::vector<LimitSource*> limits_;
+  ControllerOptions options_;
+
+  Roster roster_;
+  Memory memory_;
+  Meter meter_;
+  Guard guard_;
+  Ledger ledger_;
+  Summary summary_;
+  EventBuffer events_;
+  std::vector<Reading> readings_;
+  Time started_{};
+
+  std::optional<std::int64_t> cap_mw_;  // exact: the guard's
+  BoundedText<32> cap_source_;
+  Goal goal_;  // quantised: the policy's
+  Time goal_changed_{};
+  bool goal_pending_ = false;  // a looser goal waits for its dwell
+
+  Aim aim_ = Aim::nothing;
+  Setting wanted_;
+  bool settled_ = true;  // the wanted setting's change has ended
+  Time applying_since_{};
+  Pending pending_ = Pending::nothing;
+  Observation pending_answer_;
+  std::uint32_t measurements_ = 0;  // of this run of the policy
+  bool measuring_hold_ = false;     // a setting is held that nobody has measured yet
+  std::uint32_t failed_holds_ = 0;
+  std::uint32_t rewrites_ = 0;  // of the running measurement
+  bool refused_by_workload_ = false;
+  bool power_lost_ = false;
+  bool infeasible_ = false;  // said once: the lowest mode is over the cap
+  std::optional<OutsideWrite> reported_write_;
+
+  std::int64_t baseload_sum_mw_ = 0;
+  std::int64_t baseload_count_ = 0;
+  std::array<Duration, kKinds> newest_minibatch_{};
+};
+
+}  // namespace gearshift

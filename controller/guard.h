@@ -1,0 +1,46 @@
+// The limits that hold whatever a policy says: judges windowed power against the exact cap.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+#include "controller/power_window.h"
+
+namespace gearshift {
+
+enum class Verdict : std::uint8_t {
+  within,
+  over,           // the mean over the last window exceeds the cap
+  power_unknown,  // no good reading for longer than stale_after: danger
+};
+
+class Guard {
+ public:
+  Guard(Duration power_window, Duration stale_after)
+      : window_(power_window), stale_after_(stale_after) {}
+
+  // Staleness counts from here until the first good reading.
+  void start(Time now) { newest_ = now; }
+  // Every power reading, good or bad.
+  void add(const Reading& reading);
+  void set_cap(std::optional<std::int64_t> cap_mw) { cap_mw_ = cap_mw; }
+  // After a step down the window still holds readings from before it: `over` is not judged again
+  // until `time`.
+  void rearm_at(Time time) { armed_ = time; }
+
+  Verdict check(Time now) const;
+  // True when windowed power is known and within the cap.
+  bool recovered(Time now) const;
+  std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
+
+ private:
+  PowerWindow window_;
+  Duration stale_after_;
+  std::optional<std::int64_t> cap_mw_;
+  Time newest_{};
+  Time armed_{};
+};
+
+}  // namespace gearshift

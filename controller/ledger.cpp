@@ -1,0 +1,37 @@
+#include "controller/ledger.h"
+
+namespace gearshift {
+
+Ledger::Ledger() {
+  for (auto& epochs : epochs_) epochs.reserve(kMostEpochs);
+}
+
+void Ledger::add(const Minibatch& minibatch) {
+  auto& epochs = epochs_[index(minibatch.kind)];
+  const bool next = epochs.empty() || epochs.back().number != minibatch.epoch;
+  if (next && epochs.size() < kMostEpochs) epochs.push_back({.number = minibatch.epoch});
+  Epoch& epoch = epochs.back();
+  ++epoch.minibatches;
+  epoch.samples += static_cast<std::uint64_t>(minibatch.batch_size);
+  epoch.elapsed += minibatch.elapsed;
+  epoch.fetch_stall += minibatch.fetch_stall;
+  epoch.compute += minibatch.compute;
+}
+
+void Ledger::tick(Time now, std::optional<std::int64_t> power_mw,
+                  std::optional<std::int64_t> cap_mw) {
+  const double span_s = last_ ? seconds(now - *last_) : 0;
+  last_ = now;
+  if (!power_mw || span_s <= 0) return;
+  const double power_w = static_cast<double>(*power_mw) / 1000.0;
+  energy_j_ += power_w * span_s;
+  for (auto& epochs : epochs_) {
+    if (!epochs.empty()) epochs.back().energy_j += power_w * span_s;
+  }
+  if (cap_mw && *power_mw > *cap_mw) {
+    over_cap_s_ += span_s;
+    over_cap_j_ += (power_w - static_cast<double>(*cap_mw) / 1000.0) * span_s;
+  }
+}
+
+}  // namespace gearshift

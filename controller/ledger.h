@@ -1,0 +1,50 @@
+// Adds up what a run cost: energy, time over the cap, and the epochs of each kind of workload.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+#include "controller/setting.h"
+
+namespace gearshift {
+
+// One epoch as its minibatches were reported. Stall and compute are sums over the minibatches, as
+// the papers define them; `energy_j` is whole-board energy from its first to its last minibatch.
+struct Epoch {
+  std::uint32_t number = 0;
+  std::uint64_t minibatches = 0;
+  std::uint64_t samples = 0;
+  Duration elapsed{};
+  Duration fetch_stall{};
+  Duration compute{};
+  double energy_j = 0;
+};
+
+// Keeps at most kMostEpochs epochs a kind; later ones are added up in the last.
+class Ledger {
+ public:
+  static constexpr std::size_t kMostEpochs = 1024;
+  Ledger();
+
+  void add(const Minibatch& minibatch);
+  // Integrates windowed power since the last call. Unknown power adds nothing.
+  void tick(Time now, std::optional<std::int64_t> power_mw, std::optional<std::int64_t> cap_mw);
+
+  double energy_j() const { return energy_j_; }
+  double over_cap_s() const { return over_cap_s_; }
+  double over_cap_j() const { return over_cap_j_; }
+  const std::vector<Epoch>& epochs(Kind kind) const { return epochs_[index(kind)]; }
+
+ private:
+  std::array<std::vector<Epoch>, kKinds> epochs_;
+  std::optional<Time> last_;
+  double energy_j_ = 0;
+  double over_cap_s_ = 0;
+  double over_cap_j_ = 0;
+};
+
+}  // namespace gearshift

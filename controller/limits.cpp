@@ -1,0 +1,174 @@
+// The part of the loop that holds whatever the policy says: caps, the guard, the knobs themselves.
+#include <algorithm>
+
+#include "controller/controller.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::int64_t kGoalStepMw = 500;
+
+std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
+  if (!cap_mw) return std::nullopt;
+  return std::max<std::int64_t>(1, *cap_mw / kGoalStepMw * kGoalStepMw);
+}
+
+}  // namespace
+
+void Controller::update_cap(Time now) {
+  std::optional<std::int64_t> cap;
+  std::string_view source = "none";
+  for (LimitSource* limit : limits_) {
+    const auto power_mw = limit->power_mw(now);
+    if (!power_mw || (cap && *cap <= *power_mw)) continue;
+    cap = power_mw;
+    source = limit->name();
+  }
+  cap_source_ = BoundedText<32>(source);
+  if (cap == cap_mw_) {
+    if (goal_pending_) update_goal(now);
+    return;
+  }
+  const bool lower = cap && (!cap_mw_ || *cap < *cap_mw_);
+  cap_mw_ = cap;
+  guard_.set_cap(cap);
+  infeasible_ = false;
+  note(NoteType::goal, now, source, cap.value_or(0));
+  if (lower && roster_.any_managed() && aim_ != Aim::safe) {
+    // Acted on now, not when a reading shows it: only a setting known to fit stays.
+    const Observation* known = memory_.find(wanted_, *cap);
+    if (measuring()) cut_measurement(Outcome::goal_changed, now);
+    if (known == nullptr || !known->within(*cap)) fall_back(now);
+    pending_ = Pending::restart;
+  }
+  update_goal(now);
+}
+
+// The policy sees the cap in steps, and a looser one only after a dwell, so that a cap which
+// trembles does not restart the search without end. The guard has the exact cap all the while.
+void Controller::update_goal(Time now) {
+  const auto wanted = quantised(cap_mw_);
+  goal_pending_ = false;
+  if (wanted == goal_.power_mw) return;
+  const bool looser = goal_.power_mw && (!wanted || *wanted > *goal_.power_mw);
+  if (looser && now - goal_changed_ < options_.goal_dwell) {
+    goal_pending_ = true;
+    return;
+  }
+  goal_.power_mw = wanted;
+  goal_changed_ = now;
+  if (!roster_.any_managed()) return;
+  if (measuring()) cut_measurement(Outcome::goal_changed, now);
+  pending_ = Pending::restart;
+}
+
+void Controller::enforce(Time now) {
+  switch (guard_.check(now)) {
+    case Verdict::within:
+      if (power_lost_ && guard_.power_mw(now)) power_lost_ = false;
+      break;
+    case Verdict::over:
+      on_over_cap(now);
+      break;
+    case Verdict::power_unknown:
+      if (!power_lost_) on_power_unknown(now);
+      break;
+  }
+}
+
+void Controller::on_over_cap(Time now) {
+  const std::int64_t power_mw = guard_.power_mw(now).value_or(0);
+  const bool lowest = aim_ == Aim::safe && settled_;
+  if (lowest) {
+    if (!infeasible_) note(NoteType::over_cap, now, "the lowest mode is over the cap", power_mw);
+    infeasible_ = true;
+    return;
+  }
+  ++summary_.guard_steps;
+  note(NoteType::over_cap, now, "stepping down", power_mw);
+  Observation cut;
+  cut.setting = wanted_;
+  cut.outcome = Outcome::over_limit;
+  cut.power_mean_mw = power_mw;
+  cut.power_max_mw = power_mw;
+  cut.limit_mw = cap_mw_.value_or(0);
+  cut.duration = now - applying_since_;
+  if (measuring()) {
+    ++summary_.measurements;
+    pending_ = Pending::resume;
+    pending_answer_ = cut;
+  } else if (roster_.any_managed()) {
+    if (pending_ == Pending::nothing) pending_ = Pending::restart;
+  }
+  if (aim_ != Aim::nothing && roster_.any_managed()) {
+    remember(cut);
+    recorder_.note(
+        {.type = NoteType::observation, .time = now, .setting = &wanted_, .observation = &cut});
+  }
+  fall_back(now);
+}
+
+void Controller::on_power_unknown(Time now) {
+  power_lost_ = true;
+  std::string why = "no power reading";
+  for (const Reading& reading : readings_) {
+    if (reading.quantity != Quantity::power) continue;
+    const std::string explained = board_.explain(reading);
+    why = reading.state == ReadingState::absurd    ? "absurd power reading"
+          : reading.state == ReadingState::missing ? "missing power reading"
+                                                   : "stale power reading";
+    if (!explained.empty()) why += ": " + explained;
+  }
+  note(NoteType::power_unknown, now, why);
+  if (measuring()) cut_measurement(Outcome::power_unknown, now);
+  apply(safe_setting(), Aim::safe, now);
+  if (roster_.any_managed()) pending_ = Pending::restart;
+}
+
+// The best setting known to be within the cap, else the safe one.
+void Controller::fall_back(Time now) {
+  const Observation* best = nullptr;
+  if (cap_mw_) best = memory_.best_within(*cap_mw_, options_.objective);
+  if (best != nullptr && !roster_.objection(best->setting)) {
+    apply(best->setting, Aim::fallback, now);
+  } else {
+    apply(safe_setting(), Aim::safe, now);
+  }
+}
+
+Setting Controller::safe_setting() const {
+  Setting setting;
+  setting.mode = board_.safe();
+  // Batch sizes stay as they are: changing them takes as long as the loader has prefetched.
+  setting.batch_size = wanted_.batch_size;
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Workload* workload = roster_.managed(kind);
+    std::int32_t& batch_size = setting.batch_size[index(kind)];
+    if (workload == nullptr) {
+      batch_size = 0;
+    } else if (batch_size == 0) {
+      batch_size = workload->batch_size;
+    }
+  }
+  return setting;
+}
+
+// Another program may move a knob at any time (nvpmodel.service does): say so once, set it again.
+void Controller::watch_knobs(Time now) {
+  if (aim_ == Aim::nothing || board_.state() == ApplyState::applying) return;
+  const auto write = board_.outside_write();
+  if (!write) return;
+  const bool known = reported_write_ && reported_write_->knob == write->knob &&
+                     reported_write_->theirs == write->theirs;
+  if (!known) {
+    note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
+    reported_write_ = write;
+  }
+  board_.begin(wanted_.mode, now);
+  board_.advance(now);
+  if (!measuring()) return;
+  settled_ = false;  // the measurement starts again once the knobs are back
+  ++rewrites_;
+}
+
+}  // namespace gearshift

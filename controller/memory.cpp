@@ -1,0 +1,51 @@
+#include "controller/memory.h"
+
+namespace gearshift {
+
+Memory::Memory(std::size_t most) : most_(most) { observations_.reserve(most); }
+
+bool Memory::add(const Observation& observation) {
+  const bool full = observations_.size() == most_;
+  if (full) {
+    const auto half = static_cast<std::ptrdiff_t>(most_ / 2);
+    observations_.erase(observations_.begin(), observations_.begin() + half);
+    newest_.clear();
+    for (std::size_t i = 0; i < observations_.size(); ++i) newest_[observations_[i].setting] = i;
+  }
+  newest_[observation.setting] = observations_.size();
+  observations_.push_back(observation);
+  return !full;
+}
+
+const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw) const {
+  const auto found = newest_.find(setting);
+  if (found == newest_.end()) return nullptr;
+  const Observation& observation = observations_[found->second];
+  const bool looser = cap_mw <= 0 || cap_mw > observation.limit_mw;
+  if (observation.outcome == Outcome::over_limit && looser) return nullptr;
+  return &observation;
+}
+
+const Observation* Memory::best_within(std::int64_t cap_mw, Objective objective) const {
+  const Observation* best = nullptr;
+  for (std::size_t i = 0; i < observations_.size(); ++i) {
+    const Observation& observation = observations_[i];
+    if (!observation.within(cap_mw) || newest_.at(observation.setting) != i) continue;
+    if (best == nullptr || observation.value(objective) < best->value(objective)) {
+      best = &observation;
+    }
+  }
+  return best;
+}
+
+void Memory::forget() {
+  observations_.clear();
+  newest_.clear();
+}
+
+void Memory::keep_for(std::string_view key) {
+  if (key != key_) forget();
+  key_ = key;
+}
+
+}  // namespace gearshift

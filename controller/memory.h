@@ -1,0 +1,47 @@
+// What has been observed so far, so that a setting is measured once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "controller/goal.h"
+#include "controller/observation.h"
+
+namespace gearshift {
+
+// Observations of one set of workloads on one board, in the order they were made. Spans handed out
+// stay valid until forget() or a full add(): the storage never moves.
+class Memory {
+ public:
+  explicit Memory(std::size_t most = 4096);
+
+  // False when the memory was full: the older half was forgotten to make room, and a policy that
+  // looks at observations() has to start again.
+  bool add(const Observation& observation);
+  // The newest observation of the setting that still answers under the cap. One that was cut short
+  // by a limit answers only while the cap is no looser than it was then. cap_mw 0: no cap.
+  const Observation* find(const Setting& setting, std::int64_t cap_mw) const;
+  // The best by the objective among settings whose newest observation is within the cap; the
+  // earlier one where two tie; null where there is none.
+  const Observation* best_within(std::int64_t cap_mw, Objective objective) const;
+  std::span<const Observation> observations() const { return observations_; }
+  void forget();
+  // Forgets everything if `key` (workload names and kinds) is not the one of the last call.
+  void keep_for(std::string_view key);
+
+ private:
+  struct SettingHash {
+    std::size_t operator()(const Setting& setting) const { return hash(setting); }
+  };
+  std::size_t most_;
+  std::string key_;
+  std::vector<Observation> observations_;
+  std::unordered_map<Setting, std::size_t, SettingHash> newest_;  // lookup only, never iterated
+};
+
+}  // namespace gearshift

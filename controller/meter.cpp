@@ -1,0 +1,177 @@
+#include "controller/meter.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gearshift {
+namespace {
+
+// Two-sided 95 % points of Student's t by degrees of freedom; beyond the table the normal's 1.96
+// plus its first correction term.
+double student_t95(std::uint32_t degrees) {
+  static constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571,
+                                      2.447,  2.365, 2.306, 2.262, 2.228};
+  if (degrees == 0) return 1e9;
+  if (degrees <= std::size(kTable)) return kTable[degrees - 1];
+  return 1.96 + 2.4 / static_cast<double>(degrees);
+}
+
+double mean_ns(const std::array<Duration, 64>& values, std::uint32_t count) {
+  double sum = 0;
+  for (std::uint32_t i = 0; i < count; ++i) sum += static_cast<double>(values[i].count());
+  return sum / static_cast<double>(count);
+}
+
+double stddev_ns(const std::array<Duration, 64>& values, std::uint32_t count) {
+  if (count < 2) return 0;
+  const double mean = mean_ns(values, count);
+  double squares = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const double off = static_cast<double>(values[i].count()) - mean;
+    squares += off * off;
+  }
+  return std::sqrt(squares / (static_cast<double>(count) - 1));
+}
+
+Duration from_ns(double ns) { return Duration(std::llround(ns)); }
+
+}  // namespace
+
+void Meter::begin(const Setting& setting, const std::array<Expected, kKinds>& expected,
+                  Time applied) {
+  setting_ = setting;
+  expected_ = expected;
+  applied_ = applied;
+  settled_.reset();
+  window_.clear();
+  samples_ = {};
+  power_count_ = 0;
+  power_sum_ = power_square_sum_ = 0;
+  power_max_ = 0;
+  estimate_ = false;
+}
+
+void Meter::add(const Minibatch& minibatch) {
+  const std::size_t kind = index(minibatch.kind);
+  if (!expected_[kind].runs || minibatch.set_sequence != expected_[kind].set_sequence ||
+      minibatch.batch_size != setting_.batch_size[kind]) {
+    return;
+  }
+  Samples& samples = samples_[kind];
+  samples.last = minibatch.received;
+  ++samples.seen;
+  // The first one straddles the change or warms up caches; a later one may have begun before too.
+  if (samples.seen == 1 || minibatch.received - minibatch.elapsed < applied_) return;
+  if (!settled_ || samples.count >= options_.most_minibatches) return;
+  samples.elapsed[samples.count++] = minibatch.elapsed;
+  samples.fetch_stall += minibatch.fetch_stall;
+  samples.compute += minibatch.compute;
+}
+
+void Meter::add(const Reading& reading) {
+  if (reading.taken <= applied_) return;
+  if (!window_.empty() && reading.taken <= window_.newest()) return;
+  window_.add(reading);
+  estimate_ = estimate_ || reading.estimate;
+  if (!settled_) judge_settled(reading.taken);
+  if (!settled_) return;
+  const auto value = static_cast<double>(reading.value);
+  if (power_count_++ == 0) power_first_ = reading.taken;
+  power_sum_ += value;
+  power_square_sum_ += value * value;
+  power_max_ = std::max(power_max_, reading.value);
+  power_last_ = reading.taken;
+}
+
+void Meter::judge_settled(Time now) {
+  // The workload must be at work before its power can have settled.
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (expected_[kind].runs && samples_[kind].seen == 0) return;
+  }
+  const Duration since = now - applied_;
+  if (since < 2 * window_length_) return;
+  if (since >= options_.settle_most) {
+    settled_ = now;
+    return;
+  }
+  const auto late = window_.mean_mw(now);
+  const auto early = window_.mean_mw(now - window_length_);
+  if (!late || !early) return;
+  const auto difference = static_cast<double>(std::abs(*late - *early));
+  if (difference <= options_.settle_tolerance * static_cast<double>(*late)) settled_ = now;
+}
+
+Cost Meter::cost(const Samples& samples) const {
+  Cost cost;
+  if (samples.count == 0) return cost;
+  cost.minibatches = samples.count;
+  cost.minibatch_mean = from_ns(mean_ns(samples.elapsed, samples.count));
+  cost.minibatch_stddev = from_ns(stddev_ns(samples.elapsed, samples.count));
+  std::array<Duration, kMostSamples> sorted = samples.elapsed;
+  std::sort(sorted.begin(), sorted.begin() + samples.count);
+  // Nearest rank: with up to 40 samples this is the largest one.
+  const auto rank = static_cast<std::uint32_t>(std::ceil(0.99 * samples.count));
+  cost.minibatch_p99 = sorted[std::max(rank, 1U) - 1];
+  cost.fetch_stall_mean = samples.fetch_stall / samples.count;
+  cost.compute_mean = samples.compute / samples.count;
+  return cost;
+}
+
+double Meter::half_width(const Samples& samples) const {
+  if (samples.count < 2) return 1e9;
+  return student_t95(samples.count - 1) * stddev_ns(samples.elapsed, samples.count) /
+         std::sqrt(static_cast<double>(samples.count)) / mean_ns(samples.elapsed, samples.count);
+}
+
+bool Meter::stalled(Time now) const {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (!expected_[kind].runs) continue;
+    const Time last = samples_[kind].seen > 0 ? samples_[kind].last : applied_;
+    const Duration most =
+        expected_[kind].warm ? options_.stall_after : options_.first_minibatch_most;
+    if (now - last > most) return true;
+  }
+  return false;
+}
+
+std::optional<Observation> Meter::answer(Time now) const {
+  Observation observation;
+  observation.setting = setting_;
+  bool stable = settled_ && power_last_ - power_first_ >= options_.power_least;
+  bool enough = settled_.has_value() && power_count_ > 0;
+  bool first_seen = true;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (!expected_[kind].runs) continue;
+    const Samples& samples = samples_[kind];
+    const double width = half_width(samples);
+    observation.confidence = std::max(observation.confidence, width);
+    enough = enough && samples.count >= options_.least_minibatches;
+    stable = stable && (width <= options_.confidence || samples.count >= options_.most_minibatches);
+    first_seen = first_seen && samples.seen > 0;
+    observation.cost[kind] = cost(samples);
+  }
+  // Until the framework's first minibatch is through, only the stall limit counts.
+  const bool out_of_time = first_seen && now - applied_ > options_.most_time;
+  if (!(stable && enough)) {
+    if (!out_of_time && !stalled(now)) return std::nullopt;
+    if (!enough) {
+      observation.outcome = Outcome::stalled;
+      return observation;
+    }
+  }
+  const double n = power_count_;
+  const double mean = power_sum_ / n;
+  const double variance =
+      n > 1 ? std::max(0.0, (power_square_sum_ - n * mean * mean) / (n - 1)) : 0;
+  // The guard judges means over a window: its noise is that of a reading over the root of the
+  // readings a window holds.
+  const double span = std::max(seconds(power_last_ - power_first_), 1e-3);
+  const double a_window = std::max(1.0, seconds(window_length_) * (n - 1) / span);
+  observation.power_mean_mw = std::llround(mean);
+  observation.power_margin_mw = std::llround(3.0 * std::sqrt(variance / a_window));
+  observation.power_max_mw = power_max_;
+  observation.power_is_estimate = estimate_;
+  return observation;
+}
+
+}  // namespace gearshift

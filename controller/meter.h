@@ -1,0 +1,85 @@
+// Decides when the cost of a setting is known: fed minibatches and readings, answers once.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+#include "controller/observation.h"
+#include "controller/power_window.h"
+#include "controller/setting.h"
+
+namespace gearshift {
+
+struct MeterOptions {
+  std::uint32_t least_minibatches = 3;
+  std::uint32_t most_minibatches = 40;
+  double confidence = 0.02;        // relative half-width of the 95 % interval of the mean time
+  double settle_tolerance = 0.03;  // power has settled when two adjacent windows differ by less
+  Duration settle_most = std::chrono::seconds(6);
+  Duration power_least = std::chrono::milliseconds(1200);     // of settled readings
+  Duration most_time = std::chrono::seconds(30);              // from applied to the answer
+  Duration stall_after = std::chrono::seconds(20);            // no minibatch for so long: stalled
+  Duration first_minibatch_most = std::chrono::seconds(150);  // the framework's own warm-up
+};
+
+// The minibatches that count for one kind.
+struct Expected {
+  bool runs = false;
+  bool warm = false;               // has reported a minibatch before
+  std::uint32_t set_sequence = 0;  // of the set command that must be in force
+};
+
+// Settling follows the sliding window of PowerTrain (section 2.5): power takes 2 to 3 s to settle
+// after a mode change, and the first minibatch is dropped.
+class Meter {
+ public:
+  Meter(MeterOptions options, Duration power_window)
+      : options_(options), window_length_(power_window), window_(power_window) {}
+
+  void begin(const Setting& setting, const std::array<Expected, kKinds>& expected, Time applied);
+  void add(const Minibatch& minibatch);
+  // A power reading whose state is ok.
+  void add(const Reading& reading);
+  // The observation, once it is stable or has taken its time (outcome stalled). `duration` is left
+  // to the caller. Nullopt while the measurement goes on.
+  std::optional<Observation> answer(Time now) const;
+
+ private:
+  static constexpr std::size_t kMostSamples = 64;
+  struct Samples {
+    std::uint32_t seen = 0;  // matching minibatches, dropped ones too
+    std::uint32_t count = 0;
+    std::array<Duration, kMostSamples> elapsed{};
+    Duration fetch_stall{};  // sums
+    Duration compute{};
+    Time last{};
+  };
+  void judge_settled(Time now);
+  Cost cost(const Samples& samples) const;
+  double half_width(const Samples& samples) const;
+  bool stalled(Time now) const;
+
+  MeterOptions options_;
+  Duration window_length_;
+  PowerWindow window_;
+  Setting setting_;
+  std::array<Expected, kKinds> expected_{};
+  Time applied_{};
+  std::optional<Time> settled_;
+  std::array<Samples, kKinds> samples_{};
+
+  // Settled power readings: running sums in mW.
+  std::uint32_t power_count_ = 0;
+  double power_sum_ = 0;
+  double power_square_sum_ = 0;
+  std::int64_t power_max_ = 0;
+  Time power_first_{};
+  Time power_last_{};
+  bool estimate_ = false;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,52 @@
+#include "controller/observation.h"
+
+#include <limits>
+
+namespace gearshift {
+
+std::string_view outcome_name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::complete:
+      return "complete";
+    case Outcome::over_limit:
+      return "over_limit";
+    case Outcome::refused:
+      return "refused";
+    case Outcome::not_applied:
+      return "not_applied";
+    case Outcome::timed_out:
+      return "timed_out";
+    case Outcome::stalled:
+      return "stalled";
+    case Outcome::outside_writer:
+      return "outside_writer";
+    case Outcome::goal_changed:
+      return "goal_changed";
+    case Outcome::workload_changed:
+      return "workload_changed";
+    case Outcome::power_unknown:
+      return "power_unknown";
+  }
+  return "unknown";
+}
+
+double Observation::sample_s(Kind kind) const {
+  const Cost& of_kind = cost[index(kind)];
+  const std::int32_t batch_size = setting.batch_size[index(kind)];
+  if (!ok() || of_kind.minibatches == 0 || batch_size <= 0) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return seconds(of_kind.minibatch_mean) / batch_size;
+}
+
+double Observation::sample_j(Kind kind) const {
+  return sample_s(kind) * static_cast<double>(power_mean_mw) / 1000.0;
+}
+
+double Observation::value(Objective objective) const {
+  const bool trains = cost[index(Kind::train)].minibatches > 0;
+  const Kind kind = trains ? Kind::train : Kind::infer;
+  return objective == Objective::time ? sample_s(kind) : sample_j(kind);
+}
+
+}  // namespace gearshift

@@ -1,0 +1,43 @@
+// The mean of the power readings of the last window: what "over the cap" is judged by.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+
+namespace gearshift {
+
+// Holds at most kMost readings; more of them a window than that are thinned by dropping the oldest.
+class PowerWindow {
+ public:
+  explicit PowerWindow(Duration length) : length_(length) {}
+
+  // Takes a power reading whose state is ok; one that is not newer than the last is ignored.
+  void add(const Reading& reading);
+  void clear() { count_ = 0; }
+
+  bool empty() const { return count_ == 0; }
+  Time newest() const { return at(count_ - 1).taken; }  // not when empty
+  // Mean in mW of the readings taken in (end - length, end]; nullopt where there is none.
+  std::optional<std::int64_t> mean_mw(Time end) const;
+  Duration length() const { return length_; }
+
+ private:
+  static constexpr std::size_t kMost = 256;
+  struct Sample {
+    Time taken;
+    std::int64_t mw;
+  };
+  const Sample& at(std::size_t i) const { return samples_[(first_ + i) % kMost]; }
+
+  Duration length_;
+  std::array<Sample, kMost> samples_{};
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+}  // namespace gearshift

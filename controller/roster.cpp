@@ -1,0 +1,134 @@
+#include "controller/roster.h"
+
+#include <algorithm>
+
+namespace gearshift {
+
+bool Roster::attach(const Workload& workload) {
+  ++attached_;
+  auto& slot = managed_[index(workload.kind)];
+  if (!workload.managed || slot) return false;
+  slot.emplace();
+  slot->workload = workload;
+  slot->batch_size = workload.batch_size;
+  return true;
+}
+
+bool Roster::detach(WorkloadHandle handle) {
+  if (attached_ > 0) --attached_;
+  for (auto& slot : managed_) {
+    if (!slot || slot->workload.handle != handle) continue;
+    slot.reset();
+    return true;
+  }
+  return false;
+}
+
+const Workload* Roster::managed(Kind kind) const {
+  const auto& slot = managed_[index(kind)];
+  return slot ? &slot->workload : nullptr;
+}
+
+std::array<const Workload*, kKinds> Roster::managed() const {
+  return {managed(Kind::train), managed(Kind::infer)};
+}
+
+bool Roster::any_managed() const { return managed_[0] || managed_[1]; }
+
+std::string Roster::key() const {
+  std::string key;
+  for (const auto& slot : managed_) {
+    if (!slot) continue;
+    key += kind_name(slot->workload.kind);
+    key += ':';
+    key += slot->workload.name.view();
+    key += ' ';
+  }
+  return key;
+}
+
+Setting Roster::normalised(Setting setting) const {
+  bool all_run = true;
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    if (!managed(kind)) {
+      setting.batch_size[index(kind)] = 0;
+    } else if (!runs(setting.run, kind)) {
+      all_run = false;
+    }
+  }
+  if (all_run) setting.run = Run::both;
+  return setting;
+}
+
+std::optional<std::string> Roster::objection(const Setting& setting) const {
+  bool one_runs = false;
+  for (const auto& slot : managed_) {
+    if (!slot) continue;
+    const Workload& workload = slot->workload;
+    one_runs = one_runs || runs(setting.run, workload.kind);
+    const auto end = workload.batch_sizes.begin() + workload.batch_size_count;
+    const std::int32_t wanted = setting.batch_size[index(workload.kind)];
+    if (wanted != workload.batch_size &&
+        std::find(workload.batch_sizes.begin(), end, wanted) == end) {
+      return "batch size " + std::to_string(wanted) + " is not one that " +
+             std::string(workload.name.view()) + " allows";
+    }
+  }
+  if (!one_runs) return "run = " + std::string(run_name(setting.run)) + " leaves nothing to run";
+  return std::nullopt;
+}
+
+void Roster::command(World& world, const Setting& setting) {
+  for (auto& slot : managed_) {
+    if (!slot) continue;
+    const std::int32_t batch_size = setting.batch_size[index(slot->workload.kind)];
+    if (slot->batch_size == batch_size && slot->run == setting.run) continue;
+    slot->batch_size = batch_size;
+    slot->run = setting.run;
+    slot->asked = ++sequence_;
+    world.command(slot->workload.handle, {slot->asked, batch_size, setting.run});
+  }
+}
+
+void Roster::applied(const Event& event) {
+  for (auto& slot : managed_) {
+    if (slot && slot->workload.handle == event.handle && event.set_sequence <= slot->asked) {
+      slot->answered = std::max(slot->answered, event.set_sequence);
+    }
+  }
+}
+
+bool Roster::refused(const Event& event) {
+  for (auto& slot : managed_) {
+    if (!slot || slot->workload.handle != event.handle || event.set_sequence != slot->asked) {
+      continue;
+    }
+    slot->answered = slot->asked;
+    // Whatever it runs with now is not what was asked: ask again next time.
+    slot->batch_size = -1;
+    return true;
+  }
+  return false;
+}
+
+bool Roster::settled() const {
+  return std::all_of(managed_.begin(), managed_.end(),
+                     [](const auto& slot) { return !slot || slot->answered == slot->asked; });
+}
+
+void Roster::add(const Minibatch& minibatch) {
+  auto& slot = managed_[index(minibatch.kind)];
+  if (slot && slot->workload.handle == minibatch.workload) slot->warm = true;
+}
+
+std::array<Expected, kKinds> Roster::expected(const Setting& setting) const {
+  std::array<Expected, kKinds> expected{};
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (!managed_[kind]) continue;
+    expected[kind] = {runs(setting.run, managed_[kind]->workload.kind), managed_[kind]->warm,
+                      managed_[kind]->asked};
+  }
+  return expected;
+}
+
+}  // namespace gearshift

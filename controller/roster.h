@@ -1,0 +1,59 @@
+// The workloads that are attached, which of them are managed, and what they were last asked for.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "controller/event.h"
+#include "controller/meter.h"
+#include "controller/setting.h"
+#include "controller/world.h"
+
+namespace gearshift {
+
+class Roster {
+ public:
+  // True when the workload is managed from now on.
+  bool attach(const Workload& workload);
+  // True when it was a managed one.
+  bool detach(WorkloadHandle handle);
+  const Workload* managed(Kind kind) const;
+  std::array<const Workload*, kKinds> managed() const;
+  bool any_managed() const;
+  std::uint32_t attached() const { return attached_; }
+  // Names the managed workloads and their kinds: what observations are remembered for.
+  std::string key() const;
+
+  // The setting with what does not apply taken out: batch sizes of absent kinds 0, run `both` where
+  // every managed kind runs.
+  Setting normalised(Setting setting) const;
+  // Nullopt when the managed workloads can be asked for the setting; else why not.
+  std::optional<std::string> objection(const Setting& setting) const;
+
+  // Asks every managed workload whose batch size or run differs from what it was asked last.
+  void command(World& world, const Setting& setting);
+  void applied(const Event& event);
+  // True when the refusal answers the newest command.
+  bool refused(const Event& event);
+  // True when every command has been answered.
+  bool settled() const;
+  void add(const Minibatch& minibatch);  // marks its workload as warm
+  std::array<Expected, kKinds> expected(const Setting& setting) const;
+
+ private:
+  struct Managed {
+    Workload workload;
+    bool warm = false;
+    std::int32_t batch_size = 0;  // last asked for, or as attached
+    Run run = Run::both;
+    std::uint32_t asked = 0;  // sequence of the last command; 0: none
+    std::uint32_t answered = 0;
+  };
+  std::array<std::optional<Managed>, kKinds> managed_;
+  std::uint32_t attached_ = 0;
+  std::uint32_t sequence_ = 0;
+};
+
+}  // namespace gearshift

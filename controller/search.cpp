@@ -1,0 +1,271 @@
+// The part of the loop that does what the policy asks: measure, remember, hold.
+#include <exception>
+
+#include "controller/controller.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::uint32_t kMostRewrites = 3;
+constexpr std::uint32_t kMostFailedHolds = 3;
+// A policy pays for answers from memory with its own instruction budget; this is the second line.
+constexpr std::uint32_t kMostAnswersATick = 100'000;
+
+}  // namespace
+
+void Controller::restart_policy(Time now) {
+  measurements_ = 0;
+  const PolicyContext context{.goal = goal_,
+                              .knobs = &board_.knobs(),
+                              .modes = board_.traits().modes,
+                              .workloads = roster_.managed(),
+                              .observations = memory_.observations(),
+                              .safe = board_.safe(),
+                              .seed = options_.seed};
+  handle(policy_.start(context), now);
+}
+
+void Controller::handle(Request request, Time now) {
+  for (std::uint32_t answers = 0; answers < kMostAnswersATick; ++answers) {
+    drain_policy_log(now);
+    switch (request.what) {
+      case Request::What::hold_safe:
+        hold_safe("the policy found no setting", now);
+        return;
+      case Request::What::failed:
+        fail_policy(policy_.failure(), now);
+        return;
+      case Request::What::hold:
+        apply(roster_.normalised(request.setting), Aim::hold, now);
+        return;
+      case Request::What::measure:
+      case Request::What::remeasure:
+        break;
+    }
+    const Setting setting = roster_.normalised(request.setting);
+    Observation answer;
+    const Observation* known = request.what == Request::What::measure
+                                   ? memory_.find(setting, cap_mw_.value_or(0))
+                                   : nullptr;
+    if (known != nullptr) {
+      answer = *known;
+      answer.from_memory = true;
+    } else if (const auto objection = roster_.objection(setting)) {
+      note(NoteType::knob_failed, now, *objection);
+      answer.setting = setting;
+      answer.outcome = Outcome::refused;
+      answer.from_memory = true;
+    } else if (++measurements_ > options_.most_measurements) {
+      fail_policy("measured more than " + std::to_string(options_.most_measurements) +
+                      " settings without an end",
+                  now);
+      return;
+    } else {
+      apply(setting, Aim::measure, now);
+      return;
+    }
+    request = policy_.resume(answer);
+  }
+  fail_policy("asked for known settings without an end", now);
+}
+
+void Controller::apply(const Setting& setting, Aim aim, Time now) {
+  wanted_ = setting;
+  aim_ = aim;
+  settled_ = false;
+  applying_since_ = now;
+  rewrites_ = 0;
+  measuring_hold_ = false;
+  refused_by_workload_ = false;
+  recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
+  if (const auto objection = roster_.objection(setting);
+      objection && roster_.any_managed() && aim == Aim::hold) {
+    note(NoteType::knob_failed, now, *objection);
+    refused_by_workload_ = true;
+  } else {
+    roster_.command(world_, setting);
+  }
+  // Clock writes go out in this very tick; only hot-plug is left for the next ones.
+  board_.begin(setting.mode, now);
+  board_.advance(now);
+  // The window still holds readings from before. While the change goes on, and until the window and
+  // the sensor's own averaging are through, a step down is not judged again.
+  const bool down = aim == Aim::fallback || aim == Aim::safe;
+  guard_.rearm_at(down ? now + board_.traits().apply_timeout : now);
+}
+
+void Controller::advance(Time now) {
+  if (!settled_) {
+    const ApplyState state = board_.advance(now);
+    if (state == ApplyState::applying) return;
+    const bool waits = !roster_.settled() && !refused_by_workload_;
+    const bool gives_up = now - applying_since_ > options_.workload_timeout;
+    // A step down does not wait for the workload: the clocks are what counts.
+    if (waits && !gives_up && (aim_ == Aim::measure || aim_ == Aim::hold)) return;
+    settled_ = true;
+    on_settled(waits && gives_up ? ApplyState::timed_out : state, now);
+    return;
+  }
+  if (pending_ != Pending::nothing) {
+    continue_pending(now);
+    return;
+  }
+  if (!metering()) return;
+  const auto observation = meter_.answer(now);
+  if (!observation) return;
+  if (measuring()) {
+    finish_measurement(*observation, now);
+  } else {
+    finish_hold_measurement(*observation, now);
+  }
+}
+
+void Controller::on_settled(ApplyState state, Time now) {
+  const std::string_view failure = board_.failure();
+  if (state != ApplyState::applied && !failure.empty()) note(NoteType::knob_failed, now, failure);
+  note(NoteType::applied, now, {}, (now - applying_since_).count());
+  if (aim_ == Aim::fallback || aim_ == Aim::safe) {
+    guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
+    return;
+  }
+  if (aim_ == Aim::measure) {
+    if (rewrites_ > kMostRewrites) {
+      cut_measurement(Outcome::outside_writer, now);
+    } else if (refused_by_workload_ || state == ApplyState::refused) {
+      cut_measurement(Outcome::refused, now);
+    } else if (state == ApplyState::not_applied) {
+      cut_measurement(Outcome::not_applied, now);
+    } else if (state == ApplyState::timed_out) {
+      cut_measurement(Outcome::timed_out, now);
+    } else {
+      meter_.begin(wanted_, roster_.expected(wanted_), now);
+      return;
+    }
+    // The policy meets the failure as an answer, within the same tick.
+    handle(policy_.resume(pending_answer_), now);
+    return;
+  }
+  if (aim_ != Aim::hold) return;
+  if (state != ApplyState::applied || refused_by_workload_) {
+    on_hold_failed(state, now);
+    return;
+  }
+  record_hold(now);
+}
+
+void Controller::record_hold(Time now) {
+  failed_holds_ = 0;
+  note(NoteType::hold, now, {});
+  Choice choice{.cap_mw = cap_mw_.value_or(0), .setting = wanted_, .observation = {}};
+  const Observation* known = memory_.find(wanted_, choice.cap_mw);
+  if (known != nullptr) {
+    choice.observation = *known;
+  } else {
+    measuring_hold_ = true;
+    meter_.begin(wanted_, roster_.expected(wanted_), now);
+  }
+  if (!summary_.choices.empty() && summary_.choices.back().cap_mw == choice.cap_mw) {
+    summary_.choices.back() = choice;
+  } else {
+    summary_.choices.push_back(choice);
+  }
+}
+
+void Controller::finish_hold_measurement(Observation observation, Time now) {
+  measuring_hold_ = false;
+  observation.limit_mw = cap_mw_.value_or(0);
+  observation.duration = now - applying_since_;
+  ++summary_.measurements;
+  summary_.choices.back().observation = observation;
+  remember(observation);
+  recorder_.note({.type = NoteType::observation,
+                  .time = now,
+                  .setting = &wanted_,
+                  .observation = &observation});
+}
+
+void Controller::on_hold_failed(ApplyState state, Time now) {
+  Observation failed;
+  failed.setting = wanted_;
+  failed.outcome = refused_by_workload_ || state == ApplyState::refused ? Outcome::refused
+                   : state == ApplyState::not_applied                   ? Outcome::not_applied
+                                                                        : Outcome::timed_out;
+  remember(failed);
+  if (++failed_holds_ >= kMostFailedHolds) {
+    failed_holds_ = 0;
+    hold_safe("the policy's choice could not be applied", now);
+    return;
+  }
+  restart_policy(now);
+}
+
+// After a step down the policy goes on only when power is known to be back within the cap.
+void Controller::continue_pending(Time now) {
+  if (power_lost_ || !roster_.any_managed()) return;
+  const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
+  if (stepped_down && !guard_.recovered(now)) return;
+  const Pending pending = pending_;
+  pending_ = Pending::nothing;
+  if (pending == Pending::resume) {
+    handle(policy_.resume(pending_answer_), now);
+  } else {
+    restart_policy(now);
+  }
+}
+
+void Controller::finish_measurement(Observation observation, Time now) {
+  observation.limit_mw = cap_mw_.value_or(0);
+  observation.duration = now - applying_since_;
+  ++summary_.measurements;
+  remember(observation);
+  recorder_.note({.type = NoteType::observation,
+                  .time = now,
+                  .setting = &wanted_,
+                  .observation = &observation});
+  handle(policy_.resume(observation), now);
+}
+
+// Ends the running measurement without a cost. What depends on the setting itself is remembered;
+// a partial result never is.
+void Controller::cut_measurement(Outcome outcome, Time now) {
+  Observation observation;
+  observation.setting = wanted_;
+  observation.outcome = outcome;
+  observation.limit_mw = cap_mw_.value_or(0);
+  observation.duration = now - applying_since_;
+  const bool partial = outcome == Outcome::goal_changed || outcome == Outcome::workload_changed ||
+                       outcome == Outcome::power_unknown;
+  if (!partial) {
+    ++summary_.measurements;
+    remember(observation);
+  }
+  recorder_.note({.type = NoteType::observation,
+                  .time = now,
+                  .setting = &wanted_,
+                  .observation = &observation});
+  pending_answer_ = observation;
+  aim_ = Aim::fallback;
+}
+
+void Controller::remember(const Observation& observation) {
+  if (!memory_.add(observation)) pending_ = Pending::restart;
+}
+
+void Controller::fail_policy(std::string_view what, Time now) {
+  ++summary_.policy_errors;
+  note(NoteType::policy_error, now, what);
+  hold_safe("the policy failed", now);
+}
+
+void Controller::hold_safe(std::string_view why, Time now) {
+  apply(safe_setting(), Aim::safe, now);
+  note(NoteType::safe, now, why);
+}
+
+void Controller::drain_policy_log(Time now) {
+  for (std::string line = policy_.take_log(); !line.empty(); line = policy_.take_log()) {
+    note(NoteType::policy_log, now, line);
+  }
+}
+
+}  // namespace gearshift
