@@ -1,0 +1,350 @@
+// Attaches a program that trains or serves a DNN to the gearshift daemon; needs only zmq and
+// msgpack.
+//
+//   gearshift::client::Workload workload({"resnet18", gearshift::client::Kind::train, 16, {8, 16,
+//   32}}); for (...) {
+//     if (workload.poll()) { use(workload.wanted().batch_size); workload.applied(); }
+//     if (!workload.runs()) { workload.wait(std::chrono::seconds(1)); continue; }
+//     train_one();
+//     workload.minibatch(epoch, elapsed, fetch_stall, compute);
+//   }
+//
+// No call blocks or fails for want of a daemon: without one reports are dropped, and a daemon that
+// starts, dies or restarts is found again. The protocol is bridge/PROTOCOL.md.
+//
+// Has a thread, because a minibatch may take longer than the daemon waits for a sign of life: it
+// sends heartbeats and hellos. Reads the steady clock, to know when one is due; never sends a time.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <msgpack.hpp>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+#include <zmq.hpp>
+
+#include "gearshift_wire.hpp"
+
+namespace gearshift::client {
+
+// One workload's connection. The training loop's calls come from one thread.
+class Workload {
+ public:
+  // Connects in the background. Throws std::invalid_argument for options that no daemon would take.
+  explicit Workload(Options options)
+      : options_(detail::checked(std::move(options))),
+        context_(1),
+        socket_(context_, zmq::socket_type::dealer),
+        in_force_{0, options_.batch_size, Run::both},
+        wanted_(in_force_),
+        newest_(in_force_) {
+    socket_.set(zmq::sockopt::immediate, true);
+    socket_.set(zmq::sockopt::linger, 100);  // milliseconds for the bye, where there is a daemon
+    socket_.set(zmq::sockopt::sndhwm, 256);
+    socket_.set(zmq::sockopt::rcvhwm, 256);
+    socket_.set(zmq::sockopt::reconnect_ivl, 100);
+    connect(detail::find_endpoint(options_.endpoint));
+    service();
+    thread_ = std::thread([this] { keep_alive(); });
+  }
+
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
+
+  // Says bye.
+  ~Workload() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      leaving_ = true;
+      if (attached_) send_plain("bye");
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+
+  // Reports that a minibatch of the batch size in force has ended. Durations as in PROTOCOL.md.
+  void minibatch(std::uint32_t epoch, std::chrono::nanoseconds elapsed,
+                 std::chrono::nanoseconds fetch_stall, std::chrono::nanoseconds compute) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++sequence_;
+    if (attached_) {
+      buffer_.clear();
+      msgpack::packer<msgpack::sbuffer> packer(buffer_);
+      packer.pack_map(8);
+      entry(packer, "type", "minibatch");
+      entry(packer, "sequence", sequence_);
+      entry(packer, "set", in_force_.set);
+      entry(packer, "epoch", epoch);
+      entry(packer, "batch_size", in_force_.batch_size);
+      entry(packer, "elapsed_ns", elapsed.count());
+      entry(packer, "fetch_stall_ns", fetch_stall.count());
+      entry(packer, "compute_ns", compute.count());
+      send();
+    }
+    service();
+  }
+
+  // True once for each new wish of the daemon: take wanted(), then call applied() or refused().
+  bool poll() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    service();
+    if (!news_) return false;
+    news_ = false;
+    wanted_ = newest_;
+    return true;
+  }
+
+  // The wish that the last poll() brought; changes in poll() alone.
+  Wanted wanted() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return wanted_;
+  }
+
+  // False while the daemon wants this kind to wait: stop between two minibatches, and wait().
+  bool runs() const {
+    const Run run = wanted().run;
+    return run == Run::both || (run == Run::train) == (options_.kind == Kind::train);
+  }
+
+  // Blocks until a message of the daemon came or the time is over. Only for a workload that waits.
+  void wait(std::chrono::milliseconds timeout) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    zmq::pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
+    try {
+      zmq::poll(&item, 1, std::min(timeout, std::chrono::milliseconds(250)));
+    } catch (const zmq::error_t&) {
+      return;  // A signal: the caller looks at what it means.
+    }
+    service();
+  }
+
+  // wanted() is in force: the next minibatch to begin runs with it.
+  void applied() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    in_force_ = wanted_;
+    if (!attached_ || in_force_.set == 0) return;
+    buffer_.clear();
+    msgpack::packer<msgpack::sbuffer> packer(buffer_);
+    packer.pack_map(4);
+    entry(packer, "type", "applied");
+    entry(packer, "set", in_force_.set);
+    entry(packer, "batch_size", in_force_.batch_size);
+    entry(packer, "run", detail::run_name(in_force_.run));
+    send();
+  }
+
+  // wanted() will not be in force. `code`: "batch_size", "run", "memory" or "other".
+  void refused(const std::string& code, const std::string& message) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    refuse(wanted_.set, code, message);
+    wanted_ = in_force_;
+  }
+
+  // A daemon has taken this workload; and it is the one of its kind that gets wishes.
+  bool attached() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return attached_;
+  }
+  bool managed() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return attached_ && managed_;
+  }
+
+  // What the daemon last said for people (why a workload is not managed, what was wrong), once.
+  std::string take_message() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::exchange(message_, std::string());
+  }
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+
+  template <typename Value>
+  static void entry(msgpack::packer<msgpack::sbuffer>& packer, std::string_view key,
+                    const Value& value) {
+    packer.pack_str(static_cast<std::uint32_t>(key.size()));
+    packer.pack_str_body(key.data(), static_cast<std::uint32_t>(key.size()));
+    packer.pack(value);
+  }
+
+  void connect(const std::string& endpoint) {
+    if (endpoint == endpoint_) return;
+    try {
+      if (!endpoint_.empty()) socket_.disconnect(endpoint_);
+      endpoint_.clear();
+      socket_.connect(endpoint);
+      endpoint_ = endpoint;
+    } catch (const zmq::error_t& error) {
+      throw std::invalid_argument("endpoint " + endpoint + ": " + error.what());
+    }
+  }
+
+  // False where no daemon takes it now.
+  bool send() {
+    try {
+      const zmq::const_buffer frame(buffer_.data(), buffer_.size());
+      if (!socket_.send(frame, zmq::send_flags::dontwait)) return false;
+    } catch (const zmq::error_t&) {
+      return false;
+    }
+    sent_ = SteadyClock::now();
+    return true;
+  }
+
+  bool send_plain(const char* type) {
+    buffer_.clear();
+    msgpack::packer<msgpack::sbuffer> packer(buffer_);
+    packer.pack_map(1);
+    entry(packer, "type", type);
+    return send();
+  }
+
+  bool send_hello() {
+    buffer_.clear();
+    msgpack::packer<msgpack::sbuffer> packer(buffer_);
+    packer.pack_map(8);
+    entry(packer, "type", "hello");
+    entry(packer, "version", detail::kProtocolVersion);
+    entry(packer, "name", options_.name);
+    entry(packer, "kind", options_.kind == Kind::train ? "train" : "infer");
+    entry(packer, "pid", static_cast<std::int64_t>(::getpid()));
+    entry(packer, "batch_size", in_force_.batch_size);
+    entry(packer, "batch_sizes", options_.batch_sizes);
+    entry(packer, "samples_per_epoch", options_.samples_per_epoch);
+    return send();
+  }
+
+  void refuse(std::uint32_t set, const std::string& code, const std::string& message) {
+    if (!attached_ || set == 0) return;
+    buffer_.clear();
+    msgpack::packer<msgpack::sbuffer> packer(buffer_);
+    packer.pack_map(4);
+    entry(packer, "type", "refused");
+    entry(packer, "set", set);
+    entry(packer, "code", code);
+    entry(packer, "message", message.substr(0, 256));
+    send();
+  }
+
+  // Takes what came, and sends what is due. Bounded, so that no daemon can hold up a minibatch.
+  void service() {
+    zmq::message_t frame;
+    for (int count = 0; count < 64; ++count) {
+      try {
+        if (!socket_.recv(frame, zmq::recv_flags::dontwait)) break;
+      } catch (const zmq::error_t&) {
+        break;
+      }
+      detail::Incoming incoming;
+      if (detail::decode(frame.data(), frame.size(), incoming)) take(incoming);
+    }
+    const auto now = SteadyClock::now();
+    if (attached_ && now - heard_ > silent_after_) detach(now);
+    if (attached_ && now - sent_ >= heartbeat_) send_plain("heartbeat");
+    if (!attached_ && now >= next_hello_) say_hello(now);
+  }
+
+  void say_hello(SteadyClock::time_point now) {
+    try {
+      connect(detail::find_endpoint(options_.endpoint));
+    } catch (const std::invalid_argument& error) {
+      message_ = error.what();
+      next_hello_ = now + std::chrono::seconds(10);
+      return;
+    }
+    if (send_hello()) next_hello_ = now + std::chrono::seconds(1);
+  }
+
+  void take(const detail::Incoming& incoming) {
+    const auto now = heard_ = SteadyClock::now();
+    if (incoming.type == "welcome") {
+      reset();
+      attached_ = true;
+      managed_ = incoming.managed;
+      message_ = incoming.message;
+      if (incoming.heartbeat_ns > 0) heartbeat_ = std::chrono::nanoseconds(incoming.heartbeat_ns);
+      if (incoming.silent_after_ns > 0) {
+        silent_after_ = std::chrono::nanoseconds(incoming.silent_after_ns);
+      }
+    } else if (incoming.type == "set" && attached_) {
+      take_set(incoming);
+    } else if (incoming.type == "bye") {
+      detach(now + std::chrono::seconds(1));
+    } else if (incoming.type == "error" && incoming.code == "unknown_client") {
+      if (attached_) detach(now);
+    } else if (incoming.type == "error" && incoming.code != "unknown_type") {
+      message_ = incoming.code + ": " + incoming.message;
+      if (!attached_) next_hello_ = now + std::chrono::seconds(10);
+    }
+  }
+
+  void take_set(const detail::Incoming& incoming) {
+    const std::vector<std::int32_t>& sizes = options_.batch_sizes;
+    const auto set = static_cast<std::uint32_t>(incoming.set);
+    const Run run = incoming.run == "train"   ? Run::train
+                    : incoming.run == "infer" ? Run::infer
+                                              : Run::both;
+    if (std::find(sizes.begin(), sizes.end(), incoming.batch_size) == sizes.end()) {
+      refuse(set, "batch_size", std::to_string(incoming.batch_size) + " was not offered");
+    } else {
+      newest_ = {set, static_cast<std::int32_t>(incoming.batch_size), run};
+      news_ = true;
+    }
+  }
+
+  // The batch size stays; numbers of the attachment that ended are void, and nobody has to wait.
+  void reset() {
+    in_force_.set = 0;
+    wanted_.set = 0;
+    newest_ = {0, wanted_.batch_size, Run::both};
+    news_ = wanted_.run != Run::both;
+  }
+
+  void detach(SteadyClock::time_point next_hello) {
+    attached_ = false;
+    next_hello_ = next_hello;
+    reset();
+  }
+
+  void keep_alive() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!leaving_) {
+      service();
+      wake_.wait_for(lock, std::chrono::milliseconds(attached_ ? 250 : 100));
+    }
+  }
+
+  const Options options_;
+  mutable std::mutex mutex_;  // guards everything below
+  std::condition_variable wake_;
+  zmq::context_t context_;
+  zmq::socket_t socket_;
+  msgpack::sbuffer buffer_;
+  std::string endpoint_;
+  std::string message_;
+  Wanted in_force_;  // what minibatches run with
+  Wanted wanted_;    // what the training loop was told
+  Wanted newest_;    // what the daemon asked for last; news_ until the loop is told
+  bool news_ = false;
+  bool attached_ = false;
+  bool managed_ = false;
+  bool leaving_ = false;
+  std::uint64_t sequence_ = 0;
+  std::chrono::nanoseconds heartbeat_ = std::chrono::seconds(1);
+  std::chrono::nanoseconds silent_after_ = std::chrono::seconds(5);
+  SteadyClock::time_point heard_{};
+  SteadyClock::time_point sent_{};
+  SteadyClock::time_point next_hello_{};
+  std::thread thread_;
+};
+
+}  // namespace gearshift::client

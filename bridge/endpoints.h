@@ -1,0 +1,27 @@
+// Where the daemon's sockets are, where none is given.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace gearshift {
+
+// /run/gearshift as root, else $XDG_RUNTIME_DIR/gearshift, else /tmp/gearshift-UID.
+std::filesystem::path runtime_folder();
+
+// What the daemon binds: ipc sockets in the runtime folder.
+std::string default_workload_endpoint();
+std::string default_control_endpoint();
+
+// What an operator's program connects to: the runtime folder's socket, or the one in
+// /run/gearshift where only that one exists (a daemon that root started).
+std::string control_endpoint_to_connect();
+
+// Throws std::runtime_error unless `endpoint` is ipc://, inproc:// or tcp:// on a loopback address:
+// this version has no authentication, so it does not listen to other machines.
+void require_local(const std::string& endpoint);
+
+// The path of an ipc endpoint; empty for any other.
+std::filesystem::path ipc_path(const std::string& endpoint);
+
+}  // namespace gearshift
