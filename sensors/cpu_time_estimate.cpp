@@ -1,0 +1,110 @@
+#include "sensors/cpu_time_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+constexpr std::string_view kStatistics = "/proc/stat";
+
+// Lines "cpu0", "cpu1" and so on: the CPUs that are online.
+int count_cpus(std::string_view text) {
+  int count = 0;
+  for (std::size_t at = text.find("\ncpu"); at != std::string_view::npos;
+       at = text.find("\ncpu", at + 1)) {
+    ++count;
+  }
+  return std::max(count, 1);
+}
+
+}  // namespace
+
+std::optional<CpuTimeEstimate::CpuTime> CpuTimeEstimate::parse(std::string_view text) {
+  constexpr std::string_view kLine = "cpu ";
+  if (!text.starts_with(kLine)) return std::nullopt;
+  // user, nice, system, idle, iowait, irq, softirq, steal; guest time is inside user.
+  std::array<std::int64_t, 8> ticks{};
+  const char* at = text.data() + kLine.size();
+  const char* const end = text.data() + std::min(text.find('\n'), text.size());
+  for (std::int64_t& tick : ticks) {
+    while (at < end && *at == ' ') ++at;
+    const auto [next, error] = std::from_chars(at, end, tick);
+    if (error != std::errc()) return std::nullopt;
+    at = next;
+  }
+  CpuTime time;
+  time.busy = ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6];
+  time.total = time.busy + ticks[3] + ticks[4] + ticks[7];
+  return time;
+}
+
+std::unique_ptr<CpuTimeEstimate> CpuTimeEstimate::open(const PowerDescription& power, Sysroot& root,
+                                                       std::vector<std::string>& findings) {
+  try {
+    const int cpus = count_cpus(root.read(kStatistics));
+    DeviceFile statistics = root.open(kStatistics);
+    if (!parse(statistics.read())) {
+      findings.push_back("power: " + statistics.path() + " does not begin with CPU times");
+      return nullptr;
+    }
+    findings.push_back("power: an estimate from the CPU time of " + std::to_string(cpus) +
+                       " CPUs in " + statistics.path() + "; nothing here measures power");
+    return std::unique_ptr<CpuTimeEstimate>(
+        new CpuTimeEstimate(std::move(statistics), cpus, power));
+  } catch (const FileError& error) {
+    findings.push_back("power: no estimate from CPU time: " + std::string(error.what()));
+    return nullptr;
+  }
+}
+
+CpuTimeEstimate::CpuTimeEstimate(DeviceFile statistics, int cpus, const PowerDescription& power)
+    : statistics_(std::move(statistics)),
+      cpus_(cpus),
+      idle_w_(power.estimate_idle_w),
+      core_w_(power.estimate_core_w),
+      period_(std::max(power.period, Duration(1))),
+      plausible_max_mw_(power.plausible_max_mw) {
+  newest_.estimate = true;
+}
+
+void CpuTimeEstimate::sample(Time now) {
+  newest_.state = ReadingState::missing;
+  newest_.value = 0;
+  newest_.taken = now;
+  sampled_ = now;
+  std::optional<CpuTime> time;
+  try {
+    time = parse(statistics_.read());
+  } catch (const FileError&) {
+    // Told by explain(), from the file's last error.
+  }
+  if (time && last_ && time->total > last_->total) {
+    const double share = std::clamp(static_cast<double>(time->busy - last_->busy) /
+                                        static_cast<double>(time->total - last_->total),
+                                    0.0, 1.0);
+    newest_.value = static_cast<std::int64_t>((idle_w_ + core_w_ * share * cpus_) * 1000 + 0.5);
+    newest_.state = newest_.value <= plausible_max_mw_ ? ReadingState::ok : ReadingState::absurd;
+  }
+  last_ = time;
+}
+
+void CpuTimeEstimate::read(Time now, std::vector<Reading>& readings) {
+  if (!sampled_ || now - *sampled_ >= period_) sample(now);
+  readings.push_back(newest_);
+}
+
+std::string CpuTimeEstimate::explain(const Reading& reading) const {
+  if (reading.state == ReadingState::ok) return "";
+  if (reading.state == ReadingState::absurd) {
+    return "the estimate of " + std::to_string(reading.value) + " mW is above " +
+           std::to_string(plausible_max_mw_) + " mW";
+  }
+  if (!last_) return statistics_.path() + " cannot be read as CPU times";
+  return "an estimate needs two readings of " + statistics_.path() + " with CPU time in between";
+}
+
+}  // namespace gearshift

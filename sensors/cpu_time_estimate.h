@@ -1,0 +1,50 @@
+// Estimates a machine's power from its CPU time, where nothing measures it. It is a stand-in that
+// moves with the load, not a measurement: every reading of it says that it is an estimate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "boards/board_description.h"
+#include "boards/sysroot.h"
+#include "controller/sensor.h"
+
+namespace gearshift {
+
+// Emits power (channel 0) = estimate_idle_w + estimate_core_w * busy cores, the latter from the
+// first line of /proc/stat: CPU time used between two readings at least the board's period apart,
+// as a share of all CPU time, times the number of CPUs. Time stolen by a host counts as idle.
+class CpuTimeEstimate : public Sensor {
+ public:
+  static std::unique_ptr<CpuTimeEstimate> open(const PowerDescription& power, Sysroot& root,
+                                               std::vector<std::string>& findings);
+
+  void read(Time now, std::vector<Reading>& readings) override;
+  std::string explain(const Reading& reading) const override;
+
+ private:
+  // Ticks since boot, summed over all CPUs.
+  struct CpuTime {
+    std::int64_t busy = 0;
+    std::int64_t total = 0;
+  };
+
+  CpuTimeEstimate(DeviceFile statistics, int cpus, const PowerDescription& power);
+  static std::optional<CpuTime> parse(std::string_view text);
+  void sample(Time now);
+
+  DeviceFile statistics_;
+  const int cpus_;
+  const double idle_w_;
+  const double core_w_;
+  const Duration period_;
+  const std::int64_t plausible_max_mw_;
+  std::optional<CpuTime> last_;
+  std::optional<Time> sampled_;
+  Reading newest_;
+};
+
+}  // namespace gearshift

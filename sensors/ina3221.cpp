@@ -1,0 +1,191 @@
+#include "sensors/ina3221.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+constexpr std::string_view kHwmon = "/sys/class/hwmon";
+
+// Only these are rails: inputs 4 to 6 are shunt voltages and input 7 is their sum.
+constexpr std::array<char, 3> kChannels = {'1', '2', '3'};
+
+// One labelled channel of one monitor.
+struct Channel {
+  std::string label;
+  std::string voltage_path;
+  std::string current_path;
+};
+
+std::string error_text(int code) {
+  const char* name = strerrorname_np(code);
+  return name != nullptr ? name : "errno " + std::to_string(code);
+}
+
+bool closed(int code) { return code == EACCES || code == EPERM; }
+
+std::vector<Channel> find_channels(Sysroot& root, std::vector<std::string>& findings) {
+  std::vector<Channel> channels;
+  bool found = false;
+  for (const std::string& entry : root.list(kHwmon)) {
+    const std::string folder = std::string(kHwmon) + '/' + entry;
+    if (!root.try_read(folder + "/name").value_or("").starts_with("ina3221")) continue;
+    found = true;
+    for (const char number : kChannels) {
+      const std::string stem = folder + "/in" + number;
+      try {
+        channels.push_back(
+            {root.read(stem + "_label"), stem + "_input", folder + "/curr" + number + "_input"});
+      } catch (const FileError& error) {
+        // A channel without a label file is one that the board does not use.
+        if (closed(error.code())) {
+          findings.push_back("power: the rails of the ina3221 at " + folder +
+                             " are closed to this user; run as root: " + error.what());
+        }
+      }
+    }
+  }
+  if (!found) findings.push_back("power: no ina3221 below " + std::string(kHwmon));
+  return channels;
+}
+
+const Channel* find(const std::vector<Channel>& channels, const std::string& label) {
+  for (const Channel& channel : channels) {
+    if (channel.label == label) return &channel;
+  }
+  return nullptr;
+}
+
+std::string dead_finding(const RailDescription& rail, const std::string& why) {
+  std::string text = "power: rail " + rail.label + " cannot be read (" + why + "); ";
+  return text + (rail.sign != 0 ? "the total counts it as " + std::to_string(kDeadRailShare) +
+                                      " times the other rails and is an estimate"
+                                : "it is not part of the total, which is not affected");
+}
+
+}  // namespace
+
+std::unique_ptr<Ina3221> Ina3221::open(const PowerDescription& power, Sysroot& root,
+                                       std::vector<std::string>& findings) {
+  const std::vector<Channel> channels = find_channels(root, findings);
+  if (channels.empty()) return nullptr;
+  std::vector<Rail> rails;
+  std::vector<std::string> dead;
+  int living_in_total = 0;
+  int dead_in_total = 0;
+  for (std::size_t i = 0; i < power.rails.size(); ++i) {
+    const RailDescription& description = power.rails[i];
+    const bool in_total = description.sign != 0;
+    const Channel* channel = find(channels, description.label);
+    try {
+      if (channel == nullptr) throw FileError("no channel has this label", ENOENT);
+      Rail rail{static_cast<std::uint8_t>(i), description.label, in_total,
+                root.open(channel->voltage_path), root.open(channel->current_path)};
+      rail.voltage_mv.read_integer();
+      rail.current_ma.read_integer();
+      findings.push_back("power: rail " + rail.label + " at " + channel->voltage_path);
+      rails.push_back(std::move(rail));
+      living_in_total += in_total;
+    } catch (const FileError& error) {
+      dead.push_back(dead_finding(description, error.what()));
+      dead_in_total += in_total;
+    }
+  }
+  findings.insert(findings.end(), dead.begin(), dead.end());
+  if (living_in_total == 0) {
+    findings.push_back("power: not one rail of the board's total can be read from an ina3221");
+    return nullptr;
+  }
+  return std::unique_ptr<Ina3221>(new Ina3221(std::move(rails), dead_in_total, power));
+}
+
+Ina3221::Ina3221(std::vector<Rail> rails, int dead_in_total, const PowerDescription& power)
+    : rails_(std::move(rails)),
+      dead_in_total_(dead_in_total),
+      plausible_max_mw_(power.plausible_max_mw),
+      stale_after_(power.stale_after) {}
+
+std::optional<std::int64_t> Ina3221::read_rail(Rail& rail) {
+  if (interrupted_.load(std::memory_order_relaxed)) {
+    rail.error = EINTR;
+    return std::nullopt;
+  }
+  const std::optional<std::int64_t> voltage_mv = rail.voltage_mv.try_read_integer();
+  rail.error = rail.voltage_mv.last_error();
+  if (!voltage_mv || interrupted_.load(std::memory_order_relaxed)) return std::nullopt;
+  const std::optional<std::int64_t> current_ma = rail.current_ma.try_read_integer();
+  rail.error = rail.current_ma.last_error();
+  if (!current_ma) return std::nullopt;
+  std::int64_t power_uw = 0;
+  if (__builtin_mul_overflow(*voltage_mv, *current_ma, &power_uw) || power_uw > INT64_MAX / 1000 ||
+      power_uw < INT64_MIN / 1000) {
+    rail.error = ERANGE;
+    return std::nullopt;
+  }
+  return power_uw;
+}
+
+Reading Ina3221::judged(Quantity quantity, std::uint8_t channel, std::int64_t power_uw,
+                        Time now) const {
+  Reading reading{quantity, ReadingState::ok, false, channel, (power_uw + 500) / 1000, now};
+  if (power_uw < 0 || reading.value > plausible_max_mw_) reading.state = ReadingState::absurd;
+  return reading;
+}
+
+void Ina3221::read(Time now, std::vector<Reading>& readings) {
+  const std::size_t total_at = readings.size();
+  readings.emplace_back();
+  std::int64_t total_uw = 0;
+  bool complete = true;
+  bool absurd = false;
+  for (Rail& rail : rails_) {
+    const std::optional<std::int64_t> power_uw = read_rail(rail);
+    if (!power_uw) {
+      readings.push_back(
+          {Quantity::rail_power, ReadingState::missing, false, rail.channel, 0, now});
+      complete = complete && !rail.in_total;
+      continue;
+    }
+    readings.push_back(judged(Quantity::rail_power, rail.channel, *power_uw, now));
+    if (!rail.in_total) continue;
+    absurd = absurd || readings.back().state == ReadingState::absurd;
+    total_uw += *power_uw;
+  }
+  total_uw *= 1 + kDeadRailShare * dead_in_total_;
+  Reading total{Quantity::power, ReadingState::missing, false, 0, 0, now};
+  if (complete) {
+    total = judged(Quantity::power, 0, total_uw, now);
+    if (absurd) total.state = ReadingState::absurd;
+  } else if (complete_ && now - complete_->taken <= stale_after_) {
+    total = *complete_;
+  }
+  total.estimate = estimates();
+  if (complete) {
+    complete_.reset();
+    if (total.state == ReadingState::ok) complete_ = total;
+  }
+  readings[total_at] = total;
+}
+
+std::string Ina3221::explain(const Reading& reading) const {
+  if (reading.state == ReadingState::ok) return "";
+  std::string text;
+  const bool is_total = reading.quantity == Quantity::power;
+  for (const Rail& rail : rails_) {
+    if (is_total ? !rail.in_total : rail.channel != reading.channel) continue;
+    if (rail.error == 0) continue;
+    if (!text.empty()) text += "; ";
+    text += rail.label + " at " + rail.voltage_mv.path() + ": " + error_text(rail.error);
+  }
+  if (reading.state == ReadingState::absurd) {
+    text = std::to_string(reading.value) + " mW, or a rail within it, is outside 0 to " +
+           std::to_string(plausible_max_mw_) + " mW, which no reading of this board can be";
+  }
+  return text;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,72 @@
+// Reads board power from the INA3221 monitors of a Jetson, by the board file's own total rule.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "boards/board_description.h"
+#include "boards/sysroot.h"
+#include "sensors/sampler.h"
+
+namespace gearshift {
+
+// What a rail of the total that is dead from the start is taken to draw: this many times all living
+// rails of the total together. Twice covers training (GPU rail 1.8 times the rest) and a full CPU
+// load; docs/decisions/0002-dead-rail.md has the reasons and the case it does not cover.
+inline constexpr std::int64_t kDeadRailShare = 2;
+
+// Emits the board's total as power (channel 0) and each living rail as rail_power (channel: its
+// index in the board file). Values are in mW: mV times mA, because the driver offers no power file.
+//
+// When a rail cannot be read:
+// - at open, outside the total: it is left out, and nothing else changes;
+// - at open, inside the total: the total is estimated (see kDeadRailShare), and every reading of it
+//   says so, because a total without the rail would be too low and the guard would trust it;
+// - later, outside the total: its own reading is missing;
+// - later, inside the total: the last complete total is repeated with the time it was taken at
+//   until it is `stale_after` old, then the total is missing. It returns with the rail.
+// A total, or a rail, below 0 or above plausible_max_mw is absurd.
+class Ina3221 : public BlockingSensor {
+ public:
+  // Looks for the board's rails on every ina3221 below /sys/class/hwmon by label, never by index,
+  // because both hwmon numbers and bus numbers change between boots. Null where not one rail of
+  // the total can be read; `findings` says what was found where, in either case.
+  static std::unique_ptr<Ina3221> open(const PowerDescription& power, Sysroot& root,
+                                       std::vector<std::string>& findings);
+
+  // Fresh readings carry `now`.
+  void read(Time now, std::vector<Reading>& readings) override;
+  std::string explain(const Reading& reading) const override;
+  void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
+
+  // True when a rail of the total was dead at open.
+  bool estimates() const { return dead_in_total_ > 0; }
+
+ private:
+  struct Rail {
+    std::uint8_t channel;
+    std::string label;
+    bool in_total;
+    DeviceFile voltage_mv;
+    DeviceFile current_ma;
+    int error = 0;  // errno of the newest read
+  };
+
+  Ina3221(std::vector<Rail> rails, int dead_in_total, const PowerDescription& power);
+  // Power of a rail in uW, or nullopt with its error set.
+  std::optional<std::int64_t> read_rail(Rail& rail);
+  Reading judged(Quantity quantity, std::uint8_t channel, std::int64_t power_uw, Time now) const;
+
+  std::vector<Rail> rails_;
+  const int dead_in_total_;
+  const std::int64_t plausible_max_mw_;
+  const Duration stale_after_;
+  std::optional<Reading> complete_;  // the last total that all living rails went into
+  std::atomic<bool> interrupted_{false};
+};
+
+}  // namespace gearshift

@@ -1,0 +1,109 @@
+#include "sensors/thermal_zones.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+constexpr std::string_view kThermal = "/sys/class/thermal";
+constexpr std::int64_t kPoweredDown = -256000;
+constexpr std::int64_t kColdest = -50000;
+constexpr std::int64_t kHottest = 150000;
+constexpr int kTries = 3;
+constexpr std::size_t kMaxZones = 255;
+
+char lower(char letter) {
+  return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+}
+
+bool begins_with(std::string_view text, std::string_view prefix) {
+  return text.size() >= prefix.size() &&
+         std::equal(prefix.begin(), prefix.end(), text.begin(),
+                    [](char a, char b) { return lower(a) == lower(b); });
+}
+
+// The folders of all zones by number, so that zone 10 follows zone 9.
+std::vector<std::string> zone_folders(const Sysroot& root) {
+  constexpr std::string_view kStem = "thermal_zone";
+  std::vector<std::string> names;
+  for (std::string& name : root.list(kThermal)) {
+    if (name.starts_with(kStem)) names.push_back(std::move(name));
+  }
+  std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  });
+  return names;
+}
+
+}  // namespace
+
+std::unique_ptr<ThermalZones> ThermalZones::open(const std::vector<std::string>& prefixes,
+                                                 Sysroot& root,
+                                                 std::vector<std::string>& findings) {
+  std::vector<Zone> zones;
+  const std::vector<std::string> names = zone_folders(root);
+  std::vector<bool> taken(names.size(), false);
+  for (const std::string& prefix : prefixes) {
+    bool found = false;
+    for (std::size_t i = 0; i < names.size() && zones.size() < kMaxZones; ++i) {
+      const std::string folder = std::string(kThermal) + '/' + names[i];
+      const std::string type = root.try_read(folder + "/type").value_or("");
+      if (taken[i] || !begins_with(type, prefix)) continue;
+      taken[i] = true;
+      found = true;
+      try {
+        zones.push_back({type, root.open(folder + "/temp")});
+        findings.push_back("temperature: zone " + type + " at " + folder);
+      } catch (const FileError& error) {
+        findings.push_back("temperature: zone " + type + ": " + error.what());
+      }
+    }
+    if (!found) {
+      findings.push_back("temperature: no zone of type " + prefix + "* below " +
+                         std::string(kThermal));
+    }
+  }
+  if (zones.empty()) return nullptr;
+  return std::unique_ptr<ThermalZones>(new ThermalZones(std::move(zones)));
+}
+
+void ThermalZones::read(Time now, std::vector<Reading>& readings) {
+  for (std::size_t i = 0; i < zones_.size(); ++i) {
+    Zone& zone = zones_[i];
+    Reading reading{
+        Quantity::temperature, ReadingState::missing, false, static_cast<std::uint8_t>(i), 0, now};
+    std::optional<std::int64_t> value;
+    for (int tried = 0; tried < kTries && !value; ++tried) {
+      value = zone.temperature.try_read_integer();
+      zone.error = zone.temperature.last_error();
+      if (zone.error != EAGAIN) break;
+    }
+    if (value && *value == kPoweredDown) {
+      zone.error = EAGAIN;
+    } else if (value) {
+      reading.value = *value;
+      const bool plausible = *value >= kColdest && *value <= kHottest;
+      reading.state = plausible ? ReadingState::ok : ReadingState::absurd;
+    }
+    readings.push_back(reading);
+  }
+}
+
+std::string ThermalZones::explain(const Reading& reading) const {
+  if (reading.state == ReadingState::ok || reading.channel >= zones_.size()) return "";
+  const Zone& zone = zones_[reading.channel];
+  const std::string place = zone.type + " at " + zone.temperature.path() + ": ";
+  if (reading.state == ReadingState::absurd) {
+    return place + std::to_string(reading.value) + " is no temperature in milli-degrees Celsius";
+  }
+  if (zone.error == EAGAIN) return place + "the block is powered down";
+  const char* name = strerrorname_np(zone.error);
+  return place + (name != nullptr ? name : "cannot be read");
+}
+
+}  // namespace gearshift

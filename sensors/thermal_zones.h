@@ -1,0 +1,40 @@
+// Reads the temperatures of a board's thermal zones, found by type because their numbers change.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "boards/sysroot.h"
+#include "controller/sensor.h"
+
+namespace gearshift {
+
+// Emits temperature in milli-degrees Celsius; channel: the zone's place in the order of the board
+// file's prefixes, then of zone numbers. A zone whose block is powered down answers EAGAIN, which
+// is tried again twice at once and then missing; -256000 means the same on JetPack 5. Anything else
+// outside -50 to 150 degrees is absurd.
+class ThermalZones : public Sensor {
+ public:
+  // Null where no zone's type begins with one of `prefixes` (letter case is ignored: JetPack 5 and
+  // 6 differ in it).
+  static std::unique_ptr<ThermalZones> open(const std::vector<std::string>& prefixes, Sysroot& root,
+                                            std::vector<std::string>& findings);
+
+  void read(Time now, std::vector<Reading>& readings) override;
+  std::string explain(const Reading& reading) const override;
+
+ private:
+  struct Zone {
+    std::string type;
+    DeviceFile temperature;
+    int error = 0;
+  };
+
+  explicit ThermalZones(std::vector<Zone> zones) : zones_(std::move(zones)) {}
+
+  std::vector<Zone> zones_;
+};
+
+}  // namespace gearshift
