@@ -1,0 +1,33 @@
+#include "policies/lua/log_lines.h"
+
+#include <algorithm>
+
+namespace gearshift {
+
+void LogLines::add(std::string_view line) noexcept {
+  if (count_ == kLogLines) {
+    ++dropped_;
+    return;
+  }
+  // An empty line would read as "no line" to take().
+  BoundedText<kLogLineBytes>& kept = lines_[(first_ + count_++) % kLogLines];
+  kept = BoundedText<kLogLineBytes>(line.empty() ? " " : line);
+  std::replace_if(
+      kept.bytes.begin(), kept.bytes.begin() + kept.length,
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+}
+
+std::string LogLines::take() {
+  if (count_ > 0) {
+    std::string line(lines_[first_].view());
+    first_ = (first_ + 1) % kLogLines;
+    --count_;
+    return line;
+  }
+  if (dropped_ == 0) return {};
+  std::string line = "(" + std::to_string(dropped_) + " more lines were dropped)";
+  dropped_ = 0;
+  return line;
+}
+
+}  // namespace gearshift

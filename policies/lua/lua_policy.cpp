@@ -1,0 +1,46 @@
+#include "policies/lua/lua_policy.h"
+
+#include <utility>
+
+#include "policies/lua/script.h"
+
+namespace gearshift {
+
+LuaPolicy::LuaPolicy(std::string name, std::string text, LuaLimits limits)
+    : name_(std::move(name)), text_(std::move(text)), limits_(limits) {}
+
+LuaPolicy::~LuaPolicy() = default;
+
+Request LuaPolicy::start(const PolicyContext& context) {
+  failure_.clear();
+  script_ = std::make_unique<Script>(name_, text_, limits_, context, log_);
+  return settle(script_->begin());
+}
+
+Request LuaPolicy::resume(const Observation& answer) {
+  if (script_ == nullptr) {
+    if (failure_.empty()) failure_ = name_ + ": an answer came, but the script has asked nothing";
+    return {Request::What::failed, {}};
+  }
+  return settle(script_->resume(answer));
+}
+
+Request LuaPolicy::replace(std::string_view text, const PolicyContext& context) {
+  auto script = std::make_unique<Script>(name_, text, limits_, context, log_);
+  const Request request = script->begin();
+  if (request.what == Request::What::failed) throw PolicyError(script->failure());
+  text_ = std::string(text);
+  failure_.clear();
+  script_ = std::move(script);
+  return settle(request);
+}
+
+Request LuaPolicy::settle(const Request& request) {
+  if (request.what == Request::What::failed) failure_ = script_->failure();
+  if (request.what != Request::What::measure && request.what != Request::What::remeasure) {
+    script_.reset();
+  }
+  return request;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,43 @@
+// A policy whose decisions are a Lua script's: a coroutine that asks and is answered.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "controller/policy.h"
+#include "policies/lua/log_lines.h"
+#include "policies/lua/lua_limits.h"
+
+namespace gearshift {
+
+class Script;
+
+// Deterministic: equal text, context and answers make equal requests, whatever ran before.
+class LuaPolicy : public Policy {
+ public:
+  // `name` is the file name shown in errors, and part of the seed. Runs nothing yet, and does not
+  // look at `text`: start says if it is no script.
+  LuaPolicy(std::string name, std::string text, LuaLimits limits = {});
+  ~LuaPolicy() override;
+
+  Request start(const PolicyContext& context) override;
+  // After a request other than measure and remeasure there is nothing to answer: fails.
+  Request resume(const Observation& answer) override;
+  Request replace(std::string_view text, const PolicyContext& context) override;
+  std::string_view failure() const override { return failure_; }
+  std::string take_log() override { return log_.take(); }
+
+ private:
+  // Notes how a run ended; one that will not be resumed gives its memory back.
+  Request settle(const Request& request);
+
+  std::string name_;
+  std::string text_;
+  LuaLimits limits_;
+  LogLines log_;
+  std::unique_ptr<Script> script_;
+  std::string failure_;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,49 @@
+// One run of a policy script: a Lua state of its own, and the coroutine in it that asks questions.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "controller/policy.h"
+#include "policies/lua/log_lines.h"
+#include "policies/lua/lua_limits.h"
+
+struct lua_State;
+
+namespace gearshift {
+
+struct ScriptState;
+
+class Script {
+ public:
+  // Compiles `text`, and runs none of it. `name` appears in errors; `log` outlives the script, what
+  // `context` points to does too.
+  Script(std::string_view name, std::string_view text, const LuaLimits& limits,
+         const PolicyContext& context, LogLines& log);
+  ~Script();
+  Script(const Script&) = delete;
+  Script& operator=(const Script&) = delete;
+
+  // Runs to the first request. A script that failed stays failed.
+  Request begin();
+  // Gives the answer to the last measure or remeasure and runs to the next request.
+  Request resume(const Observation& answer);
+  // The message and traceback of Request::What::failed.
+  const std::string& failure() const { return failure_; }
+  // The most bytes the Lua state has held.
+  std::size_t peak_bytes() const;
+
+ private:
+  Request run(int arguments);
+  Request fail(int status);
+
+  std::string name_;
+  std::unique_ptr<ScriptState> state_;
+  lua_State* lua_ = nullptr;        // owned: closed by the destructor
+  lua_State* coroutine_ = nullptr;  // owned by lua_
+  std::string failure_;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,269 @@
+#include "policies/lua/values.h"
+
+#include <cmath>
+#include <limits>
+#include <lua.hpp>
+#include <string_view>
+
+#include "controller/knob.h"
+#include "policies/lua/script_state.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kHuge = std::numeric_limits<double>::infinity();
+
+void push_text(lua_State* lua, std::string_view text) {
+  lua_pushlstring(lua, text.data(), text.size());
+}
+
+// Whole numbers as integers, so that they print as people write them: 3199, not 3199.0.
+void push_scaled(lua_State* lua, std::int64_t value, Unit unit) {
+  const auto scale = static_cast<std::int64_t>(unit_scale(unit));
+  if (value % scale == 0) {
+    lua_pushinteger(lua, value / scale);
+  } else {
+    lua_pushnumber(lua, static_cast<double>(value) / static_cast<double>(scale));
+  }
+}
+
+void set_number(lua_State* lua, const char* field, double value) {
+  lua_pushnumber(lua, value);
+  lua_setfield(lua, -2, field);
+}
+
+void set_integer(lua_State* lua, const char* field, std::int64_t value) {
+  lua_pushinteger(lua, value);
+  lua_setfield(lua, -2, field);
+}
+
+void set_text(lua_State* lua, const char* field, std::string_view text) {
+  push_text(lua, text);
+  lua_setfield(lua, -2, field);
+}
+
+void push_mode(lua_State* lua, const PowerMode& mode, int more_fields) {
+  const KnobSpace& space = *state_of(lua).context.knobs;
+  lua_createtable(lua, 0, static_cast<int>(space.size()) + more_fields);
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    push_text(lua, space.knobs[i].name);
+    push_scaled(lua, mode.values[i], space.knobs[i].unit);
+    lua_rawset(lua, -3);
+  }
+}
+
+void push_setting(lua_State* lua, const Setting& setting) {
+  push_mode(lua, setting.mode, 3);
+  const auto train = setting.batch_size[index(Kind::train)];
+  const auto infer = setting.batch_size[index(Kind::infer)];
+  if (train > 0) set_integer(lua, "train_batch", train);
+  if (infer > 0) set_integer(lua, "infer_batch", infer);
+  set_text(lua, "run", run_name(setting.run));
+}
+
+double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
+
+// `known`: the observation is complete and the kind ran; all else costs for ever.
+void set_cost(lua_State* lua, const Observation& answer, Kind kind, bool known) {
+  const Cost& cost = answer.cost[index(kind)];
+  set_number(lua, "minibatch_ms", known ? milliseconds(cost.minibatch_mean) : kHuge);
+  set_number(lua, "minibatch_ms_stddev", known ? milliseconds(cost.minibatch_stddev) : kHuge);
+  set_number(lua, "minibatch_ms_p99", known ? milliseconds(cost.minibatch_p99) : kHuge);
+  set_number(lua, "fetch_stall_ms", known ? milliseconds(cost.fetch_stall_mean) : kHuge);
+  set_number(lua, "compute_ms", known ? milliseconds(cost.compute_mean) : kHuge);
+  set_number(lua, "sample_ms", known ? 1e3 * answer.sample_s(kind) : kHuge);
+  set_number(lua, "energy_j", known ? answer.sample_j(kind) : kHuge);
+  set_integer(lua, "count", cost.minibatches);
+}
+
+bool measured(const Observation& answer, Kind kind) {
+  return answer.ok() && answer.cost[index(kind)].minibatches > 0;
+}
+
+double watts_or_huge(bool known, std::int64_t power_mw) {
+  return known ? static_cast<double>(power_mw) / 1e3 : kHuge;
+}
+
+// The handles are empty userdata; their metatables differ, and what they show is in the state.
+int modes_length(lua_State* lua) {
+  lua_pushinteger(lua, static_cast<lua_Integer>(state_of(lua).context.modes.size()));
+  return 1;
+}
+
+int modes_item(lua_State* lua) {
+  const auto modes = state_of(lua).context.modes;
+  const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
+  if (i < 1 || static_cast<lua_Unsigned>(i) > modes.size()) return 0;
+  push_mode(lua, modes[static_cast<std::size_t>(i - 1)], 0);
+  return 1;
+}
+
+int observations_length(lua_State* lua) {
+  lua_pushinteger(lua, static_cast<lua_Integer>(state_of(lua).context.observations.size()));
+  return 1;
+}
+
+int observations_item(lua_State* lua) {
+  const auto observations = state_of(lua).context.observations;
+  const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
+  if (i < 1 || static_cast<lua_Unsigned>(i) > observations.size()) return 0;
+  push_answer(lua, observations[static_cast<std::size_t>(i - 1)]);
+  return 1;
+}
+
+int refuse_write(lua_State* lua) {
+  return luaL_error(lua, "modes and observations are read-only; copy what should change");
+}
+
+void add_handle(lua_State* lua, const char* name, lua_CFunction length, lua_CFunction item) {
+  lua_newuserdatauv(lua, 0, 0);
+  lua_createtable(lua, 0, 3);
+  lua_pushcfunction(lua, length);
+  lua_setfield(lua, -2, "__len");
+  lua_pushcfunction(lua, item);
+  lua_setfield(lua, -2, "__index");
+  lua_pushcfunction(lua, refuse_write);
+  lua_setfield(lua, -2, "__newindex");
+  lua_setmetatable(lua, -2);
+  lua_setfield(lua, -2, name);
+}
+
+void add_goal(lua_State* lua, const Goal& goal) {
+  lua_createtable(lua, 0, 2);
+  set_text(lua, "objective", objective_name(goal.objective));
+  if (goal.power_mw) {
+    push_scaled(lua, *goal.power_mw, Unit::mw);
+  } else {
+    lua_pushnumber(lua, kHuge);
+  }
+  lua_setfield(lua, -2, "power_w");
+  lua_setfield(lua, -2, "goal");
+}
+
+void add_knobs(lua_State* lua, const KnobSpace& space) {
+  lua_createtable(lua, 0, static_cast<int>(space.size()) + 1);
+  lua_createtable(lua, static_cast<int>(space.size()), 0);
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    push_text(lua, space.knobs[i].name);
+    lua_rawseti(lua, -2, static_cast<lua_Integer>(i + 1));
+  }
+  lua_setfield(lua, -2, "names");
+  for (const Knob& knob : space.knobs) {
+    push_text(lua, knob.name);
+    lua_createtable(lua, static_cast<int>(knob.values.size()), 0);
+    for (std::size_t i = 0; i < knob.values.size(); ++i) {
+      push_scaled(lua, knob.values[i], knob.unit);
+      lua_rawseti(lua, -2, static_cast<lua_Integer>(i + 1));
+    }
+    lua_rawset(lua, -3);
+  }
+  lua_setfield(lua, -2, "knobs");
+}
+
+void push_batch_sizes(lua_State* lua, const Workload& workload) {
+  lua_newtable(lua);
+  for (std::size_t i = 0; i < workload.batch_size_count; ++i) {
+    lua_pushinteger(lua, workload.batch_sizes[i]);
+    lua_rawseti(lua, -2, static_cast<lua_Integer>(i + 1));
+  }
+  if (workload.batch_size_count == 0) {
+    lua_pushinteger(lua, workload.batch_size);
+    lua_rawseti(lua, -2, 1);
+  }
+}
+
+void add_workloads(lua_State* lua, const PolicyContext& context) {
+  lua_createtable(lua, 0, kKinds);  // batch_sizes
+  lua_createtable(lua, 0, kKinds);  // workload
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Workload* workload = context.workloads[index(kind)];
+    if (workload == nullptr) continue;
+    push_text(lua, kind_name(kind));
+    lua_createtable(lua, 0, 3);
+    set_text(lua, "name", workload->name.view());
+    set_integer(lua, "batch_size", workload->batch_size);
+    set_integer(lua, "samples_per_epoch", workload->samples_per_epoch);
+    lua_rawset(lua, -3);
+    push_text(lua, kind_name(kind));
+    push_batch_sizes(lua, *workload);
+    lua_rawset(lua, -4);
+  }
+  lua_setfield(lua, -3, "workload");
+  lua_setfield(lua, -2, "batch_sizes");
+}
+
+void copy_field(lua_State* lua, SettingField& field) {
+  // lua_next must see keys as they are: lua_tostring would turn a number into a string in place.
+  std::size_t length = 0;
+  const char* name = lua_type(lua, -2) == LUA_TSTRING ? lua_tolstring(lua, -2, &length) : nullptr;
+  field.name = name != nullptr ? BoundedText<32>({name, length})
+                               : BoundedText<32>(lua_typename(lua, lua_type(lua, -2)));
+  field.is_number = lua_type(lua, -1) == LUA_TNUMBER;
+  field.is_text = lua_type(lua, -1) == LUA_TSTRING;
+  if (field.is_number) {
+    field.number = lua_tonumber(lua, -1);
+  } else if (field.is_text) {
+    const char* text = lua_tolstring(lua, -1, &length);
+    field.text = BoundedText<16>({text, length});
+  } else {
+    field.text = BoundedText<16>(luaL_typename(lua, -1));
+  }
+}
+
+}  // namespace
+
+void add_values(lua_State* lua) {
+  const PolicyContext& context = state_of(lua).context;
+  add_goal(lua, context.goal);
+  add_knobs(lua, *context.knobs);
+  add_workloads(lua, context);
+  add_handle(lua, "modes", modes_length, modes_item);
+  add_handle(lua, "observations", observations_length, observations_item);
+  push_mode(lua, context.safe, 0);
+  lua_setfield(lua, -2, "safe");
+  lua_pushinteger(lua, static_cast<lua_Integer>(context.seed));
+  lua_setfield(lua, -2, "seed");
+}
+
+void push_answer(lua_State* lua, const Observation& answer) {
+  const PolicyContext& context = state_of(lua).context;
+  const Kind kind = answer.setting.run == Run::infer ? Kind::infer : Kind::train;
+  const bool ok = answer.ok();
+  const bool known = measured(answer, kind);
+  luaL_checkstack(lua, 6, "answer");
+  lua_createtable(lua, 0, 22);
+  lua_pushboolean(lua, ok);
+  lua_setfield(lua, -2, "ok");
+  set_text(lua, "reason", outcome_name(answer.outcome));
+  lua_pushboolean(lua, answer.within(context.goal.power_mw.value_or(0)));
+  lua_setfield(lua, -2, "within");
+  push_setting(lua, answer.setting);
+  lua_setfield(lua, -2, "setting");
+  set_number(lua, "power_w", watts_or_huge(ok, answer.power_mean_mw));
+  set_number(lua, "power_max_w", watts_or_huge(ok, answer.power_max_mw));
+  set_number(lua, "power_margin_w", watts_or_huge(ok, answer.power_margin_mw));
+  set_number(lua, "limit_w", watts_or_huge(answer.limit_mw > 0, answer.limit_mw));
+  set_number(lua, "duration_s", seconds(answer.duration));
+  set_number(lua, "value", known ? answer.value(context.goal.objective) : kHuge);
+  set_cost(lua, answer, kind, known);
+  for (const Kind one : {Kind::train, Kind::infer}) {
+    lua_createtable(lua, 0, 8);
+    set_cost(lua, answer, one, measured(answer, one));
+    lua_setfield(lua, -2, kind_name(one).data());
+  }
+}
+
+void copy_fields(lua_State* lua, int index, const char* what, SettingFields& fields) {
+  if (lua_type(lua, index) != LUA_TTABLE) {
+    luaL_error(lua, "%s: expected a setting (a table), got %s", what, luaL_typename(lua, index));
+  }
+  const int table = lua_absindex(lua, index);
+  lua_pushnil(lua);
+  while (lua_next(lua, table) != 0) {
+    if (fields.count < kMaxSettingFields) copy_field(lua, fields.fields[fields.count]);
+    ++fields.count;
+    lua_pop(lua, 1);
+  }
+}
+
+}  // namespace gearshift
