@@ -32,6 +32,8 @@ enum class KnobDriver : std::uint8_t {
   cgroup_quota,   // path: /sys/fs/cgroup ; percent of one core
 };
 
+std::string_view driver_name(KnobDriver driver);  // as the board file writes it
+
 struct KnobDescription {
   Knob knob;  // values: the table of the board file; the live table wins where there is one
   KnobDriver driver = KnobDriver::cpu_hotplug;
@@ -59,22 +61,27 @@ struct PowerDescription {
   bool reads_block = false;           // JetPack 5: needs the sampler thread
 };
 
+// More modes than this are refused: a list of them would take more memory than the daemon may.
+inline constexpr std::size_t kMaxModes = 1 << 18;
+// The number of modes, or kMaxModes + 1 where there are more.
+std::size_t bounded_mode_count(const KnobSpace& space);
+
 struct BoardDescription {
   std::string id;      // "jetson-agx-orin"
   std::string name;    // for people
   std::string source;  // file it came from
-  std::vector<std::string>
-      compatible;               // any of these in the device tree; empty: matches by fallback
+  // Any of these in the device tree, as an entry or as one part of "nvidia,carrier+module"; empty:
+  // the board that is taken where no other fits.
+  std::vector<std::string> compatible;
   std::vector<int> l4t_majors;  // distinguishes JetPack generations; empty: any
   std::vector<KnobDescription> knobs;
   PowerDescription power;
   std::vector<std::string> thermal_zones;  // prefixes, matched case-insensitively
   Duration apply_timeout{};
   std::optional<DeviceParameters> model;
-  std::map<std::string, WorkloadParameters>
-      workloads;  // "resnet18": name as gearshift emulate takes it
-  std::string
-      reference_workload;  // the "full load" of modes_by_power; a train workload, if any model
+  std::map<std::string, WorkloadParameters> workloads;  // by the name gearshift emulate takes
+  // What counts as full load in modes_by_power: a train workload. Empty where there is no model.
+  std::string reference_workload;
 
   KnobSpace knob_space() const;  // of the board file's tables
 };
@@ -88,13 +95,16 @@ std::span<const BoardDescription> built_in_boards();
 // What detection found, step by step, for `boards --explain`.
 struct Detection {
   const BoardDescription* board = nullptr;  // never null: `host` fits any Linux machine
-  std::vector<std::string>
-      evidence;  // "compatible: nvidia,p3701-0005 (/proc/device-tree/compatible)"
+  // "compatible: nvidia,p3701-0005 (/proc/device-tree/compatible)"
+  std::vector<std::string> evidence;
 };
+// `boards` holds exactly the candidates; one of them must match by fallback, else
+// std::invalid_argument. The detection points into `boards`.
 Detection detect_board(const Sysroot& root, std::span<const BoardDescription> boards);
 
 // Modes of the space, lowest power first: by the model at full load where the board has one, else
-// by the product of relative knob positions. Ties by value, knob by knob.
+// by the product of relative knob positions. Ties by value, knob by knob. A knob of the board that
+// the space lacks counts as at its highest value. Throws std::length_error for more than kMaxModes.
 std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobSpace& space);
 
 // Clocks of a mode by knob name (cpu_cores, cpu_mhz, gpu_mhz, mem_mhz); absent knobs at `fallback`.

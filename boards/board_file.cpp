@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "boards/board_description.h"
+#include "boards/toml_fields.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::size_t kMostFileBytes = 64 * 1024;
+constexpr std::size_t kMostValues = 256;  // of one knob
+constexpr std::size_t kMostRails = 16;
+constexpr std::size_t kMostNames = 64;  // in any list of names
+constexpr std::size_t kMostWorkloads = 64;
+constexpr double kMostMs = 600'000;
+
+struct DriverTraits {
+  std::string_view name;
+  Unit unit;
+  KnobClass knob_class;
+  std::string_view suffix;  // of the knob's name: its unit as people write it
+  std::int64_t most_value;  // in `unit`
+};
+
+// Indexed by KnobDriver. The driver decides unit and class: a file cannot contradict it.
+constexpr DriverTraits kDrivers[] = {
+    {"cpu_hotplug", Unit::count, KnobClass::hotplug, "_cores", 4096},
+    {"cpufreq", Unit::khz, KnobClass::clock, "_mhz", 20'000'000},
+    {"gpu_devfreq", Unit::khz, KnobClass::clock, "_mhz", 20'000'000},
+    {"emc_bpmp", Unit::khz, KnobClass::memory, "_mhz", 20'000'000},
+    {"cgroup_cpuset", Unit::count, KnobClass::clock, "_cores", 4096},
+    {"cgroup_quota", Unit::percent, KnobClass::clock, "_percent", 409'600},
+};
+
+Duration duration_ms(double ms) {
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::milli>(ms));
+}
+
+// A board path: absolute, with no "..".
+std::string board_path(TomlFields& fields, std::string_view key) {
+  std::string path = fields.text(key, 256);
+  if (path.front() != '/' || (path + '/').find("/../") != std::string::npos) {
+    fields.fail(key, "must be an absolute path without \"..\"");
+  }
+  return path;
+}
+
+KnobDescription parse_knob(TomlFields& fields) {
+  KnobDescription description;
+  Knob& knob = description.knob;
+  knob.name = fields.identifier("name", "_");
+  const std::size_t driver =
+      fields.choice("driver", {kDrivers[0].name, kDrivers[1].name, kDrivers[2].name,
+                               kDrivers[3].name, kDrivers[4].name, kDrivers[5].name});
+  const DriverTraits& traits = kDrivers[driver];
+  if (!knob.name.ends_with(traits.suffix)) {
+    fields.fail("name", "must end in \"" + std::string(traits.suffix) + "\" for the driver " +
+                            std::string(traits.name));
+  }
+  description.driver = static_cast<KnobDriver>(driver);
+  description.path = board_path(fields, "path");
+  knob.unit = traits.unit;
+  knob.knob_class = traits.knob_class;
+  knob.values = fields.ascending("values", kMostValues, unit_scale(traits.unit), traits.most_value);
+  description.device_names = fields.texts("device_names", kMostNames);
+  if (description.driver == KnobDriver::gpu_devfreq && description.device_names.empty()) {
+    fields.fail("device_names", "must name the of_node of at least one GPU");
+  }
+  fields.finish();
+  return description;
+}
+
+PowerDescription parse_power(TomlFields fields) {
+  PowerDescription power;
+  for (const std::string& source : fields.texts("sources", 3)) {
+    if (source == "ina3221") {
+      power.sources.push_back(PowerSource::ina3221);
+    } else if (source == "rapl") {
+      power.sources.push_back(PowerSource::rapl);
+    } else if (source == "cpu_time_estimate") {
+      power.sources.push_back(PowerSource::cpu_time_estimate);
+    } else {
+      fields.fail("sources", "'" + source +
+                                 "' is no source; they are \"ina3221\" \"rapl\" "
+                                 "\"cpu_time_estimate\"");
+    }
+  }
+  if (power.sources.empty()) fields.fail("sources", "must name at least one source");
+  bool any_in_total = false;
+  for (TomlFields& rail : fields.tables("rail", kMostRails)) {
+    const std::string label = rail.text("label", 64);
+    const int sign = static_cast<int>(rail.integer("sign", 0, 1));
+    for (const RailDescription& other : power.rails) {
+      if (other.label == label) rail.fail("label", "is the label of another rail too");
+    }
+    rail.finish();
+    power.rails.push_back({label, sign});
+    any_in_total = any_in_total || sign == 1;
+  }
+  const bool has_ina = std::find(power.sources.begin(), power.sources.end(),
+                                 PowerSource::ina3221) != power.sources.end();
+  if (has_ina && !any_in_total) {
+    fields.fail("rail", "ina3221 needs at least one [[power.rail]] with sign = 1");
+  }
+  power.estimate_idle_w = fields.number("estimate_idle_w", 0, 10'000, 0);
+  power.estimate_core_w = fields.number("estimate_core_w", 0, 1'000, 0);
+  power.window = duration_ms(fields.number("window_ms", 1, kMostMs));
+  power.period = duration_ms(fields.number("period_ms", 1, kMostMs));
+  power.stale_after = duration_ms(fields.number("stale_after_ms", 1, kMostMs));
+  if (power.stale_after < power.period) {
+    fields.fail("stale_after_ms", "must not be less than period_ms");
+  }
+  power.plausible_max_mw =
+      static_cast<std::int64_t>(fields.number("plausible_max_w", 1, 100'000) * 1000);
+  power.reads_block = fields.flag("reads_block", false);
+  fields.finish();
+  return power;
+}
+
+DeviceParameters parse_model(TomlFields& fields) {
+  constexpr double kMostExponent = 64;
+  DeviceParameters device;
+  device.kap = fields.number("kap", 0, 100);
+  device.p = fields.number("p", 1, kMostExponent);
+  device.q = fields.number("q", 1, kMostExponent);
+  device.r = fields.number("r", 1, kMostExponent);
+  device.J = fields.number("J", 0, 100);
+  device.s = fields.number("s", 0, 100);
+  device.s2 = fields.number("s2", 0, 100);
+  device.p0 = fields.number("p0", 0, 10'000);
+  device.m0 = fields.number("m0", 0, 1'000);
+  device.d = fields.number("d", 0, 1'000);
+  device.ci = fields.number("ci", 0, 1'000);
+  device.cc = fields.number("cc", 0, 1'000);
+  device.gi = fields.number("gi", 0, 1'000);
+  device.fc0 = fields.number("fc0", 0, 100);
+  device.svc = fields.number("svc", 0, 100);
+  device.fg0 = fields.number("fg0", 0, 100);
+  device.svg = fields.number("svg", 0, 100);
+  device.rho = fields.number("rho", 0, 1, 0);
+  device.gg = fields.number("gg", 0, 1'000, 1);
+  return device;
+}
+
+// "A" of training, "A0" and "A1" of inference.
+double demand_number(TomlFields& fields, std::string_view letter, std::string_view part) {
+  constexpr double kMostDemand = 1e7;  // ms*GHz: hours of one core
+  return fields.number(std::string(letter) + std::string(part), 0, kMostDemand);
+}
+
+Demand parse_demand(TomlFields& fields, std::string_view part) {
+  Demand demand;
+  demand.A = demand_number(fields, "A", part);
+  demand.B = demand_number(fields, "B", part);
+  demand.L = demand_number(fields, "L", part);
+  demand.P = demand_number(fields, "P", part);
+  demand.O = demand_number(fields, "O", part);
+  return demand;
+}
+
+WorkloadParameters parse_workload(TomlFields& fields) {
+  WorkloadParameters workload;
+  workload.kind = fields.choice("kind", {"train", "infer"}) == 0 ? Kind::train : Kind::infer;
+  if (workload.kind == Kind::train) {
+    workload.base = parse_demand(fields, "");
+    workload.reference_batch = fields.number("reference_batch", 1, 1e6);
+    workload.a0 = fields.number("a0", 0, 1e6);
+    workload.base.fetch_ms = fields.number("fetch_ms", 0, kMostMs, 0);
+  } else {
+    workload.base = parse_demand(fields, "0");
+    workload.slope = parse_demand(fields, "1");
+    workload.slope.fetch_ms = fields.number("fetch_ms_a_sample", 0, kMostMs, 0);
+  }
+  workload.base.workers = static_cast<double>(fields.integer("workers", 0, 1024));
+  workload.base.kg = fields.number("kg", 0, 1'000);
+  fields.finish();
+  return workload;
+}
+
+void parse_match(BoardDescription& board, TomlFields fields) {
+  board.compatible = fields.texts("compatible", kMostNames);
+  for (const std::int64_t major : fields.integers("l4t_majors", 16, 1, 999)) {
+    board.l4t_majors.push_back(static_cast<int>(major));
+  }
+  if (board.compatible.empty() && !board.l4t_majors.empty()) {
+    fields.fail("l4t_majors", "means nothing without compatible");
+  }
+  fields.finish();
+}
+
+void parse_models(BoardDescription& board, TomlFields& top) {
+  for (auto& [name, fields] : top.named_tables("workload", kMostWorkloads)) {
+    board.workloads.emplace(name, parse_workload(fields));
+  }
+  if (!top.has("model")) {
+    if (!board.workloads.empty()) top.fail("workload", "means nothing without [model]");
+    return;
+  }
+  const KnobSpace space = board.knob_space();
+  for (const std::string_view name : {"cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz"}) {
+    if (!space.find(name)) top.fail("model", "needs a knob " + std::string(name));
+  }
+  TomlFields fields = top.table("model");
+  board.model = parse_model(fields);
+  board.reference_workload = fields.text("reference_workload", 64);
+  const auto reference = board.workloads.find(board.reference_workload);
+  if (reference == board.workloads.end() || reference->second.kind != Kind::train) {
+    fields.fail("reference_workload", "must be the name of a [workload.NAME] of kind \"train\"");
+  }
+  fields.finish();
+}
+
+BoardDescription parse_fields(TomlFields top, std::string_view source) {
+  BoardDescription board;
+  board.source = source;
+  board.id = top.identifier("id", "-");
+  board.name = top.text("name", 128);
+  parse_match(board, top.table("match"));
+  std::set<std::string> names;
+  for (TomlFields& fields : top.tables("knob", kMaxKnobs)) {
+    board.knobs.push_back(parse_knob(fields));
+    if (!names.insert(board.knobs.back().knob.name).second) {
+      fields.fail("name", "is the name of another knob too");
+    }
+  }
+  if (board.knobs.empty()) {
+    top.fail("knob", "a board needs 1 to " + std::to_string(kMaxKnobs) + " [[knob]] tables");
+  }
+  board.power = parse_power(top.table("power"));
+  board.thermal_zones = top.texts("thermal_zones", kMostNames);
+  board.apply_timeout = duration_ms(top.number("apply_timeout_ms", 1, kMostMs));
+  parse_models(board, top);
+  top.finish();
+  if (bounded_mode_count(board.knob_space()) > kMaxModes) {
+    top.fail("knob", "the knobs have more than " + std::to_string(kMaxModes) + " modes together");
+  }
+  return board;
+}
+
+}  // namespace
+
+std::string_view driver_name(KnobDriver driver) {
+  return kDrivers[static_cast<std::size_t>(driver)].name;
+}
+
+BoardDescription parse_board(std::string_view toml, std::string_view source) {
+  if (toml.size() > kMostFileBytes) {
+    throw BoardFileError(std::string(source) + ": has " + std::to_string(toml.size()) +
+                         " bytes; at most " + std::to_string(kMostFileBytes) + " are allowed");
+  }
+  try {
+    const toml::table table = toml::parse(toml, source);
+    return parse_fields(TomlFields(table, "", source), source);
+  } catch (const toml::parse_error& error) {
+    throw BoardFileError(std::string(source) + ":" + std::to_string(error.source().begin.line) +
+                         ": not TOML: " + std::string(error.description()));
+  }
+}
+
+}  // namespace gearshift

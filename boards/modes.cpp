@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "boards/board_description.h"
+
+namespace gearshift {
+namespace {
+
+// Calls `visit` with every mode of the space, in the order of values, first knob slowest.
+template <typename Visit>
+void for_each_mode(const KnobSpace& space, Visit visit) {
+  std::array<std::size_t, kMaxKnobs> position{};
+  PowerMode mode = space.lowest();
+  while (true) {
+    visit(mode, position);
+    std::size_t knob = space.size();
+    while (knob > 0 && position[knob - 1] + 1 == space.knobs[knob - 1].values.size()) {
+      --knob;
+      position[knob] = 0;
+      mode.values[knob] = space.knobs[knob].values.front();
+    }
+    if (knob == 0) return;
+    mode.values[knob - 1] = space.knobs[knob - 1].values[++position[knob - 1]];
+  }
+}
+
+// The product over the knobs of (position + 1) / count: 1 is everything at its highest.
+double relative_position(const KnobSpace& space,
+                         const std::array<std::size_t, kMaxKnobs>& position) {
+  double product = 1;
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    product *=
+        static_cast<double>(position[i] + 1) / static_cast<double>(space.knobs[i].values.size());
+  }
+  return product;
+}
+
+}  // namespace
+
+KnobSpace BoardDescription::knob_space() const {
+  KnobSpace space;
+  for (const KnobDescription& description : knobs) space.knobs.push_back(description.knob);
+  return space;
+}
+
+std::size_t bounded_mode_count(const KnobSpace& space) {
+  std::size_t count = 1;
+  for (const Knob& knob : space.knobs) {
+    count *= knob.values.size();
+    if (count > kMaxModes) return kMaxModes + 1;
+  }
+  return count;
+}
+
+ModelMode model_mode(const KnobSpace& space, const PowerMode& mode, const ModelMode& fallback) {
+  const auto value = [&](std::string_view name, double scale, double otherwise) {
+    const std::optional<std::size_t> knob = space.find(name);
+    return knob ? static_cast<double>(mode.values[*knob]) / scale : otherwise;
+  };
+  constexpr double kKhzInGhz = 1e6;
+  return {.cpu_cores = value("cpu_cores", 1, fallback.cpu_cores),
+          .cpu_ghz = value("cpu_mhz", kKhzInGhz, fallback.cpu_ghz),
+          .gpu_ghz = value("gpu_mhz", kKhzInGhz, fallback.gpu_ghz),
+          .mem_ghz = value("mem_mhz", kKhzInGhz, fallback.mem_ghz)};
+}
+
+std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobSpace& space) {
+  const std::size_t count = bounded_mode_count(space);
+  if (count > kMaxModes) {
+    throw std::length_error(board.id + ": the knobs have more than " + std::to_string(kMaxModes) +
+                            " modes together; shorten a list of values in the board file");
+  }
+  const KnobSpace whole = board.knob_space();
+  const ModelMode fallback = model_mode(whole, whole.highest(), {});
+  Demand load;
+  if (board.model) {
+    const WorkloadParameters& reference = board.workloads.at(board.reference_workload);
+    load = reference.demand(reference.reference_batch);
+  }
+  std::vector<PowerMode> modes;
+  std::vector<std::pair<double, std::uint32_t>> order;  // power, index: ties by value
+  modes.reserve(count);
+  order.reserve(count);
+  for_each_mode(space, [&](const PowerMode& mode, const auto& position) {
+    const double power =
+        board.model ? minibatch_cost(*board.model, load, model_mode(space, mode, fallback)).power_w
+                    : relative_position(space, position);
+    order.emplace_back(power, static_cast<std::uint32_t>(modes.size()));
+    modes.push_back(mode);
+  });
+  std::sort(order.begin(), order.end());
+  std::vector<PowerMode> sorted;
+  sorted.reserve(count);
+  for (const auto& [power, index] : order) sorted.push_back(modes[index]);
+  return sorted;
+}
+
+}  // namespace gearshift
