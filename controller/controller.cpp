@@ -42,11 +42,12 @@ bool Controller::tick(Time now) {
   readings_.clear();
   board_.read(now, readings_);
   recorder_.tick({now, events_, readings_});
-  consume_readings(now);
+  consume_readings();
   for (const Event& event : events_) {
     for (LimitSource* limit : limits_) limit->consume(event);
     if (!consume(event, now)) return false;
   }
+  add_to_baseload(now);
   update_cap(now);
   enforce(now);
   watch_knobs(now);
@@ -59,18 +60,23 @@ bool Controller::tick(Time now) {
   return true;
 }
 
-void Controller::consume_readings(Time now) {
+void Controller::consume_readings() {
   for (const Reading& reading : readings_) {
     if (reading.quantity != Quantity::power) continue;
     guard_.add(reading);
     if (reading.state != ReadingState::ok) continue;
     if (metering()) meter_.add(reading);
-    // The first window may still hold what ran before.
-    const bool idle = roster_.attached() == 0 && !summary_.baseload_mw;
-    if (idle && now - started_ >= board_.traits().power_window) {
-      baseload_sum_mw_ += reading.value;
-      ++baseload_count_;
-    }
+  }
+}
+
+// Idle power, read while no workload has come yet. The first window may still hold what ran before.
+void Controller::add_to_baseload(Time now) {
+  if (roster_.attached() > 0 || summary_.baseload_mw) return;
+  if (now - started_ < board_.traits().power_window) return;
+  for (const Reading& reading : readings_) {
+    if (reading.quantity != Quantity::power || reading.state != ReadingState::ok) continue;
+    baseload_sum_mw_ += reading.value;
+    ++baseload_count_;
   }
 }
 

@@ -68,7 +68,8 @@ class Controller {
 
   // controller.cpp: one tick, in this order. False: stop.
   bool tick(Time now);
-  void consume_readings(Time now);
+  void consume_readings();
+  void add_to_baseload(Time now);
   bool consume(const Event& event, Time now);
   void on_attached(const Workload& workload, Time now);
   void on_detached(const Event& event, Time now);
@@ -101,6 +102,7 @@ class Controller {
   void hold_safe(std::string_view why, Time now);
   void remember(const Observation& observation);
   void drain_policy_log(Time now);
+  void hold(const Setting& setting, Time now);
   void record_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);
   bool measuring() const { return aim_ == Aim::measure; }

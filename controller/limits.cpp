@@ -155,6 +155,7 @@ Setting Controller::safe_setting() const {
 
 // Another program may move a knob at any time (nvpmodel.service does): say so once, set it again.
 void Controller::watch_knobs(Time now) {
+  if (settled_ && board_.state() == ApplyState::applying) board_.advance(now);
   if (aim_ == Aim::nothing || board_.state() == ApplyState::applying) return;
   const auto write = board_.outside_write();
   if (!write) return;

@@ -36,7 +36,7 @@ void Controller::handle(Request request, Time now) {
         fail_policy(policy_.failure(), now);
         return;
       case Request::What::hold:
-        apply(roster_.normalised(request.setting), Aim::hold, now);
+        hold(roster_.normalised(request.setting), now);
         return;
       case Request::What::measure:
       case Request::What::remeasure:
@@ -44,10 +44,11 @@ void Controller::handle(Request request, Time now) {
     }
     const Setting setting = roster_.normalised(request.setting);
     Observation answer;
-    const Observation* known = request.what == Request::What::measure
-                                   ? memory_.find(setting, cap_mw_.value_or(0))
-                                   : nullptr;
-    if (known != nullptr) {
+    const Observation* known = memory_.find(setting, cap_mw_.value_or(0));
+    // What the limit has cut short is not tried again under that limit, not even to look again.
+    const bool answers_again = known != nullptr && (request.what == Request::What::measure ||
+                                                    known->outcome == Outcome::over_limit);
+    if (answers_again) {
       answer = *known;
       answer.from_memory = true;
     } else if (const auto objection = roster_.objection(setting)) {
@@ -67,6 +68,18 @@ void Controller::handle(Request request, Time now) {
     request = policy_.resume(answer);
   }
   fail_policy("asked for known settings without an end", now);
+}
+
+// A choice that is known not to fit is not held, however often the policy insists.
+void Controller::hold(const Setting& setting, Time now) {
+  const Observation* known = memory_.find(setting, cap_mw_.value_or(0));
+  const bool fits = known == nullptr || !cap_mw_ || known->within(*cap_mw_);
+  if (fits) {
+    apply(setting, Aim::hold, now);
+    return;
+  }
+  note(NoteType::safe, now, "the policy's choice is known not to fit the cap");
+  fall_back(now);
 }
 
 void Controller::apply(const Setting& setting, Aim aim, Time now) {

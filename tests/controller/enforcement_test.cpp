@@ -1,0 +1,239 @@
+// Limits hold whatever the policy says: caps, unknown power, outside writers.
+#include <gtest/gtest.h>
+
+#include "controller/controller.h"
+#include "limits/operator_limit.h"
+#include "tests/fakes/fake_world.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const PowerMode kFast = mode(4, 900000);    // 22 W loaded
+const PowerMode kMiddle = mode(3, 600000);  // 17 W
+const PowerMode kSlow = mode(1, 300000);    // 10 W, the safe mode
+
+struct Rig {
+  Rig(ListPolicy::Decide decide, Duration end, std::optional<std::int64_t> cap_mw)
+      : world(hardware, end),
+        board(fake_board(hardware)),
+        policy(std::move(decide)),
+        limit(cap_mw) {
+    hardware.values = {1, 300000};
+  }
+  void run() {
+    LimitSource* limits[] = {&limit};
+    Controller controller(world, board, policy, recorder, limits, options);
+    controller.run();
+    summary = controller.summary();
+    over_cap_s = controller.ledger().over_cap_s();
+  }
+  Time time_of(NoteType type, std::size_t i = 0) const { return recorder.of(type).at(i).time; }
+
+  Hardware hardware;
+  FakeWorld world;
+  Board board;
+  ListPolicy policy;
+  OperatorLimit limit;
+  KeepingRecorder recorder;
+  ControllerOptions options;
+  Summary summary;
+  double over_cap_s = 0;
+};
+
+// Measures each mode, then holds `choice` blindly.
+ListPolicy::Decide then_hold(std::vector<PowerMode> modes, const PowerMode& choice) {
+  return [modes, choice](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.size() < modes.size() ? measure(modes[answers.size()]) : hold(choice);
+  };
+}
+
+TEST(Enforcement, AMeasurementOverTheCapIsCutAndTheLastSettingWithinItTaken) {
+  Rig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(60), 20000);
+  rig.world.attach(seconds(1));
+  rig.run();
+
+  ASSERT_EQ(rig.policy.answers.size(), 2U);
+  EXPECT_TRUE(rig.policy.answers[0].ok());
+  EXPECT_EQ(rig.policy.answers[1].outcome, Outcome::over_limit);
+  EXPECT_EQ(rig.policy.answers[1].limit_mw, 20000);
+  EXPECT_EQ(rig.summary.guard_steps, 1U);
+  // The step down goes to what is known to fit, not to the safe mode.
+  const auto settings = rig.recorder.of(NoteType::setting);
+  ASSERT_GE(settings.size(), 3U);
+  EXPECT_EQ(settings[1].setting.mode, kFast);
+  EXPECT_EQ(settings[2].setting.mode, kMiddle);
+  // Windows of 400 ms: over for the rest of one window after the first reading that shows it.
+  EXPECT_LE(rig.over_cap_s, 0.8);
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+}
+
+TEST(Enforcement, TheClocksAreWrittenInTheTickOfTheFirstReadingOverTheCap) {
+  Rig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(60), 20000);
+  rig.world.attach(seconds(1));
+  rig.run();
+  const Time over = rig.time_of(NoteType::over_cap);
+  const auto settings = rig.recorder.of(NoteType::setting);
+  EXPECT_EQ(settings[2].time, over);
+}
+
+TEST(Enforcement, ACapIsHeldAtTheLimitAndBrokenOneMilliwattPastIt) {
+  for (const std::int64_t cap_mw : {22000, 21999}) {
+    Rig rig(then_hold({}, kFast), seconds(30), cap_mw);
+    rig.world.attach(seconds(1));
+    rig.run();
+    EXPECT_EQ(rig.summary.guard_steps > 0, cap_mw == 21999) << cap_mw;
+  }
+}
+
+TEST(Enforcement, ABlindHoldOverTheCapEndsInASettingWithinIt) {
+  Rig rig(then_hold({kMiddle}, kFast), seconds(120), 20000);
+  rig.world.attach(seconds(1));
+  rig.run();
+  // The policy insists; each time the guard steps down. It never stays over.
+  EXPECT_LE(rig.over_cap_s, 0.05 * 120);
+  EXPECT_GE(rig.summary.guard_steps, 1U);
+}
+
+TEST(Enforcement, ALowerCapIsActedOnInTheTickThatReceivesIt) {
+  Rig rig(then_hold({kSlow, kMiddle, kFast}, kFast), seconds(60), 30000);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(40) + milliseconds(37), 18000);
+  rig.run();
+  const auto goals = rig.recorder.of(NoteType::goal);
+  ASSERT_EQ(goals.size(), 2U);
+  // An urgent event ends the wait at once: not at the next 100 ms.
+  EXPECT_EQ(goals[1].time, Time{} + seconds(40) + milliseconds(37));
+  for (const KeptNote& setting : rig.recorder.of(NoteType::setting)) {
+    if (setting.time < goals[1].time) continue;
+    EXPECT_EQ(setting.time, goals[1].time);
+    EXPECT_EQ(setting.setting.mode, kMiddle);  // the best known within 18 W
+    break;
+  }
+}
+
+TEST(Enforcement, ALowerCapWithNothingKnownBelowItGoesToTheSafeSetting) {
+  Rig rig(then_hold({kFast}, kFast), seconds(60), 30000);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(30), 18000);
+  rig.run();
+  for (const KeptNote& setting : rig.recorder.of(NoteType::setting)) {
+    if (setting.time < Time{} + seconds(30)) continue;
+    EXPECT_EQ(setting.setting.mode, kSlow);
+    break;
+  }
+}
+
+TEST(Enforcement, ALowerCapInMidMeasurementEndsItAndRestartsThePolicy) {
+  Rig rig(then_hold({kFast}, kSlow), seconds(60), 30000);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(2), 18000);
+  rig.run();
+  const auto observations = rig.recorder.of(NoteType::observation);
+  ASSERT_FALSE(observations.empty());
+  EXPECT_EQ(observations[0].observation->outcome, Outcome::goal_changed);
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_EQ(rig.policy.goals[1].power_mw, 18000);
+}
+
+TEST(Enforcement, ALooserCapRestartsThePolicyOnlyAfterTheDwell) {
+  Rig rig(then_hold({kSlow}, kSlow), seconds(60), 30000);
+  rig.options.goal_dwell = seconds(5);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(30), 18000);
+  rig.world.cap(seconds(31), 25000);
+  rig.run();
+  ASSERT_EQ(rig.policy.starts, 3);
+  EXPECT_EQ(rig.policy.goals[2].power_mw, 25000);
+  // The guard had the looser cap at once, the policy 5 s after the tighter one.
+  EXPECT_EQ(rig.time_of(NoteType::goal, 2), Time{} + seconds(31));
+}
+
+TEST(Enforcement, ATremblingCapDoesNotRestartThePolicy) {
+  Rig rig(then_hold({kSlow}, kSlow), seconds(60), 30400);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(30), 30300);
+  rig.world.cap(seconds(35), 30450);
+  rig.run();
+  EXPECT_EQ(rig.policy.goals.back().power_mw, 30000);
+  EXPECT_LE(rig.policy.starts, 2);
+}
+
+TEST(Enforcement, AnInfeasibleCapIsReportedOnceAndTheLowestModeHeld) {
+  Rig rig(then_hold({kFast}, kFast), seconds(60), 6000);
+  rig.world.attach(seconds(1));
+  rig.run();
+  int reports = 0;
+  for (const KeptNote& note : rig.recorder.of(NoteType::over_cap)) {
+    reports += note.text == "the lowest mode is over the cap" ? 1 : 0;
+  }
+  EXPECT_EQ(reports, 1);
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+}
+
+TEST(Enforcement, AStaleReadingIsDangerPastTheLimitAndNotAtIt) {
+  for (const bool past : {false, true}) {
+    Rig rig(then_hold({kFast}, kFast), seconds(60), 30000);
+    rig.world.attach(seconds(1));
+    rig.world.at(seconds(30), [&rig] { rig.hardware.frozen = true; });
+    // stale_after is 1 s: the last reading is from 29.9 s.
+    rig.world.at(past ? milliseconds(31000) : milliseconds(30900),
+                 [&rig] { rig.hardware.frozen = false; });
+    rig.run();
+    EXPECT_EQ(rig.recorder.of(NoteType::power_unknown).size(), 0U) << past;
+  }
+  Rig rig(then_hold({kFast}, kFast), seconds(60), 30000);
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(30), [&rig] { rig.hardware.frozen = true; });
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::power_unknown);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].text, "stale power reading");
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+  EXPECT_FALSE(rig.world.published.power_known);
+}
+
+TEST(Enforcement, MissingAndAbsurdReadingsAreDangerAndTheRunRecovers) {
+  for (const ReadingState state : {ReadingState::missing, ReadingState::absurd}) {
+    Rig rig(then_hold({kFast}, kFast), seconds(90), 30000);
+    rig.world.attach(seconds(1));
+    rig.world.at(seconds(30), [&rig, state] { rig.hardware.reading_state = state; });
+    rig.world.at(seconds(40), [&rig] { rig.hardware.reading_state = ReadingState::ok; });
+    rig.run();
+    const auto notes = rig.recorder.of(NoteType::power_unknown);
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_NE(notes[0].text.find("fake sensor says so"), std::string::npos);
+    EXPECT_EQ(rig.world.published.phase, Phase::holding);
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{4, 900000}));
+  }
+}
+
+TEST(Enforcement, AnOutsideWriterIsSeenInOnePeriodReportedOnceAndUndone) {
+  Rig rig(then_hold({kMiddle}, kMiddle), seconds(60), 30000);
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(30), [&rig] { rig.hardware.values[1] = 900000; });
+  rig.world.at(seconds(31), [&rig] { rig.hardware.values[1] = 900000; });
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::outside_writer);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].text, "gpu_mhz: another program wrote 900, we had set 600; set again");
+  EXPECT_EQ(notes[0].time, Time{} + seconds(30));
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+}
+
+TEST(Enforcement, AnOutsideWriterInMidMeasurementStartsItAgainAndIsGivenUpOnAtLast) {
+  Rig rig(then_hold({kMiddle}, kSlow), seconds(60), 30000);
+  rig.world.attach(seconds(1));
+  for (int i = 0; i < 40; ++i) {
+    rig.world.at(milliseconds(1500 + 200 * i), [&rig] { rig.hardware.values[1] = 900000; });
+  }
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 1U);
+  EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::outside_writer);
+}
+
+}  // namespace
+}  // namespace gearshift

@@ -1,0 +1,118 @@
+// Fakes of a board's sensor and actuator that record what was done to them, in virtual time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/actuator.h"
+#include "controller/board.h"
+#include "controller/sensor.h"
+
+namespace gearshift::fakes {
+
+inline KnobSpace two_knobs() {
+  return {.knobs = {{.name = "cpu_cores",
+                     .unit = Unit::count,
+                     .knob_class = KnobClass::hotplug,
+                     .values = {1, 2, 3, 4}},
+                    {.name = "gpu_mhz",
+                     .unit = Unit::khz,
+                     .knob_class = KnobClass::clock,
+                     .values = {300000, 600000, 900000}}}};
+}
+
+// The state of the pretended hardware; shared by the actuator, the sensor and the test.
+struct Hardware {
+  KnobSpace space = two_knobs();
+  std::vector<std::int64_t> values{4, 900000};
+  std::vector<std::pair<std::string, std::int64_t>> writes;  // knob, value: in order
+  std::vector<std::int32_t> managed_pids;
+  int restores = 0;
+  std::string refuse;  // a knob whose writes throw
+  std::string ignore;  // a knob whose writes change nothing
+  bool loaded = true;  // a workload runs
+  ReadingState reading_state = ReadingState::ok;
+  bool frozen = false;  // readings keep their time: stale
+  Time frozen_at{};
+  std::int64_t extra_mw = 0;
+
+  // 5 W idle, and with a load 2 W a core and 10 W a GHz of GPU clock.
+  std::int64_t power_mw() const {
+    if (!loaded) return 5000 + extra_mw;
+    return 5000 + 2000 * values[0] + values[1] / 100 + extra_mw;
+  }
+};
+
+class FakeActuator : public Actuator {
+ public:
+  explicit FakeActuator(Hardware& hardware) : hardware_(hardware) {}
+  const KnobSpace& knobs() const override { return hardware_.space; }
+  Progress write(std::size_t knob, std::int64_t value) override {
+    const Knob& described = hardware_.space.knobs[knob];
+    if (described.name == hardware_.refuse) throw KnobError(described.name + ": refused");
+    std::int64_t& actual = hardware_.values[knob];
+    std::int64_t next = value;
+    const bool steps = described.knob_class == KnobClass::hotplug;
+    if (steps && value != actual) next = actual + (value > actual ? 1 : -1);
+    hardware_.writes.emplace_back(described.name, next);
+    if (described.name != hardware_.ignore) actual = next;
+    return next == value ? Progress::done : Progress::more;
+  }
+  std::optional<std::int64_t> read(std::size_t knob) override { return hardware_.values[knob]; }
+  void manage(std::int32_t pid, Kind) override { hardware_.managed_pids.push_back(pid); }
+  void restore() override { ++hardware_.restores; }
+
+ private:
+  Hardware& hardware_;
+};
+
+// Reads the hardware's power without lag.
+class FakeSensor : public Sensor {
+ public:
+  explicit FakeSensor(Hardware& hardware) : hardware_(hardware) {}
+  void read(Time now, std::vector<Reading>& readings) override {
+    if (!hardware_.frozen) hardware_.frozen_at = now;
+    readings.push_back({.quantity = Quantity::power,
+                        .state = hardware_.reading_state,
+                        .estimate = false,
+                        .channel = 0,
+                        .value = hardware_.power_mw(),
+                        .taken = hardware_.frozen_at});
+  }
+  std::string explain(const Reading& reading) const override {
+    return reading.state == ReadingState::ok ? "" : "fake sensor says so";
+  }
+
+ private:
+  Hardware& hardware_;
+};
+
+inline BoardTraits fake_traits() {
+  BoardTraits traits;
+  traits.name = "fake";
+  traits.power_window = std::chrono::milliseconds(400);
+  traits.stale_after = std::chrono::seconds(1);
+  traits.apply_timeout = std::chrono::seconds(3);
+  return traits;
+}
+
+inline Board fake_board(Hardware& hardware) {
+  std::vector<std::unique_ptr<Sensor>> sensors;
+  sensors.push_back(std::make_unique<FakeSensor>(hardware));
+  return Board(std::make_unique<FakeActuator>(hardware), std::move(sensors), fake_traits());
+}
+
+inline PowerMode mode(std::int64_t cores, std::int64_t gpu_khz) {
+  PowerMode mode;
+  mode.count = 2;
+  mode.values[0] = cores;
+  mode.values[1] = gpu_khz;
+  return mode;
+}
+
+}  // namespace gearshift::fakes

@@ -1,0 +1,255 @@
+// A world in virtual time with one pretended trainer, a policy that follows a list, and a recorder
+// that keeps everything.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "controller/policy.h"
+#include "controller/recorder.h"
+#include "controller/world.h"
+#include "tests/fakes/fake_board.h"
+
+namespace gearshift::fakes {
+
+inline Workload trainer(WorkloadHandle handle = 1, std::string_view name = "resnet18") {
+  Workload workload;
+  workload.handle = handle;
+  workload.managed = true;
+  workload.pid = 4242;
+  workload.batch_size = 16;
+  workload.batch_sizes = {8, 16, 32};
+  workload.batch_size_count = 3;
+  workload.samples_per_epoch = 320;
+  workload.name = BoundedText<64>(name);
+  return workload;
+}
+
+// Scripted events by time; a trainer whose minibatch takes 40 ms at 4 cores and 900 MHz and longer
+// below. Ends with a stop event at `end`.
+class FakeWorld : public World {
+ public:
+  FakeWorld(Hardware& hardware, Duration end) : hardware_(hardware), end_(Time{} + end) {}
+
+  void at(Duration time, const Event& event) { script_events_.emplace(Time{} + time, event); }
+  void at(Duration time, std::function<void()> change) {
+    changes_.emplace(Time{} + time, std::move(change));
+  }
+  void attach(Duration time, const Workload& workload = trainer()) {
+    Event event;
+    event.type = EventType::attached;
+    event.handle = workload.handle;
+    event.workload = workload;
+    at(time, event);
+    at(time, [this, workload] {
+      running_ = workload;
+      next_ = now_ + minibatch();
+    });
+  }
+  void cap(Duration time, std::int64_t power_mw) {
+    Event event;
+    event.type = EventType::cap;
+    event.power_mw = power_mw;
+    at(time, event);
+  }
+  void detach(Duration time, WorkloadHandle handle = 1) {
+    Event event;
+    event.type = EventType::detached;
+    event.handle = handle;
+    event.text = BoundedText<96>("bye");
+    at(time, event);
+    at(time, [this] { running_.reset(); });
+  }
+
+  Duration minibatch() const {
+    const double slowdown = 900000.0 / static_cast<double>(hardware_.values[1]) *
+                            (4.0 + static_cast<double>(hardware_.values[0])) /
+                            (2.0 * static_cast<double>(hardware_.values[0]));
+    const double batch = running_ ? (4.0 + running_->batch_size) / 20.0 : 1.0;
+    return Duration(static_cast<std::int64_t>(40e6 * slowdown * batch));
+  }
+
+  Time wait_until(Time deadline, EventBuffer& events) override {
+    Time until = std::max(deadline, now_);
+    const auto next = script_events_.begin();
+    if (next != script_events_.end() && urgent(next->second.type)) {
+      until = std::min(until, std::max(now_, next->first));
+    }
+    now_ = until;
+    for (auto it = changes_.begin(); it != changes_.end() && it->first <= now_;) {
+      it->second();
+      it = changes_.erase(it);
+    }
+    hardware_.loaded = running_.has_value() && !stalled;
+    for (auto it = script_events_.begin(); it != script_events_.end() && it->first <= now_;) {
+      events.push_back(it->second);
+      it = script_events_.erase(it);
+    }
+    produce_minibatches(events);
+    for (const Event& event : answers_) events.push_back(event);
+    answers_.clear();
+    if (now_ >= end_) {
+      Event stop;
+      stop.type = EventType::stop;
+      stop.text = BoundedText<96>("end of the test");
+      events.push_back(stop);
+    }
+    return now_;
+  }
+  void command(WorkloadHandle workload, const WorkloadCommand& command) override {
+    commands.push_back(command);
+    if (silent || !running_) return;
+    Event event;
+    event.type = refuse_commands ? EventType::refused : EventType::applied;
+    event.handle = workload;
+    event.set_sequence = command.sequence;
+    event.batch_size = command.batch_size;
+    event.text = BoundedText<96>("cannot");
+    answers_.push_back(event);
+    if (!refuse_commands) {
+      running_->batch_size = command.batch_size;
+      set_sequence_ = command.sequence;
+    }
+  }
+  std::string_view script() override { return script_text; }
+  void publish(const Status& status) override { published = status; }
+  Time now() const { return now_; }
+
+  std::vector<WorkloadCommand> commands;
+  std::string script_text;
+  Status published;
+  bool silent = false;  // the workload answers no command
+  bool refuse_commands = false;
+  bool stalled = false;  // the workload reports no minibatch
+
+ private:
+  void produce_minibatches(EventBuffer& events) {
+    while (running_ && !stalled && next_ <= now_) {
+      Event event;
+      event.type = EventType::minibatch;
+      event.handle = running_->handle;
+      Minibatch& minibatch_event = event.minibatch;
+      minibatch_event.workload = running_->handle;
+      minibatch_event.kind = running_->kind;
+      minibatch_event.batch_size = running_->batch_size;
+      minibatch_event.set_sequence = set_sequence_;
+      minibatch_event.sequence = ++minibatches_;
+      minibatch_event.epoch = static_cast<std::uint32_t>(minibatches_ / 20);
+      minibatch_event.elapsed = minibatch();
+      minibatch_event.compute = minibatch() * 9 / 10;
+      minibatch_event.fetch_stall = minibatch() / 20;
+      minibatch_event.received = next_;
+      events.push_back(event);
+      next_ += minibatch();
+    }
+  }
+
+  Hardware& hardware_;
+  Time end_;
+  Time now_{};
+  Time next_{};
+  std::multimap<Time, Event> script_events_;
+  std::multimap<Time, std::function<void()>> changes_;
+  std::optional<Workload> running_;
+  std::vector<Event> answers_;
+  std::uint32_t set_sequence_ = 0;
+  std::uint64_t minibatches_ = 0;
+};
+
+// Asks for what `decide` says, given the answers of this run so far.
+class ListPolicy : public Policy {
+ public:
+  using Decide = std::function<Request(const PolicyContext&, const std::vector<Observation>&)>;
+  explicit ListPolicy(Decide decide) : decide_(std::move(decide)) {}
+
+  Request start(const PolicyContext& context) override {
+    ++starts;
+    context_ = context;
+    goals.push_back(context.goal);
+    answers.clear();
+    return decide_(context_, answers);
+  }
+  Request resume(const Observation& answer) override {
+    answers.push_back(answer);
+    return decide_(context_, answers);
+  }
+  Request replace(std::string_view text, const PolicyContext& context) override {
+    if (text == "broken") throw PolicyError("script.lua:1: broken");
+    ++replaces;
+    return start(context);
+  }
+  std::string_view failure() const override { return "script.lua:7: failed on purpose"; }
+  std::string take_log() override { return {}; }
+
+  int starts = 0;
+  int replaces = 0;
+  std::vector<Goal> goals;
+  std::vector<Observation> answers;
+
+ private:
+  Decide decide_;
+  PolicyContext context_;
+};
+
+inline Request request(Request::What what, const PowerMode& mode, std::int32_t batch_size = 16) {
+  Request request;
+  request.what = what;
+  request.setting.mode = mode;
+  request.setting.batch_size[index(Kind::train)] = batch_size;
+  return request;
+}
+inline Request measure(const PowerMode& mode, std::int32_t batch_size = 16) {
+  return request(Request::What::measure, mode, batch_size);
+}
+inline Request hold(const PowerMode& mode, std::int32_t batch_size = 16) {
+  return request(Request::What::hold, mode, batch_size);
+}
+
+struct KeptNote {
+  NoteType type;
+  Time time;
+  std::int64_t value;
+  Setting setting;
+  std::optional<Observation> observation;
+  std::string text;
+};
+
+class KeepingRecorder : public Recorder {
+ public:
+  void tick(const TickInputs& inputs) override {
+    times.push_back(inputs.now);
+    events.insert(events.end(), inputs.events.begin(), inputs.events.end());
+    readings.insert(readings.end(), inputs.readings.begin(), inputs.readings.end());
+    event_counts.push_back(inputs.events.size());
+    reading_counts.push_back(inputs.readings.size());
+  }
+  void note(const Note& note) override {
+    KeptNote kept{note.type, note.time, note.value, {}, {}, std::string(note.text)};
+    if (note.setting != nullptr) kept.setting = *note.setting;
+    if (note.observation != nullptr) kept.observation = *note.observation;
+    notes.push_back(kept);
+  }
+  void status(const Status& status) override { statuses.push_back(status); }
+
+  std::vector<KeptNote> of(NoteType type) const {
+    std::vector<KeptNote> found;
+    for (const KeptNote& note : notes) {
+      if (note.type == type) found.push_back(note);
+    }
+    return found;
+  }
+
+  std::vector<Time> times;
+  std::vector<Event> events;
+  std::vector<Reading> readings;
+  std::vector<std::size_t> event_counts;
+  std::vector<std::size_t> reading_counts;
+  std::vector<KeptNote> notes;
+  std::vector<Status> statuses;
+};
+
+}  // namespace gearshift::fakes
