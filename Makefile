@@ -1,0 +1,162 @@
+# gearshift: `make` builds build/gearshift; `make help` lists the rest.
+# Every goal first asks dpkg which of its Debian packages are missing, and installs only those.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := build
+
+JOBS ?= $(shell nproc)
+PYTHON := /usr/bin/python3
+BINARY := build/gearshift
+# make lint SINCE=HEAD~3 lints only what changed since then.
+SINCE ?=
+# Seconds each fuzz target runs.
+DURATION ?= 60
+
+packages_build := g++ binutils cmake ninja-build ccache pkg-config libboost-dev \
+  liblua5.4-dev cppzmq-dev libzmq3-dev libmsgpack-cxx-dev libspdlog-dev libcli11-dev \
+  libtomlplusplus-dev nlohmann-json3-dev libfuse3-dev libgtest-dev libgmock-dev libbenchmark-dev
+packages_run := fuse3 python3 python3-zmq python3-msgpack
+packages_train := python3-torch python3-sklearn
+packages_lint := git clang-format clang-tidy
+packages_fuzz := clang libclang-rt-14-dev
+
+# Installs what is missing of the packages $(1). No stamp file: it would hide a package removed since.
+define install
+missing=()
+for package in $(1); do
+  status=$$(dpkg-query -W -f '$${Status}' "$$package" 2>/dev/null || true)
+  [[ "$$status" == *" ok installed" ]] || missing+=("$$package")
+done
+if [[ -n "$${missing[*]}" ]]; then
+  as_root=()
+  if [[ $$EUID -ne 0 ]]; then
+    if ! command -v sudo >/dev/null; then
+      echo "make: missing Debian packages, and neither root nor sudo to install them with. As root:" >&2
+      echo "  apt-get install --no-install-recommends $${missing[*]}" >&2
+      exit 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing $${missing[*]}"
+  "$${as_root[@]}" apt-get update -qq </dev/null
+  "$${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "$${missing[@]}" </dev/null
+fi
+endef
+
+# Configures build folder $(1) with the CMake options $(2), once: ninja itself notices later changes.
+configure = [[ -f $(1)/build.ninja ]] || cmake -G Ninja -B $(1) $(2)
+
+.PHONY: build
+build:  ## build the program, build/gearshift (the default)
+	@$(call install,$(packages_build))
+	$(call configure,build)
+	ninja -C build -j$(JOBS) gearshift
+
+.PHONY: test
+test:  ## build everything; run unit tests in parallel, then process tests one by one
+	@$(call install,$(packages_build) $(packages_run) $(packages_train))
+	$(call configure,build)
+	ninja -C build -j$(JOBS)
+	code=0
+	ctest --test-dir build -L 'unit|process' -j$(JOBS) --output-on-failure --no-tests=error \
+	  --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
+	  --output-junit results.xml || code=$$?
+	$(PYTHON) .ci/summary.py build/results.xml
+	exit $$code
+
+.PHONY: demo
+demo: build  ## a virtual Jetson AGX Orin, an emulated ResNet-18, and a cap that falls to 20 W
+	@$(call install,$(packages_run))
+	$(PYTHON) cli/demo/demo.py --binary $(BINARY)
+
+.PHONY: demo-train
+demo-train: build  ## a real PyTorch training on this machine, under a cap on its processor time
+	@$(call install,$(packages_run) $(packages_train))
+	$(PYTHON) cli/demo/demo_train.py --binary $(BINARY)
+
+.PHONY: bench
+bench:  ## build and run the benchmarks
+	@$(call install,$(packages_build) $(packages_run))
+	$(call configure,build)
+	ninja -C build -j$(JOBS)
+	shopt -s nullglob
+	for program in bench/*_bench.cpp; do
+	  name=$$(basename "$$program" .cpp)
+	  echo "== $$name"
+	  "build/$$name"
+	done
+	for script in bench/*_bench.py; do
+	  echo "== $$(basename "$$script" .py)"
+	  $(PYTHON) "$$script" --binary $(BINARY)
+	done
+
+.PHONY: lint
+lint:  ## clang-format and clang-tidy; SINCE=HEAD~3 checks only what changed since that commit
+	@$(call install,$(packages_build) $(packages_lint))
+	$(call configure,build)
+	# Some sources are generated while building (the board files compiled in).
+	ninja -C build -j$(JOBS)
+	if [[ -n "$(SINCE)" ]]; then
+	  mapfile -t files < <(git diff --name-only --diff-filter=d "$(SINCE)" -- '*.h' '*.cpp')
+	else
+	  mapfile -t files < <(git ls-files -- '*.h' '*.cpp')
+	fi
+	[[ -n "$${files[*]}" ]] || { echo "nothing to lint"; exit 0; }
+	clang-format --dry-run -Werror "$${files[@]}"
+	# What the build does not compile (fuzz targets) has no flags here and is left out.
+	grep '"file":' build/compile_commands.json > build/compiled.txt
+	for file in "$${files[@]}"; do
+	  if [[ "$$file" == *.cpp ]] && grep -qF "\"$$PWD/$$file\"" build/compiled.txt; then echo "$$file"; fi
+	done | xargs -r -P $(JOBS) -n 1 clang-tidy -p build --quiet 2> >(grep -v 'warnings generated' >&2 || true)
+	echo "lint: $${#files[@]} files clean"
+
+# The unit tests under the sanitizers $(2), built in folder $(1).
+define sanitized
+$(call install,$(packages_build) $(packages_run))
+$(call configure,$(1),-DGEARSHIFT_SANITIZE=$(2) -DGEARSHIFT_BENCH=OFF)
+ninja -C $(1) -j$(JOBS)
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+ctest --test-dir $(1) -L unit -j$(JOBS) --output-on-failure --no-tests=error
+endef
+
+.PHONY: asan
+asan:  ## unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(call sanitized,build-asan,address$(comma)undefined)
+
+.PHONY: tsan
+tsan:  ## unit tests under ThreadSanitizer
+	@$(call sanitized,build-tsan,thread)
+
+.PHONY: fuzz
+fuzz:  ## run every fuzz target; DURATION=600 seconds each (60 unless given)
+	@$(call install,$(packages_build) $(packages_fuzz))
+	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+	  -DGEARSHIFT_FUZZ=ON -DGEARSHIFT_TESTS=OFF -DGEARSHIFT_BENCH=OFF)
+	ninja -C build-fuzz -j$(JOBS)
+	for source in tests/fuzz/*_fuzz.cpp; do
+	  name=$$(basename "$$source" .cpp)
+	  mkdir -p "build-fuzz/corpus/$$name"
+	  seeds=("tests/fuzz/$$name.seeds")
+	  [[ -d "$${seeds[0]}" ]] || seeds=()
+	  echo "== $$name"
+	  "build-fuzz/$$name" -max_total_time=$(DURATION) -timeout=5 -print_final_stats=1 \
+	    -artifact_prefix="build-fuzz/$$name-" "build-fuzz/corpus/$$name" "$${seeds[@]}"
+	done
+
+.PHONY: packages
+packages:  ## install every Debian package that any goal needs
+	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_lint) $(packages_fuzz))
+
+.PHONY: clean
+clean:  ## remove what was built
+	@rm -rf build build-asan build-tsan build-fuzz
+
+.PHONY: help
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r goal purpose; do
+	  printf 'make %-12s%s\n' "$$goal" "$$purpose"
+	done
+
+comma := ,
