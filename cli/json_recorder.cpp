@@ -1,0 +1,130 @@
+#include "cli/json_recorder.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace gearshift {
+namespace {
+
+using nlohmann::json;
+
+double to_watts(std::int64_t power_mw) { return static_cast<double>(power_mw) / 1000.0; }
+double to_ms(Duration duration) { return seconds(duration) * 1e3; }
+
+void print(const json& line) {
+  // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
+  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::printf("%s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+json to_json(const KnobSpace& space, const Setting& setting) {
+  json out = json::object();
+  for (std::size_t i = 0; i < space.size() && i < setting.mode.count; ++i) {
+    const Knob& knob = space.knobs[i];
+    const std::int64_t value = setting.mode.values[i];
+    if (unit_scale(knob.unit) == 1.0) {
+      out[knob.name] = value;
+    } else {
+      out[knob.name] = static_cast<double>(value) / unit_scale(knob.unit);
+    }
+  }
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const std::int32_t batch_size = setting.batch_size[index(kind)];
+    if (batch_size > 0) out[std::string(kind_name(kind)) + "_batch"] = batch_size;
+  }
+  out["run"] = run_name(setting.run);
+  return out;
+}
+
+json to_json(const KnobSpace& space, const Observation& observation) {
+  json out = {{"setting", to_json(space, observation.setting)},
+              {"ok", observation.ok()},
+              {"reason", outcome_name(observation.outcome)},
+              {"power_w", to_watts(observation.power_mean_mw)},
+              {"power_max_w", to_watts(observation.power_max_mw)},
+              {"power_margin_w", to_watts(observation.power_margin_mw)},
+              {"power_is_estimate", observation.power_is_estimate},
+              {"duration_s", seconds(observation.duration)},
+              {"confidence", observation.confidence}};
+  if (observation.limit_mw > 0) out["limit_w"] = to_watts(observation.limit_mw);
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Cost& cost = observation.cost[index(kind)];
+    if (cost.minibatches == 0) continue;
+    json& of_kind = out[std::string(kind_name(kind))];
+    of_kind = {{"minibatch_ms", to_ms(cost.minibatch_mean)},
+               {"minibatch_ms_stddev", to_ms(cost.minibatch_stddev)},
+               {"minibatch_ms_p99", to_ms(cost.minibatch_p99)},
+               {"fetch_stall_ms", to_ms(cost.fetch_stall_mean)},
+               {"compute_ms", to_ms(cost.compute_mean)},
+               {"count", cost.minibatches}};
+    if (observation.ok()) {
+      of_kind["sample_ms"] = observation.sample_s(kind) * 1e3;
+      of_kind["energy_j"] = observation.sample_j(kind);
+    }
+  }
+  return out;
+}
+
+void JsonRecorder::tick(const TickInputs& inputs) {
+  if (!start_) start_ = inputs.now;
+}
+
+void JsonRecorder::note(const Note& note) {
+  json line = {{"note", note_name(note.type)}, {"time_s", since_start(note.time)}};
+  if (!note.text.empty()) line["text"] = note.text;
+  switch (note.type) {
+    case NoteType::attached:
+      line["workload"] = note.workload;
+      line["managed"] = note.value != 0;
+      break;
+    case NoteType::detached:
+      line["workload"] = note.workload;
+      break;
+    case NoteType::baseload:
+    case NoteType::over_cap:
+      line["power_w"] = to_watts(note.value);
+      break;
+    case NoteType::goal:
+      line["cap_w"] = note.value > 0 ? json(to_watts(note.value)) : json(nullptr);
+      break;
+    case NoteType::applied:
+      line["took_s"] = static_cast<double>(note.value) / 1e9;
+      break;
+    case NoteType::stop:
+      line["signal"] = note.value;
+      break;
+    default:
+      break;
+  }
+  if (note.setting != nullptr && note.observation == nullptr) {
+    line["setting"] = to_json(space_, *note.setting);
+  }
+  if (note.observation != nullptr) line.update(to_json(space_, *note.observation));
+  print(line);
+}
+
+void JsonRecorder::status(const Status& status) {
+  if (statuses_++ % 10 != 0) return;
+  json line = {{"note", "status"},
+               {"time_s", since_start(status.time)},
+               {"phase", phase_name(status.phase)},
+               {"power_is_estimate", status.power_is_estimate},
+               {"setting", to_json(space_, status.setting)},
+               {"measurements", status.measurements},
+               {"workloads", status.workloads}};
+  line["power_w"] = status.power_known ? json(to_watts(status.power_mw)) : json(nullptr);
+  line["cap_w"] = status.cap_mw > 0 ? json(to_watts(status.cap_mw)) : json(nullptr);
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Duration minibatch = status.minibatch[index(kind)];
+    if (minibatch > Duration::zero()) {
+      line[std::string(kind_name(kind)) + "_minibatch_ms"] = to_ms(minibatch);
+    }
+  }
+  print(line);
+}
+
+}  // namespace gearshift

@@ -1,0 +1,35 @@
+// Tells a program what the loop does: one JSON object a line, a line a decision.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+
+#include "controller/controller.h"
+#include "controller/knob.h"
+#include "controller/recorder.h"
+
+namespace gearshift {
+
+// {"cpu_cores": 12, "cpu_mhz": 2201.6, ..., "train_batch": 16, "run": "both"}.
+nlohmann::json to_json(const KnobSpace& space, const Setting& setting);
+// {"ok": true, "reason": "complete", "power_w": 29.8, "train": {"minibatch_ms": ...}, ...}.
+nlohmann::json to_json(const KnobSpace& space, const Observation& observation);
+
+// Lines are {"note": NAME, "time_s": seconds since the start, ...}, written to standard output and
+// flushed one by one. Every tenth status is a line of its own: {"note": "status", ...}.
+class JsonRecorder : public Recorder {
+ public:
+  explicit JsonRecorder(const KnobSpace& space) : space_(space) {}
+  void tick(const TickInputs& inputs) override;
+  void note(const Note& note) override;
+  void status(const Status& status) override;
+
+ private:
+  double since_start(Time time) const { return start_ ? seconds(time - *start_) : 0; }
+
+  const KnobSpace& space_;
+  std::optional<Time> start_;
+  std::uint32_t statuses_ = 0;
+};
+
+}  // namespace gearshift

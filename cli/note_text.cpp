@@ -1,0 +1,115 @@
+#include "cli/note_text.h"
+
+#include <spdlog/fmt/fmt.h>
+
+namespace gearshift {
+
+std::string watts(std::int64_t power_mw) {
+  return fmt::format("{:.1f} W", static_cast<double>(power_mw) / 1000.0);
+}
+
+std::string milliseconds_text(Duration duration) {
+  return fmt::format("{:.1f} ms", seconds(duration) * 1e3);
+}
+
+std::string describe(const KnobSpace& space, const Setting& setting) {
+  std::string text = space.describe(setting.mode);
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const std::int32_t batch_size = setting.batch_size[index(kind)];
+    if (batch_size == 0) continue;
+    if (!text.empty()) text += ' ';
+    text += fmt::format("{}_batch={}", kind_name(kind), batch_size);
+  }
+  if (setting.run != Run::both) text += fmt::format(" run={}", run_name(setting.run));
+  return text;
+}
+
+std::string describe(const Observation& observation) {
+  if (observation.outcome == Outcome::over_limit) {
+    return fmt::format("over the cap: {} of {}", watts(observation.power_mean_mw),
+                       watts(observation.limit_mw));
+  }
+  if (!observation.ok()) return std::string(outcome_name(observation.outcome));
+  std::string text = watts(observation.power_mean_mw);
+  if (observation.power_is_estimate) text += " (estimate)";
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Cost& cost = observation.cost[index(kind)];
+    if (cost.minibatches == 0) continue;
+    text +=
+        fmt::format(", {} {} a minibatch, {:.2f} ms and {:.3f} J a sample (n={})", kind_name(kind),
+                    milliseconds_text(cost.minibatch_mean), observation.sample_s(kind) * 1e3,
+                    observation.sample_j(kind), cost.minibatches);
+  }
+  return text;
+}
+
+bool NoteText::warns(NoteType type) {
+  switch (type) {
+    case NoteType::safe:
+    case NoteType::over_cap:
+    case NoteType::power_unknown:
+    case NoteType::knob_failed:
+    case NoteType::outside_writer:
+    case NoteType::policy_error:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string NoteText::line(const Note& note) {
+  const std::string setting = note.setting != nullptr ? describe(space_, *note.setting) : "";
+  switch (note.type) {
+    case NoteType::attached:
+      names_[note.workload] = note.text;
+      return fmt::format("{} attached{}", note.text,
+                         note.value != 0 ? "" : " (observed only: another of its kind is managed)");
+    case NoteType::detached:
+      return fmt::format("{} left: {}", names_[note.workload], note.text);
+    case NoteType::baseload:
+      return fmt::format("idle baseload {}", watts(note.value));
+    case NoteType::goal:
+      return note.value > 0 ? fmt::format("cap {} (set by {})", watts(note.value), note.text)
+                            : std::string("no power cap");
+    case NoteType::setting:
+    case NoteType::applied:
+      return {};
+    case NoteType::observation:
+      return fmt::format("measured {}: {}", setting, describe(*note.observation));
+    case NoteType::hold:
+      return fmt::format("holding {}", setting);
+    case NoteType::safe:
+      return fmt::format("{}; holding {}", note.text, setting);
+    case NoteType::over_cap:
+      return fmt::format("over the cap at {}: {}", watts(note.value), note.text);
+    case NoteType::power_unknown:
+      return fmt::format("power unknown, going to the safe setting: {}", note.text);
+    case NoteType::policy_log:
+      return fmt::format("policy: {}", note.text);
+    case NoteType::policy_error:
+      return fmt::format("the policy failed: {}", note.text);
+    case NoteType::policy_reload:
+      return fmt::format("policy script: {}", note.text);
+    case NoteType::knob_failed:
+    case NoteType::outside_writer:
+      return std::string(note.text);
+    case NoteType::stop:
+      return fmt::format("stopping: {}", note.text);
+  }
+  return {};
+}
+
+std::string status_line(const KnobSpace& space, const Status& status) {
+  std::string text = fmt::format("{:<9} ", phase_name(status.phase));
+  if (status.setting.mode.count > 0) text += describe(space, status.setting);
+  text += status.power_known ? fmt::format(" | {}", watts(status.power_mw)) : " | power unknown";
+  if (status.power_is_estimate) text += " (estimate)";
+  if (status.cap_mw > 0) text += fmt::format(" of {}", watts(status.cap_mw));
+  for (const Duration minibatch : status.minibatch) {
+    if (minibatch > Duration::zero()) text += fmt::format(" | {}", milliseconds_text(minibatch));
+  }
+  text += fmt::format(" | {} measured", status.measurements);
+  return text;
+}
+
+}  // namespace gearshift

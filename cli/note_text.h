@@ -1,0 +1,39 @@
+// Words for people: settings, powers, observations and notes as one line of text.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "controller/controller.h"
+#include "controller/knob.h"
+#include "controller/recorder.h"
+
+namespace gearshift {
+
+std::string watts(std::int64_t power_mw);          // "29.8 W"
+std::string milliseconds_text(Duration duration);  // "61.2 ms"
+
+// "cpu_cores=12 cpu_mhz=2201.6 ... train_batch=16", and "run=train" where not both run.
+std::string describe(const KnobSpace& space, const Setting& setting);
+
+// "29.8 W, 61.2 ms a minibatch, 3.83 ms and 0.114 J a sample (12 minibatches)", or why it has none.
+std::string describe(const Observation& observation);
+
+// Remembers workload names, because a detached note has only the handle.
+class NoteText {
+ public:
+  explicit NoteText(const KnobSpace& space) : space_(space) {}
+  // Empty for notes that people need not see one by one (a setting that begins to be applied).
+  std::string line(const Note& note);
+  // True for notes that tell of something wrong.
+  static bool warns(NoteType type);
+
+ private:
+  const KnobSpace& space_;
+  std::map<WorkloadHandle, std::string> names_;
+};
+
+// "measuring  cpu_cores=8 ... | 28.4 of 30.0 W | 63.1 ms": the live line.
+std::string status_line(const KnobSpace& space, const Status& status);
+
+}  // namespace gearshift

@@ -1,0 +1,145 @@
+#include "cli/run_options.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <toml++/toml.h>
+
+#include <map>
+#include <stdexcept>
+
+#include "cli/units.h"
+
+namespace gearshift {
+namespace {
+
+[[noreturn]] void fail(const std::string& file, const toml::node& node, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}:{}: {}", file, node.source().begin.line, what));
+}
+
+std::string text_of(const std::string& file, std::string_view key, const toml::node& node) {
+  const auto text = node.value<std::string>();
+  if (!text || !node.is_string()) fail(file, node, fmt::format("{} must be a string", key));
+  return *text;
+}
+
+ScheduleStep schedule_step(const std::string& file, const toml::node& node) {
+  const toml::table* table = node.as_table();
+  if (table == nullptr) fail(file, node, "schedule must be [[schedule]] tables");
+  ScheduleStep step;
+  bool has_power = false;
+  for (const auto& [key, value] : *table) {
+    try {
+      if (key.str() == "after") {
+        step.after = parse_duration(text_of(file, "after", value));
+      } else if (key.str() == "power") {
+        const std::string power = text_of(file, "power", value);
+        if (power != "none") step.power_mw = parse_power_mw(power);
+        has_power = true;
+      } else {
+        fail(file, value,
+             fmt::format("unknown key {} in [[schedule]]; known: after, power", key.str()));
+      }
+    } catch (const std::invalid_argument& error) {
+      fail(file, value, fmt::format("{}: {}", key.str(), error.what()));
+    }
+  }
+  if (!has_power) fail(file, node, "[[schedule]] needs power, for example power = \"20W\"");
+  return step;
+}
+
+}  // namespace
+
+void add_run_flags(CLI::App& command, RunOptions& options) {
+  command
+      .add_option("--board", options.board,
+                  "auto, a board's id (see gearshift boards) or a board file")
+      ->capture_default_str();
+  command
+      .add_option("--sysroot", options.sysroot,
+                  "prefix of the board's files: / or where a virtual board is mounted")
+      ->capture_default_str();
+  command.add_option("--policy", options.policy, "the Lua script that chooses the settings");
+  command.add_option("--power", options.power, "power cap of the board, for example 30W");
+  command.add_option("--objective", options.objective, "least time or least energy a sample")
+      ->capture_default_str();
+  command.add_option("--listen", options.listen,
+                     "endpoint for workloads, ipc:// or loopback tcp:// "
+                     "(default: workloads.ipc in the runtime folder)");
+  command.add_option("--control", options.control,
+                     "endpoint for cap, status and stop (default: control.ipc beside it)");
+  command.add_option("--config", options.config, "TOML file with any of these, and a [[schedule]]");
+  command.add_option("--duration", options.duration, "stop after so long, for example 60s");
+  command.add_option("--seed", options.seed, "seed of the policy's random numbers")
+      ->capture_default_str();
+  command
+      .add_option("--on-exit", options.on_exit,
+                  "restore the knobs, keep the last setting, or leave the safe one")
+      ->capture_default_str();
+  command.add_option("--state", options.state, "folder of the knob journal");
+  command.add_flag("--json", options.json, "one JSON object a line instead of text");
+}
+
+void read_run_config(const CLI::App& command, RunOptions& options) {
+  if (options.config.empty()) return;
+  const std::string& file = options.config;
+  toml::table table;
+  try {
+    table = toml::parse_file(file);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(
+        fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
+  }
+  const std::map<std::string_view, std::string*> texts = {
+      {"board", &options.board},         {"sysroot", &options.sysroot},
+      {"policy", &options.policy},       {"power", &options.power},
+      {"objective", &options.objective}, {"listen", &options.listen},
+      {"control", &options.control},     {"duration", &options.duration},
+      {"on-exit", &options.on_exit},     {"state", &options.state}};
+  for (const auto& [key, value] : table) {
+    const std::string name(key.str());
+    if (name == "schedule") {
+      const toml::array* steps = value.as_array();
+      if (steps == nullptr) fail(file, value, "schedule must be [[schedule]] tables");
+      for (const toml::node& step : *steps) options.schedule.push_back(schedule_step(file, step));
+      continue;
+    }
+    if (name != "seed" && !texts.contains(name)) {
+      fail(file, value,
+           "unknown key " + name +
+               "; known: the long flags of gearshift run without --, and schedule");
+    }
+    if (command.count("--" + name) > 0) continue;  // a flag says otherwise
+    if (name != "seed") {
+      *texts.at(name) = text_of(file, name, value);
+      continue;
+    }
+    const auto seed = value.value<std::int64_t>();
+    if (!seed || *seed < 0) fail(file, value, "seed must be an integer, 0 or more");
+    options.seed = static_cast<std::uint64_t>(*seed);
+  }
+}
+
+RunPlan make_run_plan(const RunOptions& options) {
+  RunPlan plan;
+  if (options.policy.empty()) {
+    throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
+  }
+  if (!options.power.empty()) plan.power_mw = parse_power_mw(options.power);
+  if (!options.duration.empty()) plan.duration = parse_duration(options.duration);
+  if (options.objective == "energy") {
+    plan.objective = Objective::energy;
+  } else if (options.objective != "time") {
+    throw std::runtime_error(
+        fmt::format("--objective '{}': allowed are time and energy", options.objective));
+  }
+  if (options.on_exit == "keep") {
+    plan.on_exit = OnExit::keep;
+  } else if (options.on_exit == "safe") {
+    plan.on_exit = OnExit::safe;
+  } else if (options.on_exit != "restore") {
+    throw std::runtime_error(
+        fmt::format("--on-exit '{}': allowed are restore, keep and safe", options.on_exit));
+  }
+  return plan;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,53 @@
+// What `gearshift run` can be told: flags, and the same words in a TOML file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/clock.h"
+#include "controller/goal.h"
+#include "limits/schedule_limit.h"
+
+namespace gearshift {
+
+enum class OnExit : std::uint8_t { restore, keep, safe };
+
+struct RunOptions {
+  std::string board = "auto";  // auto, the id of a built-in board, or a board file
+  std::string sysroot = "/";
+  std::string policy;
+  std::string power;  // "30W"; empty: no cap
+  std::string objective = "time";
+  std::string listen;
+  std::string control;
+  std::string config;
+  std::string duration;  // "60s"; empty: until stopped
+  std::string on_exit = "restore";
+  std::string state;
+  std::uint64_t seed = 1;
+  bool json = false;
+  std::vector<ScheduleStep> schedule;  // config file only
+};
+
+// The same, checked and in our units.
+struct RunPlan {
+  std::optional<std::int64_t> power_mw;
+  std::optional<Duration> duration;
+  Objective objective = Objective::time;
+  OnExit on_exit = OnExit::restore;
+};
+
+// Adds the flags to `command`.
+void add_run_flags(CLI::App& command, RunOptions& options);
+
+// Fills in from `options.config` what no flag of `command` has set. Throws std::runtime_error with
+// file, line, key, value and what is allowed.
+void read_run_config(const CLI::App& command, RunOptions& options);
+
+// Throws std::runtime_error that names the option, its value and what is allowed.
+RunPlan make_run_plan(const RunOptions& options);
+
+}  // namespace gearshift

@@ -1,0 +1,27 @@
+#include "cli/select_board.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace gearshift {
+
+BoardDescription select_board(const std::string& name, const Sysroot& root) {
+  if (name == "auto") return *detect_board(root, built_in_boards()).board;
+  std::string known;
+  for (const BoardDescription& board : built_in_boards()) {
+    if (board.id == name) return board;
+    known += (known.empty() ? "" : ", ") + board.id;
+  }
+  if (!std::filesystem::exists(name)) {
+    throw std::runtime_error("--board '" + name + "': neither a board file nor one of auto, " +
+                             known);
+  }
+  std::ifstream file(name, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_board(text.str(), name);
+}
+
+}  // namespace gearshift

@@ -1,0 +1,135 @@
+#include "cli/summary_text.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/json_recorder.h"
+#include "cli/note_text.h"
+
+namespace gearshift {
+namespace {
+
+using nlohmann::json;
+
+// Epoch 0 carries the bootstrap (cold caches, the framework's warm-up), so it is reported apart.
+// The last epoch is left out of the mean where it was cut short.
+struct EpochFigures {
+  std::size_t count = 0;
+  double elapsed_s = 0, fetch_stall_s = 0, compute_s = 0, energy_j = 0;
+
+  void add(const Epoch& epoch) {
+    ++count;
+    elapsed_s += seconds(epoch.elapsed);
+    fetch_stall_s += seconds(epoch.fetch_stall);
+    compute_s += seconds(epoch.compute);
+    energy_j += epoch.energy_j;
+  }
+  EpochFigures mean() const {
+    const auto n = static_cast<double>(std::max<std::size_t>(count, 1));
+    return {count, elapsed_s / n, fetch_stall_s / n, compute_s / n, energy_j / n};
+  }
+};
+
+struct KindFigures {
+  EpochFigures first;   // epoch 0, where it was seen
+  EpochFigures others;  // mean of the complete ones after it
+};
+
+KindFigures figures(const std::vector<Epoch>& epochs) {
+  KindFigures result;
+  for (std::size_t i = 0; i < epochs.size(); ++i) {
+    if (epochs[i].number == 0) {
+      result.first.add(epochs[i]);
+    } else if (i + 1 < epochs.size() && i > 0) {
+      result.others.add(epochs[i]);
+    }
+  }
+  result.others = result.others.mean();
+  return result;
+}
+
+std::string epoch_text(const EpochFigures& epoch) {
+  return fmt::format("{:.2f} s (fetch stall {:.2f} s, compute {:.2f} s), {:.1f} J", epoch.elapsed_s,
+                     epoch.fetch_stall_s, epoch.compute_s, epoch.energy_j);
+}
+
+json epoch_json(const EpochFigures& epoch) {
+  return {{"epochs", epoch.count},
+          {"elapsed_s", epoch.elapsed_s},
+          {"fetch_stall_s", epoch.fetch_stall_s},
+          {"compute_s", epoch.compute_s},
+          {"energy_j", epoch.energy_j}};
+}
+
+}  // namespace
+
+std::string summary_text(const SummaryInputs& inputs) {
+  const Summary& summary = inputs.summary;
+  const char* estimate = inputs.power_is_estimate ? " (estimate)" : "";
+  std::string text = fmt::format("\nSummary of {:.1f} s\n", seconds(summary.duration));
+  for (const Choice& choice : summary.choices) {
+    const std::string cap = choice.cap_mw > 0 ? "under " + watts(choice.cap_mw) : "without a cap";
+    text += fmt::format("  chosen {:<14} {}\n", cap, describe(inputs.space, choice.setting));
+    text += fmt::format("  {:<21} {}\n", "",
+                        choice.observation ? describe(*choice.observation) : "not measured");
+  }
+  if (summary.choices.empty())
+    text += "  chosen                nothing: no policy came to a choice\n";
+  text += fmt::format("  measurements          {}\n", summary.measurements);
+  text +=
+      fmt::format("  over the cap          {:.1f} s, {:.1f} J (the guard stepped in {} times)\n",
+                  inputs.ledger.over_cap_s(), inputs.ledger.over_cap_j(), summary.guard_steps);
+  text += fmt::format("  energy                {:.1f} J{}\n", inputs.ledger.energy_j(), estimate);
+  text += summary.baseload_mw
+              ? fmt::format("  idle baseload         {}{}\n", watts(*summary.baseload_mw), estimate)
+              : "  idle baseload         not read: a workload ran from the start\n";
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const KindFigures epochs = figures(inputs.ledger.epochs(kind));
+    if (epochs.first.count > 0) {
+      text += fmt::format("  {} epoch 0         {}\n", kind_name(kind), epoch_text(epochs.first));
+    }
+    if (epochs.others.count > 0) {
+      text += fmt::format("  {} epochs 1+       {} (mean of {})\n", kind_name(kind),
+                          epoch_text(epochs.others), epochs.others.count);
+    }
+  }
+  if (summary.policy_errors > 0) {
+    text += fmt::format("  policy errors         {}\n", summary.policy_errors);
+  }
+  return text;
+}
+
+json summary_json(const SummaryInputs& inputs) {
+  const Summary& summary = inputs.summary;
+  json out = {{"note", "summary"},
+              {"duration_s", seconds(summary.duration)},
+              {"measurements", summary.measurements},
+              {"guard_steps", summary.guard_steps},
+              {"over_cap_s", inputs.ledger.over_cap_s()},
+              {"over_cap_j", inputs.ledger.over_cap_j()},
+              {"energy_j", inputs.ledger.energy_j()},
+              {"power_is_estimate", inputs.power_is_estimate},
+              {"policy_errors", summary.policy_errors}};
+  out["baseload_w"] = summary.baseload_mw ? json(static_cast<double>(*summary.baseload_mw) / 1000.0)
+                                          : json(nullptr);
+  out["choices"] = json::array();
+  for (const Choice& choice : summary.choices) {
+    json entry = {{"setting", to_json(inputs.space, choice.setting)}};
+    entry["cap_w"] =
+        choice.cap_mw > 0 ? json(static_cast<double>(choice.cap_mw) / 1000.0) : json(nullptr);
+    entry["observation"] =
+        choice.observation ? to_json(inputs.space, *choice.observation) : json(nullptr);
+    out["choices"].push_back(entry);
+  }
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const auto& epochs = inputs.ledger.epochs(kind);
+    if (epochs.empty()) continue;
+    const KindFigures of_kind = figures(epochs);
+    out[std::string(kind_name(kind)) + "_epochs"] = {{"epoch_0", epoch_json(of_kind.first)},
+                                                     {"epochs_1_on", epoch_json(of_kind.others)}};
+  }
+  return out;
+}
+
+}  // namespace gearshift
