@@ -1,0 +1,41 @@
+// Asks a running daemon for something over its control endpoint, from an operator's program.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "bridge/protocol.h"
+#include "bridge/status_answer.h"
+
+namespace gearshift {
+
+// No daemon answered in time: what() names the endpoint and how to find another.
+struct UnreachableError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Each call connects, asks once and waits for the answer. Throws UnreachableError, and
+// std::runtime_error where the endpoint is no endpoint or the daemon refuses.
+class ControlClient {
+ public:
+  // An empty endpoint is the default one (control_endpoint_to_connect).
+  explicit ControlClient(std::string endpoint,
+                         std::chrono::milliseconds timeout = std::chrono::seconds(2));
+
+  const std::string& endpoint() const { return endpoint_; }
+  void cap(std::int64_t power_mw);  // 0 lifts the operator's cap
+  wire::StatusAnswer status();
+  void stop();
+
+ private:
+  std::string ask();  // sends buffer_
+
+  std::string endpoint_;
+  std::chrono::milliseconds timeout_;
+  wire::FrameBuffer buffer_;
+};
+
+}  // namespace gearshift

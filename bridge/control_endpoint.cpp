@@ -1,0 +1,45 @@
+#include "bridge/control_endpoint.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "bridge/local_socket.h"
+#include "bridge/status_answer.h"
+
+namespace gearshift {
+
+ControlEndpoint::ControlEndpoint(zmq::context_t& context, const std::string& endpoint,
+                                 KnobSpace knobs)
+    : socket_(bind_router(context, endpoint, ::geteuid())), knobs_(std::move(knobs)) {}
+
+void ControlEndpoint::drain(std::size_t& budget, EventBuffer& events) {
+  while (receive_frame(socket_, identity_, frame_, budget)) {
+    answer(frame_.to_string_view(), events);
+    // One that does not wait for its answer gets none.
+    send_frame(socket_, identity_.to_string_view(), buffer_.view());
+  }
+}
+
+void ControlEndpoint::answer(std::string_view frame, EventBuffer& events) {
+  wire::ControlRequest request;
+  if (const wire::Fault fault = wire::decode(frame, request)) {
+    wire::pack(buffer_, fault.error());
+    return;
+  }
+  if (std::holds_alternative<wire::StatusRequest>(request)) {
+    wire::pack(buffer_, status_, knobs_);
+    return;
+  }
+  Event& event = events.emplace_back();
+  if (const auto* cap = std::get_if<wire::CapRequest>(&request)) {
+    event.type = EventType::cap;
+    event.power_mw = cap->power_mw;
+  } else {
+    event.type = EventType::stop;
+    event.text = decltype(event.text)("stop command");
+  }
+  wire::pack(buffer_, wire::Ok{});
+}
+
+}  // namespace gearshift

@@ -1,0 +1,38 @@
+// The socket that an operator's programs talk to: cap, status and stop.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <zmq.hpp>
+
+#include "bridge/protocol.h"
+#include "controller/knob.h"
+#include "controller/world.h"
+
+namespace gearshift {
+
+class ControlEndpoint {
+ public:
+  // Binds, for this process's user only. Throws std::runtime_error as bind_router does.
+  ControlEndpoint(zmq::context_t& context, const std::string& endpoint, KnobSpace knobs);
+
+  // To be polled for ZMQ_POLLIN.
+  zmq::socket_ref socket() { return socket_; }
+  // Answers what waits, `budget` messages at most, which it lowers by those it took. Appends cap
+  // and stop events. Never blocks.
+  void drain(std::size_t& budget, EventBuffer& events);
+  // What status requests are answered with until the next call.
+  void publish(const Status& status) { status_ = status; }
+
+ private:
+  void answer(std::string_view frame, EventBuffer& events);
+
+  zmq::socket_t socket_;
+  KnobSpace knobs_;
+  Status status_;
+  wire::FrameBuffer buffer_;
+  zmq::message_t identity_;
+  zmq::message_t frame_;
+};
+
+}  // namespace gearshift

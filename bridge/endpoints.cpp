@@ -1,0 +1,69 @@
+#include "bridge/endpoints.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+namespace gearshift {
+namespace {
+
+constexpr std::string_view kSystemFolder = "/run/gearshift";
+constexpr std::string_view kIpc = "ipc://";
+
+std::string socket_in(const std::filesystem::path& folder, std::string_view name) {
+  return std::string(kIpc) + (folder / name).string();
+}
+
+bool loopback(std::string_view address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string host(address.substr(0, colon));
+  if (host == "[::1]") return true;
+  in_addr parsed{};
+  return ::inet_pton(AF_INET, host.c_str(), &parsed) == 1 && ntohl(parsed.s_addr) >> 24 == 127;
+}
+
+}  // namespace
+
+std::filesystem::path runtime_folder() {
+  if (::geteuid() == 0) return kSystemFolder;
+  const char* folder = std::getenv("XDG_RUNTIME_DIR");
+  if (folder != nullptr && *folder != '\0') return std::filesystem::path(folder) / "gearshift";
+  return "/tmp/gearshift-" + std::to_string(::geteuid());
+}
+
+std::string default_workload_endpoint() { return socket_in(runtime_folder(), "workloads.ipc"); }
+std::string default_control_endpoint() { return socket_in(runtime_folder(), "control.ipc"); }
+
+std::string control_endpoint_to_connect() {
+  std::error_code ignored;
+  const std::filesystem::path system(kSystemFolder);
+  const bool only_system = !std::filesystem::exists(runtime_folder() / "control.ipc", ignored) &&
+                           std::filesystem::exists(system / "control.ipc", ignored);
+  return socket_in(only_system ? system : runtime_folder(), "control.ipc");
+}
+
+void require_local(const std::string& endpoint) {
+  const std::string_view view = endpoint;
+  if (view.starts_with(kIpc) && view.size() > kIpc.size()) return;
+  if (view.starts_with("inproc://")) return;
+  if (view.starts_with("tcp://")) {
+    if (loopback(view.substr(6))) return;
+    throw std::runtime_error("endpoint " + endpoint +
+                             ": this version listens on this machine only; give "
+                             "tcp://127.0.0.1:PORT or ipc://PATH (a remote trainer can come in by "
+                             "an ssh tunnel)");
+  }
+  throw std::runtime_error("endpoint '" + endpoint +
+                           "': give ipc://PATH, tcp://127.0.0.1:PORT or tcp://[::1]:PORT");
+}
+
+std::filesystem::path ipc_path(const std::string& endpoint) {
+  return endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : std::string();
+}
+
+}  // namespace gearshift

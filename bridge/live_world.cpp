@@ -1,0 +1,174 @@
+#include "bridge/live_world.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "bridge/control_endpoint.h"
+#include "bridge/script_file.h"
+#include "bridge/workload_endpoint.h"
+
+namespace gearshift {
+namespace {
+
+// An operator's requests are few; a program that floods them must not hold up the loop.
+constexpr std::size_t kMaxRequestsPerTick = 16;
+
+sigset_t handled_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
+  return signals;
+}
+
+// A descriptor that reads the handled signals.
+class SignalDescriptor {
+ public:
+  SignalDescriptor() {
+    const sigset_t signals = handled_signals();
+    descriptor_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
+    if (descriptor_ < 0) throw std::runtime_error(std::string("signalfd: ") + std::strerror(errno));
+  }
+  ~SignalDescriptor() { ::close(descriptor_); }
+  SignalDescriptor(const SignalDescriptor&) = delete;
+  SignalDescriptor& operator=(const SignalDescriptor&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  // The number of a signal that came, 0 where none did.
+  int take() {
+    signalfd_siginfo information{};
+    const ssize_t size = ::read(descriptor_, &information, sizeof information);
+    return size == sizeof information ? static_cast<int>(information.ssi_signo) : 0;
+  }
+
+ private:
+  int descriptor_ = -1;
+};
+
+// Rounded up, so that a wait does not end before its deadline and spin.
+std::chrono::milliseconds timeout_until(Time deadline, Time now) {
+  const auto timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
+  return std::clamp(timeout, std::chrono::milliseconds(0), std::chrono::milliseconds(1000));
+}
+
+bool any_urgent(const EventBuffer& events, std::size_t from) {
+  return std::any_of(events.begin() + static_cast<std::ptrdiff_t>(from), events.end(),
+                     [](const Event& event) { return urgent(event.type); });
+}
+
+}  // namespace
+
+struct LiveWorld::Parts {
+  Parts(const Clock& given_clock, LiveWorldOptions given)
+      : clock(given_clock),
+        options(std::move(given)),
+        script(options.script),
+        workloads(context, options.workload_endpoint,
+                  SessionOptions{options.allowed_user, options.silent_after, options.heartbeat}),
+        control(context, options.control_endpoint, options.knobs) {
+    const auto watch = [this](void* socket, int descriptor) {
+      items.push_back({socket, descriptor, ZMQ_POLLIN, 0});
+    };
+    for (const int descriptor : options.wake_descriptors) watch(nullptr, descriptor);
+    watch(nullptr, signals.descriptor());
+    watch(nullptr, script.descriptor());
+    watch(control.socket().handle(), 0);
+    watch(workloads.socket().handle(), 0);
+    // Where there is no script there is no such descriptor to poll.
+    if (script.descriptor() < 0) items.erase(items.end() - 3);
+  }
+
+  // Blocks. The workloads' socket comes last, to be left out of a tick that has had its share.
+  void poll(std::size_t count, std::chrono::milliseconds timeout) {
+    for (zmq::pollitem_t& item : items) item.revents = 0;
+    try {
+      zmq::poll(items.data(), count, timeout);
+    } catch (const zmq::error_t& error) {
+      if (error.num() != EINTR) throw;  // A debugger or SIGCONT interrupts; the loop polls again.
+    }
+  }
+
+  // True where a reading has come.
+  bool take_wakes() {
+    bool woken = false;
+    for (std::size_t i = 0; i < options.wake_descriptors.size(); ++i) {
+      if ((items[i].revents & ZMQ_POLLIN) == 0) continue;
+      std::uint64_t count = 0;
+      woken |= ::read(items[i].fd, &count, sizeof count) > 0;
+    }
+    return woken;
+  }
+
+  void take_signals(EventBuffer& events) {
+    while (const int signal = signals.take()) {
+      if (signal == SIGHUP && options.script.empty()) continue;
+      Event& event = events.emplace_back();
+      event.signal = signal;
+      if (signal == SIGHUP) {
+        script.reload();
+        event.type = EventType::script_changed;
+      } else {
+        event.type = EventType::stop;
+        event.text = decltype(event.text)(signal == SIGINT ? "SIGINT" : "SIGTERM");
+      }
+    }
+  }
+
+  const Clock& clock;
+  const LiveWorldOptions options;
+  zmq::context_t context{1};
+  SignalDescriptor signals;
+  ScriptFile script;
+  WorkloadEndpoint workloads;
+  ControlEndpoint control;
+  std::vector<zmq::pollitem_t> items;
+};
+
+LiveWorld::LiveWorld(const Clock& clock, LiveWorldOptions options)
+    : parts_(std::make_unique<Parts>(clock, std::move(options))) {}
+
+LiveWorld::~LiveWorld() = default;
+
+Time LiveWorld::wait_until(Time deadline, EventBuffer& events) {
+  Parts& parts = *parts_;
+  const std::size_t first = events.size();
+  std::size_t messages = kMaxEventsPerTick;
+  std::size_t requests = kMaxRequestsPerTick;
+  for (;;) {
+    const Time before = parts.clock.now();
+    // A client that floods the socket is not read again before the next tick.
+    const std::size_t count = parts.items.size() - (messages == 0 ? 1 : 0);
+    parts.poll(count, timeout_until(std::min(deadline, parts.workloads.next_due(before)), before));
+    const bool woken = parts.take_wakes();
+    parts.take_signals(events);
+    if (parts.script.descriptor() >= 0 && parts.script.take_changes()) {
+      events.emplace_back().type = EventType::script_changed;
+    }
+    parts.control.drain(requests, events);
+    parts.workloads.drain(parts.clock, messages, events);
+    const Time now = parts.clock.now();
+    parts.workloads.advance(now, events);
+    if (woken || now >= deadline || requests == 0 || any_urgent(events, first)) return now;
+  }
+}
+
+void LiveWorld::command(WorkloadHandle workload, const WorkloadCommand& command) {
+  parts_->workloads.command(workload, command);
+}
+
+std::string_view LiveWorld::script() { return parts_->script.text(); }
+
+void LiveWorld::publish(const Status& status) { parts_->control.publish(status); }
+
+std::uint64_t LiveWorld::dropped_reports() const {
+  const Sessions::Counters& counters = parts_->workloads.counters();
+  return counters.dropped + counters.faults;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,178 @@
+#include "bridge/local_socket.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "bridge/endpoints.h"
+#include "bridge/protocol.h"
+
+namespace gearshift {
+namespace {
+
+// Messages that wait for a slow reader, each way: a client that does not read for a minute loses
+// its connection, not our memory.
+constexpr int kQueuedMessages = 1024;
+constexpr int kByeLingerMs = 100;
+
+[[noreturn]] void fail(const std::string& endpoint, const std::string& why) {
+  throw std::runtime_error("endpoint " + endpoint + ": " + why);
+}
+
+std::string errno_text(int code) { return std::strerror(code); }
+
+enum class SocketFile { none, answered, stale };
+
+// Whether a program listens on the socket file. libzmq would remove the file of a living daemon and
+// bind over it.
+SocketFile probe(const std::string& endpoint, const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string text = path.string();
+  if (text.size() >= sizeof(address.sun_path)) {
+    fail(endpoint, "the path has " + std::to_string(text.size()) +
+                       " bytes; a socket's has at most " +
+                       std::to_string(sizeof(address.sun_path) - 1));
+  }
+  struct stat status {};
+  if (::lstat(text.c_str(), &status) != 0) return SocketFile::none;
+  if (!S_ISSOCK(status.st_mode)) {
+    fail(endpoint, "the file there is no socket: remove it, or give another endpoint");
+  }
+  std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) fail(endpoint, "socket: " + errno_text(errno));
+  const int result =
+      ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  const int code = result == 0 ? 0 : errno;
+  ::close(descriptor);
+  if (code == ECONNREFUSED) return SocketFile::stale;
+  if (code == ENOENT) return SocketFile::none;
+  if (code == 0 || code == EAGAIN) return SocketFile::answered;  // EAGAIN: its queue is full
+  fail(endpoint, "cannot tell whether a daemon listens there: " + errno_text(code));
+}
+
+// A folder of our own, which others can only pass through, and only where the socket is theirs.
+void make_folder(const std::string& endpoint, const std::filesystem::path& folder,
+                 std::uint32_t owner) {
+  if (folder.empty()) return;
+  const mode_t mode = owner == ::geteuid() ? 0700 : 0711;
+  const int code = ::mkdir(folder.c_str(), mode) == 0 ? 0 : errno;
+  struct stat status {};
+  if ((code != 0 && code != EEXIST) || ::lstat(folder.c_str(), &status) != 0) {
+    fail(endpoint, "cannot make folder " + folder.string() + ": " + errno_text(code) +
+                       "; give an endpoint in a folder that exists");
+  }
+  if (folder == runtime_folder()) {
+    // Its name is known to all, so another user may have made it first.
+    if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
+      fail(endpoint, folder.string() +
+                         " is not a folder of this user: remove it, or give another "
+                         "endpoint");
+    }
+    const bool passable = (status.st_mode & S_IXOTH) != 0;
+    if (mode == 0711 && !passable && ::chmod(folder.c_str(), mode) != 0) {
+      fail(endpoint, folder.string() + ": " + errno_text(errno));
+    }
+  }
+  // Where others may write and there is no sticky bit, they could put their socket in our place.
+  if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0 &&
+      S_ISDIR(status.st_mode)) {
+    fail(endpoint, "every user may write to folder " + folder.string() + ": give another endpoint");
+  }
+}
+
+// Makes files of mode 0600 while it lives. The umask belongs to the process, so that no other
+// thread may make files meanwhile; the daemon binds before it starts its threads.
+class PrivateUmask {
+ public:
+  PrivateUmask() : old_(::umask(0177)) {}
+  ~PrivateUmask() { ::umask(old_); }
+  PrivateUmask(const PrivateUmask&) = delete;
+  PrivateUmask& operator=(const PrivateUmask&) = delete;
+
+ private:
+  mode_t old_;
+};
+
+void bind_socket(zmq::socket_t& socket, const std::string& endpoint) {
+  try {
+    socket.bind(endpoint);
+  } catch (const zmq::error_t& error) {
+    const char* way_out = error.num() == EADDRINUSE
+                              ? ": another program listens there; stop it, or give another endpoint"
+                              : ": give an endpoint like ipc:///run/gearshift/workloads.ipc or "
+                                "tcp://127.0.0.1:5555";
+    fail(endpoint, std::string(error.what()) + way_out);
+  }
+}
+
+}  // namespace
+
+zmq::socket_t bind_router(zmq::context_t& context, const std::string& endpoint,
+                          std::uint32_t owner) {
+  require_local(endpoint);
+  zmq::socket_t socket(context, zmq::socket_type::router);
+  socket.set(zmq::sockopt::router_mandatory, true);  // a gone client is an error, not silence
+  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(wire::kMaxFrameBytes));
+  socket.set(zmq::sockopt::rcvhwm, kQueuedMessages);
+  socket.set(zmq::sockopt::sndhwm, kQueuedMessages);
+  socket.set(zmq::sockopt::linger, kByeLingerMs);
+  const std::filesystem::path path = ipc_path(endpoint);
+  if (path.empty()) {
+    bind_socket(socket, endpoint);
+    return socket;
+  }
+  make_folder(endpoint, path.parent_path(), owner);
+  const SocketFile file = probe(endpoint, path);
+  if (file == SocketFile::answered) {
+    fail(endpoint,
+         "another daemon listens there: stop it (gearshift stop), or give another endpoint");
+  }
+  if (file == SocketFile::stale && ::unlink(path.c_str()) != 0) {
+    fail(endpoint, "cannot remove the file that a dead daemon left: " + errno_text(errno));
+  }
+  const PrivateUmask umask;
+  bind_socket(socket, endpoint);
+  if (owner != ::geteuid() && ::lchown(path.c_str(), owner, static_cast<gid_t>(-1)) != 0) {
+    fail(endpoint, "cannot give it to user " + std::to_string(owner) + ": " + errno_text(errno));
+  }
+  return socket;
+}
+
+bool receive_frame(zmq::socket_t& socket, zmq::message_t& identity, zmq::message_t& frame,
+                   std::size_t& budget) {
+  while (budget > 0) {
+    if (!socket.recv(identity, zmq::recv_flags::dontwait)) return false;
+    --budget;
+    // The parts of a message arrive together, so these receive at once.
+    bool more = identity.more();
+    int parts = 0;
+    while (more && socket.recv(frame, zmq::recv_flags::dontwait)) {
+      ++parts;
+      more = frame.more();
+    }
+    if (parts == 1) return true;
+  }
+  return false;
+}
+
+bool send_frame(zmq::socket_t& socket, std::string_view identity, std::string_view frame) {
+  const zmq::const_buffer head(identity.data(), identity.size());
+  const zmq::const_buffer body(frame.data(), frame.size());
+  const auto flags = zmq::send_flags::dontwait;
+  try {
+    return socket.send(head, flags | zmq::send_flags::sndmore) && socket.send(body, flags);
+  } catch (const zmq::error_t&) {
+    return false;  // EHOSTUNREACH: the connection is gone
+  }
+}
+
+}  // namespace gearshift

@@ -1,0 +1,158 @@
+// The messages of bridge/PROTOCOL.md as values: packed into a reused buffer, decoded within bounds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+#include "controller/setting.h"
+
+namespace gearshift::wire {
+
+inline constexpr std::int64_t kVersion = 1;
+inline constexpr std::size_t kMaxFrameBytes = 4096;
+inline constexpr std::uint32_t kMaxMapEntries = 64;
+inline constexpr int kMaxDepth = 3;
+inline constexpr std::size_t kMaxTextBytes = 64;
+inline constexpr std::size_t kMaxMessageBytes = 256;
+inline constexpr std::int64_t kMaxBatchSize = 1 << 20;
+inline constexpr std::int64_t kMaxSamplesPerEpoch = 1'000'000'000'000;
+inline constexpr Duration kMaxElapsed = std::chrono::hours(1);
+inline constexpr std::int64_t kMaxPowerMw = 100'000'000;
+
+using Text = BoundedText<kMaxTextBytes>;
+using MessageText = BoundedText<kMaxMessageBytes>;
+
+// ---- either side ----------------------------------------------------------------------------
+
+struct Heartbeat {};
+struct Bye {};
+
+// ---- client to daemon -----------------------------------------------------------------------
+
+struct Hello {
+  std::int64_t version = kVersion;
+  Text name;
+  Kind kind = Kind::train;
+  std::int32_t pid = 0;
+  std::int32_t batch_size = 0;
+  std::array<std::int32_t, kMaxBatchSizes> batch_sizes{};  // ascending
+  std::uint8_t batch_size_count = 0;
+  std::int64_t samples_per_epoch = 0;
+};
+
+struct Report {  // type "minibatch"
+  std::uint64_t sequence = 0;
+  std::uint32_t set = 0;
+  std::uint32_t epoch = 0;
+  std::int32_t batch_size = 0;
+  Duration elapsed{};
+  Duration fetch_stall{};
+  Duration compute{};
+};
+
+struct Applied {
+  std::uint32_t set = 0;
+  std::int32_t batch_size = 0;
+  Run run = Run::both;
+};
+
+struct Refused {
+  std::uint32_t set = 0;
+  Text code;
+  MessageText message;
+};
+
+using ClientMessage = std::variant<Heartbeat, Hello, Report, Applied, Refused, Bye>;
+
+// ---- daemon to client -----------------------------------------------------------------------
+
+struct Welcome {
+  std::int64_t version = kVersion;
+  WorkloadHandle workload = 0;
+  bool managed = false;
+  Duration heartbeat{};
+  Duration silent_after{};
+  MessageText message;
+};
+
+struct Set {
+  std::uint32_t set = 0;
+  std::int32_t batch_size = 0;
+  Run run = Run::both;
+};
+
+struct Error {
+  Text code;
+  MessageText message;
+};
+
+using DaemonMessage = std::variant<Heartbeat, Welcome, Set, Error, Bye>;
+
+// ---- operator to daemon, and back (status answers: bridge/status_answer.h)
+// ------------------------
+
+struct StatusRequest {};
+struct CapRequest {
+  std::int64_t power_mw = 0;  // 0 lifts the operator's cap
+};
+struct StopRequest {};
+struct Ok {};
+
+using ControlRequest = std::variant<StatusRequest, CapRequest, StopRequest>;
+
+// ---- decoding -------------------------------------------------------------------------------
+
+// Why a frame is no message. `field` and `reason` are literals; `field` may be empty.
+struct Fault {
+  enum class Code : std::uint8_t { none, malformed, unknown_type, version, invalid };
+  Code code = Code::none;
+  std::string_view field;
+  std::string_view reason;
+  std::int64_t version = 0;  // of a hello whose version is not kVersion
+
+  explicit operator bool() const { return code != Code::none; }
+  Error error() const;  // as it is told to the peer
+};
+
+// Decodes any bytes: a Fault, or `message` set. Never throws, never allocates; texts longer than
+// their bound and integers out of bounds are faults, not cut.
+Fault decode(std::string_view frame, ClientMessage& message) noexcept;
+Fault decode(std::string_view frame, DaemonMessage& message) noexcept;
+Fault decode(std::string_view frame, ControlRequest& message) noexcept;
+
+// ---- packing --------------------------------------------------------------------------------
+
+// Bytes of one frame; a stream for msgpack::packer. Keeps its memory when cleared.
+class FrameBuffer {
+ public:
+  FrameBuffer() { bytes_.reserve(kMaxFrameBytes); }
+  void write(const char* bytes, std::size_t size) { bytes_.append(bytes, size); }
+  void clear() { bytes_.clear(); }
+  std::string_view view() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// Each replaces what is in the buffer by one frame.
+void pack(FrameBuffer& buffer, const Heartbeat&);
+void pack(FrameBuffer& buffer, const Bye&);
+void pack(FrameBuffer& buffer, const Hello& hello);
+void pack(FrameBuffer& buffer, const Report& report);
+void pack(FrameBuffer& buffer, const Applied& applied);
+void pack(FrameBuffer& buffer, const Refused& refused);
+void pack(FrameBuffer& buffer, const Welcome& welcome);
+void pack(FrameBuffer& buffer, const Set& set);
+void pack(FrameBuffer& buffer, const Error& error);
+void pack(FrameBuffer& buffer, const StatusRequest&);
+void pack(FrameBuffer& buffer, const CapRequest& request);
+void pack(FrameBuffer& buffer, const StopRequest&);
+void pack(FrameBuffer& buffer, const Ok&);
+
+}  // namespace gearshift::wire

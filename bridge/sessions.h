@@ -1,0 +1,108 @@
+// The workloads that are attached: bytes of clients in, events for the loop and answers out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bridge/protocol.h"
+#include "bridge/token_bucket.h"
+#include "controller/clock.h"
+#include "controller/world.h"
+
+namespace gearshift {
+
+// The way back to the clients, by the identity of their connection.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  // Never blocks. False where the connection is gone or the client does not read.
+  virtual bool send(std::string_view identity, std::string_view frame) = 0;
+};
+
+// The user that a process belongs to; nullopt where there is no such process.
+using ProcessOwner = std::function<std::optional<std::uint32_t>(std::int32_t pid)>;
+// From /proc.
+std::optional<std::uint32_t> process_owner(std::int32_t pid);
+
+struct SessionOptions {
+  std::uint32_t allowed_user = 0;  // only this user's pids are believed
+  Duration silent_after = std::chrono::seconds(5);
+  Duration heartbeat = std::chrono::seconds(1);
+};
+
+inline constexpr std::size_t kMaxSessions = 16;
+
+// A state machine without I/O or clock. Every value is checked here before it becomes an event.
+class Sessions {
+ public:
+  struct Counters {
+    std::uint64_t reports = 0;  // that became events
+    std::uint64_t dropped = 0;  // reports that broke a bound, or came late or twice
+    std::uint64_t faults = 0;   // frames that were no message
+  };
+
+  Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& options);
+
+  // Takes one frame. Appends an event at most, but for a hello or a bye, which can end attachments
+  // and promote observed workloads: a few for each session.
+  void receive(std::string_view identity, std::string_view frame, Time now, EventBuffer& events);
+  // Sends heartbeats, and detaches who was silent or cannot be reached.
+  void advance(Time now, EventBuffer& events);
+  // When advance() has something to do next, if nothing arrives.
+  Time next_due(Time now) const;
+  // Sends a set command. A client that cannot take it is detached by the next advance().
+  void command(WorkloadHandle workload, const WorkloadCommand& command);
+  // Says bye to everyone. No events.
+  void close();
+
+  const Counters& counters() const { return counters_; }
+
+ private:
+  struct Session {
+    std::string identity;
+    Workload workload;
+    std::uint64_t last_sequence = 0;
+    wire::Set last_set;
+    bool last_set_open = false;  // sent, not yet applied or refused
+    bool unreachable = false;
+    Time heard{};
+    Time spoken{};
+    TokenBucket errors;
+  };
+
+  Session* find(std::string_view identity);
+  template <typename Message>
+  bool send(Session& session, const Message& message);
+  void answer_stranger(std::string_view identity, const wire::Error& error, Time now);
+  void answer(Session& session, const wire::Error& error, Time now);
+
+  void take(Session* session, std::string_view identity, const wire::Hello& hello, Time now,
+            EventBuffer& events);
+  void take(Session& session, const wire::Report& report, Time now, EventBuffer& events);
+  void take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events);
+  void take(Session& session, const wire::Refused& refused, EventBuffer& events);
+
+  void attach(std::string_view identity, const Workload& workload, Time now, EventBuffer& events);
+  void detach(std::size_t position, std::string_view why, Time now, EventBuffer& events);
+  void promote(Kind kind, Time now, EventBuffer& events);
+  void drop_unreachable(Time now, EventBuffer& events);
+  bool managed(Kind kind) const;
+
+  Peers& peers_;
+  ProcessOwner owner_;
+  SessionOptions options_;
+  std::vector<Session> sessions_;  // in the order they attached
+  std::uint32_t last_handle_ = 0;
+  TokenBucket hellos_;
+  TokenBucket strangers_;
+  Counters counters_;
+  wire::FrameBuffer buffer_;
+  wire::ClientMessage message_;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,42 @@
+// The answer to a status request: the daemon's Status with the names that its numbers need.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bridge/protocol.h"
+#include "controller/knob.h"
+#include "controller/status.h"
+
+namespace gearshift::wire {
+
+// As an operator's program reads it; fields as in PROTOCOL.md.
+struct StatusAnswer {
+  std::string phase;
+  bool power_known = false;
+  bool power_is_estimate = false;
+  std::int64_t power_mw = 0;
+  std::int64_t cap_mw = 0;  // 0: none
+  std::string cap_source;
+  std::vector<std::pair<std::string, double>> mode;  // knob name, value in the unit of its name
+  std::array<std::int64_t, kKinds> batch_size{};
+  std::string run;
+  std::array<std::int64_t, kKinds> minibatch_ns{};
+  std::int64_t workloads = 0;
+  std::int64_t measurements = 0;
+};
+
+// What the daemon answers. Values of a mode beyond the space's knobs are left out.
+void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs);
+
+// An operator's program's side. Throws std::runtime_error saying what is wrong with the frame, or
+// with the text of the daemon where it is an error.
+StatusAnswer decode_status(std::string_view frame);
+// For the requests that are answered by ok. Throws the same.
+void decode_ok(std::string_view frame);
+
+}  // namespace gearshift::wire

@@ -1,0 +1,46 @@
+// The socket that workloads report to: carries frames between clients and their sessions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <zmq.hpp>
+
+#include "bridge/sessions.h"
+#include "controller/clock.h"
+#include "controller/world.h"
+
+namespace gearshift {
+
+class WorkloadEndpoint final : private Peers {
+ public:
+  // Binds. Throws std::runtime_error as bind_router does.
+  WorkloadEndpoint(zmq::context_t& context, const std::string& endpoint,
+                   const SessionOptions& options, ProcessOwner owner = process_owner);
+  // Says bye to every client.
+  ~WorkloadEndpoint() override;
+  WorkloadEndpoint(const WorkloadEndpoint&) = delete;
+  WorkloadEndpoint& operator=(const WorkloadEndpoint&) = delete;
+
+  // To be polled for ZMQ_POLLIN.
+  zmq::socket_ref socket() { return socket_; }
+  // Takes what waits, `budget` messages at most, which it lowers by those it took; each is stamped
+  // with the time it is taken at. Never blocks.
+  void drain(const Clock& clock, std::size_t& budget, EventBuffer& events);
+
+  void advance(Time now, EventBuffer& events) { sessions_.advance(now, events); }
+  Time next_due(Time now) const { return sessions_.next_due(now); }
+  void command(WorkloadHandle workload, const WorkloadCommand& command) {
+    sessions_.command(workload, command);
+  }
+  const Sessions::Counters& counters() const { return sessions_.counters(); }
+
+ private:
+  bool send(std::string_view identity, std::string_view frame) override;
+
+  zmq::socket_t socket_;
+  Sessions sessions_;
+  zmq::message_t identity_;
+  zmq::message_t frame_;
+};
+
+}  // namespace gearshift
