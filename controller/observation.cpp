@@ -1,5 +1,6 @@
 #include "controller/observation.h"
 
+#include <cmath>
 #include <limits>
 
 namespace gearshift {
@@ -40,7 +41,9 @@ double Observation::sample_s(Kind kind) const {
 }
 
 double Observation::sample_j(Kind kind) const {
-  return sample_s(kind) * static_cast<double>(power_mean_mw) / 1000.0;
+  const double time_s = sample_s(kind);
+  // A failed observation has no power either, and infinity times zero is a NaN.
+  return std::isinf(time_s) ? time_s : time_s * static_cast<double>(power_mean_mw) / 1000.0;
 }
 
 double Observation::value(Objective objective) const {
