@@ -60,7 +60,8 @@ std::size_t KnobSpace::mode_count() const {
 std::string describe_value(Unit unit, std::int64_t value) {
   char text[32];
   const auto [end, error] =
-      std::to_chars(text, text + sizeof text, static_cast<double>(value) / unit_scale(unit));
+      std::to_chars(text, text + sizeof text, static_cast<double>(value) / unit_scale(unit),
+                    std::chars_format::fixed);
   return error == std::errc() ? std::string(text, end) : std::to_string(value);
 }
 
