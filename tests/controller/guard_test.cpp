@@ -1,0 +1,170 @@
+#include "controller/guard.h"
+
+#include <gtest/gtest.h>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr Duration kWindow = milliseconds(400);
+constexpr Duration kStaleAfter = milliseconds(1000);
+constexpr Duration kInstant = nanoseconds(1);
+
+Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
+
+Reading power(Duration since, std::int64_t mw, ReadingState state = ReadingState::ok) {
+  return {.quantity = Quantity::power, .state = state, .value = mw, .taken = at(since)};
+}
+
+Guard started(std::optional<std::int64_t> cap_mw) {
+  Guard guard(kWindow, kStaleAfter);
+  guard.start(at({}));
+  guard.set_cap(cap_mw);
+  return guard;
+}
+
+TEST(Guard, LetsPowerReachTheCapAndNotOneMilliwattMore) {
+  Guard at_cap = started(30000);
+  at_cap.add(power(milliseconds(100), 30000));
+  EXPECT_EQ(at_cap.check(at(milliseconds(100))), Verdict::within);
+  EXPECT_TRUE(at_cap.recovered(at(milliseconds(100))));
+
+  Guard past_cap = started(30000);
+  past_cap.add(power(milliseconds(100), 30001));
+  EXPECT_EQ(past_cap.check(at(milliseconds(100))), Verdict::over);
+  EXPECT_FALSE(past_cap.recovered(at(milliseconds(100))));
+}
+
+TEST(Guard, JudgesTheWindowAndNotOneReading) {
+  Guard guard = started(30000);
+  for (int i = 1; i <= 3; ++i) guard.add(power(milliseconds(100 * i), 20000));
+  guard.add(power(milliseconds(400), 60000));  // mean 30 W
+  EXPECT_EQ(guard.check(at(milliseconds(400))), Verdict::within);
+  guard.add(power(milliseconds(500), 20004));  // mean 30.001 W
+  EXPECT_EQ(guard.check(at(milliseconds(500))), Verdict::over);
+  EXPECT_EQ(guard.power_mw(at(milliseconds(500))), 30001);
+}
+
+TEST(Guard, SeesNoCapNowhereOver) {
+  Guard guard = started(std::nullopt);
+  guard.add(power(milliseconds(100), 1000000));
+  EXPECT_EQ(guard.check(at(milliseconds(100))), Verdict::within);
+  EXPECT_TRUE(guard.recovered(at(milliseconds(100))));
+}
+
+TEST(Guard, JudgesANewCapByTheReadingsItHas) {
+  Guard guard = started(30000);
+  guard.add(power(milliseconds(100), 25000));
+  EXPECT_EQ(guard.check(at(milliseconds(100))), Verdict::within);
+  guard.set_cap(20000);
+  EXPECT_EQ(guard.check(at(milliseconds(100))), Verdict::over);
+  guard.set_cap(std::nullopt);
+  EXPECT_EQ(guard.check(at(milliseconds(100))), Verdict::within);
+}
+
+TEST(Guard, CountsStalenessFromTheStartUntilTheFirstReading) {
+  const Guard guard = started(30000);
+  EXPECT_EQ(guard.check(at(kStaleAfter)), Verdict::within);
+  EXPECT_EQ(guard.check(at(kStaleAfter + kInstant)), Verdict::power_unknown);
+}
+
+TEST(Guard, CallsPowerUnknownOnlyPastTheStaleLimit) {
+  Guard guard = started(30000);
+  guard.add(power(milliseconds(500), 20000));
+  EXPECT_EQ(guard.check(at(milliseconds(500) + kStaleAfter)), Verdict::within);
+  EXPECT_EQ(guard.check(at(milliseconds(500) + kStaleAfter + kInstant)), Verdict::power_unknown);
+}
+
+// Without a cap too: nothing may be measured while power cannot be read.
+TEST(Guard, CallsPowerUnknownWithoutACap) {
+  const Guard guard = started(std::nullopt);
+  EXPECT_EQ(guard.check(at(kStaleAfter + kInstant)), Verdict::power_unknown);
+  EXPECT_FALSE(guard.recovered(at(kStaleAfter + kInstant)));
+}
+
+TEST(Guard, PutsUnknownPowerBeforeOver) {
+  Guard guard(std::chrono::seconds(5), kStaleAfter);
+  guard.start(at({}));
+  guard.set_cap(10000);
+  guard.add(power(milliseconds(100), 20000));
+  EXPECT_EQ(guard.check(at(milliseconds(100) + kStaleAfter)), Verdict::over);
+  EXPECT_EQ(guard.check(at(milliseconds(100) + kStaleAfter + kInstant)), Verdict::power_unknown);
+}
+
+TEST(Guard, TakesNoComfortFromMissingOrAbsurdReadings) {
+  for (const ReadingState bad : {ReadingState::missing, ReadingState::absurd}) {
+    Guard guard = started(30000);
+    guard.add(power({}, 20000));
+    for (int i = 1; i <= 10; ++i) guard.add(power(milliseconds(100 * i), 1, bad));
+    EXPECT_EQ(guard.check(at(kStaleAfter)), Verdict::within);
+    EXPECT_EQ(guard.power_mw(at(milliseconds(100))), 20000) << "a bad value does not enter";
+    guard.add(power(kStaleAfter + kInstant, 1, bad));
+    EXPECT_EQ(guard.check(at(kStaleAfter + kInstant)), Verdict::power_unknown);
+  }
+}
+
+TEST(Guard, TakesNoAlarmFromAnAbsurdReading) {
+  Guard guard = started(30000);
+  guard.add(power(milliseconds(100), 20000));
+  guard.add(power(milliseconds(200), 655350000, ReadingState::absurd));
+  EXPECT_EQ(guard.check(at(milliseconds(200))), Verdict::within);
+}
+
+TEST(Guard, LooksAtWholeBoardPowerOnly) {
+  Guard guard = started(30000);
+  Reading rail = power(milliseconds(100), 90000);
+  rail.quantity = Quantity::rail_power;
+  guard.add(rail);
+  Reading heat = power(milliseconds(100), 90000);
+  heat.quantity = Quantity::temperature;
+  guard.add(heat);
+  EXPECT_EQ(guard.power_mw(at(milliseconds(100))), std::nullopt);
+  EXPECT_EQ(guard.check(at(milliseconds(100))), Verdict::within);
+  EXPECT_EQ(guard.check(at(kStaleAfter + kInstant)), Verdict::power_unknown);
+}
+
+TEST(Guard, FindsPowerAgainWithOneGoodReading) {
+  Guard guard = started(30000);
+  EXPECT_EQ(guard.check(at(milliseconds(5000))), Verdict::power_unknown);
+  guard.add(power(milliseconds(5000), 20000));
+  EXPECT_EQ(guard.check(at(milliseconds(5000))), Verdict::within);
+  EXPECT_TRUE(guard.recovered(at(milliseconds(5000))));
+}
+
+// A reading delivered late must not make newer ones look old.
+TEST(Guard, KeepsTheNewestTimeWhenAnOlderReadingArrives) {
+  Guard guard = started(30000);
+  guard.add(power(milliseconds(900), 20000));
+  guard.add(power(milliseconds(100), 20000));
+  EXPECT_EQ(guard.check(at(milliseconds(900) + kStaleAfter)), Verdict::within);
+}
+
+TEST(Guard, JudgesAgainFromTheTimeItIsRearmed) {
+  Guard guard = started(30000);
+  guard.add(power(milliseconds(900), 40000));
+  guard.rearm_at(at(milliseconds(1000)));
+  EXPECT_EQ(guard.check(at(milliseconds(1000) - kInstant)), Verdict::within);
+  EXPECT_FALSE(guard.recovered(at(milliseconds(1000) - kInstant)))
+      << "not judged is not the same as recovered";
+  EXPECT_EQ(guard.check(at(milliseconds(1000))), Verdict::over);
+}
+
+TEST(Guard, SeesStalenessEvenBeforeItIsRearmed) {
+  Guard guard = started(30000);
+  guard.rearm_at(at(milliseconds(60000)));
+  EXPECT_EQ(guard.check(at(kStaleAfter + kInstant)), Verdict::power_unknown);
+}
+
+// Power that is only slow to come is not known to be within the cap.
+TEST(Guard, HasNotRecoveredWhenTheWindowIsEmpty) {
+  Guard guard = started(30000);
+  guard.add(power(milliseconds(100), 20000));
+  EXPECT_TRUE(guard.recovered(at(milliseconds(100) + kWindow - kInstant)));
+  EXPECT_FALSE(guard.recovered(at(milliseconds(100) + kWindow)));
+  EXPECT_EQ(guard.check(at(milliseconds(100) + kWindow)), Verdict::within);
+}
+
+}  // namespace
+}  // namespace gearshift

@@ -1,0 +1,120 @@
+#include "controller/observation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+Observation observed() {
+  Observation observation;
+  observation.setting.batch_size = {16, 0};
+  observation.power_mean_mw = 20000;
+  observation.cost[0].minibatch_mean = milliseconds(320);
+  observation.cost[0].minibatches = 3;
+  return observation;
+}
+
+TEST(Observation, GivesTimeAndEnergyOfASample) {
+  EXPECT_DOUBLE_EQ(observed().sample_s(Kind::train), 0.02);
+  EXPECT_DOUBLE_EQ(observed().sample_j(Kind::train), 0.4);
+  EXPECT_DOUBLE_EQ(observed().value(Objective::time), 0.02);
+  EXPECT_DOUBLE_EQ(observed().value(Objective::energy), 0.4);
+}
+
+TEST(Observation, IsInfinitelyDearForAKindThatDidNotRun) {
+  EXPECT_EQ(observed().sample_s(Kind::infer), kInfinity);
+  EXPECT_EQ(observed().sample_j(Kind::infer), kInfinity);
+}
+
+TEST(Observation, IsInfinitelyDearWithoutABatchOrAMinibatch) {
+  Observation without_batch = observed();
+  without_batch.setting.batch_size[0] = 0;
+  EXPECT_EQ(without_batch.value(Objective::time), kInfinity);
+  without_batch.setting.batch_size[0] = -16;
+  EXPECT_EQ(without_batch.value(Objective::time), kInfinity);
+  Observation without_minibatch = observed();
+  without_minibatch.cost[0].minibatches = 0;
+  EXPECT_EQ(without_minibatch.value(Objective::time), kInfinity);
+}
+
+// A refused setting has no power: infinity times zero must not become a NaN, which every
+// comparison of a policy would let through.
+TEST(Observation, IsInfinitelyDearAndNeverNanForEveryFailure) {
+  for (int i = 1; i <= static_cast<int>(Outcome::power_unknown); ++i) {
+    for (const std::int64_t power_mw : {std::int64_t{0}, std::int64_t{20000}}) {
+      Observation failed = observed();
+      failed.outcome = static_cast<Outcome>(i);
+      failed.power_mean_mw = power_mw;
+      EXPECT_FALSE(failed.ok());
+      EXPECT_EQ(failed.value(Objective::time), kInfinity) << outcome_name(failed.outcome);
+      EXPECT_EQ(failed.value(Objective::energy), kInfinity) << outcome_name(failed.outcome);
+      EXPECT_EQ(failed.sample_j(Kind::infer), kInfinity) << outcome_name(failed.outcome);
+    }
+  }
+}
+
+TEST(Observation, CostsNoEnergyWhereTheBoardDrawsNone) {
+  Observation free = observed();
+  free.power_mean_mw = 0;
+  EXPECT_EQ(free.value(Objective::energy), 0.0);
+}
+
+TEST(Observation, IsWithinACapOnlyWithItsNoiseMargin) {
+  Observation observation = observed();
+  observation.power_margin_mw = 500;
+  EXPECT_TRUE(observation.within(20501));
+  EXPECT_TRUE(observation.within(20500));
+  EXPECT_FALSE(observation.within(20499));
+  EXPECT_FALSE(observation.within(20000)) << "the mean alone would fit";
+}
+
+TEST(Observation, IsWithinNoCapAtAllOnlyIfComplete) {
+  Observation observation = observed();
+  EXPECT_TRUE(observation.within(0));
+  observation.outcome = Outcome::over_limit;
+  EXPECT_FALSE(observation.within(0));
+  EXPECT_FALSE(observation.within(1000000));
+}
+
+TEST(Observation, IsValuedByTrainingWhereBothKindsRan) {
+  Observation both = observed();
+  both.setting.batch_size[1] = 1;
+  both.cost[1].minibatch_mean = milliseconds(5);
+  both.cost[1].minibatches = 40;
+  EXPECT_DOUBLE_EQ(both.value(Objective::time), 0.02);
+  EXPECT_DOUBLE_EQ(both.sample_s(Kind::infer), 0.005);
+}
+
+TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
+  Observation infer = observed();
+  infer.setting.run = Run::infer;
+  infer.setting.batch_size = {16, 4};
+  infer.cost[0] = {};
+  infer.cost[1].minibatch_mean = milliseconds(8);
+  infer.cost[1].minibatches = 3;
+  EXPECT_DOUBLE_EQ(infer.value(Objective::time), 0.002);
+  EXPECT_DOUBLE_EQ(infer.value(Objective::energy), 0.04);
+}
+
+TEST(Outcome, HasANameOfItsOwn) {
+  std::set<std::string> names;
+  for (int i = 0; i <= static_cast<int>(Outcome::power_unknown); ++i) {
+    const std::string name(outcome_name(static_cast<Outcome>(i)));
+    EXPECT_NE(name, "unknown") << i;
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+  EXPECT_EQ(outcome_name(Outcome::complete), "complete");
+  EXPECT_EQ(outcome_name(static_cast<Outcome>(200)), "unknown");
+}
+
+}  // namespace
+}  // namespace gearshift
