@@ -1,0 +1,17 @@
+// What cap, status and stop share: their --control option, and what becomes of a failed request.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace gearshift {
+
+// Adds --control ENDPOINT.
+void add_control_option(CLI::App& command, std::string& endpoint);
+
+// Runs `request` and returns its exit code: kExitOk, kExitUnreachable where no daemon answers,
+// kExitUsage for a value that cannot be used, kExitFailed for the rest. Prints what went wrong.
+int run_control_request(const std::function<void()>& request);
+
+}  // namespace gearshift

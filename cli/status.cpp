@@ -1,0 +1,90 @@
+// gearshift status: what a running daemon is doing, for people or as JSON.
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bridge/control_client.h"
+#include "cli/commands.h"
+#include "cli/control_request.h"
+#include "controller/setting.h"
+
+namespace gearshift {
+namespace {
+
+struct StatusOptions {
+  std::string control;
+  bool json = false;
+};
+
+// The fields of PROTOCOL.md under the same names, each kind by its own name.
+std::string status_json(const wire::StatusAnswer& status) {
+  nlohmann::ordered_json json = {{"phase", status.phase},
+                                 {"power_known", status.power_known},
+                                 {"power_is_estimate", status.power_is_estimate},
+                                 {"power_mw", status.power_mw},
+                                 {"cap_mw", status.cap_mw},
+                                 {"cap_source", status.cap_source},
+                                 {"mode", nlohmann::ordered_json::object()}};
+  for (const auto& [knob, value] : status.mode) json["mode"][knob] = value;
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const std::string name(kind_name(kind));
+    json["batch_size"][name] = status.batch_size[index(kind)];
+    json["minibatch_ns"][name] = status.minibatch_ns[index(kind)];
+  }
+  json["run"] = status.run;
+  json["workloads"] = status.workloads;
+  json["measurements"] = status.measurements;
+  return json.dump();
+}
+
+std::string watts(std::int64_t power_mw) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f W", static_cast<double>(power_mw) / 1000.0);
+  return text;
+}
+
+std::string status_text(const wire::StatusAnswer& status) {
+  std::string power = status.power_known ? watts(status.power_mw) : "unknown";
+  if (status.power_known && status.power_is_estimate) power += " (an estimate)";
+  std::string text = "phase         " + status.phase + "\npower         " + power;
+  text += "\ncap           " + (status.cap_mw > 0 ? watts(status.cap_mw) : "none");
+  if (!status.cap_source.empty()) text += " (" + status.cap_source + ")";
+  text += "\nsetting      ";
+  for (const auto& [knob, value] : status.mode) {
+    char pair[96];
+    std::snprintf(pair, sizeof pair, " %s=%.10g", knob.c_str(), value);
+    text += pair;
+  }
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    if (status.batch_size[index(kind)] == 0) continue;
+    char line[96];
+    std::snprintf(line, sizeof line, "\n%-13s batch size %lld, last minibatch %.2f ms",
+                  std::string(kind_name(kind)).c_str(),
+                  static_cast<long long>(status.batch_size[index(kind)]),
+                  static_cast<double>(status.minibatch_ns[index(kind)]) / 1e6);
+    text += line;
+  }
+  text += "\nruns          " + status.run;
+  text += "\nworkloads     " + std::to_string(status.workloads);
+  text += "\nmeasurements  " + std::to_string(status.measurements);
+  return text;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<StatusOptions>();
+  CLI::App* command = app.add_subcommand("status", "Show what a running daemon is doing");
+  add_control_option(*command, options->control);
+  command->add_flag("--json", options->json, "one JSON object instead of text");
+  command->footer("Example: gearshift status --json");
+  command->callback([options, &exit_code] {
+    exit_code = run_control_request([&] {
+      const wire::StatusAnswer status = ControlClient(options->control).status();
+      std::printf("%s\n", (options->json ? status_json(status) : status_text(status)).c_str());
+    });
+  });
+}
+
+}  // namespace gearshift

@@ -1,0 +1,61 @@
+#include "cli/units.h"
+
+#include <charconv>
+#include <cmath>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+
+namespace gearshift {
+namespace {
+
+struct Scale {
+  std::string_view unit;
+  double factor;  // of one unit, in what the caller counts
+};
+
+[[noreturn]] void fail(std::string_view text, std::string_view allowed) {
+  throw std::invalid_argument("'" + std::string(text) + "': give " + std::string(allowed));
+}
+
+// A plain decimal number, then one of the units. Signs, exponents, inf and nan are no numbers here.
+double parse(std::string_view text, std::initializer_list<Scale> scales, std::string_view allowed) {
+  double number = 0;
+  if (text.empty() || text.front() < '0' || text.front() > '9') fail(text, allowed);
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (error != std::errc()) fail(text, allowed);
+  std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  for (const Scale& scale : scales) {
+    if (unit == scale.unit) return number * scale.factor;
+  }
+  fail(text, allowed);
+}
+
+}  // namespace
+
+std::int64_t parse_power_mw(std::string_view text) {
+  constexpr std::string_view kAllowed =
+      "a power above 0 and up to 100 kW, like 30W, 25.5W, 800mW or 1.2kW";
+  const double power_mw = std::round(parse(text, {{"W", 1e3}, {"mW", 1}, {"kW", 1e6}}, kAllowed));
+  if (power_mw < 1 || power_mw > 1e8) fail(text, kAllowed);
+  return static_cast<std::int64_t>(power_mw);
+}
+
+Duration parse_duration(std::string_view text) {
+  constexpr std::string_view kAllowed = "a time of up to 8784h, like 100ms, 60s, 5m or 2h";
+  const double nanoseconds =
+      std::round(parse(text, {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}}, kAllowed));
+  if (nanoseconds > 8784 * 3600e9) fail(text, kAllowed);
+  return Duration(static_cast<Duration::rep>(nanoseconds));
+}
+
+double parse_percent(std::string_view text) {
+  constexpr std::string_view kAllowed = "a share from 0% to 100%, like 50% or 12.5%";
+  const double percent = parse(text, {{"%", 1}}, kAllowed);
+  if (percent > 100) fail(text, kAllowed);
+  return percent;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,21 @@
+// Quantities as people type them: a number and its unit.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "controller/clock.h"
+
+namespace gearshift {
+
+// A space may stand before the unit. All throw std::invalid_argument naming the text and the
+// allowed forms.
+
+// "30W", "25.5 W", "800mW", "1.2kW": milliwatts, rounded to the nearest; above 0, at most 100 kW.
+std::int64_t parse_power_mw(std::string_view text);
+// "100ms", "60s", "5m", "2h": 0 to 366 days (8784 h).
+Duration parse_duration(std::string_view text);
+// "50%", "12.5 %": percent, 0 to 100.
+double parse_percent(std::string_view text);
+
+}  // namespace gearshift

@@ -1,0 +1,74 @@
+#include "cli/units.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+TEST(Units, ReadsPowerInMilliwatts) {
+  EXPECT_EQ(parse_power_mw("30W"), 30'000);
+  EXPECT_EQ(parse_power_mw("25.5 W"), 25'500);
+  EXPECT_EQ(parse_power_mw("800mW"), 800);
+  EXPECT_EQ(parse_power_mw("1.2kW"), 1'200'000);
+  EXPECT_EQ(parse_power_mw("0.0016W"), 2);  // to the nearest milliwatt
+}
+
+TEST(Units, BoundsPower) {
+  EXPECT_EQ(parse_power_mw("1mW"), 1);
+  EXPECT_EQ(parse_power_mw("100kW"), 100'000'000);
+  EXPECT_THROW(parse_power_mw("0W"), std::invalid_argument);
+  EXPECT_THROW(parse_power_mw("0.4mW"), std::invalid_argument);
+  EXPECT_THROW(parse_power_mw("100000.001W"), std::invalid_argument);
+}
+
+TEST(Units, ReadsDurations) {
+  EXPECT_EQ(parse_duration("100ms"), milliseconds(100));
+  EXPECT_EQ(parse_duration("60s"), seconds(60));
+  EXPECT_EQ(parse_duration("1.5 s"), milliseconds(1500));
+  EXPECT_EQ(parse_duration("5m"), minutes(5));
+  EXPECT_EQ(parse_duration("2h"), hours(2));
+  EXPECT_EQ(parse_duration("0s"), Duration::zero());
+}
+
+TEST(Units, BoundsDurations) {
+  EXPECT_EQ(parse_duration("8784h"), hours(8784));
+  EXPECT_THROW(parse_duration("8785h"), std::invalid_argument);
+}
+
+TEST(Units, ReadsPercent) {
+  EXPECT_DOUBLE_EQ(parse_percent("12.5 %"), 12.5);
+  EXPECT_DOUBLE_EQ(parse_percent("100%"), 100);
+  EXPECT_THROW(parse_percent("100.1%"), std::invalid_argument);
+}
+
+TEST(Units, RefusesWhatIsNoQuantity) {
+  for (const char* text :
+       {"", "W", "30", "30 w", "30  W", " 30W", "30W ", "-30W", "+30W", "3e1W", "0x1eW", "infW",
+        "nanW", ".5W", "30WW", "30,5W", "30V", "999999999999999999999999999999999999999W"}) {
+    EXPECT_THROW(parse_power_mw(text), std::invalid_argument) << text;
+  }
+  EXPECT_THROW(parse_duration("5 minutes"), std::invalid_argument);
+  EXPECT_THROW(parse_duration("-1s"), std::invalid_argument);
+  EXPECT_THROW(parse_percent("50"), std::invalid_argument);
+}
+
+TEST(Units, NamesTheValueAndWhatIsAllowed) {
+  try {
+    parse_power_mw("30 watts");
+    FAIL();
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("'30 watts'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("25.5W"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace gearshift
