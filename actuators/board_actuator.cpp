@@ -1,0 +1,133 @@
+#include "actuators/board_actuator.h"
+
+#include <cassert>
+#include <utility>
+
+#include "actuators/knob_control.h"
+
+namespace gearshift {
+namespace {
+
+std::unique_ptr<KnobControl> open_control(const KnobDescription& description, Sysroot& root,
+                                          std::string& finding) {
+  switch (description.driver) {
+    case KnobDriver::cpu_hotplug:
+      return open_cpu_hotplug(description, root, finding);
+    case KnobDriver::cpufreq:
+      return open_cpu_clock(description, root, finding);
+    case KnobDriver::gpu_devfreq:
+      return open_gpu_clock(description, root, finding);
+    case KnobDriver::emc_bpmp:
+      return open_memory_clock(description, root, finding);
+    case KnobDriver::cgroup_cpuset:
+      return open_cpu_set(description, root, finding);
+    case KnobDriver::cgroup_quota:
+      return open_cpu_quota(description, root, finding);
+  }
+  throw KnobError("this program has no driver for it");
+}
+
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
+  return text;
+}
+
+}  // namespace
+
+BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
+                             BoardActuatorOptions options)
+    : root_(root) {
+  const auto open_all = [&] {
+    controls_.clear();
+    knobs_.knobs.clear();
+    absent_.clear();
+    findings_.clear();
+    for (const KnobDescription& description : board.knobs) {
+      const std::string& name = description.knob.name;
+      try {
+        std::string finding;
+        controls_.push_back(open_control(description, root_, finding));
+        knobs_.knobs.push_back(controls_.back()->knob());
+        findings_.push_back(name + ": " + finding);
+      } catch (const KnobError& error) {
+        absent_.push_back({name, error.what()});
+      }
+    }
+  };
+  open_all();
+  if (controls_.empty()) return;
+  try {
+    journal_ = std::make_unique<KnobJournal>(root_, options.journal);
+  } catch (const BusyError&) {
+    throw;
+  } catch (const JournalError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    make_absent(error.what());
+    return;
+  }
+  const RestoreReport& leftover = journal_->leftover();
+  if (leftover.restored.empty() && leftover.failed.empty() && leftover.notes.empty()) return;
+  // What an earlier daemon left changes what the files say, so they are opened anew.
+  open_all();
+  for (const std::string& text : leftover.restored)
+    findings_.push_back("left over, restored: " + text);
+  for (const std::string& text : leftover.failed) findings_.push_back("left over, FAILED: " + text);
+  for (const std::string& text : leftover.notes) findings_.push_back("left over: " + text);
+}
+
+BoardActuator::~BoardActuator() = default;
+
+// Without a journal nothing could be put back, so nothing is written.
+void BoardActuator::make_absent(const std::string& reason) {
+  for (const Knob& knob : knobs_.knobs) absent_.push_back({knob.name, reason});
+  knobs_.knobs.clear();
+  controls_.clear();
+}
+
+void BoardActuator::save_all() {
+  if (saved_) return;
+  for (const auto& control : controls_) control->save(*journal_);
+  journal_->commit();
+  saved_ = true;
+}
+
+Progress BoardActuator::write(std::size_t knob, std::int64_t value) {
+  assert(knob < controls_.size());
+  try {
+    save_all();
+    return controls_[knob]->write(value, *journal_);
+  } catch (const KnobError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw KnobError(knobs_.knobs[knob].name + ": " + error.what());
+  }
+}
+
+std::optional<std::int64_t> BoardActuator::read(std::size_t knob) {
+  assert(knob < controls_.size());
+  return controls_[knob]->read();
+}
+
+void BoardActuator::manage(std::int32_t pid, Kind) {
+  std::string failures;
+  for (const auto& control : controls_) {
+    try {
+      control->manage(pid, *journal_);
+    } catch (const std::runtime_error& error) {
+      failures += (failures.empty() ? "" : "; ") + control->knob().name + ": " + error.what();
+    }
+  }
+  if (!failures.empty()) throw KnobError(failures);
+}
+
+void BoardActuator::restore() {
+  if (journal_ == nullptr) return;
+  const RestoreReport report = journal_->restore();
+  saved_ = false;
+  for (const auto& control : controls_) control->restored();
+  if (!report.failed.empty()) throw KnobError("not restored: " + joined(report.failed));
+}
+
+}  // namespace gearshift

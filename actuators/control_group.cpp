@@ -1,0 +1,232 @@
+#include "actuators/control_group.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "actuators/number_list.h"
+#include "controller/actuator.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::size_t kMostProcesses = 1024;
+
+std::string group_name() { return "gearshift-" + std::to_string(getpid()); }
+
+// Whether `list`, separated by `separator`, has `item`.
+bool lists(std::string_view list, char separator, std::string_view item) {
+  while (!list.empty()) {
+    const std::size_t end = std::min(list.find(separator), list.size());
+    if (list.substr(0, end) == item) return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+std::filesystem::path real_path(const Sysroot& root, const std::string& path) {
+  return root.prefix() / std::filesystem::path(path).relative_path();
+}
+
+std::string parent_of(const std::string& folder) { return folder.substr(0, folder.rfind('/')); }
+
+// "<hierarchy number>:<controllers>:<path>" lines of /proc/PID/cgroup; version 2 has "0::<path>".
+std::optional<std::string> path_in(std::string_view lines, std::string_view controller) {
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', std::min(first, line.size() - 1) + 1);
+    if (first == std::string_view::npos || second == std::string_view::npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
+    const bool here = controller.empty() ? line.substr(0, first) == "0" && controllers.empty()
+                                         : lists(controllers, ',', controller);
+    if (here) return std::string(line.substr(second + 1));
+  }
+  return std::nullopt;
+}
+
+std::vector<std::int64_t> members(const Sysroot& root, const std::string& folder) {
+  std::string text = root.try_read(folder + "/cgroup.procs").value_or("");
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return parse_numbers(text);
+}
+
+}  // namespace
+
+ControlGroup::ControlGroup(Sysroot& root, const std::string& mount, std::string controller)
+    : root_(root), controller_(std::move(controller)) {
+  const std::string controllers = root.try_read(mount + "/cgroup.controllers").value_or("");
+  if (lists(controllers, ' ', controller_)) {
+    version_ = Version::v2;
+    hierarchy_ = mount;
+  }
+  for (const std::string& entry : root.list(mount)) {
+    const std::string folder = mount + '/' + entry;
+    if (!lists(entry, ',', controller_) || !root.exists(folder + "/cgroup.procs")) continue;
+    version_ = Version::v1;
+    hierarchy_ = folder;
+  }
+  if (hierarchy_.empty()) {
+    throw KnobError("no control group hierarchy with the " + controller_ + " controller below " +
+                    mount);
+  }
+  own_home_ = home_of("self");
+  const std::string place =
+      version_ == Version::v1 || own_home_ == hierarchy_ ? own_home_ : parent_of(own_home_);
+  if (!root.writable(place)) {
+    throw KnobError("no control group can be made in " + place +
+                    ": not writable; run as root, or delegate the group to this user");
+  }
+}
+
+std::string ControlGroup::home_of(const std::string& process) const {
+  const std::string file = "/proc/" + process + "/cgroup";
+  const auto path = path_in(root_.read(file), version_ == Version::v1 ? controller_ : "");
+  if (!path) throw KnobError(file + " names no group with the " + controller_ + " controller");
+  std::string folder = hierarchy_ + (*path == "/" ? "" : *path);
+  if (!root_.exists(folder + "/cgroup.procs")) {
+    throw KnobError("the control group of process " + process + ", " + *path +
+                    ", cannot be reached below " + hierarchy_);
+  }
+  return folder;
+}
+
+void ControlGroup::enable_controller(const std::string& parent, KnobJournal& journal) {
+  const std::string file = parent + "/cgroup.subtree_control";
+  if (lists(root_.read(file), ' ', controller_)) return;
+  journal.save(SavedRole::controllers, file, '-' + controller_);
+  journal.commit();
+  root_.write(file, '+' + controller_);
+}
+
+void ControlGroup::make(std::int32_t pid, KnobJournal& journal) {
+  if (made()) return;
+  const std::string home = home_of(std::to_string(pid));
+  const bool ours = home.ends_with('/' + group_name());  // made for the other controller
+  const bool inside = version_ == Version::v1 || home == hierarchy_;
+  const std::string folder = ours ? home : (inside ? home : parent_of(home)) + '/' + group_name();
+  if (version_ == Version::v2) enable_controller(parent_of(folder), journal);
+  journal.save(SavedRole::group, folder, "");
+  journal.commit();
+  std::error_code error;
+  std::filesystem::create_directory(real_path(root_, folder), error);
+  if (error) throw KnobError("cannot make the control group " + folder + ": " + error.message());
+  folder_ = folder;
+}
+
+void ControlGroup::adopt_one(std::int32_t pid, KnobJournal& journal) {
+  const std::string process = std::to_string(pid);
+  const std::string home = home_of(process);
+  if (home == folder_) return;
+  journal.save(SavedRole::group_home, folder_, process + ' ' + home);
+  journal.commit();
+  root_.write(folder_ + "/cgroup.procs", process);
+}
+
+void ControlGroup::adopt(std::int32_t pid, KnobJournal& journal) {
+  adopt_one(pid, journal);
+  std::vector<std::int32_t> family = {pid};
+  for (std::size_t i = 0; i < family.size() && family.size() < kMostProcesses; ++i) {
+    const std::string tasks = "/proc/" + std::to_string(family[i]) + "/task";
+    for (const std::string& task : root_.list(tasks)) {
+      const auto children = root_.try_read(tasks + '/' + task + "/children");
+      for (const std::int64_t child : parse_numbers(children.value_or(""))) {
+        family.push_back(static_cast<std::int32_t>(child));
+        try {
+          adopt_one(family.back(), journal);
+        } catch (const FileError&) {
+          // It has ended meanwhile: a child lives as short as it likes.
+        }
+      }
+    }
+  }
+}
+
+namespace {
+
+// Empties and removes one group.
+class GroupRemoval {
+ public:
+  GroupRemoval(Sysroot& root, const std::vector<SavedEntry>& entries, std::string folder)
+      : root_(root), folder_(std::move(folder)) {
+    for (const SavedEntry& entry : entries) {
+      if (entry.role == SavedRole::group_home && entry.path == folder_) homes_.push_back(&entry);
+    }
+  }
+
+  // Empty on success, else why not.
+  std::string run() {
+    constexpr int kRounds = 100;  // a dying process is a member for a moment longer
+    if (!root_.exists(folder_)) return "";
+    std::error_code error;
+    for (int round = 0; round < kRounds; ++round) {
+      for (const std::int64_t pid : members(root_, folder_)) move_back(pid);
+      std::filesystem::remove(real_path(root_, folder_), error);
+      if (!error) return "";
+    }
+    return error.message() + (failure_.empty() ? "" : "; " + failure_);
+  }
+
+ private:
+  void move_back(std::int64_t pid) {
+    const std::string process = std::to_string(pid);
+    const std::string* home = nullptr;
+    for (const SavedEntry* entry : homes_) {
+      const bool own = entry->text.starts_with(process + ' ');
+      if (home == nullptr || own) home = &entry->text;
+      if (own) break;
+    }
+    if (home == nullptr) return;
+    const std::size_t space = home->find(' ');
+    if (space == std::string::npos) return;
+    try {
+      root_.write(home->substr(space + 1) + "/cgroup.procs", process);
+    } catch (const FileError& error) {
+      if (error.code() != ESRCH) failure_ = error.what();
+    }
+  }
+
+  Sysroot& root_;
+  const std::string folder_;
+  std::vector<const SavedEntry*> homes_;
+  std::string failure_;
+};
+
+}  // namespace
+
+std::vector<SavedEntry> empty_groups(Sysroot& root, const std::vector<SavedEntry>& entries,
+                                     RestoreReport& report) {
+  std::vector<SavedEntry> failed;
+  for (const SavedEntry& group : entries) {
+    if (group.role != SavedRole::group) continue;
+    const std::string failure = GroupRemoval(root, entries, group.path).run();
+    if (failure.empty()) {
+      report.restored.push_back(group.path + ": processes moved back, control group removed");
+      continue;
+    }
+    report.failed.push_back(group.path + ": the control group stays: " + failure);
+    for (const SavedEntry& entry : entries) {
+      if (entry.role >= SavedRole::group && entry.path == group.path) failed.push_back(entry);
+    }
+  }
+  for (const SavedEntry& entry : entries) {
+    if (entry.role != SavedRole::controllers) continue;
+    try {
+      root.write(entry.path, entry.text);
+      report.restored.push_back(entry.path + ": " + entry.text);
+    } catch (const FileError& error) {
+      // Another program makes use of the controller by now: leaving it on harms nobody.
+      report.notes.push_back(error.what());
+    }
+  }
+  return failed;
+}
+
+}  // namespace gearshift

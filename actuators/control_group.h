@@ -1,0 +1,61 @@
+// A control group of our own, which holds the managed workloads so that their CPU time can be set.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actuators/journal_text.h"
+#include "actuators/knob_journal.h"
+#include "boards/sysroot.h"
+
+namespace gearshift {
+
+// The group is "gearshift-<pid of the daemon>". In version 1 it is made inside the group that the
+// first process is found in, so that the limits of that one hold on. Version 2 allows no processes
+// beside such a group, so it is made next to it (inside it where it is the root). Processes started
+// by a member are members; so are those that a process had started before it was adopted.
+class ControlGroup {
+ public:
+  enum class Version : std::uint8_t { v1, v2 };
+
+  // Finds the hierarchy of `controller` ("cpu", "cpuset") below `mount`. Throws KnobError where
+  // there is none or this user may not make a group in it.
+  ControlGroup(Sysroot& root, const std::string& mount, std::string controller);
+
+  Version version() const { return version_; }
+  // The group this program was found in: what limits hold for it hold for its groups.
+  const std::string& own_home() const { return own_home_; }
+  bool made() const { return !folder_.empty(); }
+  // Board path of the group; empty until made.
+  const std::string& folder() const { return folder_; }
+
+  // Makes the group for a first process `pid`, unless it is made. Journalled before. Throws
+  // KnobError and FileError.
+  void make(std::int32_t pid, KnobJournal& journal);
+  // Moves the process with all its threads and its descendants in. Where each was is journalled
+  // before. Throws KnobError and FileError.
+  void adopt(std::int32_t pid, KnobJournal& journal);
+  // The journal has removed the group.
+  void forget() { folder_.clear(); }
+
+ private:
+  std::string home_of(const std::string& process) const;
+  void enable_controller(const std::string& parent, KnobJournal& journal);
+  void adopt_one(std::int32_t pid, KnobJournal& journal);
+
+  Sysroot& root_;
+  const std::string controller_;
+  Version version_ = Version::v1;
+  std::string hierarchy_;  // board path of its mount
+  std::string own_home_;
+  std::string folder_;
+};
+
+// Moves the members of every saved group back to where they were, or to where the group's first one
+// was for those that came later, and removes the groups. Returns the entries of groups that would
+// not go. Tells in `report`.
+std::vector<SavedEntry> empty_groups(Sysroot& root, const std::vector<SavedEntry>& entries,
+                                     RestoreReport& report);
+
+}  // namespace gearshift

@@ -1,0 +1,85 @@
+// One knob of a board as its files offer it: what BoardActuator is made of.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "actuators/knob_journal.h"
+#include "boards/board_description.h"
+#include "boards/sysroot.h"
+#include "controller/actuator.h"
+#include "controller/knob.h"
+
+namespace gearshift {
+
+class KnobControl {
+ public:
+  explicit KnobControl(Knob knob) : knob_(std::move(knob)) {}
+  virtual ~KnobControl() = default;
+
+  const Knob& knob() const { return knob_; }
+  // Saves every file that write() may change, as it reads now.
+  virtual void save(KnobJournal& journal) = 0;
+  // See Actuator::write. A file that could not be read at save() is saved before it is written.
+  // Throws KnobError and FileError.
+  virtual Progress write(std::int64_t value, KnobJournal& journal) = 0;
+  virtual std::optional<std::int64_t> read() = 0;
+  // See Actuator::manage. Throws KnobError and FileError.
+  virtual void manage(std::int32_t, KnobJournal&) {}
+  // The journal has put everything back.
+  virtual void restored() {}
+
+ protected:
+  Knob knob_;
+};
+
+// Each opens the knob that `description` names, with the values of the live table where the kernel
+// has one. Throws KnobError, whose text is the reason for the knob to be absent. What is found is
+// told in `finding`.
+std::unique_ptr<KnobControl> open_cpu_hotplug(const KnobDescription& description, Sysroot& root,
+                                              std::string& finding);
+std::unique_ptr<KnobControl> open_cpu_clock(const KnobDescription& description, Sysroot& root,
+                                            std::string& finding);
+std::unique_ptr<KnobControl> open_gpu_clock(const KnobDescription& description, Sysroot& root,
+                                            std::string& finding);
+std::unique_ptr<KnobControl> open_memory_clock(const KnobDescription& description, Sysroot& root,
+                                               std::string& finding);
+std::unique_ptr<KnobControl> open_cpu_set(const KnobDescription& description, Sysroot& root,
+                                          std::string& finding);
+std::unique_ptr<KnobControl> open_cpu_quota(const KnobDescription& description, Sysroot& root,
+                                            std::string& finding);
+
+// An open file and its path on the board: the journal takes board paths, people see whole ones.
+struct KnobFile {
+  std::string path;
+  DeviceFile file;
+
+  // Throws FileError.
+  KnobFile(Sysroot& root, std::string board_path,
+           Sysroot::Access access = Sysroot::Access::read_write)
+      : path(std::move(board_path)), file(root.open(path, access)) {}
+};
+
+// Judges what a file reads back after a write. A limit takes effect in a kernel worker, so the
+// first other value of a change means "not yet"; the second, a period later, means that it will
+// not.
+class ReadBack {
+ public:
+  Progress taken() {
+    waited_for_.reset();
+    return Progress::done;
+  }
+  // Throws KnobError at the second call for the same value. `actual` is nullopt where the file
+  // cannot be read.
+  Progress not_taken(const Knob& knob, std::int64_t value, std::optional<std::int64_t> actual,
+                     std::string_view path);
+
+ private:
+  std::optional<std::int64_t> waited_for_;
+};
+
+}  // namespace gearshift

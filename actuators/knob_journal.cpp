@@ -1,0 +1,225 @@
+#include "actuators/knob_journal.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <utility>
+
+#include "actuators/journal_restore.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
+
+[[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
+  throw std::runtime_error("knob journal: cannot " + what + ' ' + path.string() + ": " +
+                           std::strerror(errno) +
+                           "; give a state folder that this user may write with --state");
+}
+
+// A tree under test may bring a boot id of its own; else that of this machine counts.
+std::string boot_id(const Sysroot& root) {
+  if (const auto own = root.try_read(kBootId)) return *own;
+  return Sysroot("/").try_read(kBootId).value_or("unknown");
+}
+
+void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
+  while (!text.empty()) {
+    const ssize_t put = write(descriptor, text.data(), text.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) fail("write", path);
+    text.remove_prefix(static_cast<std::size_t>(put));
+  }
+}
+
+// Closes a descriptor at the end of its scope.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) close(value);
+  }
+};
+
+// The prefix as one spelling of it, so that a journal finds its tree again.
+std::string prefix_of(const Sysroot& root) {
+  std::string text = std::filesystem::absolute(root.prefix()).lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const Descriptor descriptor{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (descriptor.value < 0 || fsync(descriptor.value) != 0) fail("sync", folder);
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+}
+
+// Replaces the file as a whole and returns when both it and its name are on disk.
+void replace_file(const std::filesystem::path& path, std::string_view text) {
+  const std::filesystem::path fresh = path.string() + ".new";
+  {
+    const Descriptor descriptor{
+        open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    if (descriptor.value < 0) fail("make", fresh);
+    write_all(descriptor.value, text, fresh);
+    if (fsync(descriptor.value) != 0) fail("sync", fresh);
+  }
+  if (rename(fresh.c_str(), path.c_str()) != 0) fail("rename", fresh);
+  sync_folder(folder_of(path));
+}
+
+void remove_file(const std::filesystem::path& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path);
+  sync_folder(folder_of(path));
+}
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail("read", path);
+  std::string text(kMaxJournalBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+JournalText load(const Sysroot& root, const std::filesystem::path& path) {
+  JournalText text;
+  try {
+    text = parse_journal(read_file(path));
+  } catch (const JournalError& error) {
+    throw JournalError("knob journal " + path.string() + " cannot be used: " + error.what() +
+                       ". Nothing was written. Look at the board's knobs, then remove the file");
+  }
+  if (text.prefix != prefix_of(root)) {
+    throw JournalError("knob journal " + path.string() + " was made under the sysroot " +
+                       text.prefix + ", not " + prefix_of(root) +
+                       ". Nothing was written. Restore it with --sysroot " + text.prefix);
+  }
+  return text;
+}
+
+// After a reboot the board is at its defaults, and what it was set to before is nobody's wish.
+void compare_stale(const Sysroot& root, const JournalText& text, RestoreReport& report) {
+  report.notes.push_back("the journal is of an earlier boot (" + text.boot_id +
+                         "): a reboot resets every knob, so nothing was written");
+  for (const SavedEntry& entry : text.entries) {
+    if (entry.role >= SavedRole::group) continue;
+    const std::string now = root.try_read(entry.path).value_or("nothing");
+    if (now == entry.text) continue;
+    report.notes.push_back(entry.path + " reads " + now + ", and read " + entry.text +
+                           " before that boot's run");
+  }
+}
+
+// Restores what the file holds; returns what would not go. The lock is held.
+std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path& path,
+                                     RestoreReport& report) {
+  const JournalText text = load(root, path);
+  std::vector<SavedEntry> failed;
+  if (text.boot_id == boot_id(root)) {
+    failed = put_back(root, text.entries, report);
+  } else {
+    compare_stale(root, text, report);
+  }
+  if (failed.empty()) remove_file(path);
+  return failed;
+}
+
+}  // namespace
+
+RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal) {
+  RestoreReport report;
+  if (!std::filesystem::exists(journal)) {
+    report.notes.push_back("no journal at " + journal.string() + ": there is nothing to restore");
+    return report;
+  }
+  const JournalLock lock(journal);
+  restore_file(root, journal, report);
+  return report;
+}
+
+JournalLock::JournalLock(const std::filesystem::path& journal) {
+  const std::filesystem::path path = journal.string() + ".lock";
+  std::error_code ignored;  // opening the lock tells what is wrong with the folder
+  std::filesystem::create_directories(folder_of(journal), ignored);
+  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) fail("open", path);
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    const int error = errno;
+    std::array<char, 16> pid{};
+    const ssize_t size = pread(descriptor_, pid.data(), pid.size() - 1, 0);
+    close(descriptor_);
+    if (error != EWOULDBLOCK) {
+      errno = error;
+      fail("lock", path);
+    }
+    throw BusyError("another gearshift (pid " + std::string(size > 0 ? pid.data() : "unknown") +
+                    ") holds the knob journal " + journal.string() +
+                    "; stop it first: only one may set a board's knobs");
+  }
+  const std::string pid = std::to_string(getpid());
+  if (ftruncate(descriptor_, 0) != 0 ||
+      pwrite(descriptor_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    close(descriptor_);
+    fail("write", path);
+  }
+}
+
+JournalLock::~JournalLock() { close(descriptor_); }
+
+KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path)
+    : root_(root), path_(std::move(path)), lock_(path_) {
+  text_.boot_id = boot_id(root);
+  text_.prefix = prefix_of(root);
+  if (std::filesystem::exists(path_)) text_.entries = restore_file(root_, path_, leftover_);
+}
+
+bool KnobJournal::has(SavedRole role, std::string_view path) const {
+  return std::any_of(text_.entries.begin(), text_.entries.end(), [&](const SavedEntry& entry) {
+    return entry.role == role && entry.path == path;
+  });
+}
+
+void KnobJournal::save(SavedRole role, std::string_view path, std::string_view text) {
+  SavedEntry entry{role, std::string(path), std::string(text)};
+  // A group has a home for each of its processes; a file has one text.
+  const bool many = role == SavedRole::group_home || role == SavedRole::controllers;
+  const bool known =
+      many ? std::find(text_.entries.begin(), text_.entries.end(), entry) != text_.entries.end()
+           : has(role, path);
+  if (known) return;
+  text_.entries.push_back(std::move(entry));
+  committed_ = false;
+}
+
+void KnobJournal::commit() {
+  if (committed_) return;
+  replace_file(path_, format_journal(text_));
+  committed_ = true;
+}
+
+RestoreReport KnobJournal::restore() {
+  RestoreReport report;
+  if (text_.entries.empty()) return report;
+  text_.entries = put_back(root_, text_.entries, report);
+  if (text_.entries.empty()) {
+    remove_file(path_);
+    committed_ = true;
+  } else {
+    replace_file(path_, format_journal(text_));
+  }
+  return report;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,92 @@
+// The memory clock (EMC), locked through the power processor's debugfs.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "actuators/knob_control.h"
+#include "actuators/number_list.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::int64_t kHzPerKhz = 1000;
+// nvpmodel's limit, in Hz; 0 and a missing file both mean that there is none.
+constexpr std::string_view kCap = "/sys/kernel/nvpmodel_clk_cap/emc";
+
+// The files are in Hz, the knob and the table in kHz.
+class MemoryClock : public KnobControl {
+ public:
+  MemoryClock(Knob knob, KnobFile lock, KnobFile state, KnobFile rate, std::optional<KnobFile> cap)
+      : KnobControl(std::move(knob)),
+        lock_(std::move(lock)),
+        state_(std::move(state)),
+        rate_(std::move(rate)),
+        cap_(std::move(cap)) {
+    if (cap_) found_cap_ = cap_->file.try_read_integer().value_or(0);
+  }
+
+  void save(KnobJournal& journal) override {
+    if (cap_) journal.save(SavedRole::memory_cap, cap_->path, cap_->file.read());
+    journal.save(SavedRole::memory_rate, rate_.path, rate_.file.read());
+    journal.save(SavedRole::memory_state, state_.path, state_.file.read());
+    journal.save(SavedRole::memory_lock, lock_.path, lock_.file.read());
+  }
+
+  Progress write(std::int64_t value, KnobJournal&) override {
+    const std::int64_t rate_hz = value * kHzPerKhz;
+    if (lock_.file.read_integer() != 1) lock_.file.write("1");
+    if (state_.file.read_integer() != 1) state_.file.write("1");
+    // A cap is raised before the rate that needs it, and goes back after it.
+    const std::int64_t cap_hz = found_cap_ == 0 ? 0 : std::max(found_cap_, rate_hz);
+    const std::int64_t cap_now_hz = cap_hz == 0 ? 0 : cap_->file.read_integer();
+    if (cap_hz > cap_now_hz) cap_->file.write(std::to_string(cap_hz));
+    rate_.file.write(std::to_string(rate_hz));
+    if (cap_hz < cap_now_hz) cap_->file.write(std::to_string(cap_hz));
+    const std::optional<std::int64_t> actual_hz = rate_.file.try_read_integer();
+    if (actual_hz == rate_hz) return read_back_.taken();
+    return read_back_.not_taken(knob_, value,
+                                actual_hz ? std::optional(*actual_hz / kHzPerKhz) : std::nullopt,
+                                rate_.file.path());
+  }
+
+  std::optional<std::int64_t> read() override {
+    const std::optional<std::int64_t> rate_hz = rate_.file.try_read_integer();
+    return rate_hz ? std::optional(*rate_hz / kHzPerKhz) : std::nullopt;
+  }
+
+ private:
+  KnobFile lock_;
+  KnobFile state_;
+  KnobFile rate_;
+  std::optional<KnobFile> cap_;
+  std::int64_t found_cap_ = 0;  // Hz; 0: none
+  ReadBack read_back_;
+};
+
+}  // namespace
+
+std::unique_ptr<KnobControl> open_memory_clock(const KnobDescription& description, Sysroot& root,
+                                               std::string& finding) {
+  const std::string clock = description.path + "/clk/emc";
+  try {
+    KnobFile lock(root, clock + "/mrq_rate_locked");
+    KnobFile state(root, clock + "/state");
+    KnobFile rate(root, clock + "/rate");
+    rate.file.read_integer();
+    std::optional<KnobFile> cap;
+    if (root.exists(kCap)) cap.emplace(root, std::string(kCap));
+    Knob knob = description.knob;
+    const std::vector<std::int64_t> table =
+        parse_numbers(root.try_read(description.path + "/emc/possible_rates").value_or(""));
+    if (!table.empty()) knob.values = table;
+    finding = "memory clock at " + clock + ", " + std::to_string(knob.values.size()) + " rates " +
+              (table.empty() ? "of the board file" : "of the kernel");
+    return std::make_unique<MemoryClock>(std::move(knob), std::move(lock), std::move(state),
+                                         std::move(rate), std::move(cap));
+  } catch (const FileError& error) {
+    throw KnobError(std::string(error.what()) +
+                    "; the memory clock needs root and a kernel with debugfs");
+  }
+}
+
+}  // namespace gearshift
