@@ -1,5 +1,7 @@
 #include "controller/ledger.h"
 
+#include <algorithm>
+
 namespace gearshift {
 
 Ledger::Ledger() {
@@ -9,6 +11,10 @@ Ledger::Ledger() {
 void Ledger::add(const Minibatch& minibatch) {
   auto& epochs = epochs_[index(minibatch.kind)];
   const bool next = epochs.empty() || epochs.back().number != minibatch.epoch;
+  Unclaimed& unclaimed = unclaimed_[index(minibatch.kind)];
+  unclaimed.arrived = true;
+  unclaimed.arrived_s += seconds(minibatch.elapsed);
+  unclaimed.opened = unclaimed.opened || next;
   if (next && epochs.size() < kMostEpochs) epochs.push_back({.number = minibatch.epoch});
   Epoch& epoch = epochs.back();
   ++epoch.minibatches;
@@ -18,6 +24,14 @@ void Ledger::add(const Minibatch& minibatch) {
   epoch.compute += minibatch.compute;
 }
 
+// An epoch that begins claims no more than its minibatches took: what came before them was a pause.
+void Ledger::claim(Unclaimed& unclaimed, Epoch& epoch) {
+  const double share =
+      unclaimed.opened ? std::min(1.0, unclaimed.arrived_s / unclaimed.span_s) : 1.0;
+  epoch.energy_j += share * unclaimed.energy_j;
+  unclaimed = {};
+}
+
 void Ledger::tick(Time now, std::optional<std::int64_t> power_mw,
                   std::optional<std::int64_t> cap_mw) {
   const double span_s = last_ ? seconds(now - *last_) : 0;
@@ -25,8 +39,10 @@ void Ledger::tick(Time now, std::optional<std::int64_t> power_mw,
   if (!power_mw || span_s <= 0) return;
   const double power_w = static_cast<double>(*power_mw) / 1000.0;
   energy_j_ += power_w * span_s;
-  for (auto& epochs : epochs_) {
-    if (!epochs.empty()) epochs.back().energy_j += power_w * span_s;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    unclaimed_[kind].energy_j += power_w * span_s;
+    unclaimed_[kind].span_s += span_s;
+    if (unclaimed_[kind].arrived) claim(unclaimed_[kind], epochs_[kind].back());
   }
   if (cap_mw && *power_mw > *cap_mw) {
     over_cap_s_ += span_s;

@@ -40,7 +40,19 @@ class Ledger {
   const std::vector<Epoch>& epochs(Kind kind) const { return epochs_[index(kind)]; }
 
  private:
+  // Energy that belongs to an epoch only if another minibatch of its kind arrives: after the last
+  // one the board may idle for hours.
+  struct Unclaimed {
+    double energy_j = 0;
+    double span_s = 0;
+    double arrived_s = 0;  // minibatch time reported since the last tick
+    bool arrived = false;
+    bool opened = false;  // an epoch began since the last tick
+  };
+  static void claim(Unclaimed& unclaimed, Epoch& epoch);
+
   std::array<std::vector<Epoch>, kKinds> epochs_;
+  std::array<Unclaimed, kKinds> unclaimed_{};
   std::optional<Time> last_;
   double energy_j_ = 0;
   double over_cap_s_ = 0;
