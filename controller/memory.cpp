@@ -1,8 +1,12 @@
 #include "controller/memory.h"
 
+#include <algorithm>
+
 namespace gearshift {
 
-Memory::Memory(std::size_t most) : most_(most) { observations_.reserve(most); }
+Memory::Memory(std::size_t most) : most_(std::max<std::size_t>(most, 2)) {
+  observations_.reserve(most_);
+}
 
 bool Memory::add(const Observation& observation) {
   const bool full = observations_.size() == most_;

@@ -18,13 +18,15 @@ namespace gearshift {
 // stay valid until forget() or a full add(): the storage never moves.
 class Memory {
  public:
+  // Keeps at most `most` observations, and two at least.
   explicit Memory(std::size_t most = 4096);
 
   // False when the memory was full: the older half was forgotten to make room, and a policy that
   // looks at observations() has to start again.
   bool add(const Observation& observation);
-  // The newest observation of the setting that still answers under the cap. One that was cut short
-  // by a limit answers only while the cap is no looser than it was then. cap_mw 0: no cap.
+  // The newest observation of the setting, if it still answers under the cap: one that was cut
+  // short by a limit answers only while the cap is no looser than it was then. An older one never
+  // answers. cap_mw 0: no cap.
   const Observation* find(const Setting& setting, std::int64_t cap_mw) const;
   // The best by the objective among settings whose newest observation is within the cap; the
   // earlier one where two tie; null where there is none.
