@@ -1,0 +1,221 @@
+#include "controller/memory.h"
+
+#include <gtest/gtest.h>
+
+namespace gearshift {
+namespace {
+
+Setting setting_of(std::int64_t value) {
+  Setting setting;
+  setting.mode.count = 1;
+  setting.mode.values[0] = value;
+  setting.batch_size[0] = 1;
+  return setting;
+}
+
+Observation observed(std::int64_t value, std::int64_t power_mw = 20000,
+                     Duration minibatch = std::chrono::milliseconds(10)) {
+  Observation observation;
+  observation.setting = setting_of(value);
+  observation.power_mean_mw = power_mw;
+  observation.cost[0].minibatch_mean = minibatch;
+  observation.cost[0].minibatches = 3;
+  return observation;
+}
+
+Observation cut_by(std::int64_t value, std::int64_t limit_mw) {
+  Observation observation;
+  observation.setting = setting_of(value);
+  observation.outcome = Outcome::over_limit;
+  observation.limit_mw = limit_mw;
+  return observation;
+}
+
+TEST(Memory, FindsNothingItWasNotTold) {
+  Memory memory;
+  EXPECT_EQ(memory.find(setting_of(1), 0), nullptr);
+  EXPECT_EQ(memory.best_within(0, Objective::time), nullptr);
+  EXPECT_TRUE(memory.observations().empty());
+  memory.add(observed(1));
+  EXPECT_EQ(memory.find(setting_of(2), 0), nullptr);
+  Setting other_batch = setting_of(1);
+  other_batch.batch_size[0] = 2;
+  EXPECT_EQ(memory.find(other_batch, 0), nullptr);
+}
+
+TEST(Memory, AnswersWithTheNewestObservationOfASetting) {
+  Memory memory;
+  memory.add(observed(1, 20000));
+  memory.add(observed(2, 10000));
+  memory.add(observed(1, 21000));
+  ASSERT_NE(memory.find(setting_of(1), 0), nullptr);
+  EXPECT_EQ(memory.find(setting_of(1), 0)->power_mean_mw, 21000);
+  EXPECT_EQ(memory.find(setting_of(2), 0)->power_mean_mw, 10000);
+  EXPECT_EQ(memory.observations().size(), 3U) << "the older ones stay in the list";
+}
+
+TEST(Memory, AnswersForWhatFailedWhateverTheCap) {
+  Memory memory;
+  Observation refused = observed(1);
+  refused.outcome = Outcome::refused;
+  refused.limit_mw = 20000;
+  memory.add(refused);
+  for (const std::int64_t cap_mw : {0, 10000, 20000, 90000}) {
+    ASSERT_NE(memory.find(setting_of(1), cap_mw), nullptr) << cap_mw;
+    EXPECT_EQ(memory.find(setting_of(1), cap_mw)->outcome, Outcome::refused);
+  }
+}
+
+TEST(Memory, AnswersForWhatALimitCutOnlyWhileItIsNoLooser) {
+  Memory memory;
+  memory.add(cut_by(1, 20000));
+  EXPECT_NE(memory.find(setting_of(1), 10000), nullptr);
+  EXPECT_NE(memory.find(setting_of(1), 20000), nullptr);
+  EXPECT_EQ(memory.find(setting_of(1), 20001), nullptr);
+  EXPECT_EQ(memory.find(setting_of(1), 0), nullptr) << "no cap is the loosest";
+}
+
+// The older answer was overtaken: under a looser cap the setting is looked at again.
+TEST(Memory, DoesNotReachBehindAnObservationThatWasCut) {
+  Memory memory;
+  memory.add(observed(1, 15000));
+  memory.add(cut_by(1, 20000));
+  ASSERT_NE(memory.find(setting_of(1), 20000), nullptr);
+  EXPECT_EQ(memory.find(setting_of(1), 20000)->outcome, Outcome::over_limit);
+  EXPECT_EQ(memory.find(setting_of(1), 30000), nullptr);
+  EXPECT_EQ(memory.best_within(30000, Objective::time), nullptr);
+}
+
+TEST(Memory, CallsTheFastestBestByTimeAndTheThriftiestByEnergy) {
+  Memory memory;
+  memory.add(observed(1, 10000, std::chrono::milliseconds(30)));  // 0.3 J
+  memory.add(observed(2, 40000, std::chrono::milliseconds(10)));  // 0.4 J
+  memory.add(observed(3, 15000, std::chrono::milliseconds(15)));  // 0.225 J
+  EXPECT_EQ(memory.best_within(0, Objective::time)->setting, setting_of(2));
+  EXPECT_EQ(memory.best_within(0, Objective::energy)->setting, setting_of(3));
+}
+
+TEST(Memory, CallsNothingBestThatIsOverTheCap) {
+  Memory memory;
+  memory.add(observed(1, 10000, std::chrono::milliseconds(30)));
+  memory.add(observed(2, 40000, std::chrono::milliseconds(10)));
+  EXPECT_EQ(memory.best_within(40000, Objective::time)->setting, setting_of(2));
+  EXPECT_EQ(memory.best_within(39999, Objective::time)->setting, setting_of(1));
+  EXPECT_EQ(memory.best_within(9999, Objective::time), nullptr);
+}
+
+TEST(Memory, CountsTheNoiseMarginAgainstTheCap) {
+  Memory memory;
+  Observation noisy = observed(1, 19000);
+  noisy.power_margin_mw = 1000;
+  memory.add(noisy);
+  EXPECT_NE(memory.best_within(20000, Objective::time), nullptr);
+  EXPECT_EQ(memory.best_within(19999, Objective::time), nullptr);
+}
+
+TEST(Memory, BreaksATieByTheEarlierObservation) {
+  Memory memory;
+  memory.add(observed(9));
+  memory.add(observed(1));
+  memory.add(observed(5));
+  EXPECT_EQ(memory.best_within(0, Objective::time), &memory.observations()[0]);
+  memory.add(observed(9));  // looked at again: now the later one of the tie
+  EXPECT_EQ(memory.best_within(0, Objective::time), &memory.observations()[1]);
+}
+
+TEST(Memory, JudgesASettingByItsNewestObservationAlone) {
+  Memory memory;
+  memory.add(observed(1, 10000, std::chrono::milliseconds(1)));
+  memory.add(observed(2, 10000, std::chrono::milliseconds(20)));
+  memory.add(observed(1, 50000, std::chrono::milliseconds(1)));  // it draws more by now
+  EXPECT_EQ(memory.best_within(20000, Objective::time)->setting, setting_of(2));
+  Observation stalled = observed(2);
+  stalled.outcome = Outcome::stalled;
+  memory.add(stalled);
+  EXPECT_EQ(memory.best_within(20000, Objective::time), nullptr);
+}
+
+TEST(Memory, HoldsItsMostWithoutForgetting) {
+  Memory memory;
+  const Observation* storage = nullptr;
+  for (std::int64_t i = 0; i < 4096; ++i) {
+    ASSERT_TRUE(memory.add(observed(i))) << i;
+    if (i == 0) storage = memory.observations().data();
+  }
+  EXPECT_EQ(memory.observations().size(), 4096U);
+  EXPECT_EQ(memory.observations().data(), storage) << "spans that were handed out stay valid";
+  EXPECT_EQ(memory.find(setting_of(0), 0)->setting, setting_of(0));
+  EXPECT_EQ(memory.find(setting_of(4095), 0), &memory.observations()[4095]);
+}
+
+TEST(Memory, ForgetsTheOlderHalfPastItsMostAndFindsTheRest) {
+  Memory memory;
+  for (std::int64_t i = 0; i < 4096; ++i) memory.add(observed(i));
+  const Observation* storage = memory.observations().data();
+  EXPECT_FALSE(memory.add(observed(4096))) << "it has to say that it forgot";
+  EXPECT_EQ(memory.observations().size(), 2049U);
+  EXPECT_EQ(memory.observations().data(), storage);
+  for (std::int64_t i = 0; i < 2048; ++i) {
+    ASSERT_EQ(memory.find(setting_of(i), 0), nullptr) << i;
+  }
+  for (std::int64_t i = 2048; i <= 4096; ++i) {
+    ASSERT_NE(memory.find(setting_of(i), 0), nullptr) << i;
+    ASSERT_EQ(memory.find(setting_of(i), 0)->setting, setting_of(i)) << i;
+  }
+  EXPECT_EQ(memory.best_within(0, Objective::time), &memory.observations()[0]);
+  for (std::int64_t i = 4097; i < 4096 + 2048; ++i) ASSERT_TRUE(memory.add(observed(i))) << i;
+  EXPECT_FALSE(memory.add(observed(9999)));
+}
+
+TEST(Memory, ForgetsNoNewerObservationOfASettingFirstSeenEarly) {
+  Memory memory(4);
+  memory.add(observed(1, 10000));
+  memory.add(observed(2));
+  memory.add(observed(1, 11000));
+  memory.add(observed(3));
+  EXPECT_FALSE(memory.add(observed(4)));
+  ASSERT_NE(memory.find(setting_of(1), 0), nullptr);
+  EXPECT_EQ(memory.find(setting_of(1), 0)->power_mean_mw, 11000);
+  EXPECT_EQ(memory.find(setting_of(2), 0), nullptr);
+}
+
+// Whatever its size, it never grows past it: spans would be left behind.
+TEST(Memory, StaysBelowItsMostForEverySmallSize) {
+  for (const std::size_t most : {2U, 3U, 5U}) {
+    Memory memory(most);
+    memory.add(observed(0));
+    const Observation* storage = memory.observations().data();
+    for (std::int64_t i = 1; i < 20; ++i) {
+      memory.add(observed(i));
+      ASSERT_LE(memory.observations().size(), most);
+      ASSERT_EQ(memory.observations().data(), storage);
+      ASSERT_EQ(memory.find(setting_of(i), 0), &memory.observations().back());
+    }
+  }
+}
+
+TEST(Memory, ForgetsEverythingWhenAsked) {
+  Memory memory;
+  memory.add(observed(1));
+  memory.forget();
+  EXPECT_TRUE(memory.observations().empty());
+  EXPECT_EQ(memory.find(setting_of(1), 0), nullptr);
+  EXPECT_EQ(memory.best_within(0, Objective::time), nullptr);
+  EXPECT_TRUE(memory.add(observed(1)));
+  EXPECT_NE(memory.find(setting_of(1), 0), nullptr);
+}
+
+TEST(Memory, KeepsWhatItKnowsForTheSameWorkloadsOnly) {
+  Memory memory;
+  memory.keep_for("train:resnet18 ");
+  memory.add(observed(1));
+  memory.keep_for("train:resnet18 ");
+  EXPECT_NE(memory.find(setting_of(1), 0), nullptr);
+  memory.keep_for("train:resnet18 infer:bert ");
+  EXPECT_EQ(memory.find(setting_of(1), 0), nullptr);
+  memory.keep_for("train:resnet18 ");
+  EXPECT_EQ(memory.find(setting_of(1), 0), nullptr) << "what was forgotten does not come back";
+}
+
+}  // namespace
+}  // namespace gearshift
