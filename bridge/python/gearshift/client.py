@@ -1,0 +1,306 @@
+"""What a training or serving loop sees of gearshift: minibatches are timed, wishes are followed."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import time
+
+from gearshift import wire
+from gearshift.connection import Connection
+
+now_ns = time.perf_counter_ns
+
+
+def attach(
+    name,
+    kind="train",
+    batch_size=1,
+    batch_sizes=None,
+    samples_per_epoch=0,
+    endpoint="",
+    synchronize=None,
+):
+    """Attaches this program to the daemon, now or whenever there is one; returns a Client.
+
+    name: of the work, 1 to 64 bytes; what is measured is remembered under it.
+    kind: "train" or "infer".
+    batch_size: samples in a minibatch now. batch_sizes: those that gearshift may ask for, ascending;
+        left out, the batch size stays.
+    samples_per_epoch: 0 where unknown.
+    endpoint: where the daemon listens; left out, GEARSHIFT_ENDPOINT or the default place.
+    synchronize: called at the end of each minibatch before the time is taken. On a GPU pass
+        torch.cuda.synchronize, as the papers do: without it compute time is launch time alone.
+
+    Raises ValueError for options that no daemon would take. Nothing of the Client raises later.
+    Attach after a fork, not before: a forked child's Client is silent.
+    """
+    offer = wire.checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch)
+    return Client(Connection(offer, str(endpoint or "")), synchronize)
+
+
+def never_raises(otherwise):
+    """Turns whatever goes wrong in a method into one warning and the value `otherwise`."""
+
+    def decorate(method):
+        @functools.wraps(method)
+        def guarded(self, *arguments, **options):
+            try:
+                return method(self, *arguments, **options)
+            except Exception:
+                self._connection.tell_once(
+                    f"{method.__name__.strip('_')} failed; training goes on", exc_info=True
+                )
+                return otherwise
+
+        return guarded
+
+    return decorate
+
+
+class Client:
+    """One workload. Its methods are for the thread that trains; none blocks unless told to pause."""
+
+    def __init__(self, connection: Connection, synchronize=None):
+        self._connection = connection
+        self._synchronize = synchronize
+        self._epoch = -1
+        self._ended_ns = None  # of the newest Minibatch; None where the next begins a new epoch
+        atexit.register(self.close)
+
+    # ---- what the daemon wants --------------------------------------------------------------
+
+    @property
+    def attached(self) -> bool:
+        """A daemon knows this workload."""
+        return self._connection.attached
+
+    @property
+    def managed(self) -> bool:
+        """A daemon decides for this workload; False too where it only observes."""
+        return self._connection.managed
+
+    @property
+    def dropped_reports(self) -> int:
+        """Reports that an attached daemon did not take in time."""
+        return self._connection.dropped_reports
+
+    @property
+    def wanted_batch_size(self) -> int:
+        """Samples that the next minibatch should have: the daemon's wish, else what is in use."""
+        return (self._connection.news() or self._connection.in_force).batch_size
+
+    def should_run(self) -> bool:
+        """False while the daemon wants this kind to wait between two minibatches."""
+        connection = self._connection
+        command = connection.news() or connection.in_force
+        if command.attachment != connection.attachment or not connection.usable:
+            return True
+        return command.run in ("both", connection.offer.kind)
+
+    @never_raises(False)
+    def wait_while_paused(self) -> bool:
+        """Returns once should_run(); True if it had to wait. A daemon that dies ends the wait."""
+        if self.should_run():
+            return False
+        connection = self._connection
+        while not self.should_run():
+            command = connection.news()
+            if command:
+                connection.apply(command)  # what it asks, to wait, is in force already
+            connection.wait()
+        return True
+
+    @never_raises(None)
+    def refuse(self, code, message):
+        """Refuses the wish not yet in force. code: "batch_size", "run", "memory" or "other"."""
+        command = self._connection.news()
+        if command:
+            self._connection.refuse(command, str(code), str(message))
+
+    # ---- minibatches ------------------------------------------------------------------------
+
+    def batches(self, loader, epoch=None):
+        """Yields what `loader` yields, once through, and reports each as one minibatch.
+
+        Fetch stall is the visible wait for the loader, compute time what the loop's body took, and
+        elapsed time runs from one end to the next; an epoch's first minibatch begins here, so that
+        what happens between two epochs is in none. One whose body breaks out or raises is not
+        reported. A loader of gearshift.torch.resizable_loader follows the wanted batch size; with any
+        other the program does that, and the size of its batches tells when it has.
+
+        epoch: its number from 0; left out, it counts the calls.
+        """
+        epoch = self._begin_epoch(epoch)
+        sampler = getattr(loader, "batch_sampler", None)
+        sampler = sampler if hasattr(sampler, "resize") and hasattr(sampler, "take") else None
+        iterator = None
+        began_ns = now_ns()
+        while True:
+            if self.wait_while_paused():
+                began_ns = now_ns()
+            if sampler is not None:
+                self._resize(sampler)
+            if iterator is None:
+                iterator = iter(loader)  # with workers it fetches ahead at once
+            try:
+                batch = next(iterator)
+            except StopIteration:
+                return
+            fetched_ns = now_ns()
+            samples = self._begin(sampler, batch)
+            command = self._connection.in_force
+            yield batch
+            ended_ns = self._end(command, epoch, samples, began_ns, fetched_ns)
+            began_ns = ended_ns
+
+    def minibatch(self, epoch=0, batch_size=None):
+        """Times a `with` block as one minibatch, for loops that fetch their batches themselves.
+
+        It begins where the one before it in this epoch ended (kind "train"), so that fetching before
+        the block counts as fetch stall; with kind "infer" it begins with the block, since a server
+        waits for requests in between. Fetching inside the block ends with Minibatch.fetched().
+        Waits first while the daemon wants this kind to wait; that time is not counted.
+
+        batch_size: its samples; left out, those in force. A wish for another batch size is in force
+        from the first minibatch that has that size.
+        """
+        return Minibatch(self, epoch, batch_size)
+
+    @never_raises(None)
+    def close(self):
+        """Says bye; happens at exit by itself. The Client then reports no more, and pauses no more."""
+        atexit.unregister(self.close)
+        self._connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    # ---- parts of a minibatch ---------------------------------------------------------------
+
+    @never_raises(0)
+    def _begin_epoch(self, epoch):
+        epoch = self._epoch + 1 if epoch is None else int(epoch)
+        self._epoch = min(max(epoch, 0), wire.MAX_EPOCH)
+        return self._epoch
+
+    @never_raises(None)
+    def _resize(self, sampler):
+        wanted = self.wanted_batch_size
+        if sampler.batch_size != wanted:
+            sampler.resize(wanted)
+
+    @never_raises(1)
+    def _begin(self, sampler, batch):
+        """Number of samples in `batch`, with which a minibatch begins."""
+        drawn_as, samples = sampler.take() if sampler is not None else (None, samples_in(batch))
+        if samples is None:
+            samples = self._connection.in_force.batch_size
+        self._take_up(drawn_as or samples)
+        return samples
+
+    def _take_up(self, batch_size):
+        """Puts a wish in force if the minibatch that begins is the first to follow it."""
+        command = self._connection.news()
+        if command and command.batch_size == batch_size:
+            self._connection.apply(command)
+
+    def _end(self, command, epoch, samples, began_ns, fetched_ns):
+        """Reports; returns when the minibatch ended."""
+        if self._synchronize is not None:
+            self._call_synchronize()
+        ended_ns = now_ns()
+        self._report(command, epoch, samples, began_ns, fetched_ns, ended_ns)
+        return ended_ns
+
+    @never_raises(None)
+    def _call_synchronize(self):
+        self._synchronize()
+
+    @never_raises(None)
+    def _report(self, command, epoch, samples, began_ns, fetched_ns, ended_ns):
+        elapsed_ns = max(ended_ns - began_ns, 1)
+        if elapsed_ns > wire.MAX_ELAPSED_NS:
+            return  # a laptop lid, a debugger: no minibatch
+        self._connection.report(
+            command,
+            epoch,
+            min(max(samples, 1), wire.MAX_BATCH_SIZE),
+            elapsed_ns,
+            max(fetched_ns - began_ns, 0),
+            max(ended_ns - fetched_ns, 0),
+        )
+
+
+class Minibatch:
+    """One minibatch, from `with client.minibatch(epoch):` to the end of that block."""
+
+    __slots__ = ("_client", "_epoch", "_batch_size", "_began_ns", "_fetched_ns", "_command")
+
+    def __init__(self, client, epoch, batch_size):
+        self._client = client
+        self._epoch = epoch
+        self._batch_size = batch_size
+
+    def __enter__(self):
+        self._began_ns = self._fetched_ns = now_ns()
+        self._command = self._client._connection.in_force
+        self._start()
+        return self
+
+    @property
+    def _connection(self):
+        return self._client._connection
+
+    @never_raises(None)
+    def _start(self):
+        client = self._client
+        before = client._epoch
+        follows = client._begin_epoch(self._epoch) == before
+        self._epoch = client._epoch
+        paused = client.wait_while_paused()
+        if paused:
+            self._began_ns = self._fetched_ns = now_ns()
+        elif follows and client._ended_ns is not None and self._connection.offer.kind == "train":
+            self._began_ns = client._ended_ns
+        self._settle(self._batch_size)
+
+    @never_raises(None)
+    def _settle(self, batch_size):
+        in_force = self._connection.in_force.batch_size
+        self._batch_size = in_force if batch_size is None else int(batch_size)
+        self._client._take_up(self._batch_size)
+        self._command = self._connection.in_force
+
+    def fetched(self, batch_size=None):
+        """The data is here: what the block took until now was fetch stall, the rest is compute."""
+        self._fetched_ns = now_ns()
+        if batch_size is not None:
+            self._settle(batch_size)
+
+    def __exit__(self, failure, *details):
+        client = self._client
+        if failure is not None:
+            client._ended_ns = None
+            return
+        client._ended_ns = client._end(
+            self._command, self._epoch, self._batch_size, self._began_ns, self._fetched_ns
+        )
+
+
+def samples_in(batch):
+    """Samples in a batch as loaders make them (an array, or a tuple or map of arrays), else None."""
+    for _ in range(4):
+        shape = getattr(batch, "shape", None)
+        if shape is not None:
+            return int(shape[0]) if len(shape) else None
+        if isinstance(batch, (tuple, list)) and batch:
+            batch = batch[0]
+        elif isinstance(batch, dict) and batch:
+            batch = next(iter(batch.values()))
+        else:
+            return None
+    return None

@@ -1,0 +1,321 @@
+"""The connection to the daemon: attaches, keeps alive, carries reports out and commands in.
+
+Two threads use it. The training thread sends its own reports, since handing each to another thread
+costs more than sending it; it takes the lock only where that is free, and else leaves the report in a
+bounded outbox. The other thread exists because a minibatch may take longer than the daemon waits for a
+sign of life, and because a trainer may be between two epochs when a daemon comes: it wakes four times a
+second, sends heartbeats and hellos, and takes what came.
+
+What the training thread reads without the lock is immutable and says to which attachment it belongs:
+`asked` is written under the lock alone, `in_force` by the training thread alone.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+import os
+import threading
+import time
+
+import msgpack
+import zmq
+
+from gearshift import endpoint as endpoints
+from gearshift import wire
+from gearshift.wire import Command
+
+log = logging.getLogger("gearshift")
+
+HELLO_AGAIN_NS = 10**9
+HELLO_AFTER_ERROR_NS = 10 * 10**9
+WAKE_SECONDS = 0.25
+PAUSED_POLL_MS = 100
+OUTBOX_MESSAGES = 256
+MAX_MESSAGES_TAKEN = 64  # at once, so that no daemon can hold up a minibatch
+BYE_LINGER_MS = 100
+
+
+class Connection:
+    """One workload's place at the daemon, attached or not. Nothing here waits but `wait` and `close`."""
+
+    def __init__(self, offer: wire.Offer, endpoint: str):
+        self.offer = offer
+        self.attachment = 0  # its number; a new one when an attachment begins, and when it ends
+        self.attached = False
+        self.managed = False
+        self.in_force = Command(0, 0, offer.batch_size, "both")
+        self.asked = self.in_force  # newest command
+        self._refused = self.in_force
+        self.dropped_reports = 0
+        self._given_endpoint = endpoint
+        self._connected_endpoint = ""
+        self._process = os.getpid()
+        self._closed = False
+        self._sequence = 0
+        self._outbox = collections.deque()  # of (attachment, must_arrive, frame)
+        self._told = set()
+        self._heartbeat_ns = 10**9
+        self._silent_after_ns = 5 * 10**9
+        self._heard_ns = self._sent_ns = self._next_hello_ns = time.monotonic_ns()
+        self._in_second_frame = False
+        self._report_packer = msgpack.Packer(use_bin_type=True)  # the training thread's
+        self._packer = msgpack.Packer(use_bin_type=True)  # used under the lock
+        self._lock = threading.Lock()  # guards the socket and all that service() writes
+        self._wake = threading.Event()
+        self._context = zmq.Context(1)
+        self._socket = self._context.socket(zmq.DEALER)
+        for option, value in (
+            (zmq.IMMEDIATE, 1),  # with no daemon a message is dropped, not kept until it is stale
+            (zmq.LINGER, 0),
+            (zmq.SNDHWM, 256),
+            (zmq.RCVHWM, 256),
+            (zmq.MAXMSGSIZE, wire.MAX_FRAME_BYTES),
+            (zmq.RECONNECT_IVL, 100),
+            (zmq.RECONNECT_IVL_MAX, 1000),
+        ):
+            self._socket.setsockopt(option, value)
+        self._thread = threading.Thread(target=self._keep_alive, name="gearshift", daemon=True)
+        self._thread.start()
+
+    # ---- the training thread's side ---------------------------------------------------------
+
+    @property
+    def usable(self) -> bool:
+        """False once closed, and in a forked child: a loader's worker must not report."""
+        return not self._closed and os.getpid() == self._process
+
+    def news(self):
+        """The newest command if it is neither in force nor refused, else None."""
+        asked = self.asked
+        if asked is self.in_force or asked is self._refused or asked.attachment != self.attachment:
+            return None
+        return asked if self.usable else None
+
+    def apply(self, command: Command):
+        """From the minibatch that begins now, `command` is in force."""
+        self.in_force = command
+        self._post(
+            command.attachment,
+            {
+                "type": "applied",
+                "set": command.number,
+                "batch_size": command.batch_size,
+                "run": command.run,
+            },
+        )
+
+    def refuse(self, command: Command, code: str, message: str):
+        """`command` will not be in force; what was in force stays."""
+        self._refused = command
+        self._post(command.attachment, _refusal(command.number, code, message))
+
+    def report(self, command, epoch, batch_size, elapsed_ns, fetch_stall_ns, compute_ns):
+        """One minibatch that ran wholly under `command` has ended."""
+        self._sequence += 1
+        if not self.attached or not self.usable:
+            return
+        attachment = self.attachment
+        frame = self._report_packer.pack(
+            {
+                "type": "minibatch",
+                "sequence": self._sequence,
+                "set": command.number if command.attachment == attachment else 0,
+                "epoch": epoch,
+                "batch_size": batch_size,
+                "elapsed_ns": elapsed_ns,
+                "fetch_stall_ns": fetch_stall_ns,
+                "compute_ns": compute_ns,
+            }
+        )
+        if len(self._outbox) < OUTBOX_MESSAGES:
+            self._outbox.append((attachment, False, frame))
+        else:
+            self.dropped_reports += 1
+        self.service_if_free()
+
+    def service_if_free(self):
+        """Sends what is waiting and takes what came, unless the other thread is at it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._service()
+            finally:
+                self._lock.release()
+
+    def wait(self):
+        """Blocks until a message came, a tenth of a second at most. For a workload that is paused."""
+        with self._lock:
+            self._socket.poll(PAUSED_POLL_MS)
+            self._service()
+
+    def close(self):
+        """Says bye. Takes a tenth of a second at most where a daemon does not read."""
+        if not self.usable:
+            return
+        self._closed = True
+        self._wake.set()
+        self._thread.join(2)
+        if self._lock.acquire(timeout=2):  # held for good: the process is being torn down
+            self._flush()
+            if self.attached:
+                self._send({"type": "bye"})
+                self._socket.setsockopt(zmq.LINGER, BYE_LINGER_MS)
+            self.attached = False
+            self._socket.close()
+            self._lock.release()
+            self._context.term()
+
+    def tell_once(self, message: str, **details):
+        """Logs a warning, but never the same one twice."""
+        if message not in self._told and len(self._told) < 64:
+            self._told.add(message)
+            log.warning(message, **details)
+
+    def _post(self, attachment, message):
+        if len(self._outbox) < OUTBOX_MESSAGES:
+            self._outbox.append((attachment, True, self._report_packer.pack(message)))
+        self.service_if_free()
+
+    # ---- either thread, under the lock ------------------------------------------------------
+
+    def _keep_alive(self):
+        while not self._closed:
+            try:
+                with self._lock:
+                    self._service()
+            except Exception:
+                self.tell_once("the connection failed; training goes on", exc_info=True)
+            self._wake.wait(min(WAKE_SECONDS, self._heartbeat_ns / 4e9))
+
+    def _service(self):
+        if self._closed:
+            return
+        for _ in range(MAX_MESSAGES_TAKEN):
+            if not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+                break
+            frame = self._socket.recv(zmq.NOBLOCK)
+            more = self._socket.getsockopt(zmq.RCVMORE)
+            if not more and not self._in_second_frame:
+                self._take(frame)
+            self._in_second_frame = bool(more)
+        self._flush()
+        now_ns = time.monotonic_ns()
+        if self.attached:
+            if now_ns - self._heard_ns > self._silent_after_ns:
+                log.info("the daemon has been silent; training goes on without it")
+                self._detach(now_ns)
+            elif now_ns - self._sent_ns >= self._heartbeat_ns:
+                self._send({"type": "heartbeat"})
+        if not self.attached and now_ns >= self._next_hello_ns:
+            self._say_hello(now_ns)
+
+    def _flush(self):
+        outbox = self._outbox
+        while outbox:
+            attachment, must_arrive, frame = outbox[0]
+            if attachment == self.attachment and not self._send_frame(frame):
+                if must_arrive:
+                    return  # tried again at the next service, and what is behind it keeps its place
+                self.dropped_reports += 1
+            outbox.popleft()
+
+    def _send(self, message) -> bool:
+        return self._send_frame(self._packer.pack(message))
+
+    def _send_frame(self, frame) -> bool:
+        try:
+            self._socket.send(frame, zmq.NOBLOCK)
+        except zmq.ZMQError:
+            return False
+        self._sent_ns = time.monotonic_ns()
+        return True
+
+    def _say_hello(self, now_ns):
+        endpoint = endpoints.find(self._given_endpoint)
+        try:
+            if endpoint != self._connected_endpoint:
+                if self._connected_endpoint:
+                    self._socket.disconnect(self._connected_endpoint)
+                self._connected_endpoint = ""
+                self._socket.connect(endpoint)
+                self._connected_endpoint = endpoint
+        except zmq.ZMQError as error:
+            self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
+            self.tell_once(f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it")
+            return
+        sent = self._send(
+            {
+                "type": "hello",
+                "version": wire.VERSION,
+                "name": self.offer.name,
+                "kind": self.offer.kind,
+                "pid": self._process,
+                "batch_size": self.in_force.batch_size,
+                "batch_sizes": self.offer.batch_sizes,
+                "samples_per_epoch": self.offer.samples_per_epoch,
+            }
+        )
+        if sent:
+            self._next_hello_ns = now_ns + HELLO_AGAIN_NS
+
+    def _take(self, frame):
+        message = wire.decode(frame)
+        if message is None:
+            return
+        now_ns = self._heard_ns = time.monotonic_ns()
+        kind = message["type"]
+        if kind == "set" and self.attached:
+            self._take_set(message)
+        elif kind == "welcome":
+            self._take_welcome(message)
+        elif kind == "bye":
+            self._detach(now_ns + HELLO_AGAIN_NS)
+        elif kind == "error":
+            self._take_error(message, now_ns)
+
+    def _take_welcome(self, message):
+        heartbeat_ns = wire.integer(message, "heartbeat_ns", 1, wire.MAX_ELAPSED_NS)
+        silent_after_ns = wire.integer(message, "silent_after_ns", 1, wire.MAX_ELAPSED_NS)
+        if heartbeat_ns is None or silent_after_ns is None:
+            return
+        # Held within what keeps both promises: never a flood, and never paused by a dead daemon.
+        self._heartbeat_ns = min(max(heartbeat_ns, 10**7), 10**10)
+        self._silent_after_ns = min(max(silent_after_ns, 10**8), 6 * 10**10)
+        self.managed = message.get("managed") is True
+        self.attachment += 1
+        self.attached = True
+        said = wire.text(message, "message")
+        log.info("attached as %s; managed: %s %s", self.offer.name, self.managed, said)
+
+    def _take_set(self, message):
+        number = wire.integer(message, "set", 1, wire.MAX_SET)
+        batch_size = wire.integer(message, "batch_size", 1, wire.MAX_BATCH_SIZE)
+        run = message.get("run")
+        newest = self.asked.number if self.asked.attachment == self.attachment else 0
+        if number is None or batch_size is None or run not in wire.RUNS or number <= newest:
+            return
+        if batch_size not in self.offer.batch_sizes:
+            offered = ", ".join(str(size) for size in self.offer.batch_sizes)
+            self._send(_refusal(number, "batch_size", f"{batch_size} is none of {offered}"))
+            return
+        self.asked = Command(self.attachment, number, batch_size, run)
+
+    def _take_error(self, message, now_ns):
+        code = wire.text(message, "code", wire.MAX_NAME_BYTES)
+        if code == "unknown_client":
+            if self.attached:
+                self._detach(max(now_ns, self._next_hello_ns))
+        elif code != "unknown_type":
+            self.tell_once(f"the daemon says {code}: {wire.text(message, 'message')}")
+            if not self.attached:
+                self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
+
+    def _detach(self, next_hello_ns):
+        self.attached = self.managed = False
+        self.attachment += 1  # commands and reports of the old one are void from here on
+        self._next_hello_ns = next_hello_ns
+
+
+def _refusal(number, code, message):
+    cut = message.encode()[: wire.MAX_MESSAGE_BYTES].decode(errors="ignore")
+    return {"type": "refused", "set": number, "code": code, "message": cut}

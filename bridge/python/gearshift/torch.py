@@ -1,0 +1,78 @@
+"""Lets gearshift change the batch size of a live PyTorch DataLoader between two minibatches."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+
+from torch.utils.data import DataLoader, RandomSampler, Sampler, SequentialSampler
+
+
+class ResizableBatchSampler(Sampler):
+    """Groups a sampler's indices into batches whose size may change in mid-epoch.
+
+    Every index is still in one batch an epoch (drop_last drops the last, smaller one). A new size
+    holds from the next batch drawn on; batches that a DataLoader's workers have fetched ahead keep
+    theirs, and are used up first. Belongs to one iteration of one DataLoader at a time.
+    """
+
+    def __init__(self, sampler, batch_size, drop_last=False):
+        self.sampler = sampler
+        self.drop_last = drop_last
+        self.batch_size = batch_size
+        self.resize(batch_size)
+        self._drawn = collections.deque()  # (batch size then, samples) of batches not yet taken
+        self._drawn_batches = 0
+        self._left = None  # samples of this epoch not yet drawn; None: no epoch is under way
+
+    def resize(self, batch_size):
+        """The next batch drawn has this many samples. Raises ValueError below 1."""
+        if int(batch_size) < 1:
+            raise ValueError(f"batch_size {batch_size}: give at least 1")
+        self.batch_size = int(batch_size)
+
+    def take(self):
+        """(batch size when drawn, samples) of the batch the loader gave last; call once for each."""
+        return self._drawn.popleft()
+
+    def __iter__(self):
+        self._drawn = collections.deque()
+        self._drawn_batches = 0
+        self._left = len(self.sampler)
+        return self._draw(iter(self.sampler), self._drawn)
+
+    def _draw(self, indices, drawn):
+        while True:
+            size = self.batch_size
+            batch = list(itertools.islice(indices, size))
+            if len(batch) < size and (self.drop_last or not batch):
+                break
+            drawn.append((size, len(batch)))
+            if drawn is self._drawn:
+                self._drawn_batches += 1
+                self._left -= len(batch)
+            yield batch
+        if drawn is self._drawn:
+            self._left = None
+
+    def __len__(self):
+        """Batches in the epoch under way if the size stays as it is now; between epochs, in the next."""
+        left = len(self.sampler) if self._left is None else self._left
+        before = 0 if self._left is None else self._drawn_batches
+        more = left // self.batch_size if self.drop_last else -(-left // self.batch_size)
+        return before + more
+
+
+def resizable_loader(
+    dataset, batch_size=1, shuffle=False, sampler=None, drop_last=False, generator=None, **options
+):
+    """A DataLoader as PyTorch makes it, whose batch size Client.batches can change in mid-epoch.
+
+    Takes DataLoader's own options but batch_sampler; the dataset has a length.
+    """
+    if sampler is None:
+        sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+    elif shuffle:
+        raise ValueError("shuffle and sampler exclude each other: the sampler gives the order")
+    batch_sampler = ResizableBatchSampler(sampler, batch_size, drop_last)
+    return DataLoader(dataset, batch_sampler=batch_sampler, generator=generator, **options)

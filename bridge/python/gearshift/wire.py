@@ -1,0 +1,91 @@
+"""The messages of bridge/PROTOCOL.md: what is offered in a hello, and what the daemon's bytes say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Tuple
+
+import msgpack
+
+VERSION = 1
+MAX_FRAME_BYTES = 4096
+MAX_MAP_ENTRIES = 64
+MAX_BATCH_SIZES = 32
+MAX_BATCH_SIZE = 1 << 20
+MAX_SET = (1 << 32) - 1
+MAX_EPOCH = (1 << 32) - 1
+MAX_SAMPLES_PER_EPOCH = 10**12
+MAX_ELAPSED_NS = 3600 * 10**9
+MAX_NAME_BYTES = 64
+MAX_MESSAGE_BYTES = 256
+KINDS = ("train", "infer")
+RUNS = ("train", "infer", "both")
+
+
+class Offer(NamedTuple):
+    """What a workload says of itself."""
+
+    name: str
+    kind: str
+    batch_size: int
+    batch_sizes: Tuple[int, ...]
+    samples_per_epoch: int
+
+
+class Command(NamedTuple):
+    """A wish of the daemon. It holds within one attachment; number 0 stands for none."""
+
+    attachment: int
+    number: int
+    batch_size: int
+    run: str
+
+
+def checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch) -> Offer:
+    """Raises ValueError, naming the option and its value, for what no daemon would take."""
+    name, kind, batch_size = str(name), str(kind), int(batch_size)
+    sizes = tuple(int(size) for size in batch_sizes) if batch_sizes else (batch_size,)
+    samples_per_epoch = int(samples_per_epoch)
+    if not 1 <= len(name.encode()) <= MAX_NAME_BYTES or not name.isprintable():
+        raise ValueError(f"name {name!r}: give it 1 to {MAX_NAME_BYTES} printable bytes")
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind!r}: it is 'train' or 'infer'")
+    ascends = all(low < high for low, high in zip(sizes, sizes[1:]))
+    if len(sizes) > MAX_BATCH_SIZES or sizes[0] < 1 or sizes[-1] > MAX_BATCH_SIZE or not ascends:
+        raise ValueError(
+            f"batch_sizes {list(sizes)}: give at most {MAX_BATCH_SIZES}, each larger than the one "
+            f"before, from 1 to {MAX_BATCH_SIZE}"
+        )
+    if batch_size not in sizes:
+        raise ValueError(f"batch_size {batch_size}: it must be one of batch_sizes {list(sizes)}")
+    if not 0 <= samples_per_epoch <= MAX_SAMPLES_PER_EPOCH:
+        raise ValueError(
+            f"samples_per_epoch {samples_per_epoch}: it is 0 (unknown) to {MAX_SAMPLES_PER_EPOCH}"
+        )
+    return Offer(name, kind, batch_size, sizes, samples_per_epoch)
+
+
+def integer(message, field, low, high) -> Optional[int]:
+    """The field's value, or None where it is no integer (a bool is none) within the bounds."""
+    value = message.get(field)
+    return value if type(value) is int and low <= value <= high else None
+
+
+def text(message, field, most_bytes=MAX_MESSAGE_BYTES) -> str:
+    """The field's value fit to be shown to people: bounded, and no byte a terminal obeys."""
+    value = message.get(field)
+    if not isinstance(value, str):
+        return ""
+    return "".join(letter if letter.isprintable() else "?" for letter in value[:most_bytes])
+
+
+def decode(frame) -> Optional[dict]:
+    """One message as a dict with a str under "type", or None. Raises nothing for any bytes."""
+    if not 0 < len(frame) <= MAX_FRAME_BYTES:
+        return None
+    try:
+        message = msgpack.unpackb(frame, raw=False, strict_map_key=True)
+    except Exception:  # msgpack's own errors have no common base, and any means the same here
+        return None
+    if not isinstance(message, dict) or len(message) > MAX_MAP_ENTRIES:
+        return None
+    return message if isinstance(message.get("type"), str) else None
