@@ -8,25 +8,6 @@
 namespace gearshift {
 namespace {
 
-std::unique_ptr<KnobControl> open_control(const KnobDescription& description, Sysroot& root,
-                                          std::string& finding) {
-  switch (description.driver) {
-    case KnobDriver::cpu_hotplug:
-      return open_cpu_hotplug(description, root, finding);
-    case KnobDriver::cpufreq:
-      return open_cpu_clock(description, root, finding);
-    case KnobDriver::gpu_devfreq:
-      return open_gpu_clock(description, root, finding);
-    case KnobDriver::emc_bpmp:
-      return open_memory_clock(description, root, finding);
-    case KnobDriver::cgroup_cpuset:
-      return open_cpu_set(description, root, finding);
-    case KnobDriver::cgroup_quota:
-      return open_cpu_quota(description, root, finding);
-  }
-  throw KnobError("this program has no driver for it");
-}
-
 std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
@@ -47,7 +28,7 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
       const std::string& name = description.knob.name;
       try {
         std::string finding;
-        controls_.push_back(open_control(description, root_, finding));
+        controls_.push_back(open_knob(description, root_, finding));
         knobs_.knobs.push_back(controls_.back()->knob());
         findings_.push_back(name + ": " + finding);
       } catch (const KnobError& error) {

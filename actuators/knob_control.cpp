@@ -14,4 +14,23 @@ Progress ReadBack::not_taken(const Knob& knob, std::int64_t value,
                   std::string(path) + "); another program or a locked clock holds it");
 }
 
+std::unique_ptr<KnobControl> open_knob(const KnobDescription& description, Sysroot& root,
+                                       std::string& finding) {
+  switch (description.driver) {
+    case KnobDriver::cpu_hotplug:
+      return open_cpu_hotplug(description, root, finding);
+    case KnobDriver::cpufreq:
+      return open_cpu_clock(description, root, finding);
+    case KnobDriver::gpu_devfreq:
+      return open_gpu_clock(description, root, finding);
+    case KnobDriver::emc_bpmp:
+      return open_memory_clock(description, root, finding);
+    case KnobDriver::cgroup_cpuset:
+      return open_cpu_set(description, root, finding);
+    case KnobDriver::cgroup_quota:
+      return open_cpu_quota(description, root, finding);
+  }
+  throw KnobError("this program has no driver for it");
+}
+
 }  // namespace gearshift

@@ -53,6 +53,10 @@ std::unique_ptr<KnobControl> open_cpu_set(const KnobDescription& description, Sy
 std::unique_ptr<KnobControl> open_cpu_quota(const KnobDescription& description, Sysroot& root,
                                             std::string& finding);
 
+// The one of these that the description's driver asks for.
+std::unique_ptr<KnobControl> open_knob(const KnobDescription& description, Sysroot& root,
+                                       std::string& finding);
+
 // An open file and its path on the board: the journal takes board paths, people see whole ones.
 struct KnobFile {
   std::string path;
