@@ -133,7 +133,8 @@ class Lines {
 };
 
 std::string parse_header(Lines& lines, std::string_view key) {
-  const auto fields = split<2>(lines.next(), lines.number());
+  const std::string_view line = lines.next();
+  const auto fields = split<2>(line, lines.number());
   if (fields[0] != key) fail(lines.number(), "should begin with '" + std::string(key) + "'");
   return fields[1];
 }

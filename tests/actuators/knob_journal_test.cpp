@@ -1,0 +1,213 @@
+#include "actuators/knob_journal.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "actuators/board_actuator.h"
+#include "tests/fakes/directory_board.h"
+
+namespace gearshift {
+namespace {
+
+using fakes::DirectoryBoard;
+using Bytes = std::map<std::string, std::string>;
+
+class KnobJournalTest : public testing::Test {
+ protected:
+  std::filesystem::path journal() const { return state_.at("/state/knobs.journal"); }
+
+  static void apply(BoardActuator& actuator, std::string_view name, std::int64_t value) {
+    const auto knob = actuator.knobs().find(name);
+    ASSERT_TRUE(knob);
+    while (actuator.write(*knob, value) == Progress::more) {
+    }
+  }
+
+  // A run of a daemon from its first write to its last: every knob up, down, and put back.
+  void run(Sysroot& root) const {
+    BoardActuator actuator(board_.description(), root, {journal()});
+    apply(actuator, "cpu_cores", 12);
+    apply(actuator, "cpu_mhz", 2201600);
+    apply(actuator, "gpu_mhz", 1300500);
+    apply(actuator, "mem_mhz", 3199000);
+    apply(actuator, "gpu_mhz", 306000);
+    apply(actuator, "cpu_mhz", 729600);
+    apply(actuator, "mem_mhz", 204000);
+    apply(actuator, "cpu_cores", 4);
+    actuator.restore();
+  }
+
+  // Runs a daemon in a process of its own that is killed right before write `n`. False where it
+  // ended before it got there.
+  bool killed_at(std::uint64_t n) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      Sysroot root(board_.root());
+      root.stop_at_write(n);
+      run(root);
+      _exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(!WIFSIGNALED(status) || WTERMSIG(status) == SIGKILL) << WTERMSIG(status);
+    return WIFSIGNALED(status);
+  }
+
+  DirectoryBoard board_;
+  fakes::TempTree state_;
+  Sysroot root_{board_.root()};
+};
+
+TEST_F(KnobJournalTest, AKillAtAnyWriteLeavesAJournalThatRestoresEveryByte) {
+  const Bytes before = board_.bytes();
+  std::uint64_t n = 1;
+  for (; killed_at(n); ++n) {
+    const RestoreReport report = restore_from_journal(root_, journal());
+    EXPECT_TRUE(report.failed.empty()) << report.failed[0];
+    ASSERT_EQ(board_.bytes(), before) << "killed at write " << n;
+    ASSERT_FALSE(std::filesystem::exists(journal()));
+  }
+  EXPECT_GT(n, 40u) << "the run should write more often than that";
+  EXPECT_EQ(board_.bytes(), before);
+}
+
+TEST_F(KnobJournalTest, TheNextDaemonRestoresWhatAKilledOneLeft) {
+  const Bytes before = board_.bytes();
+  ASSERT_TRUE(killed_at(20));
+  ASSERT_NE(board_.bytes(), before);
+  BoardActuator actuator(board_.description(), root_, {journal()});
+  EXPECT_EQ(board_.bytes(), before);
+  const auto& findings = actuator.findings();
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const std::string& finding) {
+    return finding.find("left over, restored: ") == 0;
+  }));
+}
+
+TEST_F(KnobJournalTest, TheJournalIsOnDiskBeforeTheFirstWriteWithAllKnobsInIt) {
+  ASSERT_TRUE(killed_at(1));
+  const JournalText text = parse_journal(state_.get("/state/knobs.journal"));
+  EXPECT_EQ(text.boot_id, "11111111-2222-3333-4444-555555555555");
+  EXPECT_EQ(text.entries.size(), 11u + 6u + 2u + 4u);
+}
+
+TEST_F(KnobJournalTest, LimitsGoBackInTheOrderThatNoKernelRefuses) {
+  ASSERT_TRUE(killed_at(11));  // four cores up, then three policies pinned at 2201600
+  EXPECT_EQ(board_.get(DirectoryBoard::policy(8) + "/scaling_min_freq"), "2201600");
+  board_.record();
+  restore_from_journal(root_, journal());
+  const std::vector<std::string> written = board_.written();
+  const auto place = [&](const std::string& path) {
+    return std::find(written.begin(), written.end(), path) - written.begin();
+  };
+  // The saved maximum is below the minimum in force: 4.9 takes the minimum first only.
+  EXPECT_LT(place(DirectoryBoard::policy(0) + "/scaling_min_freq"),
+            place(DirectoryBoard::policy(0) + "/scaling_max_freq"));
+  EXPECT_LT(place(DirectoryBoard::policy(8) + "/scaling_max_freq"),
+            place(DirectoryBoard::cpu(8) + "/online"))
+      << "a core must not go offline before the limits of its cluster are back";
+}
+
+TEST_F(KnobJournalTest, CoresComeOnlineBeforeTheirLimitsGoBack) {
+  {
+    BoardActuator actuator(board_.description(), root_, {journal()});
+    apply(actuator, "cpu_mhz", 729600);
+    apply(actuator, "cpu_cores", 1);
+  }
+  board_.record();
+  restore_from_journal(root_, journal());
+  const std::vector<std::string> written = board_.written();
+  ASSERT_FALSE(written.empty());
+  EXPECT_EQ(written.front(), DirectoryBoard::cpu(1) + "/online");
+}
+
+TEST_F(KnobJournalTest, AJournalOfAnotherBootIsComparedAndRemovedOnly) {
+  ASSERT_TRUE(killed_at(20));
+  board_.put("/proc/sys/kernel/random/boot_id", "another");
+  const Bytes before = board_.bytes();
+  const RestoreReport report = restore_from_journal(root_, journal());
+  EXPECT_EQ(board_.bytes(), before);
+  EXPECT_EQ(root_.writes(), 0u);
+  EXPECT_TRUE(report.restored.empty());
+  ASSERT_GE(report.notes.size(), 2u);
+  EXPECT_NE(report.notes[0].find("earlier boot"), std::string::npos);
+  EXPECT_NE(report.notes[1].find(" reads "), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+}
+
+TEST_F(KnobJournalTest, ADamagedJournalIsRefusedWithoutAWrite) {
+  ASSERT_TRUE(killed_at(20));
+  const std::string whole = state_.get("/state/knobs.journal");
+  for (const std::string& damaged :
+       {whole.substr(0, whole.size() / 2), std::string("x"), std::string(), whole + whole}) {
+    state_.put("/state/knobs.journal", damaged);
+    const Bytes before = board_.bytes();
+    EXPECT_THROW(restore_from_journal(root_, journal()), JournalError);
+    EXPECT_THROW(BoardActuator(board_.description(), root_, {journal()}), JournalError);
+    EXPECT_EQ(board_.bytes(), before);
+    EXPECT_EQ(state_.get("/state/knobs.journal"), damaged) << "kept for people to look at";
+  }
+  EXPECT_EQ(root_.writes(), 0u);
+}
+
+TEST_F(KnobJournalTest, AJournalOfAnotherSysrootIsRefusedWithTheWayOut) {
+  ASSERT_TRUE(killed_at(20));
+  DirectoryBoard other;
+  Sysroot root(other.root());
+  const Bytes before = other.bytes();
+  try {
+    restore_from_journal(root, journal());
+    FAIL() << "it was taken";
+  } catch (const JournalError& error) {
+    EXPECT_NE(std::string(error.what()).find("--sysroot " + board_.root().string()),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(other.bytes(), before);
+}
+
+TEST_F(KnobJournalTest, WithoutAJournalThereIsNothingToRestore) {
+  const RestoreReport report = restore_from_journal(root_, journal());
+  EXPECT_TRUE(report.restored.empty() && report.failed.empty());
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(journal().parent_path())) << "looking leaves no trace";
+}
+
+TEST_F(KnobJournalTest, WhatWillNotGoBackIsToldAndKeptWithItsFirstText) {
+  ASSERT_TRUE(killed_at(20));
+  board_.remove(DirectoryBoard::policy(4) + "/scaling_max_freq");
+  const RestoreReport report = restore_from_journal(root_, journal());
+  ASSERT_EQ(report.failed.size(), 1u);
+  EXPECT_NE(report.failed[0].find("policy4/scaling_max_freq: wrote 1728000"), std::string::npos)
+      << report.failed[0];
+  EXPECT_TRUE(std::filesystem::exists(journal()));
+  {
+    BoardActuator next(board_.description(), root_, {journal()});
+    board_.put(DirectoryBoard::policy(4) + "/scaling_max_freq", "2201600");
+    apply(next, "gpu_mhz", 306000);
+    next.restore();
+  }
+  EXPECT_EQ(board_.get(DirectoryBoard::policy(4) + "/scaling_max_freq"), "1728000");
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+}
+
+TEST_F(KnobJournalTest, TheFirstTextOfAFileIsTheOneThatCounts) {
+  KnobJournal knobs(root_, journal());
+  const std::string path = DirectoryBoard::gpu("max_freq");
+  knobs.save(SavedRole::limit_max, path, "612000000");
+  knobs.save(SavedRole::limit_max, path, "1300500000");
+  knobs.commit();
+  const JournalText text = parse_journal(state_.get("/state/knobs.journal"));
+  ASSERT_EQ(text.entries.size(), 1u);
+  EXPECT_EQ(text.entries[0].text, "612000000");
+  EXPECT_TRUE(knobs.has(SavedRole::limit_max, path));
+  EXPECT_FALSE(knobs.has(SavedRole::limit_min, path));
+}
+
+}  // namespace
+}  // namespace gearshift
