@@ -28,6 +28,7 @@ void Board::begin(const PowerMode& mode, Time now) {
   wanted_ = mode;
   began_ = now;
   verify_attempts_ = 0;
+  refused_ = false;
   failure_.clear();
   state_ = ApplyState::applying;
   plan();
@@ -57,28 +58,37 @@ void Board::plan() {
 ApplyState Board::advance(Time now) {
   if (state_ != ApplyState::applying) return state_;
   while (left_ > 0) {
+    const std::size_t knob = order_[0];
     try {
-      const std::size_t knob = order_[0];
       if (actuator_->write(knob, wanted_.values[knob]) == Progress::more) {
-        if (now - began_ > traits_.apply_timeout) {
-          failure_ = knobs().knobs[knob].name + ": not applied within " +
-                     std::to_string(seconds(traits_.apply_timeout)) + " s";
-          state_ = ApplyState::timed_out;
-        }
+        if (now - began_ > traits_.apply_timeout) give_up(knob);
         return state_;
       }
     } catch (const KnobError& error) {
-      failure_ = error.what();
-      state_ = ApplyState::refused;
+      if (!failure_.empty()) failure_ += "; ";
+      failure_ += error.what();
+      refused_ = true;
     }
     // A refused knob does not keep the others from being written: they may be the reducing ones.
     std::copy(order_.begin() + 1, order_.begin() + static_cast<std::ptrdiff_t>(left_),
               order_.begin());
     --left_;
   }
+  state_ = refused_ ? ApplyState::refused : state_;
   const ApplyState verified = verify();
   if (state_ == ApplyState::applying) state_ = verified;
   return state_;
+}
+
+void Board::give_up(std::size_t knob) {
+  if (!refused_) {
+    const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(traits_.apply_timeout);
+    failure_ =
+        knobs().knobs[knob].name + ": not applied within " + std::to_string(most.count()) + " ms";
+  }
+  state_ = refused_ ? ApplyState::refused : ApplyState::timed_out;
+  left_ = 0;
+  verify();  // what was written until now is ours, not an outside writer's
 }
 
 // Reads every knob back. Cores that came online bring clocks of their own, so a mismatch is planned

@@ -31,7 +31,7 @@ enum class ApplyState : std::uint8_t {
   applying,     // writes are left
   applied,      // every knob reads back what was wanted
   not_applied,  // written, but failure() tells which knob reads back something else
-  refused,      // a write failed: failure() tells which
+  refused,      // a write failed: failure() tells which ones, and the others have been made
   timed_out,    // hot-plug did not finish within apply_timeout
 };
 
@@ -79,6 +79,7 @@ class Board {
  private:
   void plan();
   ApplyState verify();
+  void give_up(std::size_t knob);
 
   std::unique_ptr<Actuator> actuator_;
   std::vector<std::unique_ptr<Sensor>> sensors_;
@@ -91,6 +92,7 @@ class Board {
   std::array<std::size_t, kMaxKnobs> order_{};  // knobs left to write, next first
   std::size_t left_ = 0;
   int verify_attempts_ = 0;
+  bool refused_ = false;  // a write of this change failed; the others are still made
   std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};
   std::string failure_;
 };
