@@ -1,0 +1,359 @@
+#include "controller/board.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/fakes/fake_board.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Writes = std::vector<std::pair<std::string, std::int64_t>>;
+
+constexpr Duration kTimeout = std::chrono::seconds(3);  // that of fake_traits()
+
+Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
+
+PowerMode mode_of(std::initializer_list<std::int64_t> values) {
+  PowerMode mode;
+  for (const std::int64_t value : values) mode.values[mode.count++] = value;
+  return mode;
+}
+
+// A knob of each class, in an order that is none of those they are written in.
+fakes::Hardware five_knobs() {
+  fakes::Hardware hardware;
+  hardware.space.knobs = {
+      {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}},
+      {"cpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}},
+      {"power_limit_w", Unit::mw, KnobClass::power_limit, {10000, 20000, 30000}},
+      {"gpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}},
+      {"mem_mhz", Unit::khz, KnobClass::memory, {100000, 200000, 300000}}};
+  hardware.values = {2, 200000, 20000, 200000, 200000};
+  return hardware;
+}
+
+// An actuator whose reads and writes a test may bend.
+class BentActuator : public fakes::FakeActuator {
+ public:
+  explicit BentActuator(fakes::Hardware& hardware) : FakeActuator(hardware), hardware_(hardware) {}
+  Progress write(std::size_t knob, std::int64_t value) override {
+    const std::string& name = hardware_.space.knobs[knob].name;
+    for (const std::string& refused : refuse) {
+      if (name == refused) throw KnobError(name + ": refused");
+    }
+    const Progress progress = FakeActuator::write(knob, value);
+    if (after_write) after_write(name);
+    return never_done && name == "cpu_cores" ? Progress::more : progress;
+  }
+  std::optional<std::int64_t> read(std::size_t knob) override {
+    if (hardware_.space.knobs[knob].name == unreadable) return std::nullopt;
+    return FakeActuator::read(knob);
+  }
+
+  std::vector<std::string> refuse;
+  std::string unreadable;
+  bool never_done = false;
+  std::function<void(const std::string&)> after_write;
+
+ private:
+  fakes::Hardware& hardware_;
+};
+
+class BoardTest : public testing::Test {
+ protected:
+  fakes::Hardware hardware_ = five_knobs();
+  BentActuator* actuator_ = new BentActuator(hardware_);  // owned by board_
+  Board board_{std::unique_ptr<Actuator>(actuator_), {}, fakes::fake_traits()};
+
+  // Advances, 100 ms apart, until the change has ended; how many advances that took.
+  int finish(Duration from = {}) {
+    for (int advances = 1;; ++advances) {
+      if (board_.advance(at(from + milliseconds(100) * advances)) != ApplyState::applying ||
+          advances == 100) {
+        return advances;
+      }
+    }
+  }
+};
+
+TEST_F(BoardTest, IsIdleUntilItIsAskedForSomething) {
+  EXPECT_EQ(board_.state(), ApplyState::idle);
+  EXPECT_EQ(board_.advance(at({})), ApplyState::idle);
+  EXPECT_FALSE(board_.outside_write());
+  EXPECT_TRUE(hardware_.writes.empty());
+}
+
+TEST_F(BoardTest, ReducesClocksThenPowerLimitThenMemoryThenCores) {
+  board_.begin(mode_of({1, 100000, 10000, 100000, 100000}), at({}));
+  EXPECT_EQ(finish(), 1);
+  EXPECT_EQ(board_.state(), ApplyState::applied);
+  EXPECT_EQ(hardware_.writes, (Writes{{"cpu_mhz", 100000},
+                                      {"gpu_mhz", 100000},
+                                      {"power_limit_w", 10000},
+                                      {"mem_mhz", 100000},
+                                      {"cpu_cores", 1}}));
+}
+
+TEST_F(BoardTest, RaisesInTheOppositeOrder) {
+  board_.begin(mode_of({3, 300000, 30000, 300000, 300000}), at({}));
+  EXPECT_EQ(finish(), 1);
+  EXPECT_EQ(board_.state(), ApplyState::applied);
+  EXPECT_EQ(hardware_.writes, (Writes{{"cpu_cores", 3},
+                                      {"mem_mhz", 300000},
+                                      {"power_limit_w", 30000},
+                                      {"cpu_mhz", 300000},
+                                      {"gpu_mhz", 300000}}));
+}
+
+TEST_F(BoardTest, RaisesOnlyAfterEverythingThatReduces) {
+  board_.begin(mode_of({1, 300000, 30000, 100000, 100000}), at({}));
+  finish();
+  EXPECT_EQ(hardware_.writes, (Writes{{"gpu_mhz", 100000},
+                                      {"mem_mhz", 100000},
+                                      {"cpu_cores", 1},
+                                      {"power_limit_w", 30000},
+                                      {"cpu_mhz", 300000}}));
+}
+
+TEST_F(BoardTest, WritesOnlyWhatDiffers) {
+  board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_TRUE(hardware_.writes.empty());
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_EQ(hardware_.writes, (Writes{{"gpu_mhz", 100000}}));
+}
+
+// The guard runs between two cores; the clocks go down before the first of them.
+TEST_F(BoardTest, MovesOneCoreAnAdvanceAfterTheClocks) {
+  hardware_.values[0] = 4;
+  board_.begin(mode_of({1, 100000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applying);
+  EXPECT_EQ(hardware_.writes, (Writes{{"cpu_mhz", 100000}, {"gpu_mhz", 100000}, {"cpu_cores", 3}}));
+  EXPECT_EQ(board_.advance(at(milliseconds(100))), ApplyState::applying);
+  EXPECT_EQ(hardware_.writes.size(), 4U);
+  EXPECT_EQ(board_.advance(at(milliseconds(200))), ApplyState::applied);
+  EXPECT_EQ(hardware_.writes.size(), 5U);
+  EXPECT_EQ(hardware_.values[0], 1);
+}
+
+TEST_F(BoardTest, ReplacesAnUnfinishedChange) {
+  hardware_.values[0] = 4;
+  board_.begin(mode_of({1, 200000, 20000, 200000, 200000}), at({}));
+  board_.advance(at({}));
+  ASSERT_EQ(hardware_.values[0], 3);
+  hardware_.writes.clear();
+  board_.begin(mode_of({4, 100000, 20000, 200000, 200000}), at(milliseconds(500)));
+  EXPECT_EQ(board_.began(), at(milliseconds(500)));
+  EXPECT_EQ(board_.advance(at(milliseconds(500))), ApplyState::applied);
+  EXPECT_EQ(hardware_.writes, (Writes{{"cpu_mhz", 100000}, {"cpu_cores", 4}}));
+}
+
+TEST_F(BoardTest, WritesAKnobThatCannotBeReadWithTheReducingOnes) {
+  actuator_->unreadable = "mem_mhz";
+  board_.begin(mode_of({2, 300000, 20000, 200000, 300000}), at({}));
+  finish();
+  ASSERT_GE(hardware_.writes.size(), 2U);
+  EXPECT_EQ(hardware_.writes[0], (Writes::value_type{"mem_mhz", 300000}));
+  EXPECT_EQ(hardware_.writes[1], (Writes::value_type{"cpu_mhz", 300000}));
+  EXPECT_EQ(board_.state(), ApplyState::not_applied) << "nobody can say that it is in force";
+  EXPECT_EQ(board_.failure(), "mem_mhz: wrote 300, still unreadable");
+  EXPECT_FALSE(board_.outside_write());
+}
+
+TEST_F(BoardTest, WritesTheOthersWhenOneKnobIsRefused) {
+  actuator_->refuse = {"cpu_mhz"};
+  board_.begin(mode_of({1, 100000, 10000, 100000, 100000}), at({}));
+  finish();
+  EXPECT_EQ(board_.state(), ApplyState::refused);
+  EXPECT_EQ(board_.failure(), "cpu_mhz: refused");
+  EXPECT_EQ(hardware_.values, (std::vector<std::int64_t>{1, 200000, 10000, 100000, 100000}));
+}
+
+// A refused clock is the very case in which the cores must still go.
+TEST_F(BoardTest, TakesAllCoresDownWhenAClockIsRefused) {
+  hardware_.values[0] = 4;
+  actuator_->refuse = {"gpu_mhz"};
+  board_.begin(mode_of({1, 100000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applying) << "two cores are left to go";
+  finish();
+  EXPECT_EQ(board_.state(), ApplyState::refused);
+  EXPECT_EQ(hardware_.values[0], 1);
+  EXPECT_EQ(board_.failure(), "gpu_mhz: refused");
+  EXPECT_FALSE(board_.outside_write());
+}
+
+TEST_F(BoardTest, NamesEveryRefusedKnob) {
+  actuator_->refuse = {"cpu_mhz", "mem_mhz"};
+  board_.begin(mode_of({2, 100000, 20000, 100000, 100000}), at({}));
+  finish();
+  EXPECT_EQ(board_.state(), ApplyState::refused);
+  EXPECT_EQ(board_.failure(), "cpu_mhz: refused; mem_mhz: refused");
+}
+
+TEST_F(BoardTest, SaysWhichKnobIgnoredTheWrite) {
+  hardware_.ignore = "gpu_mhz";
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applying) << "it is written once more";
+  EXPECT_EQ(board_.failure(), "");
+  EXPECT_EQ(board_.advance(at({})), ApplyState::not_applied);
+  EXPECT_EQ(board_.failure(), "gpu_mhz: wrote 100, still 200");
+  EXPECT_EQ(hardware_.writes, (Writes{{"gpu_mhz", 100000}, {"gpu_mhz", 100000}}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::not_applied) << "and not a third time";
+  EXPECT_EQ(hardware_.writes.size(), 2U);
+  EXPECT_FALSE(board_.outside_write()) << "what is ignored is nobody else's doing";
+}
+
+TEST_F(BoardTest, ForgetsAFailureWithTheNextChange) {
+  hardware_.ignore = "gpu_mhz";
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  finish();
+  ASSERT_EQ(board_.state(), ApplyState::not_applied);
+  hardware_.ignore.clear();
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.state(), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_EQ(board_.failure(), "");
+}
+
+// A core that comes online brings the highest clock with it.
+TEST_F(BoardTest, WritesClocksOnceMoreThatCoresBroughtBack) {
+  actuator_->after_write = [this](const std::string& name) {
+    if (name == "cpu_cores") hardware_.values[1] = 300000;
+  };
+  board_.begin(mode_of({3, 100000, 20000, 200000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_EQ(hardware_.writes, (Writes{{"cpu_mhz", 100000}, {"cpu_cores", 3}, {"cpu_mhz", 100000}}));
+  EXPECT_EQ(hardware_.values[1], 100000);
+}
+
+TEST_F(BoardTest, GivesHotplugItsTimeAndNotOneNanosecondMore) {
+  actuator_->never_done = true;
+  board_.begin(mode_of({1, 200000, 20000, 200000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at(kTimeout)), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at(kTimeout + nanoseconds(1))), ApplyState::timed_out);
+  EXPECT_EQ(board_.failure(), "cpu_cores: not applied within 3000 ms");
+  const std::size_t writes = hardware_.writes.size();
+  EXPECT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::timed_out);
+  EXPECT_EQ(hardware_.writes.size(), writes) << "an ended change writes nothing more";
+}
+
+TEST_F(BoardTest, CallsAChangeRefusedThatWasRefusedAndTimedOut) {
+  actuator_->refuse = {"gpu_mhz"};
+  actuator_->never_done = true;
+  board_.begin(mode_of({1, 200000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at(kTimeout)), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at(kTimeout + nanoseconds(1))), ApplyState::refused);
+  EXPECT_EQ(board_.failure(), "gpu_mhz: refused");
+}
+
+TEST_F(BoardTest, CountsTheTimeoutFromTheNewestChange) {
+  actuator_->never_done = true;
+  board_.begin(mode_of({1, 200000, 20000, 200000, 200000}), at({}));
+  board_.begin(mode_of({1, 200000, 20000, 200000, 200000}), at(kTimeout));
+  EXPECT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at(kTimeout * 2 + nanoseconds(1))), ApplyState::timed_out);
+}
+
+TEST_F(BoardTest, BlamesNobodyElseForAChangeThatTimedOut) {
+  board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
+  actuator_->never_done = true;
+  board_.begin(mode_of({1, 100000, 20000, 100000, 200000}), at({}));
+  board_.advance(at({}));
+  ASSERT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::timed_out);
+  EXPECT_FALSE(board_.outside_write()) << "the clocks are lower by our own writes";
+  hardware_.values[4] = 300000;
+  ASSERT_TRUE(board_.outside_write());
+  EXPECT_EQ(board_.outside_write()->knob, 4U);
+}
+
+TEST_F(BoardTest, FindsAndDescribesAnOutsideWrite) {
+  board_.begin(mode_of({2, 200000, 20000, 300000, 200000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_FALSE(board_.outside_write());
+  hardware_.values[3] = 123456;  // need not be one of the knob's values
+  const auto write = board_.outside_write();
+  ASSERT_TRUE(write);
+  EXPECT_EQ(write->knob, 3U);
+  EXPECT_EQ(write->ours, 300000);
+  EXPECT_EQ(write->theirs, 123456);
+  EXPECT_EQ(board_.describe(*write),
+            "gpu_mhz: another program wrote 123.456, we had set 300; set again");
+  EXPECT_TRUE(board_.outside_write()) << "it stays found until the knob is set again";
+  board_.begin(mode_of({2, 200000, 20000, 300000, 200000}), at({}));
+  EXPECT_FALSE(board_.outside_write()) << "not while a change is under way";
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_FALSE(board_.outside_write());
+  EXPECT_EQ(hardware_.values[3], 300000);
+}
+
+TEST_F(BoardTest, FindsTheFirstOfSeveralOutsideWrites) {
+  board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
+  board_.advance(at({}));
+  hardware_.values[4] = 100000;
+  hardware_.values[1] = 300000;
+  ASSERT_TRUE(board_.outside_write());
+  EXPECT_EQ(board_.outside_write()->knob, 1U);
+}
+
+TEST_F(BoardTest, DoesNotTakeAnUnreadableKnobForAnOutsideWrite) {
+  board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
+  actuator_->unreadable = "gpu_mhz";
+  EXPECT_FALSE(board_.outside_write());
+}
+
+TEST(Board, HoldsTheFirstOfItsModesSafeElseTheLowest) {
+  fakes::Hardware hardware;
+  EXPECT_EQ(fakes::fake_board(hardware).safe(), fakes::mode(1, 300000));
+  BoardTraits traits = fakes::fake_traits();
+  traits.modes = {fakes::mode(2, 300000), fakes::mode(1, 900000)};
+  const Board board(std::make_unique<fakes::FakeActuator>(hardware), {}, traits);
+  EXPECT_EQ(board.safe(), fakes::mode(2, 300000));
+}
+
+TEST(Board, ReadsEverySensorAndExplainsWhatIsMissing) {
+  fakes::Hardware hardware;
+  std::vector<std::unique_ptr<Sensor>> sensors;
+  sensors.push_back(std::make_unique<fakes::FakeSensor>(hardware));
+  sensors.push_back(std::make_unique<fakes::FakeSensor>(hardware));
+  Board board(std::make_unique<fakes::FakeActuator>(hardware), std::move(sensors),
+              fakes::fake_traits());
+  std::vector<Reading> readings(1);
+  board.read(at({}), readings);
+  ASSERT_EQ(readings.size(), 3U) << "it appends";
+  EXPECT_EQ(readings[2].taken, at({}));
+  EXPECT_EQ(board.explain(readings[2]), "");
+  hardware.reading_state = ReadingState::missing;
+  board.read(at({}), readings);
+  EXPECT_EQ(board.explain(readings.back()), "fake sensor says so");
+}
+
+TEST(Board, PassesProcessesAndRestoreToItsActuator) {
+  fakes::Hardware hardware;
+  Board board = fakes::fake_board(hardware);
+  board.manage(4242, Kind::train);
+  board.restore();
+  EXPECT_EQ(hardware.managed_pids, std::vector<std::int32_t>{4242});
+  EXPECT_EQ(hardware.restores, 1);
+}
+
+TEST(Board, OfNoKnobsAppliesItsOneModeAtOnce) {
+  fakes::Hardware hardware;
+  hardware.space.knobs.clear();
+  hardware.values.clear();
+  Board board(std::make_unique<fakes::FakeActuator>(hardware), {}, fakes::fake_traits());
+  board.begin(board.safe(), at({}));
+  EXPECT_EQ(board.advance(at({})), ApplyState::applied);
+  EXPECT_FALSE(board.outside_write());
+}
+
+}  // namespace
+}  // namespace gearshift
