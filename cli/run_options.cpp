@@ -123,8 +123,16 @@ RunPlan make_run_plan(const RunOptions& options) {
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
   }
-  if (!options.power.empty()) plan.power_mw = parse_power_mw(options.power);
-  if (!options.duration.empty()) plan.duration = parse_duration(options.duration);
+  try {
+    if (!options.power.empty()) plan.power_mw = parse_power_mw(options.power);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("--power: {}", error.what()));
+  }
+  try {
+    if (!options.duration.empty()) plan.duration = parse_duration(options.duration);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("--duration: {}", error.what()));
+  }
   if (options.objective == "energy") {
     plan.objective = Objective::energy;
   } else if (options.objective != "time") {

@@ -11,6 +11,15 @@ LuaPolicy::LuaPolicy(std::string name, std::string text, LuaLimits limits)
 
 LuaPolicy::~LuaPolicy() = default;
 
+void LuaPolicy::check() const {
+  const KnobSpace no_knobs;
+  PolicyContext context;
+  context.knobs = &no_knobs;
+  LogLines no_log;
+  const Script script(name_, text_, limits_, context, no_log);
+  if (!script.failure().empty()) throw PolicyError(script.failure());
+}
+
 Request LuaPolicy::start(const PolicyContext& context) {
   failure_.clear();
   script_ = std::make_unique<Script>(name_, text_, limits_, context, log_);

@@ -21,6 +21,8 @@ class LuaPolicy : public Policy {
   LuaPolicy(std::string name, std::string text, LuaLimits limits = {});
   ~LuaPolicy() override;
 
+  // Compiles the text and runs none of it. Throws PolicyError with file and line.
+  void check() const;
   Request start(const PolicyContext& context) override;
   // After a request other than measure and remeasure there is nothing to answer: fails.
   Request resume(const Observation& answer) override;

@@ -1,0 +1,98 @@
+"""Starts gearshift's programs and waits for what they say. Shared by the demos and the tests."""
+
+import json
+import queue
+import subprocess
+import threading
+import time
+
+DEADLINE_S = 120.0
+
+
+class Program:
+    """A child process whose output lines can be waited for."""
+
+    def __init__(self, arguments, name, **options):
+        self.name = name
+        self.lines = []
+        self._queue = queue.Queue()
+        self.process = subprocess.Popen(
+            [str(argument) for argument in arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            **options,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._queue.put(line.rstrip("\n"))
+        self._queue.put(None)
+
+    def next_line(self, deadline_s=DEADLINE_S):
+        """The next output line, or None at the end of the output."""
+        try:
+            line = self._queue.get(timeout=deadline_s)
+        except queue.Empty:
+            raise AssertionError(f"{self.name}: nothing more in {deadline_s} s; so far: {self.tail()}")
+        if line is not None:
+            self.lines.append(line)
+        return line
+
+    def wait_for(self, wanted, deadline_s=DEADLINE_S):
+        """Reads lines until wanted(line) is true and returns that line."""
+        end = time.monotonic() + deadline_s
+        while True:
+            line = self.next_line(max(0.1, end - time.monotonic()))
+            if line is None:
+                raise AssertionError(f"{self.name} ended; its output: {self.tail()}")
+            if wanted(line):
+                return line
+
+    def tail(self):
+        return "\n".join(self.lines[-25:])
+
+    def send(self, number):
+        self.process.send_signal(number)
+
+    def finish(self, number=None, deadline_s=DEADLINE_S):
+        """Sends the signal, waits for the end and returns the exit code."""
+        if number is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+        code = self.process.wait(timeout=deadline_s)
+        while self.next_line() is not None:
+            pass
+        return code
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Daemon(Program):
+    """`gearshift run --json`: its lines are JSON notes."""
+
+    def note(self, name, deadline_s=DEADLINE_S, **fields):
+        """Waits for the next note of that name whose fields are as given."""
+
+        def wanted(line):
+            if not line.startswith("{"):
+                return False
+            note = json.loads(line)
+            return note["note"] == name and all(note.get(k) == v for k, v in fields.items())
+
+        return json.loads(self.wait_for(wanted, deadline_s))
+
+    @staticmethod
+    def parse(line):
+        return json.loads(line)
+
+    def notes(self, name=None):
+        notes = [self.parse(line) for line in self.lines if line.startswith("{")]
+        return [note for note in notes if name is None or note["note"] == name]
+
+    def summary(self):
+        return self.notes("summary")[-1]

@@ -1,0 +1,140 @@
+"""A board that lies, fails and is written by others, and scripts that misbehave: live."""
+
+import signal
+import unittest
+
+from harness import Stack
+
+HOLD = """
+return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
+        mem_mhz = knobs.mem_mhz[3]}
+"""
+MAX = """
+local top = {}
+for _, name in ipairs(knobs.names) do top[name] = knobs[name][#knobs[name]] end
+log(measure(top).reason)
+return nil
+"""
+GPU_MAX = "/sys/class/devfreq/17000000.gpu/max_freq"
+
+
+class Faults(unittest.TestCase):
+    def test_an_outside_writer_is_reported_once_with_both_values_and_undone(self):
+        with Stack() as stack:
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            held = stack.read(GPU_MAX)
+            stack.write("/sys/class/devfreq/17000000.gpu/min_freq", "306000000")
+            stack.write(GPU_MAX, "306000000")
+            note = daemon.note("outside_writer")
+            self.assertIn("gpu_mhz", note["text"])
+            self.assertIn("306", note["text"])
+            self.assertIn("510", note["text"])
+            daemon.note("status")
+            self.assertEqual(stack.read(GPU_MAX), held)
+            self.assertEqual(len(daemon.notes("outside_writer")), 1)
+
+    def test_an_ignored_clock_is_an_answer_and_not_a_cost(self):
+        with Stack(faults=["ignore_gpu_clock=1"]) as stack:
+            daemon = stack.daemon(stack.script(MAX), power=None)
+            stack.trainer()
+            failed = daemon.note("knob_failed")
+            self.assertIn("gpu_mhz", failed["text"])
+            self.assertIn("1300.5", failed["text"])
+            self.assertEqual(daemon.note("observation")["reason"], "not_applied")
+            daemon.note("safe")
+
+    def test_a_measurement_over_the_cap_is_cut_and_the_safe_setting_taken(self):
+        with Stack() as stack:
+            daemon = stack.daemon(stack.script(MAX), power="25W")
+            stack.trainer()
+            over = daemon.note("over_cap")
+            self.assertGreater(over["power_w"], 25)
+            self.assertEqual(daemon.note("observation")["reason"], "over_limit")
+            daemon.note("safe")
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+    def test_a_dead_channel_does_not_stop_it(self):
+        with Stack(faults=["dead_channel=VDD_CPU_CV"]) as stack:
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            self.assertTrue(daemon.note("status")["power_is_estimate"])
+
+    def test_a_channel_that_dies_later_is_danger(self):
+        with Stack() as stack:
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            stack.fault("dead_channel", "VDD_GPU_SOC")
+            self.assertIn("VDD_GPU_SOC", daemon.note("power_unknown")["text"])
+            daemon.note("status", phase="safe")
+            stack.fault("dead_channel", "")
+            daemon.note("hold")
+
+    def test_absurd_readings_are_danger(self):
+        with Stack() as stack:
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            stack.fault("sensor_absurd", "2000000")
+            self.assertIn("absurd", daemon.note("power_unknown")["text"])
+
+    def test_an_unwritable_knob_is_absent_with_its_reason_and_the_rest_is_used(self):
+        with Stack(faults=["eacces=/sys/kernel/debug"]) as stack:
+            script = stack.script(
+                "return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3]}"
+            )
+            daemon = stack.daemon(script)
+            stack.trainer()
+            self.assertNotIn("mem_mhz", daemon.note("hold")["setting"])
+
+    def test_a_plain_directory_serves_where_fuse_is_missing(self):
+        with Stack(plain=True) as stack:
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            self.assertEqual(stack.knobs(), before)
+
+
+HOSTILE = {
+    "a loop": "while true do end",
+    "a memory hog": 'local t = {} while true do t[#t + 1] = ("x"):upper() .. #t end',
+    "nonsense": 'return {cpu_cores = 8, cpu_mhz = 1, gpu_mhz = "fast", mem_mhz = -1}',
+    "an error": 'error("on purpose")',
+    "known answers for ever": "while true do measure(modes[1]) end",
+}
+
+
+class HostileScripts(unittest.TestCase):
+    def test_each_is_reported_once_the_safe_setting_held_and_training_goes_on(self):
+        for name, text in HOSTILE.items():
+            with self.subTest(name), Stack() as stack:
+                daemon = stack.daemon(stack.script(text))
+                trainer = stack.trainer()
+                error = daemon.note("policy_error")
+                self.assertIn("policy.lua:1", error["text"])
+                daemon.note("status", phase="safe")
+                self.assertEqual(stack.read("/sys/devices/system/cpu/online"), "0")
+                self.assertIsNone(trainer.process.poll())
+                self.assertEqual(len(daemon.notes("policy_error")), 1)
+
+    def test_an_edit_replaces_the_script_and_a_broken_edit_does_not(self):
+        with Stack() as stack:
+            script = stack.script('error("not yet")')
+            daemon = stack.daemon(script)
+            stack.trainer()
+            daemon.note("policy_error")
+            script.write_text(HOLD)
+            self.assertEqual(daemon.note("policy_reload")["text"], "reloaded")
+            daemon.note("hold")
+            script.write_text("return +")
+            self.assertIn("kept the old script", daemon.note("policy_reload")["text"])
+            self.assertEqual(daemon.note("status")["phase"], "holding")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
