@@ -13,7 +13,7 @@ constexpr std::string_view kTegraRelease = "/etc/nv_tegra_release";
 constexpr std::string_view kKernelRelease = "/proc/sys/kernel/osrelease";
 
 constexpr std::string_view kHowToAdd =
-    "to add it, copy a file of boards/, edit it, and pass it with --board-file FILE.toml "
+    "to add it, copy the nearest file of boards/, edit it and pass it as --board FILE.toml "
     "(docs/boards.md)";
 
 // The kernel of each generation of NVIDIA's board support, for images without a release file.

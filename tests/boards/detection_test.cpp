@@ -96,7 +96,7 @@ const Case kCases[] = {
      kR36,
      "5.15.148-tegra",
      "host",
-     "--board-file"},
+     "--board FILE.toml"},
     {"a super variant is another module",
      {"nvidia,p3737-0000+p3701-0005-super"},
      kProc,
