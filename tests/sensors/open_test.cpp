@@ -1,0 +1,120 @@
+#include "sensors/open.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "tests/fakes/directory_board.h"
+
+namespace gearshift {
+namespace {
+
+using fakes::DirectoryBoard;
+
+class StoppedClock : public Clock {
+ public:
+  Time now() const override { return Time(std::chrono::seconds(5)); }
+};
+
+class OpenSensorsTest : public testing::Test {
+ protected:
+  static std::vector<Reading> read(OpenedSensors& opened) {
+    std::vector<Reading> readings;
+    for (const auto& sensor : opened.sensors) {
+      sensor->read(Time(std::chrono::seconds(1)), readings);
+    }
+    return readings;
+  }
+
+  DirectoryBoard board_;
+  Sysroot root_{board_.root()};
+  StoppedClock clock_;
+};
+
+TEST_F(OpenSensorsTest, OpensPowerFirstAndThenTemperature) {
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  ASSERT_EQ(opened.sensors.size(), 2u);
+  EXPECT_FALSE(opened.power_is_estimate);
+  EXPECT_EQ(opened.wake_descriptor, -1);
+  const std::vector<Reading> readings = read(opened);
+  EXPECT_EQ(readings.front().quantity, Quantity::power);
+  EXPECT_EQ(readings.back().quantity, Quantity::temperature);
+}
+
+TEST_F(OpenSensorsTest, FindsZonesByTypePrefixWhateverTheLetterCase) {
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  std::vector<std::int64_t> temperatures;
+  for (const Reading& reading : read(opened)) {
+    if (reading.quantity != Quantity::temperature) continue;
+    EXPECT_EQ(reading.channel, temperatures.size());
+    EXPECT_EQ(reading.state, ReadingState::ok);
+    temperatures.push_back(reading.value);
+  }
+  EXPECT_EQ(temperatures, (std::vector<std::int64_t>{41'000, 42'000, 44'000}));
+}
+
+TEST_F(OpenSensorsTest, AZonePoweredDownIsMissingAndANonsenseOneAbsurd) {
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  Sensor& zones = *opened.sensors[1];
+  const auto first_zone = [&](std::string_view text) {
+    board_.put("/sys/class/thermal/thermal_zone0/temp", text);
+    std::vector<Reading> readings;
+    zones.read(Time{}, readings);
+    return readings.at(0);
+  };
+  const Reading off = first_zone("-256000");
+  EXPECT_EQ(off.state, ReadingState::missing);
+  EXPECT_NE(zones.explain(off).find("powered down"), std::string::npos);
+  EXPECT_EQ(first_zone("-50000").state, ReadingState::ok);
+  EXPECT_EQ(first_zone("150000").state, ReadingState::ok);
+  EXPECT_EQ(first_zone("150001").state, ReadingState::absurd);
+  EXPECT_EQ(first_zone("-50001").state, ReadingState::absurd);
+  const Reading broken = first_zone("");
+  EXPECT_EQ(broken.state, ReadingState::missing);
+  EXPECT_NE(zones.explain(broken).find("CPU-therm at "), std::string::npos);
+}
+
+TEST_F(OpenSensorsTest, WhereNothingCanBeReadPowerIsMissingWithTheReasons) {
+  fakes::TempTree empty;
+  Sysroot nothing(empty.root());
+  BoardDescription board = board_.description();
+  board.power.sources = {PowerSource::ina3221, PowerSource::rapl, PowerSource::cpu_time_estimate};
+  OpenedSensors opened = open_sensors(board, nothing, clock_);
+  ASSERT_EQ(opened.sensors.size(), 1u);
+  const std::vector<Reading> readings = read(opened);
+  ASSERT_EQ(readings.size(), 1u);
+  EXPECT_EQ(readings[0].state, ReadingState::missing);
+  const std::string why = opened.sensors[0]->explain(readings[0]);
+  for (const char* text : {"no ina3221", "no RAPL package", "no estimate"}) {
+    EXPECT_NE(why.find(text), std::string::npos) << why;
+  }
+  EXPECT_FALSE(opened.power_is_estimate);
+}
+
+TEST_F(OpenSensorsTest, TakesTheFirstSourceThatAnswersAndLabelsTheEstimate) {
+  BoardDescription board = board_.description();
+  board.power.sources = {PowerSource::rapl, PowerSource::cpu_time_estimate};
+  board_.put("/proc/stat", "cpu  1 0 0 1 0 0 0 0\ncpu0 1\n");
+  OpenedSensors opened = open_sensors(board, root_, clock_);
+  EXPECT_TRUE(opened.power_is_estimate);
+  EXPECT_TRUE(read(opened).front().estimate);
+}
+
+TEST_F(OpenSensorsTest, ADeadRailOfTheTotalIsAnEstimate) {
+  board_.remove(DirectoryBoard::hwmon("in3_input"));
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  EXPECT_TRUE(opened.power_is_estimate);
+  EXPECT_TRUE(read(opened).front().estimate);
+}
+
+TEST_F(OpenSensorsTest, ReadsThatBlockGoThroughASampler) {
+  BoardDescription board = board_.description();
+  board.power.reads_block = true;
+  OpenedSensors opened = open_sensors(board, root_, clock_);
+  EXPECT_GE(opened.wake_descriptor, 0);
+  EXPECT_EQ(read(opened).front().quantity, Quantity::power);
+}
+
+}  // namespace
+}  // namespace gearshift
