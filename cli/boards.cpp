@@ -31,7 +31,7 @@ void print_json(const BoardsOptions& options, Sysroot& root) {
   }
   // Device texts may hold any bytes; those that are no UTF-8 are replaced, not fatal.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  std::printf("%s\n", json.dump(2, ' ', false, kReplace).c_str());
+  std::printf("%s\n", json.dump(-1, ' ', false, kReplace).c_str());
 }
 
 void boards(BoardsOptions options) {

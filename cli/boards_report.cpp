@@ -92,6 +92,7 @@ MachineReport examine_machine(const std::string& board, Sysroot& root) {
   Detection detection = detect_board(root, built_in_boards());
   report.evidence = std::move(detection.evidence);
   report.detected = detection.board->id;
+  report.asked = board;
   report.board = select_board(board, root);
   for (const KnobDescription& knob : report.board.knobs) {
     report.knobs.push_back(examine_knob(knob, root));
@@ -119,7 +120,7 @@ std::string boards_text(std::span<const BoardDescription> boards, const std::str
 std::string machine_text(const MachineReport& report) {
   std::string text = "What this machine is\n";
   for (const std::string& line : report.evidence) text += "  " + line + "\n";
-  if (report.board.id != report.detected || report.board.source.find("boards/") != 0) {
+  if (report.asked != "auto") {
     text += fmt::format("  asked for: {}, {} ({})\n", report.board.id, report.board.name,
                         report.board.source);
   }

@@ -24,7 +24,8 @@ struct KnobReport {
 struct MachineReport {
   std::vector<std::string> evidence;  // of detection, step by step
   std::string detected;               // id of the detected board
-  BoardDescription board;             // the one that was asked for
+  std::string asked;                  // "auto", an id or a board file
+  BoardDescription board;
   std::vector<KnobReport> knobs;
   std::vector<std::string> sensors;  // one sentence each
   bool power_is_estimate = false;
