@@ -29,11 +29,16 @@ bool loopback(std::string_view address) {
 
 }  // namespace
 
+std::filesystem::path runtime_folder_of(std::uint32_t user, const char* xdg_runtime_dir) {
+  if (user == 0) return kSystemFolder;
+  if (xdg_runtime_dir != nullptr && *xdg_runtime_dir != '\0') {
+    return std::filesystem::path(xdg_runtime_dir) / "gearshift";
+  }
+  return "/tmp/gearshift-" + std::to_string(user);
+}
+
 std::filesystem::path runtime_folder() {
-  if (::geteuid() == 0) return kSystemFolder;
-  const char* folder = std::getenv("XDG_RUNTIME_DIR");
-  if (folder != nullptr && *folder != '\0') return std::filesystem::path(folder) / "gearshift";
-  return "/tmp/gearshift-" + std::to_string(::geteuid());
+  return runtime_folder_of(::geteuid(), std::getenv("XDG_RUNTIME_DIR"));
 }
 
 std::string default_workload_endpoint() { return socket_in(runtime_folder(), "workloads.ipc"); }

@@ -1,12 +1,16 @@
 // Where the daemon's sockets are, where none is given.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 namespace gearshift {
 
-// /run/gearshift as root, else $XDG_RUNTIME_DIR/gearshift, else /tmp/gearshift-UID.
+// /run/gearshift as root (user 0), else $XDG_RUNTIME_DIR/gearshift, else /tmp/gearshift-UID.
+// `xdg_runtime_dir` may be null or empty: not set.
+std::filesystem::path runtime_folder_of(std::uint32_t user, const char* xdg_runtime_dir);
+// This process's own.
 std::filesystem::path runtime_folder();
 
 // What the daemon binds: ipc sockets in the runtime folder.

@@ -167,6 +167,8 @@ class Workload {
 
  private:
   using SteadyClock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kShortestPause{2};
+  static constexpr std::chrono::milliseconds kLongestPause{250};
 
   template <typename Value>
   static void entry(msgpack::packer<msgpack::sbuffer>& packer, std::string_view key,
@@ -312,6 +314,7 @@ class Workload {
   void detach(SteadyClock::time_point next_hello) {
     attached_ = false;
     next_hello_ = next_hello;
+    pause_ = kShortestPause;
     reset();
   }
 
@@ -319,7 +322,10 @@ class Workload {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!leaving_) {
       service();
-      wake_.wait_for(lock, std::chrono::milliseconds(attached_ ? 250 : 100));
+      // Attaching is quick where a daemon runs; looking for one that does not costs next to
+      // nothing.
+      pause_ = attached_ ? kLongestPause : std::min(2 * pause_, kLongestPause);
+      wake_.wait_for(lock, pause_);
     }
   }
 
@@ -339,6 +345,7 @@ class Workload {
   bool managed_ = false;
   bool leaving_ = false;
   std::uint64_t sequence_ = 0;
+  std::chrono::milliseconds pause_ = kShortestPause;  // between two looks of the thread
   std::chrono::nanoseconds heartbeat_ = std::chrono::seconds(1);
   std::chrono::nanoseconds silent_after_ = std::chrono::seconds(5);
   SteadyClock::time_point heard_{};

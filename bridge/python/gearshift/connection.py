@@ -13,6 +13,7 @@ What the training thread reads without the lock is immutable and says to which a
 from __future__ import annotations
 
 import collections
+import contextlib
 import logging
 import os
 import threading
@@ -29,9 +30,10 @@ log = logging.getLogger("gearshift")
 
 HELLO_AGAIN_NS = 10**9
 HELLO_AFTER_ERROR_NS = 10 * 10**9
+CONNECT_AGAIN_NS = 3 * 10**9
 WAKE_SECONDS = 0.25
 PAUSED_POLL_MS = 100
-OUTBOX_MESSAGES = 256
+OUTBOX_MESSAGES = 64  # reports that wait for the lock: it is held for microseconds
 MAX_MESSAGES_TAKEN = 64  # at once, so that no daemon can hold up a minibatch
 BYE_LINGER_MS = 100
 
@@ -50,6 +52,7 @@ class Connection:
         self.dropped_reports = 0
         self._given_endpoint = endpoint
         self._connected_endpoint = ""
+        self._connected_ns = 0
         self._process = os.getpid()
         self._closed = False
         self._sequence = 0
@@ -232,17 +235,15 @@ class Connection:
 
     def _say_hello(self, now_ns):
         endpoint = endpoints.find(self._given_endpoint)
-        try:
-            if endpoint != self._connected_endpoint:
-                if self._connected_endpoint:
-                    self._socket.disconnect(self._connected_endpoint)
-                self._connected_endpoint = ""
-                self._socket.connect(endpoint)
-                self._connected_endpoint = endpoint
-        except zmq.ZMQError as error:
-            self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
-            self.tell_once(f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it")
-            return
+        if endpoint != self._connected_endpoint:
+            try:
+                self._connect(endpoint, now_ns)
+            except zmq.ZMQError as error:
+                self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
+                self.tell_once(
+                    f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it"
+                )
+                return
         sent = self._send(
             {
                 "type": "hello",
@@ -257,6 +258,20 @@ class Connection:
         )
         if sent:
             self._next_hello_ns = now_ns + HELLO_AGAIN_NS
+        elif now_ns - self._connected_ns > CONNECT_AGAIN_NS:
+            # libzmq gives up for good on a peer that breaks its framing: it is told anew.
+            self._disconnect()
+
+    def _connect(self, endpoint, now_ns):
+        self._disconnect()
+        self._socket.connect(endpoint)
+        self._connected_endpoint, self._connected_ns = endpoint, now_ns
+
+    def _disconnect(self):
+        if self._connected_endpoint:
+            with contextlib.suppress(zmq.ZMQError):  # libzmq may have dropped it already
+                self._socket.disconnect(self._connected_endpoint)
+        self._connected_endpoint = ""
 
     def _take(self, frame):
         message = wire.decode(frame)

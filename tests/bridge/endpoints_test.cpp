@@ -1,0 +1,181 @@
+#include "bridge/endpoints.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "bridge/local_socket.h"
+#include "bridge/protocol.h"
+#include "tests/bridge/frames.h"
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift {
+namespace {
+
+std::string failure_of(const std::string& endpoint) {
+  zmq::context_t context(1);
+  try {
+    bind_router(context, endpoint, ::geteuid());
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find(endpoint), std::string::npos) << error.what();
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& message, std::string_view part) {
+  return message.find(part) != std::string::npos;
+}
+
+unsigned mode_of(const std::filesystem::path& path) {
+  struct stat status {};
+  EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 0777U;
+}
+
+TEST(Endpoints, AreInTheUsersRuntimeFolder) {
+  EXPECT_EQ(runtime_folder_of(0, "/run/user/0"), "/run/gearshift");
+  EXPECT_EQ(runtime_folder_of(1000, "/run/user/1000"), "/run/user/1000/gearshift");
+  EXPECT_EQ(runtime_folder_of(1000, ""), "/tmp/gearshift-1000");
+  EXPECT_EQ(runtime_folder_of(1000, nullptr), "/tmp/gearshift-1000");
+  EXPECT_EQ(default_workload_endpoint(), "ipc://" + runtime_folder().string() + "/workloads.ipc");
+  EXPECT_EQ(default_control_endpoint(), "ipc://" + runtime_folder().string() + "/control.ipc");
+}
+
+TEST(Endpoints, AreOfThisMachine) {
+  for (const char* endpoint : {"ipc:///tmp/x", "ipc://x", "inproc://x", "tcp://127.0.0.1:5555",
+                               "tcp://127.1.2.3:*", "tcp://[::1]:5555"}) {
+    EXPECT_NO_THROW(require_local(endpoint)) << endpoint;
+  }
+  for (const char* endpoint :
+       {"", "ipc://", "x", "/tmp/x", "tcp://*:5555", "tcp://0.0.0.0:5555", "tcp://192.168.1.2:5555",
+        "tcp://128.0.0.1:5555", "tcp://localhost.example.org:5555", "tcp://127.0.0.1.example.org:1",
+        "tcp://127.0.0.1", "tcp://[::]:5555", "tcp://eth0:5555", "udp://127.0.0.1:5555",
+        "epgm://eth0;239.192.1.1:5555"}) {
+    EXPECT_THROW(require_local(endpoint), std::runtime_error) << endpoint;
+  }
+}
+
+TEST(Endpoints, BindTheirSocketForOneUser) {
+  const fakes::TempTree tree;
+  const std::string path = tree.at("/run/workloads.ipc");
+  zmq::context_t context(1);
+  const zmq::socket_t socket = bind_router(context, "ipc://" + path, ::geteuid());
+  EXPECT_EQ(mode_of(path), 0600u);
+  EXPECT_EQ(mode_of(tree.at("/run")), 0700u);
+}
+
+TEST(Endpoints, GiveTheSocketToTheUserItIsFor) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const fakes::TempTree tree;
+  const std::string path = tree.at("/run/workloads.ipc");
+  zmq::context_t context(1);
+  const zmq::socket_t socket = bind_router(context, "ipc://" + path, 1000);
+  struct stat status {};
+  ASSERT_EQ(::lstat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 1000u);
+  EXPECT_EQ(mode_of(path), 0600u);
+  EXPECT_EQ(mode_of(tree.at("/run")), 0711u);
+}
+
+TEST(Endpoints, KeepTheUmask) {
+  const fakes::TempTree tree;
+  const mode_t old = ::umask(0027);
+  zmq::context_t context(1);
+  const zmq::socket_t socket =
+      bind_router(context, "ipc://" + tree.at("/a.ipc").string(), ::geteuid());
+  EXPECT_EQ(::umask(old), 0027u);
+}
+
+TEST(Endpoints, LeaveALivingDaemonAlone) {
+  const fakes::TempTree tree;
+  const std::string endpoint = "ipc://" + tree.at("/a.ipc").string();
+  zmq::context_t context(1);
+  zmq::socket_t living = bind_router(context, endpoint, ::geteuid());
+  const std::string failure = failure_of(endpoint);
+  EXPECT_TRUE(says(failure, "another daemon")) << failure;
+  EXPECT_TRUE(says(failure, "gearshift stop")) << failure;
+  // It still answers at its path.
+  zmq::socket_t client(context, zmq::socket_type::dealer);
+  client.connect(endpoint);
+  client.send(zmq::str_buffer("x"), zmq::send_flags::none);
+  living.set(zmq::sockopt::rcvtimeo, 10'000);
+  zmq::message_t identity, frame;
+  ASSERT_TRUE(living.recv(identity));
+  ASSERT_TRUE(living.recv(frame));
+  EXPECT_EQ(frame.to_string(), "x");
+}
+
+TEST(Endpoints, ReplaceTheSocketFileOfADeadDaemon) {
+  const fakes::TempTree tree;
+  const std::string path = tree.at("/a.ipc");
+  const int dead = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(::bind(dead, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::close(dead);  // the file stays, as after SIGKILL
+  ASSERT_TRUE(std::filesystem::exists(path));
+  EXPECT_EQ(failure_of("ipc://" + path), "");
+}
+
+TEST(Endpoints, SayWhyAPlaceIsNoGood) {
+  const fakes::TempTree tree;
+  tree.put("/file", "not a socket");
+  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/file").string()), "no socket"));
+  EXPECT_EQ(tree.get("/file"), "not a socket");
+  EXPECT_TRUE(
+      says(failure_of("ipc://" + tree.at("/no/such/folder/a.ipc").string()), "cannot make folder"));
+  tree.folder("/open");
+  tree.mode("/open", 0777);
+  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/open/a.ipc").string()), "every user may write"));
+  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/" + std::string(120, 'a')).string()), "bytes"));
+  EXPECT_TRUE(says(failure_of("tcp://0.0.0.0:5555"), "this machine only"));
+  EXPECT_TRUE(says(failure_of("tcp://127.0.0.1:port"), "give an endpoint"));
+}
+
+TEST(Endpoints, TellThatAPortIsTaken) {
+  zmq::context_t context(1);
+  const zmq::socket_t first = bind_router(context, "tcp://127.0.0.1:*", ::geteuid());
+  const std::string taken = first.get(zmq::sockopt::last_endpoint);
+  EXPECT_TRUE(says(failure_of(taken), "another program"));
+}
+
+TEST(Endpoints, DropMessagesOfAnyOtherNumberOfFrames) {
+  zmq::context_t context(1);
+  zmq::socket_t router = bind_router(context, "inproc://a", ::geteuid());
+  zmq::socket_t client(context, zmq::socket_type::dealer);
+  client.connect("inproc://a");
+  client.send(zmq::str_buffer("one"), zmq::send_flags::sndmore);
+  client.send(zmq::str_buffer("two"), zmq::send_flags::none);
+  client.send(zmq::str_buffer("good"), zmq::send_flags::none);
+  zmq::message_t identity, frame;
+  std::size_t budget = 8;
+  ASSERT_TRUE(receive_frame(router, identity, frame, budget));
+  EXPECT_EQ(frame.to_string(), "good");
+  EXPECT_EQ(budget, 6u);
+  EXPECT_FALSE(receive_frame(router, identity, frame, budget));
+}
+
+TEST(Endpoints, StopReadingWhenTheBudgetIsSpent) {
+  zmq::context_t context(1);
+  zmq::socket_t router = bind_router(context, "inproc://a", ::geteuid());
+  zmq::socket_t client(context, zmq::socket_type::dealer);
+  client.connect("inproc://a");
+  for (int i = 0; i < 3; ++i) client.send(zmq::str_buffer("x"), zmq::send_flags::none);
+  zmq::message_t identity, frame;
+  std::size_t budget = 2;
+  EXPECT_TRUE(receive_frame(router, identity, frame, budget));
+  EXPECT_TRUE(receive_frame(router, identity, frame, budget));
+  EXPECT_FALSE(receive_frame(router, identity, frame, budget));
+  budget = 1;
+  EXPECT_TRUE(receive_frame(router, identity, frame, budget));
+}
+
+}  // namespace
+}  // namespace gearshift

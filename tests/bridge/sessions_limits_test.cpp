@@ -1,0 +1,88 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/bridge/sessions_fixture.h"
+
+namespace gearshift {
+namespace {
+
+using frames::hello;
+using frames::report;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST_F(SessionsTest, RefusesAnotherVersion) {
+  wire::Hello message = hello();
+  message.version = 2;
+  receive("a", message);
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(peers.last_error("a"), "version");
+  EXPECT_FALSE(peers.last<wire::Welcome>("a"));
+}
+
+TEST_F(SessionsTest, AnswersAnUnknownTypeOnceASecond) {
+  attach("a");
+  for (int i = 0; i < 10; ++i) receive_bytes("a", frames::Map("launch").frame());
+  EXPECT_EQ(peers.last_error("a"), "unknown_type");
+  EXPECT_EQ(peers.count<wire::Error>("a"), 1);
+  now += seconds(1);
+  receive_bytes("a", frames::Map("launch").frame());
+  EXPECT_EQ(peers.count<wire::Error>("a"), 2);
+  EXPECT_EQ(sessions.counters().faults, 11u);
+}
+
+TEST_F(SessionsTest, AnswersABoundedNumberOfStrangers) {
+  for (int i = 0; i < 1000; ++i) receive(std::to_string(i), report(1));
+  EXPECT_EQ(peers.sent.size(), 64u);
+  now += seconds(1);
+  receive("z", report(1));
+  EXPECT_EQ(peers.last_error("z"), "unknown_client");
+}
+
+TEST_F(SessionsTest, AttachesSixteenAtMost) {
+  for (std::size_t i = 0; i < kMaxSessions; ++i) {
+    now += seconds(1);
+    const std::string identity = std::to_string(i);
+    receive(identity, hello());
+    EXPECT_TRUE(peers.last<wire::Welcome>(identity)) << i;
+  }
+  now += seconds(1);
+  receive("z", hello());
+  EXPECT_EQ(peers.last_error("z"), "too_many");
+  EXPECT_EQ(count(EventType::attached), static_cast<int>(kMaxSessions));
+  receive("0", wire::Bye{});
+  now += seconds(1);
+  receive("z", hello());
+  EXPECT_TRUE(peers.last<wire::Welcome>("z"));
+}
+
+TEST_F(SessionsTest, BoundsHowOftenAttachmentsAreMade) {
+  for (int i = 0; i < 100; ++i) receive("a", hello());
+  EXPECT_EQ(count(EventType::attached), 16);
+  EXPECT_EQ(peers.last_error("a"), "too_many");
+  now += milliseconds(250);
+  receive("a", hello());
+  receive("a", hello());
+  EXPECT_EQ(count(EventType::attached), 17);
+}
+
+TEST_F(SessionsTest, NeverUsesAHandleTwice) {
+  int attached = 0;
+  for (int i = 0; i < 65535; ++i) {
+    now += milliseconds(250);
+    events.clear();
+    receive("a", hello());
+    attached += count(EventType::attached);
+  }
+  EXPECT_EQ(attached, 65535);
+  EXPECT_EQ(peers.last<wire::Welcome>("a")->workload, 65535);
+  events.clear();
+  now += seconds(1);
+  receive("b", hello());
+  EXPECT_EQ(count(EventType::attached), 0);
+  EXPECT_EQ(peers.last_error("b"), "too_many");
+}
+
+}  // namespace
+}  // namespace gearshift
