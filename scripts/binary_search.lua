@@ -3,9 +3,9 @@
 --
 -- 1. Halve. Measure the middle of the ranges that are left. Within the cap, the lower half of one
 --    range goes; over it, the upper half; ranges take turns until each has one value left. This is
---    the search of "Training DNNs on heterogeneous edge devices" (section 4.2), which leaves open what
---    to do where a setting keeps the cap but is slower than the best: more power can still be
---    turned into speed, so the lower half goes there too, and the best is kept.
+--    section 4.2 of "Optimization of Training Time and Generalizability for DNN Training on Edge
+--    Devices" (IISc, 2024). It leaves open what to do where a setting keeps the cap but is slower
+--    than the best: power is left to turn into speed, so the lower half goes there too.
 -- 2. Refine. Halving cannot trade one knob against another. Two models of what was measured can:
 --      time  = w0 + sum of w / knob                     each resource is waited for in turn
 --      power = e0 + sum of e * knob + k / time          clocks cost, and so does the work done
@@ -28,7 +28,10 @@ if batch_sizes[kind] then
 end
 local dimensions = #names
 for d = 1, dimensions do combinations = combinations * #values[d] end
-local measurements_left = math.ceil(1.5 * math.log(combinations, 2))
+
+-- Halving takes log2(N) measurements, refining one a dimension; where halving is left out, three.
+local measurements_left = #observations > dimensions and 3 * dimensions
+  or math.ceil(math.log(combinations, 2)) + dimensions
 
 -- What is known: complete answers, and settings that were not measured to the end.
 local points, failures, seen = {}, {}, {}
@@ -242,9 +245,12 @@ local function refine()
   end
 end
 
-for i = 1, #observations do
+-- The newest answer of a setting counts: one that fitted and later went over the cap does not fit. One
+-- that was cut short under a tighter cap than this says nothing.
+for i = #observations, 1, -1 do
   local known = observations[i]
-  local positions = known.ok and positions_of(known.setting)
+  local says = known.ok or known.reason == "over_limit" and goal.power_w <= known.limit_w
+  local positions = says and positions_of(known.setting)
   if positions then learn(positions, known) end
 end
 if #points <= dimensions then halve() end

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -126,6 +127,96 @@ TEST(BinarySearch, ComesCloserToTheMeasuredOptimumThanThePublishedHeuristic) {
             << " % (plain multi-dimensional binary search as published: 2.7 and 9.5)\n";
   EXPECT_LE(median(all), 2.7);
   EXPECT_LE(mean(all), 9.5);
+}
+
+// The board as its data file describes it, with a trainer that offers four batch sizes.
+class ModelledBoard {
+ public:
+  explicit ModelledBoard(std::string_view workload) {
+    for (const BoardDescription& board : built_in_boards()) {
+      if (board.id == "jetson-agx-orin") board_ = &board;
+    }
+    space_ = board_->knob_space();
+    workload_ = board_->workloads.at(std::string(workload));
+  }
+
+  ProfileCell cell(const PowerMode& mode, std::int32_t batch_size) const {
+    const MinibatchCost cost =
+        minibatch_cost(*board_->model, workload_.demand(batch_size), model_mode(space_, mode, {}));
+    return {cost.minibatch_ms, cost.power_w};
+  }
+  ProfileWorld world() const {
+    PolicyProblem problem;
+    problem.knobs = space_;
+    problem.modes.clear();
+    return {problem, [this](const Setting& setting) {
+              return cell(setting.mode, setting.batch_size[index(Kind::train)]);
+            }};
+  }
+  // The least cost of a sample over every setting within the cap.
+  double optimum(std::int64_t cap_mw, Objective objective) const {
+    double least = INFINITY;
+    for (const PowerMode& mode : modes_by_power(*board_, space_)) {
+      for (const std::int32_t batch_size : {8, 16, 32, 64}) {
+        const ProfileCell one = cell(mode, batch_size);
+        if (one.power_w * 1e3 <= static_cast<double>(cap_mw)) {
+          least = std::min(least, sample_cost(one, batch_size, objective));
+        }
+      }
+    }
+    return least;
+  }
+  static double sample_cost(const ProfileCell& cell, std::int32_t batch_size, Objective objective) {
+    const double sample_ms = cell.minibatch_ms / batch_size;
+    return objective == Objective::time ? sample_ms : sample_ms * cell.power_w;
+  }
+
+ private:
+  const BoardDescription* board_ = nullptr;
+  KnobSpace space_;
+  WorkloadParameters workload_;
+};
+
+// Excess over the optimum of one search, in percent.
+double excess_percent(const ModelledBoard& board, ProfileWorld& world, std::int64_t cap_mw,
+                      Objective objective, int& measurements) {
+  world.problem().goal.objective = objective;
+  LuaPolicy policy = binary_search();
+  const SearchOutcome outcome = world.run(policy, cap_mw);
+  EXPECT_TRUE(outcome.held) << outcome.failure;
+  measurements = outcome.measurements;
+  const std::int32_t batch_size = outcome.setting.batch_size[index(Kind::train)];
+  const double chosen =
+      ModelledBoard::sample_cost(world.cell(outcome.setting), batch_size, objective);
+  return 100 * (chosen / board.optimum(cap_mw, objective) - 1);
+}
+
+TEST(BinarySearch, FindsGoodSettingsAmongAllOfABoardAndItsBatchSizes) {
+  const ModelledBoard board("resnet18");
+  for (const Objective objective : {Objective::time, Objective::energy}) {
+    for (const std::int64_t cap_mw : {30'000, 20'000}) {
+      ProfileWorld world = board.world();
+      int measurements = 0;
+      const double excess = excess_percent(board, world, cap_mw, objective, measurements);
+      std::cout << objective_name(objective) << " at " << cap_mw / 1000 << " W: " << excess
+                << " % above the optimum after " << measurements << " measurements\n";
+      EXPECT_LE(excess, 10);
+      EXPECT_LE(measurements, 25);
+    }
+  }
+}
+
+TEST(BinarySearch, StartsFromWhatIsKnownWhenTheCapChanges) {
+  const ModelledBoard board("resnet18");
+  ProfileWorld world = board.world();
+  int first = 0;
+  int second = 0;
+  excess_percent(board, world, 30'000, Objective::time, first);
+  const double excess = excess_percent(board, world, 20'000, Objective::time, second);
+  std::cout << "20 W after 30 W: " << excess << " % above the optimum after " << second
+            << " more measurements\n";
+  EXPECT_LE(excess, 10);
+  EXPECT_LE(second, first);
 }
 
 }  // namespace
