@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""The Python client against a daemon that starts late, dies, restarts, lies and sends garbage."""
+
+import itertools
+import logging
+import os
+import pathlib
+import random
+import sys
+import tempfile
+import threading
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+
+from client_test import DEADLINE_SECONDS, LOADER, SIZES, ClientTest  # skips where a package is missing
+
+import gearshift
+import msgpack
+from gearshift import endpoint, wire
+
+
+class Attaching(ClientTest):
+    def test_to_a_daemon_that_is_there(self):
+        daemon = self.daemon()
+        client = self.attach()
+        hello = daemon.attach()
+        self.assertEqual(
+            hello,
+            {
+                "type": "hello",
+                "version": 1,
+                "name": "lenet",
+                "kind": "train",
+                "pid": os.getpid(),
+                "batch_size": 16,
+                "batch_sizes": list(SIZES),
+                "samples_per_epoch": 1437,
+            },
+        )
+        self.until(lambda: client.attached and client.managed)
+        self.step(client, epoch=3)
+        report = daemon.expect("minibatch")
+        self.assertEqual([report[key] for key in ("set", "epoch", "batch_size")], [0, 3, 16])
+        client.close()
+        daemon.expect("bye")
+
+    def test_to_a_daemon_that_comes_in_mid_run(self):
+        client = self.attach()
+        for _ in range(100):
+            self.step(client)
+        daemon = self.daemon()
+        daemon.attach(lambda: self.step(client))
+        report = daemon.expect("minibatch", lambda: self.step(client))
+        self.assertGreater(report["sequence"], 100)
+        self.assertEqual([m["type"] for m in daemon.received].count("minibatch"), 1)
+
+    def test_without_any_daemon(self):
+        client = self.attach()
+        with self.assertNoLogs("gearshift", logging.WARNING):
+            self.assertEqual(list(client.batches(LOADER)), LOADER)
+        self.assertFalse(client.attached)
+        self.assertTrue(client.should_run())
+        self.assertEqual((client.wanted_batch_size, client.dropped_reports), (16, 0))
+
+    def test_again_after_the_daemon_was_killed(self):
+        daemon, client = self.attached(self.daemon(silent_after_ns=3 * 10**8))
+        daemon.set(1, 32)
+        daemon.expect("applied", lambda: self.step(client, batch_size=32), set=1)
+        daemon.die()
+        self.until(lambda: not client.attached, lambda: self.step(client, batch_size=32))
+        self.assertEqual(client.wanted_batch_size, 32)
+        after = self.daemon()
+        hello = after.attach(lambda: self.step(client, batch_size=32))
+        self.assertEqual(hello["batch_size"], 32)
+        report = after.expect("minibatch", lambda: self.step(client, batch_size=32))
+        self.assertEqual(report["set"], 0)
+        after.set(1, 64)  # numbers begin anew
+        after.expect("applied", lambda: self.step(client, batch_size=64), set=1)
+
+    def test_again_when_the_daemon_does_not_know_it(self):
+        daemon, client = self.attached()
+        self.step(client)
+        daemon.expect("minibatch")
+        daemon.send("error", code="unknown_client", message="say hello")
+        daemon.expect("hello", lambda: self.step(client))
+
+    def test_a_bye_ends_the_attachment_and_the_next_hello_follows(self):
+        daemon, client = self.attached()
+        daemon.send("bye")
+        daemon.expect("hello", lambda: self.step(client))
+
+    def test_a_refused_hello_is_told_once(self):
+        daemon = self.daemon()
+        self.attach()
+        daemon.expect("hello")
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            for _ in range(3):
+                daemon.send("error", code="version", message="2 is spoken here\x1b[2J, not 1")
+            daemon.welcome()
+            self.until(lambda: logs.output)
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn("version: 2 is spoken here?[2J, not 1", logs.output[0])
+
+    def test_heartbeats_flow_while_a_minibatch_takes_long(self):
+        daemon, client = self.attached(self.daemon(heartbeat_ns=5 * 10**7))
+        with client.minibatch():
+            for _ in range(3):
+                daemon.expect("heartbeat")
+
+    def test_options_at_their_limits_and_past_them(self):
+        checked = wire.checked_offer
+        most = list(range(1, 32)) + [wire.MAX_BATCH_SIZE]
+        self.assertEqual(checked("n" * 64, "infer", 1, most, 10**12).batch_sizes, tuple(most))
+        self.assertEqual(checked("n", "train", 4, None, 0).batch_sizes, (4,))
+        for name, kind, size, sizes, samples, said in (
+            ("", "train", 1, [1], 0, "name ''"),
+            ("n" * 65, "train", 1, [1], 0, "name 'nnn"),
+            ("n\n", "train", 1, [1], 0, "name 'n"),
+            ("n", "both", 1, [1], 0, "kind 'both'"),
+            ("n", "train", 1, range(1, 34), 0, "at most 32"),
+            ("n", "train", 0, [0, 1], 0, "from 1 to"),
+            ("n", "train", 1, [1, wire.MAX_BATCH_SIZE + 1], 0, "from 1 to"),
+            ("n", "train", 1, [1, 1], 0, "larger than"),
+            ("n", "train", 2, [1, 4], 0, "batch_size 2"),
+            ("n", "train", 1, [1], 10**12 + 1, "samples_per_epoch"),
+            ("n", "train", 1, [1], -1, "samples_per_epoch -1"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                checked(name, kind, size, sizes, samples)
+
+    def test_an_endpoint_that_is_none_is_told_once_and_training_goes_on(self):
+        self.endpoint = "nonsense"
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            client = self.attach()
+            self.until(lambda: logs.output)
+        self.assertIn("nonsense", logs.output[0])
+        self.assertEqual(list(client.batches(LOADER)), LOADER)
+
+    def test_where_the_daemon_is_looked_for(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ) as environment:
+            environment.pop("GEARSHIFT_ENDPOINT", None)
+            environment["XDG_RUNTIME_DIR"] = folder
+            own = f"{folder}/gearshift"
+            with mock.patch("os.geteuid", return_value=1000), mock.patch.object(
+                endpoint, "SYSTEM_FOLDER", f"{folder}/system"
+            ):
+                self.assertEqual(endpoint.find(), f"ipc://{own}/workloads.ipc")
+                os.mkdir(f"{folder}/system")
+                pathlib.Path(folder, "system", "workloads.ipc").touch()
+                self.assertEqual(endpoint.find(), f"ipc://{folder}/system/workloads.ipc")
+                os.mkdir(own)
+                pathlib.Path(own, "workloads.ipc").touch()
+                self.assertEqual(endpoint.find(), f"ipc://{own}/workloads.ipc")
+                environment["GEARSHIFT_ENDPOINT"] = "tcp://127.0.0.1:7"
+                self.assertEqual(endpoint.find(), "tcp://127.0.0.1:7")
+                self.assertEqual(endpoint.find("ipc:///x"), "ipc:///x")
+
+
+class Following(ClientTest):
+    def test_a_batch_size_that_was_not_offered_is_refused(self):
+        daemon, client = self.attached()
+        daemon.set(1, 17)
+        refused = daemon.expect("refused", lambda: self.step(client))
+        self.assertEqual((refused["set"], refused["code"]), (1, "batch_size"))
+        self.assertIn("17", refused["message"])
+        self.assertEqual(client.wanted_batch_size, 16)
+
+    def test_the_program_refuses_and_keeps_what_it_has(self):
+        daemon, client = self.attached()
+        daemon.set(1, 64)
+        self.until(lambda: client.wanted_batch_size == 64)
+        client.refuse("memory", "64 do not fit" + "\N{BLACK STAR}" * 300)
+        refused = daemon.expect("refused")
+        self.assertEqual((refused["set"], refused["code"]), (1, "memory"))
+        self.assertLessEqual(len(refused["message"].encode()), 256)
+        self.assertEqual(client.wanted_batch_size, 16)
+
+    def test_only_the_newest_of_two_wishes_is_applied(self):
+        daemon, client = self.attached()
+        daemon.set(1, 32)
+        daemon.set(2, 64)
+        daemon.set(1, 8)  # an old number is no news
+        self.until(lambda: client.wanted_batch_size == 64)
+        self.step(client, batch_size=16)
+        self.assertEqual(daemon.expect("minibatch")["set"], 0)
+        self.step(client, batch_size=64)
+        self.assertEqual(daemon.expect("applied"), {"type": "applied", "set": 2, "batch_size": 64, "run": "both"})
+        self.assertEqual(daemon.expect("minibatch")["set"], 2)
+
+    def paused(self, daemon, client):
+        """A thread that trains until told, paused by `daemon`; returns a function that ends it."""
+        done = threading.Event()
+
+        def train():
+            while not done.is_set():
+                self.step(client)
+
+        trainer = threading.Thread(target=train)
+        trainer.start()
+
+        def end():
+            done.set()
+            trainer.join(DEADLINE_SECONDS)
+            self.assertFalse(trainer.is_alive(), "the trainer is still paused")
+
+        self.addCleanup(done.set)
+        daemon.set(1, 16, "infer")
+        daemon.expect("applied", run="infer")
+        return end
+
+    def test_a_pause_and_its_end(self):
+        daemon, client = self.attached(self.daemon(heartbeat_ns=5 * 10**7))
+        end = self.paused(daemon, client)
+        self.assertFalse(client.should_run())
+        for _ in range(3):
+            self.assertEqual(daemon.take(DEADLINE_SECONDS * 1000)["type"], "heartbeat")
+        daemon.set(2, 16, "train")
+        daemon.expect("applied", set=2, run="train")
+        daemon.expect("minibatch", set=2)
+        end()
+
+    def test_a_pause_ends_when_the_daemon_dies(self):
+        daemon, client = self.attached(self.daemon(silent_after_ns=3 * 10**8))
+        end = self.paused(daemon, client)
+        daemon.die()
+        end()
+
+    def test_a_pause_ends_when_the_daemon_says_bye_or_welcome(self):
+        for word in ("bye", "welcome"):
+            with self.subTest(word):
+                daemon, client = self.attached()
+                end = self.paused(daemon, client)
+                daemon.welcome() if word == "welcome" else daemon.send("bye")
+                end()
+                client.close()
+                daemon.die()
+
+    def test_hostile_bytes_never_reach_the_trainer(self):
+        noise = random.Random(7)
+        pack = msgpack.packb
+        hostile = [
+            b"", b"\xc1", b"\x00", pack([]), pack({}), pack({"type": 1}), pack({"type": None}),
+            pack({b"\xff": 1}), b"\x81\xa4type\xa1\xff", b"\xdf\xff\xff\xff\xff", b"\xdd\xff\xff\xff\xff",
+            b"\x91" * 4000, b"\xdb\xff\xff\xff\xff", pack({"type": "set"}), pack({1: 2, "type": "set"}),
+            pack({"type": "\x1b[2J"}), pack({"type": "welcome", "heartbeat_ns": "soon"}),
+            pack({"type": "welcome", "heartbeat_ns": -1, "silent_after_ns": 2**64 - 1}),
+            pack({"type": "error", "code": ["unknown_client"], "message": {"a": 1}}),
+            pack({"type": "error", "code": "x" * 1000, "message": "y" * 2000}),
+            *(pack({"type": "set", "set": number, "batch_size": size, "run": run})
+              for number, size, run in itertools.product((0, -1, 2**32, 1.0, True, "1", None, []),
+                                                         (16, True, 2**63, -1, "16"), ("both", "x", 1, None))),
+            *(bytes(noise.randrange(256) for _ in range(noise.randrange(1, 200))) for _ in range(500)),
+        ]
+        daemon, client = self.attached()
+        logging.getLogger("gearshift").setLevel(logging.CRITICAL)
+        for frame in hostile:
+            self.assertIn(type(wire.decode(frame)), (dict, type(None)))
+            daemon.send_frames(frame)
+            self.step(client)
+        daemon.send_frames(pack({"type": "set", "set": 9, "batch_size": 8, "run": "both"}), b"second")
+        daemon.set(5, 32)
+        daemon.expect("applied", lambda: self.step(client, batch_size=client.wanted_batch_size), set=5)
+        self.assertTrue(client.attached)
+
+    def test_a_huge_frame_costs_the_connection_not_the_trainer(self):
+        daemon, client = self.attached(self.daemon(silent_after_ns=3 * 10**8))
+        daemon.send_frames(b"\x91" * 50_000_000)
+        daemon.attach(lambda: self.step(client))
+        daemon.expect("minibatch", lambda: self.step(client))
+
+    def test_a_forked_worker_is_silent(self):
+        daemon, client = self.attached()
+        self.step(client)
+        first = daemon.expect("minibatch")["sequence"]
+        child = os.fork()
+        if child == 0:
+            for _ in range(10):
+                self.step(client)
+            client.wait_while_paused()
+            client.refuse("other", "a worker must not")
+            client.close()
+            os._exit(0 if list(client.batches(LOADER)) == LOADER else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        self.step(client)
+        self.assertEqual(daemon.expect("minibatch")["sequence"], first + 1)
+        self.assertTrue({m["type"] for m in daemon.received} <= {"hello", "minibatch", "heartbeat"})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""What the Python client reports, and a live PyTorch loader that changes its batch size."""
+
+import itertools
+import logging
+import pathlib
+import random
+import sys
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+
+from client_test import LOADER, ROOT, SIZES, ClientTest  # skips where a package is missing
+
+import gearshift
+from gearshift import connection, wire
+
+try:
+    import torch
+
+    import gearshift.torch
+except ImportError:
+    torch = None
+
+
+class Reporting(ClientTest):
+    def setUp(self):
+        super().setUp()
+        self.now = 10**9
+        patch = mock.patch("gearshift.client.now_ns", lambda: self.now)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def work(self, milliseconds):
+        self.now += milliseconds * 10**6
+
+    @staticmethod
+    def times(report):
+        return [report[f"{name}_ns"] // 10**6 for name in ("elapsed", "fetch_stall", "compute")]
+
+    def test_durations_are_those_of_the_papers(self):
+        daemon, client = self.attached()
+
+        def loader():
+            for stall in (5, 1):
+                self.work(stall)
+                yield [0] * 16
+
+        for _ in range(2):
+            for _ in client.batches(loader()):
+                self.work(20)
+            self.work(1000)  # what is between two epochs counts in none
+        self.work(7)
+        with client.minibatch(epoch=1, batch_size=16):
+            self.work(20)
+        self.work(3)
+        with client.minibatch(epoch=1) as minibatch:
+            self.work(2)
+            minibatch.fetched(batch_size=8)
+            self.work(20)
+        reports = [daemon.expect("minibatch") for _ in range(6)]
+        self.assertEqual(
+            [self.times(report) for report in reports],
+            [[25, 5, 20], [21, 1, 20], [25, 5, 20], [21, 1, 20], [20, 0, 20], [25, 5, 20]],
+        )
+        self.assertEqual([report["epoch"] for report in reports], [0, 0, 1, 1, 1, 1])
+        self.assertEqual(reports[5]["batch_size"], 8)
+
+    def test_a_server_does_not_count_waiting_for_requests(self):
+        daemon, client = self.attached(kind="infer")
+        for _ in range(2):
+            self.work(500)
+            with client.minibatch():
+                self.work(4)
+            self.assertEqual(self.times(daemon.expect("minibatch")), [4, 0, 4])
+
+    def test_a_minibatch_that_fails_or_takes_over_an_hour_is_not_reported(self):
+        daemon, client = self.attached()
+        with self.assertRaises(ZeroDivisionError), client.minibatch():
+            1 / 0
+        for milliseconds in (3600 * 1000 + 1, 3600 * 1000):
+            with client.minibatch(epoch=milliseconds):
+                self.work(milliseconds)
+        self.assertEqual(daemon.expect("minibatch")["elapsed_ns"], wire.MAX_ELAPSED_NS)
+        self.assertEqual(sum(m["type"] == "minibatch" for m in daemon.received), 1)
+
+    def test_nonsense_of_the_program_is_told_once_and_raises_nothing(self):
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            client = self.attach(synchronize=lambda: 1 / 0)
+            for _ in range(5):
+                self.step(client, epoch="two", batch_size="many")
+                self.assertEqual(list(client.batches(LOADER, epoch=object())), LOADER)
+        self.assertEqual(len(logs.output), len(set(logs.output)))
+
+    def test_reports_never_wait_for_the_other_thread(self):
+        daemon, client = self.attached()
+        link = client._connection
+        with link._lock:  # as if that thread were stopped in the middle of its work
+            for _ in range(connection.OUTBOX_MESSAGES + 7):
+                self.step(client)
+            self.assertEqual(len(link._outbox), connection.OUTBOX_MESSAGES)
+        self.assertEqual(client.dropped_reports, 7)
+        self.assertEqual(daemon.expect("minibatch")["sequence"], 1)
+        daemon.expect("minibatch", sequence=connection.OUTBOX_MESSAGES)
+
+    def test_the_bytes_are_those_that_the_protocol_shows(self):
+        _, client = self.attached()
+        link = client._connection
+        link._sequence = 2
+        text = (ROOT / "bridge" / "PROTOCOL.md").read_text()
+        shown = bytes.fromhex(text.split("88 a4 74 79", 1)[1].split("```")[0].replace("\n", " "))
+        with link._lock:
+            link.report(wire.Command(link.attachment, 1, 32, "both"), 0, 32, 8400000, 210000, 8000000)
+            self.assertEqual(link._outbox[-1][2], b"\x88\xa4ty" + shown)
+
+
+@unittest.skipUnless(torch, "needs python3-torch")
+class LiveLoader(ClientTest):
+    def loader(self, samples=200, **options):
+        dataset = torch.utils.data.TensorDataset(torch.arange(samples))
+        return gearshift.torch.resizable_loader(dataset, batch_size=16, **options)
+
+    def follow(self, workers):
+        """Asks for 8, then 64, in mid-epoch; returns the batches' values and the daemon's record."""
+        daemon, client = self.attached()
+        batches = []
+        for (batch,) in client.batches(self.loader(500, shuffle=True, num_workers=workers)):
+            batches.append(batch.tolist())
+            if len(batches) in (3, 12):
+                daemon.set(len(batches), 8 if len(batches) == 3 else 64)
+                self.until(lambda: client._connection.asked.number == len(batches))
+        client.close()
+        daemon.expect("bye")
+        return batches, daemon.received
+
+    def check(self, workers, prefetched):
+        batches, received = self.follow(workers)
+        self.assertEqual(sorted(sum(batches, [])), list(range(500)))
+        sizes = [len(batch) for batch in batches]
+        self.assertEqual(sizes[: 4 + prefetched], [16] * (3 + prefetched) + [8])
+        told = [m for m in received if m["type"] in ("minibatch", "applied")]
+        for before, applied, after in zip(told, told[1:], told[2:]):
+            if applied["type"] == "applied":
+                self.assertNotEqual(before["set"], applied["set"])
+                self.assertEqual(after["batch_size"], applied["batch_size"])
+        self.assertEqual([m["set"] for m in told if m["type"] == "applied"], [3, 12])
+        reports = [m for m in told if m["type"] == "minibatch"]
+        self.assertEqual([m["batch_size"] for m in reports], sizes)
+        for report in reports[:-1]:
+            self.assertEqual(report["batch_size"], {0: 16, 3: 8, 12: 64}[report["set"]])
+
+    def test_a_wish_is_in_force_from_the_next_minibatch_on(self):
+        self.check(workers=0, prefetched=0)
+
+    def test_a_wish_is_in_force_when_the_prefetched_batches_are_used_up(self):
+        self.check(workers=1, prefetched=2)
+
+    def test_each_sample_is_seen_once_an_epoch_whatever_the_sizes(self):
+        choose = random.Random(5)
+        for samples, drop_last in itertools.product((0, 1, 15, 16, 17, 200), (False, True)):
+            with self.subTest(samples=samples, drop_last=drop_last):
+                loader = self.loader(max(samples, 1), sampler=range(samples), drop_last=drop_last)
+                for _ in range(3):
+                    seen = []
+                    for (batch,) in loader:
+                        loader.batch_sampler.resize(choose.choice(SIZES))
+                        seen += batch.tolist()
+                    self.assertEqual(seen, list(range(len(seen))))
+                    lost = samples - len(seen)
+                    self.assertTrue(0 <= lost < max(SIZES) if drop_last else lost == 0)
+
+    def test_the_length_follows_the_size(self):
+        loader = self.loader(100)
+        self.assertEqual(len(loader), 7)
+        batches = iter(loader)
+        next(batches)
+        loader.batch_sampler.resize(8)
+        self.assertEqual(len(loader), 1 + 11)
+        self.assertEqual(1 + len(list(batches)), 12)
+        self.assertEqual(len(loader), 13)
+
+    def test_a_size_below_one_is_refused(self):
+        for size in (0, -1):
+            with self.assertRaisesRegex(ValueError, f"batch_size {size}"):
+                self.loader().batch_sampler.resize(size)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
