@@ -7,22 +7,23 @@ namespace gearshift {
 namespace {
 
 // Two-sided 95 % points of Student's t by degrees of freedom; beyond the table the normal's 1.96
-// plus its first correction term.
+// plus its first two correction terms (Abramowitz and Stegun 26.7.5): one alone is 1 % too small.
 double student_t95(std::uint32_t degrees) {
   static constexpr double kTable[] = {12.706, 4.303, 3.182, 2.776, 2.571,
                                       2.447,  2.365, 2.306, 2.262, 2.228};
   if (degrees == 0) return 1e9;
   if (degrees <= std::size(kTable)) return kTable[degrees - 1];
-  return 1.96 + 2.4 / static_cast<double>(degrees);
+  const auto n = static_cast<double>(degrees);
+  return 1.96 + 2.372 / n + 2.823 / (n * n);
 }
 
-double mean_ns(const std::array<Duration, 64>& values, std::uint32_t count) {
+double mean_ns(const std::array<Duration, Meter::kMostSamples>& values, std::uint32_t count) {
   double sum = 0;
   for (std::uint32_t i = 0; i < count; ++i) sum += static_cast<double>(values[i].count());
   return sum / static_cast<double>(count);
 }
 
-double stddev_ns(const std::array<Duration, 64>& values, std::uint32_t count) {
+double stddev_ns(const std::array<Duration, Meter::kMostSamples>& values, std::uint32_t count) {
   if (count < 2) return 0;
   const double mean = mean_ns(values, count);
   double squares = 0;
@@ -37,11 +38,16 @@ Duration from_ns(double ns) { return Duration(std::llround(ns)); }
 
 }  // namespace
 
+Meter::Meter(MeterOptions options, Duration power_window)
+    : options_(options), window_length_(power_window), window_(power_window) {
+  options_.most_minibatches = std::min(options_.most_minibatches, kMostSamples);
+}
+
 void Meter::begin(const Setting& setting, const std::array<Expected, kKinds>& expected,
                   Time applied) {
   setting_ = setting;
   expected_ = expected;
-  applied_ = applied;
+  applied_ = work_began_ = applied;
   settled_.reset();
   window_.clear();
   samples_ = {};
@@ -60,6 +66,9 @@ void Meter::add(const Minibatch& minibatch) {
   Samples& samples = samples_[kind];
   samples.last = minibatch.received;
   ++samples.seen;
+  if (samples.seen == 1 && !expected_[kind].warm) {
+    work_began_ = std::max(work_began_, minibatch.received);
+  }
   // The first one straddles the change or warms up caches; a later one may have begun before too.
   if (samples.seen == 1 || minibatch.received - minibatch.elapsed < applied_) return;
   if (!settled_ || samples.count >= options_.most_minibatches) return;
@@ -88,7 +97,7 @@ void Meter::judge_settled(Time now) {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (expected_[kind].runs && samples_[kind].seen == 0) return;
   }
-  const Duration since = now - applied_;
+  const Duration since = now - work_began_;
   if (since < 2 * window_length_) return;
   if (since >= options_.settle_most) {
     settled_ = now;
@@ -118,17 +127,21 @@ Cost Meter::cost(const Samples& samples) const {
 }
 
 double Meter::half_width(const Samples& samples) const {
-  if (samples.count < 2) return 1e9;
+  constexpr double kUnknown = 1e9;
+  if (samples.count < 2) return kUnknown;
+  const double mean = mean_ns(samples.elapsed, samples.count);
+  if (mean <= 0) return kUnknown;
   return student_t95(samples.count - 1) * stddev_ns(samples.elapsed, samples.count) /
-         std::sqrt(static_cast<double>(samples.count)) / mean_ns(samples.elapsed, samples.count);
+         std::sqrt(static_cast<double>(samples.count)) / mean;
 }
 
 bool Meter::stalled(Time now) const {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs) continue;
-    const Time last = samples_[kind].seen > 0 ? samples_[kind].last : applied_;
+    const bool seen = samples_[kind].seen > 0;
+    const Time last = seen ? samples_[kind].last : applied_;
     const Duration most =
-        expected_[kind].warm ? options_.stall_after : options_.first_minibatch_most;
+        seen || expected_[kind].warm ? options_.stall_after : options_.first_minibatch_most;
     if (now - last > most) return true;
   }
   return false;
@@ -151,7 +164,7 @@ std::optional<Observation> Meter::answer(Time now) const {
     observation.cost[kind] = cost(samples);
   }
   // Until the framework's first minibatch is through, only the stall limit counts.
-  const bool out_of_time = first_seen && now - applied_ > options_.most_time;
+  const bool out_of_time = first_seen && now - work_began_ > options_.most_time;
   if (!(stable && enough)) {
     if (!out_of_time && !stalled(now)) return std::nullopt;
     if (!enough) {
