@@ -100,9 +100,9 @@ void Roster::applied(const Event& event) {
 
 bool Roster::refused(const Event& event) {
   for (auto& slot : managed_) {
-    if (!slot || slot->workload.handle != event.handle || event.set_sequence != slot->asked) {
-      continue;
-    }
+    if (!slot || slot->workload.handle != event.handle) continue;
+    // Sequence 0 is no command: a client cannot refuse what nobody asked.
+    if (slot->asked == 0 || event.set_sequence != slot->asked) continue;
     slot->answered = slot->asked;
     // Whatever it runs with now is not what was asked: ask again next time.
     slot->batch_size = -1;
