@@ -1,0 +1,275 @@
+#include "controller/meter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr Duration kWindow = milliseconds(400);
+constexpr Duration kPeriod = milliseconds(100);
+constexpr Duration kInstant = nanoseconds(1);
+constexpr std::uint32_t kSequence = 7;
+constexpr std::int32_t kBatch = 16;
+
+Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
+
+Minibatch minibatch_at(Duration received, Duration elapsed, Kind kind = Kind::train) {
+  Minibatch minibatch;
+  minibatch.kind = kind;
+  minibatch.batch_size = kBatch;
+  minibatch.set_sequence = kSequence;
+  minibatch.elapsed = elapsed;
+  minibatch.fetch_stall = elapsed / 10;
+  minibatch.compute = elapsed / 2;
+  minibatch.received = at(received);
+  return minibatch;
+}
+
+// A measurement of a trainer that began at at(0); times count from there.
+class MeterTest : public testing::Test {
+ protected:
+  MeterTest() { begin({.runs = true, .warm = true, .set_sequence = kSequence}); }
+
+  void begin(Expected train, Expected infer = {}) {
+    Setting setting;
+    setting.batch_size = {kBatch, kBatch};
+    meter_ = Meter(options_, kWindow);
+    meter_.begin(setting, {train, infer}, at({}));
+  }
+  void power(Duration since, std::int64_t mw) {
+    meter_.add(Reading{
+        .quantity = Quantity::power, .state = ReadingState::ok, .value = mw, .taken = at(since)});
+  }
+  // A reading each 100 ms in (from, to].
+  void power_until(Duration from, Duration to, std::int64_t mw) {
+    for (Duration t = from + kPeriod; t <= to; t += kPeriod) power(t, mw);
+  }
+  void minibatch(Duration received, Duration elapsed) {
+    meter_.add(minibatch_at(received, elapsed));
+  }
+  // The first minibatch, and power that settles at 800 ms and is known well enough at 2 s.
+  void settle() {
+    minibatch(milliseconds(50), milliseconds(50));
+    power_until({}, milliseconds(2000), 20000);
+  }
+  bool answers(Duration since) const { return meter_.answer(at(since)).has_value(); }
+
+  MeterOptions options_;
+  Meter meter_{options_, kWindow};
+};
+
+TEST_F(MeterTest, AnswersWithTheLeastMinibatchesWhenTheyAgree) {
+  settle();
+  for (int i = 1; i <= 2; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
+  EXPECT_FALSE(answers(milliseconds(2200))) << "two are too few";
+  minibatch(milliseconds(2300), milliseconds(100));
+  const auto answer = meter_.answer(at(milliseconds(2300)));
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->ok());
+  const Cost& cost = answer->cost[0];
+  EXPECT_EQ(cost.minibatches, 3U);
+  EXPECT_EQ(cost.minibatch_mean, milliseconds(100));
+  EXPECT_EQ(cost.minibatch_stddev, Duration{});
+  EXPECT_EQ(cost.minibatch_p99, milliseconds(100));
+  EXPECT_EQ(cost.fetch_stall_mean, milliseconds(10));
+  EXPECT_EQ(cost.compute_mean, milliseconds(50));
+  EXPECT_EQ(answer->confidence, 0.0);
+  EXPECT_EQ(answer->power_mean_mw, 20000);
+  EXPECT_EQ(answer->power_max_mw, 20000);
+  EXPECT_EQ(answer->power_margin_mw, 0);
+  EXPECT_FALSE(answer->power_is_estimate);
+  EXPECT_EQ(answer->cost[1].minibatches, 0U);
+}
+
+TEST_F(MeterTest, IgnoresTheFirstMinibatchAndThoseBeforePowerSettled) {
+  minibatch(milliseconds(50), milliseconds(1));
+  minibatch(milliseconds(700), milliseconds(1));
+  power_until({}, milliseconds(700), 20000);
+  minibatch(milliseconds(799), milliseconds(1));
+  power_until(milliseconds(700), milliseconds(2000), 20000);
+  for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
+  ASSERT_TRUE(answers(milliseconds(2300)));
+  EXPECT_EQ(meter_.answer(at(milliseconds(2300)))->cost[0].minibatch_mean, milliseconds(100));
+}
+
+TEST_F(MeterTest, IgnoresAMinibatchThatBeganBeforeTheSettingWasApplied) {
+  settle();
+  minibatch(milliseconds(2100), milliseconds(2100) + kInstant);
+  for (int i = 2; i <= 3; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
+  EXPECT_FALSE(answers(milliseconds(2300)));
+  minibatch(milliseconds(2400), milliseconds(2400));  // began in the very instant
+  EXPECT_FALSE(answers(milliseconds(2400))) << "it counts, and the times are far apart now";
+  EXPECT_EQ(meter_.answer(at(milliseconds(30001)))->cost[0].minibatches, 3U);
+}
+
+TEST_F(MeterTest, IgnoresMinibatchesOfAnotherBatchSizeSetCommandOrKind) {
+  settle();
+  for (int i = 1; i <= 50; ++i) {
+    Minibatch other = minibatch_at(milliseconds(2000 + i), milliseconds(1));
+    other.batch_size = i % 2 == 0 ? kBatch + 1 : 0;
+    meter_.add(other);
+    other = minibatch_at(milliseconds(2000 + i), milliseconds(1));
+    other.set_sequence = i % 2 == 0 ? kSequence - 1 : kSequence + 1;
+    meter_.add(other);
+    meter_.add(minibatch_at(milliseconds(2000 + i), milliseconds(1), Kind::infer));
+  }
+  EXPECT_FALSE(answers(milliseconds(2300)));
+  for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2100 + 100 * i), milliseconds(100));
+  ASSERT_TRUE(answers(milliseconds(2400)));
+  EXPECT_EQ(meter_.answer(at(milliseconds(2400)))->cost[0].minibatch_mean, milliseconds(100));
+}
+
+TEST_F(MeterTest, DoesNotCallPowerSettledBeforeTheWorkloadIsAtWork) {
+  power_until({}, milliseconds(7000), 5000);  // idle, and past settle_most
+  minibatch(milliseconds(7050), milliseconds(50));
+  power_until(milliseconds(7000), milliseconds(10000), 20000);
+  for (int i = 1; i <= 3; ++i) minibatch(milliseconds(10000 + 100 * i), milliseconds(100));
+  const auto answer = meter_.answer(at(milliseconds(10300)));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->power_mean_mw, 20000) << "nothing of the idle power is in it";
+}
+
+TEST_F(MeterTest, WaitsForTwoWindowsEvenIfPowerIsFlat) {
+  minibatch(milliseconds(50), milliseconds(50));
+  power_until({}, milliseconds(700), 90000);
+  power(milliseconds(800) - kInstant, 90000);
+  EXPECT_FALSE(answers(milliseconds(799)));
+  power_until(milliseconds(800), milliseconds(2100), 90000);
+  for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
+  EXPECT_TRUE(answers(milliseconds(2300)));
+}
+
+// 20 W in the window before; 3 % of the later mean is the limit.
+TEST_F(MeterTest, CallsPowerSettledWhenTwoWindowsDifferByTheToleranceAndNotByMore) {
+  for (const std::int64_t late_mw : {20618, 20619}) {
+    begin({.runs = true, .warm = true, .set_sequence = kSequence});
+    minibatch(milliseconds(50), milliseconds(50));
+    power_until({}, milliseconds(400), 20000);
+    power_until(milliseconds(400), milliseconds(800), late_mw);
+    // Counts only if power has settled at 800 ms.
+    minibatch(milliseconds(810), milliseconds(100));
+    power_until(milliseconds(800), milliseconds(2000), late_mw);
+    for (int i = 1; i <= 2; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
+    EXPECT_EQ(answers(milliseconds(2200)), late_mw == 20618) << late_mw;
+  }
+}
+
+TEST_F(MeterTest, CallsPowerSettledAtLastThoughItNeverIs) {
+  minibatch(milliseconds(50), milliseconds(50));
+  // Grows by a twentieth a reading, so that each window is a fifth above the one before.
+  int i = 0;
+  for (double mw = 5000; kPeriod * (i + 1) < options_.settle_most; ++i, mw *= 1.05) {
+    power(kPeriod * (i + 1), std::llround(mw));
+    if (kPeriod * (i + 1) > milliseconds(3000)) {
+      minibatch(kPeriod * (i + 1), milliseconds(90));
+    }
+  }
+  const auto early = meter_.answer(at(std::chrono::seconds(31)));
+  ASSERT_TRUE(early);
+  EXPECT_EQ(early->outcome, Outcome::stalled) << "not one of them counts before settle_most";
+  power_until(kPeriod * i, milliseconds(7200), 15000);
+  for (int j = 1; j <= 3; ++j) minibatch(milliseconds(7200 + 100 * j), milliseconds(100));
+  const auto answer = meter_.answer(at(milliseconds(7500)));
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->ok());
+  EXPECT_EQ(answer->power_mean_mw, 15000);
+}
+
+TEST_F(MeterTest, NeedsSettledPowerForItsLeastTime) {
+  minibatch(milliseconds(50), milliseconds(50));
+  power_until({}, milliseconds(1900), 20000);
+  for (int i = 1; i <= 3; ++i) minibatch(milliseconds(1500 + 100 * i), milliseconds(100));
+  power(milliseconds(2000) - kInstant, 20000);
+  EXPECT_FALSE(answers(milliseconds(2000))) << "1.2 s from 800 ms are not full";
+  power(milliseconds(2000), 20000);
+  EXPECT_TRUE(answers(milliseconds(2000)));
+}
+
+TEST_F(MeterTest, IgnoresReadingsTakenBeforeTheSettingWasAppliedOrOutOfOrder) {
+  power(-milliseconds(100), 90000);
+  power({}, 90000);
+  settle();
+  power(milliseconds(1500), 90000);
+  power(milliseconds(2000), 90000);
+  for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
+  const auto answer = meter_.answer(at(milliseconds(2300)));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->power_mean_mw, 20000);
+  EXPECT_EQ(answer->power_max_mw, 20000);
+}
+
+// Three times 98, 100 and 102 ms: sd 2 ms, t(2) = 4.303, so 4.303 * 2 / sqrt(3) / 100 = 0.049687.
+TEST_F(MeterTest, StatesItsConfidenceByStudentsT) {
+  for (const double wanted : {0.0497, 0.0496}) {
+    options_.confidence = wanted;
+    begin({.runs = true, .warm = true, .set_sequence = kSequence});
+    settle();
+    minibatch(milliseconds(2100), milliseconds(98));
+    minibatch(milliseconds(2200), milliseconds(100));
+    minibatch(milliseconds(2300), milliseconds(102));
+    ASSERT_EQ(answers(milliseconds(2300)), wanted > 0.04969) << wanted;
+  }
+  const auto answer = meter_.answer(at(std::chrono::seconds(31)));
+  ASSERT_TRUE(answer);
+  EXPECT_NEAR(answer->confidence, 0.049687, 1e-6);
+  EXPECT_EQ(answer->cost[0].minibatch_stddev, milliseconds(2));
+  EXPECT_EQ(answer->cost[0].minibatch_p99, milliseconds(102));
+}
+
+// Beyond the printed table t is an expansion; it may not promise more than the true t does.
+TEST_F(MeterTest, StatesItsConfidenceWithinAHundredthOfATruePointOfT) {
+  const std::pair<std::uint32_t, double> kTrue[] = {{10, 2.2281}, {11, 2.2010}, {12, 2.1788},
+                                                    {15, 2.1314}, {20, 2.0860}, {30, 2.0423},
+                                                    {39, 2.0227}};
+  for (const auto& [degrees, t] : kTrue) {
+    options_.confidence = 1e-9;
+    begin({.runs = true, .warm = true, .set_sequence = kSequence});
+    settle();
+    const std::uint32_t n = degrees + 1;
+    for (std::uint32_t i = 0; i < n; ++i) {
+      minibatch(milliseconds(2100 + 100 * i), milliseconds(i % 2 == 0 ? 90 : 110));
+    }
+    const auto answer = meter_.answer(at(std::chrono::seconds(31)));
+    ASSERT_TRUE(answer);
+    ASSERT_EQ(answer->cost[0].minibatches, n);
+    const double mean = seconds(answer->cost[0].minibatch_mean);
+    const double stddev = seconds(answer->cost[0].minibatch_stddev);
+    EXPECT_NEAR(answer->confidence * mean * std::sqrt(n) / stddev, t, 0.005) << degrees;
+  }
+}
+
+TEST_F(MeterTest, TakesNoMoreThanTheMostMinibatches) {
+  settle();
+  for (int i = 1; i <= 39; ++i) {
+    minibatch(milliseconds(2000 + 100 * i), milliseconds(i % 2 == 0 ? 50 : 150));
+  }
+  EXPECT_FALSE(answers(milliseconds(6000)));
+  minibatch(milliseconds(6000), milliseconds(50));
+  ASSERT_TRUE(answers(milliseconds(6000)));
+  minibatch(milliseconds(6100), milliseconds(9));
+  const auto answer = meter_.answer(at(milliseconds(6100)));
+  EXPECT_EQ(answer->cost[0].minibatches, 40U);
+  EXPECT_EQ(answer->cost[0].minibatch_mean, milliseconds(100)) << "the forty-first is left out";
+  EXPECT_GT(answer->confidence, options_.confidence) << "and it says how sure it is not";
+}
+
+TEST_F(MeterTest, StaysWithinItsStorageWhateverTheOptions) {
+  options_.most_minibatches = 100000;
+  options_.confidence = 0;
+  begin({.runs = true, .warm = true, .set_sequence = kSequence});
+  settle();
+  for (int i = 1; i <= 200; ++i) {
+    minibatch(milliseconds(2000 + 10 * i), milliseconds(i % 2 == 0 ? 5 : 15));
+  }
+  const auto answer = meter_.answer(at(milliseconds(4000)));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->cost[0].minibatches, 64U);
+}
+
+}  // namespace
+}  // namespace gearshift
