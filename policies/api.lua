@@ -1,0 +1,163 @@
+---@meta
+-- Everything a policy script sees, for editors (LuaLS annotations) and for people. The model behind it
+-- stands in docs/policies.md. A test compares this file with a live script, so it is complete.
+
+---A power mode and what runs in it. One field a knob of the board (see `knobs`), a number in the
+---unit people read (MHz, W), exactly one of its values; on a Jetson these are cpu_cores, cpu_mhz,
+---gpu_mhz and mem_mhz. Only knobs are required.
+---@class setting
+---@field [string] number one field a knob
+---@field train_batch? integer samples; the batch size at attach by default
+---@field infer_batch? integer samples; the batch size at attach by default
+---@field run? "train"|"infer"|"both" whatever is attached by default
+
+---What one kind of workload cost. math.huge where it did not run or the answer is not ok.
+---@class cost
+---@field minibatch_ms number mean time of a minibatch
+---@field minibatch_ms_stddev number
+---@field minibatch_ms_p99 number
+---@field fetch_stall_ms number visible wait for data in a minibatch
+---@field compute_ms number forward, backward and launch time of a minibatch
+---@field sample_ms number time of a sample: minibatch_ms over the batch size
+---@field energy_j number energy of a sample: mean board power times its time
+---@field count integer minibatches measured
+
+---What a setting was measured to cost. Every field is always there. Where `ok` is false, times,
+---powers, energy and value are math.huge, so that a naive comparison rejects the setting.
+---@class answer: cost of the workload that `setting.run` measures; training where both run
+---@field ok boolean a complete, stable measurement
+---@field reason string "complete", "over_limit", "refused", "not_applied", "timed_out", "stalled", ...
+---@field within boolean ok, and mean power plus noise margin is within goal.power_w
+---@field setting setting
+---@field power_w number mean board power
+---@field power_max_w number
+---@field power_margin_w number noise margin of the mean: 3 standard deviations
+---@field limit_w number the cap it was measured under; math.huge if there was none
+---@field minibatch_ms number
+---@field minibatch_ms_stddev number
+---@field minibatch_ms_p99 number
+---@field fetch_stall_ms number
+---@field compute_ms number
+---@field sample_ms number
+---@field energy_j number
+---@field value number what the goal minimises: seconds or joules a sample
+---@field count integer
+---@field duration_s number from the first write to the answer
+---@field train cost
+---@field infer cost
+
+---Asks what a setting costs: yields until there is a stable measurement, while the workload keeps
+---running. A setting measured before is answered from memory, which costs 1000 instructions.
+---@param setting setting
+---@return answer
+function measure(setting) end
+
+---The same, but measures again even where the answer is known.
+---@param setting setting
+---@return answer
+function remeasure(setting) end
+
+---Shows a line to the operator: 200 bytes of it, and 64 lines between two requests.
+---@param text string|number
+function log(text) end
+
+---@class goal
+---@field objective "time"|"energy" what `answer.value` counts, per sample
+---@field power_w number the power cap; math.huge if there is none
+goal = {}
+
+---Every knob's allowed values, lowest first, by the knob's name.
+---@class knobs
+---@field names string[] the knobs' names in the board's order
+---@field [string] number[]
+knobs = {}
+
+---Every power mode, lowest power first by the board's model: a hint, never data. Read-only; each
+---modes[i] is a new table with one field a knob.
+---@type setting[]
+modes = {}
+
+---Every answer known when this run of the script began, in the order they were made. Read-only.
+---@type answer[]
+observations = {}
+
+---Allowed batch sizes, lowest first; nil for a kind that is not attached.
+---@class batch_sizes
+---@field train? integer[]
+---@field infer? integer[]
+batch_sizes = {}
+
+---@class attached
+---@field name string
+---@field batch_size integer at attach
+---@field samples_per_epoch integer 0 where the client did not say
+
+---@class workload
+---@field train? attached
+---@field infer? attached
+workload = {}
+
+---The mode that is held where the script has no answer: the lowest.
+---@type setting
+safe = {}
+
+---The seed of this run, for a log line; math.random is seeded already.
+---@type integer
+seed = 0
+
+---The library: an allow list. Numbers come first and strings second in pairs, both ascending; sort
+---is stable; random is seeded from the seed, the script's name and the number of observations.
+function assert(value, message, ...) end
+function error(message, level) end
+function ipairs(list) end
+function pairs(values) end
+function select(index, ...) end
+function tonumber(text) end
+function tostring(value) end
+function type(value) end
+
+math = {
+  huge = 1 / 0,
+  pi = 3.141592653589793,
+  maxinteger = 9223372036854775807,
+  mininteger = -9223372036854775808,
+}
+function math.abs(x) end
+function math.acos(x) end
+function math.asin(x) end
+function math.atan(y, x) end
+function math.ceil(x) end
+function math.cos(x) end
+function math.deg(x) end
+function math.exp(x) end
+function math.floor(x) end
+function math.fmod(x, y) end
+function math.log(x, base) end
+function math.max(x, ...) end
+function math.min(x, ...) end
+function math.modf(x) end
+function math.rad(x) end
+function math.random(low, high) end
+function math.sin(x) end
+function math.sqrt(x) end
+function math.tan(x) end
+function math.tointeger(x) end
+function math.type(x) end
+function math.ult(m, n) end
+
+string = {}
+function string.byte(text, first, last) end
+---Knows %d %i %x %X %c %e %f %g %s and %%; at most 1024 bytes of result.
+function string.format(format, ...) end
+function string.len(text) end
+function string.lower(text) end
+function string.sub(text, first, last) end
+function string.upper(text) end
+
+table = {}
+function table.concat(list, gap, first, last) end
+function table.insert(list, position, value) end
+function table.remove(list, position) end
+function table.sort(list, before) end
+---At most 64 values.
+function table.unpack(list, first, last) end
