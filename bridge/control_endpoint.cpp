@@ -4,20 +4,19 @@
 
 #include <utility>
 
-#include "bridge/local_socket.h"
 #include "bridge/status_answer.h"
 
 namespace gearshift {
 
 ControlEndpoint::ControlEndpoint(zmq::context_t& context, const std::string& endpoint,
                                  KnobSpace knobs)
-    : socket_(bind_router(context, endpoint, ::geteuid())), knobs_(std::move(knobs)) {}
+    : router_(context, endpoint, ::geteuid()), knobs_(std::move(knobs)) {}
 
 void ControlEndpoint::drain(std::size_t& budget, EventBuffer& events) {
-  while (receive_frame(socket_, identity_, frame_, budget)) {
+  while (router_.receive(identity_, frame_, budget)) {
     answer(frame_.to_string_view(), events);
     // One that does not wait for its answer gets none.
-    send_frame(socket_, identity_.to_string_view(), buffer_.view());
+    router_.send(identity_.to_string_view(), buffer_.view());
   }
 }
 

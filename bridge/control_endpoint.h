@@ -5,6 +5,7 @@
 #include <string>
 #include <zmq.hpp>
 
+#include "bridge/local_socket.h"
 #include "bridge/protocol.h"
 #include "controller/knob.h"
 #include "controller/world.h"
@@ -13,11 +14,11 @@ namespace gearshift {
 
 class ControlEndpoint {
  public:
-  // Binds, for this process's user only. Throws std::runtime_error as bind_router does.
+  // Binds, for this process's user only. Throws std::runtime_error as LocalRouter does.
   ControlEndpoint(zmq::context_t& context, const std::string& endpoint, KnobSpace knobs);
 
   // To be polled for ZMQ_POLLIN.
-  zmq::socket_ref socket() { return socket_; }
+  zmq::socket_ref socket() { return router_.socket(); }
   // Answers what waits, `budget` messages at most, which it lowers by those it took. Appends cap
   // and stop events. Never blocks.
   void drain(std::size_t& budget, EventBuffer& events);
@@ -27,7 +28,7 @@ class ControlEndpoint {
  private:
   void answer(std::string_view frame, EventBuffer& events);
 
-  zmq::socket_t socket_;
+  LocalRouter router_;
   KnobSpace knobs_;
   Status status_;
   wire::FrameBuffer buffer_;

@@ -116,19 +116,18 @@ void bind_socket(zmq::socket_t& socket, const std::string& endpoint) {
 
 }  // namespace
 
-zmq::socket_t bind_router(zmq::context_t& context, const std::string& endpoint,
-                          std::uint32_t owner) {
+LocalRouter::LocalRouter(zmq::context_t& context, const std::string& endpoint, std::uint32_t owner)
+    : socket_(context, zmq::socket_type::router) {
   require_local(endpoint);
-  zmq::socket_t socket(context, zmq::socket_type::router);
-  socket.set(zmq::sockopt::router_mandatory, true);  // a gone client is an error, not silence
-  socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(wire::kMaxFrameBytes));
-  socket.set(zmq::sockopt::rcvhwm, kQueuedMessages);
-  socket.set(zmq::sockopt::sndhwm, kQueuedMessages);
-  socket.set(zmq::sockopt::linger, kByeLingerMs);
+  socket_.set(zmq::sockopt::router_mandatory, true);  // a gone client is an error, not silence
+  socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(wire::kMaxFrameBytes));
+  socket_.set(zmq::sockopt::rcvhwm, kQueuedMessages);
+  socket_.set(zmq::sockopt::sndhwm, kQueuedMessages);
+  socket_.set(zmq::sockopt::linger, kByeLingerMs);
   const std::filesystem::path path = ipc_path(endpoint);
   if (path.empty()) {
-    bind_socket(socket, endpoint);
-    return socket;
+    bind_socket(socket_, endpoint);
+    return;
   }
   make_folder(endpoint, path.parent_path(), owner);
   const SocketFile file = probe(endpoint, path);
@@ -140,22 +139,26 @@ zmq::socket_t bind_router(zmq::context_t& context, const std::string& endpoint,
     fail(endpoint, "cannot remove the file that a dead daemon left: " + errno_text(errno));
   }
   const PrivateUmask umask;
-  bind_socket(socket, endpoint);
+  bind_socket(socket_, endpoint);
+  path_ = path;
   if (owner != ::geteuid() && ::lchown(path.c_str(), owner, static_cast<gid_t>(-1)) != 0) {
     fail(endpoint, "cannot give it to user " + std::to_string(owner) + ": " + errno_text(errno));
   }
-  return socket;
 }
 
-bool receive_frame(zmq::socket_t& socket, zmq::message_t& identity, zmq::message_t& frame,
-                   std::size_t& budget) {
+// While the socket still answers, so that the file cannot be another daemon's.
+LocalRouter::~LocalRouter() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+bool LocalRouter::receive(zmq::message_t& identity, zmq::message_t& frame, std::size_t& budget) {
   while (budget > 0) {
-    if (!socket.recv(identity, zmq::recv_flags::dontwait)) return false;
+    if (!socket_.recv(identity, zmq::recv_flags::dontwait)) return false;
     --budget;
     // The parts of a message arrive together, so these receive at once.
     bool more = identity.more();
     int parts = 0;
-    while (more && socket.recv(frame, zmq::recv_flags::dontwait)) {
+    while (more && socket_.recv(frame, zmq::recv_flags::dontwait)) {
       ++parts;
       more = frame.more();
     }
@@ -164,12 +167,12 @@ bool receive_frame(zmq::socket_t& socket, zmq::message_t& identity, zmq::message
   return false;
 }
 
-bool send_frame(zmq::socket_t& socket, std::string_view identity, std::string_view frame) {
+bool LocalRouter::send(std::string_view identity, std::string_view frame) {
   const zmq::const_buffer head(identity.data(), identity.size());
   const zmq::const_buffer body(frame.data(), frame.size());
   const auto flags = zmq::send_flags::dontwait;
   try {
-    return socket.send(head, flags | zmq::send_flags::sndmore) && socket.send(body, flags);
+    return socket_.send(head, flags | zmq::send_flags::sndmore) && socket_.send(body, flags);
   } catch (const zmq::error_t&) {
     return false;  // EHOSTUNREACH: the connection is gone
   }

@@ -115,7 +115,7 @@ StatusAnswer decode_status(std::string_view frame) {
   status.power_mw = answer.get<std::int64_t>("power_mw");
   status.cap_mw = answer.get<std::int64_t>("cap_mw");
   status.cap_source = answer.get<std::string>("cap_source");
-  status.mode = answer.get<decltype(status.mode)>("mode");
+  status.mode = answer.get<msgpack::type::assoc_vector<std::string, double>>("mode");
   status.batch_size = answer.get<decltype(status.batch_size)>("batch_size");
   status.run = answer.get<std::string>("run");
   status.minibatch_ns = answer.get<decltype(status.minibatch_ns)>("minibatch_ns");

@@ -5,6 +5,7 @@
 #include <string>
 #include <zmq.hpp>
 
+#include "bridge/local_socket.h"
 #include "bridge/sessions.h"
 #include "controller/clock.h"
 #include "controller/world.h"
@@ -13,7 +14,7 @@ namespace gearshift {
 
 class WorkloadEndpoint final : private Peers {
  public:
-  // Binds. Throws std::runtime_error as bind_router does.
+  // Binds. Throws std::runtime_error as LocalRouter does.
   WorkloadEndpoint(zmq::context_t& context, const std::string& endpoint,
                    const SessionOptions& options, ProcessOwner owner = process_owner);
   // Says bye to every client.
@@ -22,7 +23,7 @@ class WorkloadEndpoint final : private Peers {
   WorkloadEndpoint& operator=(const WorkloadEndpoint&) = delete;
 
   // To be polled for ZMQ_POLLIN.
-  zmq::socket_ref socket() { return socket_; }
+  zmq::socket_ref socket() { return router_.socket(); }
   // Takes what waits, `budget` messages at most, which it lowers by those it took; each is stamped
   // with the time it is taken at. Never blocks.
   void drain(const Clock& clock, std::size_t& budget, EventBuffer& events);
@@ -37,7 +38,7 @@ class WorkloadEndpoint final : private Peers {
  private:
   bool send(std::string_view identity, std::string_view frame) override;
 
-  zmq::socket_t socket_;
+  LocalRouter router_;
   Sessions sessions_;
   zmq::message_t identity_;
   zmq::message_t frame_;

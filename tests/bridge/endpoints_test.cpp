@@ -20,7 +20,7 @@ namespace {
 std::string failure_of(const std::string& endpoint) {
   zmq::context_t context(1);
   try {
-    bind_router(context, endpoint, ::geteuid());
+    const LocalRouter router(context, endpoint, ::geteuid());
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find(endpoint), std::string::npos) << error.what();
     return error.what();
@@ -65,7 +65,7 @@ TEST(Endpoints, BindTheirSocketForOneUser) {
   const fakes::TempTree tree;
   const std::string path = tree.at("/run/workloads.ipc");
   zmq::context_t context(1);
-  const zmq::socket_t socket = bind_router(context, "ipc://" + path, ::geteuid());
+  const LocalRouter router(context, "ipc://" + path, ::geteuid());
   EXPECT_EQ(mode_of(path), 0600u);
   EXPECT_EQ(mode_of(tree.at("/run")), 0700u);
 }
@@ -75,7 +75,7 @@ TEST(Endpoints, GiveTheSocketToTheUserItIsFor) {
   const fakes::TempTree tree;
   const std::string path = tree.at("/run/workloads.ipc");
   zmq::context_t context(1);
-  const zmq::socket_t socket = bind_router(context, "ipc://" + path, 1000);
+  const LocalRouter router(context, "ipc://" + path, 1000);
   struct stat status {};
   ASSERT_EQ(::lstat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 1000u);
@@ -87,8 +87,7 @@ TEST(Endpoints, KeepTheUmask) {
   const fakes::TempTree tree;
   const mode_t old = ::umask(0027);
   zmq::context_t context(1);
-  const zmq::socket_t socket =
-      bind_router(context, "ipc://" + tree.at("/a.ipc").string(), ::geteuid());
+  const LocalRouter router(context, "ipc://" + tree.at("/a.ipc").string(), ::geteuid());
   EXPECT_EQ(::umask(old), 0027u);
 }
 
@@ -96,7 +95,7 @@ TEST(Endpoints, LeaveALivingDaemonAlone) {
   const fakes::TempTree tree;
   const std::string endpoint = "ipc://" + tree.at("/a.ipc").string();
   zmq::context_t context(1);
-  zmq::socket_t living = bind_router(context, endpoint, ::geteuid());
+  LocalRouter living(context, endpoint, ::geteuid());
   const std::string failure = failure_of(endpoint);
   EXPECT_TRUE(says(failure, "another daemon")) << failure;
   EXPECT_TRUE(says(failure, "gearshift stop")) << failure;
@@ -104,10 +103,11 @@ TEST(Endpoints, LeaveALivingDaemonAlone) {
   zmq::socket_t client(context, zmq::socket_type::dealer);
   client.connect(endpoint);
   client.send(zmq::str_buffer("x"), zmq::send_flags::none);
-  living.set(zmq::sockopt::rcvtimeo, 10'000);
+  zmq::pollitem_t item{living.socket().handle(), 0, ZMQ_POLLIN, 0};
+  zmq::poll(&item, 1, std::chrono::seconds(20));
   zmq::message_t identity, frame;
-  ASSERT_TRUE(living.recv(identity));
-  ASSERT_TRUE(living.recv(frame));
+  std::size_t budget = 1;
+  ASSERT_TRUE(living.receive(identity, frame, budget));
   EXPECT_EQ(frame.to_string(), "x");
 }
 
@@ -141,14 +141,14 @@ TEST(Endpoints, SayWhyAPlaceIsNoGood) {
 
 TEST(Endpoints, TellThatAPortIsTaken) {
   zmq::context_t context(1);
-  const zmq::socket_t first = bind_router(context, "tcp://127.0.0.1:*", ::geteuid());
-  const std::string taken = first.get(zmq::sockopt::last_endpoint);
+  LocalRouter first(context, "tcp://127.0.0.1:*", ::geteuid());
+  const std::string taken = first.socket().get(zmq::sockopt::last_endpoint);
   EXPECT_TRUE(says(failure_of(taken), "another program"));
 }
 
 TEST(Endpoints, DropMessagesOfAnyOtherNumberOfFrames) {
   zmq::context_t context(1);
-  zmq::socket_t router = bind_router(context, "inproc://a", ::geteuid());
+  LocalRouter router(context, "inproc://a", ::geteuid());
   zmq::socket_t client(context, zmq::socket_type::dealer);
   client.connect("inproc://a");
   client.send(zmq::str_buffer("one"), zmq::send_flags::sndmore);
@@ -156,25 +156,25 @@ TEST(Endpoints, DropMessagesOfAnyOtherNumberOfFrames) {
   client.send(zmq::str_buffer("good"), zmq::send_flags::none);
   zmq::message_t identity, frame;
   std::size_t budget = 8;
-  ASSERT_TRUE(receive_frame(router, identity, frame, budget));
+  ASSERT_TRUE(router.receive(identity, frame, budget));
   EXPECT_EQ(frame.to_string(), "good");
   EXPECT_EQ(budget, 6u);
-  EXPECT_FALSE(receive_frame(router, identity, frame, budget));
+  EXPECT_FALSE(router.receive(identity, frame, budget));
 }
 
 TEST(Endpoints, StopReadingWhenTheBudgetIsSpent) {
   zmq::context_t context(1);
-  zmq::socket_t router = bind_router(context, "inproc://a", ::geteuid());
+  LocalRouter router(context, "inproc://a", ::geteuid());
   zmq::socket_t client(context, zmq::socket_type::dealer);
   client.connect("inproc://a");
   for (int i = 0; i < 3; ++i) client.send(zmq::str_buffer("x"), zmq::send_flags::none);
   zmq::message_t identity, frame;
   std::size_t budget = 2;
-  EXPECT_TRUE(receive_frame(router, identity, frame, budget));
-  EXPECT_TRUE(receive_frame(router, identity, frame, budget));
-  EXPECT_FALSE(receive_frame(router, identity, frame, budget));
+  EXPECT_TRUE(router.receive(identity, frame, budget));
+  EXPECT_TRUE(router.receive(identity, frame, budget));
+  EXPECT_FALSE(router.receive(identity, frame, budget));
   budget = 1;
-  EXPECT_TRUE(receive_frame(router, identity, frame, budget));
+  EXPECT_TRUE(router.receive(identity, frame, budget));
 }
 
 }  // namespace

@@ -1,0 +1,265 @@
+// The C++ client against a daemon that the test plays on a bare socket.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <zmq.hpp>
+
+#include "bridge/client/gearshift.hpp"
+#include "bridge/protocol.h"
+#include "tests/bridge/frames.h"
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift {
+namespace {
+
+using client::Options;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+constexpr int kGiveUpMs = 20'000;  // generous: only a failure waits for it
+
+class ClientTest : public testing::Test {
+ protected:
+  ClientTest() {
+    daemon.set(zmq::sockopt::rcvtimeo, kGiveUpMs);
+    daemon.set(zmq::sockopt::linger, 0);
+    daemon.bind(endpoint);
+  }
+
+  Options options() const {
+    return {"lenet", client::Kind::train, 16, {8, 16, 32}, 1437, endpoint};
+  }
+  // The next message that is no heartbeat.
+  template <typename Message>
+  Message receive() {
+    for (;;) {
+      zmq::message_t frame;
+      wire::ClientMessage message;
+      if (!daemon.recv(identity) || !daemon.recv(frame)) throw std::runtime_error("no message");
+      const wire::Fault fault = wire::decode(frame.to_string_view(), message);
+      if (fault) throw std::runtime_error("the client sent no message");
+      if (std::holds_alternative<wire::Heartbeat>(message)) continue;
+      return std::get<Message>(message);
+    }
+  }
+  template <typename Message>
+  void send(const Message& message) {
+    send_bytes(frames::packed(message));
+  }
+  void send_bytes(const std::string& frame) {
+    daemon.send(zmq::const_buffer(identity.data(), identity.size()), zmq::send_flags::sndmore);
+    daemon.send(zmq::const_buffer(frame.data(), frame.size()), zmq::send_flags::none);
+  }
+  void welcome(client::Workload& workload, bool managed = true) {
+    receive<wire::Hello>();
+    wire::Welcome message;
+    message.workload = 1;
+    message.managed = managed;
+    message.heartbeat = std::chrono::seconds(1);
+    message.silent_after = std::chrono::seconds(60);
+    if (!managed) message.message = wire::MessageText("only observed");
+    send(message);
+    await([&] { return workload.attached(); }, workload);
+  }
+  template <typename Condition>
+  static void await(Condition condition, client::Workload& workload) {
+    for (int tries = 0; tries < 1000; ++tries) {
+      if (condition()) return;
+      workload.wait(milliseconds(20));
+    }
+    FAIL() << "waited in vain";
+  }
+  static void minibatch(client::Workload& workload) {
+    workload.minibatch(2, milliseconds(5), milliseconds(1), milliseconds(4));
+  }
+
+  const fakes::TempTree tree;
+  const std::string endpoint = "ipc://" + tree.at("/workloads.ipc").string();
+  zmq::context_t context{1};
+  zmq::socket_t daemon{context, zmq::socket_type::router};
+  zmq::message_t identity;
+};
+
+TEST_F(ClientTest, SaysHello) {
+  const client::Workload workload(options());
+  const wire::Hello hello = receive<wire::Hello>();
+  EXPECT_EQ(hello.name.view(), "lenet");
+  EXPECT_EQ(hello.kind, Kind::train);
+  EXPECT_EQ(hello.pid, ::getpid());
+  EXPECT_EQ(hello.batch_size, 16);
+  EXPECT_EQ(hello.batch_size_count, 3);
+  EXPECT_EQ(hello.batch_sizes[2], 32);
+  EXPECT_EQ(hello.samples_per_epoch, 1437);
+}
+
+TEST_F(ClientTest, ReportsOnlyOnceItIsWelcome) {
+  client::Workload workload(options());
+  minibatch(workload);
+  EXPECT_FALSE(workload.attached());
+  welcome(workload);
+  EXPECT_TRUE(workload.managed());
+  minibatch(workload);
+  const wire::Report report = receive<wire::Report>();
+  EXPECT_EQ(report.sequence, 2u);  // the first went nowhere
+  EXPECT_EQ(report.set, 0u);
+  EXPECT_EQ(report.epoch, 2u);
+  EXPECT_EQ(report.batch_size, 16);
+  EXPECT_EQ(report.elapsed, milliseconds(5));
+  EXPECT_EQ(report.fetch_stall, milliseconds(1));
+  EXPECT_EQ(report.compute, milliseconds(4));
+}
+
+TEST_F(ClientTest, AppliesWhatTheDaemonWants) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Set{5, 32, Run::both});
+  await([&] { return workload.poll(); }, workload);
+  EXPECT_EQ(workload.wanted().batch_size, 32);
+  minibatch(workload);  // one of the old size was still under way
+  EXPECT_EQ(receive<wire::Report>().batch_size, 16);
+  workload.applied();
+  const wire::Applied applied = receive<wire::Applied>();
+  EXPECT_EQ(applied.set, 5u);
+  EXPECT_EQ(applied.batch_size, 32);
+  EXPECT_EQ(applied.run, Run::both);
+  minibatch(workload);
+  const wire::Report report = receive<wire::Report>();
+  EXPECT_EQ(report.set, 5u);
+  EXPECT_EQ(report.batch_size, 32);
+  EXPECT_FALSE(workload.poll());  // told once
+}
+
+TEST_F(ClientTest, RefusesWhatItCannotDo) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Set{1, 64, Run::both});  // never offered: refused by itself
+  EXPECT_EQ(receive<wire::Refused>().code.view(), "batch_size");
+  send(wire::Set{2, 32, Run::both});
+  await([&] { return workload.poll(); }, workload);
+  workload.refused("memory", "no room");
+  const wire::Refused refused = receive<wire::Refused>();
+  EXPECT_EQ(refused.set, 2u);
+  EXPECT_EQ(refused.message.view(), "no room");
+  EXPECT_EQ(workload.wanted().batch_size, 16);
+}
+
+TEST_F(ClientTest, WaitsWhileTheOtherKindRunsAndGoesOnWithoutADaemon) {
+  client::Workload workload(options());
+  welcome(workload);
+  EXPECT_TRUE(workload.runs());
+  send(wire::Set{1, 16, Run::infer});
+  await([&] { return workload.poll(); }, workload);
+  EXPECT_FALSE(workload.runs());
+  workload.applied();
+  EXPECT_EQ(receive<wire::Applied>().run, Run::infer);
+  send(wire::Bye{});
+  await([&] { return workload.poll(); }, workload);
+  EXPECT_TRUE(workload.runs());
+  EXPECT_FALSE(workload.attached());
+  workload.applied();  // of nobody's wish: not sent
+}
+
+TEST_F(ClientTest, SaysHelloAgainToADaemonThatDoesNotKnowIt) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Set{7, 32, Run::both});
+  await([&] { return workload.poll(); }, workload);
+  workload.applied();
+  receive<wire::Applied>();
+  send(wire::Error{wire::Text("unknown_client"), wire::MessageText("say hello first")});
+  const wire::Hello hello = receive<wire::Hello>();
+  EXPECT_EQ(hello.batch_size, 32);  // what is in use now
+  wire::Welcome message;
+  message.workload = 2;
+  message.heartbeat = std::chrono::seconds(1);
+  message.silent_after = std::chrono::seconds(60);
+  send(message);
+  await([&] { return workload.attached(); }, workload);
+  minibatch(workload);
+  EXPECT_EQ(receive<wire::Report>().set, 0u);
+}
+
+TEST_F(ClientTest, TellsWhyItIsOnlyObserved) {
+  client::Workload workload(options());
+  welcome(workload, false);
+  EXPECT_FALSE(workload.managed());
+  EXPECT_EQ(workload.take_message(), "only observed");
+  EXPECT_EQ(workload.take_message(), "");
+}
+
+TEST_F(ClientTest, TellsWhyItWasRefused) {
+  client::Workload workload(options());
+  receive<wire::Hello>();
+  send(wire::Error{wire::Text("version"), wire::MessageText("version 1 is not spoken here")});
+  std::string message;
+  await([&] { return !(message = workload.take_message()).empty(); }, workload);
+  EXPECT_EQ(message, "version: version 1 is not spoken here");
+  EXPECT_FALSE(workload.attached());
+}
+
+TEST_F(ClientTest, IgnoresBytesThatAreNoMessage) {
+  client::Workload workload(options());
+  welcome(workload);
+  using std::string_literals::operator""s;
+  for (const std::string& frame :
+       {""s, "x"s, "\xc1"s, "\xdf\xff\xff\xff\xff"s, "\x81\xa4type\xdb\xff\xff\xff\xff"s,
+        std::string(5000, '\x91'), frames::Map("launch").frame(),
+        frames::Map("set").with("set", -1).with("batch_size", 3.5).with("run", 4).frame()}) {
+    send_bytes(frame);
+  }
+  send(wire::Set{1, 32, Run::both});
+  await([&] { return workload.poll(); }, workload);
+  EXPECT_EQ(workload.wanted().batch_size, 32);
+}
+
+TEST_F(ClientTest, SaysByeWhenItEnds) {
+  {
+    client::Workload workload(options());
+    welcome(workload);
+  }
+  receive<wire::Bye>();
+}
+
+TEST(Client, NeedsNoDaemon) {
+  const fakes::TempTree tree;
+  client::Workload workload(
+      {"lenet", client::Kind::infer, 1, {}, 0, "ipc://" + tree.at("/nobody.ipc").string()});
+  for (int i = 0; i < 1000; ++i)
+    workload.minibatch(0, milliseconds(5), nanoseconds(0), nanoseconds(0));
+  EXPECT_FALSE(workload.poll());
+  EXPECT_FALSE(workload.attached());
+  EXPECT_TRUE(workload.runs());
+  EXPECT_EQ(workload.wanted().batch_size, 1);
+}
+
+TEST(Client, RefusesOptionsThatNoDaemonWouldTake) {
+  const auto make = [](std::string name, std::int32_t batch_size, std::vector<std::int32_t> sizes) {
+    client::Workload({std::move(name), client::Kind::train, batch_size, std::move(sizes), 0,
+                      "ipc:///nonexistent/x"});
+  };
+  EXPECT_NO_THROW(make(std::string(64, 'a'), 8, {8, 16}));
+  EXPECT_THROW(make("", 8, {8}), std::invalid_argument);
+  EXPECT_THROW(make(std::string(65, 'a'), 8, {8}), std::invalid_argument);
+  EXPECT_THROW(make("a", 9, {8, 16}), std::invalid_argument);
+  EXPECT_THROW(make("a", 8, {16, 8}), std::invalid_argument);
+  EXPECT_THROW(make("a", 8, {8, 8}), std::invalid_argument);
+  EXPECT_THROW(make("a", 0, {0, 8}), std::invalid_argument);
+  EXPECT_THROW(client::Workload({"a", client::Kind::train, 8, {8}, 0, "nowhere"}),
+               std::invalid_argument);
+}
+
+TEST(Client, LooksForTheDaemonWhereTheProtocolSays) {
+  EXPECT_EQ(client::detail::find_endpoint("ipc:///given"), "ipc:///given");
+  ::setenv("GEARSHIFT_ENDPOINT", "ipc:///variable", 1);
+  EXPECT_EQ(client::detail::find_endpoint(""), "ipc:///variable");
+  EXPECT_EQ(client::detail::find_endpoint("ipc:///given"), "ipc:///given");
+  ::setenv("GEARSHIFT_ENDPOINT", "", 1);
+  EXPECT_NE(client::detail::find_endpoint("").find("gearshift"), std::string::npos);
+  ::unsetenv("GEARSHIFT_ENDPOINT");
+}
+
+}  // namespace
+}  // namespace gearshift

@@ -1,0 +1,178 @@
+// The control endpoint and its client, over a real socket.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "bridge/control_client.h"
+#include "bridge/control_endpoint.h"
+#include "tests/bridge/frames.h"
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+
+KnobSpace two_knobs() {
+  KnobSpace space;
+  space.knobs.push_back({"cpu_cores", Unit::count, KnobClass::hotplug, {4, 8, 12}});
+  space.knobs.push_back({"gpu_mhz", Unit::khz, KnobClass::clock, {612'000, 1'300'500}});
+  return space;
+}
+
+Status full_status() {
+  Status status;
+  status.phase = Phase::holding;
+  status.power_known = true;
+  status.power_is_estimate = true;
+  status.power_mw = 24'513;
+  status.cap_mw = 30'000;
+  status.setting.mode.values[0] = 12;
+  status.setting.mode.values[1] = 1'300'500;
+  status.setting.mode.count = 2;
+  status.setting.batch_size = {16, 0};
+  status.setting.run = Run::train;
+  status.minibatch = {milliseconds(62), Duration::zero()};
+  status.workloads = 1;
+  status.measurements = 9;
+  status.cap_source = decltype(status.cap_source)("operator");
+  return status;
+}
+
+class ControlTest : public testing::Test {
+ protected:
+  // Asks from a thread, as another program would, while the endpoint answers here.
+  std::string ask(const std::function<void(ControlClient&)>& request) {
+    std::string failure;
+    std::thread program([&] {
+      try {
+        ControlClient client(endpoint, std::chrono::seconds(20));
+        request(client);
+      } catch (const std::exception& error) {
+        failure = error.what();
+      }
+    });
+    zmq::pollitem_t item{control.socket().handle(), 0, ZMQ_POLLIN, 0};
+    zmq::poll(&item, 1, std::chrono::seconds(20));
+    std::size_t budget = 16;
+    control.drain(budget, events);
+    program.join();
+    return failure;
+  }
+  // The answer to any bytes, over inproc.
+  std::string answer_to(const std::string& frame) {
+    zmq::context_t one(1);
+    ControlEndpoint here(one, "inproc://control", {});
+    zmq::socket_t client(one, zmq::socket_type::dealer);
+    client.connect("inproc://control");
+    client.send(zmq::const_buffer(frame.data(), frame.size()), zmq::send_flags::none);
+    std::size_t budget = 16;
+    here.drain(budget, events);
+    zmq::message_t answer;
+    if (!client.recv(answer, zmq::recv_flags::dontwait)) return "";
+    return answer.to_string();
+  }
+  static std::string code_of(const std::string& answer) {
+    wire::DaemonMessage message;
+    if (wire::decode(answer, message)) return "";
+    const auto* error = std::get_if<wire::Error>(&message);
+    return error != nullptr ? std::string(error->code.view()) : "";
+  }
+
+  const fakes::TempTree tree;
+  const std::string endpoint = "ipc://" + tree.at("/control.ipc").string();
+  zmq::context_t context{1};
+  ControlEndpoint control{context, endpoint, two_knobs()};
+  EventBuffer events;
+};
+
+TEST_F(ControlTest, IsForItsUserOnly) {
+  const auto mode = std::filesystem::status(tree.at("/control.ipc")).permissions();
+  EXPECT_EQ(static_cast<unsigned>(mode), 0600u);
+}
+
+TEST_F(ControlTest, SetsAndLiftsTheCap) {
+  EXPECT_EQ(ask([](ControlClient& client) { client.cap(20'000); }), "");
+  EXPECT_EQ(ask([](ControlClient& client) { client.cap(0); }), "");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].type, EventType::cap);
+  EXPECT_EQ(events[0].power_mw, 20'000);
+  EXPECT_EQ(events[1].power_mw, 0);
+}
+
+TEST_F(ControlTest, Stops) {
+  EXPECT_EQ(ask([](ControlClient& client) { client.stop(); }), "");
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].type, EventType::stop);
+  EXPECT_EQ(events[0].signal, 0);
+  EXPECT_EQ(events[0].text.view(), "stop command");
+}
+
+TEST_F(ControlTest, TellsItsStatus) {
+  control.publish(full_status());
+  wire::StatusAnswer status;
+  ASSERT_EQ(ask([&](ControlClient& client) { status = client.status(); }), "");
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(status.phase, "holding");
+  EXPECT_TRUE(status.power_known);
+  EXPECT_TRUE(status.power_is_estimate);
+  EXPECT_EQ(status.power_mw, 24'513);
+  EXPECT_EQ(status.cap_mw, 30'000);
+  EXPECT_EQ(status.cap_source, "operator");
+  ASSERT_EQ(status.mode.size(), 2u);
+  EXPECT_EQ(status.mode[0].first, "cpu_cores");
+  EXPECT_DOUBLE_EQ(status.mode[0].second, 12);
+  EXPECT_EQ(status.mode[1].first, "gpu_mhz");
+  EXPECT_DOUBLE_EQ(status.mode[1].second, 1300.5);
+  EXPECT_EQ(status.batch_size[0], 16);
+  EXPECT_EQ(status.batch_size[1], 0);
+  EXPECT_EQ(status.run, "train");
+  EXPECT_EQ(status.minibatch_ns[0], 62'000'000);
+  EXPECT_EQ(status.workloads, 1);
+  EXPECT_EQ(status.measurements, 9);
+}
+
+TEST_F(ControlTest, RefusesACapPastItsBounds) {
+  const std::string failure = ask([](ControlClient& client) { client.cap(100'000'001); });
+  EXPECT_NE(failure.find("power_mw"), std::string::npos) << failure;
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(ControlTest, AnswersEveryFaultWithItsCode) {
+  EXPECT_EQ(code_of(answer_to("garbage")), "malformed");
+  EXPECT_EQ(code_of(answer_to(frames::Map("launch").frame())), "unknown_type");
+  EXPECT_EQ(code_of(answer_to(frames::packed(frames::hello()))), "unknown_type");
+  EXPECT_EQ(code_of(answer_to(frames::Map("cap").with("power_mw", -1).frame())), "invalid");
+  EXPECT_TRUE(events.empty());
+}
+
+TEST_F(ControlTest, SaysHowToFindADaemonThatDoesNotAnswer) {
+  ControlClient client("ipc://" + tree.at("/nobody.ipc").string(), milliseconds(1));
+  try {
+    client.stop();
+    FAIL();
+  } catch (const UnreachableError& error) {
+    EXPECT_NE(std::string(error.what()).find("nobody.ipc"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("--control"), std::string::npos);
+  }
+  EXPECT_THROW(ControlClient("nowhere").stop(), std::runtime_error);
+}
+
+TEST(StatusAnswer, IsBoundedForAnyBytes) {
+  using std::string_literals::operator""s;
+  for (const std::string& frame :
+       {""s, "\x05"s, "\xdf\xff\xff\xff\xff"s, "\xdd\xff\xff\xff\xff"s,
+        "\x81\xa4type\xdb\xff\xff\xff\xff"s, "\x81\xa4type\xa6status"s, "\x81\xa4type\x05"s,
+        "\x81\x01\x02"s, std::string(5000, 'a'), std::string(1000, '\x91')}) {
+    EXPECT_THROW(wire::decode_status(frame), std::runtime_error);
+    EXPECT_THROW(wire::decode_ok(frame), std::runtime_error);
+  }
+}
+
+}  // namespace
+}  // namespace gearshift
