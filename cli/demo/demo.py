@@ -34,7 +34,7 @@ def optimum(mount, cap_w):
     for line in lines[1:]:
         row = dict(zip(columns, line.split()))
         if row["objective"] == "time" and float(row["cap_w"]) == cap_w:
-            return row
+            return {**row, "train_batch": row["batch_size"]}
     raise SystemExit(f"demo: no row for {cap_w} W in {mount}/.virtual/optimum")
 
 

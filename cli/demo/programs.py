@@ -86,6 +86,10 @@ class Daemon(Program):
 
         return json.loads(self.wait_for(wanted, deadline_s))
 
+    def first(self, name, deadline_s=DEADLINE_S):
+        """The first note of that name, already seen or still to come."""
+        return (self.notes(name) or [self.note(name, deadline_s)])[0]
+
     @staticmethod
     def parse(line):
         return json.loads(line)
