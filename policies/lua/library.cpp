@@ -129,6 +129,23 @@ int table_concat(lua_State* lua) {
   return push_formatted(lua, joined, "table.concat");
 }
 
+// Calls the library function it closes over, whose work grows with the string it is given.
+int charge_by_length(lua_State* lua) {
+  std::size_t length = 0;
+  luaL_checklstring(lua, 1, &length);
+  charge(lua, static_cast<std::int64_t>(length));
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+  return lua_gettop(lua);
+}
+
+void charge_function(lua_State* lua, const char* name) {
+  lua_getfield(lua, -1, name);
+  lua_pushcclosure(lua, charge_by_length, 1);
+  lua_setfield(lua, -2, name);
+}
+
 // A string's methods: ("x"):upper().
 void add_string_methods(lua_State* lua) {
   lua_pushliteral(lua, "");
@@ -163,6 +180,7 @@ void push_library(lua_State* lua) {
   lua_pushcfunction(lua, luaopen_string);
   lua_call(lua, 0, 1);
   take_fields(lua, kStringNames);
+  for (const char* name : {"byte", "lower", "upper"}) charge_function(lua, name);
   set_function(lua, "format", string_format);
   add_string_methods(lua);
   lua_setfield(lua, -2, "string");
