@@ -1,3 +1,5 @@
+// Finds out which board this is. Names device paths in code, as no other file of the room does: it
+// runs before there is a board file to take them from.
 #include <algorithm>
 #include <charconv>
 #include <stdexcept>
@@ -7,7 +9,6 @@
 namespace gearshift {
 namespace {
 
-// These paths come before any board file can be known; all others are in the board files.
 constexpr std::string_view kDeviceTrees[] = {"/proc/device-tree", "/sys/firmware/devicetree/base"};
 constexpr std::string_view kTegraRelease = "/etc/nv_tegra_release";
 constexpr std::string_view kKernelRelease = "/proc/sys/kernel/osrelease";

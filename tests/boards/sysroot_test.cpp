@@ -2,11 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -141,31 +140,24 @@ TEST(Sysroot, CountsEachWriteOnceItIsBegun) {
   EXPECT_EQ(tree.get("/knob"), "3");
 }
 
-TEST(Sysroot, IsKilledImmediatelyBeforeTheChosenWrite) {
+// Writes "1" and then "2", the second one through an open file.
+[[noreturn]] void write_twice(const TempTree& tree, std::uint64_t stop_at) {
+  Sysroot root(tree.root());
+  root.stop_at_write(stop_at);
+  root.write("/knob", "1");
+  root.open("/knob", Sysroot::Access::read_write).write("2");
+  _exit(0);
+}
+
+TEST(SysrootDeathTest, IsKilledImmediatelyBeforeTheChosenWrite) {
   const TempTree tree;
   tree.put("/knob", "0");
-  for (const std::uint64_t stop : {1u, 2u, 3u}) {
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0) {
-      Sysroot root(tree.root());
-      root.stop_at_write(stop);
-      root.write("/knob", "1");
-      DeviceFile file = root.open("/knob", Sysroot::Access::read_write);
-      file.write("2");
-      _exit(0);
-    }
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    if (stop == 3) {
-      EXPECT_TRUE(WIFEXITED(status)) << "there were two writes only";
-    } else {
-      ASSERT_TRUE(WIFSIGNALED(status));
-      EXPECT_EQ(WTERMSIG(status), SIGKILL);
-    }
-    EXPECT_EQ(tree.get("/knob"), std::to_string(stop - 1));
-    tree.put("/knob", "0");
-  }
+  EXPECT_EXIT(write_twice(tree, 1), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(tree.get("/knob"), "0");
+  EXPECT_EXIT(write_twice(tree, 2), testing::KilledBySignal(SIGKILL), "");
+  EXPECT_EQ(tree.get("/knob"), "1");
+  EXPECT_EXIT(write_twice(tree, 3), testing::ExitedWithCode(0), "") << "there are two writes only";
+  EXPECT_EQ(tree.get("/knob"), "2");
 }
 
 TEST(Sysroot, ErrorsNamePathValueAndTheWayOut) {
@@ -182,32 +174,29 @@ TEST(Sysroot, ErrorsNamePathValueAndTheWayOut) {
   EXPECT_LT(std::string(text.what()).size(), 300u) << "a long value is cut";
 }
 
-// Root may write anything, so the check runs as another user where the test itself is root.
-TEST(Sysroot, WithoutRootAWriteSaysWhatWouldAllowIt) {
+// Root may write anything, so the check becomes another user where the test itself is root.
+[[noreturn]] void write_without_root(const TempTree& tree) {
+  constexpr uid_t kNobody = 65534;
+  if (geteuid() == 0 && setuid(kNobody) != 0) _exit(2);
+  Sysroot root(tree.root());
+  if (root.writable("/sys/max_freq")) _exit(3);
+  try {
+    root.write("/sys/max_freq", "612000000");
+  } catch (const FileError& error) {
+    std::fputs(error.what(), stderr);
+    _exit(error.code() == EACCES && root.writes() == 0 ? 0 : 4);
+  }
+  _exit(5);
+}
+
+TEST(SysrootDeathTest, WithoutRootAWriteSaysWhatWouldAllowIt) {
   const TempTree tree;
   tree.put("/sys/max_freq", "1300500000\n");
   tree.mode("/sys/max_freq", 0444);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (geteuid() == 0 && setuid(kNobody) != 0) _exit(10);
-    Sysroot root(tree.root());
-    if (root.writable("/sys/max_freq")) _exit(11);
-    try {
-      root.write("/sys/max_freq", "612000000");
-    } catch (const FileError& error) {
-      const std::string what = error.what();
-      if (error.code() != EACCES) _exit(12);
-      if (what.find("612000000") == std::string::npos) _exit(13);
-      _exit(what.find("Permission denied (EACCES); run as root") != std::string::npos ? 0 : 14);
-    }
-    _exit(15);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EXIT(
+      write_without_root(tree), testing::ExitedWithCode(0),
+      "cannot write '612000000' to .*/sys/max_freq: Permission denied .EACCES.; run as root");
+  EXPECT_EQ(tree.get("/sys/max_freq"), "1300500000\n");
 }
 
 TEST(DeviceFile, SeesEveryNewValueThroughOneDescriptor) {
