@@ -12,8 +12,13 @@ namespace {
 // model and every measurement mean.
 class CpuHotplug : public KnobControl {
  public:
-  CpuHotplug(Knob knob, std::vector<KnobFile> switches, KnobFile online)
-      : KnobControl(std::move(knob)), switches_(std::move(switches)), online_(std::move(online)) {}
+  // `numbers`: of all cores; `switches`: of all but the first. Both lowest first.
+  CpuHotplug(Knob knob, std::vector<std::size_t> numbers, std::vector<KnobFile> switches,
+             KnobFile online)
+      : KnobControl(std::move(knob)),
+        numbers_(std::move(numbers)),
+        switches_(std::move(switches)),
+        online_(std::move(online)) {}
 
   void save(KnobJournal& journal) override {
     for (KnobFile& core : switches_) {
@@ -42,8 +47,6 @@ class CpuHotplug : public KnobControl {
     while (run < count && (*cpus)[number_of(run)]) ++run;
     return run == count || run == wanted_ ? count : run;
   }
-
-  void number(std::vector<std::size_t> numbers) { numbers_ = std::move(numbers); }
 
  private:
   std::size_t number_of(std::int64_t position) const {
@@ -78,8 +81,8 @@ class CpuHotplug : public KnobControl {
     return finished ? Progress::done : Progress::more;
   }
 
-  std::vector<KnobFile> switches_;    // of every core but the first, lowest first
-  std::vector<std::size_t> numbers_;  // of every core, the first one too
+  std::vector<std::size_t> numbers_;
+  std::vector<KnobFile> switches_;
   KnobFile online_;
   std::optional<std::int64_t> wanted_;
   ReadBack read_back_;
@@ -111,10 +114,8 @@ std::unique_ptr<KnobControl> open_cpu_hotplug(const KnobDescription& description
     std::erase_if(knob.values, [cores](std::int64_t value) { return value < 1 || value > cores; });
     if (knob.values.empty() || knob.values.back() != cores) knob.values.push_back(cores);
     finding = std::to_string(cores) + " cores below " + description.path;
-    auto control =
-        std::make_unique<CpuHotplug>(std::move(knob), std::move(switches), std::move(online));
-    control->number(std::move(numbers));
-    return control;
+    return std::make_unique<CpuHotplug>(std::move(knob), std::move(numbers), std::move(switches),
+                                        std::move(online));
   } catch (const FileError& error) {
     throw KnobError(error.what());
   }

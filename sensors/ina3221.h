@@ -15,8 +15,9 @@
 namespace gearshift {
 
 // What a rail of the total that is dead from the start is taken to draw: this many times all living
-// rails of the total together. Twice covers training (GPU rail 1.8 times the rest) and a full CPU
-// load; docs/decisions/0002-dead-rail.md has the reasons and the case it does not cover.
+// rails of the total together. By the board model no rail of an AGX Orin draws more in training,
+// inference or with all cores busy; docs/decisions/0002-dead-rail.md has the figures and the case
+// that is not covered.
 inline constexpr std::int64_t kDeadRailShare = 2;
 
 // Emits the board's total as power (channel 0) and each living rail as rail_power (channel: its
