@@ -18,7 +18,7 @@ struct MeterOptions {
   std::uint32_t least_minibatches = 3;
   std::uint32_t most_minibatches = 40;
   double confidence = 0.02;        // relative half-width of the 95 % interval of the mean time
-  double settle_tolerance = 0.03;  // power has settled when two adjacent windows differ by less
+  double settle_tolerance = 0.03;  // power has settled when two adjacent windows differ by no more
   Duration settle_most = std::chrono::seconds(6);
   Duration power_least = std::chrono::milliseconds(1200);     // of settled readings
   Duration most_time = std::chrono::seconds(30);              // from `work began` to the answer

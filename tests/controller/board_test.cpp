@@ -220,6 +220,17 @@ TEST_F(BoardTest, ForgetsAFailureWithTheNextChange) {
   EXPECT_EQ(board_.failure(), "");
 }
 
+TEST_F(BoardTest, ForgetsARefusalWithTheNextChange) {
+  actuator_->refuse = {"gpu_mhz"};
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  finish();
+  ASSERT_EQ(board_.state(), ApplyState::refused);
+  actuator_->refuse.clear();
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_EQ(board_.failure(), "");
+}
+
 // A core that comes online brings the highest clock with it.
 TEST_F(BoardTest, WritesClocksOnceMoreThatCoresBroughtBack) {
   actuator_->after_write = [this](const std::string& name) {

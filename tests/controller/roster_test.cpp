@@ -240,9 +240,10 @@ TEST_F(RosterTest, TakesARefusalOfTheNewestCommandAsItsAnswer) {
   roster_.command(world_, asked(32));
   EXPECT_TRUE(roster_.refused(refused(1, 1)));
   EXPECT_TRUE(roster_.settled());
-  // What it runs with is unknown now, so even the old batch size is asked for.
-  roster_.command(world_, asked(16));
-  EXPECT_EQ(world_.commands.back(), (CommandWorld::Command{1, 2, 16, Run::both}));
+  // What it runs with is unknown now, so the same is asked for again.
+  roster_.command(world_, asked(32));
+  EXPECT_EQ(world_.commands.back(), (CommandWorld::Command{1, 2, 32, Run::both}));
+  EXPECT_FALSE(roster_.settled());
 }
 
 TEST_F(RosterTest, IgnoresARefusalOfAnOldCommand) {
