@@ -1,0 +1,106 @@
+// Compares policies/api.lua, which documents what a script sees, with what a live script sees.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "policies/lua/lua_policy.h"
+#include "tests/policies/policy_problem.h"
+
+namespace gearshift {
+namespace {
+
+using Names = std::set<std::string>;
+
+// What the documentation declares: globals and library fields from the code, classes from the
+// annotations ("answer.power_w"), with the fields a class inherits.
+struct Documented {
+  Names globals;
+  Names fields;
+};
+
+Documented read_documentation() {
+  std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/policies/api.lua");
+  const std::regex function("function ([a-z.]+)\\(.*");
+  const std::regex table("([a-z_]+) = [{0].*");
+  const std::regex member("  ([a-z]+) = .*");
+  const std::regex annotated_class("---@class ([a-z_]+)(?:: ([a-z_]+))?.*");
+  const std::regex annotated_field("---@field ([a-z_0-9]+)\\?? .*");
+  Documented documented;
+  std::string class_name;
+  std::string table_name;
+  std::smatch match;
+  for (std::string line; std::getline(file, line);) {
+    if (std::regex_match(line, match, function)) {
+      documented.globals.insert(match[1]);
+    } else if (std::regex_match(line, match, table)) {
+      documented.globals.insert(table_name = match[1]);
+    } else if (std::regex_match(line, match, member)) {
+      documented.globals.insert(table_name + "." + match[1].str());
+    } else if (std::regex_match(line, match, annotated_class)) {
+      class_name = match[1];
+      const std::string base = match[2];
+      Names inherited;
+      for (const std::string& field : documented.fields) {
+        if (!base.empty() && field.rfind(base + ".", 0) == 0) {
+          inherited.insert(class_name + field.substr(base.size()));
+        }
+      }
+      documented.fields.insert(inherited.begin(), inherited.end());
+    } else if (std::regex_match(line, match, annotated_field)) {
+      documented.fields.insert(class_name + "." + match[1].str());
+    }
+  }
+  return documented;
+}
+
+// The names of the fields of a Lua table, by a script that logs them; each behind `prefix`.
+Names live_fields(const std::string& expression, const std::string& prefix) {
+  PolicyProblem problem;
+  Workload server = problem.trainer;
+  server.kind = Kind::infer;
+  PolicyContext context = problem.context();
+  context.workloads[index(Kind::infer)] = &server;
+  LuaPolicy policy("fields.lua", "local a = measure(safe)\nfor name in pairs(" + expression +
+                                     ") do log(name) end");
+  const Request request = policy.start(context);
+  policy.resume(complete(request.setting, 9, 9));
+  EXPECT_EQ(policy.failure(), "") << expression;
+  Names names;
+  for (std::string line = policy.take_log(); !line.empty(); line = policy.take_log()) {
+    names.insert(prefix + line);
+  }
+  return names;
+}
+
+TEST(Api, DocumentsEveryGlobalAndNothingElse) {
+  Names live = live_fields("_ENV", "");
+  for (const char* library : {"math", "string", "table"}) {
+    live.merge(live_fields(library, std::string(library) + "."));
+  }
+  EXPECT_EQ(read_documentation().globals, live);
+}
+
+TEST(Api, DocumentsEveryFieldAndNothingElse) {
+  Names live = live_fields("a", "answer.");
+  live.merge(live_fields("a.train", "cost."));
+  live.merge(live_fields("a.infer", "cost."));
+  live.merge(live_fields("goal", "goal."));
+  live.merge(live_fields("batch_sizes", "batch_sizes."));
+  live.merge(live_fields("workload", "workload."));
+  live.merge(live_fields("workload.train", "attached."));
+  for (Names names : {live_fields("a.setting", "setting."), live_fields("knobs", "knobs.")}) {
+    // Fields by knob name differ from board to board.
+    names.erase("setting.cpu_cores");
+    names.erase("setting.gpu_mhz");
+    names.erase("knobs.cpu_cores");
+    names.erase("knobs.gpu_mhz");
+    live.merge(names);
+  }
+  EXPECT_EQ(read_documentation().fields, live);
+}
+
+}  // namespace
+}  // namespace gearshift
