@@ -138,7 +138,7 @@ fuzz:  ## run every fuzz target; DURATION=600 seconds each (60 unless given)
 	for source in tests/fuzz/*_fuzz.cpp; do
 	  name=$$(basename "$$source" .cpp)
 	  mkdir -p "build-fuzz/corpus/$$name"
-	  seeds=("tests/fuzz/$$name.seeds")
+	  seeds=("tests/fuzz/corpus/$${name%_fuzz}")
 	  [[ -d "$${seeds[0]}" ]] || seeds=()
 	  echo "== $$name"
 	  "build-fuzz/$$name" -max_total_time=$(DURATION) -timeout=5 -print_final_stats=1 \

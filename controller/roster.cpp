@@ -8,8 +8,7 @@ bool Roster::attach(const Workload& workload) {
   ++attached_;
   auto& slot = managed_[index(workload.kind)];
   if (!workload.managed || slot) return false;
-  slot.emplace();
-  slot->workload = workload;
+  slot = Managed{.workload = workload};
   slot->batch_size = workload.batch_size;
   return true;
 }

@@ -32,7 +32,7 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "gearshift_wire.hpp"
+#include "bridge/client/gearshift_wire.hpp"
 
 namespace gearshift::client {
 
