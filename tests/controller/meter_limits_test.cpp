@@ -1,4 +1,4 @@
-// The meter at its limits: how long a measurement may take, how it fails, and what it says of power.
+// The meter at its limits: how long a measurement may take, how it fails, what it says of power.
 #include <gtest/gtest.h>
 
 #include <cmath>
