@@ -1,0 +1,82 @@
+#include <algorithm>
+
+#include "tests/tidy/tidy.h"
+
+namespace gearshift::tidy {
+namespace {
+
+// Each file that may break a rule. A line here is a decision: its reason says why no other way did.
+constexpr Exemption kExemptions[] = {
+    {"clock", "cli/boottime_clock.h", "the one Clock that reads CLOCK_BOOTTIME"},
+    {"clock", "bridge/client/gearshift.hpp", "in the trainer's program: when is a heartbeat due"},
+    {"thread", "bridge/client/gearshift.hpp", "a minibatch may outlast the daemon's patience"},
+    {"thread", "sensors/sampler.h", "a sensor's read may block for 430 ms"},
+    {"thread", "sensors/sampler.cpp", "a sensor's read may block for 430 ms"},
+    {"sleep", "simulator/virtual_board/fuse_mount.cpp", "plays hardware that answers late"},
+    {"path", "boards/detection.cpp", "looks before it knows which board's data to use"},
+    {"path", "actuators/control_group.cpp", "the children of a process, by the kernel's own path"},
+    {"path", "actuators/knob_journal.cpp", "the boot id, which no board moves"},
+    {"path", "actuators/memory_clock.cpp", "the cap nvpmodel leaves, the same on every Jetson"},
+    {"path", "actuators/workload_cpus.cpp", "the online CPUs, where no cpuset tells"},
+    {"path", "bridge/sessions.cpp", "the owner of a client's process"},
+    {"path", "sensors/cpu_time_estimate.cpp", "the kernel's CPU times, which no board moves"},
+    {"path", "sensors/ina3221.cpp", "the class folder in which the chip is looked for by name"},
+    {"path", "sensors/rapl.cpp", "the class folder in which packages are looked for by name"},
+    {"path", "sensors/thermal_zones.cpp", "the class folder in which zones are looked for by type"},
+};
+
+void append(std::vector<Finding>& findings, std::vector<Finding> more) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+}
+
+std::vector<Finding> check_file(const Source& source) {
+  std::vector<Finding> findings = check_layout(source);
+  const Views views = split_views(source.text);
+  append(findings, check_lengths(source, views));
+  if (is_cpp(source.path)) {
+    append(findings, check_includes(source, views));
+    append(findings, check_names(source, views));
+  }
+  return findings;
+}
+
+}  // namespace
+
+std::string describe(const Finding& finding) {
+  return finding.path + ":" + std::to_string(finding.line) + ": " + finding.rule + ": " +
+         finding.advice;
+}
+
+std::span<const Exemption> exemptions() { return kExemptions; }
+
+std::vector<Finding> check(std::span<const Source> sources, std::span<const Exemption> exemptions) {
+  std::vector<Finding> kept;
+  std::vector<bool> used(exemptions.size(), false);
+  for (const Source& source : sources) {
+    for (Finding& finding : check_file(source)) {
+      const auto covers = [&](const Exemption& exemption) {
+        return exemption.rule == finding.rule && exemption.path == finding.path;
+      };
+      const auto found = std::find_if(exemptions.begin(), exemptions.end(), covers);
+      if (found == exemptions.end()) {
+        kept.push_back(std::move(finding));
+      } else {
+        used[static_cast<std::size_t>(found - exemptions.begin())] = true;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < exemptions.size(); ++i) {
+    const Exemption& exemption = exemptions[i];
+    if (exemption.reason.empty()) {
+      kept.push_back({std::string(exemption.path), 1, "exemption",
+                      std::string(exemption.rule) + ": give its reason"});
+    } else if (!used[i]) {
+      kept.push_back({std::string(exemption.path), 1, "exemption",
+                      std::string(exemption.rule) + ": no longer needed; remove it from the list"});
+    }
+  }
+  return kept;
+}
+
+}  // namespace gearshift::tidy
