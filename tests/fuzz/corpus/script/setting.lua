@@ -1,0 +1,1 @@
+measure{cpu_cores = 0/0, [1] = 2, run = true}
