@@ -1,9 +1,11 @@
-// gearshift board: a virtual board that the controller runs against as against a real one.
+// gearshift board: a virtual board that everything runs against as it runs against a real one.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,20 +13,30 @@
 #include "boards/board_description.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
+#include "cli/units.h"
 #include "simulator/board_state.h"
+#include "simulator/optimum.h"
 #include "simulator/virtual_board/fuse_mount.h"
 #include "simulator/virtual_board/mount_point.h"
+#include "simulator/virtual_board/plain_folder.h"
 
 namespace gearshift {
 namespace {
 
-struct BoardOptions {
-  std::string board = "jetson-agx-orin";
+struct VirtualBoardOptions {
+  std::string board;
   std::string mount;
+  bool plain = false;
   std::uint64_t seed = 1;
-  double noise_percent = 2;
+  std::string noise = "2%";
   std::string lag = "boxcar";
   std::vector<std::string> faults;
+  std::string optimum;  // a cap: print what is best under it
+  std::string workload = "resnet18";
+  std::string kind = "train";
+  std::vector<std::int32_t> batch_sizes = {8, 16, 32, 64};
+  std::string objective = "time";
+  bool json = false;
 };
 
 const BoardDescription& find_board(const std::string& id) {
@@ -33,31 +45,175 @@ const BoardDescription& find_board(const std::string& id) {
     if (board.id == id) return board;
     if (board.model) known += (known.empty() ? "" : ", ") + board.id;
   }
-  throw std::runtime_error("no board is called " + id + "; those with a model are " + known);
+  throw std::runtime_error("--virtual " + id +
+                           ": there is no such board; those that can be virtual "
+                           "are " +
+                           known);
 }
 
-int run_board(const BoardOptions& options) {
+// "2%", or a bare number of percent.
+double parse_noise(const std::string& text) {
+  const bool bare = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+  return parse_percent(bare ? text + '%' : text) / 100;
+}
+
+void set_fault(BoardState& board, const std::string& fault) {
+  const std::string folder = "/.virtual/faults/";
+  const std::size_t equals = fault.find('=');
+  const std::string name = fault.substr(0, equals);
+  std::string known;
+  const std::vector<std::string> entries = board.list(folder).value();
+  for (const std::string& entry : entries) {
+    if (entry != "README") known += (known.empty() ? "" : ", ") + entry;
+  }
+  if (equals == std::string::npos ||
+      (", " + known + ",").find(", " + name + ",") == std::string::npos) {
+    throw std::runtime_error("--fault " + fault + ": give NAME=VALUE with a name of " + known);
+  }
+  if (board.write(folder + name, fault.substr(equals + 1)) != 0) {
+    throw std::runtime_error("--fault " + fault + ": this fault takes no such value\n\n" +
+                             board.read(folder + "README").text);
+  }
+}
+
+void print_welcome(const BoardDescription& board, const std::string& folder) {
+  const char* where = folder.c_str();
+  std::printf("a virtual %s at %s; Ctrl-C takes it away\n", board.name.c_str(), where);
+  std::printf("  try   gearshift boards --sysroot %s --explain\n", where);
+  std::printf("        gearshift emulate --workload resnet18 --sysroot %s\n", where);
+  std::printf("        gearshift run --sysroot %s --policy scripts/binary_search.lua --power 30W\n",
+              where);
+  std::printf("        cat %s/.virtual/faults/README\n", where);
+  // Scripts wait for this line.
+  std::printf("ready %s\n", where);
+  std::fflush(stdout);
+}
+
+// Null where FUSE cannot be used: the reason was printed then.
+std::unique_ptr<FuseMount> try_fuse(BoardState& board, const Clock& clock,
+                                    const std::string& folder) {
+  std::string obstacle = fuse_obstacle();
+  try {
+    if (obstacle.empty()) return std::make_unique<FuseMount>(board, clock, folder);
+  } catch (const std::runtime_error& error) {
+    obstacle = error.what();
+  }
+  std::fprintf(stderr,
+               "gearshift board: %s\ngearshift board: serving plain files instead: they follow "
+               "within 50 ms, and a read that fails on a board is a missing file here\n",
+               obstacle.c_str());
+  return nullptr;
+}
+
+int mount_board(const VirtualBoardOptions& options) {
   const BoardDescription& description = find_board(options.board);
-  BoardState board(description, {.seed = options.seed, .noise = options.noise_percent / 100});
+  BoardState board(description,
+                   {.seed = options.seed,
+                    .noise = parse_noise(options.noise),
+                    .lag = options.lag == "boxcar" ? LagShape::boxcar : LagShape::first_order});
   const BoottimeClock clock;
   board.advance(clock.now());
+  for (const std::string& fault : options.faults) set_fault(board, fault);
   prepare_mount_point(options.mount);
-  FuseMount mount(board, clock, options.mount);
-  std::printf("ready %s\n", options.mount.c_str());
-  std::fflush(stdout);
-  mount.serve();
+  if (!options.plain) {
+    if (const auto mount = try_fuse(board, clock, options.mount)) {
+      print_welcome(description, options.mount);
+      mount->serve();
+      return kExitOk;
+    }
+  }
+  PlainFolder folder(board, clock, options.mount);
+  print_welcome(description, options.mount);
+  folder.serve();
   return kExitOk;
+}
+
+int print_optimum(const VirtualBoardOptions& options) {
+  const BoardDescription& board = find_board(options.board);
+  const std::int64_t cap_mw = parse_power_mw(options.optimum);
+  const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
+  const WorkloadParameters* workload = find_workload(board, options.workload, kind);
+  if (!board.model || !workload) {
+    throw std::runtime_error("--workload " + options.workload + ": board " + board.id +
+                             " has no such " + options.kind + " workload");
+  }
+  const Objective objective = options.objective == "time" ? Objective::time : Objective::energy;
+  const OptimumTable table(board, *workload, options.batch_sizes);
+  const std::optional<Optimum> best = table.best(objective, static_cast<double>(cap_mw) / 1000);
+  if (!best) {
+    throw std::runtime_error("--optimum " + options.optimum + ": every mode of " + board.id +
+                             " draws more than that with " + options.workload);
+  }
+  const KnobSpace space = board.knob_space();
+  if (options.json) {
+    nlohmann::json line = {{"batch_size", best->batch_size},
+                           {"power_w", best->power_w},
+                           {"minibatch_ms", best->minibatch_ms},
+                           {"sample_ms", best->sample_ms()},
+                           {"sample_mj", best->sample_mj()}};
+    for (std::size_t knob = 0; knob < space.size(); ++knob) {
+      line[space.knobs[knob].name] =
+          static_cast<double>(best->mode.values[knob]) / unit_scale(space.knobs[knob].unit);
+    }
+    std::printf("%s\n", line.dump().c_str());
+  } else {
+    std::printf("%s batch_size=%d: %.1f W, %.2f ms a minibatch, %.3f ms and %.1f mJ a sample\n",
+                space.describe(best->mode).c_str(), best->batch_size, best->power_w,
+                best->minibatch_ms, best->sample_ms(), best->sample_mj());
+  }
+  return kExitOk;
+}
+
+int run_board(const VirtualBoardOptions& options) {
+  if (!options.optimum.empty()) return print_optimum(options);
+  if (options.mount.empty()) {
+    throw std::runtime_error(
+        "give --mount DIR to mount the board, or --optimum 30W to ask its model");
+  }
+  return mount_board(options);
+}
+
+void add_optimum_flags(CLI::App& command, VirtualBoardOptions& options) {
+  command.add_option("--optimum", options.optimum,
+                     "Mount nothing: print the best setting under this power by the board's model");
+  command.add_option("--workload", options.workload, "Whose optimum")->capture_default_str();
+  command.add_option("--kind", options.kind, "train or infer")
+      ->check(CLI::IsMember({"train", "infer"}))
+      ->capture_default_str();
+  command.add_option("--batch-sizes", options.batch_sizes, "What to choose from")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMaxBatchSize))
+      ->capture_default_str();
+  command.add_option("--objective", options.objective, "Least time or energy a sample")
+      ->check(CLI::IsMember({"time", "energy"}))
+      ->capture_default_str();
+  command.add_flag("--json", options.json, "Print the optimum as one line of JSON");
 }
 
 }  // namespace
 
 void add_board(CLI::App& app, int& exit_code) {
-  auto options = std::make_shared<BoardOptions>();
-  CLI::App* command = app.add_subcommand("board", "Mount a virtual board.");
-  command->add_option("--virtual", options->board, "Which board");
-  command->add_option("--mount", options->mount, "Folder to mount it at");
-  command->add_option("--seed", options->seed, "Seed");
-  command->add_option("--noise", options->noise_percent, "Noise");
+  auto options = std::make_shared<VirtualBoardOptions>();
+  CLI::App* command =
+      app.add_subcommand("board", "Mount a virtual board, with the files of a real one");
+  command
+      ->add_option("--virtual", options->board,
+                   "Which board: jetson-agx-orin or jetson-agx-orin-jetpack5")
+      ->required();
+  command->add_option("--mount", options->mount, "An empty folder, or one to be made");
+  command->add_flag("--plain", options->plain, "Serve plain files instead of a file system");
+  command->add_option("--seed", options->seed, "Of the noise and of what a boot decides by chance")
+      ->capture_default_str();
+  command->add_option("--noise", options->noise, "Standard deviation of a power reading")
+      ->capture_default_str();
+  command->add_option("--lag", options->lag, "Of the power sensor: a mean of 0.43 s, or 0.7 s")
+      ->check(CLI::IsMember({"boxcar", "first-order"}))
+      ->capture_default_str();
+  command->add_option("--fault", options->faults, "NAME=VALUE: begin with a fault switched on");
+  add_optimum_flags(*command, *options);
+  command->footer(
+      "Prints 'ready DIR' once the folder can be used, and unmounts it when it is stopped.\n"
+      "Example: gearshift board --virtual jetson-agx-orin --mount /tmp/orin");
   command->callback([options, &exit_code] { exit_code = run_board(*options); });
 }
 

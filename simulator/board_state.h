@@ -72,6 +72,7 @@ class BoardState {
   LoadHandle open_load() { return loads_.open(); }
   int write_load(LoadHandle handle, std::string_view text);
   void close_load(LoadHandle handle);
+  const Loads& loads() const { return loads_; }
 
   double true_power_mw() const { return activity_.power.total_mw(); }
   // The clocks in force; cores that differ count with their mean.
