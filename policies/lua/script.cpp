@@ -114,6 +114,13 @@ int build(lua_State* lua) {
   return 0;
 }
 
+// Lua shows at most 59 bytes of a chunk's name; the end of a path says more than its start.
+std::string shown_name(std::string_view name) {
+  constexpr std::size_t kShownBytes = LUA_IDSIZE - 1;
+  if (name.size() <= kShownBytes) return std::string(name);
+  return "..." + std::string(name.substr(name.size() - (kShownBytes - 3)));
+}
+
 // The text of an error value, without converting it: that could itself run out of memory.
 std::string_view error_text(lua_State* lua) {
   if (lua_type(lua, -1) != LUA_TSTRING) return "the script raised an error that is not a string";
@@ -126,7 +133,7 @@ std::string_view error_text(lua_State* lua) {
 
 Script::Script(std::string_view name, std::string_view text, const LuaLimits& limits,
                const PolicyContext& context, LogLines& log)
-    : name_(name), state_(std::make_unique<ScriptState>(name, limits, context, log)) {
+    : name_(shown_name(name)), state_(std::make_unique<ScriptState>(name, limits, context, log)) {
   if (text.size() > limits.text_bytes) {
     failure_ = name_ + ":1: the script has " + std::to_string(text.size()) + " bytes; at most " +
                std::to_string(limits.text_bytes) + " can be run";

@@ -220,6 +220,15 @@ TEST(HostileScript, MayMakeStringsUpToTheLimit) {
   EXPECT_EQ(policy.start(problem.context()).what, What::hold) << policy.failure();
 }
 
+TEST(HostileScript, IsNamedOnceHoweverLongItsPath) {
+  const PolicyProblem problem;
+  const std::string path = "/home/somebody/" + std::string(60, 'x') + "/script.lua";
+  LuaPolicy policy(path, "\nlocal a = nil + 1");
+  policy.start(problem.context());
+  EXPECT_EQ(policy.failure().find("script.lua:2: attempt"), 49u) << policy.failure();
+  EXPECT_EQ(policy.failure().substr(0, 5), "...xx");
+}
+
 TEST(HostileScript, ReportsEveryCallOnItsStack) {
   const PolicyProblem problem;
   LuaPolicy policy("calls.lua", R"(local function probe(setting)
