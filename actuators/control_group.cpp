@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "actuators/number_list.h"
@@ -163,13 +165,15 @@ class GroupRemoval {
 
   // Empty on success, else why not.
   std::string run() {
-    constexpr int kRounds = 100;  // a dying process is a member for a moment longer
+    constexpr int kRounds = 1000;
     if (!root_.exists(folder_)) return "";
     std::error_code error;
     for (int round = 0; round < kRounds; ++round) {
       for (const std::int64_t pid : members(root_, folder_)) move_back(pid);
       std::filesystem::remove(real_path(root_, folder_), error);
       if (!error) return "";
+      if (error != std::errc::device_or_resource_busy) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return error.message() + (failure_.empty() ? "" : "; " + failure_);
   }

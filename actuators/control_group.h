@@ -1,4 +1,7 @@
 // A control group of our own, which holds the managed workloads so that their CPU time can be set.
+// Removing one sleeps, up to a second and in steps of a millisecond, while a member that was killed
+// is still dying: the kernel refuses to remove its group and version 1 does not tell when it is
+// gone.
 #pragma once
 
 #include <cstdint>
