@@ -42,10 +42,9 @@ std::string ControlClient::ask() {
   socket.send(zmq::const_buffer(request.data(), request.size()), zmq::send_flags::none);
   zmq::message_t answer;
   if (!socket.recv(answer)) {
-    throw UnreachableError(
-        "no daemon answers at " + endpoint_ +
-        "; gearshift run prints its control endpoint when it starts: give it with --control (a "
-        "daemon that root started answers root only)");
+    throw UnreachableError("no daemon answers at " + endpoint_ +
+                           "; is gearshift run running? Where it has a --control of its own, give "
+                           "the same here; a daemon that root started answers root only");
   }
   return answer.to_string();
 }

@@ -1,4 +1,5 @@
-// The control endpoint and its client, over a real socket.
+// The control endpoint and its client, over a real socket. Has a thread to play the other program
+// in, which waits for its answer while the endpoint gives it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
