@@ -88,7 +88,7 @@ def train(chosen):
     train_set, test_set = digits()
     model = lenet()
     criterion = nn.CrossEntropyLoss()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.002)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     loader = gearshift.torch.resizable_loader(
         train_set, chosen.batch_size, shuffle=True, num_workers=chosen.workers
     )

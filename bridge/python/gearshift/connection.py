@@ -1,10 +1,11 @@
 """The connection to the daemon: attaches, keeps alive, carries reports out and commands in.
 
-Two threads use it. The training thread puts its reports into a bounded outbox and sends them itself, some
-at a time, since handing them to another thread costs more than that; it takes the lock only where that is
-free, and else leaves them to whoever has it. The other thread exists because a minibatch may take longer than the daemon waits for a
-sign of life, and because a trainer may be between two epochs when a daemon comes: it wakes twice a
-second, sends heartbeats and hellos, and takes what came.
+Two threads use it. The training thread puts its reports into a bounded outbox and sends them itself,
+some at a time, since handing them to another thread costs more than that; it takes the lock only
+where that is free, and else leaves them to whoever has it. The other thread exists because a
+minibatch may take longer than the daemon waits for a sign of life, and because a trainer may be
+between two epochs when a daemon comes: it wakes twice a second, sends heartbeats and hellos, and
+takes what came.
 
 What the training thread reads without the lock is immutable and says to which attachment it belongs:
 `asked` is written under the lock alone, `in_force` by the training thread alone.
