@@ -170,14 +170,29 @@ local function fit_models(center, over_w)
   return w, fit(power_rows, power_prior)
 end
 
--- The positions worth a thought: one, two, four, ... steps away, and both ends.
-local function steps_around(position, count)
-  local steps = {}
+-- The positions worth a thought: powers of `base` steps away, and both ends.
+local function steps_around(position, count, base)
+  local steps, reach = {}, { [0] = true }
+  local distance = 1
+  while distance < count do
+    reach[distance], distance = true, distance * base
+  end
   for i = 1, count do
-    local distance = math.abs(i - position)
-    if i == 1 or i == count or distance & (distance - 1) == 0 then steps[#steps + 1] = i end
+    if i == 1 or i == count or reach[math.abs(i - position)] then steps[#steps + 1] = i end
   end
   return steps
+end
+
+-- The same in every dimension, thinned out until few enough settings are left to look at each.
+local function steps_everywhere(center)
+  for base = 2, 16 do
+    local steps, settings = {}, 1
+    for d = 1, dimensions do
+      steps[d] = steps_around(center.positions[d], #values[d], base)
+      settings = settings * #steps[d]
+    end
+    if settings <= 20000 or base == 16 then return steps end
+  end
 end
 
 -- The unmeasured setting with the least predicted cost within the cap, if it beats `center`. Each
@@ -190,10 +205,9 @@ local function propose(center, caution, margin)
   local limit = goal.power_w / center.power * math.exp(-margin)
   local activity = e[dimensions + 2]
   local least, chosen = math.exp(optimism), nil
-  local times, powers, penalties, steps = {}, {}, {}, {}
+  local times, powers, penalties, steps = {}, {}, {}, steps_everywhere(center)
   for d = 1, dimensions do
     times[d], powers[d], penalties[d] = {}, {}, {}
-    steps[d] = steps_around(center.positions[d], #values[d])
     for _, i in ipairs(steps[d]) do
       local ratio = values[d][i] / center.value[d]
       times[d][i] = w[d + 1] / ratio / time_unit

@@ -7,6 +7,7 @@
 
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/policy_problem.h"
+#include "tests/policies/profile_problem.h"
 
 namespace gearshift {
 namespace {
@@ -87,6 +88,29 @@ TEST(BinarySearchScript, NeedsNoCap) {
   }
   ASSERT_EQ(request.what, What::hold) << policy.failure();
   EXPECT_EQ(request.setting.mode.values[1], 1'300'500);
+}
+
+// Without a cap nothing prunes the settings that the search thinks about.
+TEST(BinarySearchScript, KeepsItsInstructionsOnLargeBoards) {
+  PolicyProblem problem;
+  problem.modes.clear();
+  problem.knobs.knobs.clear();
+  for (const char* name : {"cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz", "more_mhz"}) {
+    problem.knobs.knobs.push_back({name, Unit::khz, KnobClass::clock, {}});
+    for (std::int64_t i = 1; i <= 40; ++i) problem.knobs.knobs.back().values.push_back(i * 50'000);
+  }
+  ProfileWorld world(problem, [](const Setting& setting) {
+    double minibatch_ms = setting.batch_size[0];
+    for (int i = 0; i < 5; ++i) {
+      minibatch_ms += 1e6 / static_cast<double>(setting.mode.values[static_cast<std::size_t>(i)]);
+    }
+    return ProfileCell{minibatch_ms, 20};
+  });
+  LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
+  const SearchOutcome outcome = world.run(policy, 1'000'000'000);
+  EXPECT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_EQ(outcome.setting.mode, problem.knobs.highest());
+  EXPECT_EQ(outcome.setting.batch_size[0], 64);
 }
 
 }  // namespace
