@@ -39,6 +39,7 @@ struct KnobDescription {
   KnobDriver driver = KnobDriver::cpu_hotplug;
   std::string path;                       // folder the driver works in
   std::vector<std::string> device_names;  // gpu_devfreq: accepted of_node names
+  std::int64_t safe_at_least = 0;         // the safe mode does not go below, in the knob's unit
 };
 
 enum class PowerSource : std::uint8_t { ina3221, rapl, cpu_time_estimate };
@@ -106,6 +107,12 @@ Detection detect_board(const Sysroot& root, std::span<const BoardDescription> bo
 // by the product of relative knob positions. Ties by value, knob by knob. A knob of the board that
 // the space lacks counts as at its highest value. Throws std::length_error for more than kMaxModes.
 std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobSpace& space);
+
+// The mode that is held when nothing better is known to be safe: the first of `modes` (lowest power
+// first, not empty) whose knobs are all at their board file's safe_at_least or above; the last of
+// `modes` where there is none. Modes below would draw hardly less and all but stop the workload.
+PowerMode safe_mode(const BoardDescription& board, const KnobSpace& space,
+                    const std::vector<PowerMode>& modes);
 
 // Clocks of a mode by knob name (cpu_cores, cpu_mhz, gpu_mhz, mem_mhz); absent knobs at `fallback`.
 ModelMode model_mode(const KnobSpace& space, const PowerMode& mode, const ModelMode& fallback);

@@ -96,4 +96,21 @@ std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobS
   return sorted;
 }
 
+PowerMode safe_mode(const BoardDescription& board, const KnobSpace& space,
+                    const std::vector<PowerMode>& modes) {
+  PowerMode floor;
+  for (const KnobDescription& description : board.knobs) {
+    const std::optional<std::size_t> knob = space.find(description.knob.name);
+    if (knob) floor.values[*knob] = description.safe_at_least;
+  }
+  const auto usable = [&](const PowerMode& mode) {
+    for (std::size_t i = 0; i < mode.count; ++i) {
+      if (mode.values[i] < floor.values[i]) return false;
+    }
+    return true;
+  };
+  const auto found = std::find_if(modes.begin(), modes.end(), usable);
+  return found == modes.end() ? modes.back() : *found;
+}
+
 }  // namespace gearshift

@@ -74,6 +74,7 @@ Board make_board(const BoardDescription& description, std::unique_ptr<BoardActua
   traits.stale_after = description.power.stale_after;
   traits.apply_timeout = description.apply_timeout;
   traits.modes = modes_by_power(description, actuator->knobs());
+  traits.safe = safe_mode(description, actuator->knobs(), traits.modes);
   return Board(std::move(actuator), std::move(sensors.sensors), std::move(traits));
 }
 

@@ -8,7 +8,7 @@ namespace gearshift {
 Board::Board(std::unique_ptr<Actuator> actuator, std::vector<std::unique_ptr<Sensor>> sensors,
              BoardTraits traits)
     : actuator_(std::move(actuator)), sensors_(std::move(sensors)), traits_(std::move(traits)) {
-  safe_ = traits_.modes.empty() ? actuator_->knobs().lowest() : traits_.modes.front();
+  safe_ = traits_.safe.value_or(actuator_->knobs().lowest());
 }
 
 void Board::read(Time now, std::vector<Reading>& readings) {

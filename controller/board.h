@@ -23,7 +23,8 @@ struct BoardTraits {
   Duration power_window{};       // "over the cap" is the mean over this
   Duration stale_after{};        // a power reading older than this is danger
   Duration apply_timeout{};      // a mode that takes longer is timed_out
-  std::vector<PowerMode> modes;  // lowest power first by the board's model; the first is safe
+  std::vector<PowerMode> modes;   // lowest power first by the board's model
+  std::optional<PowerMode> safe;  // held when nothing better is known; the lowest if not given
 };
 
 enum class ApplyState : std::uint8_t {

@@ -10,21 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from programs import Daemon, Program
-
-
-def knob_files(mount):
-    """The raw text of every file that gearshift may write."""
-    cpu = mount / "sys/devices/system/cpu"
-    paths = sorted(cpu.glob("cpu[0-9]*/online"))
-    for policy in sorted(cpu.glob("cpufreq/policy*")):
-        paths += [policy / "scaling_min_freq", policy / "scaling_max_freq"]
-    gpu = mount / "sys/class/devfreq/17000000.gpu"
-    paths += [gpu / "min_freq", gpu / "max_freq"]
-    emc = mount / "sys/kernel/debug/bpmp/debug/clk/emc"
-    paths += [emc / "rate", emc / "mrq_rate_locked", emc / "state"]
-    paths += [mount / "sys/kernel/nvpmodel_clk_cap/emc"]
-    return {path.relative_to(mount): path.read_text().strip() for path in paths}
+from programs import Daemon, Program, knob_files
 
 
 def optimum(mount, cap_w):

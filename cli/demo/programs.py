@@ -100,3 +100,25 @@ class Daemon(Program):
 
     def summary(self):
         return self.notes("summary")[-1]
+
+
+def text_of(path):
+    """The text of a board file, or its error: a policy whose cores are all offline is busy."""
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        return f"errno {error.errno}"
+
+
+def knob_files(mount):
+    """The raw text of every file of a mounted AGX Orin that gearshift may write, by path."""
+    cpu = mount / "sys/devices/system/cpu"
+    paths = sorted(cpu.glob("cpu[0-9]*/online"))
+    for policy in sorted(cpu.glob("cpufreq/policy*")):
+        paths += [policy / "scaling_min_freq", policy / "scaling_max_freq"]
+    gpu = mount / "sys/class/devfreq/17000000.gpu"
+    paths += [gpu / "min_freq", gpu / "max_freq"]
+    emc = mount / "sys/kernel/debug/bpmp/debug/clk/emc"
+    paths += [emc / "rate", emc / "mrq_rate_locked", emc / "state"]
+    paths += [mount / "sys/kernel/nvpmodel_clk_cap/emc"]
+    return {str(path.relative_to(mount)): text_of(path) for path in paths}

@@ -94,6 +94,28 @@ TEST(Modes, AKnobThatIsAbsentCountsAsAtItsHighest) {
   }
 }
 
+TEST(Modes, TheSafeOneIsTheFirstThatKeepsEveryKnobAtItsFloor) {
+  for (const BoardDescription& board : built_in_boards()) {
+    if (board.id == "host") continue;
+    const KnobSpace space = board.knob_space();
+    const PowerMode safe = safe_mode(board, space, modes_by_power(board, space));
+    EXPECT_EQ(safe.values[0], 2) << board.id;
+    EXPECT_EQ(safe.values[1], 729600) << "at the floor, not past it";
+    EXPECT_EQ(safe.values[2], space.knobs[2].values.front());
+    EXPECT_EQ(safe.values[3], space.knobs[3].values.front());
+  }
+}
+
+TEST(Modes, WhereNoneKeepsTheFloorsTheLastIsSafe) {
+  BoardDescription board = without_model({});
+  KnobDescription description;
+  description.knob = knob("a", Unit::count, {1, 2});
+  description.safe_at_least = 3;
+  board.knobs.push_back(description);
+  const KnobSpace space{{description.knob}};
+  EXPECT_EQ(safe_mode(board, space, modes_by_power(board, space)).values[0], 2);
+}
+
 TEST(Modes, OfNoKnobAtAllThereIsOne) {
   EXPECT_EQ(modes_by_power(without_model({}), {}).size(), 1u);
 }

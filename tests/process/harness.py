@@ -15,7 +15,7 @@ from pathlib import Path
 BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
 SOURCE = Path(os.environ.get("GEARSHIFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "cli/demo"))
-from programs import DEADLINE_S, Daemon, Program  # noqa: E402
+from programs import DEADLINE_S, Daemon, Program, knob_files  # noqa: E402
 SKIPPED = 77
 
 
@@ -104,13 +104,4 @@ class Stack:
 
     def knobs(self):
         """The raw text of every file that gearshift may write, by path."""
-        cpu = self.mount / "sys/devices/system/cpu"
-        paths = sorted(cpu.glob("cpu[0-9]*/online"))
-        for policy in sorted(cpu.glob("cpufreq/policy*")):
-            paths += [policy / "scaling_min_freq", policy / "scaling_max_freq"]
-        gpu = self.mount / "sys/class/devfreq/17000000.gpu"
-        paths += [gpu / "min_freq", gpu / "max_freq"]
-        emc = self.mount / "sys/kernel/debug/bpmp/debug/clk/emc"
-        paths += [emc / "rate", emc / "mrq_rate_locked", emc / "state"]
-        paths += [self.mount / "sys/kernel/nvpmodel_clk_cap/emc"]
-        return {str(path.relative_to(self.mount)): path.read_text().strip() for path in paths}
+        return knob_files(self.mount)
