@@ -81,15 +81,14 @@ bench:  ## build and run the benchmarks
 	@$(call install,$(packages_build) $(packages_run))
 	$(call configure,build)
 	ninja -C build -j$(JOBS)
-	shopt -s nullglob
 	for program in bench/*_bench.cpp; do
 	  name=$$(basename "$$program" .cpp)
 	  echo "== $$name"
 	  "build/$$name"
 	done
-	for script in bench/*_bench.py; do
+	for script in bench/*.py; do
 	  echo "== $$(basename "$$script" .py)"
-	  $(PYTHON) "$$script" --binary $(BINARY)
+	  GEARSHIFT_BINARY="$$PWD/$(BINARY)" $(PYTHON) "$$script"
 	done
 
 .PHONY: lint

@@ -36,7 +36,7 @@ const std::vector<NameRule>& name_rules() {
         {"time", "", "(NULL"},
         {"time", "", "(0"},
         {"time", "", "(&"}},
-       {},
+       {"bench"},
        "take a const Clock& (controller/clock.h), or the time as an argument"},
       {"sleep",
        {{"sleep_for"},
