@@ -49,7 +49,7 @@ std::string status_text(const wire::StatusAnswer& status) {
   if (status.power_known && status.power_is_estimate) power += " (an estimate)";
   std::string text = "phase         " + status.phase + "\npower         " + power;
   text += "\ncap           " + (status.cap_mw > 0 ? watts(status.cap_mw) : "none");
-  if (!status.cap_source.empty()) text += " (" + status.cap_source + ")";
+  if (status.cap_mw > 0 && !status.cap_source.empty()) text += " (" + status.cap_source + ")";
   text += "\nsetting      ";
   for (const auto& [knob, value] : status.mode) {
     char pair[96];
