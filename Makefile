@@ -116,7 +116,8 @@ define sanitized
 $(call install,$(packages_build) $(packages_run))
 $(call configure,$(1),-DGEARSHIFT_SANITIZE=$(2) -DGEARSHIFT_BENCH=OFF)
 ninja -C $(1) -j$(JOBS)
-export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+  TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/thread_sanitizer.suppressions
 ctest --test-dir $(1) -L unit -j$(JOBS) --output-on-failure --no-tests=error
 endef
 
