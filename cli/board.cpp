@@ -100,7 +100,7 @@ std::unique_ptr<FuseMount> try_fuse(BoardState& board, const Clock& clock,
   }
   std::fprintf(stderr,
                "gearshift board: %s\ngearshift board: serving plain files instead: they follow "
-               "within 50 ms, and a read that fails on a board is a missing file here\n",
+               "within 50 ms, and a file whose read fails on a board is empty here\n",
                obstacle.c_str());
   return nullptr;
 }

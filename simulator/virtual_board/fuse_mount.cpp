@@ -224,7 +224,13 @@ FuseMount::FuseMount(BoardState& board, const Clock& clock, const std::filesyste
   fuse_ = fuse_new(&arguments, &kOperations, sizeof kOperations, this);
   fuse_opt_free_args(&arguments);
   if (!fuse_) throw std::runtime_error("libfuse3 cannot be set up for " + folder.string());
+  // Before the mount, so that no signal can leave one behind that nobody serves.
+  if (fuse_set_signal_handlers(fuse_get_session(fuse_)) != 0) {
+    fuse_destroy(fuse_);
+    throw std::runtime_error("cannot watch for SIGINT and SIGTERM");
+  }
   if (fuse_mount(fuse_, folder.c_str()) != 0) {
+    fuse_remove_signal_handlers(fuse_get_session(fuse_));
     fuse_destroy(fuse_);
     throw std::runtime_error("cannot mount a virtual board at " + folder.string() +
                              " (fusermount3 says why); use --plain where FUSE is not allowed");
@@ -232,21 +238,17 @@ FuseMount::FuseMount(BoardState& board, const Clock& clock, const std::filesyste
 }
 
 FuseMount::~FuseMount() {
+  fuse_remove_signal_handlers(fuse_get_session(fuse_));
   fuse_unmount(fuse_);
   fuse_destroy(fuse_);
 }
 
 void FuseMount::serve() {
   constexpr unsigned kMostThreads = 16;
-  fuse_session* session = fuse_get_session(fuse_);
-  if (fuse_set_signal_handlers(session) != 0) {
-    throw std::runtime_error("cannot watch for SIGINT and SIGTERM");
-  }
   const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
       fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
   fuse_loop_cfg_set_max_threads(config.get(), kMostThreads);
   const int result = fuse_loop_mt(fuse_, config.get());
-  fuse_remove_signal_handlers(session);
   if (result < 0) {
     throw std::runtime_error(std::string("the virtual board's file system ended: ") +
                              std::strerror(-result));

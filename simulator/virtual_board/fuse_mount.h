@@ -25,8 +25,8 @@ class FuseMount {
   FuseMount(const FuseMount&) = delete;
   FuseMount& operator=(const FuseMount&) = delete;
 
-  // Answers until SIGINT, SIGTERM or SIGHUP comes, or somebody unmounts the folder. Until it is
-  // called, whoever looks into the folder waits. Throws std::runtime_error.
+  // Answers until one of those signals came, or somebody unmounts the folder. Until it is called,
+  // whoever looks into the folder waits. Throws std::runtime_error.
   void serve();
 
  private:

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
 namespace gearshift {
 namespace {
@@ -108,24 +108,19 @@ void PlainFolder::end_dead_loads() {
 
 void PlainFolder::show(File& file) {
   const FileText text = board_.read(file.path);
-  const std::string real = folder_.string() + file.path;
-  if (text.error != 0) {
-    if (file.descriptor < 0) return;
-    unlink(real.c_str());
-    close(std::exchange(file.descriptor, -1));
-    return;
-  }
   if (file.descriptor < 0) {
-    const mode_t mode = board_.attributes(file.path).value().mode | 0200u;
+    const std::string real = folder_.string() + file.path;
+    const mode_t mode = board_.attributes(file.path).value().mode | kOwnerWrites;
     file.descriptor = open(real.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode);
     if (file.descriptor < 0 || fchmod(file.descriptor, mode) != 0) {
       throw std::runtime_error("cannot make " + real + ": " + std::strerror(errno));
     }
-  } else if (text.text == file.shown) {
-    return;
   }
+  // A read that fails has no text: the file stays, empty, because readers keep it open.
+  if (text.text == file.shown) return;
   if (!replace(file.descriptor, text.text)) {
-    throw std::runtime_error("cannot write " + real + ": " + std::strerror(errno));
+    throw std::runtime_error("cannot write " + folder_.string() + file.path + ": " +
+                             std::strerror(errno));
   }
   file.shown = text.text;
 }
