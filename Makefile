@@ -103,13 +103,15 @@ lint:  ## clang-format and clang-tidy; SINCE=HEAD~3 checks only what changed sin
 	  mapfile -t files < <(git ls-files -- '*.h' '*.cpp')
 	fi
 	[[ -n "$${files[*]}" ]] || { echo "nothing to lint"; exit 0; }
-	clang-format --dry-run -Werror "$${files[@]}"
+	code=0
+	clang-format --dry-run -Werror "$${files[@]}" || code=$$?
 	# What the build does not compile (fuzz targets) has no flags here and is left out.
 	grep '"file":' build/compile_commands.json > build/compiled.txt
 	for file in "$${files[@]}"; do
 	  if [[ "$$file" == *.cpp ]] && grep -qF "\"$$PWD/$$file\"" build/compiled.txt; then echo "$$file"; fi
-	done | xargs -r -P $(JOBS) -n 1 clang-tidy -p build --quiet 2> >(grep -v 'warnings generated' >&2 || true)
-	echo "lint: $${#files[@]} files clean"
+	done | xargs -r -P $(JOBS) -n 1 clang-tidy -p build --quiet 2>/dev/null || code=$$?
+	[[ $$code -ne 0 ]] || echo "lint: $${#files[@]} files are clean"
+	exit $$code
 
 # The unit tests under the sanitizers $(2), built in folder $(1).
 define sanitized
