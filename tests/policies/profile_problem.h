@@ -30,8 +30,9 @@ struct SearchOutcome {
   std::string failure;
 };
 
-// Answers a policy from a cost function. A setting whose power is over the cap is cut short, as the
-// guard does it: the policy learns that it was over, and nothing else.
+// Answers a policy from a cost function, and from memory as the controller does: one that was cut
+// short answers only while the cap is no looser than it was. A setting whose power is over the cap
+// is cut short, as the guard does it: the policy learns that it was over, and nothing else.
 class ProfileWorld {
  public:
   using CostOf = std::function<ProfileCell(const Setting&)>;
@@ -61,7 +62,7 @@ class ProfileWorld {
                      SearchOutcome& outcome) {
     for (const auto* known : {&problem_.observations, &made}) {
       for (const Observation& one : *known) {
-        if (one.setting == setting && one.ok()) {
+        if (one.setting == setting && (one.ok() || cap_mw <= one.limit_mw)) {
           Observation copy = one;
           copy.from_memory = true;
           return copy;

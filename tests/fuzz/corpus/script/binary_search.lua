@@ -16,7 +16,7 @@
 
 local kind = workload.train and "train" or "infer"
 local energy = goal.objective == "energy"
-local likeness, optimism, step_cost, step_margin, prior_weight = 1, 0.01, 0.01, 0.01, 0.05
+local likeness, optimism, step_cost, step_margin, prior_weight = 1, 0.01, 0.01, 0.01, 0.1
 
 -- The dimensions: names[d] is a field of a setting, values[d] what it may be, lowest first.
 local names, values, combinations = {}, {}, 1
@@ -71,7 +71,7 @@ end
 
 local function ask(positions)
   local answer = measure(setting_at(positions))
-  measurements_left = measurements_left - 1
+  if not seen[table.concat(positions, " ")] then measurements_left = measurements_left - 1 end
   learn(positions, answer)
   return answer
 end
@@ -82,6 +82,16 @@ local function best_point()
     if point.within and (not best or point.cost < best.cost) then best = point end
   end
   return best
+end
+
+-- Where the models are centered: the best, or while nothing keeps the cap, what comes closest.
+local function center_point()
+  local closest = best_point()
+  if closest then return closest end
+  for _, point in ipairs(points) do
+    if not closest or point.power < closest.power then closest = point end
+  end
+  return closest
 end
 
 local function halve()
@@ -195,8 +205,8 @@ local function steps_everywhere(center)
   end
 end
 
--- The unmeasured setting with the least predicted cost within the cap, if it beats `center`. Each
--- step away from the center costs `caution`, and `margin` is kept to the cap.
+-- The unmeasured setting with the least predicted cost within the cap, if it beats `center` or that
+-- is over the cap. Each step away from the center costs `caution`, and `margin` is kept to the cap.
 local function propose(center, caution, margin)
   local w, e = fit_models(center, goal.power_w)
   local time_unit, power_unit = 0, 0
@@ -204,7 +214,7 @@ local function propose(center, caution, margin)
   for _, weight in ipairs(e) do power_unit = power_unit + weight end
   local limit = goal.power_w / center.power * math.exp(-margin)
   local activity = e[dimensions + 2]
-  local least, chosen = math.exp(optimism), nil
+  local least, chosen = center.within and math.exp(optimism) or math.huge, nil
   local times, powers, penalties, steps = {}, {}, {}, steps_everywhere(center)
   for d = 1, dimensions do
     times[d], powers[d], penalties[d] = {}, {}, {}
@@ -240,16 +250,16 @@ end
 local function refine()
   local caution, margin, second_look = step_cost, 0, true
   while measurements_left > 0 do
-    local best = best_point()
-    local chosen = propose(best, caution, margin)
+    local center = center_point()
+    local chosen = propose(center, caution, margin)
     if chosen then
       local answer = ask(chosen)
-      if answer.within and answer.value < best.cost then
+      if answer.within and (answer.value < center.cost or not center.within) then
         caution, margin = math.max(step_cost, caution / 2), margin / 2
       elseif answer.within then
         caution = 2 * caution + 0.01
       else
-        margin = margin + step_margin
+        margin = center.within and margin + step_margin or 2 * margin + 0.02
       end
     elseif second_look then
       second_look, likeness, caution, margin, step_cost = false, 0.3, 0, 0, 0
@@ -267,13 +277,18 @@ for i = #observations, 1, -1 do
   local positions = says and positions_of(known.setting)
   if positions then learn(positions, known) end
 end
-if #points <= dimensions then halve() end
+-- What is known replaces the halving. Under a tighter cap it may all be over: the models then lead
+-- below it; if they do not, halving does; and the safe mode is what is left to try.
+local halved = #points <= dimensions
+if halved then halve() end
+if #points > 0 then refine() end
+if not best_point() and not halved then halve() end
 if not best_point() then
-  local lowest = {}
-  for d = 1, dimensions do lowest[d] = 1 end
-  ask(lowest)
+  local last = { [kind .. "_batch"] = workload[kind].batch_size }
+  for _, name in ipairs(knobs.names) do last[name] = safe[name] end
+  local positions = positions_of(last)
+  if positions then ask(positions) end
 end
-if best_point() and measurements_left > 0 then refine() end
 
 local best = best_point()
 if not best then
