@@ -25,8 +25,6 @@ constexpr Exemption kExemptions[] = {
     {"path", "sensors/cpu_time_estimate.cpp", "the kernel's CPU times, which no board moves"},
     {"path", "sensors/ina3221.cpp", "the class folder in which the chip is looked for by name"},
     {"path", "sensors/rapl.cpp", "the class folder in which packages are looked for by name"},
-    {"clock", "tests/simulator/mount_test.cpp", "a mount lives in the kernel's time"},
-    {"sleep", "tests/simulator/mount_test.cpp", "the kernel tells nobody when it closed a file"},
     {"thread", "tests/bridge/control_test.cpp",
      "plays another program, which waits for its answer"},
     {"path", "sensors/thermal_zones.cpp", "the class folder in which zones are looked for by type"},
