@@ -321,11 +321,11 @@ TEST_F(BoardTest, DoesNotTakeAnUnreadableKnobForAnOutsideWrite) {
   EXPECT_FALSE(board_.outside_write());
 }
 
-TEST(Board, HoldsTheFirstOfItsModesSafeElseTheLowest) {
+TEST(Board, HoldsTheModeItIsGivenSafeElseTheLowest) {
   fakes::Hardware hardware;
   EXPECT_EQ(fakes::fake_board(hardware).safe(), fakes::mode(1, 300000));
   BoardTraits traits = fakes::fake_traits();
-  traits.modes = {fakes::mode(2, 300000), fakes::mode(1, 900000)};
+  traits.safe = fakes::mode(2, 300000);
   const Board board(std::make_unique<fakes::FakeActuator>(hardware), {}, traits);
   EXPECT_EQ(board.safe(), fakes::mode(2, 300000));
 }
