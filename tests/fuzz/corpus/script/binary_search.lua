@@ -16,6 +16,7 @@
 
 local kind = workload.train and "train" or "infer"
 local energy = goal.objective == "energy"
+local slowest = 6 -- times the center: measuring what is slower still would take minutes
 local likeness, optimism, step_cost, step_margin, prior_weight = 1, 0.01, 0.01, 0.01, 0.1
 
 -- The dimensions: names[d] is a field of a setting, values[d] what it may be, lowest first.
@@ -140,11 +141,12 @@ local function fit(rows, prior)
   return x
 end
 
--- Both models around `center`, in units of its time and power. Nearby points count more.
+-- Both models around `center`, in units of its time and power. Nearby points count more. Before any
+-- is seen, every resource is held to take an equal share, and idling 0.4 of the power.
 local function fit_models(center, over_w)
-  local time_rows, power_rows, time_prior, power_prior = {}, {}, {}, { 0.5 }
+  local time_rows, power_rows, time_prior, power_prior = {}, {}, {}, { 0.4 }
   for d = 1, dimensions + 1 do
-    time_prior[d], power_prior[d + 1] = 1 / (dimensions + 1), 0.5 / (dimensions + 1)
+    time_prior[d], power_prior[d + 1] = 1 / (dimensions + 1), 0.6 / (dimensions + 1)
   end
   local function ratios(point)
     local ratio, distance = {}, 0
@@ -237,7 +239,7 @@ local function propose(center, caution, margin)
     end
     local time_of, power_of, penalty_of = times[d], powers[d], penalties[d]
     for _, i in ipairs(steps[d]) do
-      if power + power_of[i] <= limit then
+      if power + power_of[i] <= limit and time + time_of[i] <= slowest then
         positions[d] = i
         visit(d + 1, time + time_of[i], power + power_of[i], penalty * penalty_of[i])
       end
