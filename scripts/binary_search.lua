@@ -16,6 +16,7 @@
 
 local kind = workload.train and "train" or "infer"
 local energy = goal.objective == "energy"
+local leap_cost = 0.03 -- one knob far from all that was seen is where the models are wrong
 local slowest = 6 -- times the center: measuring what is slower still would take minutes
 local likeness, optimism, step_cost, step_margin, prior_weight = 1, 0.01, 0.01, 0.01, 0.1
 
@@ -208,7 +209,8 @@ local function steps_everywhere(center)
 end
 
 -- The unmeasured setting with the least predicted cost within the cap, if it beats `center` or that
--- is over the cap. Each step away from the center costs `caution`, and `margin` is kept to the cap.
+-- is over the cap. Each step away from the center costs `caution`, a leap more than steps in several
+-- dimensions, and `margin` is kept to the cap.
 local function propose(center, caution, margin)
   local w, e = fit_models(center, goal.power_w)
   local time_unit, power_unit = 0, 0
@@ -224,7 +226,8 @@ local function propose(center, caution, margin)
       local ratio = values[d][i] / center.value[d]
       times[d][i] = w[d + 1] / ratio / time_unit
       powers[d][i] = e[d + 1] * ratio / power_unit
-      penalties[d][i] = math.exp(caution * math.abs(math.log(ratio)))
+      local leap = math.log(ratio)
+      penalties[d][i] = math.exp(caution * math.abs(leap) + leap_cost * leap ^ 2)
     end
   end
   local positions = {}
