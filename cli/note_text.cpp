@@ -20,7 +20,8 @@ std::string describe(const KnobSpace& space, const Setting& setting) {
     if (!text.empty()) text += ' ';
     text += fmt::format("{}_batch={}", kind_name(kind), batch_size);
   }
-  if (setting.run != Run::both) text += fmt::format(" run={}", run_name(setting.run));
+  const bool both_kinds = setting.batch_size[0] != 0 && setting.batch_size[1] != 0;
+  if (both_kinds) text += fmt::format(" run={}", run_name(setting.run));
   return text;
 }
 

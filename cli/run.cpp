@@ -2,8 +2,11 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -44,6 +47,14 @@ std::string read_script(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// The user whose trainers are believed: with sudo, the one who called it.
+std::uint32_t operator_user() {
+  const char* caller = geteuid() == 0 ? std::getenv("SUDO_UID") : nullptr;
+  std::uint32_t user = geteuid();
+  if (caller != nullptr) std::from_chars(caller, caller + std::strlen(caller), user);
+  return user;
 }
 
 // A board whose knobs cannot be written is still measured and advised on.
@@ -123,7 +134,7 @@ void run(const RunOptions& options, const RunPlan& plan) {
       options.control.empty() ? default_control_endpoint() : options.control;
   world_options.script = options.policy;
   if (sensors.wake_descriptor >= 0) world_options.wake_descriptors = {sensors.wake_descriptor};
-  world_options.allowed_user = geteuid();
+  world_options.allowed_user = operator_user();
   world_options.knobs = actuator->knobs();
   LiveWorld world(clock, world_options);
 

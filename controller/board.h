@@ -20,9 +20,9 @@ namespace gearshift {
 // What the loop must know of a board beside its knobs.
 struct BoardTraits {
   std::string name;
-  Duration power_window{};       // "over the cap" is the mean over this
-  Duration stale_after{};        // a power reading older than this is danger
-  Duration apply_timeout{};      // a mode that takes longer is timed_out
+  Duration power_window{};        // "over the cap" is the mean over this
+  Duration stale_after{};         // a power reading older than this is danger
+  Duration apply_timeout{};       // a mode that takes longer is timed_out
   std::vector<PowerMode> modes;   // lowest power first by the board's model
   std::optional<PowerMode> safe;  // held when nothing better is known; the lowest if not given
 };

@@ -150,7 +150,7 @@ Setting Controller::safe_setting() const {
       batch_size = workload->batch_size;
     }
   }
-  return setting;
+  return roster_.normalised(setting);
 }
 
 // Another program may move a knob at any time (nvpmodel.service does): say so once, set it again.

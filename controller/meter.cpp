@@ -71,10 +71,15 @@ void Meter::add(const Minibatch& minibatch) {
   }
   // The first one straddles the change or warms up caches; a later one may have begun before too.
   if (samples.seen == 1 || minibatch.received - minibatch.elapsed < applied_) return;
-  if (!settled_ || samples.count >= options_.most_minibatches) return;
-  samples.elapsed[samples.count++] = minibatch.elapsed;
+  if (!settled_) return;
+  // Those that still come while power is measured are free, and a CPU quota lets short minibatches
+  // through in bursts: the mean is over all of them, the spread over the first ones.
+  ++samples.total;
+  samples.total_elapsed += minibatch.elapsed;
   samples.fetch_stall += minibatch.fetch_stall;
   samples.compute += minibatch.compute;
+  if (samples.count >= options_.most_minibatches) return;
+  samples.elapsed[samples.count++] = minibatch.elapsed;
 }
 
 void Meter::add(const Reading& reading) {
@@ -113,16 +118,16 @@ void Meter::judge_settled(Time now) {
 Cost Meter::cost(const Samples& samples) const {
   Cost cost;
   if (samples.count == 0) return cost;
-  cost.minibatches = samples.count;
-  cost.minibatch_mean = from_ns(mean_ns(samples.elapsed, samples.count));
+  cost.minibatches = samples.total;
+  cost.minibatch_mean = samples.total_elapsed / samples.total;
   cost.minibatch_stddev = from_ns(stddev_ns(samples.elapsed, samples.count));
   std::array<Duration, kMostSamples> sorted = samples.elapsed;
   std::sort(sorted.begin(), sorted.begin() + samples.count);
   // Nearest rank: with up to 40 samples this is the largest one.
   const auto rank = static_cast<std::uint32_t>(std::ceil(0.99 * samples.count));
   cost.minibatch_p99 = sorted[std::max(rank, 1U) - 1];
-  cost.fetch_stall_mean = samples.fetch_stall / samples.count;
-  cost.compute_mean = samples.compute / samples.count;
+  cost.fetch_stall_mean = samples.fetch_stall / samples.total;
+  cost.compute_mean = samples.compute / samples.total;
   return cost;
 }
 

@@ -54,8 +54,10 @@ class Meter {
 
  private:
   struct Samples {
-    std::uint32_t seen = 0;  // matching minibatches, dropped ones too
-    std::uint32_t count = 0;
+    std::uint32_t seen = 0;   // matching minibatches, dropped ones too
+    std::uint32_t count = 0;  // kept in `elapsed`: the first ones, most_minibatches at most
+    std::uint32_t total = 0;  // that counted
+    Duration total_elapsed{};
     std::array<Duration, kMostSamples> elapsed{};
     Duration fetch_stall{};  // sums
     Duration compute{};

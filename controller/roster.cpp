@@ -47,15 +47,12 @@ std::string Roster::key() const {
 }
 
 Setting Roster::normalised(Setting setting) const {
-  bool all_run = true;
   for (const Kind kind : {Kind::train, Kind::infer}) {
-    if (!managed(kind)) {
-      setting.batch_size[index(kind)] = 0;
-    } else if (!runs(setting.run, kind)) {
-      all_run = false;
-    }
+    if (!managed(kind)) setting.batch_size[index(kind)] = 0;
   }
-  if (all_run) setting.run = Run::both;
+  const bool trains = managed(Kind::train) != nullptr;
+  const bool infers = managed(Kind::infer) != nullptr;
+  if (setting.run == Run::both && trains != infers) setting.run = trains ? Run::train : Run::infer;
   return setting;
 }
 
@@ -81,7 +78,9 @@ void Roster::command(World& world, const Setting& setting) {
   for (auto& slot : managed_) {
     if (!slot) continue;
     const std::int32_t batch_size = setting.batch_size[index(slot->workload.kind)];
-    if (slot->batch_size == batch_size && slot->run == setting.run) continue;
+    const Kind kind = slot->workload.kind;
+    const bool same_run = runs(slot->run, kind) == runs(setting.run, kind);
+    if (slot->batch_size == batch_size && same_run) continue;
     slot->batch_size = batch_size;
     slot->run = setting.run;
     slot->asked = ++sequence_;

@@ -26,8 +26,8 @@ class Roster {
   // Names the managed workloads and their kinds: what observations are remembered for.
   std::string key() const;
 
-  // The setting with what does not apply taken out: batch sizes of absent kinds 0, run `both` where
-  // every managed kind runs.
+  // The setting with what does not apply taken out: batch sizes of absent kinds are 0, and `both`
+  // becomes the one kind that is there.
   Setting normalised(Setting setting) const;
   // Nullopt when the managed workloads can be asked for the setting; else why not.
   std::optional<std::string> objection(const Setting& setting) const;

@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 
-DEADLINE_S = 120.0
+DEADLINE_S = 60.0
 
 
 class Program:
@@ -27,8 +27,9 @@ class Program:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
-        for line in self.process.stdout:
-            self._queue.put(line.rstrip("\n"))
+        with self.process.stdout as output:
+            for line in output:
+                self._queue.put(line.rstrip("\n"))
         self._queue.put(None)
 
     def next_line(self, deadline_s=DEADLINE_S):
@@ -52,7 +53,7 @@ class Program:
                 return line
 
     def tail(self):
-        return "\n".join(self.lines[-25:])
+        return "\n".join(line[:400] for line in self.lines[-12:])
 
     def send(self, number):
         self.process.send_signal(number)
@@ -119,6 +120,8 @@ def knob_files(mount):
     gpu = mount / "sys/class/devfreq/17000000.gpu"
     paths += [gpu / "min_freq", gpu / "max_freq"]
     emc = mount / "sys/kernel/debug/bpmp/debug/clk/emc"
-    paths += [emc / "rate", emc / "mrq_rate_locked", emc / "state"]
+    paths += [emc / "mrq_rate_locked", emc / "state"]
+    if text_of(emc / "mrq_rate_locked") == "1":
+        paths.append(emc / "rate")  # unlocked, it follows the load
     paths += [mount / "sys/kernel/nvpmodel_clk_cap/emc"]
     return {str(path.relative_to(mount)): text_of(path) for path in paths}

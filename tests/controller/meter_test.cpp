@@ -243,7 +243,7 @@ TEST_F(MeterTest, StatesItsConfidenceWithinAHundredthOfATruePointOfT) {
   }
 }
 
-TEST_F(MeterTest, TakesNoMoreThanTheMostMinibatches) {
+TEST_F(MeterTest, WaitsForNoMoreThanTheMostMinibatchesAndLosesNoneThatCome) {
   settle();
   for (int i = 1; i <= 39; ++i) {
     minibatch(milliseconds(2000 + 100 * i), milliseconds(i % 2 == 0 ? 50 : 150));
@@ -253,8 +253,8 @@ TEST_F(MeterTest, TakesNoMoreThanTheMostMinibatches) {
   ASSERT_TRUE(answers(milliseconds(6000)));
   minibatch(milliseconds(6100), milliseconds(9));
   const auto answer = meter_.answer(at(milliseconds(6100)));
-  EXPECT_EQ(answer->cost[0].minibatches, 40U);
-  EXPECT_EQ(answer->cost[0].minibatch_mean, milliseconds(100)) << "the forty-first is left out";
+  EXPECT_EQ(answer->cost[0].minibatches, 41U);
+  EXPECT_EQ(answer->cost[0].minibatch_mean, Duration(milliseconds(40 * 100 + 9)) / 41);
   EXPECT_GT(answer->confidence, options_.confidence) << "and it says how sure it is not";
 }
 
@@ -268,7 +268,8 @@ TEST_F(MeterTest, StaysWithinItsStorageWhateverTheOptions) {
   }
   const auto answer = meter_.answer(at(milliseconds(4000)));
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->cost[0].minibatches, 64U);
+  EXPECT_EQ(answer->cost[0].minibatches, 200U);
+  EXPECT_EQ(answer->cost[0].minibatch_p99, milliseconds(15));
 }
 
 }  // namespace
