@@ -10,8 +10,11 @@
 namespace gearshift {
 namespace {
 
-// A policy whose cores are all offline keeps its folder, but its files answer so.
-bool asleep(int code) { return code == EBUSY || code == ENODEV || code == ENOENT; }
+// A policy whose cores are all offline keeps its folder, but its files answer so; a file in a plain
+// folder, which cannot answer with an error, is empty (ENODATA).
+bool asleep(int code) {
+  return code == EBUSY || code == ENODEV || code == ENOENT || code == ENODATA;
+}
 
 struct Policy {
   std::string folder;

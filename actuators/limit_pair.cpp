@@ -13,6 +13,7 @@ std::optional<LimitPair::Limits> LimitPair::read() {
 }
 
 void LimitPair::save(KnobJournal& journal) {
+  static_cast<void>(maximum_.file.read_integer());  // text that cannot be put back is not saved
   journal.save(SavedRole::limit_max, maximum_.path, maximum_.file.read());
   journal.save(SavedRole::limit_min, minimum_.path, minimum_.file.read());
 }

@@ -1,7 +1,6 @@
 // Cost of one control tick: the whole loop with fakes for board and world, and a real Lua policy.
 #include <benchmark/benchmark.h>
 
-
 #include "controller/controller.h"
 #include "policies/lua/lua_policy.h"
 #include "tests/fakes/fake_board.h"

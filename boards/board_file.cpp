@@ -1,6 +1,6 @@
-#include <cmath>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -68,8 +68,9 @@ KnobDescription parse_knob(TomlFields& fields) {
   knob.values = fields.ascending("values", kMostValues, unit_scale(traits.unit), traits.most_value);
   description.device_names = fields.texts("device_names", kMostNames);
   const double scale = unit_scale(traits.unit);
-  description.safe_at_least = std::llround(
-      scale * fields.number("safe_at_least", 0, static_cast<double>(knob.values.back()) / scale, 0));
+  description.safe_at_least =
+      std::llround(scale * fields.number("safe_at_least", 0,
+                                         static_cast<double>(knob.values.back()) / scale, 0));
   if (description.driver == KnobDriver::gpu_devfreq && description.device_names.empty()) {
     fields.fail("device_names", "must name the of_node of at least one GPU");
   }

@@ -165,7 +165,7 @@ std::optional<std::int64_t> DeviceFile::try_read_integer() noexcept {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error == std::errc()) return value;
-  last_error_ = error == std::errc::result_out_of_range ? ERANGE : EINVAL;
+  last_error_ = error == std::errc::result_out_of_range ? ERANGE : text->empty() ? ENODATA : EINVAL;
   return std::nullopt;
 }
 

@@ -6,7 +6,8 @@
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "gearshift shifts an accelerator's gears (cores, clocks, power limit, batch size) while a DNN\n"
+      "gearshift shifts an accelerator's gears (cores, clocks, power limit, batch size) while a "
+      "DNN\n"
       "trains and serves, so that it runs as fast as its power allows, and never past it.\n\n"
       "Example: gearshift run --policy scripts/binary_search.lua --power 30W",
       "gearshift"};

@@ -4,6 +4,14 @@
 #include <cassert>
 
 namespace gearshift {
+namespace {
+
+// A board takes a moment to follow (a memory clock locks anew, a mask of cores is rewritten): a
+// knob has so many more calls of advance() to read back what was written, and is written once more
+// first.
+constexpr int kReadBacks = 3;
+
+}  // namespace
 
 Board::Board(std::unique_ptr<Actuator> actuator, std::vector<std::unique_ptr<Sensor>> sensors,
              BoardTraits traits)
@@ -106,13 +114,11 @@ ApplyState Board::verify() {
     }
     result = ApplyState::not_applied;
   }
-  if (result == ApplyState::not_applied && state_ == ApplyState::applying &&
-      verify_attempts_++ == 0) {
-    failure_.clear();
-    plan();
-    if (left_ > 0) return ApplyState::applying;
-  }
-  return result;
+  if (result == ApplyState::applied || state_ != ApplyState::applying) return result;
+  if (verify_attempts_++ >= kReadBacks) return result;
+  failure_.clear();
+  if (verify_attempts_ == 1) plan();
+  return ApplyState::applying;
 }
 
 std::optional<OutsideWrite> Board::outside_write() {

@@ -78,7 +78,11 @@ void Controller::hold(const Setting& setting, Time now) {
     apply(setting, Aim::hold, now);
     return;
   }
-  note(NoteType::safe, now, "the policy's choice is known not to fit the cap");
+  const bool tried = known->ok() || known->outcome == Outcome::over_limit;
+  note(NoteType::safe, now,
+       tried ? std::string("the policy's choice is known not to fit the cap")
+             : "the policy's choice is known to fail: " +
+                   std::string(outcome_name(known->outcome)));
   fall_back(now);
 }
 

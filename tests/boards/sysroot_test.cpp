@@ -224,7 +224,7 @@ TEST(DeviceFile, ReadsTheLeadingInteger) {
       {"  12\n", 12, 0},
       {"9223372036854775807\n", std::numeric_limits<std::int64_t>::max(), 0},
       {"9223372036854775808\n", std::nullopt, ERANGE},
-      {"", std::nullopt, EINVAL},
+      {"", std::nullopt, ENODATA},
       {"unsupported\n", std::nullopt, EINVAL},
       {"<not counted>", std::nullopt, EINVAL},
   };

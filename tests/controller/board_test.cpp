@@ -195,11 +195,21 @@ TEST_F(BoardTest, NamesEveryRefusedKnob) {
   EXPECT_EQ(board_.failure(), "cpu_mhz: refused; mem_mhz: refused");
 }
 
+TEST_F(BoardTest, WaitsForABoardThatFollowsLate) {
+  hardware_.ignore = "gpu_mhz";
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(board_.advance(at({})), ApplyState::applying);
+  hardware_.values[3] = 100000;  // at the last call that counts
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+}
+
 TEST_F(BoardTest, SaysWhichKnobIgnoredTheWrite) {
   hardware_.ignore = "gpu_mhz";
   board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
   EXPECT_EQ(board_.advance(at({})), ApplyState::applying) << "it is written once more";
   EXPECT_EQ(board_.failure(), "");
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applying) << "and has two more calls to follow";
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applying);
   EXPECT_EQ(board_.advance(at({})), ApplyState::not_applied);
   EXPECT_EQ(board_.failure(), "gpu_mhz: wrote 100, still 200");
   EXPECT_EQ(hardware_.writes, (Writes{{"gpu_mhz", 100000}, {"gpu_mhz", 100000}}));
