@@ -142,6 +142,7 @@ fuzz:  ## run every fuzz target; DURATION=600 seconds each (60 unless given)
 	  mkdir -p "build-fuzz/corpus/$$name"
 	  seeds=("tests/fuzz/corpus/$${name%_fuzz}")
 	  [[ -d "$${seeds[0]}" ]] || seeds=()
+	  [[ "$$name" != script_fuzz ]] || seeds+=(scripts)
 	  echo "== $$name"
 	  "build-fuzz/$$name" -max_total_time=$(DURATION) -timeout=5 -print_final_stats=1 \
 	    -artifact_prefix="build-fuzz/$$name-" "build-fuzz/corpus/$$name" "$${seeds[@]}"

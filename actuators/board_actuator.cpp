@@ -17,7 +17,7 @@ std::string joined(const std::vector<std::string>& lines) {
 }  // namespace
 
 BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
-                             BoardActuatorOptions options)
+                             const BoardActuatorOptions& options)
     : root_(root) {
   const auto open_all = [&] {
     controls_.clear();

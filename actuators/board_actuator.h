@@ -26,7 +26,7 @@ class BoardActuator : public Actuator {
   // earlier daemon left in the journal first. Throws BusyError while another daemon holds the
   // journal and JournalError for a damaged one; writes nothing then.
   // `root` must outlive the actuator.
-  BoardActuator(const BoardDescription& board, Sysroot& root, BoardActuatorOptions options);
+  BoardActuator(const BoardDescription& board, Sysroot& root, const BoardActuatorOptions& options);
   ~BoardActuator() override;
 
   const KnobSpace& knobs() const override { return knobs_; }

@@ -43,12 +43,15 @@ bool Controller::tick(Time now) {
   board_.read(now, readings_);
   recorder_.tick({now, events_, readings_});
   consume_readings();
+  // Limits come first: a workload that attaches in the same tick starts under the cap it will have.
   for (const Event& event : events_) {
     for (LimitSource* limit : limits_) limit->consume(event);
+  }
+  update_cap(now);
+  for (const Event& event : events_) {
     if (!consume(event, now)) return false;
   }
   add_to_baseload(now);
-  update_cap(now);
   enforce(now);
   watch_knobs(now);
   advance(now);
@@ -162,16 +165,9 @@ void Controller::on_minibatch(const Minibatch& minibatch) {
 }
 
 void Controller::reload_script(Time now) {
-  const PolicyContext context{.goal = goal_,
-                              .knobs = &board_.knobs(),
-                              .modes = board_.traits().modes,
-                              .workloads = roster_.managed(),
-                              .observations = memory_.observations(),
-                              .safe = board_.safe(),
-                              .seed = options_.seed};
   Request request;
   try {
-    request = policy_.replace(world_.script(), context);
+    request = policy_.replace(world_.script(), policy_context());
   } catch (const std::runtime_error& error) {
     ++summary_.policy_errors;
     note(NoteType::policy_reload, now, std::string("kept the old script: ") + error.what());

@@ -89,6 +89,7 @@ class Controller {
   Setting safe_setting() const;
 
   // search.cpp: what the policy asks for.
+  PolicyContext policy_context() const;
   void restart_policy(Time now);
   void handle(Request request, Time now);
   void apply(const Setting& setting, Aim aim, Time now);

@@ -13,16 +13,19 @@ constexpr std::uint32_t kMostAnswersATick = 100'000;
 
 }  // namespace
 
+PolicyContext Controller::policy_context() const {
+  return {.goal = goal_,
+          .knobs = &board_.knobs(),
+          .modes = board_.traits().modes,
+          .workloads = roster_.managed(),
+          .observations = memory_.observations(),
+          .safe = board_.safe(),
+          .seed = options_.seed};
+}
+
 void Controller::restart_policy(Time now) {
   measurements_ = 0;
-  const PolicyContext context{.goal = goal_,
-                              .knobs = &board_.knobs(),
-                              .modes = board_.traits().modes,
-                              .workloads = roster_.managed(),
-                              .observations = memory_.observations(),
-                              .safe = board_.safe(),
-                              .seed = options_.seed};
-  handle(policy_.start(context), now);
+  handle(policy_.start(policy_context()), now);
 }
 
 void Controller::handle(Request request, Time now) {
@@ -80,9 +83,9 @@ void Controller::hold(const Setting& setting, Time now) {
   }
   const bool tried = known->ok() || known->outcome == Outcome::over_limit;
   note(NoteType::safe, now,
-       tried ? std::string("the policy's choice is known not to fit the cap")
-             : "the policy's choice is known to fail: " +
-                   std::string(outcome_name(known->outcome)));
+       tried
+           ? std::string("the policy's choice is known not to fit the cap")
+           : "the policy's choice is known to fail: " + std::string(outcome_name(known->outcome)));
   fall_back(now);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -86,7 +87,7 @@ void CpuTimeEstimate::sample(Time now) {
     const double share = std::clamp(static_cast<double>(time->busy - last_->busy) /
                                         static_cast<double>(time->total - last_->total),
                                     0.0, 1.0);
-    newest_.value = static_cast<std::int64_t>((idle_w_ + core_w_ * share * cpus_) * 1000 + 0.5);
+    newest_.value = std::llround((idle_w_ + core_w_ * share * cpus_) * 1000);
     newest_.state = newest_.value <= plausible_max_mw_ ? ReadingState::ok : ReadingState::absurd;
   }
   last_ = time;

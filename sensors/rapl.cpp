@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -80,7 +81,7 @@ void Rapl::sample(Time now) {
       // uJ / ns is kW.
       const double power_mw =
           static_cast<double>(used_uj) * 1e6 / static_cast<double>(elapsed.count());
-      package.power_mw = static_cast<std::int64_t>(power_mw + 0.5);
+      package.power_mw = std::llround(power_mw);
     }
     package.last_uj = energy_uj;
   }

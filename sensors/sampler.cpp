@@ -18,8 +18,10 @@ bool same_channel(const Reading& a, const Reading& b) {
 }  // namespace
 
 Sampler::Sampler(std::unique_ptr<BlockingSensor> sensor, const Clock& clock, Duration period)
-    : sensor_(std::move(sensor)), clock_(clock), period_(period) {
-  wake_descriptor_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    : sensor_(std::move(sensor)),
+      clock_(clock),
+      period_(period),
+      wake_descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (wake_descriptor_ < 0) {
     throw std::system_error(errno, std::generic_category(), "cannot make an eventfd");
   }

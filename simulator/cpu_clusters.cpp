@@ -73,7 +73,8 @@ std::size_t CpuClusters::cores_online() const {
 double CpuClusters::mean_khz() const {
   double sum = 0;
   for (std::size_t core = 0; core < online_.size(); ++core) {
-    if (online_[core]) sum += static_cast<double>(clusters_[core / kCoresInCluster].clock_khz);
+    const std::size_t cluster = core / kCoresInCluster;
+    if (online_[core]) sum += static_cast<double>(clusters_[cluster].clock_khz);
   }
   return sum / static_cast<double>(cores_online());
 }

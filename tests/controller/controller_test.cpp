@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "limits/operator_limit.h"
-#include "tests/fakes/fake_world.h"
+#include "tests/fakes/rig.h"
 
 namespace gearshift {
 namespace {
@@ -12,12 +11,8 @@ using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const PowerMode kFast = mode(4, 900000);    // 22 W loaded
-const PowerMode kMiddle = mode(3, 600000);  // 17 W
-const PowerMode kSlow = mode(1, 300000);    // 10 W, the safe mode
-
 // Measures the modes in order, then holds the last that was within the goal; nil if none was.
-ListPolicy::Decide try_all(std::vector<PowerMode> modes) {
+ListPolicy::Decide try_all(const std::vector<PowerMode>& modes) {
   return [modes](const PolicyContext& context, const std::vector<Observation>& answers) -> Request {
     if (answers.size() < modes.size()) return measure(modes[answers.size()]);
     for (auto it = answers.rbegin(); it != answers.rend(); ++it) {
@@ -31,33 +26,6 @@ ListPolicy::Decide try_all(std::vector<PowerMode> modes) {
     return {};
   };
 }
-
-struct Rig {
-  explicit Rig(ListPolicy::Decide decide, Duration end = seconds(60),
-               std::optional<std::int64_t> cap_mw = std::nullopt)
-      : world(hardware, end),
-        board(fake_board(hardware)),
-        policy(std::move(decide)),
-        limit(cap_mw) {}
-
-  void run() {
-    LimitSource* limits[] = {&limit};
-    Controller controller(world, board, policy, recorder, limits, options);
-    controller.run();
-    summary = controller.summary();
-    over_cap_s = controller.ledger().over_cap_s();
-  }
-
-  Hardware hardware;
-  FakeWorld world;
-  Board board;
-  ListPolicy policy;
-  OperatorLimit limit;
-  KeepingRecorder recorder;
-  ControllerOptions options;
-  Summary summary;
-  double over_cap_s = 0;
-};
 
 TEST(Controller, MeasuresWhatThePolicyAsksAndHoldsItsChoice) {
   Rig rig(try_all({kSlow, kMiddle, kFast}), seconds(60), 30000);

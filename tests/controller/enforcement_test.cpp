@@ -2,8 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/controller.h"
-#include "limits/operator_limit.h"
-#include "tests/fakes/fake_world.h"
+#include "tests/fakes/rig.h"
 
 namespace gearshift {
 namespace {
@@ -12,47 +11,23 @@ using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const PowerMode kFast = mode(4, 900000);    // 22 W loaded
-const PowerMode kMiddle = mode(3, 600000);  // 17 W
-const PowerMode kSlow = mode(1, 300000);    // 10 W, the safe mode
-
-struct Rig {
-  Rig(ListPolicy::Decide decide, Duration end, std::optional<std::int64_t> cap_mw)
-      : world(hardware, end),
-        board(fake_board(hardware)),
-        policy(std::move(decide)),
-        limit(cap_mw) {
+// Starts in the lowest mode, so that nothing is over a cap before the policy has asked.
+struct LowRig : Rig {
+  LowRig(ListPolicy::Decide decide, Duration end, std::optional<std::int64_t> cap_mw)
+      : Rig(std::move(decide), end, cap_mw) {
     hardware.values = {1, 300000};
   }
-  void run() {
-    LimitSource* limits[] = {&limit};
-    Controller controller(world, board, policy, recorder, limits, options);
-    controller.run();
-    summary = controller.summary();
-    over_cap_s = controller.ledger().over_cap_s();
-  }
-  Time time_of(NoteType type, std::size_t i = 0) const { return recorder.of(type).at(i).time; }
-
-  Hardware hardware;
-  FakeWorld world;
-  Board board;
-  ListPolicy policy;
-  OperatorLimit limit;
-  KeepingRecorder recorder;
-  ControllerOptions options;
-  Summary summary;
-  double over_cap_s = 0;
 };
 
 // Measures each mode, then holds `choice` blindly.
-ListPolicy::Decide then_hold(std::vector<PowerMode> modes, const PowerMode& choice) {
+ListPolicy::Decide then_hold(const std::vector<PowerMode>& modes, const PowerMode& choice) {
   return [modes, choice](const PolicyContext&, const std::vector<Observation>& answers) {
     return answers.size() < modes.size() ? measure(modes[answers.size()]) : hold(choice);
   };
 }
 
 TEST(Enforcement, AMeasurementOverTheCapIsCutAndTheLastSettingWithinItTaken) {
-  Rig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(60), 20000);
+  LowRig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(60), 20000);
   rig.world.attach(seconds(1));
   rig.run();
 
@@ -72,7 +47,7 @@ TEST(Enforcement, AMeasurementOverTheCapIsCutAndTheLastSettingWithinItTaken) {
 }
 
 TEST(Enforcement, TheClocksAreWrittenInTheTickOfTheFirstReadingOverTheCap) {
-  Rig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(60), 20000);
+  LowRig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(60), 20000);
   rig.world.attach(seconds(1));
   rig.run();
   const Time over = rig.time_of(NoteType::over_cap);
@@ -80,9 +55,17 @@ TEST(Enforcement, TheClocksAreWrittenInTheTickOfTheFirstReadingOverTheCap) {
   EXPECT_EQ(settings[2].time, over);
 }
 
+TEST(Enforcement, AWorkloadThatWasThereFirstStartsUnderTheCapWithoutADetour) {
+  LowRig rig(then_hold({kMiddle}, kMiddle), seconds(20), 20000);
+  rig.world.attach(seconds(0));
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::setting).at(0).setting.mode, kMiddle);
+  EXPECT_EQ(rig.policy.starts, 1);
+}
+
 TEST(Enforcement, ACapIsHeldAtTheLimitAndBrokenOneMilliwattPastIt) {
   for (const std::int64_t cap_mw : {22000, 21999}) {
-    Rig rig(then_hold({}, kFast), seconds(30), cap_mw);
+    LowRig rig(then_hold({}, kFast), seconds(30), cap_mw);
     rig.world.attach(seconds(1));
     rig.run();
     EXPECT_EQ(rig.summary.guard_steps > 0, cap_mw == 21999) << cap_mw;
@@ -90,7 +73,7 @@ TEST(Enforcement, ACapIsHeldAtTheLimitAndBrokenOneMilliwattPastIt) {
 }
 
 TEST(Enforcement, ABlindHoldOverTheCapEndsInASettingWithinIt) {
-  Rig rig(then_hold({kMiddle}, kFast), seconds(120), 20000);
+  LowRig rig(then_hold({kMiddle}, kFast), seconds(120), 20000);
   rig.world.attach(seconds(1));
   rig.run();
   // The policy insists; each time the guard steps down. It never stays over.
@@ -99,7 +82,7 @@ TEST(Enforcement, ABlindHoldOverTheCapEndsInASettingWithinIt) {
 }
 
 TEST(Enforcement, ALowerCapIsActedOnInTheTickThatReceivesIt) {
-  Rig rig(then_hold({kSlow, kMiddle, kFast}, kFast), seconds(60), 30000);
+  LowRig rig(then_hold({kSlow, kMiddle, kFast}, kFast), seconds(60), 30000);
   rig.world.attach(seconds(1));
   rig.world.cap(seconds(40) + milliseconds(37), 18000);
   rig.run();
@@ -116,7 +99,7 @@ TEST(Enforcement, ALowerCapIsActedOnInTheTickThatReceivesIt) {
 }
 
 TEST(Enforcement, ALowerCapWithNothingKnownBelowItGoesToTheSafeSetting) {
-  Rig rig(then_hold({kFast}, kFast), seconds(60), 30000);
+  LowRig rig(then_hold({kFast}, kFast), seconds(60), 30000);
   rig.world.attach(seconds(1));
   rig.world.cap(seconds(30), 18000);
   rig.run();
@@ -128,7 +111,7 @@ TEST(Enforcement, ALowerCapWithNothingKnownBelowItGoesToTheSafeSetting) {
 }
 
 TEST(Enforcement, ALowerCapInMidMeasurementEndsItAndRestartsThePolicy) {
-  Rig rig(then_hold({kFast}, kSlow), seconds(60), 30000);
+  LowRig rig(then_hold({kFast}, kSlow), seconds(60), 30000);
   rig.world.attach(seconds(1));
   rig.world.cap(seconds(2), 18000);
   rig.run();
@@ -140,7 +123,7 @@ TEST(Enforcement, ALowerCapInMidMeasurementEndsItAndRestartsThePolicy) {
 }
 
 TEST(Enforcement, ALooserCapRestartsThePolicyOnlyAfterTheDwell) {
-  Rig rig(then_hold({kSlow}, kSlow), seconds(60), 30000);
+  LowRig rig(then_hold({kSlow}, kSlow), seconds(60), 30000);
   rig.options.goal_dwell = seconds(5);
   rig.world.attach(seconds(1));
   rig.world.cap(seconds(30), 18000);
@@ -153,7 +136,7 @@ TEST(Enforcement, ALooserCapRestartsThePolicyOnlyAfterTheDwell) {
 }
 
 TEST(Enforcement, ATremblingCapDoesNotRestartThePolicy) {
-  Rig rig(then_hold({kSlow}, kSlow), seconds(60), 30400);
+  LowRig rig(then_hold({kSlow}, kSlow), seconds(60), 30400);
   rig.world.attach(seconds(1));
   rig.world.cap(seconds(30), 30300);
   rig.world.cap(seconds(35), 30450);
@@ -163,7 +146,7 @@ TEST(Enforcement, ATremblingCapDoesNotRestartThePolicy) {
 }
 
 TEST(Enforcement, AnInfeasibleCapIsReportedOnceAndTheLowestModeHeld) {
-  Rig rig(then_hold({kFast}, kFast), seconds(60), 6000);
+  LowRig rig(then_hold({kFast}, kFast), seconds(60), 6000);
   rig.world.attach(seconds(1));
   rig.run();
   int reports = 0;
@@ -176,7 +159,7 @@ TEST(Enforcement, AnInfeasibleCapIsReportedOnceAndTheLowestModeHeld) {
 
 TEST(Enforcement, AStaleReadingIsDangerPastTheLimitAndNotAtIt) {
   for (const bool past : {false, true}) {
-    Rig rig(then_hold({kFast}, kFast), seconds(60), 30000);
+    LowRig rig(then_hold({kFast}, kFast), seconds(60), 30000);
     rig.world.attach(seconds(1));
     rig.world.at(seconds(30), [&rig] { rig.hardware.frozen = true; });
     // stale_after is 1 s: the last reading is from 29.9 s.
@@ -185,7 +168,7 @@ TEST(Enforcement, AStaleReadingIsDangerPastTheLimitAndNotAtIt) {
     rig.run();
     EXPECT_EQ(rig.recorder.of(NoteType::power_unknown).size(), 0U) << past;
   }
-  Rig rig(then_hold({kFast}, kFast), seconds(60), 30000);
+  LowRig rig(then_hold({kFast}, kFast), seconds(60), 30000);
   rig.world.attach(seconds(1));
   rig.world.at(seconds(30), [&rig] { rig.hardware.frozen = true; });
   rig.run();
@@ -198,7 +181,7 @@ TEST(Enforcement, AStaleReadingIsDangerPastTheLimitAndNotAtIt) {
 
 TEST(Enforcement, MissingAndAbsurdReadingsAreDangerAndTheRunRecovers) {
   for (const ReadingState state : {ReadingState::missing, ReadingState::absurd}) {
-    Rig rig(then_hold({kFast}, kFast), seconds(90), 30000);
+    LowRig rig(then_hold({kFast}, kFast), seconds(90), 30000);
     rig.world.attach(seconds(1));
     rig.world.at(seconds(30), [&rig, state] { rig.hardware.reading_state = state; });
     rig.world.at(seconds(40), [&rig] { rig.hardware.reading_state = ReadingState::ok; });
@@ -212,7 +195,7 @@ TEST(Enforcement, MissingAndAbsurdReadingsAreDangerAndTheRunRecovers) {
 }
 
 TEST(Enforcement, AnOutsideWriterIsSeenInOnePeriodReportedOnceAndUndone) {
-  Rig rig(then_hold({kMiddle}, kMiddle), seconds(60), 30000);
+  LowRig rig(then_hold({kMiddle}, kMiddle), seconds(60), 30000);
   rig.world.attach(seconds(1));
   rig.world.at(seconds(30), [&rig] { rig.hardware.values[1] = 900000; });
   rig.world.at(seconds(31), [&rig] { rig.hardware.values[1] = 900000; });
@@ -225,7 +208,7 @@ TEST(Enforcement, AnOutsideWriterIsSeenInOnePeriodReportedOnceAndUndone) {
 }
 
 TEST(Enforcement, AnOutsideWriterInMidMeasurementStartsItAgainAndIsGivenUpOnAtLast) {
-  Rig rig(then_hold({kMiddle}, kSlow), seconds(60), 30000);
+  LowRig rig(then_hold({kMiddle}, kSlow), seconds(60), 30000);
   rig.world.attach(seconds(1));
   for (int i = 0; i < 40; ++i) {
     rig.world.at(milliseconds(1500 + 200 * i), [&rig] { rig.hardware.values[1] = 900000; });

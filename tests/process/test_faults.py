@@ -1,9 +1,11 @@
 """A board that lies, fails and is written by others, and scripts that misbehave: live."""
 
+import os
+import shutil
 import signal
 import unittest
 
-from harness import Stack
+from harness import BINARY, Program, Stack
 
 HOLD = """
 return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
@@ -90,6 +92,23 @@ class Faults(unittest.TestCase):
             daemon = stack.daemon(script)
             stack.trainer()
             self.assertNotIn("mem_mhz", daemon.note("hold")["setting"])
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root, to start the daemon as somebody else")
+    def test_without_root_it_attaches_measures_and_says_what_it_may_not_write(self):
+        with Stack(plain=True) as stack:
+            nobody = 65534
+            binary = shutil.copy(BINARY, stack.folder / "gearshift")
+            os.chown(stack.folder, nobody, nobody)
+            script = stack.script("return measure({train_batch = 16}).setting")
+            words = [binary, "run", "--policy", script, "--sysroot", stack.mount, "--power", "60W"]
+            words += ["--listen", stack.endpoint, "--control", stack.control, "--state", stack.state]
+            daemon = stack.start(Program, words, "run", user=nobody, group=nobody)
+            for knob in ("cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz"):
+                daemon.wait_for(lambda line: f"knob {knob}: absent" in line)
+            daemon.wait_for(lambda line: "measuring and advising only" in line)
+            stack.trainer()
+            daemon.wait_for(lambda line: "measured" in line and "a minibatch" in line)
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
 
     def test_a_plain_directory_serves_where_fuse_is_missing(self):
         with Stack(plain=True) as stack:
