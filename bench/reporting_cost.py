@@ -60,7 +60,7 @@ def start_daemon(endpoint, folder):
     """Returns a function that ends it."""
     binary = os.environ.get("GEARSHIFT_BINARY")
     if binary:
-        arguments = ["run", "--board", "host", "--policy", str(ROOT / "scripts" / "fixed.lua")]
+        arguments = ["run", "--board", "host", "--policy", str(ROOT / "scripts" / "maxn.lua")]
         environment = {**os.environ, "XDG_RUNTIME_DIR": folder}
         with open(f"{folder}/daemon.log", "w") as output:
             process = subprocess.Popen(
