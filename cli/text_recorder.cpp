@@ -2,11 +2,22 @@
 
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 namespace gearshift {
+namespace {
+
+// A live line that wraps could not be drawn over.
+std::size_t columns() {
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+}  // namespace
 
 TextRecorder::TextRecorder(const KnobSpace& space)
     : space_(space),
@@ -32,7 +43,7 @@ void TextRecorder::status(const Status& status) {
   // Twice a second is as fast as people read.
   if (drawn_ && status.time - *drawn_ < std::chrono::milliseconds(500)) return;
   drawn_ = status.time;
-  std::printf("\r\033[K%s", status_line(space_, status).c_str());
+  std::printf("\r\033[K%s", status_line(space_, status).substr(0, columns() - 1).c_str());
   std::fflush(stdout);
 }
 

@@ -52,7 +52,8 @@
 ---@return answer
 function measure(setting) end
 
----The same, but measures again even where the answer is known.
+---The same, but measures again even where the answer is known, unless the guard cut it short under
+---this cap: that is not tried again.
 ---@param setting setting
 ---@return answer
 function remeasure(setting) end
