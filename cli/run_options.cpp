@@ -3,7 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <toml++/toml.h>
 
+#include <fstream>
 #include <map>
+#include <sstream>
 #include <stdexcept>
 
 #include "cli/units.h"
@@ -80,10 +82,18 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
 
 void read_run_config(const CLI::App& command, RunOptions& options) {
   if (options.config.empty()) return;
+  std::ifstream file(options.config, std::ios::binary);
+  if (!file) throw std::runtime_error(options.config + ": cannot be read; --config takes a file");
+  std::ostringstream text;
+  text << file.rdbuf();
+  apply_run_config(text.str(), command, options);
+}
+
+void apply_run_config(std::string_view text, const CLI::App& command, RunOptions& options) {
   const std::string& file = options.config;
   toml::table table;
   try {
-    table = toml::parse_file(file);
+    table = toml::parse(text, file);
   } catch (const toml::parse_error& error) {
     throw std::runtime_error(
         fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));

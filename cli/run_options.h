@@ -43,9 +43,12 @@ struct RunPlan {
 // Adds the flags to `command`.
 void add_run_flags(CLI::App& command, RunOptions& options);
 
-// Fills in from `options.config` what no flag of `command` has set. Throws std::runtime_error with
-// file, line, key, value and what is allowed.
+// Fills in from the file `options.config`, if one is given, what no flag of `command` has set. Throws
+// std::runtime_error with file, line, key, value and what is allowed.
 void read_run_config(const CLI::App& command, RunOptions& options);
+
+// The same from a text; `options.config` names it in errors.
+void apply_run_config(std::string_view text, const CLI::App& command, RunOptions& options);
 
 // Throws std::runtime_error that names the option, its value and what is allowed.
 RunPlan make_run_plan(const RunOptions& options);

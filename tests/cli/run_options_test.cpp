@@ -1,0 +1,86 @@
+#include "cli/run_options.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace gearshift {
+namespace {
+
+class RunConfig : public testing::Test {
+ protected:
+  RunConfig() { add_run_flags(command_, options_); }
+
+  void parse(const std::string& flags) { command_.parse(flags); }
+  void apply(std::string_view text) {
+    options_.config = "run.toml";
+    apply_run_config(text, command_, options_);
+  }
+  std::string error(std::string_view text) {
+    try {
+      apply(text);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  CLI::App command_;
+  RunOptions options_;
+};
+
+TEST_F(RunConfig, FillsInWhatNoFlagHasSet) {
+  parse("--power 30W");
+  apply("power = \"20W\"\npolicy = \"a.lua\"\nseed = 7\non-exit = \"keep\"\n");
+  EXPECT_EQ(options_.power, "30W") << "the flag wins";
+  EXPECT_EQ(options_.policy, "a.lua");
+  EXPECT_EQ(options_.seed, 7U);
+  const RunPlan plan = make_run_plan(options_);
+  EXPECT_EQ(plan.power_mw, 30000);
+  EXPECT_EQ(plan.on_exit, OnExit::keep);
+}
+
+TEST_F(RunConfig, ReadsASchedule) {
+  apply(
+      "[[schedule]]\nafter = \"60s\"\npower = \"20W\"\n[[schedule]]\nafter = \"2m\"\n"
+      "power = \"none\"\n");
+  ASSERT_EQ(options_.schedule.size(), 2U);
+  EXPECT_EQ(options_.schedule[0].after, std::chrono::seconds(60));
+  EXPECT_EQ(options_.schedule[0].power_mw, 20000);
+  EXPECT_EQ(options_.schedule[1].power_mw, std::nullopt);
+}
+
+TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
+  const struct {
+    const char* text;
+    const char* words;
+  } cases[] = {
+      {"powr = \"30W\"", "run.toml:1: unknown key powr"},
+      {"\npower = 30", "run.toml:2: power must be a string"},
+      {"seed = -1", "run.toml:1: seed must be an integer, 0 or more"},
+      {"schedule = 3", "run.toml:1: schedule must be [[schedule]] tables"},
+      {"[[schedule]]\nafter = \"1s\"", "run.toml:1: [[schedule]] needs power"},
+      {"[[schedule]]\nafter = \"1 eon\"\npower = \"1W\"", "run.toml:2: after: "},
+      {"[[schedule]]\nwhen = \"1s\"", "run.toml:2: unknown key when"},
+      {"power = ", "run.toml:1: "},
+  };
+  for (const auto& entry : cases) {
+    EXPECT_EQ(error(entry.text).rfind(entry.words, 0), 0U)
+        << entry.text << ": " << error(entry.text);
+  }
+}
+
+TEST_F(RunConfig, APlanRefusesWhatItDoesNotKnow) {
+  options_.policy = "a.lua";
+  for (std::string RunOptions::*option :
+       {&RunOptions::power, &RunOptions::duration, &RunOptions::objective, &RunOptions::on_exit}) {
+    RunOptions wrong = options_;
+    wrong.*option = "nonsense";
+    EXPECT_THROW(make_run_plan(wrong), std::runtime_error);
+  }
+  options_.policy.clear();
+  EXPECT_THROW(make_run_plan(options_), std::runtime_error) << "no policy";
+}
+
+}  // namespace
+}  // namespace gearshift
