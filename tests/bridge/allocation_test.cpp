@@ -2,33 +2,15 @@
 // done.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "bridge/protocol.h"
 #include "bridge/sessions.h"
 #include "tests/bridge/frames.h"
-
-namespace {
-std::atomic<std::size_t> allocations{0};
-}  // namespace
-
-// Count every allocation of this program. Not inlined: g++ warns of a free() that it sees beside a
-// new that it does not.
-[[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  ++allocations;
-  return std::malloc(size);
-}
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  if (void* memory = operator new(size, std::nothrow)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+#include "tests/fakes/counted_allocations.h"
 
 namespace gearshift {
 namespace {
+
+using fakes::allocations;
 
 class SilentPeers final : public Peers {
  public:

@@ -1,25 +1,10 @@
 // A tick is a pure function of what it consumed: recorded inputs, fed again, give equal decisions.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
 #include "controller/controller.h"
 #include "limits/operator_limit.h"
+#include "tests/fakes/counted_allocations.h"
 #include "tests/fakes/fake_world.h"
-
-namespace {
-std::atomic<std::uint64_t> g_allocations{0};
-}
-
-void* operator new(std::size_t size) {
-  ++g_allocations;
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace gearshift {
 namespace {
@@ -142,8 +127,8 @@ class NullRecorder : public Recorder {
  public:
   void tick(const TickInputs&) override {
     ++ticks;
-    if (ticks == 400) before = g_allocations;
-    if (ticks == 500) after = g_allocations;
+    if (ticks == 400) before = allocations;
+    if (ticks == 500) after = allocations;
   }
   void note(const Note&) override {}
   void status(const Status&) override {}
