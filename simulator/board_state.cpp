@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "simulator/system_files.h"
+
 namespace gearshift {
 namespace {
 
@@ -65,6 +67,7 @@ BoardState::BoardState(const BoardDescription& board, BoardStateOptions options)
   }
   add_identity(tree_, generation_, options.seed);
   cpu_.add_files(tree_);
+  add_system_files(tree_, cpu_);
   gpu_.add_files(tree_, now_, options.seed);
   memory_.add_files(tree_);
   thermal_.add_files(tree_);

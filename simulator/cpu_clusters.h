@@ -24,6 +24,8 @@ class CpuClusters {
   // Lets the governors choose their clocks: all cores work, or none does.
   void update(bool busy);
 
+  std::size_t cores() const { return online_.size(); }
+  bool is_online(std::size_t core) const { return online_[core]; }
   std::size_t cores_online() const;
   double mean_khz() const;  // over the cores online
 
