@@ -43,8 +43,8 @@ struct RunPlan {
 // Adds the flags to `command`.
 void add_run_flags(CLI::App& command, RunOptions& options);
 
-// Fills in from the file `options.config`, if one is given, what no flag of `command` has set. Throws
-// std::runtime_error with file, line, key, value and what is allowed.
+// Fills in from the file `options.config`, if one is given, what no flag of `command` has set.
+// Throws std::runtime_error with file, line, key, value and what is allowed.
 void read_run_config(const CLI::App& command, RunOptions& options);
 
 // The same from a text; `options.config` names it in errors.

@@ -258,7 +258,7 @@ TEST(DeviceFile, AMovedFileKeepsItsDescriptorAndTheOldOneReadsNothing) {
   DeviceFile moved = std::move(a);
   EXPECT_EQ(moved.read_integer(), 1);
   EXPECT_EQ(a.try_read_integer(), std::nullopt);  // NOLINT(bugprone-use-after-move)
-  EXPECT_EQ(a.last_error(), EBADF);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(a.last_error(), EBADF);               // NOLINT(bugprone-use-after-move)
   moved = root.open("/b");
   EXPECT_EQ(moved.read_integer(), 2);
   EXPECT_EQ(moved.path(), tree.at("/b"));
