@@ -143,7 +143,7 @@ void run(const RunOptions& options, const RunPlan& plan) {
   LimitSource* limits[] = {&operator_limit, &schedule_limit};
   ControllerOptions controller_options;
   controller_options.duration = plan.duration;
-  controller_options.objective = plan.objective;
+  controller_options.goal.objective = plan.objective;
   controller_options.seed = options.seed;
 
   const bool estimate = sensors.power_is_estimate;

@@ -16,7 +16,8 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
       guard_(board.traits().power_window, board.traits().stale_after) {
   events_.reserve(2 * kMaxEventsPerTick);
   readings_.reserve(64);
-  goal_.objective = options_.objective;
+  goal_ = options_.goal;
+  goal_.power_mw.reset();
 }
 
 void Controller::run() {

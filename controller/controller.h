@@ -24,7 +24,7 @@ namespace gearshift {
 struct ControllerOptions {
   Duration period = std::chrono::milliseconds(100);
   std::optional<Duration> duration;  // stops by itself after so long
-  Objective objective = Objective::time;
+  Goal goal;  // its power_mw is what the limit sources say, whatever stands here
   std::uint64_t seed = 1;
   MeterOptions meter;
   Duration workload_timeout = std::chrono::seconds(60);  // to answer a set command

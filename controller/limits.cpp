@@ -127,8 +127,9 @@ void Controller::on_power_unknown(Time now) {
 
 // The best setting known to be within the cap, else the safe one.
 void Controller::fall_back(Time now) {
-  const Observation* best = nullptr;
-  if (cap_mw_) best = memory_.best_within(*cap_mw_, options_.objective);
+  Goal exact = goal_;
+  exact.power_mw = cap_mw_;
+  const Observation* best = cap_mw_ ? memory_.best_within(exact) : nullptr;
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
   } else {

@@ -30,12 +30,12 @@ const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw) con
   return &observation;
 }
 
-const Observation* Memory::best_within(std::int64_t cap_mw, Objective objective) const {
+const Observation* Memory::best_within(const Goal& goal) const {
   const Observation* best = nullptr;
   for (std::size_t i = 0; i < observations_.size(); ++i) {
     const Observation& observation = observations_[i];
-    if (!observation.within(cap_mw) || newest_.at(observation.setting) != i) continue;
-    if (best == nullptr || observation.value(objective) < best->value(objective)) {
+    if (!observation.keeps(goal) || newest_.at(observation.setting) != i) continue;
+    if (best == nullptr || observation.value(goal) < best->value(goal)) {
       best = &observation;
     }
   }

@@ -28,9 +28,9 @@ class Memory {
   // short by a limit answers only while the cap is no looser than it was then. An older one never
   // answers. cap_mw 0: no cap.
   const Observation* find(const Setting& setting, std::int64_t cap_mw) const;
-  // The best by the objective among settings whose newest observation is within the cap; the
+  // The best by the goal's objective among settings whose newest observation keeps its limits; the
   // earlier one where two tie; null where there is none.
-  const Observation* best_within(std::int64_t cap_mw, Objective objective) const;
+  const Observation* best_within(const Goal& goal) const;
   std::span<const Observation> observations() const { return observations_; }
   void forget();
   // Forgets everything if `key` (workload names and kinds) is not the one of the last call.

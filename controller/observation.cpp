@@ -46,10 +46,24 @@ double Observation::sample_j(Kind kind) const {
   return std::isinf(time_s) ? time_s : time_s * static_cast<double>(power_mean_mw) / 1000.0;
 }
 
-double Observation::value(Objective objective) const {
+double Observation::latency_s(double arrivals_per_s) const {
+  const double time_s = sample_s(Kind::infer);
+  if (std::isinf(time_s) || arrivals_per_s <= 0) return std::numeric_limits<double>::infinity();
+  return (time_s + 1 / arrivals_per_s) * setting.batch_size[index(Kind::infer)];
+}
+
+bool Observation::keeps(const Goal& goal) const {
+  if (!within(goal.power_mw.value_or(0))) return false;
+  if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
+  const bool keeps_up = sample_s(Kind::infer) * goal.arrivals_per_s <= 1;
+  return keeps_up && (!goal.latency || latency_s(goal.arrivals_per_s) <= seconds(*goal.latency));
+}
+
+double Observation::value(const Goal& goal) const {
+  if (goal.objective == Objective::latency) return latency_s(goal.arrivals_per_s);
   const bool trains = cost[index(Kind::train)].minibatches > 0;
   const Kind kind = trains ? Kind::train : Kind::infer;
-  return objective == Objective::time ? sample_s(kind) : sample_j(kind);
+  return goal.objective == Objective::time ? sample_s(kind) : sample_j(kind);
 }
 
 }  // namespace gearshift

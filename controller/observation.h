@@ -54,12 +54,20 @@ struct Observation {
   bool within(std::int64_t cap_mw) const {
     return ok() && (cap_mw <= 0 || power_mean_mw + power_margin_mw <= cap_mw);
   }
+  // Latency of a request in seconds: it waits until its batch is full, then for the minibatch.
+  // Infinity unless ok and inference ran.
+  double latency_s(double arrivals_per_s) const;
+  // True when every limit of the goal is kept: power as within() judges it; with a known arrival
+  // rate, inference that keeps up (a minibatch takes no longer than its batch takes to arrive) and
+  // whose latency is within the limit. Where training alone runs, only power counts.
+  bool keeps(const Goal& goal) const;
   // Time of a sample of the kind, in seconds; infinity unless ok and the kind ran.
   double sample_s(Kind kind) const;
   // Energy of a sample of the kind, in joules: mean board power times sample_s.
   double sample_j(Kind kind) const;
-  // The objective's value for the kind that `setting.run` measures (train where both run).
-  double value(Objective objective) const;
+  // What the goal minimises, in seconds or joules, for the kind that was measured (train where both
+  // were). Latency is inference's.
+  double value(const Goal& goal) const;
 };
 static_assert(std::is_trivially_copyable_v<Observation>);
 

@@ -27,7 +27,8 @@
 ---@class answer: cost of the workload that `setting.run` measures; training where both run
 ---@field ok boolean a complete, stable measurement
 ---@field reason string "complete", "over_limit", "refused", "not_applied", "timed_out", "stalled", ...
----@field within boolean ok, and mean power plus noise margin is within goal.power_w
+---@field within boolean ok, and every limit of the goal is kept: mean power plus noise margin is within
+---goal.power_w; inference keeps up with goal.arrivals_per_s and its latency is within goal.latency_ms
 ---@field setting setting
 ---@field power_w number mean board power
 ---@field power_max_w number
@@ -40,7 +41,9 @@
 ---@field compute_ms number
 ---@field sample_ms number
 ---@field energy_j number
----@field value number what the goal minimises: seconds or joules a sample
+---@field latency_ms number of a request: its wait for a full batch at goal.arrivals_per_s, and the
+---minibatch; math.huge where no inference ran or the rate is not known
+---@field value number what the goal minimises: seconds or joules a sample, or seconds of latency
 ---@field count integer
 ---@field duration_s number from the first write to the answer
 ---@field train cost
@@ -63,8 +66,11 @@ function remeasure(setting) end
 function log(text) end
 
 ---@class goal
----@field objective "time"|"energy" what `answer.value` counts, per sample
+---@field objective "time"|"energy"|"latency" what `answer.value` counts: seconds or joules a sample, or
+---the latency of a request in seconds
 ---@field power_w number the power cap; math.huge if there is none
+---@field latency_ms number most latency of a request; math.huge if there is no limit
+---@field arrivals_per_s number requests that arrive a second; 0 if not known
 goal = {}
 
 ---Every knob's allowed values, lowest first, by the knob's name.

@@ -129,7 +129,7 @@ void add_handle(lua_State* lua, const char* name, lua_CFunction length, lua_CFun
 }
 
 void add_goal(lua_State* lua, const Goal& goal) {
-  lua_createtable(lua, 0, 2);
+  lua_createtable(lua, 0, 4);
   set_text(lua, "objective", objective_name(goal.objective));
   if (goal.power_mw) {
     push_scaled(lua, *goal.power_mw, Unit::mw);
@@ -137,6 +137,8 @@ void add_goal(lua_State* lua, const Goal& goal) {
     lua_pushnumber(lua, kHuge);
   }
   lua_setfield(lua, -2, "power_w");
+  set_number(lua, "latency_ms", goal.latency ? milliseconds(*goal.latency) : kHuge);
+  set_number(lua, "arrivals_per_s", goal.arrivals_per_s);
   lua_setfield(lua, -2, "goal");
 }
 
@@ -231,11 +233,11 @@ void push_answer(lua_State* lua, const Observation& answer) {
   const bool ok = answer.ok();
   const bool known = measured(answer, kind);
   luaL_checkstack(lua, 6, "answer");
-  lua_createtable(lua, 0, 22);
+  lua_createtable(lua, 0, 23);
   lua_pushboolean(lua, ok);
   lua_setfield(lua, -2, "ok");
   set_text(lua, "reason", outcome_name(answer.outcome));
-  lua_pushboolean(lua, answer.within(context.goal.power_mw.value_or(0)));
+  lua_pushboolean(lua, answer.keeps(context.goal));
   lua_setfield(lua, -2, "within");
   push_setting(lua, answer.setting);
   lua_setfield(lua, -2, "setting");
@@ -244,7 +246,9 @@ void push_answer(lua_State* lua, const Observation& answer) {
   set_number(lua, "power_margin_w", watts_or_huge(ok, answer.power_margin_mw));
   set_number(lua, "limit_w", watts_or_huge(answer.limit_mw > 0, answer.limit_mw));
   set_number(lua, "duration_s", seconds(answer.duration));
-  set_number(lua, "value", known ? answer.value(context.goal.objective) : kHuge);
+  set_number(lua, "value", known ? answer.value(context.goal) : kHuge);
+  const double latency_s = answer.latency_s(context.goal.arrivals_per_s);
+  set_number(lua, "latency_ms", measured(answer, Kind::infer) ? 1e3 * latency_s : kHuge);
   set_cost(lua, answer, kind, known);
   for (const Kind one : {Kind::train, Kind::infer}) {
     lua_createtable(lua, 0, 8);

@@ -34,7 +34,7 @@ Observation cut_by(std::int64_t value, std::int64_t limit_mw) {
 TEST(Memory, FindsNothingItWasNotTold) {
   Memory memory;
   EXPECT_EQ(memory.find(setting_of(1), 0), nullptr);
-  EXPECT_EQ(memory.best_within(0, Objective::time), nullptr);
+  EXPECT_EQ(memory.best_within({Objective::time, std::nullopt}), nullptr);
   EXPECT_TRUE(memory.observations().empty());
   memory.add(observed(1));
   EXPECT_EQ(memory.find(setting_of(2), 0), nullptr);
@@ -83,7 +83,7 @@ TEST(Memory, DoesNotReachBehindAnObservationThatWasCut) {
   ASSERT_NE(memory.find(setting_of(1), 20000), nullptr);
   EXPECT_EQ(memory.find(setting_of(1), 20000)->outcome, Outcome::over_limit);
   EXPECT_EQ(memory.find(setting_of(1), 30000), nullptr);
-  EXPECT_EQ(memory.best_within(30000, Objective::time), nullptr);
+  EXPECT_EQ(memory.best_within({Objective::time, 30000}), nullptr);
 }
 
 TEST(Memory, CallsTheFastestBestByTimeAndTheThriftiestByEnergy) {
@@ -91,17 +91,17 @@ TEST(Memory, CallsTheFastestBestByTimeAndTheThriftiestByEnergy) {
   memory.add(observed(1, 10000, std::chrono::milliseconds(30)));  // 0.3 J
   memory.add(observed(2, 40000, std::chrono::milliseconds(10)));  // 0.4 J
   memory.add(observed(3, 15000, std::chrono::milliseconds(15)));  // 0.225 J
-  EXPECT_EQ(memory.best_within(0, Objective::time)->setting, setting_of(2));
-  EXPECT_EQ(memory.best_within(0, Objective::energy)->setting, setting_of(3));
+  EXPECT_EQ(memory.best_within({Objective::time, std::nullopt})->setting, setting_of(2));
+  EXPECT_EQ(memory.best_within({Objective::energy, std::nullopt})->setting, setting_of(3));
 }
 
 TEST(Memory, CallsNothingBestThatIsOverTheCap) {
   Memory memory;
   memory.add(observed(1, 10000, std::chrono::milliseconds(30)));
   memory.add(observed(2, 40000, std::chrono::milliseconds(10)));
-  EXPECT_EQ(memory.best_within(40000, Objective::time)->setting, setting_of(2));
-  EXPECT_EQ(memory.best_within(39999, Objective::time)->setting, setting_of(1));
-  EXPECT_EQ(memory.best_within(9999, Objective::time), nullptr);
+  EXPECT_EQ(memory.best_within({Objective::time, 40000})->setting, setting_of(2));
+  EXPECT_EQ(memory.best_within({Objective::time, 39999})->setting, setting_of(1));
+  EXPECT_EQ(memory.best_within({Objective::time, 9999}), nullptr);
 }
 
 TEST(Memory, CountsTheNoiseMarginAgainstTheCap) {
@@ -109,8 +109,8 @@ TEST(Memory, CountsTheNoiseMarginAgainstTheCap) {
   Observation noisy = observed(1, 19000);
   noisy.power_margin_mw = 1000;
   memory.add(noisy);
-  EXPECT_NE(memory.best_within(20000, Objective::time), nullptr);
-  EXPECT_EQ(memory.best_within(19999, Objective::time), nullptr);
+  EXPECT_NE(memory.best_within({Objective::time, 20000}), nullptr);
+  EXPECT_EQ(memory.best_within({Objective::time, 19999}), nullptr);
 }
 
 TEST(Memory, BreaksATieByTheEarlierObservation) {
@@ -118,9 +118,9 @@ TEST(Memory, BreaksATieByTheEarlierObservation) {
   memory.add(observed(9));
   memory.add(observed(1));
   memory.add(observed(5));
-  EXPECT_EQ(memory.best_within(0, Objective::time), &memory.observations()[0]);
+  EXPECT_EQ(memory.best_within({Objective::time, std::nullopt}), &memory.observations()[0]);
   memory.add(observed(9));  // looked at again: now the later one of the tie
-  EXPECT_EQ(memory.best_within(0, Objective::time), &memory.observations()[1]);
+  EXPECT_EQ(memory.best_within({Objective::time, std::nullopt}), &memory.observations()[1]);
 }
 
 TEST(Memory, JudgesASettingByItsNewestObservationAlone) {
@@ -128,11 +128,11 @@ TEST(Memory, JudgesASettingByItsNewestObservationAlone) {
   memory.add(observed(1, 10000, std::chrono::milliseconds(1)));
   memory.add(observed(2, 10000, std::chrono::milliseconds(20)));
   memory.add(observed(1, 50000, std::chrono::milliseconds(1)));  // it draws more by now
-  EXPECT_EQ(memory.best_within(20000, Objective::time)->setting, setting_of(2));
+  EXPECT_EQ(memory.best_within({Objective::time, 20000})->setting, setting_of(2));
   Observation stalled = observed(2);
   stalled.outcome = Outcome::stalled;
   memory.add(stalled);
-  EXPECT_EQ(memory.best_within(20000, Objective::time), nullptr);
+  EXPECT_EQ(memory.best_within({Objective::time, 20000}), nullptr);
 }
 
 TEST(Memory, HoldsItsMostWithoutForgetting) {
@@ -162,7 +162,7 @@ TEST(Memory, ForgetsTheOlderHalfPastItsMostAndFindsTheRest) {
     ASSERT_NE(memory.find(setting_of(i), 0), nullptr) << i;
     ASSERT_EQ(memory.find(setting_of(i), 0)->setting, setting_of(i)) << i;
   }
-  EXPECT_EQ(memory.best_within(0, Objective::time), &memory.observations()[0]);
+  EXPECT_EQ(memory.best_within({Objective::time, std::nullopt}), &memory.observations()[0]);
   for (std::int64_t i = 4097; i < 4096 + 2048; ++i) ASSERT_TRUE(memory.add(observed(i))) << i;
   EXPECT_FALSE(memory.add(observed(9999)));
 }
@@ -200,7 +200,7 @@ TEST(Memory, ForgetsEverythingWhenAsked) {
   memory.forget();
   EXPECT_TRUE(memory.observations().empty());
   EXPECT_EQ(memory.find(setting_of(1), 0), nullptr);
-  EXPECT_EQ(memory.best_within(0, Objective::time), nullptr);
+  EXPECT_EQ(memory.best_within({Objective::time, std::nullopt}), nullptr);
   EXPECT_TRUE(memory.add(observed(1)));
   EXPECT_NE(memory.find(setting_of(1), 0), nullptr);
 }

@@ -26,8 +26,8 @@ Observation observed() {
 TEST(Observation, GivesTimeAndEnergyOfASample) {
   EXPECT_DOUBLE_EQ(observed().sample_s(Kind::train), 0.02);
   EXPECT_DOUBLE_EQ(observed().sample_j(Kind::train), 0.4);
-  EXPECT_DOUBLE_EQ(observed().value(Objective::time), 0.02);
-  EXPECT_DOUBLE_EQ(observed().value(Objective::energy), 0.4);
+  EXPECT_DOUBLE_EQ(observed().value({Objective::time}), 0.02);
+  EXPECT_DOUBLE_EQ(observed().value({Objective::energy}), 0.4);
 }
 
 TEST(Observation, IsInfinitelyDearForAKindThatDidNotRun) {
@@ -38,12 +38,12 @@ TEST(Observation, IsInfinitelyDearForAKindThatDidNotRun) {
 TEST(Observation, IsInfinitelyDearWithoutABatchOrAMinibatch) {
   Observation without_batch = observed();
   without_batch.setting.batch_size[0] = 0;
-  EXPECT_EQ(without_batch.value(Objective::time), kInfinity);
+  EXPECT_EQ(without_batch.value({Objective::time}), kInfinity);
   without_batch.setting.batch_size[0] = -16;
-  EXPECT_EQ(without_batch.value(Objective::time), kInfinity);
+  EXPECT_EQ(without_batch.value({Objective::time}), kInfinity);
   Observation without_minibatch = observed();
   without_minibatch.cost[0].minibatches = 0;
-  EXPECT_EQ(without_minibatch.value(Objective::time), kInfinity);
+  EXPECT_EQ(without_minibatch.value({Objective::time}), kInfinity);
 }
 
 // A refused setting has no power: infinity times zero must not become a NaN, which every
@@ -55,8 +55,8 @@ TEST(Observation, IsInfinitelyDearAndNeverNanForEveryFailure) {
       failed.outcome = static_cast<Outcome>(i);
       failed.power_mean_mw = power_mw;
       EXPECT_FALSE(failed.ok());
-      EXPECT_EQ(failed.value(Objective::time), kInfinity) << outcome_name(failed.outcome);
-      EXPECT_EQ(failed.value(Objective::energy), kInfinity) << outcome_name(failed.outcome);
+      EXPECT_EQ(failed.value({Objective::time}), kInfinity) << outcome_name(failed.outcome);
+      EXPECT_EQ(failed.value({Objective::energy}), kInfinity) << outcome_name(failed.outcome);
       EXPECT_EQ(failed.sample_j(Kind::infer), kInfinity) << outcome_name(failed.outcome);
     }
   }
@@ -65,7 +65,7 @@ TEST(Observation, IsInfinitelyDearAndNeverNanForEveryFailure) {
 TEST(Observation, CostsNoEnergyWhereTheBoardDrawsNone) {
   Observation free = observed();
   free.power_mean_mw = 0;
-  EXPECT_EQ(free.value(Objective::energy), 0.0);
+  EXPECT_EQ(free.value({Objective::energy}), 0.0);
 }
 
 TEST(Observation, IsWithinACapOnlyWithItsNoiseMargin) {
@@ -90,7 +90,7 @@ TEST(Observation, IsValuedByTrainingWhereBothKindsRan) {
   both.setting.batch_size[1] = 1;
   both.cost[1].minibatch_mean = milliseconds(5);
   both.cost[1].minibatches = 40;
-  EXPECT_DOUBLE_EQ(both.value(Objective::time), 0.02);
+  EXPECT_DOUBLE_EQ(both.value({Objective::time}), 0.02);
   EXPECT_DOUBLE_EQ(both.sample_s(Kind::infer), 0.005);
 }
 
@@ -101,8 +101,8 @@ TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
   infer.cost[0] = {};
   infer.cost[1].minibatch_mean = milliseconds(8);
   infer.cost[1].minibatches = 3;
-  EXPECT_DOUBLE_EQ(infer.value(Objective::time), 0.002);
-  EXPECT_DOUBLE_EQ(infer.value(Objective::energy), 0.04);
+  EXPECT_DOUBLE_EQ(infer.value({Objective::time}), 0.002);
+  EXPECT_DOUBLE_EQ(infer.value({Objective::energy}), 0.04);
 }
 
 TEST(Outcome, HasANameOfItsOwn) {
@@ -114,6 +114,45 @@ TEST(Outcome, HasANameOfItsOwn) {
   }
   EXPECT_EQ(outcome_name(Outcome::complete), "complete");
   EXPECT_EQ(outcome_name(static_cast<Outcome>(200)), "unknown");
+}
+
+// A batch of 4 at 40 requests a second takes 100 ms to arrive.
+Observation inference(Duration minibatch) {
+  Observation observation;
+  observation.setting.batch_size = {0, 4};
+  observation.setting.run = Run::infer;
+  observation.power_mean_mw = 20000;
+  observation.cost[1].minibatch_mean = minibatch;
+  observation.cost[1].minibatches = 3;
+  return observation;
+}
+
+TEST(Observation, LatencyIsTheWaitForAFullBatchAndTheMinibatch) {
+  EXPECT_DOUBLE_EQ(inference(milliseconds(60)).latency_s(40), 0.16);
+  EXPECT_DOUBLE_EQ(inference(milliseconds(60)).value({Objective::latency, {}, {}, 40}), 0.16);
+  EXPECT_EQ(inference(milliseconds(60)).latency_s(0), kInfinity) << "no rate is known";
+  EXPECT_EQ(observed().latency_s(40), kInfinity) << "no inference ran";
+}
+
+TEST(Observation, KeepsTheLatencyLimitAtItAndNotPastIt) {
+  const Goal goal{Objective::latency, 20000, milliseconds(160), 40};
+  EXPECT_TRUE(inference(milliseconds(60)).keeps(goal));
+  EXPECT_FALSE(inference(milliseconds(60) + Duration(1)).keeps(goal));
+}
+
+TEST(Observation, KeepsUpWhenAMinibatchTakesNoLongerThanItsBatchToArrive) {
+  const Goal goal{Objective::latency, {}, {}, 40};
+  EXPECT_TRUE(inference(milliseconds(100)).keeps(goal));
+  EXPECT_FALSE(inference(milliseconds(101)).keeps(goal));
+}
+
+TEST(Observation, KeepsNothingOverTheCapWhateverTheLatency) {
+  const Goal goal{Objective::latency, 19999, milliseconds(200), 40};
+  EXPECT_FALSE(inference(milliseconds(10)).keeps(goal));
+}
+
+TEST(Observation, LatencyDoesNotBindTraining) {
+  EXPECT_TRUE(observed().keeps({Objective::time, 20000, milliseconds(1), 40}));
 }
 
 }  // namespace

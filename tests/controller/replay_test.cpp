@@ -73,7 +73,8 @@ Request search(const PolicyContext& context, const std::vector<Observation>& ans
   const Observation* best = nullptr;
   for (const Observation& answer : answers) {
     const bool fits = answer.within(context.goal.power_mw.value_or(0));
-    if (fits && (best == nullptr || answer.value(Objective::time) < best->value(Objective::time))) {
+    if (fits &&
+        (best == nullptr || answer.value({Objective::time}) < best->value({Objective::time}))) {
       best = &answer;
     }
   }

@@ -60,7 +60,7 @@ const std::vector<Library>& libraries() {
       {"toml++/", {"boards", "cli"}},
       {"spdlog/", {"cli"}},
       {"CLI/", {"cli"}},
-      {"nlohmann/", {"cli"}},
+      {"nlohmann/", {"cli", "evaluation"}},
       {"gtest/", {}},
       {"gmock/", {}},
       {"benchmark/", {}},
