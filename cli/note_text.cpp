@@ -91,6 +91,7 @@ std::string NoteText::line(const Note& note) {
       return fmt::format("the policy failed: {}", note.text);
     case NoteType::policy_reload:
       return fmt::format("policy script: {}", note.text);
+    case NoteType::search_ended:
     case NoteType::knob_failed:
     case NoteType::outside_writer:
       return std::string(note.text);

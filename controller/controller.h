@@ -28,8 +28,9 @@ struct ControllerOptions {
   std::uint64_t seed = 1;
   MeterOptions meter;
   Duration workload_timeout = std::chrono::seconds(60);  // to answer a set command
-  std::uint32_t most_measurements = 5000;                // of one run of the policy
-  Duration goal_dwell = std::chrono::seconds(1);         // least time between two looser goals
+  // Of one run of the policy; then the best setting that was measured is held.
+  std::uint32_t most_measurements = 5000;
+  Duration goal_dwell = std::chrono::seconds(1);  // least time between two looser goals
 };
 
 // What was chosen under one cap.
@@ -103,6 +104,7 @@ class Controller {
   void hold_safe(std::string_view why, Time now);
   void remember(const Observation& observation);
   void drain_policy_log(Time now);
+  void end_search(Time now);
   void hold(const Setting& setting, Time now);
   void record_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);

@@ -21,6 +21,7 @@ enum class NoteType : std::uint8_t {
   applied,         // setting is in force; value = nanoseconds it took
   observation,     // observation: a measurement ended
   hold,            // setting: the policy's choice
+  search_ended,    // text: the measurement limit; the best setting so far is held
   safe,            // setting, text = why the safe setting is held
   over_cap,        // setting, value = windowed power in mW: the guard stepped in
   power_unknown,   // text: which reading is missing, stale or absurd

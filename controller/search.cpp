@@ -59,18 +59,32 @@ void Controller::handle(Request request, Time now) {
       answer.setting = setting;
       answer.outcome = Outcome::refused;
       answer.from_memory = true;
-    } else if (++measurements_ > options_.most_measurements) {
-      fail_policy("measured more than " + std::to_string(options_.most_measurements) +
-                      " settings without an end",
-                  now);
+    } else if (measurements_ == options_.most_measurements) {
+      end_search(now);
       return;
     } else {
+      ++measurements_;
       apply(setting, Aim::measure, now);
       return;
     }
     request = policy_.resume(answer);
   }
   fail_policy("asked for known settings without an end", now);
+}
+
+// The search may measure no more: what it has found so far is what it comes to.
+void Controller::end_search(Time now) {
+  const std::string why = "the search ends here: its limit is " +
+                          std::to_string(options_.most_measurements) + " measurements";
+  Goal exact = goal_;
+  exact.power_mw = cap_mw_;
+  const Observation* best = memory_.best_within(exact);
+  if (best == nullptr) {
+    hold_safe(why + ", and none keeps the limits", now);
+    return;
+  }
+  note(NoteType::search_ended, now, why);
+  apply(best->setting, Aim::hold, now);
 }
 
 // A choice that is known not to fit is not held, however often the policy insists.

@@ -205,15 +205,37 @@ TEST(Controller, APolicyThatAsksMemoryForEverIsStopped) {
   EXPECT_EQ(rig.world.published.phase, Phase::safe);
 }
 
-TEST(Controller, APolicyThatMeasuresForEverIsStoppedAtItsLimit) {
-  Rig rig([](const PolicyContext&,
-             const std::vector<Observation>&) { return request(Request::What::remeasure, kSlow); },
-          seconds(120));
+TEST(Controller, ASearchThatReachesItsLimitHoldsTheBestItHasMeasured) {
+  Rig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        const PowerMode modes[] = {kSlow, kFast, kMiddle};
+        return request(Request::What::remeasure, modes[answers.size() % 3]);
+      },
+      seconds(120), 20000);  // kFast draws 22 W
   rig.options.most_measurements = 4;
   rig.world.attach(seconds(1));
   rig.run();
   EXPECT_EQ(rig.summary.measurements, 4U);
-  EXPECT_EQ(rig.recorder.of(NoteType::policy_error).size(), 1U);
+  EXPECT_EQ(rig.recorder.of(NoteType::policy_error).size(), 0U);
+  const auto ended = rig.recorder.of(NoteType::search_ended);
+  ASSERT_EQ(ended.size(), 1U);
+  EXPECT_NE(ended[0].text.find("4 measurements"), std::string::npos);
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
+TEST(Controller, ASearchThatReachesItsLimitWithNothingWithinHoldsTheSafeSetting) {
+  Rig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        return measure(answers.size() % 2 == 0 ? kFast : kMiddle);
+      },
+      seconds(120), 12000);
+  rig.options.most_measurements = 2;
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::search_ended).size(), 0U);
+  EXPECT_EQ(rig.world.published.phase, Phase::safe);
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
 }
 
 TEST(Controller, AnEditedScriptReplacesTheOldOne) {
