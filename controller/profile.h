@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -12,13 +13,19 @@
 
 namespace gearshift {
 
+// The time of a minibatch that was not measured: infinite, so that naive comparisons reject it.
+inline constexpr double kNotTimed = std::numeric_limits<double>::infinity();
+
 // One row: a power mode and a batch size, and what a minibatch cost there.
 struct ProfileCell {
   PowerMode mode;
-  std::int32_t batch_size = 0;  // samples
-  double minibatch_ms = 0;
+  std::int32_t batch_size = 0;    // samples
+  double minibatch_ms = 0;        // kNotTimed where only epochs were measured
   double power_w = 0;             // mean power of the board
   std::optional<double> epoch_s;  // where it was measured
+
+  bool timed() const { return minibatch_ms < kNotTimed; }
+  friend bool operator==(const ProfileCell&, const ProfileCell&) = default;
 };
 
 // The cells of one (device, workload, kind), in the order of the file. A value: readers hand it out
