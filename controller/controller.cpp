@@ -13,10 +13,10 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
       limits_(limits.begin(), limits.end()),
       options_(options),
       meter_(options.meter, board.traits().power_window),
-      guard_(board.traits().power_window, board.traits().stale_after) {
+      guard_(board.traits().power_window, board.traits().stale_after),
+      goal_(options.goal) {
   events_.reserve(2 * kMaxEventsPerTick);
   readings_.reserve(64);
-  goal_ = options_.goal;
   goal_.power_mw.reset();
 }
 
