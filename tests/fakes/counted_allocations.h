@@ -9,6 +9,8 @@ namespace gearshift::fakes {
 inline std::atomic<std::size_t> allocations{0};
 }  // namespace gearshift::fakes
 
+// The operators of a program can only be replaced by plain definitions.
+// NOLINTBEGIN(misc-definitions-in-headers)
 // Not inlined: g++ warns of a free() that it sees beside a new that it does not.
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++gearshift::fakes::allocations;
@@ -20,3 +22,4 @@ inline std::atomic<std::size_t> allocations{0};
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+// NOLINTEND(misc-definitions-in-headers)
