@@ -1,0 +1,31 @@
+// One problem of a grid: which workload's cost is minimised, and the limits it must keep.
+#pragma once
+
+#include <cstdint>
+
+#include "controller/goal.h"
+#include "controller/profile.h"
+
+namespace gearshift {
+
+// `train`: least time of a minibatch within the power limit. `infer`: least latency of a request,
+// batch / rate + minibatch time, within the limits of power and latency, where a minibatch takes no
+// longer than its batch takes to arrive. Judged on true cells, without margins.
+struct Problem {
+  Kind kind = Kind::train;
+  Goal goal;
+
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+Problem train_problem(std::int64_t power_mw);
+Problem infer_problem(std::int64_t power_mw, Duration latency, double arrivals_per_s);
+
+// Milliseconds that `batch_size` samples take to arrive; infer with a known rate only.
+double arrival_ms(const Problem& problem, std::int32_t batch_size);
+// True where the cell's power is within the limit, or there is none.
+bool keeps_power(const Problem& problem, const ProfileCell& cell);
+// True where inference keeps up with its arrivals and its latency limit; training always does.
+bool keeps_pace(const Problem& problem, const ProfileCell& cell);
+
+}  // namespace gearshift

@@ -1,0 +1,38 @@
+#include "evaluation/row.h"
+
+#include <algorithm>
+
+namespace gearshift {
+
+const ProfileCell* held_cell(const Grid& grid, const Row& row) {
+  const Profile& profile = grid.workloads[row.of.workload].optimum.profile();
+  const Kind kind = grid.problems[row.of.problem].kind;
+  return profile.find(row.trial.held.mode, row.trial.held.batch_size[index(kind)]);
+}
+
+Row judge(const Grid& grid, const Case& one, const Trial& trial) {
+  const OptimumTable& table = grid.workloads[one.workload].optimum;
+  const Problem& problem = grid.problems[one.problem];
+  Row row;
+  row.of = one;
+  row.trial = trial;
+  const std::optional<BestCell> best = table.best(problem);
+  row.solvable = best.has_value();
+  if (best) row.optimum_ms = best->value_ms;
+  row.binding = row.solvable && table.binds(problem);
+  row.recognised =
+      !row.solvable && trial.infeasible && trial.held.mode == table.profile().knobs().lowest();
+  const ProfileCell* cell = held_cell(grid, row);
+  if (cell == nullptr) return row;
+  row.chosen_ms = table.value_ms(problem, *cell);
+  row.power_w = cell->power_w;
+  if (problem.goal.power_mw) {
+    row.over_w = std::max(0.0, cell->power_w - static_cast<double>(*problem.goal.power_mw) / 1e3);
+  }
+  row.late = !keeps_pace(problem, *cell);
+  row.solved = row.solvable && keeps_power(problem, *cell) && !row.late;
+  if (best) row.excess = *row.chosen_ms / best->value_ms - 1;
+  return row;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,34 @@
+// One row of results: a trial judged against the true cells of its workload.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "evaluation/grid.h"
+#include "evaluation/trial.h"
+
+namespace gearshift {
+
+struct Row {
+  Case of;
+  Trial trial;
+  bool solvable = false;  // some cell keeps every limit
+  bool solved = false;    // solvable, and the setting held keeps every limit
+  bool binding = false;   // solvable, and the power limit excludes the cell that is best without it
+  // Unsolvable problems only: the policy said so, and the mode held is the lowest.
+  bool recognised = false;
+  bool late = false;                 // the setting held falls behind, or is over the latency limit
+  std::optional<double> optimum_ms;  // nullopt where unsolvable
+  std::optional<double> chosen_ms;   // of the setting held; nullopt where it has no cell
+  std::optional<double> excess;      // chosen / optimum - 1, whether the limits are kept or not
+  std::optional<double> power_w;     // of the setting held
+  double over_w = 0;                 // that power above the limit
+};
+
+Row judge(const Grid& grid, const Case& one, const Trial& trial);
+// The setting held has a true cell, or none.
+const ProfileCell* held_cell(const Grid& grid, const Row& row);
+
+}  // namespace gearshift

@@ -1,0 +1,28 @@
+// What a policy did with one case, in facts that need no judgement.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "controller/setting.h"
+#include "evaluation/grid.h"
+
+namespace gearshift {
+
+struct Trial {
+  Setting held;                       // in force at the end
+  bool infeasible = false;            // the policy said that nothing fits; the safe setting is held
+  std::uint32_t modes_profiled = 0;   // distinct settings measured
+  std::uint32_t probes_over_cap = 0;  // of them, those whose true power is over the limit
+  double over_ws = 0;                 // watt-seconds over the limit, by true power
+  double search_s = 0;                // virtual time until the last setting was held
+  double search_j = 0;                // and the energy it took
+  std::string failure;                // of the policy's script; empty where it did not fail
+};
+
+// Runs one case from an empty memory in a fresh state. Called on several threads at once; the same
+// case gives the same trial on each.
+using RunCase = std::function<Trial(const Case&)>;
+
+}  // namespace gearshift

@@ -1,0 +1,137 @@
+#include "evaluation/trial_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+using nlohmann::json;
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw std::runtime_error(path + ": " + what);
+}
+
+}  // namespace
+
+std::string format_trial(std::uint64_t key, const Trial& trial) {
+  std::array<char, 17> hex{};
+  std::snprintf(hex.data(), hex.size(), "%016llx", static_cast<unsigned long long>(key));
+  json modes = json::array();
+  for (std::size_t i = 0; i < trial.held.mode.count; ++i) {
+    modes.push_back(trial.held.mode.values[i]);
+  }
+  const json line = {{"key", hex.data()},
+                     {"mode", modes},
+                     {"batch", trial.held.batch_size},
+                     {"run", trial.held.run},
+                     {"infeasible", trial.infeasible},
+                     {"modes_profiled", trial.modes_profiled},
+                     {"probes_over_cap", trial.probes_over_cap},
+                     {"over_ws", trial.over_ws},
+                     {"search_s", trial.search_s},
+                     {"search_j", trial.search_j},
+                     {"failure", trial.failure}};
+  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text) {
+  const json line = json::parse(text, nullptr, false);
+  if (!line.is_object()) return std::nullopt;
+  try {
+    const std::string& hex = line.at("key").get_ref<const std::string&>();
+    std::uint64_t key = 0;
+    const auto [rest, error] = std::from_chars(hex.data(), hex.data() + hex.size(), key, 16);
+    if (error != std::errc() || hex.size() != 16 || rest != hex.data() + 16) return std::nullopt;
+    Trial trial;
+    const json& mode = line.at("mode");
+    if (!mode.is_array() || mode.size() > kMaxKnobs) return std::nullopt;
+    for (const json& value : mode) {
+      trial.held.mode.values[trial.held.mode.count++] = value.get<std::int64_t>();
+    }
+    line.at("batch").get_to(trial.held.batch_size);
+    const auto run = line.at("run").get<unsigned>();
+    if (run > static_cast<unsigned>(Run::both)) return std::nullopt;
+    trial.held.run = static_cast<Run>(run);
+    line.at("infeasible").get_to(trial.infeasible);
+    line.at("modes_profiled").get_to(trial.modes_profiled);
+    line.at("probes_over_cap").get_to(trial.probes_over_cap);
+    line.at("over_ws").get_to(trial.over_ws);
+    line.at("search_s").get_to(trial.search_s);
+    line.at("search_j").get_to(trial.search_j);
+    line.at("failure").get_to(trial.failure);
+    return std::pair{key, std::move(trial)};
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+TrialFile::TrialFile(const std::string& path) : path_(path) {
+  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) fail(path, std::string("cannot be opened: ") + std::strerror(errno));
+  try {
+    if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+      fail(path, "another evaluation writes to it; wait for it, or name another file");
+    }
+    read();
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+}
+
+TrialFile::~TrialFile() { ::close(descriptor_); }
+
+const Trial* TrialFile::find(std::uint64_t key) const {
+  const auto found = trials_.find(key);
+  return found == trials_.end() ? nullptr : &found->second;
+}
+
+void TrialFile::read() {
+  std::string text;
+  std::array<char, 65536> block{};
+  for (;;) {
+    const ssize_t got = ::read(descriptor_, block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path_, std::string("cannot be read: ") + std::strerror(errno));
+    if (got == 0) break;
+    text.append(block.data(), static_cast<std::size_t>(got));
+  }
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (auto one = parse_trial(std::string_view(text).substr(begin, end - begin))) {
+      trials_[one->first] = std::move(one->second);
+    } else {
+      ++unreadable_;
+    }
+    begin = end + 1;
+  }
+  if (trials_.empty() && unreadable_ > 1) {
+    fail(path_, "is no file of trials, and nothing was written to it; name another file");
+  }
+  // What follows a line that was cut off starts on a line of its own.
+  if (!text.empty() && text.back() != '\n') append("\n");
+}
+
+void TrialFile::append(std::string_view lines) {
+  while (!lines.empty()) {
+    const ssize_t written = ::write(descriptor_, lines.data(), lines.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path_, std::string("cannot be written: ") + std::strerror(errno));
+    lines.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+}  // namespace gearshift

@@ -1,0 +1,129 @@
+#include "evaluation/row.h"
+
+#include <gtest/gtest.h>
+
+#include "evaluation/statistics.h"
+#include "tests/evaluation/fake_grid.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+
+// The trial that holds cell `which` of the profile.
+Trial holding(const Profile& profile, std::size_t which) {
+  Trial trial;
+  trial.held = setting_of(profile.cells()[which], profile.kind);
+  return trial;
+}
+
+struct RowTest : testing::Test {
+  Profile profile = small_profile();  // 14, 18, 22, 18, 26, 34 W; 60, 30, 20, 30, 15, 10 ms
+  Grid grid = small_grid(profile);
+
+  Row judged(std::int64_t cap_w, const Trial& trial) {
+    grid.problems = {train_problem(1000 * cap_w)};
+    return judge(grid, {}, trial);
+  }
+};
+
+TEST_F(RowTest, ComparesTheSettingHeldWithTheOptimum) {
+  const Row row = judged(26, holding(profile, 2));
+  EXPECT_TRUE(row.solvable && row.solved && row.binding);
+  EXPECT_DOUBLE_EQ(*row.optimum_ms, 15);
+  EXPECT_DOUBLE_EQ(*row.chosen_ms, 20);
+  EXPECT_DOUBLE_EQ(*row.excess, 20.0 / 15 - 1);
+  EXPECT_DOUBLE_EQ(*row.power_w, 22);
+  EXPECT_EQ(row.over_w, 0);
+  EXPECT_FALSE(judged(34, holding(profile, 2)).binding);
+}
+
+TEST_F(RowTest, DoesNotCallAChoiceOverTheLimitSolved) {
+  const Row row = judged(26, holding(profile, 5));
+  EXPECT_TRUE(row.solvable);
+  EXPECT_FALSE(row.solved);
+  EXPECT_DOUBLE_EQ(row.over_w, 8);
+  EXPECT_LT(*row.excess, 0);
+}
+
+TEST_F(RowTest, CountsUnsolvableProblemsApart) {
+  Trial trial = holding(profile, 0);
+  EXPECT_FALSE(judged(13, trial).recognised);
+  trial.infeasible = true;
+  const Row row = judged(13, trial);
+  EXPECT_FALSE(row.solvable || row.solved);
+  EXPECT_TRUE(row.recognised);
+  EXPECT_FALSE(row.excess || row.optimum_ms);
+  Trial elsewhere = holding(profile, 1);
+  elsewhere.infeasible = true;
+  EXPECT_FALSE(judged(13, elsewhere).recognised);
+  EXPECT_FALSE(judged(14, trial).recognised);  // it is not infeasible
+}
+
+TEST_F(RowTest, HasNoCostForASettingWithoutACell) {
+  Trial trial = holding(profile, 0);
+  trial.held.batch_size[index(Kind::train)] = 64;
+  const Row row = judged(26, trial);
+  EXPECT_TRUE(row.solvable);
+  EXPECT_FALSE(row.solved || row.chosen_ms || row.excess || row.power_w);
+}
+
+TEST_F(RowTest, JudgesInferenceByItsPace) {
+  profile = small_profile(Kind::infer, {1, 4});
+  grid = small_grid(profile);
+  // Batch 4: 15, 7.5, 5, ... ms; at 100 a second it fills in 40 ms.
+  grid.problems = {infer_problem(50'000, milliseconds(50), 100)};
+  const Row late = judge(grid, {}, holding(profile, 6));  // 40 + 15 ms
+  EXPECT_TRUE(late.late);
+  EXPECT_FALSE(late.solved);
+  const Row in_time = judge(grid, {}, holding(profile, 7));  // 40 + 7.5 ms
+  EXPECT_TRUE(in_time.solved);
+  EXPECT_DOUBLE_EQ(*in_time.chosen_ms, 47.5);
+  grid.problems = {infer_problem(50'000, milliseconds(500), 400)};
+  EXPECT_TRUE(judge(grid, {}, holding(profile, 6)).late);  // 15 ms of work every 10 ms
+}
+
+TEST(Distribution, InterpolatesQuartiles) {
+  const Distribution of = distribution({4, 1, 3, 2});
+  EXPECT_EQ(of.count, 4u);
+  EXPECT_DOUBLE_EQ(of.first_quartile, 1.75);
+  EXPECT_DOUBLE_EQ(of.median, 2.5);
+  EXPECT_DOUBLE_EQ(of.third_quartile, 3.25);
+  EXPECT_DOUBLE_EQ(of.mean, 2.5);
+  EXPECT_DOUBLE_EQ(of.least, 1);
+  EXPECT_DOUBLE_EQ(of.most, 4);
+  EXPECT_DOUBLE_EQ(distribution({7}).third_quartile, 7);
+  EXPECT_EQ(distribution({}).count, 0u);
+}
+
+TEST_F(RowTest, SummarisesSolvableBindingAndUnsolvableRowsApart) {
+  grid.policies.resize(1);
+  grid.seeds = {1};
+  grid.problems.clear();
+  for (const std::int64_t cap_w : {13, 20, 26, 40}) {
+    grid.problems.push_back(train_problem(1000 * cap_w));
+  }
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    Trial trial = holding(profile, 4);  // 26 W, 15 ms
+    trial.modes_profiled = static_cast<std::uint32_t>(10 * i);
+    rows.push_back(judge(grid, grid.at(i), trial));
+  }
+  const auto standings = summarise(grid, rows);
+  ASSERT_EQ(standings.size(), 1u);
+  const Standing& one = standings.front();
+  EXPECT_EQ(one.unsolvable, 1u);
+  EXPECT_EQ(one.recognised, 0u);
+  EXPECT_EQ(one.solvable.rows, 3u);
+  EXPECT_EQ(one.solvable.solved, 2u);
+  EXPECT_EQ(one.solvable.over_budget, 1u);
+  EXPECT_DOUBLE_EQ(one.solvable.over_w.most, 6);
+  EXPECT_DOUBLE_EQ(one.solvable.excess.median, 0.25);
+  EXPECT_DOUBLE_EQ(one.solvable.modes_profiled.mean, 20);
+  EXPECT_EQ(one.binding.rows, 2u);
+  EXPECT_EQ(one.binding.solved, 1u);
+  EXPECT_DOUBLE_EQ(one.binding.excess.most, 0);
+}
+
+}  // namespace
+}  // namespace gearshift
