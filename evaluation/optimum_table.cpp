@@ -9,7 +9,7 @@ OptimumTable::OptimumTable(const Profile& profile) : profile_(&profile) {
   for (const std::int32_t batch_size : profile.batch_sizes()) {
     std::vector<const ProfileCell*> cells;
     for (const ProfileCell& cell : profile.cells()) {
-      if (cell.batch_size == batch_size) cells.push_back(&cell);
+      if (cell.batch_size == batch_size && cell.timed()) cells.push_back(&cell);
     }
     std::stable_sort(cells.begin(), cells.end(), [](const ProfileCell* a, const ProfileCell* b) {
       return std::tie(a->power_w, a->minibatch_ms) < std::tie(b->power_w, b->minibatch_ms);
@@ -57,6 +57,15 @@ bool OptimumTable::binds(const Problem& problem) const {
   unlimited.goal.power_mw.reset();
   const std::optional<BestCell> best = this->best(unlimited);
   return best && !keeps_power(problem, *best->cell);
+}
+
+std::vector<std::vector<const ProfileCell*>> OptimumTable::fronts() const {
+  std::vector<std::vector<const ProfileCell*>> fronts;
+  for (const Staircase& staircase : staircases_) {
+    std::vector<const ProfileCell*>& front = fronts.emplace_back();
+    for (const Step& step : staircase.steps) front.push_back(step.fastest);
+  }
+  return fronts;
 }
 
 }  // namespace gearshift

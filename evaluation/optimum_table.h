@@ -32,6 +32,8 @@ class OptimumTable {
   // True where the power limit changes the answer: without it the optimum would be a cell that
   // draws more.
   bool binds(const Problem& problem) const;
+  // For each batch size the cells that are faster than all that draw no more, lowest power first.
+  std::vector<std::vector<const ProfileCell*>> fronts() const;
 
  private:
   // The fastest of all cells that draw no more than power_w.

@@ -1,0 +1,180 @@
+#include "evaluation/chart.h"
+
+#include <algorithm>
+
+#include "evaluation/marker.h"
+#include "evaluation/number_text.h"
+
+namespace gearshift {
+namespace {
+
+// In the units of the view box, which is as wide as a telephone's screen: one unit is about a pixel
+// there, and text is never smaller.
+constexpr double kWidth = 360;
+constexpr double kHeight = 260;
+constexpr double kLeft = 44;
+constexpr double kRight = 10;
+constexpr double kTop = 8;
+constexpr double kBottom = 36;
+constexpr double kRangeLeft = 104;  // room for names
+constexpr double kRangeRight = 54;  // room for values
+constexpr double kRangeStep = 22;
+
+std::string number(double value) { return fixed(value, 1); }
+
+std::string tick_text(double value) {
+  const double magnitude = std::max(value, -value);
+  return magnitude >= 1 || magnitude == 0 ? exact(static_cast<double>(static_cast<long long>(
+                                                      value * 10 + (value < 0 ? -0.5 : 0.5))) /
+                                                  10)
+                                          : fixed(value, magnitude >= 0.1 ? 1 : 2);
+}
+
+struct Frame {
+  double left = kLeft;
+  double right = kRight;
+  double height = kHeight;
+
+  double x(const Axis& axis, double value) const {
+    return left + axis.place(value) * (kWidth - left - right);
+  }
+  double y(const Axis& axis, double value) const {
+    return height - kBottom - axis.place(value) * (height - kBottom - kTop);
+  }
+};
+
+std::string open(const std::string& description, double height) {
+  return "<svg viewBox=\"0 0 " + number(kWidth) + ' ' + number(height) +
+         "\" role=\"img\" aria-label=\"" + escaped(description) + "\">";
+}
+
+std::string text_at(double x, double y, const std::string& kind, const std::string& text) {
+  return "<text x=\"" + number(x) + "\" y=\"" + number(y) + "\" class=\"" + kind + "\">" +
+         escaped(text) + "</text>";
+}
+
+std::string line(double x1, double y1, double x2, double y2, const std::string& kind) {
+  return "<path class=\"" + kind + "\" d=\"M" + number(x1) + ' ' + number(y1) + 'L' + number(x2) +
+         ' ' + number(y2) + "\"/>";
+}
+
+std::string x_axis(const Axis& axis, const Frame& frame) {
+  const double bottom = frame.height - kBottom;
+  std::string out;
+  for (const double tick : axis.ticks()) {
+    const double x = frame.x(axis, tick);
+    out += line(x, kTop, x, bottom, "grid") + text_at(x, bottom + 14, "tick mid", tick_text(tick));
+  }
+  out += line(frame.left, bottom, kWidth - frame.right, bottom, "axis");
+  return out + text_at((frame.left + kWidth - frame.right) / 2, frame.height - 5, "label mid",
+                       axis.label());
+}
+
+std::string y_axis(const Axis& axis, const Frame& frame) {
+  std::string out;
+  for (const double tick : axis.ticks()) {
+    const double y = frame.y(axis, tick);
+    out += line(frame.left, y, kWidth - frame.right, y, "grid") +
+           text_at(frame.left - 5, y + 4, "tick end", tick_text(tick));
+  }
+  out += line(frame.left, kTop, frame.left, frame.height - kBottom, "axis");
+  const double middle = (kTop + frame.height - kBottom) / 2;
+  return out + "<text class=\"label mid\" transform=\"translate(11 " + number(middle) +
+         ") rotate(-90)\">" + escaped(axis.label()) + "</text>";
+}
+
+// One path for all points: thousands of elements would be slow to draw.
+std::string cloud(const Chart& chart, const Frame& frame) {
+  if (chart.cloud.empty()) return "";
+  std::string path;
+  for (const ChartPoint& point : chart.cloud) {
+    path +=
+        'M' + number(frame.x(chart.x, point.x)) + ' ' + number(frame.y(chart.y, point.y)) + "h0";
+  }
+  return "<path class=\"cloud\" d=\"" + path + "\"/>";
+}
+
+std::string fronts(const Chart& chart, const Frame& frame) {
+  std::string out;
+  for (const std::vector<ChartPoint>& front : chart.fronts) {
+    std::string path;
+    for (const ChartPoint& point : front) {
+      const std::string x = number(frame.x(chart.x, point.x));
+      const std::string y = number(frame.y(chart.y, point.y));
+      path += path.empty() ? 'M' + x + ' ' + y : 'H' + x + 'V' + y;
+    }
+    if (!path.empty()) out += "<path class=\"front\" d=\"" + path + "\"/>";
+  }
+  return out;
+}
+
+std::string draw(const Chart& chart, const ChartSeries& one, const Frame& frame) {
+  std::string path;
+  std::string markers;
+  for (std::size_t i = 0; i < one.points.size(); ++i) {
+    const ChartPoint& point = one.points[i];
+    const double x = frame.x(chart.x, point.x);
+    const double y = frame.y(chart.y, point.y);
+    const bool apart = i == 0 || point.x - one.points[i - 1].x > one.widest_step;
+    path += (apart ? 'M' : 'L') + number(x) + ' ' + number(y);
+    // On a line every third point is enough, and lines that lie on each other stay apart.
+    const bool last = i + 1 == one.points.size();
+    if (one.joined && !apart && !last && (i + one.series) % 3 != 0) continue;
+    const std::string shape = marker(one.series, x, y, one.joined ? 3 : 3.5);
+    markers += point.note.empty()
+                   ? shape
+                   : "<g><title>" + escaped(point.note) + "</title>" + shape + "</g>";
+  }
+  if (!one.joined || path.empty()) return markers;
+  return "<path class=\"line " + colour_class(one.series) + "\" d=\"" + path + "\"/>" + markers;
+}
+
+std::string rectangle(double x, double y, double width, double height, std::size_t series) {
+  return "<rect class=\"bar " + colour_class(series) + "\" x=\"" + number(x) + "\" y=\"" +
+         number(y) + "\" width=\"" + number(std::max(width, 1.0)) + "\" height=\"" +
+         number(height) + "\"/>";
+}
+
+std::string draw(const RangeChart& chart, const Range& range, const Frame& frame, double y) {
+  std::string out = marker(range.series, 8, y, 3.5) + text_at(18, y + 4, "tick", range.name);
+  const auto x = [&](double value) { return frame.x(chart.x, value); };
+  if (chart.whiskers) {
+    out += "<g class=\"" + colour_class(range.series) + "\">";
+    out += line(x(range.least), y, x(range.most), y, "line");
+    out += rectangle(x(range.first_quartile), y - 5,
+                     x(range.third_quartile) - x(range.first_quartile), 10, range.series);
+    out += line(x(range.middle), y - 7, x(range.middle), y + 7, "middle") + "</g>";
+  } else {
+    out += rectangle(frame.left, y - 6, x(range.middle) - frame.left, 12, range.series);
+  }
+  const double end = x(chart.whiskers ? range.most : range.middle);
+  return out + text_at(end + 5, y + 4, "tick", range.value);
+}
+
+}  // namespace
+
+std::string svg(const Chart& chart) {
+  const Frame frame;
+  std::string out = open(chart.description, kHeight);
+  out += x_axis(chart.x, frame) + y_axis(chart.y, frame);
+  out += cloud(chart, frame) + fronts(chart, frame);
+  for (const ChartSeries& one : chart.series) out += draw(chart, one, frame);
+  return out + "</svg>";
+}
+
+std::string svg(const RangeChart& chart) {
+  const double height =
+      kTop + kBottom +
+      kRangeStep * static_cast<double>(std::max<std::size_t>(1, chart.ranges.size()));
+  const Frame frame{.left = kRangeLeft, .right = kRangeRight, .height = height};
+  std::string out = open(chart.description, height);
+  out += x_axis(chart.x, frame);
+  double y = kTop + kRangeStep / 2;
+  for (const Range& range : chart.ranges) {
+    out += draw(chart, range, frame, y);
+    y += kRangeStep;
+  }
+  return out + "</svg>";
+}
+
+}  // namespace gearshift

@@ -1,0 +1,93 @@
+#include "evaluation/comparison.h"
+
+#include "evaluation/number_text.h"
+
+namespace gearshift {
+namespace {
+
+// Policy and workload, or "all" of them.
+std::vector<std::string> names_of(const Grid& grid, const Standing& standing) {
+  return {grid.policies[standing.policy].name,
+          standing.workload ? grid.workloads[*standing.workload].name : std::string("all")};
+}
+
+bool has_inference(const Grid& grid) {
+  for (const Problem& problem : grid.problems) {
+    if (problem.kind == Kind::infer) return true;
+  }
+  return false;
+}
+
+std::string share(std::size_t count, std::size_t rows) {
+  if (rows == 0) return "-";
+  return percent(static_cast<double>(count) / static_cast<double>(rows));
+}
+
+}  // namespace
+
+ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows) {
+  const bool infer = has_inference(grid);
+  ComparisonTable table;
+  table.title = rows == Rows::solvable ? "All solvable problems"
+                                       : "Problems whose power limit excludes the fastest mode";
+  table.columns = {"policy",      "workload", "problems", "solved %", "median %",
+                   "quartiles %", "mean %",   "worst %",  "over %",   "over W"};
+  if (infer) table.columns.push_back("late %");
+  for (const Standing& standing : standings) {
+    const Score& score = rows == Rows::solvable ? standing.solvable : standing.binding;
+    const Distribution& excess = score.excess;
+    const bool some = excess.count > 0;
+    std::vector<std::string> line = names_of(grid, standing);
+    line.push_back(std::to_string(score.rows));
+    line.push_back(share(score.solved, score.rows));
+    line.push_back(some ? percent(excess.median) : "-");
+    line.push_back(some ? percent(excess.first_quartile) + " to " + percent(excess.third_quartile)
+                        : "-");
+    line.push_back(some ? percent(excess.mean) : "-");
+    line.push_back(some ? percent(excess.most) : "-");
+    line.push_back(share(score.over_budget, score.rows));
+    line.push_back(score.over_budget == 0
+                       ? "-"
+                       : fixed(score.over_w.mean, 1) + ", most " + fixed(score.over_w.most, 1));
+    if (infer) line.push_back(share(score.late, score.rows));
+    table.lines.push_back(std::move(line));
+  }
+  return table;
+}
+
+ComparisonTable cost_table(const Grid& grid, std::span<const Standing> standings) {
+  ComparisonTable table;
+  table.title = "What the searches cost, over all solvable problems";
+  table.columns = {"policy",        "workload",     "modes mean",   "modes most", "over cap mean",
+                   "over cap most", "over Ws mean", "over Ws most", "search s",   "search kJ"};
+  for (const Standing& standing : standings) {
+    const Score& score = standing.solvable;
+    std::vector<std::string> line = names_of(grid, standing);
+    line.push_back(fixed(score.modes_profiled.mean, 1));
+    line.push_back(fixed(score.modes_profiled.most, 0));
+    line.push_back(fixed(score.probes_over_cap.mean, 1));
+    line.push_back(fixed(score.probes_over_cap.most, 0));
+    line.push_back(fixed(score.over_ws.mean, 1));
+    line.push_back(fixed(score.over_ws.most, 1));
+    line.push_back(fixed(score.search_s.mean, 1));
+    line.push_back(fixed(score.search_kj.mean, 2));
+    table.lines.push_back(std::move(line));
+  }
+  return table;
+}
+
+ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> standings) {
+  ComparisonTable table;
+  table.title = "Problems that no setting solves, counted apart";
+  table.columns = {"policy", "workload", "problems", "said so %"};
+  for (const Standing& standing : standings) {
+    if (standing.unsolvable == 0) continue;
+    std::vector<std::string> line = names_of(grid, standing);
+    line.push_back(std::to_string(standing.unsolvable));
+    line.push_back(share(standing.recognised, standing.unsolvable));
+    table.lines.push_back(std::move(line));
+  }
+  return table;
+}
+
+}  // namespace gearshift

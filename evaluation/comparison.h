@@ -1,0 +1,30 @@
+// The tables that compare policies, as cells of text: what the terminal and the HTML report show.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluation/grid.h"
+#include "evaluation/statistics.h"
+
+namespace gearshift {
+
+// The first two columns are names, the others numbers.
+struct ComparisonTable {
+  std::string title;
+  std::vector<std::string_view> columns;
+  std::vector<std::vector<std::string>> lines;
+};
+
+enum class Rows : std::uint8_t { solvable, binding };
+// Solved share, excess and violations.
+ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows);
+// What the searches cost.
+ComparisonTable cost_table(const Grid& grid, std::span<const Standing> standings);
+// Problems that no setting solves. No lines where there is none.
+ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> standings);
+
+}  // namespace gearshift

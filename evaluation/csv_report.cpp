@@ -1,0 +1,73 @@
+#include <initializer_list>
+
+#include "evaluation/number_text.h"
+#include "evaluation/table_report.h"
+
+namespace gearshift {
+namespace {
+
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + '"';
+}
+
+std::string number_or_empty(const std::optional<double>& value) {
+  return value ? exact(*value) : std::string();
+}
+
+std::string truth(bool value) { return value ? "true" : "false"; }
+
+std::string line_of(const std::vector<std::string>& fields) {
+  std::string line;
+  for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + quoted(fields[i]);
+  return line + '\n';
+}
+
+std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
+  const Problem& problem = grid.problems[row.of.problem];
+  const Goal& goal = problem.goal;
+  const KnobSpace& space = grid.workloads[row.of.workload].optimum.profile().knobs();
+  std::optional<double> cap_w, latency_ms, rate_per_s;
+  if (goal.power_mw) cap_w = static_cast<double>(*goal.power_mw) / 1e3;
+  if (goal.latency) {
+    latency_ms = std::chrono::duration<double, std::milli>(*goal.latency).count();
+  }
+  if (problem.kind == Kind::infer) rate_per_s = goal.arrivals_per_s;
+  return {grid.policies[row.of.policy].name,
+          grid.workloads[row.of.workload].name,
+          std::string(kind_name(problem.kind)),
+          number_or_empty(cap_w),
+          number_or_empty(latency_ms),
+          number_or_empty(rate_per_s),
+          std::to_string(grid.seeds[row.of.seed]),
+          truth(row.solvable),
+          truth(row.solved),
+          number_or_empty(row.optimum_ms),
+          number_or_empty(row.chosen_ms),
+          number_or_empty(row.excess),
+          number_or_empty(row.power_w),
+          std::to_string(row.trial.modes_profiled),
+          std::to_string(row.trial.probes_over_cap),
+          exact(row.trial.over_ws),
+          space.describe(row.trial.held.mode),
+          std::to_string(row.trial.held.batch_size[index(problem.kind)]),
+          truth(row.trial.infeasible),
+          exact(row.trial.search_s),
+          exact(row.trial.search_j),
+          row.trial.failure};
+}
+
+}  // namespace
+
+std::string csv_report(const Grid& grid, std::span<const Row> rows) {
+  std::string text =
+      "policy,workload,problem,cap_w,latency_ms,rate_per_s,seed,solvable,solved,optimum,chosen,"
+      "excess,power_w,modes_profiled,probes_over_cap,over_ws,mode,batch_size,infeasible,search_s,"
+      "search_j,failure\n";
+  for (const Row& row : rows) text += line_of(fields_of(grid, row));
+  return text;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,91 @@
+#include <nlohmann/json.hpp>
+
+#include "evaluation/table_report.h"
+
+namespace gearshift {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
+json to_json(const Grid& grid, const Row& row) {
+  const Problem& problem = grid.problems[row.of.problem];
+  const Goal& goal = problem.goal;
+  const bool infer = problem.kind == Kind::infer;
+  json out;
+  out["policy"] = grid.policies[row.of.policy].name;
+  out["workload"] = grid.workloads[row.of.workload].name;
+  out["problem"] = kind_name(problem.kind);
+  out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1e3) : json();
+  out["latency_ms"] = goal.latency
+                          ? json(std::chrono::duration<double, std::milli>(*goal.latency).count())
+                          : json();
+  out["rate_per_s"] = infer ? json(goal.arrivals_per_s) : json();
+  out["seed"] = grid.seeds[row.of.seed];
+  out["solvable"] = row.solvable;
+  out["solved"] = row.solved;
+  out["optimum"] = number_or_null(row.optimum_ms);
+  out["chosen"] = number_or_null(row.chosen_ms);
+  out["excess"] = number_or_null(row.excess);
+  out["power_w"] = number_or_null(row.power_w);
+  out["modes_profiled"] = row.trial.modes_profiled;
+  out["probes_over_cap"] = row.trial.probes_over_cap;
+  out["over_ws"] = row.trial.over_ws;
+  return out;
+}
+
+json to_json(const Distribution& of) {
+  if (of.count == 0) return {};
+  return {{"median", of.median},
+          {"first_quartile", of.first_quartile},
+          {"third_quartile", of.third_quartile},
+          {"mean", of.mean},
+          {"least", of.least},
+          {"most", of.most}};
+}
+
+json to_json(const Score& score) {
+  const auto share = [&](std::size_t count) {
+    if (score.rows == 0) return json();
+    return json(static_cast<double>(count) / static_cast<double>(score.rows));
+  };
+  return {{"rows", score.rows},
+          {"solved", score.solved},
+          {"solved_share", share(score.solved)},
+          {"excess", to_json(score.excess)},
+          {"over_budget", score.over_budget},
+          {"over_budget_share", share(score.over_budget)},
+          {"over_budget_w", to_json(score.over_w)},
+          {"late", score.late},
+          {"late_share", share(score.late)},
+          {"gave_up", score.gave_up},
+          {"policy_failed", score.failed},
+          {"modes_profiled", to_json(score.modes_profiled)},
+          {"probes_over_cap", to_json(score.probes_over_cap)},
+          {"over_ws", to_json(score.over_ws)},
+          {"search_s", to_json(score.search_s)},
+          {"search_kj", to_json(score.search_kj)}};
+}
+
+}  // namespace
+
+std::string json_report(const Grid& grid, std::span<const Row> rows,
+                        std::span<const Standing> standings) {
+  json out;
+  out["rows"] = json::array();
+  for (const Row& row : rows) out["rows"].push_back(to_json(grid, row));
+  json policies = json::array();
+  for (const Standing& standing : standings) {
+    policies.push_back(
+        {{"policy", grid.policies[standing.policy].name},
+         {"workload", standing.workload ? json(grid.workloads[*standing.workload].name) : json()},
+         {"solvable", to_json(standing.solvable)},
+         {"binding", to_json(standing.binding)},
+         {"unsolvable", {{"rows", standing.unsolvable}, {"recognised", standing.recognised}}}});
+  }
+  out["summary"] = {{"objective_unit", "ms"}, {"rows", rows.size()}, {"policies", policies}};
+  return out.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace gearshift

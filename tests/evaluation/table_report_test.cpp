@@ -1,0 +1,154 @@
+#include "evaluation/table_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "evaluation/html_report.h"
+#include "evaluation/number_text.h"
+#include "tests/evaluation/fake_grid.h"
+
+namespace gearshift {
+namespace {
+
+using nlohmann::ordered_json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+struct Reports : testing::Test {
+  Profile profile = small_profile();
+  Grid grid = small_grid(profile);
+  std::vector<Row> rows;
+  std::vector<Standing> standings;
+
+  Reports() { fill(); }
+
+  void fill() {
+    const RunCase run_case = any_cell(grid);
+    rows.clear();
+    for (std::size_t i = 0; i < grid.size(); ++i) {
+      rows.push_back(judge(grid, grid.at(i), run_case(grid.at(i))));
+    }
+    standings = summarise(grid, rows);
+  }
+  std::string html() {
+    return html_report(grid, rows, standings, {"gearshift evaluate", "1", "today", "none"});
+  }
+};
+
+TEST_F(Reports, GiveJsonRowsOfTheFieldsThatAreDocumented) {
+  const auto out = ordered_json::parse(json_report(grid, rows, standings));
+  ASSERT_EQ(out["rows"].size(), grid.size());
+  std::vector<std::string> names;
+  for (const auto& [name, value] : out["rows"][0].items()) names.push_back(name);
+  EXPECT_THAT(names,
+              ElementsAre("policy", "workload", "problem", "cap_w", "latency_ms", "rate_per_s",
+                          "seed", "solvable", "solved", "optimum", "chosen", "excess", "power_w",
+                          "modes_profiled", "probes_over_cap", "over_ws"));
+  const auto& unsolvable = out["rows"][0];
+  EXPECT_EQ(unsolvable["cap_w"], 10);
+  EXPECT_FALSE(unsolvable["solvable"]);
+  EXPECT_TRUE(unsolvable["optimum"].is_null() && unsolvable["latency_ms"].is_null());
+  for (const auto& row : out["rows"]) {
+    if (!row["solvable"]) continue;
+    EXPECT_DOUBLE_EQ(row["excess"].get<double>(),
+                     row["chosen"].get<double>() / row["optimum"].get<double>() - 1);
+    EXPECT_EQ(row["solved"].get<bool>(),
+              row["power_w"].get<double>() <= row["cap_w"].get<double>());
+  }
+}
+
+TEST_F(Reports, SummariseTheVeryRowsTheyGive) {
+  const auto out = ordered_json::parse(json_report(grid, rows, standings));
+  ASSERT_EQ(out["summary"]["policies"].size(), 2u);
+  for (const auto& of : out["summary"]["policies"]) {
+    std::size_t solvable = 0, solved = 0, over = 0, all = 0;
+    double worst = -1;
+    for (const auto& row : out["rows"]) {
+      if (row["policy"] != of["policy"]) continue;
+      ++all;
+      if (!row["solvable"]) continue;
+      ++solvable;
+      if (row["power_w"] > row["cap_w"]) ++over;
+      if (!row["solved"]) continue;
+      ++solved;
+      worst = std::max(worst, row["excess"].get<double>());
+    }
+    EXPECT_EQ(of["solvable"]["rows"], solvable);
+    EXPECT_EQ(of["solvable"]["solved"], solved);
+    EXPECT_EQ(of["solvable"]["over_budget"], over);
+    EXPECT_EQ(of["solvable"]["excess"]["most"], worst);
+    EXPECT_EQ(of["unsolvable"]["rows"], all - solvable);
+  }
+}
+
+TEST_F(Reports, QuoteCsvFieldsThatNeedIt) {
+  grid.policies[0].name = "a, \"b\"";
+  std::istringstream lines(csv_report(grid, rows));
+  std::string header, first;
+  std::getline(lines, header);
+  std::getline(lines, first);
+  EXPECT_THAT(header, testing::StartsWith("policy,workload,problem,cap_w,"));
+  EXPECT_THAT(first, testing::StartsWith("\"a, \"\"b\"\"\",lenet,train,10,,,1,false,false,,"));
+  EXPECT_THAT(first, HasSubstr(",cpu_cores="));
+}
+
+TEST_F(Reports, AlignTextTables) {
+  std::istringstream lines(text_report(grid, standings));
+  std::string title, header, first, second;
+  std::getline(lines, title);
+  std::getline(lines, header);
+  std::getline(lines, first);
+  std::getline(lines, second);
+  EXPECT_EQ(title, "All solvable problems");
+  EXPECT_EQ(header.size(), first.size());
+  EXPECT_EQ(first.size(), second.size());
+  EXPECT_THAT(first, testing::StartsWith("first   lenet "));
+}
+
+TEST_F(Reports, DrawHtmlThatFetchesNothingAndRunsNothing) {
+  const std::string text = html();
+  for (const char* banned : {"http:", "https:", "<script", "url(", "@import", "<link", "src="}) {
+    EXPECT_THAT(text, Not(HasSubstr(banned)));
+  }
+  EXPECT_THAT(text, HasSubstr("prefers-color-scheme:dark"));
+  EXPECT_THAT(text, HasSubstr("power limit, W"));
+  std::size_t figures = 0;
+  for (std::size_t at = text.find("<figure>"); at != std::string::npos;
+       at = text.find("<figure>", at + 1)) {
+    ++figures;
+  }
+  EXPECT_EQ(figures, 4u);
+  EXPECT_THAT(text, Not(HasSubstr("nan")));
+  EXPECT_THAT(text, Not(HasSubstr("inf\"")));
+}
+
+TEST_F(Reports, EscapeNamesInHtml) {
+  grid.policies[0].name = "<b onclick=\"x\">";
+  fill();
+  EXPECT_THAT(html(), Not(HasSubstr("<b onclick")));
+  EXPECT_THAT(html(), HasSubstr("&lt;b onclick=&quot;x&quot;&gt;"));
+}
+
+TEST_F(Reports, StandWhereNothingIsSolvable) {
+  grid.problems = {train_problem(5'000)};
+  fill();
+  EXPECT_THAT(html(), HasSubstr("counted apart"));
+  EXPECT_THAT(text_report(grid, standings), HasSubstr("-"));
+}
+
+TEST(NumberText, IsAsShortAsItIsTrue) {
+  EXPECT_EQ(percent(0.0344), "3.4");
+  EXPECT_EQ(percent(0.00617), "0.62");
+  EXPECT_EQ(percent(1), "100");
+  EXPECT_EQ(percent(0), "0.00");
+  EXPECT_EQ(fixed(-0.001, 1), "0.0");
+  EXPECT_EQ(exact(0.1), "0.1");
+  EXPECT_EQ(fixed(1.0 / 0.0, 1), "-");
+}
+
+}  // namespace
+}  // namespace gearshift
