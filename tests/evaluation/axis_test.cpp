@@ -28,8 +28,7 @@ TEST(Axis, WritesRoundNumbersFarEnoughApart) {
   EXPECT_THAT(Axis("", Spacing::linear, 10, 50).ticks(), testing::ElementsAre(10, 20, 30, 40, 50));
   EXPECT_THAT(Axis("", Spacing::logarithmic, 50, 3000).ticks(),
               testing::ElementsAre(50, 100, 200, 500, 1000, 2000));
-  EXPECT_THAT(Axis("", Spacing::root, 0, 100).ticks(),
-              testing::ElementsAre(0, 1, 5, 10, 20, 50, 100));
+  EXPECT_THAT(Axis("", Spacing::root, 0, 100).ticks(), testing::ElementsAre(0, 1, 5, 20, 50, 100));
   for (const double high : {0.2, 3.0, 47.0, 999.0, 1e6}) {
     for (const Spacing spacing : {Spacing::linear, Spacing::logarithmic, Spacing::root}) {
       const Axis axis("", spacing, spacing == Spacing::logarithmic ? high / 50 : 0, high);
