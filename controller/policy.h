@@ -12,6 +12,7 @@
 #include "controller/goal.h"
 #include "controller/knob.h"
 #include "controller/observation.h"
+#include "controller/profile.h"
 
 namespace gearshift {
 
@@ -23,7 +24,9 @@ struct PolicyContext {
   std::span<const PowerMode> modes;  // lowest power first by the board's model: a hint, never data
   std::array<const Workload*, kKinds> workloads{};  // null where no workload of the kind is managed
   std::span<const Observation> observations;        // in the order they were made
-  PowerMode safe;                                   // what is held when the policy has no answer
+  // Tables measured before, of other workloads or boards: the files the user named. None is null.
+  std::span<const Profile* const> prior{};
+  PowerMode safe;  // what is held when the policy has no answer
   std::uint64_t seed = 0;
 };
 

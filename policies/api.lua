@@ -94,6 +94,29 @@ observations = {}
 ---@field infer? integer[]
 batch_sizes = {}
 
+---What a search may vary: every knob in the board's order, and last the batch size of the kind that
+---`measure` answers for, where there is more than one. `name` is the field of a setting, `values`
+---what it may be, lowest first.
+---@class dimension
+---@field name string
+---@field values number[]
+---@type dimension[]
+dimensions = {}
+
+---A row of a table that was measured before.
+---@class prior_row
+---@field device string
+---@field workload string
+---@field kind "train"|"infer"
+---@field mode table<string, number> one field a knob of that device
+---@field batch_size integer
+---@field minibatch_ms number
+---@field power_w number
+---Every row of the files the user named with --prior, file after file. Read-only; each prior[i] is
+---a new table. Empty where none was named.
+---@type prior_row[]
+prior = {}
+
 ---@class attached
 ---@field name string
 ---@field batch_size integer at attach
@@ -108,9 +131,23 @@ workload = {}
 ---@type setting
 safe = {}
 
+---The file name this script was started by, without folders: one text under two names can be two
+---variants.
+---@type string
+script = ""
+
 ---The seed of this run, for a log line; math.random is seeded already.
 ---@type integer
 seed = 0
+
+---Numbers for searches. Lists of at most 256 rows of at most 16 values.
+numerics = {}
+---The weights that bring each row's sum of weight * value nearest to its target, in the sum of
+---squares; of several such weights, those of least norm.
+---@param rows number[][]
+---@param targets number[] one a row
+---@return number[] weights
+function numerics.least_squares(rows, targets) end
 
 ---The library: an allow list. Numbers come first and strings second in pairs, both ascending; sort
 ---is stable; random is seeded from the seed, the script's name and the number of observations.

@@ -3,6 +3,7 @@
 #include <lua.hpp>
 
 #include "policies/lua/library.h"
+#include "policies/lua/numerics_library.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/traceback.h"
 #include "policies/lua/values.h"
@@ -93,6 +94,7 @@ int run_script(lua_State* lua) {
 int build(lua_State* lua) {
   Source& source = *static_cast<Source*>(lua_touserdata(lua, 1));
   push_library(lua);
+  add_numerics(lua);
   add_values(lua);
   lua_pushcfunction(lua, measure);
   lua_setfield(lua, -2, "measure");

@@ -23,13 +23,14 @@ std::mt19937_64 seeded(std::uint64_t seed, std::string_view name, std::size_t ob
 
 }  // namespace
 
-ScriptState::ScriptState(std::string_view name, const LuaLimits& limits_to_keep,
+ScriptState::ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
                          const PolicyContext& policy_context, LogLines& log_lines)
-    : limits(limits_to_keep),
+    : name(script_name),
+      limits(limits_to_keep),
       context(policy_context),
       log(log_lines),
       memory(limits),
-      random(seeded(policy_context.seed, name, policy_context.observations.size())) {}
+      random(seeded(policy_context.seed, script_name, policy_context.observations.size())) {}
 
 ScriptState& state_of(lua_State* lua) {
   ScriptState* state = nullptr;

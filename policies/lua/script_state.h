@@ -19,6 +19,7 @@ struct ScriptState {
   ScriptState(std::string_view name, const LuaLimits& limits_to_keep,
               const PolicyContext& policy_context, LogLines& log_lines);
 
+  const std::string_view name;  // of the script's file; outlives the state
   const LuaLimits limits;
   const PolicyContext context;
   LogLines& log;

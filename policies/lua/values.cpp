@@ -42,14 +42,17 @@ void set_text(lua_State* lua, const char* field, std::string_view text) {
   lua_setfield(lua, -2, field);
 }
 
-void push_mode(lua_State* lua, const PowerMode& mode, int more_fields) {
-  const KnobSpace& space = *state_of(lua).context.knobs;
+void push_mode_of(lua_State* lua, const KnobSpace& space, const PowerMode& mode, int more_fields) {
   lua_createtable(lua, 0, static_cast<int>(space.size()) + more_fields);
   for (std::size_t i = 0; i < space.size(); ++i) {
     push_text(lua, space.knobs[i].name);
     push_scaled(lua, mode.values[i], space.knobs[i].unit);
     lua_rawset(lua, -3);
   }
+}
+
+void push_mode(lua_State* lua, const PowerMode& mode, int more_fields) {
+  push_mode_of(lua, *state_of(lua).context.knobs, mode, more_fields);
 }
 
 void push_setting(lua_State* lua, const Setting& setting) {
@@ -111,8 +114,47 @@ int observations_item(lua_State* lua) {
   return 1;
 }
 
+std::size_t count_prior_rows(const PolicyContext& context) {
+  std::size_t count = 0;
+  for (const Profile* profile : context.prior) count += profile->cells().size();
+  return count;
+}
+
+int prior_length(lua_State* lua) {
+  lua_pushinteger(lua, static_cast<lua_Integer>(count_prior_rows(state_of(lua).context)));
+  return 1;
+}
+
+void push_prior_row(lua_State* lua, const Profile& profile, const ProfileCell& cell) {
+  luaL_checkstack(lua, 4, "prior");
+  lua_createtable(lua, 0, 7);
+  set_text(lua, "device", profile.device);
+  set_text(lua, "workload", profile.workload);
+  set_text(lua, "kind", kind_name(profile.kind));
+  push_mode_of(lua, profile.knobs(), cell.mode, 0);
+  lua_setfield(lua, -2, "mode");
+  set_integer(lua, "batch_size", cell.batch_size);
+  set_number(lua, "minibatch_ms", cell.minibatch_ms);
+  set_number(lua, "power_w", cell.power_w);
+}
+
+int prior_item(lua_State* lua) {
+  const PolicyContext& context = state_of(lua).context;
+  const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
+  if (i < 1 || static_cast<lua_Unsigned>(i) > count_prior_rows(context)) return 0;
+  auto row = static_cast<std::size_t>(i - 1);
+  for (const Profile* profile : context.prior) {
+    if (row < profile->cells().size()) {
+      push_prior_row(lua, *profile, profile->cells()[row]);
+      return 1;
+    }
+    row -= profile->cells().size();
+  }
+  return 0;
+}
+
 int refuse_write(lua_State* lua) {
-  return luaL_error(lua, "modes and observations are read-only; copy what should change");
+  return luaL_error(lua, "modes, observations and prior are read-only; copy what should change");
 }
 
 void add_handle(lua_State* lua, const char* name, lua_CFunction length, lua_CFunction item) {
@@ -194,6 +236,32 @@ void add_workloads(lua_State* lua, const PolicyContext& context) {
   lua_setfield(lua, -2, "batch_sizes");
 }
 
+// The list of what a search may vary: every knob, and the batch size of the kind it measures where
+// there is more than one. Shares its lists of values with the tables knobs and batch_sizes.
+void add_dimensions(lua_State* lua, const PolicyContext& context) {
+  const auto add = [lua](const char* values_of, std::string_view entry, std::string_view name) {
+    lua_createtable(lua, 0, 2);
+    set_text(lua, "name", name);
+    lua_getfield(lua, -3, values_of);
+    push_text(lua, entry);
+    lua_rawget(lua, -2);
+    lua_setfield(lua, -3, "values");
+    lua_pop(lua, 1);
+    lua_rawseti(lua, -2, static_cast<lua_Integer>(lua_rawlen(lua, -2)) + 1);
+  };
+  lua_createtable(lua, static_cast<int>(context.knobs->size()) + 1, 0);
+  lua_pushvalue(lua, -2);
+  lua_insert(lua, -2);  // library, library, dimensions: entries read their values from the library
+  for (const Knob& knob : context.knobs->knobs) add("knobs", knob.name, knob.name);
+  const Kind kind = context.workloads[index(Kind::train)] != nullptr ? Kind::train : Kind::infer;
+  const Workload* workload = context.workloads[index(kind)];
+  if (workload != nullptr && workload->batch_size_count > 1) {
+    add("batch_sizes", kind_name(kind), kind == Kind::train ? "train_batch" : "infer_batch");
+  }
+  lua_setfield(lua, -2, "dimensions");
+  lua_pop(lua, 1);
+}
+
 void copy_field(lua_State* lua, SettingField& field) {
   // lua_next must see keys as they are: lua_tostring would turn a number into a string in place.
   std::size_t length = 0;
@@ -219,8 +287,12 @@ void add_values(lua_State* lua) {
   add_goal(lua, context.goal);
   add_knobs(lua, *context.knobs);
   add_workloads(lua, context);
+  add_dimensions(lua, context);
   add_handle(lua, "modes", modes_length, modes_item);
   add_handle(lua, "observations", observations_length, observations_item);
+  add_handle(lua, "prior", prior_length, prior_item);
+  const std::string_view path = state_of(lua).name;
+  set_text(lua, "script", path.substr(path.find_last_of('/') + 1));
   push_mode(lua, context.safe, 0);
   lua_setfield(lua, -2, "safe");
   lua_pushinteger(lua, static_cast<lua_Integer>(context.seed));

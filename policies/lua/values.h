@@ -9,8 +9,9 @@ struct lua_State;
 
 namespace gearshift {
 
-// Adds the globals goal, knobs, modes, batch_sizes, workload, observations, safe and seed to the
-// table on top of the stack. `modes` and `observations` are read-only handles to what C++ owns.
+// Adds the globals goal, knobs, modes, batch_sizes, dimensions, workload, observations, prior,
+// script, safe and seed to the table on top of the stack. `modes`, `observations` and `prior` are
+// read-only handles to what C++ owns.
 void add_values(lua_State* lua);
 
 // Pushes an answer: a new table with every field of docs/policies.md. Where it is not ok, times,

@@ -1,6 +1,7 @@
 // Compares policies/api.lua, which documents what a script sees, with what a live script sees.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <regex>
 #include <set>
@@ -23,8 +24,8 @@ struct Documented {
 
 Documented read_documentation() {
   std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/policies/api.lua");
-  const std::regex function("function ([a-z.]+)\\(.*");
-  const std::regex table("([a-z_]+) = [{0].*");
+  const std::regex function("function ([a-z._]+)\\(.*");
+  const std::regex table("([a-z_]+) = [{0\"].*");
   const std::regex member("  ([a-z]+) = .*");
   const std::regex annotated_class("---@class ([a-z_]+)(?:: ([a-z_]+))?.*");
   const std::regex annotated_field("---@field ([a-z_0-9]+)\\?? .*");
@@ -56,6 +57,15 @@ Documented read_documentation() {
   return documented;
 }
 
+Profile one_row_table() {
+  Profile table({{{"gpu_mhz", Unit::khz, KnobClass::clock, {306'000, 1'300'500}}}});
+  table.device = "jetson-agx-orin";
+  table.workload = "resnet";
+  table.kind = Kind::infer;
+  EXPECT_TRUE(table.add({{{1'300'500}, 1}, 4, 12.5, 31, {}}));
+  return table;
+}
+
 // The names of the fields of a Lua table, by a script that logs them; each behind `prefix`.
 Names live_fields(const std::string& expression, const std::string& prefix) {
   PolicyProblem problem;
@@ -63,6 +73,9 @@ Names live_fields(const std::string& expression, const std::string& prefix) {
   server.kind = Kind::infer;
   PolicyContext context = problem.context();
   context.workloads[index(Kind::infer)] = &server;
+  const Profile table = one_row_table();
+  const std::array<const Profile*, 1> prior{&table};
+  context.prior = prior;
   LuaPolicy policy("fields.lua", "local a = measure(safe)\nfor name in pairs(" + expression +
                                      ") do log(name) end");
   const Request request = policy.start(context);
@@ -77,7 +90,7 @@ Names live_fields(const std::string& expression, const std::string& prefix) {
 
 TEST(Api, DocumentsEveryGlobalAndNothingElse) {
   Names live = live_fields("_ENV", "");
-  for (const char* library : {"math", "string", "table"}) {
+  for (const char* library : {"math", "numerics", "string", "table"}) {
     live.merge(live_fields(library, std::string(library) + "."));
   }
   EXPECT_EQ(read_documentation().globals, live);
@@ -90,6 +103,8 @@ TEST(Api, DocumentsEveryFieldAndNothingElse) {
   live.merge(live_fields("goal", "goal."));
   live.merge(live_fields("batch_sizes", "batch_sizes."));
   live.merge(live_fields("workload", "workload."));
+  live.merge(live_fields("dimensions[1]", "dimension."));
+  live.merge(live_fields("prior[1]", "prior_row."));
   live.merge(live_fields("workload.train", "attached."));
   for (Names names : {live_fields("a.setting", "setting."), live_fields("knobs", "knobs.")}) {
     // Fields by knob name differ from board to board.

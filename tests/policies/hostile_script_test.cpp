@@ -88,7 +88,7 @@ const HostileScript kScripts[] = {
     {"coroutine_escape", "coroutine.wrap(function() end)()", "global 'coroutine'"},
     {"bytecode", "\x1bLua", "attempt to load a binary chunk"},
     {"syntax_error", "x = = 1", "hostile.lua:1: unexpected symbol"},
-    {"modes_written", "modes[1] = {}", "hostile.lua:1: modes and observations are read-only"},
+    {"modes_written", "modes[1] = {}", "hostile.lua:1: modes, observations and prior are read-only"},
     {"observations_written", "observations[1] = {}", "read-only"},
     {"handles_as_tables", "table.insert(modes, 1)", "expected a table, got userdata"},
     {"odd_indexes",

@@ -42,7 +42,7 @@ struct PolicyProblem {
     context.goal = goal;
     context.knobs = &knobs;
     context.modes = modes;
-    context.workloads = {&trainer, nullptr};
+    context.workloads[index(trainer.kind)] = &trainer;
     context.observations = observations;
     context.safe = knobs.lowest();
     context.seed = seed;
@@ -50,15 +50,16 @@ struct PolicyProblem {
   }
 };
 
-// A complete measurement of a training setting.
-inline Observation complete(const Setting& setting, double minibatch_ms, double power_w) {
+// A complete measurement of a setting that runs one kind.
+inline Observation complete(const Setting& setting, double minibatch_ms, double power_w,
+                            Kind kind = Kind::train) {
   Observation answer;
   answer.setting = setting;
   answer.power_mean_mw = static_cast<std::int64_t>(power_w * 1e3);
   answer.power_max_mw = answer.power_mean_mw + 500;
   answer.power_margin_mw = 100;
   answer.limit_mw = 30'000;
-  Cost& cost = answer.cost[index(Kind::train)];
+  Cost& cost = answer.cost[index(kind)];
   cost.minibatch_mean = Duration(static_cast<std::int64_t>(minibatch_ms * 1e6));
   cost.minibatch_stddev = Duration(1'000'000);
   cost.minibatch_p99 = cost.minibatch_mean + Duration(3'000'000);

@@ -5,9 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
-#include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,7 +14,8 @@
 
 namespace gearshift {
 
-struct ProfileCell {
+// What a setting costs in truth. A time of 0 is a setting that the board refuses.
+struct TrueCost {
   double minibatch_ms = 0;
   double power_w = 0;
 };
@@ -27,6 +25,7 @@ struct SearchOutcome {
   bool held = false;
   Setting setting;
   int measurements = 0;  // answers not from memory
+  int over_limit = 0;    // of these, cut short
   std::string failure;
 };
 
@@ -35,17 +34,22 @@ struct SearchOutcome {
 // is cut short, as the guard does it: the policy learns that it was over, and nothing else.
 class ProfileWorld {
  public:
-  using CostOf = std::function<ProfileCell(const Setting&)>;
+  using CostOf = std::function<TrueCost(const Setting&)>;
   ProfileWorld(PolicyProblem problem, CostOf cost_of)
       : problem_(std::move(problem)), cost_of_(std::move(cost_of)) {}
 
   SearchOutcome run(Policy& policy, std::int64_t cap_mw) {
     problem_.goal.power_mw = cap_mw;
+    return run(policy);
+  }
+
+  // To the goal of the problem.
+  SearchOutcome run(Policy& policy) {
     SearchOutcome outcome;
     std::vector<Observation> made;
     Request request = policy.start(problem_.context());
-    while (request.what == Request::What::measure && outcome.measurements < 1000) {
-      request = policy.resume(answer(request.setting, cap_mw, made, outcome));
+    while (asks(request) && outcome.measurements < 100'000) {
+      request = policy.resume(answer(request, made, outcome));
     }
     outcome.held = request.what == Request::What::hold;
     outcome.setting = request.setting;
@@ -54,26 +58,41 @@ class ProfileWorld {
     return outcome;
   }
 
-  ProfileCell cell(const Setting& setting) const { return cost_of_(setting); }
+  // A complete measurement of the true cost, whatever the goal says.
+  Observation truth(const Setting& setting) const {
+    const TrueCost cost = cost_of_(setting);
+    if (cost.minibatch_ms <= 0) return cut_short(setting, Outcome::refused);
+    Observation fresh = complete(setting, cost.minibatch_ms, cost.power_w, problem_.trainer.kind);
+    fresh.power_margin_mw = 0;
+    return fresh;
+  }
   PolicyProblem& problem() { return problem_; }
 
  private:
-  Observation answer(const Setting& setting, std::int64_t cap_mw, std::vector<Observation>& made,
+  static bool asks(const Request& request) {
+    return request.what == Request::What::measure || request.what == Request::What::remeasure;
+  }
+
+  Observation answer(const Request& request, std::vector<Observation>& made,
                      SearchOutcome& outcome) {
-    for (const auto* known : {&problem_.observations, &made}) {
-      for (const Observation& one : *known) {
-        if (one.setting == setting && (one.ok() || cap_mw <= one.limit_mw)) {
-          Observation copy = one;
-          copy.from_memory = true;
-          return copy;
+    const std::int64_t cap_mw = problem_.goal.power_mw.value_or(0);
+    if (request.what == Request::What::measure) {
+      for (const auto* known : {&problem_.observations, &made}) {
+        for (const Observation& one : *known) {
+          if (one.setting == request.setting && (one.ok() || cap_mw <= one.limit_mw)) {
+            Observation copy = one;
+            copy.from_memory = true;
+            return copy;
+          }
         }
       }
     }
     ++outcome.measurements;
-    const ProfileCell cost = cost_of_(setting);
-    Observation fresh = complete(setting, cost.minibatch_ms, cost.power_w);
-    fresh.power_margin_mw = 0;
-    if (fresh.power_mean_mw > cap_mw) fresh = cut_short(setting, Outcome::over_limit);
+    Observation fresh = truth(request.setting);
+    if (fresh.ok() && !fresh.within(cap_mw)) {
+      fresh = cut_short(request.setting, Outcome::over_limit);
+      ++outcome.over_limit;
+    }
     fresh.limit_mw = cap_mw;
     made.push_back(fresh);
     return fresh;
@@ -85,6 +104,7 @@ class ProfileWorld {
 
 // The middle and the mean of a list that need not be sorted.
 inline double median(std::vector<double> values) {
+  if (values.empty()) return NAN;
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;

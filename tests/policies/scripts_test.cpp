@@ -104,7 +104,7 @@ TEST(BinarySearchScript, KeepsItsInstructionsOnLargeBoards) {
     for (int i = 0; i < 5; ++i) {
       minibatch_ms += 1e6 / static_cast<double>(setting.mode.values[static_cast<std::size_t>(i)]);
     }
-    return ProfileCell{minibatch_ms, 20};
+    return TrueCost{minibatch_ms, 20};
   });
   LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
   const SearchOutcome outcome = world.run(policy, 1'000'000'000);

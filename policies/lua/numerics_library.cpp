@@ -1,0 +1,101 @@
+#include "policies/lua/numerics_library.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <lua.hpp>
+
+#include "policies/lua/script_state.h"
+#include "policies/numerics/least_squares.h"
+
+namespace gearshift {
+namespace {
+
+// What a script hands to a fit, copied: nothing of Lua is touched while it is worked on.
+struct FitInput {
+  std::array<double, kMaxFitRows * kMaxFitColumns> features;
+  std::array<double, kMaxFitRows> targets;
+  std::array<double, kMaxFitColumns> weights;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+
+  std::span<const double> all_features() const { return {features.data(), rows * columns}; }
+  std::span<const double> all_targets() const { return {targets.data(), rows}; }
+  std::span<double> all_weights() { return {weights.data(), columns}; }
+};
+
+// The length of the list at `index`, which must be from 1 to `most`.
+std::size_t list_length(lua_State* lua, int index, int most, const char* what) {
+  if (lua_type(lua, index) != LUA_TTABLE) {
+    luaL_error(lua, "numerics: %s: expected a list, got %s", what, luaL_typename(lua, index));
+  }
+  const auto length = static_cast<std::size_t>(lua_rawlen(lua, index));
+  if (length < 1 || length > static_cast<std::size_t>(most)) {
+    luaL_error(lua, "numerics: %s: %d values; 1 to %d can be taken", what, static_cast<int>(length),
+               most);
+  }
+  return length;
+}
+
+// Copies the numbers of the list at `index` to `into`.
+void copy_numbers(lua_State* lua, int index, std::size_t length, const char* what, double* into) {
+  for (std::size_t i = 0; i < length; ++i) {
+    lua_rawgeti(lua, index, static_cast<lua_Integer>(i + 1));
+    into[i] = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
+    if (!std::isfinite(into[i])) {
+      luaL_error(lua, "numerics: %s: value %d is not a finite number", what,
+                 static_cast<int>(i + 1));
+    }
+    lua_pop(lua, 1);
+  }
+}
+
+// Takes rows (argument 1) and targets (argument 2), one a row.
+void copy_fit(lua_State* lua, FitInput& input) {
+  input.rows = list_length(lua, 1, kMaxFitRows, "rows");
+  for (std::size_t row = 0; row < input.rows; ++row) {
+    lua_rawgeti(lua, 1, static_cast<lua_Integer>(row + 1));
+    const std::size_t columns = list_length(lua, lua_gettop(lua), kMaxFitColumns, "a row");
+    if (row == 0) input.columns = columns;
+    if (columns != input.columns) {
+      luaL_error(lua, "numerics: row %d has %d values, row 1 has %d; all must be equally long",
+                 static_cast<int>(row + 1), static_cast<int>(columns),
+                 static_cast<int>(input.columns));
+    }
+    copy_numbers(lua, lua_gettop(lua), columns, "a row", &input.features[row * columns]);
+    lua_pop(lua, 1);
+  }
+  if (list_length(lua, 2, kMaxFitRows, "targets") != input.rows) {
+    luaL_error(lua, "numerics: targets: as many as rows (%d) are needed",
+               static_cast<int>(input.rows));
+  }
+  copy_numbers(lua, 2, input.rows, "targets", input.targets.data());
+}
+
+void push_weights(lua_State* lua, const FitInput& input) {
+  lua_createtable(lua, static_cast<int>(input.columns), 0);
+  for (std::size_t i = 0; i < input.columns; ++i) {
+    lua_pushnumber(lua, input.weights[i]);
+    lua_rawseti(lua, -2, static_cast<lua_Integer>(i + 1));
+  }
+}
+
+int least_squares_of_rows(lua_State* lua) {
+  FitInput input;
+  copy_fit(lua, input);
+  charge(lua, static_cast<std::int64_t>(input.rows * input.columns * input.columns));
+  least_squares(input.all_features(), input.all_targets(), input.all_weights());
+  push_weights(lua, input);
+  return 1;
+}
+
+}  // namespace
+
+void add_numerics(lua_State* lua) {
+  lua_createtable(lua, 0, 2);
+  lua_pushcfunction(lua, least_squares_of_rows);
+  lua_setfield(lua, -2, "least_squares");
+  lua_setfield(lua, -2, "numerics");
+}
+
+}  // namespace gearshift

@@ -1,0 +1,135 @@
+-- Linear regression on four measured modes: "Characterizing the Performance of Accelerated Jetson Edge
+-- Devices for Training Deep Learning Models" (IISc, 2022), section 5.7. Time is fitted to a constant
+-- plus a weight for each of the core count and the three clocks, and so is power; the fastest setting
+-- predicted to keep the goal is then measured, and held if it does. A baseline: straight lines in the
+-- clocks are a poor model of either, and four modes leave five weights undetermined (the weights of
+-- least norm are taken). As linear_inverse.lua it takes 1 / value
+-- for time instead.
+
+-- True: time is fitted to 1 / value, which is what waiting for a clock looks like.
+local inverse = script == "linear_inverse.lua"
+local corrections = 4 -- predictions that may turn out over the cap before the best measured mode is held
+
+-- The modes e, f, i and j of the paper, as shares of the highest values of its board (AGX Xavier).
+local modes_to_measure = {
+  { cpu_cores = 8 / 8, cpu_mhz = 2100 / 2265, gpu_mhz = 900 / 1377, mem_mhz = 1600 / 2133 },
+  { cpu_cores = 2 / 8, cpu_mhz = 2100 / 2265, gpu_mhz = 900 / 1377, mem_mhz = 1600 / 2133 },
+  { cpu_cores = 8 / 8, cpu_mhz = 2265 / 2265, gpu_mhz = 1377 / 1377, mem_mhz = 1333 / 2133 },
+  { cpu_cores = 8 / 8, cpu_mhz = 2265 / 2265, gpu_mhz = 1377 / 1377, mem_mhz = 1600 / 2133 },
+}
+
+local kind = workload.train and "train" or "infer"
+local batch = kind .. "_batch"
+
+local function nearest_position(values, wanted)
+  local chosen = 1
+  for i, value in ipairs(values) do
+    if math.abs(value - wanted) < math.abs(values[chosen] - wanted) then chosen = i end
+  end
+  return chosen
+end
+
+local time_rows, times, power_rows, powers = {}, {}, {}, {}
+local best
+
+local function learn(answer)
+  if not answer.ok then return end
+  local time_row, power_row = { 1 }, { 1 }
+  for d, dimension in ipairs(dimensions) do
+    -- In shares of the highest value, so that no unit decides which weights have least norm.
+    local share = answer.setting[dimension.name] / dimension.values[#dimension.values]
+    time_row[d + 1] = inverse and dimension.name ~= batch and 1 / share or share
+    power_row[d + 1] = share
+  end
+  time_rows[#time_rows + 1], times[#times + 1] = time_row, answer.minibatch_ms
+  power_rows[#power_rows + 1], powers[#powers + 1] = power_row, answer.power_w
+  if answer.within and (not best or answer.value < best.value) then best = answer end
+end
+
+-- A mode over the cap teaches nothing: its knobs go half way down to their lowest values until it fits.
+local function measure_below(positions, batch_size)
+  while true do
+    local setting, lowest = { [batch] = batch_size }, true
+    for d, dimension in ipairs(dimensions) do
+      if dimension.name ~= batch then
+        setting[dimension.name] = dimension.values[positions[d]]
+        lowest = lowest and positions[d] == 1
+        positions[d] = (positions[d] + 1) // 2
+      end
+    end
+    local answer = measure(setting)
+    if answer.ok or lowest then return learn(answer) end
+  end
+end
+
+local function start_positions(shares)
+  local positions = {}
+  for d, dimension in ipairs(dimensions) do
+    local values = dimension.values
+    positions[d] = nearest_position(values, (shares[dimension.name] or 1) * values[#values])
+  end
+  return positions
+end
+
+for _, shares in ipairs(modes_to_measure) do measure_below(start_positions(shares)) end
+-- The paper knows one batch size. Where there are more, one of the modes is measured at both ends.
+local sizes = batch_sizes[kind]
+if #sizes > 1 then
+  measure_below(start_positions(modes_to_measure[1]), sizes[1])
+  measure_below(start_positions(modes_to_measure[1]), sizes[#sizes])
+end
+if #times == 0 then return nil end
+
+-- Where the goal would be kept by this prediction, its value; else math.huge.
+local function predicted_value(time_ms, power_w, batch_size)
+  local wait_ms = goal.arrivals_per_s > 0 and 1e3 * batch_size / goal.arrivals_per_s or nil
+  if time_ms <= 0 or power_w > goal.power_w then return math.huge end
+  if kind == "infer" and wait_ms then
+    if time_ms > wait_ms or wait_ms + time_ms > goal.latency_ms then return math.huge end
+    if goal.objective == "latency" then return wait_ms + time_ms end
+  end
+  return time_ms / batch_size * (goal.objective == "energy" and power_w or 1)
+end
+
+-- The setting with the least predicted value; nil where none is predicted to keep the goal.
+local function predicted_best(refused)
+  local time_weights = numerics.least_squares(time_rows, times)
+  local power_weights = numerics.least_squares(power_rows, powers)
+  local least, chosen, values = math.huge, nil, {}
+  local function visit(d, time_ms, power_w)
+    if d > #dimensions then
+      local size = batch_sizes[kind][2] and values[d - 1] or workload[kind].batch_size
+      local value = predicted_value(time_ms, power_w, size)
+      if value < least and not refused[table.concat(values, " ")] then
+        least, chosen = value, { table.unpack(values) }
+      end
+      return
+    end
+    local dimension = dimensions[d]
+    local highest = dimension.values[#dimension.values]
+    for _, value in ipairs(dimension.values) do
+      local share = value / highest
+      local feature = inverse and dimension.name ~= batch and 1 / share or share
+      values[d] = value
+      visit(d + 1, time_ms + time_weights[d + 1] * feature, power_w + power_weights[d + 1] * share)
+    end
+  end
+  visit(1, time_weights[1], power_weights[1])
+  return chosen
+end
+
+local refused = {}
+for _ = 1, 1 + corrections do
+  local values = predicted_best(refused)
+  if not values then break end
+  local setting = {}
+  for d, dimension in ipairs(dimensions) do setting[dimension.name] = values[d] end
+  local answer = measure(setting)
+  if answer.within then
+    if not best or answer.value < best.value then best = answer end
+    break
+  end
+  refused[table.concat(values, " ")] = true
+  learn(answer)
+end
+return best and best.setting

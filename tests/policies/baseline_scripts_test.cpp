@@ -1,0 +1,193 @@
+// The baselines: scripts that do not search, or not cleverly, as they ship.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "policies/lua/lua_policy.h"
+#include "tests/policies/measured_problem.h"
+
+namespace gearshift {
+namespace {
+
+using What = Request::What;
+
+std::string script_text(const std::string& name) {
+  std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/scripts/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+LuaPolicy shipped(const std::string& name) { return {"scripts/" + name, script_text(name)}; }
+
+// AGX Orin's sub-grid, with a minibatch that waits for every knob and power that follows all.
+ProfileWorld synthetic_world(Kind kind = Kind::train) {
+  PolicyProblem problem;
+  problem.knobs = MeasuredTable::sub_grid();
+  problem.modes.clear();
+  problem.trainer.kind = kind;
+  return {problem, [kind](const Setting& setting) {
+            const auto& mode = setting.mode.values;
+            double minibatch_ms = 2;
+            double power_w = 8;
+            for (std::size_t i = 0; i < 4; ++i) {
+              const double value = static_cast<double>(mode[i]) / (i == 0 ? 12.0 : 3e6);
+              minibatch_ms += setting.batch_size[index(kind)] / value;
+              power_w += 8 * value;
+            }
+            return TrueCost{minibatch_ms, power_w};
+          }};
+}
+
+std::string values_of(const Setting& setting) {
+  return MeasuredTable::sub_grid().describe(setting.mode);
+}
+
+TEST(GovernorScript, SettlesAtTheHighestClocksWhateverTheCap) {
+  ProfileWorld world = synthetic_world();
+  LuaPolicy policy = shipped("governor.lua");
+  const SearchOutcome outcome = world.run(policy, 15'000);
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_EQ(outcome.setting.mode, MeasuredTable::sub_grid().highest());
+  EXPECT_EQ(outcome.measurements, 0);
+}
+
+TEST(PresetScript, TakesTheHighestBudgetNotAboveTheCap) {
+  ProfileWorld world = synthetic_world();
+  LuaPolicy policy = shipped("preset.lua");
+  EXPECT_EQ(values_of(world.run(policy, 29'500).setting),
+            "cpu_cores=4 cpu_mhz=1036.8 gpu_mhz=318.75 mem_mhz=2133");
+  EXPECT_EQ(values_of(world.run(policy, 49'000).setting),
+            "cpu_cores=8 cpu_mhz=1651.2 gpu_mhz=522.75 mem_mhz=3199");
+  EXPECT_EQ(values_of(world.run(policy, 50'000).setting),
+            "cpu_cores=12 cpu_mhz=1344 gpu_mhz=726.75 mem_mhz=3199");
+  EXPECT_EQ(world.run(policy, 60'000).setting.mode, MeasuredTable::sub_grid().highest());
+  policy.take_log();
+  EXPECT_FALSE(world.run(policy, 14'500).held) << "below the lowest preset the safe mode is held";
+}
+
+TEST(PresetScript, HoldsTheHighestPowerLimitNotAboveTheCap) {
+  PolicyProblem problem;
+  problem.knobs.knobs = {
+      {"power_limit_w", Unit::mw, KnobClass::power_limit, {100'000, 125'000, 150'000}}};
+  ProfileWorld world(problem, [](const Setting&) { return TrueCost{10, 100}; });
+  LuaPolicy policy = shipped("preset.lua");
+  EXPECT_EQ(world.run(policy, 130'000).setting.mode.values[0], 125'000) << policy.failure();
+  EXPECT_FALSE(world.run(policy, 99'000).held);
+}
+
+TEST(PresetScript, ChoosesABatchThatLeavesTimeToServeIt) {
+  ProfileWorld world = synthetic_world(Kind::infer);
+  world.problem().goal = {Objective::latency, 30'000, Duration(400'000'000), 90};
+  LuaPolicy policy = shipped("preset.lua");
+  EXPECT_EQ(world.run(policy).setting.batch_size[index(Kind::infer)], 16) << policy.failure();
+}
+
+TEST(PresetMeasuredScript, HoldsTheBestPresetThatKeepsTheCap) {
+  ProfileWorld world = synthetic_world();
+  LuaPolicy policy = shipped("preset_measured.lua");
+  const SearchOutcome outcome = world.run(policy, 60'000);
+  EXPECT_EQ(outcome.measurements, 4) << outcome.failure;
+  EXPECT_EQ(outcome.setting.mode, MeasuredTable::sub_grid().highest());
+}
+
+TEST(RandomScript, MeasuresTenSettingsAndHoldsTheBestOfThem) {
+  ProfileWorld world = synthetic_world();
+  LuaPolicy policy = shipped("random.lua");
+  const SearchOutcome outcome = world.run(policy, 30'000);
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_EQ(outcome.measurements, 10);
+  const Goal goal = world.problem().goal;
+  for (const Observation& one : world.problem().observations) {
+    EXPECT_TRUE(!one.keeps(goal) || one.value(goal) >= world.truth(outcome.setting).value(goal));
+  }
+  ProfileWorld another = synthetic_world();
+  another.problem().seed = 8;
+  const SearchOutcome other = another.run(policy, 30'000);
+  EXPECT_NE(another.problem().observations[0].setting, world.problem().observations[0].setting);
+  EXPECT_EQ(other.measurements, 10);
+}
+
+TEST(FullSweepScript, FindsTheOptimumAndAsksNothingTwice) {
+  ProfileWorld world = synthetic_world();
+  LuaPolicy policy = shipped("full_sweep.lua");
+  const SearchOutcome outcome = world.run(policy, 30'000);
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_EQ(outcome.measurements, 441 * 4);
+  const Goal goal = world.problem().goal;
+  const double held = world.truth(outcome.setting).value(goal);
+  for (const Observation& one : world.problem().observations) {
+    EXPECT_FALSE(one.keeps(goal) && one.value(goal) < held);
+  }
+  // Under a tighter cap all is known; under a looser one, what was cut short is not.
+  EXPECT_EQ(world.run(policy, 25'000).measurements, 0) << policy.failure();
+  const SearchOutcome looser = world.run(policy, 35'000);
+  EXPECT_GT(looser.measurements, 0);
+  EXPECT_LT(looser.measurements, 441 * 4);
+  EXPECT_LT(world.truth(looser.setting).value(goal), held);
+}
+
+TEST(FullSweepScript, HoldsNothingWhereNothingFits) {
+  ProfileWorld world = synthetic_world();
+  LuaPolicy policy = shipped("full_sweep.lua");
+  EXPECT_FALSE(world.run(policy, 8'000).held);
+}
+
+TEST(LinearScripts, MeasureTheModesOfThePaperFirst) {
+  for (const char* name : {"linear.lua", "linear_inverse.lua"}) {
+    ProfileWorld world = synthetic_world();
+    world.problem().trainer.batch_size_count = 0;
+    LuaPolicy policy = shipped(name);
+    const SearchOutcome outcome = world.run(policy, 60'000);
+    ASSERT_TRUE(outcome.held) << outcome.failure;
+    const auto& made = world.problem().observations;
+    ASSERT_GE(made.size(),
+              3u);  // i and j are the same mode here: the grid has one such memory clock
+    EXPECT_EQ(values_of(made[0].setting),
+              "cpu_cores=12 cpu_mhz=1958.4 gpu_mhz=930.75 mem_mhz=2133");
+    EXPECT_EQ(values_of(made[1].setting), "cpu_cores=4 cpu_mhz=1958.4 gpu_mhz=930.75 mem_mhz=2133");
+    EXPECT_EQ(values_of(made[2].setting),
+              "cpu_cores=12 cpu_mhz=2201.6 gpu_mhz=1300.5 mem_mhz=2133");
+  }
+}
+
+TEST(LinearScripts, MoveBelowWhatWasCutShortAndHoldOnlyWhatWasMeasured) {
+  for (const char* name : {"linear.lua", "linear_inverse.lua"}) {
+    for (std::int64_t cap_mw = 10'000; cap_mw <= 60'000; cap_mw += 5'000) {
+      ProfileWorld world = synthetic_world();
+      LuaPolicy policy = shipped(name);
+      const SearchOutcome outcome = world.run(policy, cap_mw);
+      EXPECT_EQ(outcome.failure, "");
+      EXPECT_LE(outcome.measurements, 30);
+      EXPECT_TRUE(!outcome.held || world.truth(outcome.setting).within(cap_mw)) << cap_mw;
+      EXPECT_EQ(outcome.held, cap_mw >= 15'000) << cap_mw;  // the lowest mode draws 13.2 W
+    }
+  }
+}
+
+TEST(BaselineScripts, ServeInferenceAndBoardsWithAPowerLimitAlone) {
+  for (const char* name : {"maxn.lua", "governor.lua", "preset.lua", "preset_measured.lua",
+                           "random.lua", "full_sweep.lua", "linear.lua", "linear_inverse.lua"}) {
+    for (const Kind kind : {Kind::train, Kind::infer}) {
+      PolicyProblem problem;
+      problem.knobs.knobs = {{"power_limit_w", Unit::mw, KnobClass::power_limit, {}}};
+      for (std::int64_t limit_mw = 100'000; limit_mw <= 250'000; limit_mw += 25'000) {
+        problem.knobs.knobs[0].values.push_back(limit_mw);
+      }
+      problem.modes.clear();
+      problem.trainer.kind = kind;
+      problem.goal = {Objective::energy, std::nullopt};
+      ProfileWorld world(problem, [kind](const Setting& setting) {
+        const double limit_w = static_cast<double>(setting.mode.values[0]) / 1e3;
+        return TrueCost{setting.batch_size[index(kind)] * 1e3 / limit_w, limit_w};
+      });
+      LuaPolicy policy = shipped(name);
+      const SearchOutcome outcome = world.run(policy);
+      EXPECT_TRUE(outcome.held) << name << ": " << outcome.failure;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gearshift
