@@ -68,9 +68,10 @@ inline constexpr std::size_t kMaxModes = 1 << 18;
 std::size_t bounded_mode_count(const KnobSpace& space);
 
 struct BoardDescription {
-  std::string id;      // "jetson-agx-orin"
-  std::string name;    // for people
-  std::string source;  // file it came from
+  std::string id;                    // "jetson-agx-orin"
+  std::string name;                  // for people
+  std::string source;                // file it came from
+  std::vector<std::string> aliases;  // names under which tables of measurements know it
   // Any of these in the device tree, as an entry or as one part of "nvidia,carrier+module"; empty:
   // the board that is taken where no other fits.
   std::vector<std::string> compatible;
@@ -80,10 +81,21 @@ struct BoardDescription {
   std::vector<std::string> thermal_zones;  // prefixes, matched case-insensitively
   Duration apply_timeout{};
   std::optional<DeviceParameters> model;
+  std::optional<DeviceParameters> train_model;  // where training has time parameters of its own
   std::map<std::string, WorkloadParameters> workloads;  // by the name gearshift emulate takes
-  // What counts as full load in modes_by_power: a train workload. Empty where there is no model.
+  // What counts as full load in modes_by_power, at its reference_batch. Empty where there is no
+  // model.
   std::string reference_workload;
+  // By the name under which measurements in them were published.
+  std::map<std::string, ModelMode> published_modes;
 
+  // The board has a model.
+  const DeviceParameters& parameters(Kind kind) const {
+    return kind == Kind::train && train_model ? *train_model : *model;
+  }
+  // By name or alias among those of the kind; workloads.end() where there is none.
+  std::map<std::string, WorkloadParameters>::const_iterator find_workload(std::string_view called,
+                                                                          Kind kind) const;
   KnobSpace knob_space() const;  // of the board file's tables
 };
 
@@ -92,6 +104,10 @@ BoardDescription parse_board(std::string_view toml, std::string_view source);
 
 // The board files built into the program, by id.
 std::span<const BoardDescription> built_in_boards();
+
+// By id or alias; null where there is none.
+const BoardDescription* find_board(std::string_view called,
+                                   std::span<const BoardDescription> boards);
 
 // What detection found, step by step, for `boards --explain`.
 struct Detection {

@@ -125,9 +125,8 @@ PowerDescription parse_power(TomlFields fields) {
   return power;
 }
 
-DeviceParameters parse_model(TomlFields& fields) {
+void parse_time_parameters(TomlFields& fields, DeviceParameters& device) {
   constexpr double kMostExponent = 64;
-  DeviceParameters device;
   device.kap = fields.number("kap", 0, 100);
   device.p = fields.number("p", 1, kMostExponent);
   device.q = fields.number("q", 1, kMostExponent);
@@ -135,6 +134,11 @@ DeviceParameters parse_model(TomlFields& fields) {
   device.J = fields.number("J", 0, 100);
   device.s = fields.number("s", 0, 100);
   device.s2 = fields.number("s2", 0, 100);
+}
+
+DeviceParameters parse_model(TomlFields& fields) {
+  DeviceParameters device;
+  parse_time_parameters(fields, device);
   device.p0 = fields.number("p0", 0, 10'000);
   device.m0 = fields.number("m0", 0, 1'000);
   device.d = fields.number("d", 0, 1'000);
@@ -145,7 +149,7 @@ DeviceParameters parse_model(TomlFields& fields) {
   device.svc = fields.number("svc", 0, 100);
   device.fg0 = fields.number("fg0", 0, 100);
   device.svg = fields.number("svg", 0, 100);
-  device.rho = fields.number("rho", 0, 1, 0);
+  device.rho = fields.number("rho", 0, 1, 1);
   device.gg = fields.number("gg", 0, 1'000, 1);
   return device;
 }
@@ -177,8 +181,11 @@ WorkloadParameters parse_workload(TomlFields& fields) {
   } else {
     workload.base = parse_demand(fields, "0");
     workload.slope = parse_demand(fields, "1");
+    workload.reference_batch = fields.number("reference_batch", 1, 1e6, 16);
     workload.slope.fetch_ms = fields.number("fetch_ms_a_sample", 0, kMostMs, 0);
   }
+  workload.aliases = fields.texts("aliases", kMostNames);
+  workload.samples_per_epoch = fields.number("samples_per_epoch", 1, 1e12, 0);
   workload.base.workers = static_cast<double>(fields.integer("workers", 0, 1024));
   workload.base.kg = fields.number("kg", 0, 1'000);
   fields.finish();
@@ -196,9 +203,36 @@ void parse_match(BoardDescription& board, TomlFields fields) {
   fields.finish();
 }
 
+// A name or an alias leads to one workload of a kind.
+void check_aliases(const std::map<std::string, WorkloadParameters>& workloads, TomlFields& top) {
+  std::set<std::pair<Kind, std::string>> names;
+  for (const auto& [name, workload] : workloads) names.insert({workload.kind, name});
+  for (const auto& [name, workload] : workloads) {
+    for (const std::string& alias : workload.aliases) {
+      if (names.insert({workload.kind, alias}).second) continue;
+      top.fail("workload", "the alias '" + alias + "' of " + name + " leads to another one too");
+    }
+  }
+}
+
+ModelMode parse_published_mode(TomlFields& fields) {
+  constexpr double kMhzInGhz = 1000;
+  ModelMode mode;
+  mode.cpu_cores = fields.number("cpu_cores", 1, 4096);
+  mode.cpu_ghz = fields.number("cpu_mhz", 1, 20'000) / kMhzInGhz;
+  mode.gpu_ghz = fields.number("gpu_mhz", 1, 20'000) / kMhzInGhz;
+  mode.mem_ghz = fields.number("mem_mhz", 1, 20'000) / kMhzInGhz;
+  fields.finish();
+  return mode;
+}
+
 void parse_models(BoardDescription& board, TomlFields& top) {
   for (auto& [name, fields] : top.named_tables("workload", kMostWorkloads)) {
     board.workloads.emplace(name, parse_workload(fields));
+  }
+  check_aliases(board.workloads, top);
+  for (auto& [name, fields] : top.named_tables("published_mode", kMostNames)) {
+    board.published_modes.emplace(name, parse_published_mode(fields));
   }
   if (!top.has("model")) {
     if (!board.workloads.empty()) top.fail("workload", "means nothing without [model]");
@@ -211,9 +245,14 @@ void parse_models(BoardDescription& board, TomlFields& top) {
   TomlFields fields = top.table("model");
   board.model = parse_model(fields);
   board.reference_workload = fields.text("reference_workload", 64);
-  const auto reference = board.workloads.find(board.reference_workload);
-  if (reference == board.workloads.end() || reference->second.kind != Kind::train) {
-    fields.fail("reference_workload", "must be the name of a [workload.NAME] of kind \"train\"");
+  if (!board.workloads.contains(board.reference_workload)) {
+    fields.fail("reference_workload", "must be the name of a [workload.NAME]");
+  }
+  if (fields.has("train")) {
+    TomlFields train = fields.table("train");
+    board.train_model = board.model;
+    parse_time_parameters(train, *board.train_model);
+    train.finish();
   }
   fields.finish();
 }
@@ -223,6 +262,7 @@ BoardDescription parse_fields(TomlFields top, std::string_view source) {
   board.source = source;
   board.id = top.identifier("id", "-");
   board.name = top.text("name", 128);
+  board.aliases = top.texts("aliases", kMostNames);
   parse_match(board, top.table("match"));
   std::set<std::string> names;
   for (TomlFields& fields : top.tables("knob", kMaxKnobs)) {

@@ -18,4 +18,24 @@ std::span<const BoardDescription> built_in_boards() {
   return boards;
 }
 
+const BoardDescription* find_board(std::string_view called,
+                                   std::span<const BoardDescription> boards) {
+  const auto is_it = [&](const BoardDescription& board) {
+    return board.id == called ||
+           std::find(board.aliases.begin(), board.aliases.end(), called) != board.aliases.end();
+  };
+  const auto found = std::find_if(boards.begin(), boards.end(), is_it);
+  return found == boards.end() ? nullptr : &*found;
+}
+
+std::map<std::string, WorkloadParameters>::const_iterator BoardDescription::find_workload(
+    std::string_view called, Kind kind) const {
+  return std::find_if(workloads.begin(), workloads.end(), [&](const auto& entry) {
+    const auto& [own_name, workload] = entry;
+    const std::vector<std::string>& names = workload.aliases;
+    return workload.kind == kind &&
+           (own_name == called || std::find(names.begin(), names.end(), called) != names.end());
+  });
+}
+
 }  // namespace gearshift

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "controller/setting.h"
 
@@ -17,11 +19,11 @@ struct ModelMode {
 };
 
 // What was fitted of a device. `gg` scales every kg; `rho`, the share of the GPU clock tree's power
-// that an idle GPU draws, is 0 where it was not fitted.
+// that an idle GPU draws, is 1 where it was not fitted.
 struct DeviceParameters {
   double kap = 0, p = 1, q = 1, r = 1, J = 0, s = 0, s2 = 0;  // time
   double p0 = 0, m0 = 0, d = 0, ci = 0, cc = 0, gi = 0;       // power
-  double fc0 = 0, svc = 0, fg0 = 0, svg = 0, rho = 0, gg = 1;
+  double fc0 = 0, svc = 0, fg0 = 0, svg = 0, rho = 1, gg = 1;
 };
 
 // Demands of one minibatch of the batch size at hand: GPU and DRAM work in ms*GHz, CPU in ms*GHz of
@@ -34,13 +36,15 @@ struct Demand {
 };
 
 // How a workload's demand scales with its batch size. Training scales from `reference_batch`;
-// inference is affine in the batch size.
+// inference is affine in the batch size, and `reference_batch` is what counts as its full load.
 struct WorkloadParameters {
   Kind kind = Kind::train;
   Demand base;                  // train: at reference_batch; infer: the constant part
   Demand slope;                 // infer: per sample
   double reference_batch = 16;  // bs0
   double a0 = 0;
+  double samples_per_epoch = 0;      // 0: not told
+  std::vector<std::string> aliases;  // names under which tables of measurements know it
 
   // Of one minibatch of `batch_size` samples, more than 0.
   Demand demand(double batch_size) const;
@@ -53,6 +57,7 @@ struct MinibatchCost {
       0;               // what the minibatch takes beyond GPU compute and the main thread's own work
   double power_w = 0;  // mean board power while the workload runs
   double gpu_utilization = 0;  // 0..1
+  double cpu_utilization = 0;  // 0..1 of the cores that are on, background work included
 };
 
 // Time and power of a minibatch. All clocks and the core count must be above 0. Outside the fitted

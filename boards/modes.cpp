@@ -74,9 +74,11 @@ std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobS
   const KnobSpace whole = board.knob_space();
   const ModelMode fallback = model_mode(whole, whole.highest(), {});
   Demand load;
+  const DeviceParameters* device = nullptr;
   if (board.model) {
     const WorkloadParameters& reference = board.workloads.at(board.reference_workload);
     load = reference.demand(reference.reference_batch);
+    device = &board.parameters(reference.kind);
   }
   std::vector<PowerMode> modes;
   std::vector<std::pair<double, std::uint32_t>> order;  // power, index: ties by value
@@ -84,8 +86,8 @@ std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobS
   order.reserve(count);
   for_each_mode(space, [&](const PowerMode& mode, const auto& position) {
     const double power =
-        board.model ? minibatch_cost(*board.model, load, model_mode(space, mode, fallback)).power_w
-                    : relative_position(space, position);
+        device ? minibatch_cost(*device, load, model_mode(space, mode, fallback)).power_w
+               : relative_position(space, position);
     order.emplace_back(power, static_cast<std::uint32_t>(modes.size()));
     modes.push_back(mode);
   });

@@ -14,6 +14,7 @@
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
 #include "cli/units.h"
+#include "simulator/board_identity.h"
 #include "simulator/board_state.h"
 #include "simulator/optimum.h"
 #include "simulator/virtual_board/fuse_mount.h"
@@ -39,11 +40,11 @@ struct VirtualBoardOptions {
   bool json = false;
 };
 
-const BoardDescription& find_board(const std::string& id) {
+const BoardDescription& require_board(const std::string& id) {
   std::string known;
   for (const BoardDescription& board : built_in_boards()) {
     if (board.id == id) return board;
-    if (board.model) known += (known.empty() ? "" : ", ") + board.id;
+    if (can_be_virtual(board)) known += (known.empty() ? "" : ", ") + board.id;
   }
   throw std::runtime_error("--virtual " + id +
                            ": there is no such board; those that can be virtual "
@@ -106,7 +107,7 @@ std::unique_ptr<FuseMount> try_fuse(BoardState& board, const Clock& clock,
 }
 
 int mount_board(const VirtualBoardOptions& options) {
-  const BoardDescription& description = find_board(options.board);
+  const BoardDescription& description = require_board(options.board);
   BoardState board(description,
                    {.seed = options.seed,
                     .noise = parse_noise(options.noise),
@@ -129,7 +130,7 @@ int mount_board(const VirtualBoardOptions& options) {
 }
 
 int print_optimum(const VirtualBoardOptions& options) {
-  const BoardDescription& board = find_board(options.board);
+  const BoardDescription& board = require_board(options.board);
   const std::int64_t cap_mw = parse_power_mw(options.optimum);
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
   const WorkloadParameters* workload = find_workload(board, options.workload, kind);

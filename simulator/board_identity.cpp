@@ -79,13 +79,22 @@ Generation generation_of(const BoardDescription& board) {
   for (const std::string_view knob : {"cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz"}) {
     if (!board.knob_space().find(knob)) throw unsuitable("it has no knob " + std::string(knob));
   }
-  const auto covers = [&](int major) {
-    return std::find(board.l4t_majors.begin(), board.l4t_majors.end(), major) !=
-           board.l4t_majors.end();
+  const auto has = [](const auto& list, const auto& value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
   };
-  if (covers(36)) return jetpack6();
-  if (covers(34)) return jetpack5();
+  for (const auto& [major, generation] : {std::pair(36, jetpack6()), std::pair(34, jetpack5())}) {
+    if (has(board.l4t_majors, major) && has(board.compatible, generation.module)) return generation;
+  }
   throw unsuitable("it is no AGX Orin with L4T 34 or 36");
+}
+
+bool can_be_virtual(const BoardDescription& board) {
+  try {
+    generation_of(board);
+    return true;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
 }
 
 void add_identity(BoardTree& tree, const Generation& generation, std::uint64_t seed) {

@@ -26,6 +26,7 @@ struct Generation {
 // By the board file's L4T majors. Throws std::invalid_argument for a board that is no AGX Orin with
 // JetPack 5 or 6, or has no cost model.
 Generation generation_of(const BoardDescription& board);
+bool can_be_virtual(const BoardDescription& board);
 
 // Device tree, releases, boot id, nvpmodel's state, a power supply that powers nothing.
 void add_identity(BoardTree& tree, const Generation& generation, std::uint64_t seed);

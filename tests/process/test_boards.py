@@ -107,10 +107,10 @@ class Boards(unittest.TestCase):
         self.assertIn("VDD_GPU_SOC at /sys/class/hwmon/hwmon7", explained.stdout, "readable all the same")
 
     def test_an_unknown_jetson_is_a_host_and_is_told_how_to_add_itself(self):
-        put(self.root, "/proc/device-tree/compatible", "nvidia,p3768-0000+p3767-0005-super\0nvidia,tegra234\0")
+        put(self.root, "/proc/device-tree/compatible", "nvidia,p4071-0000+p3834-0008\0nvidia,tegra264\0")
         explained = boards("--explain", "--sysroot", self.root)
         self.assertEqual(explained.returncode, 0, explained.stderr)
-        self.assertIn("nvidia,p3768-0000+p3767-0005-super", explained.stdout)
+        self.assertIn("nvidia,p4071-0000+p3834-0008", explained.stdout)
         self.assertIn("a Jetson that no board file names", explained.stdout)
         self.assertIn("board: host", explained.stdout)
         self.assertIn("--board FILE.toml", explained.stdout)
