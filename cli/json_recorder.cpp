@@ -12,11 +12,11 @@ using nlohmann::json;
 double to_watts(std::int64_t power_mw) { return static_cast<double>(power_mw) / 1000.0; }
 double to_ms(Duration duration) { return seconds(duration) * 1e3; }
 
-void print(const json& line) {
+void print(std::FILE* file, const json& line) {
   // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
   const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
-  std::printf("%s\n", text.c_str());
-  std::fflush(stdout);
+  std::fprintf(file, "%s\n", text.c_str());
+  std::fflush(file);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ void JsonRecorder::note(const Note& note) {
     line["setting"] = to_json(space_, *note.setting);
   }
   if (note.observation != nullptr) line.update(to_json(space_, *note.observation));
-  print(line);
+  print(file_, line);
 }
 
 void JsonRecorder::status(const Status& status) {
@@ -124,7 +124,7 @@ void JsonRecorder::status(const Status& status) {
       line[std::string(kind_name(kind)) + "_minibatch_ms"] = to_ms(minibatch);
     }
   }
-  print(line);
+  print(file_, line);
 }
 
 }  // namespace gearshift

@@ -1,6 +1,7 @@
 // Tells a program what the loop does: one JSON object a line, a line a decision.
 #pragma once
 
+#include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
@@ -15,11 +16,12 @@ nlohmann::json to_json(const KnobSpace& space, const Setting& setting);
 // {"ok": true, "reason": "complete", "power_w": 29.8, "train": {"minibatch_ms": ...}, ...}.
 nlohmann::json to_json(const KnobSpace& space, const Observation& observation);
 
-// Lines are {"note": NAME, "time_s": seconds since the start, ...}, written to standard output and
-// flushed one by one. Every tenth status is a line of its own: {"note": "status", ...}.
+// Lines are {"note": NAME, "time_s": seconds since the start, ...}, written to `file`, which stays
+// open, and flushed one by one. Every tenth status is a line of its own: {"note": "status", ...}.
 class JsonRecorder : public Recorder {
  public:
-  explicit JsonRecorder(const KnobSpace& space) : space_(space) {}
+  explicit JsonRecorder(const KnobSpace& space, std::FILE* file = stdout)
+      : space_(space), file_(file) {}
   void tick(const TickInputs& inputs) override;
   void note(const Note& note) override;
   void status(const Status& status) override;
@@ -28,6 +30,7 @@ class JsonRecorder : public Recorder {
   double since_start(Time time) const { return start_ ? seconds(time - *start_) : 0; }
 
   const KnobSpace& space_;
+  std::FILE* file_;
   std::optional<Time> start_;
   std::uint32_t statuses_ = 0;
 };

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = gearshift::kExitOk;
   gearshift::add_run(app, exit_code);
+  gearshift::add_simulate(app, exit_code);
   gearshift::add_emulate(app, exit_code);
   gearshift::add_board(app, exit_code);
   gearshift::add_boards(app, exit_code);

@@ -7,10 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "actuators/board_actuator.h"
 #include "boards/board_description.h"
@@ -19,6 +17,7 @@
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
+#include "cli/read_script.h"
 #include "cli/run_options.h"
 #include "cli/select_board.h"
 #include "cli/state_folder.h"
@@ -39,14 +38,6 @@ void block_signals() {
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-}
-
-std::string read_script(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw PolicyError(path + ": cannot be read; --policy takes the path of a Lua script");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 // The user whose trainers are believed: with sudo, the one who called it.

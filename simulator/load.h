@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "boards/board_description.h"
+#include "controller/event.h"
 #include "controller/setting.h"
 
 namespace gearshift {
@@ -27,7 +28,6 @@ struct Load {
 };
 
 inline constexpr std::int32_t kMaxBatchSize = 1 << 20;
-inline constexpr std::size_t kMaxBatchSizes = 32;
 
 // The board's workload of this name and kind, or of the name with "-infer" or "-train" behind it;
 // null where there is none.

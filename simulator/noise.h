@@ -9,7 +9,17 @@
 namespace gearshift {
 
 // What the noise is for: two streams of one seed have nothing in common.
-enum class Stream : std::uint64_t { power, gpu_load, hwmon_order, boot_id, jitter, thermal };
+enum class Stream : std::uint64_t {
+  power,
+  gpu_load,
+  hwmon_order,
+  boot_id,
+  jitter,
+  thermal,
+  unapplied,
+  unapplied_knob,
+  faults,
+};
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
 constexpr std::uint64_t mixed(std::uint64_t value) {

@@ -1,0 +1,205 @@
+#include "cli/simulated_problem.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+
+#include "boards/sysroot.h"
+#include "cli/select_board.h"
+#include "cli/units.h"
+#include "simulator/load.h"
+#include "trace/profile_csv.h"
+
+namespace gearshift {
+namespace {
+
+std::string values_text(const Knob& knob) {
+  std::string text;
+  for (const std::int64_t value : knob.values) {
+    text += (text.empty() ? "" : ", ") + describe_value(knob.unit, value);
+  }
+  return text;
+}
+
+void keep(KnobSpace& knobs, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  const auto found = knobs.find(name);
+  if (equals == std::string::npos || !found) {
+    std::string names;
+    for (const Knob& knob : knobs.knobs) names += (names.empty() ? "" : ", ") + knob.name;
+    throw std::invalid_argument(
+        fmt::format("--keep '{}': give KNOB=VALUE,VALUE with a knob of {}", text, names));
+  }
+  Knob& knob = knobs.knobs[*found];
+  std::vector<std::int64_t> kept;
+  const char* at = text.data() + equals + 1;
+  const char* end = text.data() + text.size();
+  while (true) {
+    double number = 0;
+    const auto [rest, error] = std::from_chars(at, end, number, std::chars_format::fixed);
+    const std::int64_t value = std::llround(number * unit_scale(knob.unit));
+    const bool is_value = std::binary_search(knob.values.begin(), knob.values.end(), value);
+    if (error != std::errc() || (rest != end && *rest != ',') || !is_value) {
+      throw std::invalid_argument(fmt::format("--keep '{}': '{}' is no value of {}, which has {}",
+                                              text, std::string_view(at, end), name,
+                                              values_text(knob)));
+    }
+    kept.push_back(value);
+    if (rest == end) break;
+    at = rest + 1;
+  }
+  std::sort(kept.begin(), kept.end());
+  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+  knob.values = std::move(kept);
+}
+
+Kind kind_of(const SimulateOptions& options) {
+  return options.kind == "train" ? Kind::train : Kind::infer;
+}
+
+std::unique_ptr<Profile> select_profile(const SimulateOptions& options) {
+  std::vector<Profile> profiles = read_profiles(options.profile);
+  std::string known;
+  Profile* found = nullptr;
+  std::size_t fitting = 0;
+  for (Profile& profile : profiles) {
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", profile.workload,
+                         kind_name(profile.kind));
+    if (profile.kind != kind_of(options)) continue;
+    if (!options.workload.empty() && profile.workload != options.workload) continue;
+    found = &profile;
+    ++fitting;
+  }
+  if (fitting != 1) {
+    throw std::runtime_error(fmt::format(
+        "--profile {}: {} with --problem {}{}; choose with --workload and --problem from {}",
+        options.profile, fitting == 0 ? "nothing fits" : "several fit", options.kind,
+        options.workload.empty() ? "" : " --workload " + options.workload, known));
+  }
+  return std::make_unique<Profile>(std::move(*found));
+}
+
+const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,
+                                         Kind kind) {
+  if (const WorkloadParameters* found = find_workload(board, name, kind)) return *found;
+  std::string known;
+  for (const auto& [known_name, workload] : board.workloads) {
+    known +=
+        fmt::format("{}{} ({})", known.empty() ? "" : ", ", known_name, kind_name(workload.kind));
+  }
+  throw std::runtime_error(fmt::format("the model of {} has no {} workload '{}'; it has {}",
+                                       board.id, kind_name(kind), name,
+                                       known.empty() ? "none" : known));
+}
+
+Goal goal_of(const SimulateOptions& options) {
+  Goal goal;
+  if (!options.power.empty()) goal.power_mw = parse_power_mw(options.power);
+  if (!options.latency.empty()) goal.latency = parse_duration(options.latency);
+  goal.arrivals_per_s = options.arrivals_per_s;
+  std::string objective = options.objective;
+  if (objective.empty()) objective = goal.arrivals_per_s > 0 ? "latency" : "time";
+  if (objective == "energy") goal.objective = Objective::energy;
+  if (objective == "latency") goal.objective = Objective::latency;
+  const bool serves = kind_of(options) == Kind::infer && goal.arrivals_per_s > 0;
+  if ((goal.latency || goal.objective == Objective::latency || goal.arrivals_per_s > 0) &&
+      !serves) {
+    throw std::runtime_error(
+        "latency is judged with --problem infer and --rate, for example --rate 60 --latency "
+        "100ms");
+  }
+  return goal;
+}
+
+void choose_batch_sizes(const SimulateOptions& options, SimulatedTask& task) {
+  if (!options.batch_sizes.empty()) task.batch_sizes = options.batch_sizes;
+  std::sort(task.batch_sizes.begin(), task.batch_sizes.end());
+  if (task.batch_sizes.size() > kMaxBatchSizes) {
+    throw std::runtime_error(fmt::format("--batch-sizes: {} of them; a workload may have {}",
+                                         task.batch_sizes.size(), kMaxBatchSizes));
+  }
+  const auto allowed = [&](std::int32_t size) {
+    return std::binary_search(task.batch_sizes.begin(), task.batch_sizes.end(), size);
+  };
+  task.batch_size = options.batch_size > 0 ? options.batch_size
+                    : allowed(16)          ? 16
+                                           : task.batch_sizes.front();
+  if (!allowed(task.batch_size)) {
+    throw std::runtime_error(
+        fmt::format("--batch-size {}: not one of the batch sizes allowed", task.batch_size));
+  }
+}
+
+// The costs, the knobs and the task's batch sizes come from the profile.
+void take_profile(const SimulateOptions& options, SimulatedProblem& made, SimulatedTask& task) {
+  made.profile = select_profile(options);
+  const Missing missing = parse_missing(options.missing);
+  made.problem.board = made.profile->device;
+  made.problem.knobs = made.profile->knobs();
+  task.name = made.profile->workload;
+  task.batch_sizes = made.profile->batch_sizes();
+  if (missing == Missing::model) {
+    if (!made.board) {
+      throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
+    }
+    const std::string& name = options.model.empty() ? task.name : options.model;
+    made.model = std::make_unique<ModelCosts>(*made.board, made.profile->knobs(),
+                                              model_workload(*made.board, name, kind_of(options)));
+  }
+  made.costs = std::make_unique<ProfileCosts>(*made.profile, missing, made.model.get());
+}
+
+void take_board(const SimulateOptions& options, SimulatedProblem& made, SimulatedTask& task) {
+  if (options.workload.empty()) {
+    throw std::runtime_error("--board needs --workload, for example --workload resnet18");
+  }
+  const WorkloadParameters& workload =
+      model_workload(*made.board, options.workload, kind_of(options));
+  made.board_knobs = std::make_unique<KnobSpace>(made.board->knob_space());
+  made.problem.board = made.board->id;
+  made.problem.knobs = *made.board_knobs;
+  made.costs = std::make_unique<ModelCosts>(*made.board, *made.board_knobs, workload);
+  task.name = options.workload;
+  task.batch_sizes = workload.kind == Kind::train ? std::vector<std::int32_t>{16}
+                                                  : std::vector<std::int32_t>{1, 4, 16, 32, 64};
+}
+
+}  // namespace
+
+KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& texts) {
+  KnobSpace kept = knobs;
+  for (const std::string& text : texts) keep(kept, text);
+  return kept;
+}
+
+SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
+  SimulatedProblem made;
+  if (!options.board.empty()) {
+    made.board = std::make_unique<BoardDescription>(select_board(options.board, Sysroot("/")));
+  }
+  SimulatedTask task;
+  task.kind = kind_of(options);
+  if (!options.profile.empty()) {
+    take_profile(options, made, task);
+  } else if (made.board) {
+    take_board(options, made, task);
+  } else {
+    throw std::runtime_error("give --profile FILE, or --board ID and --workload NAME");
+  }
+  choose_batch_sizes(options, task);
+  task.costs = made.costs.get();
+  made.problem.tasks = {task};
+  made.problem.knobs = keep_values(made.problem.knobs, options.keep);
+  made.problem.goal = goal_of(options);
+  made.problem.effects = parse_effects(options.effects);
+  made.problem.seed = options.seed;
+  made.problem.most_measurements = options.probes;
+  made.problem.most_duration = parse_duration(options.duration);
+  return made;
+}
+
+}  // namespace gearshift

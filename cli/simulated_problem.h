@@ -1,0 +1,58 @@
+// What gearshift simulate is asked for, and the problem it makes of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "boards/board_description.h"
+#include "controller/profile.h"
+#include "simulator/cost_source.h"
+#include "simulator/simulation.h"
+
+namespace gearshift {
+
+struct SimulateOptions {
+  std::string profile;
+  std::string board;
+  std::string workload;
+  std::string model;  // the board model's workload that fills missing cells
+  std::string kind = "train";
+  std::string policy;
+  std::string power;
+  std::string objective;  // empty: time for train, latency for infer with a rate
+  std::string latency;
+  double arrivals_per_s = 0;
+  std::vector<std::string> keep;  // "knob=a,b,c"
+  std::vector<std::int32_t> batch_sizes;
+  std::int32_t batch_size = 0;  // at the beginning; 0: 16 where it is allowed, else the least
+  std::string effects = "none";
+  std::string missing = "refuse";
+  std::string duration = "12h";
+  std::uint64_t seed = 1;
+  std::uint32_t probes = 5000;
+  std::string log;
+  bool json = false;
+};
+
+// The problem and what it refers to. Moving it keeps the references.
+struct SimulatedProblem {
+  std::unique_ptr<BoardDescription> board;
+  std::unique_ptr<Profile> profile;
+  std::unique_ptr<KnobSpace> board_knobs;
+  std::unique_ptr<CostSource> model;
+  std::unique_ptr<CostSource> costs;
+  SimulationProblem problem;
+};
+
+// The knobs with only the values that "knob=a,b,c" names, in the units people read. Throws
+// std::invalid_argument that names the knob or value there is not, and those there are.
+KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& keep);
+
+// Throws std::runtime_error or std::invalid_argument that names the option, its value and what is
+// allowed.
+SimulatedProblem make_simulated_problem(const SimulateOptions& options);
+
+}  // namespace gearshift

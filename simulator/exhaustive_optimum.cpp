@@ -1,0 +1,48 @@
+#include "simulator/exhaustive_optimum.h"
+
+#include <cassert>
+
+namespace gearshift {
+
+std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_size,
+                             const TrueCost& cost) {
+  if (goal.power_mw && cost.power_w > static_cast<double>(*goal.power_mw) / 1000) {
+    return std::nullopt;
+  }
+  const double minibatch_s = cost.minibatch_ms / 1000;
+  const double sample_s = minibatch_s / batch_size;
+  if (kind == Kind::infer && goal.arrivals_per_s > 0) {
+    const double fill_s = batch_size / goal.arrivals_per_s;
+    if (minibatch_s > fill_s) return std::nullopt;
+    const double latency_s = fill_s + minibatch_s;
+    if (goal.latency && latency_s > seconds(*goal.latency)) return std::nullopt;
+    if (goal.objective == Objective::latency) return latency_s;
+  }
+  if (goal.objective == Objective::latency) return std::nullopt;
+  return goal.objective == Objective::time ? sample_s : sample_s * cost.power_w;
+}
+
+std::optional<ExhaustiveOptimum> exhaustive_optimum(const SimulationProblem& problem) {
+  assert(problem.tasks.size() == 1);
+  const SimulatedTask& task = problem.tasks.front();
+  std::optional<ExhaustiveOptimum> best;
+  for (const PowerMode& mode : unmeasured_order(problem.knobs)) {
+    for (const std::int32_t batch_size : task.batch_sizes) {
+      const auto cost = task.costs->cost(mode, batch_size);
+      if (!cost) continue;
+      const auto value = judged(problem.goal, task.kind, batch_size, *cost);
+      if (!value) continue;
+      const bool better = !best || *value < best->value ||
+                          (*value == best->value && cost->power_w < best->cost.power_w);
+      if (!better) continue;
+      Setting setting{.mode = mode,
+                      .batch_size = {},
+                      .run = task.kind == Kind::train ? Run::train : Run::infer};
+      setting.batch_size[index(task.kind)] = batch_size;
+      best = {setting, *cost, *value};
+    }
+  }
+  return best;
+}
+
+}  // namespace gearshift

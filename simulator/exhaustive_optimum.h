@@ -1,0 +1,26 @@
+// The best setting of a problem by looking at all of them: what a search is measured against.
+#pragma once
+
+#include <optional>
+
+#include "simulator/simulation.h"
+
+namespace gearshift {
+
+struct ExhaustiveOptimum {
+  Setting setting;
+  TrueCost cost;
+  double value = 0;  // of the goal's objective: seconds or joules a sample, or seconds of latency
+};
+
+// What the goal minimises, of one task's true cost: seconds or joules a sample, or seconds of
+// latency. Nullopt where a limit of the goal is broken: power above the cap, a minibatch that takes
+// longer than its batch takes to arrive, a latency above its limit.
+std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_size,
+                             const TrueCost& cost);
+
+// Over every setting of the problem's knobs and batch sizes that has a cost. Ties go to the lower
+// power, then to the earlier mode. Nullopt where none keeps the limits. The problem has one task.
+std::optional<ExhaustiveOptimum> exhaustive_optimum(const SimulationProblem& problem);
+
+}  // namespace gearshift

@@ -1,0 +1,211 @@
+#include "simulator/plant.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+#include "simulator/noise.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kNsInMs = 1e6;
+
+Workload hello_of(const SimulatedTask& task, WorkloadHandle handle) {
+  Workload hello;
+  hello.handle = handle;
+  hello.kind = task.kind;
+  hello.managed = true;
+  hello.batch_size = task.batch_size;
+  const std::size_t count = std::min(task.batch_sizes.size(), kMaxBatchSizes);
+  std::copy_n(task.batch_sizes.begin(), count, hello.batch_sizes.begin());
+  hello.batch_size_count = static_cast<std::uint8_t>(count);
+  hello.samples_per_epoch = task.samples_per_epoch;
+  hello.name = BoundedText<64>(task.name);
+  return hello;
+}
+
+RailPower one_rail(double power_w) {
+  RailPower power;
+  power[Rail::gpu_soc] = 1000 * power_w;
+  return power;
+}
+
+}  // namespace
+
+Plant::Plant(const KnobSpace& knobs, const PowerMode& first, std::span<const SimulatedTask> tasks,
+             const Effects& effects, std::uint64_t seed)
+    : tasks_(tasks.begin(), tasks.end()),
+      effects_(effects),
+      seed_(seed),
+      knobs_(knobs, first, effects, seed, [this](const PowerMode& mode) { return exists(mode); }) {
+  assert(!tasks_.empty() && tasks_.size() <= kKinds);
+  workloads_.reserve(tasks_.size());
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    workloads_.emplace_back(hello_of(tasks_[i], static_cast<WorkloadHandle>(i + 1)));
+  }
+  if (const auto knob = knobs.find("cpu_mhz")) {
+    highest_cpu_ = static_cast<double>(knobs.knobs[*knob].values.back());
+  }
+  if (effects_.lag) lag_.emplace(*effects_.lag, effects_.lag_constant);
+}
+
+bool Plant::exists(const PowerMode& mode) const {
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].costs->cost(mode, workloads_[i].wanted_batch_size())) return false;
+  }
+  return true;
+}
+
+TrueCost Plant::cost_of(std::size_t task) const {
+  const CostSource& costs = *tasks_[task].costs;
+  const std::int32_t batch_size = workloads_[task].batch_size();
+  const auto cost = costs.cost(knobs_.mode(), batch_size);
+  return cost ? *cost : costs.passing(knobs_.mode(), batch_size);
+}
+
+Pace Plant::pace_of(std::size_t task, const TrueCost& cost, double all_ms) const {
+  const PowerMode& mode = knobs_.mode();
+  Pace pace;
+  pace.minibatch_ns = cost.minibatch_ms * kNsInMs;
+  pace.others_ns = (all_ms - cost.minibatch_ms) * kNsInMs;
+  pace.fetch_stall_ns = cost.fetch_stall_ms * kNsInMs;
+  pace.gpu_ns = cost.gpu_ms * kNsInMs;
+  pace.jitter = mode == knobs_.space().highest() ? effects_.highest_jitter : effects_.jitter;
+  if (effects_.first_minibatch > Duration::zero()) {
+    double slower = 1;
+    if (const auto knob = knobs_.space().find("cpu_mhz")) {
+      slower = highest_cpu_ / static_cast<double>(mode.values[*knob]);
+    }
+    pace.first_ns = std::min(static_cast<double>(effects_.first_minibatch.count()) * slower,
+                             static_cast<double>(effects_.first_minibatch_most.count()));
+  }
+  Setting setting{.mode = mode};
+  setting.batch_size[index(tasks_[task].kind)] = workloads_[task].batch_size();
+  pace.noise_seed = seed_ ^ mixed(hash(setting));
+  return pace;
+}
+
+void Plant::renew() {
+  stale_ = false;
+  add_up();
+  std::array<TrueCost, kKinds> costs;
+  double all_ms = 0;
+  double all_mj = 0;
+  for (std::size_t i = 0; i < workloads_.size(); ++i) {
+    if (!workloads_[i].runs()) continue;
+    costs[i] = cost_of(i);
+    all_ms += costs[i].minibatch_ms;
+    all_mj += costs[i].minibatch_ms * costs[i].power_w;
+  }
+  for (std::size_t i = 0; i < workloads_.size(); ++i) {
+    if (workloads_[i].runs()) workloads_[i].set_pace(now_, pace_of(i, costs[i], all_ms));
+  }
+  power_w_ = all_ms > 0 ? all_mj / all_ms : tasks_.front().costs->idle_power_w(knobs_.mode());
+  if (lag_) lag_->change(now_, one_rail(power_w_));
+}
+
+void Plant::add_up() {
+  const double span_s = seconds(now_ - added_up_);
+  added_up_ = now_;
+  account_.energy_j += power_w_ * span_s;
+  const double over_w = power_w_ - static_cast<double>(cap_mw_) / 1000;
+  if (cap_mw_ <= 0 || over_w <= 0) {
+    if (span_s > 0) over_since_s_ = 0;
+    return;
+  }
+  account_.over_cap_j += over_w * span_s;
+  account_.over_cap_s += span_s;
+  over_since_s_ += span_s;
+  account_.longest_over_cap_s = std::max(account_.longest_over_cap_s, over_since_s_);
+}
+
+// What the profile has no cell for is refused, unless the board has refused its mode already.
+void Plant::answer_commands(EventBuffer& events) {
+  commanded_ = false;
+  for (std::size_t i = 0; i < workloads_.size(); ++i) {
+    SimulatedWorkload& workload = workloads_[i];
+    if (!workload.take_new_command()) continue;
+    const std::int32_t batch_size = workload.wanted_batch_size();
+    const PowerMode& mode = knobs_.mode();
+    if (knobs_.space().contains(mode) && !tasks_[i].costs->cost(mode, batch_size)) {
+      events.push_back(workload.refuse("the profile has no cell for a batch of " +
+                                       std::to_string(batch_size) + " in this mode"));
+      continue;
+    }
+    const bool ran = workload.runs();
+    workload.follow_if_waiting(now_, events);
+    stale_ = stale_ || workload.runs() != ran;
+  }
+}
+
+Time Plant::advance(Time until, EventBuffer& events) {
+  const std::size_t first = events.size();
+  if (commanded_) answer_commands(events);
+  renew_if_stale();
+  if (events.size() > first) return now_;
+  const std::size_t most = first + kMaxEventsPerTick;
+  while (events.size() < most) {
+    SimulatedWorkload* next = &workloads_.front();
+    for (SimulatedWorkload& workload : workloads_) {
+      if (workload.due() < next->due()) next = &workload;
+    }
+    if (next->due() > until) {
+      now_ = std::max(now_, until);
+      return now_;
+    }
+    now_ = next->due();
+    if (!next->finish(events)) continue;
+    renew();
+    return now_;
+  }
+  return now_;
+}
+
+Progress Plant::write(std::size_t knob, std::int64_t value) {
+  stale_ = true;
+  return knobs_.write(knob, value);
+}
+
+std::int64_t Plant::read(std::size_t knob) {
+  const PowerMode before = knobs_.mode();
+  const std::int64_t value = knobs_.read(knob);
+  stale_ = stale_ || knobs_.mode() != before;
+  return value;
+}
+
+void Plant::command(WorkloadHandle workload, const WorkloadCommand& command) {
+  if (workload == 0 || workload > workloads_.size()) return;
+  workloads_[workload - 1U].command(command);
+  commanded_ = true;
+}
+
+double Plant::true_power_w() {
+  renew_if_stale();
+  return power_w_;
+}
+
+double Plant::sensed_power_w() {
+  renew_if_stale();
+  const double power_w = lag_ ? lag_->value(now_).total_mw() / 1000 : power_w_;
+  if (effects_.sensor_noise <= 0) return power_w;
+  const auto interval =
+      static_cast<std::uint64_t>(now_.time_since_epoch() / effects_.noise_interval);
+  return power_w *
+         std::max(0.0, 1 + effects_.sensor_noise * normal_noise(seed_, Stream::power, interval));
+}
+
+void Plant::set_cap_mw(std::int64_t cap_mw) {
+  if (cap_mw == cap_mw_) return;
+  renew_if_stale();
+  add_up();
+  cap_mw_ = cap_mw;
+}
+
+EnergyAccount Plant::account() {
+  renew_if_stale();
+  add_up();
+  return account_;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,95 @@
+// A simulated board and what runs on it, in virtual time: the one truth behind its sensor, its
+// knobs and its workloads.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "controller/clock.h"
+#include "controller/world.h"
+#include "simulator/cost_source.h"
+#include "simulator/effects.h"
+#include "simulator/sensor_lag.h"
+#include "simulator/simulated_knobs.h"
+#include "simulator/simulated_workload.h"
+
+namespace gearshift {
+
+// One workload of a simulation. At most one a kind.
+struct SimulatedTask {
+  std::string name;
+  Kind kind = Kind::train;
+  std::vector<std::int32_t> batch_sizes;  // allowed, samples, lowest first; kMaxBatchSizes at most
+  std::int32_t batch_size = 0;            // at the beginning, one of them
+  std::int64_t samples_per_epoch = 0;     // 0: it does not say
+  const CostSource* costs = nullptr;      // outlives the simulation
+};
+
+// What the true power added up to.
+struct EnergyAccount {
+  double energy_j = 0;
+  double over_cap_j = 0;
+  double over_cap_s = 0;
+  double longest_over_cap_s = 0;  // without a break
+};
+
+// Several workloads take turns: each minibatch waits for one of every other, and power is the mean
+// weighted with their times.
+class Plant : public Clock {
+ public:
+  // The board begins in the mode `first`, with all tasks at work.
+  Plant(const KnobSpace& knobs, const PowerMode& first, std::span<const SimulatedTask> tasks,
+        const Effects& effects, std::uint64_t seed);
+
+  Time now() const override { return now_; }
+  // Appends what happens until then and returns the time now: `until`, or earlier after an answer
+  // to a command, or with kMaxEventsPerTick events.
+  Time advance(Time until, EventBuffer& events);
+
+  // See Actuator and World.
+  const KnobSpace& knobs() const { return knobs_.space(); }
+  Progress write(std::size_t knob, std::int64_t value);
+  std::int64_t read(std::size_t knob);
+  void command(WorkloadHandle workload, const WorkloadCommand& command);
+
+  const PowerMode& mode() const { return knobs_.mode(); }
+  const std::vector<SimulatedWorkload>& workloads() const { return workloads_; }
+  double true_power_w();
+  // As the board's sensor shows it now.
+  double sensed_power_w();
+  // The cap that true power is held against from now on; 0: none.
+  void set_cap_mw(std::int64_t cap_mw);
+  EnergyAccount account();
+
+ private:
+  // The pace of each workload and the power follow the knobs and batch sizes of now.
+  void renew();
+  void renew_if_stale() {
+    if (stale_) renew();
+  }
+  TrueCost cost_of(std::size_t task) const;
+  Pace pace_of(std::size_t task, const TrueCost& cost, double all_ms) const;
+  bool exists(const PowerMode& mode) const;
+  void answer_commands(EventBuffer& events);
+  void add_up();
+
+  const std::vector<SimulatedTask> tasks_;
+  const Effects effects_;
+  const std::uint64_t seed_;
+  SimulatedKnobs knobs_;
+  std::vector<SimulatedWorkload> workloads_;  // indexed like tasks_; handle = index + 1
+  Time now_{};
+  bool stale_ = true;
+  bool commanded_ = false;
+  double highest_cpu_ = 0;  // of the CPU clock, kHz; 0 where there is none
+  double power_w_ = 0;
+  Time added_up_{};
+  double over_since_s_ = 0;
+  std::int64_t cap_mw_ = 0;
+  EnergyAccount account_;
+  std::optional<SensorLag> lag_;
+};
+
+}  // namespace gearshift

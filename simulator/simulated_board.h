@@ -1,0 +1,39 @@
+// The sensor and the knobs of a simulated board, as the controller meets them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/actuator.h"
+#include "controller/sensor.h"
+#include "simulator/plant.h"
+
+namespace gearshift {
+
+class SimulatedSensor : public Sensor {
+ public:
+  explicit SimulatedSensor(Plant& plant) : plant_(plant) {}
+  void read(Time now, std::vector<Reading>& readings) override;
+  std::string explain(const Reading&) const override { return {}; }
+
+ private:
+  Plant& plant_;
+};
+
+class SimulatedActuator : public Actuator {
+ public:
+  explicit SimulatedActuator(Plant& plant) : plant_(plant), found_(plant.mode()) {}
+  const KnobSpace& knobs() const override { return plant_.knobs(); }
+  Progress write(std::size_t knob, std::int64_t value) override {
+    return plant_.write(knob, value);
+  }
+  std::optional<std::int64_t> read(std::size_t knob) override { return plant_.read(knob); }
+  void manage(std::int32_t, Kind) override {}
+  void restore() override;
+
+ private:
+  Plant& plant_;
+  const PowerMode found_;
+};
+
+}  // namespace gearshift

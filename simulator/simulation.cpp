@@ -1,0 +1,196 @@
+#include "simulator/simulation.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "simulator/simulated_board.h"
+#include "simulator/simulated_world.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A choice stands when the guard has had this long to object.
+constexpr Duration kHeldLongEnough = seconds(2);
+// While the guard waits for power to fall the safe setting is held too, for less than this.
+constexpr Duration kSafeLongEnough = seconds(10);
+
+bool tried(Outcome outcome) {
+  return outcome == Outcome::complete || outcome == Outcome::over_limit ||
+         outcome == Outcome::stalled;
+}
+
+void add_distinct(std::vector<Setting>& settings, const Setting& setting) {
+  if (std::find(settings.begin(), settings.end(), setting) == settings.end()) {
+    settings.push_back(setting);
+  }
+}
+
+// Sees what the controller records, and says when the search has come to its end.
+class SearchTrace : public Recorder {
+ public:
+  SearchTrace(Plant& plant, SimulatedWorld& world, Recorder* next, const StepObserver& observer)
+      : plant_(plant), world_(world), next_(next), observer_(observer) {}
+
+  void watch(const Controller& controller) { controller_ = &controller; }
+  void tick(const TickInputs& inputs) override {
+    if (next_ != nullptr) next_->tick(inputs);
+  }
+  void note(const Note& note) override {
+    if (next_ != nullptr) next_->note(note);
+    if (note.type == NoteType::observation) add(*note.observation);
+    if (note.type == NoteType::policy_error && policy_error_.empty()) policy_error_ = note.text;
+    if (note.type == NoteType::hold || note.type == NoteType::safe) {
+      search_ = note.time - Time{};
+      search_j_ = plant_.account().energy_j;
+    }
+  }
+  void status(const Status& status) override {
+    if (next_ != nullptr) next_->status(status);
+    if (observer_) observer_(plant_, status);
+    if (status.phase != phase_ || status.setting != setting_) since_ = status.time;
+    phase_ = status.phase;
+    setting_ = status.setting;
+    const Duration lasted = status.time - since_;
+    if (phase_ == Phase::holding && lasted >= kHeldLongEnough && choice() != nullptr &&
+        choice()->observation) {
+      ending_ = Ending::held;
+      world_.stop("the choice is held");
+    } else if (phase_ == Phase::safe && lasted >= kSafeLongEnough) {
+      ending_ = Ending::safe;
+      world_.stop("the safe setting is held");
+    }
+  }
+  void write(SimulationResult& result) const {
+    result.ending = ending_;
+    result.setting = setting_;
+    if (ending_ == Ending::held) result.observation = choice()->observation;
+    result.measured = measured_;
+    result.refused = static_cast<std::uint32_t>(refused_.size());
+    result.not_applied = static_cast<std::uint32_t>(not_applied_.size());
+    result.policy_error = policy_error_;
+    result.search = search_;
+    result.search_j = search_j_;
+  }
+
+ private:
+  const Choice* choice() const {
+    const auto& choices = controller_->summary().choices;
+    return choices.empty() ? nullptr : &choices.back();
+  }
+  void add(const Observation& observation) {
+    if (tried(observation.outcome)) add_distinct(measured_, observation.setting);
+    if (observation.outcome == Outcome::refused) add_distinct(refused_, observation.setting);
+    if (observation.outcome == Outcome::not_applied) {
+      add_distinct(not_applied_, observation.setting);
+    }
+  }
+
+  Plant& plant_;
+  SimulatedWorld& world_;
+  Recorder* next_;
+  const StepObserver& observer_;
+  const Controller* controller_ = nullptr;
+  Ending ending_ = Ending::unsettled;
+  Phase phase_ = Phase::waiting;
+  Setting setting_;
+  Time since_{};
+  std::vector<Setting> measured_;
+  std::vector<Setting> refused_;
+  std::vector<Setting> not_applied_;
+  std::string policy_error_;
+  Duration search_{};
+  double search_j_ = 0;
+};
+
+// True power of a setting; nullopt where it has no cost.
+std::optional<double> true_power_w(const SimulationProblem& problem, const Setting& setting) {
+  double all_ms = 0;
+  double all_mj = 0;
+  for (const SimulatedTask& task : problem.tasks) {
+    if (!runs(setting.run, task.kind)) continue;
+    const auto cost = task.costs->cost(setting.mode, setting.batch_size[index(task.kind)]);
+    if (!cost) return std::nullopt;
+    all_ms += cost->minibatch_ms;
+    all_mj += cost->minibatch_ms * cost->power_w;
+  }
+  if (all_ms <= 0) return std::nullopt;
+  return all_mj / all_ms;
+}
+
+void judge_truth(const SimulationProblem& problem, SimulationResult& result) {
+  for (const Setting& setting : result.measured) {
+    const auto power_w = true_power_w(problem, setting);
+    if (power_w && problem.goal.power_mw &&
+        *power_w > static_cast<double>(*problem.goal.power_mw) / 1000) {
+      ++result.measured_over_cap;
+    }
+    for (const SimulatedTask& task : problem.tasks) {
+      const auto cost = task.costs->cost(setting.mode, setting.batch_size[index(task.kind)]);
+      if (cost && cost->origin == CostOrigin::nearest) ++result.filled_nearest;
+      if (cost && cost->origin == CostOrigin::model) ++result.filled_model;
+    }
+  }
+  for (const SimulatedTask& task : problem.tasks) {
+    const std::int32_t batch_size = result.setting.batch_size[index(task.kind)];
+    if (batch_size == 0) continue;
+    result.cost[index(task.kind)] = task.costs->cost(result.setting.mode, batch_size);
+  }
+}
+
+}  // namespace
+
+std::string_view ending_name(Ending ending) {
+  return ending == Ending::held ? "held" : ending == Ending::safe ? "safe" : "unsettled";
+}
+
+std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs) {
+  return modes_by_power(BoardDescription{}, knobs);  // a board without a model
+}
+
+BoardTraits simulated_traits(const std::string& board, const KnobSpace& knobs) {
+  BoardTraits traits;
+  traits.name = board;
+  traits.power_window = milliseconds(430);
+  traits.stale_after = milliseconds(1000);
+  traits.apply_timeout = milliseconds(5000);
+  traits.modes = unmeasured_order(knobs);
+  traits.safe = traits.modes.front();
+  return traits;
+}
+
+SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
+                          Recorder* recorder, const StepObserver& observer) {
+  BoardTraits traits = simulated_traits(problem.board, problem.knobs);
+  Plant plant(problem.knobs, *traits.safe, problem.tasks, problem.effects, problem.seed);
+  SimulatedWorld world(plant);
+  std::vector<std::unique_ptr<Sensor>> sensors;
+  sensors.push_back(std::make_unique<SimulatedSensor>(plant));
+  Board board(std::make_unique<SimulatedActuator>(plant), std::move(sensors), std::move(traits));
+
+  ControllerOptions options;
+  options.duration = problem.most_duration;
+  options.goal = problem.goal;
+  options.seed = problem.seed;
+  options.most_measurements = problem.most_measurements;
+  LimitSource* limits[] = {&limit};
+  SearchTrace trace(plant, world, recorder, observer);
+  Controller controller(world, board, policy, trace, limits, options);
+  trace.watch(controller);
+  controller.run();
+
+  SimulationResult result;
+  trace.write(result);
+  result.measurements = controller.summary().measurements;
+  result.guard_steps = controller.summary().guard_steps;
+  result.policy_errors = controller.summary().policy_errors;
+  result.duration = controller.summary().duration;
+  result.energy = plant.account();
+  judge_truth(problem, result);
+  board.restore();
+  return result;
+}
+
+}  // namespace gearshift

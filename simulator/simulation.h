@@ -1,0 +1,78 @@
+// One problem from its beginning to its end: a policy searches and holds a setting on a simulated
+// board, under the controller that runs live.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/controller.h"
+#include "simulator/cost_source.h"
+#include "simulator/effects.h"
+#include "simulator/plant.h"
+
+namespace gearshift {
+
+struct SimulationProblem {
+  std::string board;                 // a name for messages
+  KnobSpace knobs;                   // what may be set: a part of what the costs know, or all
+  std::vector<SimulatedTask> tasks;  // one or two, at most one a kind
+  Goal goal;                         // power_mw too: it is judged by, and a limit source of it runs
+  Effects effects;
+  std::uint64_t seed = 1;
+  std::uint32_t most_measurements = 5000;  // then the best that was measured is held
+  // Virtual time; a policy that learns for ever is stopped then.
+  Duration most_duration = std::chrono::hours(12);
+};
+
+// What the simulation ended with.
+enum class Ending : std::uint8_t {
+  held,      // the policy's choice was measured and held
+  safe,      // the safe setting: nothing keeps the limits, or the policy failed
+  unsettled  // the duration was over first
+};
+std::string_view ending_name(Ending ending);
+
+struct SimulationResult {
+  Ending ending = Ending::unsettled;
+  Setting setting;                         // in force at the end
+  std::optional<Observation> observation;  // of the choice, where it was held
+  // Of the setting at the end, as the cost source has it; nullopt where it has none.
+  std::array<std::optional<TrueCost>, kKinds> cost{};
+
+  std::vector<Setting> measured;  // distinct settings that were tried, in order
+  std::uint32_t measurements = 0;
+  std::uint32_t measured_over_cap = 0;  // of `measured`: whose true power is over the goal's
+  std::uint32_t filled_nearest = 0;     // of `measured`: by where their cost comes from
+  std::uint32_t filled_model = 0;
+  std::uint32_t refused = 0;      // settings that the profile has no cell for
+  std::uint32_t not_applied = 0;  // distinct settings that never came into force
+  std::uint32_t guard_steps = 0;
+  std::uint32_t policy_errors = 0;
+  std::string policy_error;  // the first, where there is one
+
+  Duration search{};     // until the choice was made
+  double search_j = 0;   // true energy until then
+  Duration duration{};   // of the whole
+  EnergyAccount energy;  // of the whole, by true power
+};
+
+// The modes of the space in the order that any policy may know: by the product of the knobs'
+// relative positions, never by what was measured or modelled.
+std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs);
+
+// What a simulated board tells the controller of itself; its safe mode is the lowest in that order.
+BoardTraits simulated_traits(const std::string& board, const KnobSpace& knobs);
+
+// Called at the end of each tick.
+using StepObserver = std::function<void(Plant&, const Status&)>;
+
+// Runs the problem until the choice is held and measured, or there is none. `limit` gives the cap
+// that the controller obeys. Several may run at once in several threads with objects of their own;
+// the cost sources may be shared. The recorder may be null. Equal arguments give equal results.
+SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
+                          Recorder* recorder = nullptr, const StepObserver& observer = {});
+
+}  // namespace gearshift

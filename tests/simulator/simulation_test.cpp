@@ -1,0 +1,78 @@
+#include "simulator/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "limits/operator_limit.h"
+#include "tests/fakes/fake_world.h"
+
+namespace gearshift {
+namespace {
+
+using fakes::hold;
+using fakes::ListPolicy;
+using fakes::measure;
+using fakes::mode;
+
+// 40 ms and 20 W at 4 cores and 900 MHz; slower and thriftier below.
+Profile small_profile() {
+  Profile profile(fakes::two_knobs());
+  profile.workload = "small";
+  for (const std::int64_t cores : {1, 2, 3, 4}) {
+    for (const std::int64_t gpu : {300000, 600000, 900000}) {
+      const double speed = static_cast<double>(cores) / 4 * static_cast<double>(gpu) / 900000;
+      for (const std::int32_t batch : {8, 16, 32}) {
+        profile.add({.mode = mode(cores, gpu),
+                     .batch_size = batch,
+                     .minibatch_ms = 40 * batch / 16.0 / speed,
+                     .power_w = 8 + 12 * speed,
+                     .epoch_s = {}});
+      }
+    }
+  }
+  return profile;
+}
+
+SimulationProblem problem_of(const Profile& profile, const CostSource& costs) {
+  SimulationProblem problem;
+  problem.board = "small";
+  problem.knobs = profile.knobs();
+  problem.tasks = {{.name = "small",
+                    .kind = Kind::train,
+                    .batch_sizes = profile.batch_sizes(),
+                    .batch_size = 16,
+                    .costs = &costs}};
+  return problem;
+}
+
+ListPolicy measure_all(const std::vector<PowerMode>& modes) {
+  return ListPolicy([modes](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.size() < modes.size() ? measure(modes[answers.size()]) : hold(modes.back());
+  });
+}
+
+TEST(Simulation, WithoutEffectsAnObservationIsTheCell) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  const SimulationProblem problem = problem_of(profile, costs);
+  ListPolicy policy = measure_all({mode(4, 900000), mode(2, 300000), mode(3, 600000)});
+  OperatorLimit limit(std::nullopt);
+  const SimulationResult result = simulate(problem, policy, limit);
+  ASSERT_EQ(result.ending, Ending::held);
+  ASSERT_EQ(policy.answers.size(), 3U);
+  for (const Observation& answer : policy.answers) {
+    const ProfileCell& cell = *profile.find(answer.setting.mode, 16);
+    ASSERT_TRUE(answer.ok());
+    EXPECT_EQ(answer.power_mean_mw, std::llround(1000 * cell.power_w));
+    EXPECT_EQ(answer.power_margin_mw, 0);
+    EXPECT_NEAR(seconds(answer.cost[0].minibatch_mean), cell.minibatch_ms / 1e3, 2e-9);
+    EXPECT_GE(answer.duration, std::chrono::milliseconds(2000));
+  }
+  EXPECT_EQ(result.setting.mode, mode(3, 600000));
+  EXPECT_EQ(result.measured.size(), 3U);
+  EXPECT_DOUBLE_EQ(result.cost[0]->minibatch_ms, profile.find(mode(3, 600000), 16)->minibatch_ms);
+}
+
+}  // namespace
+}  // namespace gearshift
