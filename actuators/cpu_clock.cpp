@@ -1,8 +1,10 @@
-// The clock of all cores: every cpufreq policy pinned to one frequency, the governor left alone.
+// The clock of all cores: every cpufreq policy pinned to one frequency, the governor left alone
+// (with equal limits every governor sets that frequency as soon as it is told of them).
 #include <algorithm>
 #include <cerrno>
 #include <vector>
 
+#include "actuators/clock_watch.h"
 #include "actuators/knob_control.h"
 #include "actuators/limit_pair.h"
 #include "actuators/number_list.h"
@@ -18,8 +20,31 @@ bool asleep(int code) {
 
 struct Policy {
   std::string folder;
-  std::optional<LimitPair> limits;  // empty while the policy is asleep and its files are gone
+  std::optional<LimitPair> limits;    // empty while the policy is asleep and its files are gone
+  std::optional<DeviceFile> current;  // empty too where the clock cannot be told
 };
+
+// A driver without a table (intel_pstate) picks clocks by itself between the limits, and shows the
+// mean of what it picked: that says nothing of a limit ignored.
+std::optional<DeviceFile> open_current(Sysroot& root, const std::string& folder) {
+  if (!root.exists(folder + "/scaling_available_frequencies")) return std::nullopt;
+  try {
+    return root.open(folder + "/scaling_cur_freq");
+  } catch (const FileError&) {
+    return std::nullopt;
+  }
+}
+
+// Opens the files of a policy unless it is asleep. Throws FileError.
+void open_files(Sysroot& root, Policy& policy) {
+  try {
+    policy.limits.emplace(root, policy.folder + "/scaling_min_freq",
+                          policy.folder + "/scaling_max_freq");
+    policy.current = open_current(root, policy.folder);
+  } catch (const FileError& error) {
+    if (!asleep(error.code())) throw;
+  }
+}
 
 // Policies asleep are skipped. One that wakes with other limits is seen by the next read(), which
 // reports its value, and pinned by the next write().
@@ -41,6 +66,7 @@ class CpuClock : public KnobControl {
   // Every policy is written before a failure of one is told: the others may reduce power.
   Progress write(std::int64_t value, KnobJournal& journal) override {
     wanted_ = value;
+    watch_.expect(value);
     std::optional<FileError> failure;
     Policy* other = nullptr;
     for (Policy& policy : policies_) {
@@ -65,6 +91,7 @@ class CpuClock : public KnobControl {
 
   std::optional<std::int64_t> read() override {
     std::optional<std::int64_t> value;
+    std::optional<std::int64_t> clock;
     for (Policy& policy : policies_) {
       if (!awake(policy)) continue;
       const auto limits = policy.limits->read();
@@ -76,20 +103,20 @@ class CpuClock : public KnobControl {
       }
       const std::int64_t here = held(*limits, wanted_);
       if (!value || here != wanted_) value = here;
+      const auto current = policy.current ? policy.current->try_read_integer() : std::nullopt;
+      if (!current || *current <= 0) continue;
+      if (!clock || !ClockWatch::follows(*current, here)) clock = current;
     }
+    // The limits hold what we wrote; the clocks may still not follow them.
+    if (clock && wanted_ && value == wanted_) return watch_.judge(*clock);
     return value;
   }
 
  private:
   // Opens the files of a policy that has come back.
   bool awake(Policy& policy) {
-    if (policy.limits) return true;
-    const std::string minimum = policy.folder + "/scaling_min_freq";
-    if (!root_.exists(minimum)) return false;
-    try {
-      policy.limits.emplace(root_, minimum, policy.folder + "/scaling_max_freq");
-    } catch (const FileError& error) {
-      if (!asleep(error.code())) throw;
+    if (!policy.limits && root_.exists(policy.folder + "/scaling_min_freq")) {
+      open_files(root_, policy);
     }
     return policy.limits.has_value();
   }
@@ -97,6 +124,7 @@ class CpuClock : public KnobControl {
   Sysroot& root_;
   std::vector<Policy> policies_;
   std::optional<std::int64_t> wanted_;  // kHz, as the files have it
+  ClockWatch watch_;
   ReadBack read_back_;
 };
 
@@ -132,12 +160,11 @@ std::unique_ptr<KnobControl> open_cpu_clock(const KnobDescription& description, 
     Policy& policy = policies.emplace_back();
     policy.folder = description.path + '/' + name;
     try {
-      policy.limits.emplace(root, policy.folder + "/scaling_min_freq",
-                            policy.folder + "/scaling_max_freq");
-      any_awake = any_awake || policy.limits->read().has_value();
+      open_files(root, policy);
     } catch (const FileError& error) {
-      if (!asleep(error.code())) throw KnobError(error.what());
+      throw KnobError(error.what());
     }
+    any_awake = any_awake || (policy.limits && policy.limits->read());
   }
   if (!any_awake) {
     throw KnobError("no policy below " + description.path +

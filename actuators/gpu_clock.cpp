@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "actuators/clock_watch.h"
 #include "actuators/knob_control.h"
 #include "actuators/limit_pair.h"
 #include "actuators/number_list.h"
@@ -25,6 +26,7 @@ class GpuClock : public KnobControl {
 
   Progress write(std::int64_t value, KnobJournal&) override {
     wanted_hz_ = value * kHzPerKhz;
+    watch_.expect(*wanted_hz_);
     limits_.pin(*wanted_hz_);
     if (limits_.pinned(*wanted_hz_)) return read_back_.taken();
     return read_back_.not_taken(knob_, value, read(), limits_.shown_path());
@@ -37,8 +39,9 @@ class GpuClock : public KnobControl {
     if (limit_hz != wanted_hz_ || !current_) return limit_hz / kHzPerKhz;
     // The limits hold what we wrote; the clock may still not follow them.
     const std::optional<std::int64_t> current_hz = current_->try_read_integer();
-    if (!current_hz || *current_hz == limit_hz || is_railgated()) return limit_hz / kHzPerKhz;
-    return *current_hz / kHzPerKhz;
+    if (!current_hz || *current_hz <= 0) return limit_hz / kHzPerKhz;
+    const bool stale = !ClockWatch::follows(*current_hz, limit_hz) && is_railgated();
+    return (stale ? limit_hz : watch_.judge(*current_hz)) / kHzPerKhz;
   }
 
  private:
@@ -56,6 +59,7 @@ class GpuClock : public KnobControl {
   std::optional<DeviceFile> current_;
   std::optional<DeviceFile> railgated_;
   std::optional<std::int64_t> wanted_hz_;
+  ClockWatch watch_;
   ReadBack read_back_;
 };
 

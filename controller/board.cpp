@@ -7,9 +7,10 @@ namespace gearshift {
 namespace {
 
 // A board takes a moment to follow (a memory clock locks anew, a mask of cores is rewritten): a
-// knob has so many more calls of advance() to read back what was written, and is written once more
-// first.
+// knob is written once more, and has so many more calls of advance() and so much time to read back
+// what was written. Both, because urgent events bring calls within milliseconds of each other.
 constexpr int kReadBacks = 3;
+constexpr Duration kFollowsWithin = std::chrono::milliseconds(500);
 
 }  // namespace
 
@@ -69,7 +70,7 @@ ApplyState Board::advance(Time now) {
     const std::size_t knob = order_[0];
     try {
       if (actuator_->write(knob, wanted_.values[knob]) == Progress::more) {
-        if (now - began_ > traits_.apply_timeout) give_up(knob);
+        if (now - began_ > traits_.apply_timeout) give_up(knob, now);
         return state_;
       }
     } catch (const KnobError& error) {
@@ -83,12 +84,12 @@ ApplyState Board::advance(Time now) {
     --left_;
   }
   state_ = refused_ ? ApplyState::refused : state_;
-  const ApplyState verified = verify();
+  const ApplyState verified = verify(now);
   if (state_ == ApplyState::applying) state_ = verified;
   return state_;
 }
 
-void Board::give_up(std::size_t knob) {
+void Board::give_up(std::size_t knob, Time now) {
   if (!refused_) {
     const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(traits_.apply_timeout);
     failure_ =
@@ -96,12 +97,12 @@ void Board::give_up(std::size_t knob) {
   }
   state_ = refused_ ? ApplyState::refused : ApplyState::timed_out;
   left_ = 0;
-  verify();  // what was written until now is ours, not an outside writer's
+  verify(now);  // what was written until now is ours, not an outside writer's
 }
 
 // Reads every knob back. Cores that came online bring clocks of their own, so a mismatch is planned
 // and written once more before it counts.
-ApplyState Board::verify() {
+ApplyState Board::verify(Time now) {
   ApplyState result = ApplyState::applied;
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     expected_[i] = actuator_->read(i);
@@ -115,7 +116,8 @@ ApplyState Board::verify() {
     result = ApplyState::not_applied;
   }
   if (result == ApplyState::applied || state_ != ApplyState::applying) return result;
-  if (verify_attempts_++ >= kReadBacks) return result;
+  if (verify_attempts_++ == 0) mismatch_since_ = now;
+  if (verify_attempts_ > kReadBacks && now - mismatch_since_ >= kFollowsWithin) return result;
   failure_.clear();
   if (verify_attempts_ == 1) plan();
   return ApplyState::applying;
@@ -126,6 +128,10 @@ std::optional<OutsideWrite> Board::outside_write() {
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
     if (!expected_[i] || !actual || *actual == *expected_[i]) continue;
+    if (*actual == wanted_.values[i]) {  // a clock that was held back has come to follow
+      expected_[i] = actual;
+      continue;
+    }
     return OutsideWrite{i, *expected_[i], *actual};
   }
   return std::nullopt;

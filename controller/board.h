@@ -79,8 +79,8 @@ class Board {
 
  private:
   void plan();
-  ApplyState verify();
-  void give_up(std::size_t knob);
+  ApplyState verify(Time now);
+  void give_up(std::size_t knob, Time now);
 
   std::unique_ptr<Actuator> actuator_;
   std::vector<std::unique_ptr<Sensor>> sensors_;
@@ -93,6 +93,7 @@ class Board {
   std::array<std::size_t, kMaxKnobs> order_{};  // knobs left to write, next first
   std::size_t left_ = 0;
   int verify_attempts_ = 0;
+  Time mismatch_since_{};  // of the change, once verify_attempts_ is not 0
   bool refused_ = false;  // a write of this change failed; the others are still made
   std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};
   std::string failure_;

@@ -118,6 +118,8 @@ void PlainFolder::show(File& file) {
   }
   // A read that fails has no text: the file stays, empty, because readers keep it open.
   if (text.text == file.shown) return;
+  // What somebody wrote since take_write() is for the next round to take, not to be written over.
+  if (file.writable && content(file.descriptor).value_or("") != file.shown) return;
   if (!replace(file.descriptor, text.text)) {
     throw std::runtime_error("cannot write " + folder_.string() + file.path + ": " +
                              std::strerror(errno));

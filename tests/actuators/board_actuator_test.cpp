@@ -121,6 +121,43 @@ TEST_F(BoardActuatorTest, SeesAGpuClockThatDoesNotFollowItsLimits) {
   EXPECT_EQ(actuator.read(2), 1300500);
 }
 
+TEST_F(BoardActuatorTest, SeesACpuClockThatDoesNotFollowItsLimits) {
+  for (const int policy : {0, 4, 8}) {
+    board_.put(DirectoryBoard::policy(policy) + "/scaling_cur_freq", "729600");
+  }
+  BoardActuator actuator = make();
+  EXPECT_EQ(actuator.read(1), 1728000) << "nothing was pinned: the governor moves the clock";
+  apply(actuator, "cpu_mhz", 2201600);
+  EXPECT_EQ(actuator.read(1), 729600);
+  board_.put(DirectoryBoard::policy(0) + "/scaling_cur_freq", "2201600");
+  board_.put(DirectoryBoard::policy(4) + "/scaling_cur_freq", "2189000");  // as counters measure
+  EXPECT_EQ(actuator.read(1), 729600) << "one of three policies does not follow";
+  // A policy asleep shows no clock, or one that says nothing.
+  for (const std::string_view text : {"", "0", "<unknown>"}) {
+    board_.put(DirectoryBoard::policy(8) + "/scaling_cur_freq", text);
+    EXPECT_EQ(actuator.read(1), 2201600) << text;
+  }
+}
+
+TEST_F(BoardActuatorTest, AMovedLimitIsToldAtOnceWhateverTheClockDoes) {
+  board_.put(DirectoryBoard::policy(0) + "/scaling_cur_freq", "1728000");
+  BoardActuator actuator = make();
+  apply(actuator, "cpu_mhz", 1728000);
+  EXPECT_EQ(actuator.read(1), 1728000);
+  board_.put(DirectoryBoard::policy(0) + "/scaling_max_freq", "1113600");
+  EXPECT_EQ(actuator.read(1), 1113600);
+}
+
+TEST_F(BoardActuatorTest, AClockOfADriverWithoutATableSaysNothing) {
+  for (const int policy : {0, 4, 8}) {
+    board_.remove(DirectoryBoard::policy(policy) + "/scaling_available_frequencies");
+    board_.put(DirectoryBoard::policy(policy) + "/scaling_cur_freq", "800123");
+  }
+  BoardActuator actuator = make();
+  apply(actuator, "cpu_mhz", 1);
+  EXPECT_EQ(actuator.read(1), 1);
+}
+
 TEST_F(BoardActuatorTest, RaisesTheMemoryCapBeforeTheRateAndLowersItAfter) {
   BoardActuator actuator = make();
   board_.record();

@@ -208,14 +208,34 @@ TEST_F(BoardTest, SaysWhichKnobIgnoredTheWrite) {
   board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
   EXPECT_EQ(board_.advance(at({})), ApplyState::applying) << "it is written once more";
   EXPECT_EQ(board_.failure(), "");
-  EXPECT_EQ(board_.advance(at({})), ApplyState::applying) << "and has two more calls to follow";
-  EXPECT_EQ(board_.advance(at({})), ApplyState::applying);
-  EXPECT_EQ(board_.advance(at({})), ApplyState::not_applied);
+  EXPECT_EQ(board_.advance(at(milliseconds(400))), ApplyState::applying)
+      << "and has two more calls";
+  EXPECT_EQ(board_.advance(at(milliseconds(500))), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at(milliseconds(600))), ApplyState::not_applied);
   EXPECT_EQ(board_.failure(), "gpu_mhz: wrote 100, still 200");
   EXPECT_EQ(hardware_.writes, (Writes{{"gpu_mhz", 100000}, {"gpu_mhz", 100000}}));
   EXPECT_EQ(board_.advance(at({})), ApplyState::not_applied) << "and not a third time";
   EXPECT_EQ(hardware_.writes.size(), 2U);
   EXPECT_FALSE(board_.outside_write()) << "what is ignored is nobody else's doing";
+}
+
+TEST_F(BoardTest, CallsInQuickSuccessionLeaveAKnobItsTimeToFollow) {
+  hardware_.ignore = "gpu_mhz";
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  for (int ms = 0; ms < 500; ++ms)
+    ASSERT_EQ(board_.advance(at(milliseconds(ms))), ApplyState::applying);
+  EXPECT_EQ(board_.advance(at(milliseconds(500))), ApplyState::not_applied);
+}
+
+TEST_F(BoardTest, AKnobThatFollowsAtLastIsNobodysWrite) {
+  hardware_.ignore = "gpu_mhz";
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  for (int i = 0; i < 6; ++i) board_.advance(at(milliseconds(100) * i));
+  ASSERT_EQ(board_.state(), ApplyState::not_applied);
+  hardware_.values[3] = 100000;
+  EXPECT_FALSE(board_.outside_write());
+  hardware_.values[3] = 300000;
+  EXPECT_TRUE(board_.outside_write());
 }
 
 TEST_F(BoardTest, ForgetsAFailureWithTheNextChange) {
