@@ -20,11 +20,13 @@ double round_step(double span) {
   return 10 * power;
 }
 
-// 1, 2 and 5 times every power of ten from low to high.
+// Round numbers from low to high: 1, 2 and 5 times every power of ten, and more where that is few.
 std::vector<double> decades(double low, double high) {
+  std::vector<double> factors = {1, 2, 5};
+  if (high < 20 * low) factors = {1, 1.5, 2, 3, 4, 5, 7};
   std::vector<double> values;
   for (double power = std::floor(std::log10(low)); power <= std::log10(high); ++power) {
-    for (const double factor : {1.0, 2.0, 5.0}) {
+    for (const double factor : factors) {
       const double value = factor * std::pow(10, power);
       if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) values.push_back(value);
     }

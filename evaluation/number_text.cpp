@@ -21,6 +21,7 @@ std::string fixed(double value, int digits) {
 
 std::string percent(double share) {
   const double value = 100 * share;
+  if (value == 0) return "0";
   return fixed(value, std::abs(value) < 0.995 ? 2 : std::abs(value) < 99.95 ? 1 : 0);
 }
 

@@ -144,7 +144,7 @@ TEST(NumberText, IsAsShortAsItIsTrue) {
   EXPECT_EQ(percent(0.0344), "3.4");
   EXPECT_EQ(percent(0.00617), "0.62");
   EXPECT_EQ(percent(1), "100");
-  EXPECT_EQ(percent(0), "0.00");
+  EXPECT_EQ(percent(0), "0");
   EXPECT_EQ(fixed(-0.001, 1), "0.0");
   EXPECT_EQ(exact(0.1), "0.1");
   EXPECT_EQ(fixed(1.0 / 0.0, 1), "-");

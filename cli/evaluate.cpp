@@ -1,0 +1,154 @@
+// gearshift evaluate: many searches of many policies, judged against the exhaustive optimum.
+#include <spdlog/fmt/chrono.h>
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/evaluate_grid.h"
+#include "cli/evaluate_options.h"
+#include "cli/evaluate_progress.h"
+#include "controller/policy.h"
+#include "evaluation/html_report.h"
+#include "evaluation/table_report.h"
+
+namespace gearshift {
+namespace {
+
+// The old file stays until the new one is whole.
+void write_file(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  std::ofstream file(part, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error(path + ": cannot be written");
+  std::filesystem::rename(part, path);
+}
+
+std::string results_path(const EvaluateOptions& options) {
+  if (!options.results.empty()) return options.results;
+  for (const std::string* report : {&options.json, &options.csv, &options.html}) {
+    if (!report->empty()) return *report + ".trials";
+  }
+  return "";
+}
+
+// The command line as one could type it again.
+std::string command_text(const CLI::App& command) {
+  std::string text = "gearshift evaluate";
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      const bool plain = value.find_first_of(" '\"$*?;&|<>()`\\") == std::string::npos;
+      text += option->get_positional() ? "" : " " + option->get_name();
+      text += plain ? ' ' + value : " '" + value + '\'';
+    }
+  }
+  return text;
+}
+
+unsigned cores() {
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? static_cast<unsigned>(online) : 1;
+}
+
+void write_reports(const EvaluateOptions& options, const Grid& grid, const std::vector<Row>& rows,
+                   const std::string& command) {
+  const std::vector<Standing> standings = summarise(grid, rows);
+  if (!options.json.empty()) write_file(options.json, json_report(grid, rows, standings));
+  if (!options.csv.empty()) write_file(options.csv, csv_report(grid, rows));
+  if (!options.html.empty()) {
+    const Provenance provenance{
+        .command = command,
+        .version = "gearshift " GEARSHIFT_VERSION,
+        .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
+        .conditions = fmt::format("effects: {}; at most {} measurements a search", options.effects,
+                                  options.probes)};
+    write_file(options.html, html_report(grid, rows, standings, provenance));
+  }
+  std::printf("%s", text_report(grid, standings).c_str());
+}
+
+int evaluate(const EvaluateOptions& options, const std::string& command) {
+  const EvaluateGrid made(options);
+  const Grid& grid = made.grid();
+  std::optional<TrialFile> file;
+  const std::string path = results_path(options);
+  if (!path.empty()) file.emplace(path);
+  EvaluateProgress progress;
+  const unsigned threads =
+      options.threads > 0 ? options.threads : cores();
+  const auto trials = run_grid(
+      grid, [&](const Case& one) { return made.run(one); }, file ? &*file : nullptr, progress,
+      threads);
+  progress.end();
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i]) rows.push_back(judge(grid, grid.at(i), *trials[i]));
+  }
+  if (rows.size() < trials.size()) {
+    std::fprintf(stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", rows.size(),
+                 trials.size(),
+                 path.empty()
+                     ? "give --results FILE to keep them the next time"
+                     : (path + " has them, and the same command goes on from there").c_str());
+    return kExitFailed;
+  }
+  write_reports(options, grid, rows, command);
+  std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", rows.size(),
+               progress.seconds_elapsed(), threads);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<EvaluateOptions>();
+  CLI::App* command = app.add_subcommand(
+      "evaluate", "Compare policies on measured workloads over a grid of limits");
+  add_evaluate_flags(*command, *options);
+  command->footer(
+      "Each case is one search on a simulated board, from an empty memory; its choice is judged on "
+      "its\n"
+      "true cost. Stopped with Ctrl-C, the same command goes on where it was.\n"
+      "Example: training under 10 to 50 W\n"
+      "  gearshift evaluate --profile resnet_train.csv --caps 10:50:1 --json out.json --html "
+      "out.html \\\n"
+      "    --policy scripts/binary_search.lua,scripts/maxn.lua\n"
+      "Example: inference, three seeds with noise, fewer modes\n"
+      "  gearshift evaluate --profile resnet_infer.csv --problem infer --latency-ms 50:150:50 \\\n"
+      "    --rate 30,60,90 --keep cpu_cores=4,8,12 --seeds 3 --effects jitter,lag,unapplied \\\n"
+      "    --policy scripts/binary_search.lua");
+  command->callback([command, options, &exit_code] {
+    try {
+      read_evaluate_spec(*command, *options);
+      check_evaluate_options(*options);
+      make_problems(*options);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
+      exit_code = kExitUsage;
+      return;
+    }
+    try {
+      exit_code = evaluate(*options, command_text(*command));
+    } catch (const PolicyError& error) {
+      std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
+      exit_code = kExitPolicy;
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
+      exit_code = kExitUsage;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
+      exit_code = kExitFailed;
+    }
+  });
+}
+
+}  // namespace gearshift

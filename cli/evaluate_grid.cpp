@@ -1,0 +1,147 @@
+#include "cli/evaluate_grid.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <sys/auxv.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+#include <system_error>
+
+#include "cli/read_script.h"
+#include "cli/simulated_problem.h"
+#include "evaluation/fingerprint.h"
+#include "evaluation/sub_grid.h"
+#include "limits/operator_limit.h"
+#include "policies/lua/lua_policy.h"
+#include "trace/profile_csv.h"
+
+namespace gearshift {
+namespace {
+
+// A program that was built anew may end a case otherwise; its version does not tell.
+std::string this_program() {
+  const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  const auto written = std::filesystem::last_write_time(path, error);
+  return fmt::format("{} {} {}", GEARSHIFT_VERSION, size, written.time_since_epoch().count());
+}
+
+template <typename Named>
+bool has_name(const std::vector<Named>& all, const std::string& name) {
+  return std::any_of(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
+}
+
+// `name`, or, where that is taken, with `detail` and then a number behind it.
+template <typename Named>
+std::string free_name(const std::vector<Named>& all, const std::string& name,
+                      const std::string& detail) {
+  if (!has_name(all, name)) return name;
+  std::string longer = fmt::format("{} ({})", name, detail);
+  for (int i = 2; has_name(all, longer); ++i) longer = fmt::format("{} ({}, {})", name, detail, i);
+  return longer;
+}
+
+std::uint64_t text_print(const std::vector<std::unique_ptr<Profile>>& profiles) {
+  Fingerprint print;
+  for (const auto& profile : profiles) print.add(format_profiles({profile.get(), 1}));
+  return print.value();
+}
+
+}  // namespace
+
+EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
+    : effects_(parse_effects(options.effects)), most_measurements_(options.probes) {
+  for (const std::string& path : options.policy) add_policy(path);
+  grid_.problems = make_problems(options);
+  for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
+  for (const std::string& path : options.profile) add_profiles(options, path);
+  for (const std::string& path : options.prior) {
+    for (Profile& profile : read_profiles(path)) {
+      priors_.push_back(std::make_unique<Profile>(std::move(profile)));
+    }
+  }
+  choose_priors();
+  grid_.conditions =
+      fmt::format("effects {}, probes {}, priors {:016x}, program {}", options.effects,
+                  options.probes, text_print(priors_), this_program());
+}
+
+void EvaluateGrid::add_policy(const std::string& path) {
+  const std::string text = read_script(path);
+  LuaPolicy(path, text).check();
+  const std::string stem = std::filesystem::path(path).stem().string();
+  grid_.policies.push_back({free_name(grid_.policies, stem, path), text});
+}
+
+void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::string& path) {
+  std::string others;
+  bool found = false;
+  for (const Profile& profile : read_profiles(path)) {
+    if (kind_name(profile.kind) == options.problem) {
+      add_workload(profile, options);
+      found = true;
+    } else {
+      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", profile.workload,
+                            kind_name(profile.kind));
+    }
+  }
+  if (!found) {
+    throw std::runtime_error(fmt::format("--profile {}: has no {} workload; it has {}", path,
+                                         options.problem, others.empty() ? "none" : others));
+  }
+}
+
+void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& options) {
+  Bench bench;
+  bench.profile =
+      std::make_unique<Profile>(sub_grid(whole, keep_values(whole.knobs(), options.keep)));
+  bench.costs = std::make_unique<ProfileCosts>(*bench.profile, Missing::refuse);
+  grid_.workloads.push_back(
+      {free_name(grid_.workloads, whole.workload, whole.device), OptimumTable(*bench.profile)});
+  benches_.push_back(std::move(bench));
+}
+
+void EvaluateGrid::choose_priors() {
+  for (Bench& bench : benches_) {
+    for (const auto& prior : priors_) {
+      const bool same = prior->device == bench.profile->device &&
+                        prior->workload == bench.profile->workload &&
+                        prior->kind == bench.profile->kind;
+      if (!same) bench.priors.push_back(prior.get());
+    }
+  }
+}
+
+Trial EvaluateGrid::run(const Case& one) const {
+  const Bench& bench = benches_[one.workload];
+  const Profile& profile = *bench.profile;
+  SimulatedTask task;
+  task.name = profile.workload;
+  task.kind = profile.kind;
+  task.batch_sizes = profile.batch_sizes();
+  task.batch_size = task.batch_sizes.front();
+  task.costs = bench.costs.get();
+  SimulationProblem problem;
+  problem.board = profile.device;
+  problem.knobs = profile.knobs();
+  problem.tasks = {task};
+  problem.goal = grid_.problems[one.problem].goal;
+  problem.effects = effects_;
+  problem.seed = grid_.seeds[one.seed];
+  problem.most_measurements = most_measurements_;
+  LuaPolicy policy(grid_.policies[one.policy].name, grid_.policies[one.policy].text);
+  OperatorLimit limit(problem.goal.power_mw);
+  const SimulationResult result = simulate(problem, policy, limit);
+  return {.held = result.setting,
+          .infeasible = result.ending == Ending::safe && result.policy_errors == 0,
+          .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
+          .probes_over_cap = result.measured_over_cap,
+          .over_ws = result.energy.over_cap_j,
+          .search_s = seconds(result.search),
+          .search_j = result.search_j,
+          .failure = result.policy_error};
+}
+
+}  // namespace gearshift

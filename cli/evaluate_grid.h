@@ -1,0 +1,47 @@
+// The grid of an evaluation with the files it was made from, and how one of its cases is run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/evaluate_options.h"
+#include "evaluation/grid.h"
+#include "evaluation/trial.h"
+#include "simulator/simulation.h"
+
+namespace gearshift {
+
+// Made once, then read by several threads.
+class EvaluateGrid {
+ public:
+  // Reads every file that the options name. Throws PolicyError where a script cannot be used,
+  // std::invalid_argument and std::runtime_error that name the option or file, and the way out.
+  explicit EvaluateGrid(const EvaluateOptions& options);
+
+  const Grid& grid() const { return grid_; }
+  // One case on a simulated board: fresh policy, empty memory. What the policy is shown of measured
+  // tables are the priors, less those of the very workload that it is tried on.
+  Trial run(const Case& one) const;
+
+ private:
+  // What one workload needs to be simulated, by the index of the target.
+  struct Bench {
+    std::unique_ptr<Profile> profile;
+    std::unique_ptr<CostSource> costs;
+    std::vector<const Profile*> priors;
+  };
+
+  void add_policy(const std::string& path);
+  void add_profiles(const EvaluateOptions& options, const std::string& path);
+  void add_workload(const Profile& whole, const EvaluateOptions& options);
+  void choose_priors();
+
+  Grid grid_;
+  std::vector<Bench> benches_;
+  std::vector<std::unique_ptr<Profile>> priors_;
+  Effects effects_;
+  std::uint32_t most_measurements_ = 0;
+};
+
+}  // namespace gearshift

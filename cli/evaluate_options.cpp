@@ -1,0 +1,248 @@
+#include "cli/evaluate_options.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <toml++/toml.h>
+
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+
+namespace gearshift {
+namespace {
+
+constexpr std::size_t kMostNumbers = 10'000;
+constexpr std::size_t kMostProblems = 1'000'000;
+
+[[noreturn]] void fail(const std::string& file, const toml::node& node, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}:{}: {}", file, node.source().begin.line, what));
+}
+
+std::string text_of(const std::string& file, std::string_view key, const toml::node& node) {
+  const auto text = node.value<std::string>();
+  if (!text || !node.is_string()) fail(file, node, fmt::format("{} must be a string", key));
+  return *text;
+}
+
+// A list, or one text in which commas separate the parts.
+std::vector<std::string> texts_of(const std::string& file, std::string_view key,
+                                  const toml::node& node) {
+  std::vector<std::string> texts;
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& one : *list) texts.push_back(text_of(file, key, one));
+  } else {
+    texts.push_back(text_of(file, key, node));
+  }
+  return texts;
+}
+
+// At every comma, as the flag does it.
+std::vector<std::string> split(const std::vector<std::string>& texts) {
+  std::vector<std::string> parts;
+  for (const std::string& text : texts) {
+    std::istringstream rest(text);
+    for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
+  }
+  return parts;
+}
+
+std::uint32_t count_of(const std::string& file, std::string_view key, const toml::node& node,
+                       std::uint32_t most) {
+  const auto count = node.value<std::int64_t>();
+  if (!count || !node.is_integer() || *count < 1 || *count > most) {
+    fail(file, node, fmt::format("{} must be an integer from 1 to {}", key, most));
+  }
+  return static_cast<std::uint32_t>(*count);
+}
+
+constexpr std::uint32_t kMostProbes = 100'000;
+constexpr std::uint32_t kMostSeeds = 10'000;
+constexpr std::uint32_t kMostThreads = 256;
+
+// Where the value of a key goes.
+struct Fields {
+  std::map<std::string_view, std::string*> texts;
+  std::map<std::string_view, std::vector<std::string>*> lists;
+  std::map<std::string_view, std::pair<std::uint32_t*, std::uint32_t>> counts;  // and the most
+
+  explicit Fields(EvaluateOptions& o)
+      : texts{{"problem", &o.problem}, {"caps", &o.caps}, {"latency-ms", &o.latency_ms},
+              {"rate", &o.rate},       {"json", &o.json}, {"effects", &o.effects},
+              {"csv", &o.csv},         {"html", &o.html}, {"results", &o.results}},
+        lists{
+            {"profile", &o.profile}, {"prior", &o.prior}, {"policy", &o.policy}, {"keep", &o.keep}},
+        counts{{"probes", {&o.probes, kMostProbes}},
+               {"seeds", {&o.seeds, kMostSeeds}},
+               {"threads", {&o.threads, kMostThreads}}} {}
+};
+
+void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
+  command.add_option("spec", options.spec, "TOML file with any of these flags, without --");
+  command.add_option("--profile", options.profile,
+                     "measured table of the workloads to judge on (may be given again)");
+  command.add_option("--prior", options.prior,
+                     "measured table that policies may read (may be given again)");
+  command
+      .add_option("--policy", options.policy, "Lua scripts to compare, with commas between them")
+      ->delimiter(',');
+  command.add_option("--problem", options.problem, "train or infer")->capture_default_str();
+  command.add_option("--caps", options.caps, "power limits, W: FROM:TO:STEP or A,B,C")
+      ->capture_default_str();
+  command.add_option("--latency-ms", options.latency_ms, "latency limits of infer, the same forms");
+  command.add_option("--rate", options.rate, "requests a second of infer, the same forms");
+  command.add_option("--keep", options.keep,
+                     "KNOB=A,B,C: the knob has only these values (may be given again)");
+}
+
+}  // namespace
+
+void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
+  add_grid_flags(command, options);
+  command.add_option("--probes", options.probes, "most measurements of a search; the best is held")
+      ->check(CLI::Range(1U, kMostProbes))
+      ->capture_default_str();
+  command.add_option("--seeds", options.seeds, "runs of every case, with seeds 1, 2, ...")
+      ->check(CLI::Range(1U, kMostSeeds))
+      ->capture_default_str();
+  command
+      .add_option("--effects", options.effects,
+                  "none, all, or some of jitter,first,lag,slow-lag,noise,unapplied,hotplug")
+      ->capture_default_str();
+  command.add_option("--threads", options.threads, "cases at a time (default: one a core)")
+      ->check(CLI::Range(1U, kMostThreads));
+  command.add_option("--json", options.json, "file for rows and summary");
+  command.add_option("--csv", options.csv, "file for rows");
+  command.add_option("--html", options.html, "file for tables and pictures, one page");
+  command.add_option("--results", options.results,
+                     "file of what was run, from which a stopped evaluation goes on "
+                     "(default: beside the first of the files above)");
+}
+
+void read_evaluate_spec(const CLI::App& command, EvaluateOptions& options) {
+  if (options.spec.empty()) return;
+  std::ifstream file(options.spec, std::ios::binary);
+  if (!file) {
+    throw std::runtime_error(options.spec + ": cannot be read; it must be a TOML file");
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  apply_evaluate_spec(text.str(), command, options);
+}
+
+void apply_evaluate_spec(std::string_view text, const CLI::App& command, EvaluateOptions& options) {
+  const std::string& file = options.spec;
+  toml::table table;
+  try {
+    table = toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(
+        fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
+  }
+  const Fields fields(options);
+  for (const auto& [key, value] : table) {
+    const std::string name(key.str());
+    const bool said = !name.empty() && command.get_option_no_throw("--" + name) != nullptr &&
+                      command.count("--" + name) > 0;  // a flag says otherwise
+    if (const auto one = fields.texts.find(name); one != fields.texts.end()) {
+      const std::string read = text_of(file, name, value);
+      if (!said) *one->second = read;
+    } else if (const auto list = fields.lists.find(name); list != fields.lists.end()) {
+      std::vector<std::string> read = texts_of(file, name, value);
+      if (name == "policy") read = split(read);
+      if (!said) *list->second = std::move(read);
+    } else if (const auto count = fields.counts.find(name); count != fields.counts.end()) {
+      const std::uint32_t read = count_of(file, name, value, count->second.second);
+      if (!said) *count->second.first = read;
+    } else {
+      fail(file, value,
+           fmt::format("unknown key {}; known: the long flags of gearshift evaluate without --",
+                       name));
+    }
+  }
+}
+
+std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
+  const auto refuse = [&](const std::string& why) {
+    throw std::runtime_error(
+        fmt::format("{} '{}': {}; give FROM:TO:STEP, A,B,C or one number, for example 10:50:1",
+                    option, text, why));
+  };
+  const char separator = text.find(':') != std::string::npos ? ':' : ',';
+  std::vector<double> numbers;
+  const char* at = text.data();
+  const char* end = text.data() + text.size();
+  while (true) {
+    double number = 0;
+    const auto [rest, error] = std::from_chars(at, end, number, std::chars_format::fixed);
+    if (error != std::errc() || !(number >= 1e-3) || number > 1e9) {
+      refuse(fmt::format("'{}' is no number from 0.001 on", std::string_view(at, end)));
+    }
+    numbers.push_back(number);
+    if (numbers.size() > kMostNumbers) refuse("more than 10,000 numbers");
+    if (rest == end) break;
+    if (*rest != separator) refuse(fmt::format("'{}' is too much", std::string_view(rest, end)));
+    at = rest + 1;
+  }
+  if (separator == ',') return numbers;
+  if (numbers.size() != 3) refuse("a range has three numbers");
+  const double steps = std::floor((numbers[1] - numbers[0]) / numbers[2] + 1e-9);
+  if (steps < 0) refuse("it ends before it begins");
+  if (steps >= static_cast<double>(kMostNumbers)) refuse("more than 10,000 numbers");
+  std::vector<double> range;
+  for (int i = 0; i <= static_cast<int>(steps); ++i) {
+    // Decimal steps do not add up in binary: 0.1 three times is not 0.3.
+    range.push_back(std::round((numbers[0] + i * numbers[2]) * 1e6) / 1e6);
+  }
+  return range;
+}
+
+std::vector<Problem> make_problems(const EvaluateOptions& options) {
+  std::vector<Problem> problems;
+  const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
+  const auto milliwatts = [](double watts) { return std::llround(1e3 * watts); };
+  if (options.problem == "train") {
+    if (!options.latency_ms.empty() || !options.rate.empty()) {
+      throw std::runtime_error("--latency-ms and --rate belong to --problem infer");
+    }
+    for (const double cap_w : caps_w) problems.push_back(train_problem(milliwatts(cap_w)));
+    return problems;
+  }
+  if (options.problem != "infer") {
+    throw std::runtime_error(
+        fmt::format("--problem '{}': allowed are train and infer", options.problem));
+  }
+  if (options.latency_ms.empty() || options.rate.empty()) {
+    throw std::runtime_error(
+        "--problem infer needs --latency-ms and --rate, for example --latency-ms 50:150:10 --rate "
+        "30:90:5");
+  }
+  const std::vector<double> latencies_ms = parse_numbers("--latency-ms", options.latency_ms);
+  const std::vector<double> rates = parse_numbers("--rate", options.rate);
+  const std::size_t count = caps_w.size() * latencies_ms.size() * rates.size();
+  if (count > kMostProblems) {
+    throw std::runtime_error(fmt::format(
+        "--caps, --latency-ms and --rate make {} problems; at most {}", count, kMostProblems));
+  }
+  for (const double cap_w : caps_w) {
+    for (const double latency_ms : latencies_ms) {
+      for (const double rate : rates) {
+        problems.push_back(
+            infer_problem(milliwatts(cap_w), Duration(std::llround(1e6 * latency_ms)), rate));
+      }
+    }
+  }
+  return problems;
+}
+
+void check_evaluate_options(const EvaluateOptions& options) {
+  if (options.profile.empty()) {
+    throw std::runtime_error("--profile is missing; give the CSV file of a measured workload");
+  }
+  if (options.policy.empty()) {
+    throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
+  }
+}
+
+}  // namespace gearshift

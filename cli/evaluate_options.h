@@ -1,0 +1,54 @@
+// What `gearshift evaluate` can be told: flags, and the same words in a TOML file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluation/problem.h"
+
+namespace gearshift {
+
+struct EvaluateOptions {
+  std::string spec;
+  std::vector<std::string> profile;
+  std::vector<std::string> prior;
+  std::vector<std::string> policy;
+  std::vector<std::string> keep;  // "knob=a,b,c"
+  std::string problem = "train";
+  std::string caps = "10:50:1";  // W
+  std::string latency_ms;        // infer only
+  std::string rate;              // requests a second; infer only
+  std::string effects = "none";
+  std::uint32_t probes = 5000;
+  std::uint32_t seeds = 1;
+  std::uint32_t threads = 0;  // 0: one a core
+  std::string json;
+  std::string csv;
+  std::string html;
+  std::string results;  // the file of trials; empty: beside the first report
+};
+
+// Adds the flags to `command`.
+void add_evaluate_flags(CLI::App& command, EvaluateOptions& options);
+
+// Fills in from the file `options.spec`, if one is given, what no flag of `command` has set.
+// Throws std::runtime_error with file, line, key, value and what is allowed.
+void read_evaluate_spec(const CLI::App& command, EvaluateOptions& options);
+// The same from a text; `options.spec` names it in errors.
+void apply_evaluate_spec(std::string_view text, const CLI::App& command, EvaluateOptions& options);
+
+// "10:50:1" (from, to, step, both ends belong to it), "15,20,30" or "30": at most 10,000 numbers
+// from 0.001 on. Throws std::runtime_error that names the option, the text and the forms.
+std::vector<double> parse_numbers(const std::string& option, const std::string& text);
+
+// Every combination of the limits; powers change slowest. Throws std::runtime_error that names the
+// option, its value and what is allowed.
+std::vector<Problem> make_problems(const EvaluateOptions& options);
+
+// Checks what needs no file. Throws std::runtime_error likewise.
+void check_evaluate_options(const EvaluateOptions& options);
+
+}  // namespace gearshift

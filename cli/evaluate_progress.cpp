@@ -1,0 +1,64 @@
+#include "cli/evaluate_progress.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+namespace gearshift {
+namespace {
+
+constexpr Duration kLineEvery = std::chrono::seconds(10);
+constexpr std::size_t kBar = 30;
+
+std::string clock_text(double left_s) {
+  const auto whole = static_cast<long long>(left_s + 0.5);
+  if (whole >= 3600) {
+    return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  }
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+EvaluateProgress::EvaluateProgress()
+    : began_(clock_.now()), terminal_(isatty(STDERR_FILENO) == 1), shown_(began_) {
+  sigemptyset(&signals_);
+  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals_, signal);
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+}
+
+void EvaluateProgress::progress(std::size_t done, std::size_t known, std::size_t total) {
+  const Time now = clock_.now();
+  if (!terminal_ && now - shown_ < kLineEvery) return;
+  shown_ = now;
+  std::string left = "?";
+  if (done > known) {
+    left = clock_text(seconds(now - began_) / static_cast<double>(done - known) *
+                      static_cast<double>(total - done));
+  }
+  const std::string from = known > 0 ? fmt::format(", {} known before", known) : std::string();
+  if (!terminal_) {
+    fmt::print(stderr, "{}/{} rows, ETA {}{}\n", done, total, left, from);
+    return;
+  }
+  const std::size_t filled = total == 0 ? kBar : kBar * done / total;
+  fmt::print(stderr, "\r\033[K[{:=<{}}{:<{}}] {}/{} rows, ETA {}{}", "", filled, "", kBar - filled,
+             done, total, left, from);
+  std::fflush(stderr);
+}
+
+bool EvaluateProgress::stopped() {
+  const timespec now{0, 0};
+  if (sigtimedwait(&signals_, nullptr, &now) > 0) stopped_ = true;
+  return stopped_;
+}
+
+void EvaluateProgress::end() {
+  if (terminal_) std::fputs("\r\033[K", stderr);
+}
+
+}  // namespace gearshift

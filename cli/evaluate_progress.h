@@ -1,0 +1,32 @@
+// How far an evaluation is, on standard error, and whether a signal has stopped it.
+#pragma once
+
+#include <csignal>
+#include <cstddef>
+
+#include "cli/boottime_clock.h"
+#include "evaluation/grid_run.h"
+
+namespace gearshift {
+
+// On a terminal one line that is written over; elsewhere a line every ten seconds.
+class EvaluateProgress : public GridWatch {
+ public:
+  // Blocks SIGINT and SIGTERM, for the threads that start afterwards too, so as to ask for them.
+  EvaluateProgress();
+  void progress(std::size_t done, std::size_t known, std::size_t total) override;
+  bool stopped() override;
+  // Ends the line that was written over.
+  void end();
+  double seconds_elapsed() const { return seconds(clock_.now() - began_); }
+
+ private:
+  const BoottimeClock clock_;
+  const Time began_;
+  const bool terminal_;
+  Time shown_{};
+  bool stopped_ = false;
+  sigset_t signals_{};
+};
+
+}  // namespace gearshift
