@@ -83,8 +83,7 @@ int evaluate(const EvaluateOptions& options, const std::string& command) {
   const std::string path = results_path(options);
   if (!path.empty()) file.emplace(path);
   EvaluateProgress progress;
-  const unsigned threads =
-      options.threads > 0 ? options.threads : cores();
+  const unsigned threads = options.threads > 0 ? options.threads : cores();
   const auto trials = run_grid(
       grid, [&](const Case& one) { return made.run(one); }, file ? &*file : nullptr, progress,
       threads);

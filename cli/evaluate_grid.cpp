@@ -129,6 +129,7 @@ Trial EvaluateGrid::run(const Case& one) const {
   problem.tasks = {task};
   problem.goal = grid_.problems[one.problem].goal;
   problem.effects = effects_;
+  problem.prior = bench.priors;
   problem.seed = grid_.seeds[one.seed];
   problem.most_measurements = most_measurements_;
   LuaPolicy policy(grid_.policies[one.policy].name, grid_.policies[one.policy].text);

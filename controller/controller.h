@@ -26,6 +26,7 @@ struct ControllerOptions {
   std::optional<Duration> duration;  // stops by itself after so long
   Goal goal;  // its power_mw is what the limit sources say, whatever stands here
   std::uint64_t seed = 1;
+  std::span<const Profile* const> prior{};  // tables that the policy may read; outlive the loop
   MeterOptions meter;
   Duration workload_timeout = std::chrono::seconds(60);  // to answer a set command
   // Of one run of the policy; then the best setting that was measured is held.

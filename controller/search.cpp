@@ -19,6 +19,7 @@ PolicyContext Controller::policy_context() const {
           .modes = board_.traits().modes,
           .workloads = roster_.managed(),
           .observations = memory_.observations(),
+          .prior = options_.prior,
           .safe = board_.safe(),
           .seed = options_.seed};
 }

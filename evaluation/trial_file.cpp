@@ -23,6 +23,17 @@ using nlohmann::json;
   throw std::runtime_error(path + ": " + what);
 }
 
+// Throws where the number has a fraction or does not fit.
+template <typename Integer>
+Integer whole(const json& number) {
+  if (!number.is_number_integer()) throw std::out_of_range("no integer");
+  const bool fits = number.is_number_unsigned()
+                        ? std::in_range<Integer>(number.get<std::uint64_t>())
+                        : std::in_range<Integer>(number.get<std::int64_t>());
+  if (!fits) throw std::out_of_range("too large");
+  return number.get<Integer>();
+}
+
 }  // namespace
 
 std::string format_trial(std::uint64_t key, const Trial& trial) {
@@ -58,21 +69,25 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     const json& mode = line.at("mode");
     if (!mode.is_array() || mode.size() > kMaxKnobs) return std::nullopt;
     for (const json& value : mode) {
-      trial.held.mode.values[trial.held.mode.count++] = value.get<std::int64_t>();
+      trial.held.mode.values[trial.held.mode.count++] = whole<std::int64_t>(value);
     }
-    line.at("batch").get_to(trial.held.batch_size);
-    const auto run = line.at("run").get<unsigned>();
+    const json& batch = line.at("batch");
+    if (!batch.is_array() || batch.size() != kKinds) return std::nullopt;
+    for (std::size_t i = 0; i < kKinds; ++i) {
+      trial.held.batch_size[i] = whole<std::int32_t>(batch[i]);
+    }
+    const auto run = whole<std::uint8_t>(line.at("run"));
     if (run > static_cast<unsigned>(Run::both)) return std::nullopt;
     trial.held.run = static_cast<Run>(run);
     line.at("infeasible").get_to(trial.infeasible);
-    line.at("modes_profiled").get_to(trial.modes_profiled);
-    line.at("probes_over_cap").get_to(trial.probes_over_cap);
+    trial.modes_profiled = whole<std::uint32_t>(line.at("modes_profiled"));
+    trial.probes_over_cap = whole<std::uint32_t>(line.at("probes_over_cap"));
     line.at("over_ws").get_to(trial.over_ws);
     line.at("search_s").get_to(trial.search_s);
     line.at("search_j").get_to(trial.search_j);
     line.at("failure").get_to(trial.failure);
     return std::pair{key, std::move(trial)};
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {  // a field is missing, of another type or out of range
     return std::nullopt;
   }
 }

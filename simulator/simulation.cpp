@@ -174,6 +174,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy, Limi
   options.duration = problem.most_duration;
   options.goal = problem.goal;
   options.seed = problem.seed;
+  options.prior = problem.prior;
   options.most_measurements = problem.most_measurements;
   LimitSource* limits[] = {&limit};
   SearchTrace trace(plant, world, recorder, observer);

@@ -22,6 +22,7 @@ struct SimulationProblem {
   Goal goal;                         // power_mw too: it is judged by, and a limit source of it runs
   Effects effects;
   std::uint64_t seed = 1;
+  std::vector<const Profile*> prior;       // tables that the policy may read
   std::uint32_t most_measurements = 5000;  // then the best that was measured is held
   // Virtual time; a policy that learns for ever is stopped then.
   Duration most_duration = std::chrono::hours(12);

@@ -188,6 +188,9 @@ TEST(TrialLine, RefusesWhatNoTrialCanBe) {
   EXPECT_FALSE(parse_trial(with("0000000000000001", "000000000000000x")));
   EXPECT_FALSE(parse_trial(with("\"run\":2", "\"run\":3")));
   EXPECT_FALSE(parse_trial(with("\"batch\":[0,0]", "\"batch\":[0]")));
+  EXPECT_FALSE(parse_trial(with("\"batch\":[0,0]", "\"batch\":[0,3000000000]")));
+  EXPECT_FALSE(parse_trial(with("\"modes_profiled\":0", "\"modes_profiled\":-1")));
+  EXPECT_FALSE(parse_trial(with("\"modes_profiled\":0", "\"modes_profiled\":0.5")));
 }
 
 }  // namespace

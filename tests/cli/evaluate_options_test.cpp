@@ -1,0 +1,112 @@
+#include "cli/evaluate_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+namespace gearshift {
+namespace {
+
+using testing::DoubleEq;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+struct EvaluateOptionsTest : testing::Test {
+  CLI::App command;
+  EvaluateOptions options;
+
+  EvaluateOptionsTest() { add_evaluate_flags(command, options); }
+
+  std::string error_of(const std::string& spec) {
+    options.spec = "grid.toml";
+    try {
+      apply_evaluate_spec(spec, command, options);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+};
+
+std::string refused(const std::string& text) {
+  try {
+    parse_numbers("--caps", text);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Numbers, AreRangesWithBothEndsOrLists) {
+  EXPECT_EQ(parse_numbers("--caps", "10:50:1").size(), 41u);
+  EXPECT_THAT(parse_numbers("--rate", "30:90:30"), ElementsAre(30, 60, 90));
+  EXPECT_THAT(parse_numbers("--rate", "0.2:0.45:0.1"), ElementsAre(0.2, 0.3, 0.4));
+  EXPECT_THAT(parse_numbers("--caps", "15.5,10"), ElementsAre(15.5, 10));
+  EXPECT_THAT(parse_numbers("--caps", "30"), ElementsAre(30));
+  EXPECT_EQ(parse_numbers("--latency-ms", "200:2000:100").size(), 19u);
+}
+
+TEST(Numbers, AreRefusedWithTheirTextAndTheForms) {
+  EXPECT_THAT(refused("10:50"), HasSubstr("--caps '10:50': a range has three numbers; give FROM"));
+  for (const char* text : {"", "a", "10,", "10:50:", "10:50:0", "50:10:1", "-5", "0", "1e3", "nan",
+                           "10:50:1:2", "10;20", "10 ", "1:1000000:1", "99999999999"}) {
+    EXPECT_NE(refused(text), "") << text;
+  }
+}
+
+TEST_F(EvaluateOptionsTest, TakesFromASpecWhatNoFlagSays) {
+  command.parse("--caps 20,30 --policy flag.lua", false);
+  EXPECT_EQ(error_of("profile = \"a.csv\"\npolicy = [\"b.lua\", \"c.lua\"]\ncaps = \"10:50:1\"\n"
+                     "keep = [\"cpu_cores=4,8\"]\nseeds = 5\nproblem = \"infer\"\n"),
+            "");
+  EXPECT_THAT(options.profile, ElementsAre("a.csv"));
+  EXPECT_THAT(options.policy, ElementsAre("flag.lua"));
+  EXPECT_THAT(options.keep, ElementsAre("cpu_cores=4,8"));
+  EXPECT_EQ(options.caps, "20,30");
+  EXPECT_EQ(options.seeds, 5u);
+  EXPECT_EQ(options.problem, "infer");
+}
+
+TEST_F(EvaluateOptionsTest, ReadsAListOfPoliciesEitherWay) {
+  EXPECT_EQ(error_of("policy = \"b.lua,c.lua\""), "");
+  EXPECT_THAT(options.policy, ElementsAre("b.lua", "c.lua"));
+  EXPECT_EQ(error_of("policy = [\"d.lua\"]"), "");
+  EXPECT_THAT(options.policy, ElementsAre("d.lua"));
+}
+
+TEST_F(EvaluateOptionsTest, NamesFileLineAndKeyOfWhatItRefuses) {
+  EXPECT_THAT(error_of("\ncap = \"10\""), HasSubstr("grid.toml:2: unknown key cap; known"));
+  EXPECT_THAT(error_of("caps = 10"), HasSubstr("grid.toml:1: caps must be a string"));
+  EXPECT_THAT(error_of("seeds = 0"), HasSubstr("seeds must be an integer from 1 to 10000"));
+  EXPECT_THAT(error_of("policy = [1]"), HasSubstr("policy must be a string"));
+  EXPECT_THAT(error_of("spec = \"other.toml\""), HasSubstr("unknown key spec"));
+  EXPECT_THAT(error_of("= 3"), HasSubstr("grid.toml:1: "));
+}
+
+TEST_F(EvaluateOptionsTest, MakesEveryCombinationOfTheLimits) {
+  EXPECT_EQ(make_problems(options).size(), 41u);
+  EXPECT_EQ(make_problems(options)[5], train_problem(15'000));
+  options.problem = "infer";
+  options.latency_ms = "50:150:10";
+  options.rate = "30:90:5";
+  const std::vector<Problem> problems = make_problems(options);
+  EXPECT_EQ(problems.size(), 5863u);
+  EXPECT_EQ(problems[1], infer_problem(10'000, std::chrono::milliseconds(50), 35));
+}
+
+TEST_F(EvaluateOptionsTest, RefusesProblemsThatDoNotFitTheirLimits) {
+  options.rate = "30";
+  EXPECT_THROW(make_problems(options), std::runtime_error);
+  options.problem = "infer";
+  EXPECT_THROW(make_problems(options), std::runtime_error);
+  options.latency_ms = "1:10000:1";
+  options.rate = "1:10000:1";
+  EXPECT_THROW(make_problems(options), std::runtime_error);
+  options.problem = "concurrent";
+  EXPECT_THROW(make_problems(options), std::runtime_error);
+  EXPECT_THROW(check_evaluate_options(options), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace gearshift
