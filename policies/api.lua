@@ -149,6 +149,17 @@ numerics = {}
 ---@return number[] weights
 function numerics.least_squares(rows, targets) end
 
+---The weights, none negative, that bring each row's sum of weight * value nearest to its target, and
+---themselves near to `expected`: they minimise the sum of row.weight * (target - sum)^2, plus `pull`
+---times the sum of (weight - expected)^2. A row with `at_least = true` says only that its sum is no
+---less than its target; row.weight is 1 by default.
+---@param rows table[] lists of numbers, with the optional fields weight and at_least
+---@param targets number[] one a row
+---@param expected number[] one a weight
+---@param pull number above 0
+---@return number[] weights
+function numerics.nonnegative_fit(rows, targets, expected, pull) end
+
 ---The library: an allow list. Numbers come first and strings second in pairs, both ascending; sort
 ---is stable; random is seeded from the seed, the script's name and the number of observations.
 function assert(value, message, ...) end

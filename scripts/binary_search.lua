@@ -1,39 +1,65 @@
 -- Multi-dimensional binary search over every knob and the batch size: about log2(N) measurements for
--- N settings, and a choice that was measured to keep the cap.
+-- N settings, and a choice that was measured to keep the goal.
 --
 -- 1. Halve. Measure the middle of the ranges that are left. Within the cap, the lower half of one
---    range goes; over it, the upper half; ranges take turns until each has one value left. This is
+--    range goes; over it, the upper half; ranges take turns until each has one value left. Where the
+--    first three are all over it, every range loses its upper half until one is not. This is
 --    section 4.2 of "Optimization of Training Time and Generalizability for DNN Training on Edge
 --    Devices" (IISc, 2024). It leaves open what to do where a setting keeps the cap but is slower
 --    than the best: power is left to turn into speed, so the lower half goes there too.
 -- 2. Refine. Halving cannot trade one knob against another. Two models of what was measured can:
---      time  = w0 + sum of w / knob                     each resource is waited for in turn
---      power = e0 + sum of e * knob + k / time          clocks cost, and so does the work done
---    with no negative weight. Their best setting within the cap is measured next, and joins the fit,
+--      time  = sum over resources of (w + v * batch) / knob   each is waited for in turn
+--      power = e0 + sum of e * knob + k * batch / time        clocks cost, and so does the work done
+--    with no negative weight. Their best setting within the goal is measured next, and joins the fit,
 --    until they promise nothing better. Only measurements decide.
 --
--- Under a new cap the script starts again: what it meets in `observations` replaces the halving.
+-- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
+-- take no longer than that, nor than the latency limit leaves. A smaller batch that keeps up beats a
+-- larger one, so halving keeps to the smallest, and refining goes up only where models say it is late.
+--
+-- Under a new goal the script starts again: what it meets in `observations` replaces the halving.
 
 local kind = workload.train and "train" or "infer"
 local energy = goal.objective == "energy"
-local leap_cost = 0.03 -- one knob far from all that was seen is where the models are wrong
+local rate = kind == "infer" and goal.arrivals_per_s or 0
 local slowest = 6 -- times the center: measuring what is slower still would take minutes
-local likeness, optimism, step_cost, step_margin, prior_weight = 1, 0.01, 0.01, 0.01, 0.1
+local likeness, optimism, step_cost, leap_cost, step_margin = 1, 0.01, 0.01, 0.03, 0.01
+local enough_over = 3 -- settings over the cap, and none within: all ranges lose their upper halves
+local unmeasured_batch = 0.5 -- of its predicted lateness: models know least of a batch never tried
+local pull = 0.1 -- towards what is expected before anything is measured
+local growth = 1.5 -- of the margin to the cap with each setting that turns out over it
 
--- The dimensions: names[d] is a field of a setting, values[d] what it may be, lowest first.
-local names, values, combinations = {}, {}, 1
-for _, name in ipairs(knobs.names) do
-  names[#names + 1], values[#values + 1] = name, knobs[name]
+local function wait_ms(batch) return rate > 0 and 1e3 * batch / rate or 0 end
+
+-- The longest a minibatch may take.
+local function most_ms(batch)
+  if rate <= 0 then return math.huge end
+  return math.min(wait_ms(batch), goal.latency_ms - wait_ms(batch))
 end
-if batch_sizes[kind] then
-  names[#names + 1], values[#values + 1] = kind .. "_batch", batch_sizes[kind]
+
+-- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first. The batch size
+-- comes last where there is a choice, less what waits too long whatever is done.
+local names, values, combinations, batch_at = {}, {}, 1, nil
+for d, dimension in ipairs(dimensions) do
+  names[d], values[d] = dimension.name, dimension.values
+  if dimension.name == kind .. "_batch" then
+    batch_at, values[d] = d, {}
+    for _, size in ipairs(dimension.values) do
+      if most_ms(size) > 0 then table.insert(values[d], size) end
+    end
+  end
+  combinations = combinations * #values[d]
 end
-local dimensions = #names
-for d = 1, dimensions do combinations = combinations * #values[d] end
+local count = #names
+local knob_count = batch_at and count - 1 or count
+if combinations == 0 or not batch_at and most_ms(workload[kind].batch_size) <= 0 then
+  log("no batch size is full in time: the rate is too low, or the latency limit")
+  return nil
+end
 
 -- Halving takes log2(N) measurements, refining one a dimension; where halving is left out, three.
-local measurements_left = #observations > dimensions and 3 * dimensions
-  or math.ceil(math.log(combinations, 2)) + dimensions
+local measurements_left = #observations > count and 3 * count
+  or math.ceil(math.log(combinations, 2)) + count
 
 -- What is known: complete answers, and settings that were not measured to the end.
 local points, failures, seen = {}, {}, {}
@@ -41,13 +67,13 @@ local points, failures, seen = {}, {}, {}
 -- A setting is held as one position a dimension.
 local function setting_at(positions)
   local setting = {}
-  for d = 1, dimensions do setting[names[d]] = values[d][positions[d]] end
+  for d = 1, count do setting[names[d]] = values[d][positions[d]] end
   return setting
 end
 
 local function positions_of(setting)
   local positions = {}
-  for d = 1, dimensions do
+  for d = 1, count do
     for i, value in ipairs(values[d]) do
       if value == setting[names[d]] then positions[d] = i end
     end
@@ -61,10 +87,14 @@ local function learn(positions, answer)
   if seen[key] then return end
   seen[key] = true
   local point = { positions = positions, value = {}, within = answer.within }
-  for d = 1, dimensions do point.value[d] = values[d][positions[d]] end
+  for d = 1, count do point.value[d] = values[d][positions[d]] end
+  point.batch = batch_at and point.value[batch_at] or workload[kind].batch_size
   if answer.ok then
-    point.time, point.cost = answer.sample_ms, answer.value
+    point.time, point.cost = answer.minibatch_ms, answer.value
     point.power = answer.power_w + answer.power_margin_w
+    -- How far it is from keeping the goal: the log of the factors that miss.
+    point.miss = math.max(0, math.log(point.power / goal.power_w))
+      + math.max(0, math.log(point.time / most_ms(point.batch)))
     points[#points + 1] = point
   elseif answer.reason == "over_limit" then
     failures[#failures + 1] = point
@@ -86,121 +116,117 @@ local function best_point()
   return best
 end
 
--- Where the models are centered: the best, or while nothing keeps the cap, what comes closest.
+-- Where the models are centered: the best, or while nothing keeps the goal, what comes closest.
 local function center_point()
   local closest = best_point()
   if closest then return closest end
   for _, point in ipairs(points) do
-    if not closest or point.power < closest.power then closest = point end
+    if not closest or point.miss < closest.miss then closest = point end
   end
   return closest
 end
 
 local function halve()
-  local low, high, turn = {}, {}, 0
-  for d = 1, dimensions do low[d], high[d] = 1, #values[d] end
+  local low, high, turn, over = {}, {}, 0, 0
+  for d = 1, count do low[d], high[d] = 1, #values[d] end
+  if batch_at and rate > 0 then high[batch_at] = 1 end
   while true do
     local middle, open = {}, {}
-    for d = 1, dimensions do
+    for d = 1, count do
       middle[d] = (low[d] + high[d] + 1) // 2
       if low[d] < high[d] then open[#open + 1] = d end
     end
-    local within = ask(middle).within
+    local answer = ask(middle)
     if #open == 0 then return end
     local d = open[turn % #open + 1]
     turn = turn + 1
-    if within then
+    if answer.ok and answer.power_w + answer.power_margin_w <= goal.power_w then
       low[d] = math.min(middle[d] + 1, high[d])
     else
-      high[d] = math.min(middle[d], high[d] - 1)
-    end
-  end
-end
-
--- The weights x >= 0 that make every row's sum of x * feature as near to 1 as it gets, drawn towards
--- `prior`: coordinate descent. A row marked `above` only says that its sum is 1 at least.
-local function fit(rows, prior)
-  local x, errors = { table.unpack(prior) }, {}
-  for r, row in ipairs(rows) do
-    errors[r] = 1
-    for i = 1, #x do errors[r] = errors[r] - x[i] * row[i] end
-  end
-  for _ = 1, 40 do
-    for i = 1, #x do
-      local slope, curvature = prior_weight * (prior[i] - x[i]), prior_weight
-      for r, row in ipairs(rows) do
-        if errors[r] > 0 or not row.above then
-          local weighted = row.weight * row[i]
-          slope, curvature = slope + weighted * errors[r], curvature + weighted * row[i]
-        end
+      over = over + 1
+      for _, one in ipairs(#points == 0 and over >= enough_over and open or { d }) do
+        high[one] = math.min(middle[one], high[one] - 1)
       end
-      local change = math.max(-x[i], slope / curvature)
-      x[i] = x[i] + change
-      for r, row in ipairs(rows) do errors[r] = errors[r] - change * row[i] end
     end
   end
-  return x
 end
 
--- Both models around `center`, in units of its time and power. Nearby points count more. Before any
--- is seen, every resource is held to take an equal share, and idling 0.4 of the power.
-local function fit_models(center, over_w)
-  local time_rows, power_rows, time_prior, power_prior = {}, {}, {}, { 0.4 }
-  for d = 1, dimensions + 1 do
-    time_prior[d], power_prior[d + 1] = 1 / (dimensions + 1), 0.6 / (dimensions + 1)
+-- The features of the time model: what each resource would take alone, in units of the center's.
+local function time_features(point, center, scale)
+  local row = { scale }
+  for d = 1, knob_count do row[d + 1] = scale * center.value[d] / point.value[d] end
+  if batch_at then
+    local grown = point.batch / center.batch
+    for i = 1, knob_count + 1 do row[knob_count + 1 + i] = grown * row[i] end
   end
-  local function ratios(point)
-    local ratio, distance = {}, 0
-    for d = 1, dimensions do
-      ratio[d] = point.value[d] / center.value[d]
-      distance = distance + math.log(ratio[d]) ^ 2
-    end
-    return ratio, math.exp(-likeness * distance)
+  return row
+end
+
+local function sum_of_products(weights, row)
+  local sum = 0
+  for i = 1, #weights do sum = sum + weights[i] * row[i] end
+  return sum
+end
+
+-- Both models around `center`, in units of its time and power, and exact there. Nearby points count
+-- more. Before any is seen, every resource is held to take an equal share, and idling 0.4 of the power.
+local function fit_models(center)
+  local function weight_of(point)
+    local distance = math.log(point.batch / center.batch) ^ 2
+    for d = 1, knob_count do distance = distance + math.log(point.value[d] / center.value[d]) ^ 2 end
+    return math.exp(-likeness * distance)
   end
-  local function add_power_row(ratio, weight, power, time, above)
-    local scale = center.power / power
-    local row = { scale, weight = weight, above = above }
-    for d = 1, dimensions do row[d + 1] = scale * ratio[d] end
-    row[dimensions + 2] = scale / time
-    power_rows[#power_rows + 1] = row
-  end
+  local rows, ones, expected = {}, {}, {}
   for _, point in ipairs(points) do
-    local ratio, weight = ratios(point)
-    local scale = center.time / point.time
-    local row = { scale, weight = weight }
-    for d = 1, dimensions do row[d + 1] = scale / ratio[d] end
-    time_rows[#time_rows + 1] = row
-    add_power_row(ratio, weight, point.power, point.time / center.time)
+    local row = time_features(point, center, center.time / point.time)
+    row.weight = weight_of(point)
+    rows[#rows + 1], ones[#ones + 1] = row, 1
   end
-  local w = fit(time_rows, time_prior)
+  local unit = time_features(center, center, 1)
+  for i = 1, #unit do expected[i] = 1 / #unit end
+  local w = numerics.nonnegative_fit(rows, ones, expected, pull)
+
+  rows, ones, expected = {}, {}, { 0.4 }
+  for i = 2, knob_count + 2 do expected[i] = 0.6 / (knob_count + 1) end
+  local function add_row(point, power, time, at_least)
+    local scale = center.power / power
+    local row = { scale, weight = weight_of(point), at_least = at_least }
+    for d = 1, knob_count do row[d + 1] = scale * point.value[d] / center.value[d] end
+    row[knob_count + 2] = scale * point.batch / center.batch / time
+    rows[#rows + 1], ones[#ones + 1] = row, 1
+  end
+  for _, point in ipairs(points) do add_row(point, point.power, point.time / center.time) end
   -- A setting cut short for its power has no reading; it drew more than the cap it was tried under.
   for _, point in ipairs(failures) do
-    local ratio, weight = ratios(point)
-    local time, unit = w[1], w[1]
-    for d = 1, dimensions do time, unit = time + w[d + 1] / ratio[d], unit + w[d + 1] end
-    add_power_row(ratio, weight, 1.05 * over_w, time / unit, true)
+    local time = sum_of_products(w, time_features(point, center, 1)) / sum_of_products(w, unit)
+    add_row(point, 1.05 * goal.power_w, time, true)
   end
-  return w, fit(power_rows, power_prior)
+  local e = numerics.nonnegative_fit(rows, ones, expected, pull)
+  local time_unit, power_unit = sum_of_products(w, unit), 0
+  for i = 1, #e do power_unit = power_unit + e[i] end
+  for i = 1, #w do w[i] = w[i] / time_unit end
+  for i = 1, #e do e[i] = e[i] / power_unit end
+  return w, e
 end
 
 -- The positions worth a thought: powers of `base` steps away, and both ends.
-local function steps_around(position, count, base)
+local function steps_around(position, size, base)
   local steps, reach = {}, { [0] = true }
   local distance = 1
-  while distance < count do
+  while base > 1 and distance < size do
     reach[distance], distance = true, distance * base
   end
-  for i = 1, count do
-    if i == 1 or i == count or reach[math.abs(i - position)] then steps[#steps + 1] = i end
+  for i = 1, size do
+    if base == 1 or i == 1 or i == size or reach[math.abs(i - position)] then steps[#steps + 1] = i end
   end
   return steps
 end
 
 -- The same in every dimension, thinned out until few enough settings are left to look at each.
 local function steps_everywhere(center)
-  for base = 2, 16 do
+  for base = 1, 16 do
     local steps, settings = {}, 1
-    for d = 1, dimensions do
+    for d = 1, count do
       steps[d] = steps_around(center.positions[d], #values[d], base)
       settings = settings * #steps[d]
     end
@@ -208,48 +234,83 @@ local function steps_everywhere(center)
   end
 end
 
--- The unmeasured setting with the least predicted cost within the cap, if it beats `center` or that
--- is over the cap. Each step away from the center costs `caution`, a leap more than steps in several
--- dimensions, and `margin` is kept to the cap.
+-- The unmeasured setting with the least predicted cost within the goal, if it beats `center` or that
+-- does not keep the goal; else the one that is predicted to be least late. Each step away from the
+-- center costs `caution`, a leap more than steps in several dimensions, and `margin` is kept to the cap.
 local function propose(center, caution, margin)
-  local w, e = fit_models(center, goal.power_w)
-  local time_unit, power_unit = 0, 0
-  for _, weight in ipairs(w) do time_unit = time_unit + weight end
-  for _, weight in ipairs(e) do power_unit = power_unit + weight end
+  local w, e = fit_models(center)
   local limit = goal.power_w / center.power * math.exp(-margin)
-  local activity = e[dimensions + 2]
-  local least, chosen = center.within and math.exp(optimism) or math.huge, nil
-  local times, powers, penalties, steps = {}, {}, {}, steps_everywhere(center)
-  for d = 1, dimensions do
-    times[d], powers[d], penalties[d] = {}, {}, {}
+  local least, chosen = center.within and center.cost * math.exp(-optimism) or math.huge, nil
+  local least_late, late = math.huge, nil
+  local tried = {}
+  for _, point in ipairs(points) do tried[point.batch] = true end
+  local steps, positions = steps_everywhere(center), {}
+  local powers, penalties = {}, {}
+  for d = 1, count do
+    powers[d], penalties[d] = {}, {}
     for _, i in ipairs(steps[d]) do
       local ratio = values[d][i] / center.value[d]
-      times[d][i] = w[d + 1] / ratio / time_unit
-      powers[d][i] = e[d + 1] * ratio / power_unit
       local leap = math.log(ratio)
+      powers[d][i] = d <= knob_count and e[d + 1] * ratio
       penalties[d][i] = math.exp(caution * math.abs(leap) + leap_cost * leap ^ 2)
     end
   end
-  local positions = {}
-  local function visit(d, time, power, penalty)
-    if d > dimensions then
-      power = power + activity / power_unit / time
-      local cost = energy and time * power * penalty or time * penalty
-      if cost < least and power <= limit and not seen[table.concat(positions, " ")] then
-        least, chosen = cost, { table.unpack(positions) }
-      end
-      return
+  local function look_at_batch(batch, penalty_of_batch)
+    local grown = batch / center.batch
+    local function weight(i)
+      return w[i] + (batch_at and grown * w[knob_count + 1 + i] or 0)
     end
-    local time_of, power_of, penalty_of = times[d], powers[d], penalties[d]
-    for _, i in ipairs(steps[d]) do
-      if power + power_of[i] <= limit and time + time_of[i] <= slowest then
-        positions[d] = i
-        visit(d + 1, time + time_of[i], power + power_of[i], penalty * penalty_of[i])
+    local times = {}
+    for d = 1, knob_count do
+      times[d] = {}
+      for _, i in ipairs(steps[d]) do
+        times[d][i] = weight(d + 1) * center.value[d] / values[d][i]
       end
+    end
+    local allowed, wait = most_ms(batch), wait_ms(batch)
+    local activity, slow = e[knob_count + 2] * grown, slowest * grown
+    local latency = goal.objective == "latency"
+    local function visit(d, time, power, penalty)
+      if d > knob_count then
+        power = power + activity / time
+        if power > limit then return end
+        local ms = time * center.time * penalty
+        if ms > allowed then
+          local lateness = ms / allowed * (tried[batch] and 1 or unmeasured_batch)
+          if lateness < least_late and not seen[table.concat(positions, " ")] then
+            least_late, late = lateness, { table.unpack(positions) }
+          end
+          return
+        end
+        local cost = latency and (wait + ms) / 1e3
+          or ms / 1e3 / batch * (energy and power * center.power or 1)
+        if cost < least and not seen[table.concat(positions, " ")] then
+          least, chosen = cost, { table.unpack(positions) }
+        end
+        return
+      end
+      local time_of, power_of, penalty_of = times[d], powers[d], penalties[d]
+      for _, i in ipairs(steps[d]) do
+        if power + power_of[i] <= limit and time + time_of[i] <= slow then
+          positions[d] = i
+          visit(d + 1, time + time_of[i], power + power_of[i], penalty * penalty_of[i])
+        end
+      end
+    end
+    -- No minibatch takes less than nothing, so a batch that waits longer than the best is no better.
+    if not latency or wait / 1e3 < least then
+      visit(1, weight(1), e[1], penalty_of_batch)
     end
   end
-  visit(1, w[1] / time_unit, e[1] / power_unit, 1)
-  return chosen
+  if batch_at then
+    for _, i in ipairs(steps[batch_at]) do
+      positions[batch_at] = i
+      look_at_batch(values[batch_at][i], penalties[batch_at][i])
+    end
+  else
+    look_at_batch(center.batch, 1)
+  end
+  return chosen or not center.within and late or nil
 end
 
 local function refine()
@@ -261,10 +322,12 @@ local function refine()
       local answer = ask(chosen)
       if answer.within and (answer.value < center.cost or not center.within) then
         caution, margin = math.max(step_cost, caution / 2), margin / 2
-      elseif answer.within then
+      elseif answer.ok and not center.within then
+        margin = margin / 2
+      elseif answer.ok then
         caution = 2 * caution + 0.01
       else
-        margin = center.within and margin + step_margin or 2 * margin + 0.02
+        margin = center.within and growth * margin + step_margin or 2 * margin + 0.02
       end
     elseif second_look then
       second_look, likeness, caution, margin, step_cost = false, 0.3, 0, 0, 0
@@ -284,7 +347,7 @@ for i = #observations, 1, -1 do
 end
 -- What is known replaces the halving. Under a tighter cap it may all be over: the models then lead
 -- below it; if they do not, halving does; and the safe mode is what is left to try.
-local halved = #points <= dimensions
+local halved = #points <= count
 if halved then halve() end
 if #points > 0 then refine() end
 if not best_point() and not halved then halve() end
@@ -297,8 +360,9 @@ end
 
 local best = best_point()
 if not best then
-  log("nothing measured keeps the cap")
+  log("nothing measured keeps the goal")
   return nil
 end
-log(string.format("chose %.4g %s a sample at %.1f W", best.cost, energy and "J" or "s", best.power))
+log(string.format("chose %.4g %s at %.1f W", best.cost,
+  energy and "J a sample" or goal.objective == "latency" and "s of latency" or "s a sample", best.power))
 return setting_at(best.positions)

@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <lua.hpp>
+#include <span>
 
 #include "policies/lua/script_state.h"
 #include "policies/numerics/least_squares.h"
+#include "policies/numerics/nonnegative_fit.h"
 
 namespace gearshift {
 namespace {
@@ -89,12 +91,59 @@ int least_squares_of_rows(lua_State* lua) {
   return 1;
 }
 
+// A number of the table at `index`, or `otherwise` where it has none.
+double number_field(lua_State* lua, int index, const char* name, double otherwise) {
+  lua_getfield(lua, index, name);
+  const double value = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : otherwise;
+  lua_pop(lua, 1);
+  if (!std::isfinite(value) || value < 0) {
+    luaL_error(lua, "numerics: %s: %f; a number from 0 is needed", name, value);
+  }
+  return value;
+}
+
+void copy_fit_rows(lua_State* lua, FitInput& input, std::array<FitRow, kMaxFitRows>& rows) {
+  for (std::size_t row = 0; row < input.rows; ++row) {
+    lua_rawgeti(lua, 1, static_cast<lua_Integer>(row + 1));
+    lua_getfield(lua, -1, "at_least");
+    rows[row] = {input.all_features().subspan(row * input.columns, input.columns),
+                 input.targets[row], number_field(lua, lua_gettop(lua) - 1, "weight", 1),
+                 lua_toboolean(lua, -1) != 0};
+    lua_pop(lua, 2);
+  }
+}
+
+int nonnegative_fit_of_rows(lua_State* lua) {
+  FitInput input;
+  copy_fit(lua, input);
+  std::array<FitRow, kMaxFitRows> rows;
+  copy_fit_rows(lua, input, rows);
+  std::array<double, kMaxFitColumns> expected;
+  if (list_length(lua, 3, kMaxFitColumns, "expected") != input.columns) {
+    return luaL_error(lua, "numerics: expected: as many as a row has values (%d) are needed",
+                      static_cast<int>(input.columns));
+  }
+  copy_numbers(lua, 3, input.columns, "expected", expected.data());
+  const double pull = luaL_checknumber(lua, 4);
+  if (!(pull > 0 && pull <= 1e9)) {
+    return luaL_error(lua, "numerics: pull: %f; a number above 0, at most 1e9, is needed", pull);
+  }
+  // The work of 200 rounds, in instructions of about 8 multiplications.
+  charge(lua, static_cast<std::int64_t>(50 * input.rows * input.columns));
+  nonnegative_fit({rows.data(), input.rows}, {expected.data(), input.columns}, pull,
+                  input.all_weights());
+  push_weights(lua, input);
+  return 1;
+}
+
 }  // namespace
 
 void add_numerics(lua_State* lua) {
   lua_createtable(lua, 0, 2);
   lua_pushcfunction(lua, least_squares_of_rows);
   lua_setfield(lua, -2, "least_squares");
+  lua_pushcfunction(lua, nonnegative_fit_of_rows);
+  lua_setfield(lua, -2, "nonnegative_fit");
   lua_setfield(lua, -2, "numerics");
 }
 

@@ -1,11 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -29,32 +27,6 @@ std::string read_text(const std::filesystem::path& path) {
 
 LuaPolicy binary_search() {
   return {"binary_search.lua", read_text(kSource / "scripts/binary_search.lua")};
-}
-
-TEST(BinarySearch, ComesCloserToTheMeasuredOptimumThanThePublishedHeuristic) {
-  const std::map<std::string, double> published_median{
-      {"resnet", 8.9}, {"mobnet", 3.4}, {"lstm", 2.6}};
-  std::vector<double> all;
-  for (const auto& [workload, published] : published_median) {
-    const MeasuredTable table("agx_orin_" + workload + "_train", Kind::train);
-    if (table.empty()) GTEST_SKIP() << "no measured profiles in ../shared/data";
-    ASSERT_EQ(table.size(), 441u);
-    const Figures figures = search_every_goal(table, train_goals(), binary_search);
-    EXPECT_EQ(figures.solved, 36) << workload << ": solvable from 15 W";
-    EXPECT_EQ(figures.broken + figures.failed, 0) << workload;
-    const double most = *std::max_element(figures.measurements.begin(), figures.measurements.end());
-    std::cout << workload << ": excess over the optimum, caps 15 to 50 W: median "
-              << median(figures.excess_percent) << " % (published " << published << "), mean "
-              << mean(figures.excess_percent) << " %; measurements: mean "
-              << mean(figures.measurements) << ", most " << most << "\n";
-    EXPECT_LE(median(figures.excess_percent), published) << workload;
-    EXPECT_LE(most, 2 * std::log2(441)) << workload;
-    all.insert(all.end(), figures.excess_percent.begin(), figures.excess_percent.end());
-  }
-  std::cout << "all: median " << median(all) << " %, mean " << mean(all)
-            << " % (plain multi-dimensional binary search as published: 2.7 and 9.5)\n";
-  EXPECT_LE(median(all), 2.7);
-  EXPECT_LE(mean(all), 9.5);
 }
 
 // The board as its data file describes it, with a trainer that offers four batch sizes.

@@ -58,7 +58,7 @@ TEST(BinarySearchScript, SaysWhenNothingKeepsTheCap) {
     request = policy.resume(cut_short(request.setting, Outcome::over_limit));
   }
   EXPECT_EQ(request.what, What::hold_safe) << policy.failure();
-  EXPECT_EQ(policy.take_log(), "nothing measured keeps the cap");
+  EXPECT_EQ(policy.take_log(), "nothing measured keeps the goal");
 }
 
 // Whatever goes wrong with every second measurement, the search ends and holds a measured setting.
