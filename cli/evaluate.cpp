@@ -74,6 +74,7 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
     write_file(options.html, html_report(grid, rows, standings, provenance));
   }
   std::printf("%s", text_report(grid, standings).c_str());
+  std::fflush(stdout);
 }
 
 int evaluate(const EvaluateOptions& options, const std::string& command) {

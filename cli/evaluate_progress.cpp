@@ -24,8 +24,7 @@ std::string clock_text(double left_s) {
 
 }  // namespace
 
-EvaluateProgress::EvaluateProgress()
-    : began_(clock_.now()), terminal_(isatty(STDERR_FILENO) == 1), shown_(began_) {
+EvaluateProgress::EvaluateProgress() : began_(clock_.now()), terminal_(isatty(STDERR_FILENO) == 1) {
   sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals_, signal);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
@@ -33,7 +32,7 @@ EvaluateProgress::EvaluateProgress()
 
 void EvaluateProgress::progress(std::size_t done, std::size_t known, std::size_t total) {
   const Time now = clock_.now();
-  if (!terminal_ && now - shown_ < kLineEvery) return;
+  if (!terminal_ && (done == total || (shown_ && now - *shown_ < kLineEvery))) return;
   shown_ = now;
   std::string left = "?";
   if (done > known) {

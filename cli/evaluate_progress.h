@@ -3,13 +3,14 @@
 
 #include <csignal>
 #include <cstddef>
+#include <optional>
 
 #include "cli/boottime_clock.h"
 #include "evaluation/grid_run.h"
 
 namespace gearshift {
 
-// On a terminal one line that is written over; elsewhere a line every ten seconds.
+// On a terminal one line that is written over; elsewhere a line at first and every ten seconds.
 class EvaluateProgress : public GridWatch {
  public:
   // Blocks SIGINT and SIGTERM, for the threads that start afterwards too, so as to ask for them.
@@ -24,7 +25,7 @@ class EvaluateProgress : public GridWatch {
   const BoottimeClock clock_;
   const Time began_;
   const bool terminal_;
-  Time shown_{};
+  std::optional<Time> shown_;
   bool stopped_ = false;
   sigset_t signals_{};
 };

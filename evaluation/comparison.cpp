@@ -78,8 +78,9 @@ ComparisonTable cost_table(const Grid& grid, std::span<const Standing> standings
 
 ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> standings) {
   ComparisonTable table;
-  table.title = "Problems that no setting solves, counted apart";
-  table.columns = {"policy", "workload", "problems", "said so %"};
+  table.title =
+      "Problems that no setting solves, counted apart: ended as infeasible in the lowest mode";
+  table.columns = {"policy", "workload", "problems", "infeasible %"};
   for (const Standing& standing : standings) {
     if (standing.unsolvable == 0) continue;
     std::vector<std::string> line = names_of(grid, standing);

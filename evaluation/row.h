@@ -17,7 +17,7 @@ struct Row {
   bool solvable = false;  // some cell keeps every limit
   bool solved = false;    // solvable, and the setting held keeps every limit
   bool binding = false;   // solvable, and the power limit excludes the cell that is best without it
-  // Unsolvable problems only: the policy said so, and the mode held is the lowest.
+  // Unsolvable problems only: the search ended as infeasible, and the mode held is the lowest.
   bool recognised = false;
   bool late = false;                 // the setting held falls behind, or is over the latency limit
   std::optional<double> optimum_ms;  // nullopt where unsolvable

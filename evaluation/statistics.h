@@ -31,7 +31,7 @@ struct Score {
   std::size_t over_budget = 0;  // rows whose held setting draws more than the limit
   Distribution over_w;          // of those rows
   std::size_t late = 0;         // rows whose held setting falls behind or is over the latency limit
-  std::size_t gave_up = 0;      // rows where the policy said that nothing fits
+  std::size_t gave_up = 0;      // rows that ended with no setting chosen
   std::size_t failed = 0;       // rows where the script failed
   Distribution modes_profiled;
   Distribution probes_over_cap;
@@ -48,8 +48,7 @@ struct Standing {
   Score solvable{};
   Score binding{};             // those solvable rows whose power limit excludes the fastest mode
   std::size_t unsolvable = 0;  // rows; counted nowhere else
-  std::size_t recognised =
-      0;  // of them, those where the policy said so and the lowest mode is held
+  std::size_t recognised = 0;  // of them, those that ended so, in the lowest mode
 };
 // Policies in the order of the grid; for each its workloads, then, where there are several, all.
 std::vector<Standing> summarise(const Grid& grid, std::span<const Row> rows);

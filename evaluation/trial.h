@@ -12,7 +12,7 @@ namespace gearshift {
 
 struct Trial {
   Setting held;                       // in force at the end
-  bool infeasible = false;            // the policy said that nothing fits; the safe setting is held
+  bool infeasible = false;            // no setting was chosen, and the safe one is held
   std::uint32_t modes_profiled = 0;   // distinct settings measured
   std::uint32_t probes_over_cap = 0;  // of them, those whose true power is over the limit
   double over_ws = 0;                 // watt-seconds over the limit, by true power

@@ -1,0 +1,240 @@
+"""`gearshift evaluate`: rows against brute force, resuming, priors, and the report in a browser."""
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import BINARY, SOURCE, Program
+
+COLUMNS = ("device,workload,kind,batch_size,cpu_cores,cpu_mhz,gpu_mhz,mem_mhz,power_limit_w,"
+           "minibatch_ms,epoch_s,power_w")
+FIELDS = ["policy", "workload", "problem", "cap_w", "latency_ms", "rate_per_s", "seed", "solvable",
+          "solved", "optimum", "chosen", "excess", "power_w", "modes_profiled", "probes_over_cap",
+          "over_ws"]
+BINARY_SEARCH = SOURCE / "scripts/binary_search.lua"
+MAXN = SOURCE / "scripts/maxn.lua"
+CHROMIUM = shutil.which("chromium")
+
+
+def profile_text(workload="made-up", kind="train", batches=(16,), device="made-up-board"):
+    """A made-up board: more is faster and draws more, with bumps."""
+    lines = [COLUMNS]
+    bump = 0.0
+    for batch in batches:
+        for cores in (2, 4, 8):
+            for cpu in (500, 1000, 2000):
+                for gpu in (300, 600, 900, 1300):
+                    bump = (bump + 0.618) % 1
+                    scale = (4 + batch) / 20
+                    time_ms = scale * (10 + 30000 / gpu + 20000 / (cpu * cores**0.5)) + bump
+                    power_w = 8 + cores * cpu / 1500 + 14 * gpu / 1000 + bump
+                    lines.append(f"{device},{workload},{kind},{batch},{cores},{cpu},{gpu},,,"
+                                 f"{time_ms:.4f},,{power_w:.4f}")
+    return "\n".join(lines) + "\n"
+
+
+def optimum_ms(cells, row):
+    """By definition; None where no cell keeps the limits."""
+    values = []
+    for cell in cells:
+        time_ms = float(cell["minibatch_ms"])
+        if float(cell["power_w"]) > row["cap_w"]:
+            continue
+        if row["problem"] == "train":
+            values.append(time_ms)
+            continue
+        fill_ms = 1000 * int(cell["batch_size"]) / row["rate_per_s"]
+        if time_ms <= fill_ms and fill_ms + time_ms <= row["latency_ms"]:
+            values.append(fill_ms + time_ms)
+    return min(values, default=None)
+
+
+class Evaluate(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="gearshift-evaluate-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.train = self.put("train.csv", profile_text())
+
+    def put(self, name, text):
+        (self.folder / name).write_text(text)
+        return self.folder / name
+
+    def evaluate(self, *arguments, code=0):
+        done = subprocess.run([BINARY, "evaluate", *map(str, arguments)], capture_output=True,
+                              text=True, timeout=120, cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def result(self, name="out.json"):
+        return json.loads((self.folder / name).read_text())
+
+    def check_rows(self, profile):
+        cells = list(csv.DictReader(profile.read_text().splitlines()))
+        rows = self.result()["rows"]
+        solvable = 0
+        for row in rows:
+            self.assertEqual(list(row), FIELDS)
+            best = optimum_ms(cells, row)
+            self.assertEqual(row["solvable"], best is not None, row)
+            if best is None:
+                self.assertIsNone(row["excess"])
+                self.assertFalse(row["solved"])
+                continue
+            solvable += 1
+            self.assertAlmostEqual(row["optimum"], best, places=9)
+            self.assertAlmostEqual(row["excess"], row["chosen"] / row["optimum"] - 1, places=12)
+            self.assertLessEqual(row["probes_over_cap"], row["modes_profiled"])
+            if row["solved"]:
+                self.assertLessEqual(row["power_w"], row["cap_w"])
+                self.assertGreaterEqual(row["excess"], -1e-12)
+        self.assertGreater(solvable, 0)
+        self.assertLess(solvable, len(rows))
+        return rows
+
+    def test_train_rows_agree_with_brute_force(self):
+        done = self.evaluate("--profile", self.train, "--policy", f"{BINARY_SEARCH},{MAXN}", "--caps",
+                             "8:44:4", "--json", "out.json", "--csv", "out.csv")
+        rows = self.check_rows(self.train)
+        self.assertEqual(len(rows), 2 * 10)
+        self.assertTrue(all(r["solved"] for r in rows if r["policy"] == "binary_search" and r["solvable"]))
+        self.assertIn("All solvable problems", done.stdout)
+        with open(self.folder / "out.csv", newline="") as file:
+            lines = list(csv.DictReader(file))
+        self.assertEqual([float(line["excess"]) if line["excess"] else None for line in lines],
+                         [r["excess"] for r in rows])
+        self.assertEqual([float(line["cap_w"]) for line in lines], [r["cap_w"] for r in rows])
+
+    def test_infer_rows_agree_with_brute_force(self):
+        infer = self.put("infer.csv", profile_text(kind="infer", batches=(1, 4, 16)))
+        self.evaluate("--profile", infer, "--problem", "infer", "--latency-ms", "40:400:120", "--rate",
+                      "20,60", "--policy", BINARY_SEARCH, "--caps", "8:44:6", "--json", "out.json")
+        self.assertEqual(len(self.check_rows(infer)), 7 * 4 * 2)
+
+    def test_a_spec_says_what_flags_say_on_any_number_of_threads(self):
+        flags = ["--profile", self.train, "--policy", f"{BINARY_SEARCH},{MAXN}", "--caps", "10:40:10",
+                 "--keep", "gpu_mhz=300,1300", "--seeds", "3", "--effects", "jitter,lag"]
+        self.evaluate(*flags, "--threads", "1", "--json", "flags.json")
+        self.put("grid.toml", f"""
+profile = "{self.train}"
+policy = ["{BINARY_SEARCH}", "{MAXN}"]
+caps = "10,20,30,40"
+keep = ["gpu_mhz=300,1300"]
+seeds = 3
+effects = "jitter,lag"
+json = "spec.json"
+threads = 7
+""")
+        self.evaluate("grid.toml")
+        self.assertEqual((self.folder / "flags.json").read_text(), (self.folder / "spec.json").read_text())
+        self.assertLess(max(r["modes_profiled"] for r in self.result("spec.json")["rows"]), 19)
+
+    def test_goes_on_where_it_was_stopped(self):
+        flags = ["--profile", self.train, "--policy", SOURCE / "scripts/full_sweep.lua", "--caps", "20",
+                 "--effects", "jitter", "--results", "kept.trials"]
+        running = Program([BINARY, "evaluate", *flags, "--seeds", "10000", "--threads", "1"], "evaluate",
+                          cwd=self.folder)
+        running.wait_for(lambda line: "rows, ETA" in line)
+        self.assertEqual(running.finish(signal.SIGINT), 1, running.tail())
+        stopped = re.search(r"stopped after (\d+) of 10000 rows; kept.trials has them", running.tail())
+        self.assertTrue(stopped, running.tail())
+        self.assertGreater(int(stopped[1]), 0)
+        kept = (self.folder / "kept.trials").read_text().count("\n")
+        self.assertEqual(kept, int(stopped[1]))
+        with open(self.folder / "kept.trials", "a") as file:
+            file.write('{"key": "00')  # what a kill may leave
+        self.evaluate(*flags, "--seeds", kept + 5, "--json", "out.json")
+        self.assertEqual((self.folder / "kept.trials").read_text().count("\n"), kept + 5 + 1)
+        self.evaluate(*flags[:-2], "--seeds", kept + 5, "--json", "fresh.json")
+        self.assertEqual((self.folder / "out.json").read_text(), (self.folder / "fresh.json").read_text())
+
+    def test_a_policy_reads_priors_but_not_of_the_workload_it_is_judged_on(self):
+        counts = self.put("counts.lua", "return #prior == 0 and modes[1] or modes[2]\n")
+        other = self.put("other.csv", profile_text(workload="other"))
+        flags = ["--profile", self.train, "--policy", counts, "--caps", "40", "--json", "out.json"]
+        chosen = []
+        for prior in ([], ["--prior", self.train], ["--prior", other]):
+            self.evaluate(*flags, *prior)
+            chosen.append(self.result()["rows"][0]["chosen"])
+        self.assertEqual(chosen[0], chosen[1])
+        self.assertNotEqual(chosen[0], chosen[2])
+
+    def test_a_bound_on_probes_ends_a_search_with_the_best_it_has(self):
+        self.evaluate("--profile", self.train, "--policy", SOURCE / "scripts/full_sweep.lua", "--caps",
+                      "30", "--probes", "7", "--json", "out.json")
+        row = self.result()["rows"][0]
+        self.assertLessEqual(row["modes_profiled"], 8)
+        self.assertTrue(row["solved"])
+
+    def test_errors_name_the_value_and_the_way_out(self):
+        policy = ["--policy", BINARY_SEARCH]
+        profile = ["--profile", self.train]
+        bad = self.put("bad.lua", "local x =")
+        cases = [
+            (2, [*policy], "--profile is missing"),
+            (2, [*profile], "--policy is missing"),
+            (2, [*profile, *policy, "--caps", "50:10:1"], "--caps '50:10:1': it ends before it begins"),
+            (2, [*profile, *policy, "--problem", "infer"], "needs --latency-ms and --rate"),
+            (2, [*profile, *policy, "--keep", "gpu_mhz=301"], "'301' is no value of gpu_mhz"),
+            (2, [*profile, *policy, "--effects", "storm"], "storm"),
+            (2, ["absent.toml"], "absent.toml: cannot be read"),
+            (5, [*profile, "--policy", bad], "bad.lua"),
+            (5, [*profile, "--policy", "absent.lua"], "absent.lua"),
+            (1, ["--profile", "absent.csv", *policy], "absent.csv"),
+            (1, [*profile, *policy, "--problem", "infer", "--latency-ms", "50", "--rate", "30"],
+             "has no infer workload; it has made-up (train)"),
+            (1, [*profile, *policy, "--json", "/no/such/folder/out.json"], "/no/such/folder"),
+        ]
+        for code, arguments, message in cases:
+            with self.subTest(arguments=arguments):
+                self.assertIn(message, self.evaluate(*arguments, code=code).stderr)
+
+    @unittest.skipUnless(CHROMIUM, "chromium is not installed: nothing to open the report with")
+    def test_the_report_fits_a_telephone_and_a_desk(self):
+        other = self.put("other.csv", profile_text(workload="other"))
+        self.evaluate("--profile", self.train, "--profile", other, "--policy", f"{BINARY_SEARCH},{MAXN}",
+                      "--caps", "10:50:2", "--html", "out.html")
+        text = (self.folder / "out.html").read_text()
+        self.assertNotRegex(text, r"https?:|<script|<link|@import|url\(")
+        for width in (390, 1280):
+            dom = self.opened(text, width)
+            inside, outside = map(int, re.search(r'data-widths="(\d+) (\d+)"', dom).groups())
+            self.assertLessEqual(inside, outside, f"the page scrolls sideways at {width} px")
+            self.assertEqual(outside, width)
+            figures = re.findall(r'data-figure="(\d+) (\d+)"', dom)
+            self.assertEqual(len(figures), 8)
+            for figure_width, height in figures:
+                self.assertGreater(int(figure_width), 300)
+                self.assertGreater(int(height), 80)
+
+    def opened(self, text, width):
+        """The page as a browser lays it out in a frame of that width, with the sizes it measured."""
+        measure = """<script>addEventListener('load', () => {
+          const page = document.documentElement;
+          document.querySelector('h1').dataset.widths = page.scrollWidth + ' ' + page.clientWidth;
+          for (const svg of document.querySelectorAll('figure svg')) {
+            const box = svg.getBoundingClientRect();
+            svg.dataset.figure = Math.round(box.width) + ' ' + Math.round(box.height);
+          }
+          parent.postMessage(page.outerHTML, '*');
+        });</script>"""
+        self.put("inner.html", text.replace("</body>", measure + "</body>"))
+        outer = self.put("outer.html", f"""<!DOCTYPE html><meta charset="utf-8"><script>
+          addEventListener('message', event => {{ document.body.innerHTML = event.data; }});
+        </script><body><iframe src="inner.html" style="border:0;width:{width}px;height:800px"></iframe>""")
+        done = subprocess.run(
+            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+             f"--user-data-dir={self.folder}/browser", "--virtual-time-budget=5000", "--dump-dom",
+             outer.as_uri()],
+            capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(self.folder)})
+        return done.stdout
+
+
+if __name__ == "__main__":
+    unittest.main()
