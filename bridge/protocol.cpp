@@ -212,7 +212,60 @@ Fault read_type(std::string_view frame, FrameReader& reader, std::string_view& t
   return {};
 }
 
-Fault build_hello(const Fault& fault, const Values& values, ClientMessage& message) {
+Report build_report(const Values& values) {
+  return {static_cast<std::uint64_t>(values.integer(0)),
+          static_cast<std::uint32_t>(values.integer(1)),
+          static_cast<std::uint32_t>(values.integer(2)),
+          static_cast<std::int32_t>(values.integer(3)),
+          values.duration(4),
+          values.duration(5),
+          values.duration(6)};
+}
+
+template <typename Setting>
+Setting build_setting(const Values& values) {
+  return {static_cast<std::uint32_t>(values.integer(0)),
+          static_cast<std::int32_t>(values.integer(1)), values.run(2)};
+}
+
+Refused build_refused(const Values& values) {
+  return {static_cast<std::uint32_t>(values.integer(0)), Text(values.field[1].text),
+          MessageText(values.field[2].text)};
+}
+
+Welcome build_welcome(const Values& values) {
+  return {values.integer(0),      static_cast<WorkloadHandle>(values.integer(1)),
+          values.integer(2) != 0, values.duration(3),
+          values.duration(4),     MessageText(values.field[5].text)};
+}
+
+Error build_error(const Values& values) {
+  return {Text(values.field[0].text), MessageText(values.field[1].text)};
+}
+
+CapRequest build_cap(const Values& values) { return {values.integer(0)}; }
+
+template <typename Empty>
+Empty build_empty(const Values&) {
+  return {};
+}
+
+// One type of message: a heading of PROTOCOL.md. `take` gets what read_fields() found wrong and
+// says what is wrong in the end; where nothing is, it sets the message.
+template <typename Message>
+struct Type {
+  std::string_view name;
+  std::span<const Field> fields;
+  Fault (*take)(const Fault& fault, const Values& values, Message& message);
+};
+
+template <auto build, typename Message>
+Fault take(const Fault& fault, const Values& values, Message& message) {
+  if (!fault) message = build(values);
+  return fault;
+}
+
+Fault take_hello(const Fault& fault, const Values& values, ClientMessage& message) {
   if (fault.code == Fault::Code::malformed) return fault;
   // Only an integer is kept as a version, so a text there is invalid, not another version.
   if (values.field[0].present && values.integer(0) != kVersion && fault.field != "version") {
@@ -237,115 +290,60 @@ Fault build_hello(const Fault& fault, const Values& values, ClientMessage& messa
   return invalid("batch_size", "is not one of batch_sizes");
 }
 
-Report build_report(const Values& values) {
-  return {static_cast<std::uint64_t>(values.integer(0)),
-          static_cast<std::uint32_t>(values.integer(1)),
-          static_cast<std::uint32_t>(values.integer(2)),
-          static_cast<std::int32_t>(values.integer(3)),
-          values.duration(4),
-          values.duration(5),
-          values.duration(6)};
-}
+// The most frequent first.
+constexpr Type<ClientMessage> kClientTypes[] = {
+    {"minibatch", kReportFields, take<build_report>},
+    {"heartbeat", {}, take<build_empty<Heartbeat>>},
+    {"hello", kHelloFields, take_hello},
+    {"applied", kSettingFields, take<build_setting<Applied>>},
+    {"refused", kRefusedFields, take<build_refused>},
+    {"bye", {}, take<build_empty<Bye>>},
+};
+constexpr Type<DaemonMessage> kDaemonTypes[] = {
+    {"set", kSettingFields, take<build_setting<Set>>},
+    {"heartbeat", {}, take<build_empty<Heartbeat>>},
+    {"welcome", kWelcomeFields, take<build_welcome>},
+    {"error", kErrorFields, take<build_error>},
+    {"bye", {}, take<build_empty<Bye>>},
+};
+constexpr Type<ControlRequest> kControlTypes[] = {
+    {"status", {}, take<build_empty<StatusRequest>>},
+    {"cap", kCapFields, take<build_cap>},
+    {"stop", {}, take<build_empty<StopRequest>>},
+};
 
-template <typename Setting>
-Setting build_setting(const Values& values) {
-  return {static_cast<std::uint32_t>(values.integer(0)),
-          static_cast<std::int32_t>(values.integer(1)), values.run(2)};
-}
-
-Welcome build_welcome(const Values& values) {
-  return {values.integer(0),      static_cast<WorkloadHandle>(values.integer(1)),
-          values.integer(2) != 0, values.duration(3),
-          values.duration(4),     MessageText(values.field[5].text)};
+template <typename Message>
+Fault decode_one_of(std::span<const Type<Message>> types, std::string_view frame,
+                    Message& message) noexcept {
+  FrameReader reader(frame);
+  std::string_view name;
+  std::uint32_t pairs = 0;
+  if (const Fault fault = read_type(frame, reader, name, pairs)) return fault;
+  const Type<Message>* known = nullptr;
+  for (const Type<Message>& type : types) {
+    if (type.name != name) continue;
+    known = &type;
+    break;
+  }
+  Values values;
+  const Fault fault =
+      read_fields(reader, pairs, known ? known->fields : std::span<const Field>(), values);
+  if (known == nullptr) return fault ? fault : kUnknownType;
+  return known->take(fault, values, message);
 }
 
 }  // namespace
 
 Fault decode(std::string_view frame, ClientMessage& message) noexcept {
-  FrameReader reader(frame);
-  std::string_view type;
-  std::uint32_t pairs = 0;
-  Values values;
-  Fault fault = read_type(frame, reader, type, pairs);
-  if (fault) return fault;
-  if (type == "minibatch") {
-    fault = read_fields(reader, pairs, kReportFields, values);
-    if (!fault) message = build_report(values);
-  } else if (type == "heartbeat") {
-    fault = read_fields(reader, pairs, {}, values);
-    if (!fault) message = Heartbeat{};
-  } else if (type == "hello") {
-    fault = build_hello(read_fields(reader, pairs, kHelloFields, values), values, message);
-  } else if (type == "applied") {
-    fault = read_fields(reader, pairs, kSettingFields, values);
-    if (!fault) message = build_setting<Applied>(values);
-  } else if (type == "refused") {
-    fault = read_fields(reader, pairs, kRefusedFields, values);
-    if (!fault) {
-      message = Refused{static_cast<std::uint32_t>(values.integer(0)), Text(values.field[1].text),
-                        MessageText(values.field[2].text)};
-    }
-  } else if (type == "bye") {
-    fault = read_fields(reader, pairs, {}, values);
-    if (!fault) message = Bye{};
-  } else {
-    fault = read_fields(reader, pairs, {}, values);
-    if (!fault) fault = kUnknownType;
-  }
-  return fault;
+  return decode_one_of<ClientMessage>(kClientTypes, frame, message);
 }
 
 Fault decode(std::string_view frame, DaemonMessage& message) noexcept {
-  FrameReader reader(frame);
-  std::string_view type;
-  std::uint32_t pairs = 0;
-  Values values;
-  Fault fault = read_type(frame, reader, type, pairs);
-  if (fault) return fault;
-  if (type == "set") {
-    fault = read_fields(reader, pairs, kSettingFields, values);
-    if (!fault) message = build_setting<Set>(values);
-  } else if (type == "heartbeat") {
-    fault = read_fields(reader, pairs, {}, values);
-    if (!fault) message = Heartbeat{};
-  } else if (type == "welcome") {
-    fault = read_fields(reader, pairs, kWelcomeFields, values);
-    if (!fault) message = build_welcome(values);
-  } else if (type == "error") {
-    fault = read_fields(reader, pairs, kErrorFields, values);
-    if (!fault) message = Error{Text(values.field[0].text), MessageText(values.field[1].text)};
-  } else if (type == "bye") {
-    fault = read_fields(reader, pairs, {}, values);
-    if (!fault) message = Bye{};
-  } else {
-    fault = read_fields(reader, pairs, {}, values);
-    if (!fault) fault = kUnknownType;
-  }
-  return fault;
+  return decode_one_of<DaemonMessage>(kDaemonTypes, frame, message);
 }
 
 Fault decode(std::string_view frame, ControlRequest& message) noexcept {
-  FrameReader reader(frame);
-  std::string_view type;
-  std::uint32_t pairs = 0;
-  Values values;
-  Fault fault = read_type(frame, reader, type, pairs);
-  if (fault) return fault;
-  const bool is_cap = type == "cap";
-  fault =
-      read_fields(reader, pairs,
-                  is_cap ? std::span<const Field>(kCapFields) : std::span<const Field>(), values);
-  if (fault) return fault;
-  if (is_cap) {
-    message = CapRequest{values.integer(0)};
-  } else if (type == "status") {
-    message = StatusRequest{};
-  } else if (type == "stop") {
-    message = StopRequest{};
-  } else {
-    return kUnknownType;
-  }
-  return {};
+  return decode_one_of<ControlRequest>(kControlTypes, frame, message);
 }
 
 Error Fault::error() const {
