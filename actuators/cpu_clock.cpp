@@ -26,21 +26,14 @@ struct Policy {
 
 // A driver without a table (intel_pstate) picks clocks by itself between the limits, and shows the
 // mean of what it picked: that says nothing of a limit ignored.
-std::optional<DeviceFile> open_current(Sysroot& root, const std::string& folder) {
-  if (!root.exists(folder + "/scaling_available_frequencies")) return std::nullopt;
-  try {
-    return root.open(folder + "/scaling_cur_freq");
-  } catch (const FileError&) {
-    return std::nullopt;
-  }
-}
+enum class Clocks : std::uint8_t { of_the_table, of_the_driver };
 
 // Opens the files of a policy unless it is asleep. Throws FileError.
 void open_files(Sysroot& root, Policy& policy) {
   try {
     policy.limits.emplace(root, policy.folder + "/scaling_min_freq",
                           policy.folder + "/scaling_max_freq");
-    policy.current = open_current(root, policy.folder);
+    policy.current = root.try_open(policy.folder + "/scaling_cur_freq");
   } catch (const FileError& error) {
     if (!asleep(error.code())) throw;
   }
@@ -50,8 +43,11 @@ void open_files(Sysroot& root, Policy& policy) {
 // reports its value, and pinned by the next write().
 class CpuClock : public KnobControl {
  public:
-  CpuClock(Knob knob, Sysroot& root, std::vector<Policy> policies)
-      : KnobControl(std::move(knob)), root_(root), policies_(std::move(policies)) {}
+  CpuClock(Knob knob, Clocks clocks, Sysroot& root, std::vector<Policy> policies)
+      : KnobControl(std::move(knob)),
+        clocks_(clocks),
+        root_(root),
+        policies_(std::move(policies)) {}
 
   void save(KnobJournal& journal) override {
     for (Policy& policy : policies_) {
@@ -103,7 +99,8 @@ class CpuClock : public KnobControl {
       }
       const std::int64_t here = held(*limits, wanted_);
       if (!value || here != wanted_) value = here;
-      const auto current = policy.current ? policy.current->try_read_integer() : std::nullopt;
+      if (clocks_ == Clocks::of_the_driver || !policy.current) continue;
+      const auto current = policy.current->try_read_integer();
       if (!current || *current <= 0) continue;
       if (!clock || !ClockWatch::follows(*current, here)) clock = current;
     }
@@ -121,6 +118,7 @@ class CpuClock : public KnobControl {
     return policy.limits.has_value();
   }
 
+  const Clocks clocks_;
   Sysroot& root_;
   std::vector<Policy> policies_;
   std::optional<std::int64_t> wanted_;  // kHz, as the files have it
@@ -176,7 +174,8 @@ std::unique_ptr<KnobControl> open_cpu_clock(const KnobDescription& description, 
   finding = std::to_string(policies.size()) + " policies below " + description.path + ", " +
             std::to_string(knob.values.size()) + " frequencies " +
             (table.empty() ? "of the board file" : "of the kernel");
-  return std::make_unique<CpuClock>(std::move(knob), root, std::move(policies));
+  const Clocks clocks = table.empty() ? Clocks::of_the_driver : Clocks::of_the_table;
+  return std::make_unique<CpuClock>(std::move(knob), clocks, root, std::move(policies));
 }
 
 }  // namespace gearshift

@@ -1,5 +1,6 @@
 // The number of cores online, one core a write. Core 0 stays: on a Jetson it cannot go.
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include "actuators/knob_control.h"
@@ -101,8 +102,13 @@ std::unique_ptr<KnobControl> open_cpu_hotplug(const KnobDescription& description
     std::vector<std::size_t> numbers = {0};
     for (std::size_t cpu = 1; cpu < kMaxCpus; ++cpu) {
       const std::string path = description.path + "/cpu" + std::to_string(cpu) + "/online";
-      if (!(*possible)[cpu] || !root.exists(path)) continue;
-      switches.emplace_back(root, path);
+      if (!(*possible)[cpu]) continue;
+      try {
+        switches.emplace_back(root, path);
+      } catch (const FileError& error) {
+        if (error.code() == ENOENT) continue;  // a core that cannot be switched
+        throw;
+      }
       switches.back().file.read_integer();
       numbers.push_back(cpu);
     }

@@ -63,14 +63,6 @@ class GpuClock : public KnobControl {
   ReadBack read_back_;
 };
 
-std::optional<DeviceFile> try_open(Sysroot& root, const std::string& path) {
-  try {
-    return root.open(path);
-  } catch (const FileError&) {
-    return std::nullopt;
-  }
-}
-
 // By the device tree's name; by the device's own ("17000000.ga10b") where there is no device tree
 // to see, as in some containers.
 bool is_gpu(const Sysroot& root, const std::string& path, const std::string& entry,
@@ -113,8 +105,8 @@ std::unique_ptr<KnobControl> open_gpu_clock(const KnobDescription& description, 
     finding = "GPU at " + root.resolve(folder) + ", " + std::to_string(knob.values.size()) +
               " frequencies " + (table.empty() ? "of the board file" : "of the kernel");
     return std::make_unique<GpuClock>(std::move(knob), std::move(limits),
-                                      try_open(root, folder + "/cur_freq"),
-                                      try_open(root, folder + "/device/is_railgated"));
+                                      root.try_open(folder + "/cur_freq"),
+                                      root.try_open(folder + "/device/is_railgated"));
   } catch (const FileError& error) {
     throw KnobError(error.what());
   }

@@ -1,9 +1,12 @@
 #include "boards/sysroot.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -110,6 +113,20 @@ struct Descriptor {
   }
 };
 
+// Opens with the folder `prefix` as the root of every link and "..": one call, where our own walk
+// makes one a component (each of them many round trips on a virtual board). -1 with errno.
+int open_in_root(const std::string& prefix, const std::string& path, int flags) {
+  const Descriptor root{::open(prefix.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  if (root.value < 0) return -1;
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags);
+  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+  return static_cast<int>(syscall(SYS_openat2, root.value, path.c_str(), &how, sizeof how));
+}
+
+// Kernels before 5.6 lack the call, sandboxes refuse it, and it gives up on a race with a rename.
+bool walk_instead(int code) { return code == ENOSYS || code == EPERM || code == EAGAIN; }
+
 }  // namespace
 
 FileError::FileError(const std::string& what, int code) : std::runtime_error(what), code_(code) {}
@@ -200,8 +217,8 @@ Sysroot::Sysroot(std::filesystem::path prefix) : prefix_(std::move(prefix)) {
 
 std::string Sysroot::shown(std::string_view path) const { return prefix_text_ + std::string(path); }
 
-// Walks the path one component at a time, because the kernel would follow an absolute link out of
-// the prefix. `pending` holds what is still to be walked.
+// Walks the path one component at a time, because an ordinary open(2) would follow an absolute link
+// out of the prefix. `pending` holds what is still to be walked.
 std::optional<std::string> Sysroot::follow_links(std::string_view path) const {
   std::string done;  // "" is the top of the prefix
   std::string pending(path);
@@ -232,48 +249,46 @@ std::optional<std::string> Sysroot::follow_links(std::string_view path) const {
   return done.empty() ? "/" : done;
 }
 
-std::optional<std::string> Sysroot::below_prefix(std::string_view path) const {
-  if (prefix_text_.empty()) return std::string(path);  // the kernel's own walk is the right one
-  std::optional<std::string> followed = follow_links(path);
-  if (followed) followed->insert(0, prefix_text_);
-  return followed;
-}
-
 std::string Sysroot::resolve(std::string_view path) const {
   return follow_links(path).value_or(std::string(path));
 }
 
 bool Sysroot::exists(std::string_view path) const {
-  const std::optional<std::string> real = below_prefix(path);
-  return real && access(real->c_str(), F_OK) == 0;
+  return Descriptor{open_descriptor(path, O_PATH)}.value >= 0;
 }
 
+// By our own walk: older kernels check the access to a path, but not to a descriptor.
 bool Sysroot::writable(std::string_view path) const {
-  const std::optional<std::string> real = below_prefix(path);
-  return real && faccessat(AT_FDCWD, real->c_str(), W_OK, AT_EACCESS) == 0;
+  const std::optional<std::string> real =
+      prefix_text_.empty() ? std::string(path) : follow_links(path);
+  return real && faccessat(AT_FDCWD, (prefix_text_ + *real).c_str(), W_OK, AT_EACCESS) == 0;
 }
 
 std::vector<std::string> Sysroot::list(std::string_view folder) const {
   std::vector<std::string> names;
-  const std::optional<std::string> real = below_prefix(folder);
-  if (!real) return names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(*real, error);
-  while (!error && entry != std::filesystem::directory_iterator()) {
-    names.push_back(entry->path().filename().string());
-    entry.increment(error);
+  const int descriptor = open_descriptor(folder, O_RDONLY | O_DIRECTORY);
+  if (descriptor < 0) return names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(fdopendir(descriptor), closedir);
+  while (const dirent* entry = readdir(open.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
 int Sysroot::open_descriptor(std::string_view path, int flags) const {
-  const std::optional<std::string> real = below_prefix(path);
-  if (!real) {
+  flags |= O_CLOEXEC | ((flags & O_PATH) != 0 ? 0 : O_NOCTTY);
+  // Without a prefix the kernel's own walk is the right one.
+  if (prefix_text_.empty()) return ::open(std::string(path).c_str(), flags);
+  const int descriptor = open_in_root(prefix_text_, std::string(path), flags);
+  if (descriptor >= 0 || !walk_instead(errno)) return descriptor;
+  const std::optional<std::string> followed = follow_links(path);
+  if (!followed) {
     errno = ELOOP;
     return -1;
   }
-  return ::open(real->c_str(), flags | O_CLOEXEC | O_NOCTTY);
+  return ::open((prefix_text_ + *followed).c_str(), flags);
 }
 
 std::string Sysroot::read(std::string_view path) const {
@@ -316,6 +331,12 @@ DeviceFile Sysroot::open(std::string_view path, Access access) {
   if (descriptor < 0) {
     throw_file_error(access == Access::read ? "open" : "open for writing", shown(path), errno);
   }
+  return DeviceFile(this, shown(path), descriptor);
+}
+
+std::optional<DeviceFile> Sysroot::try_open(std::string_view path) {
+  const int descriptor = open_descriptor(path, O_RDONLY);
+  if (descriptor < 0) return std::nullopt;
   return DeviceFile(this, shown(path), descriptor);
 }
 

@@ -86,6 +86,7 @@ class Sysroot {
   std::optional<std::string> try_read(std::string_view path) const;  // nullopt on any failure
   void write(std::string_view path, std::string_view text);          // throws FileError
   DeviceFile open(std::string_view path, Access access = Access::read);  // throws FileError
+  std::optional<DeviceFile> try_open(std::string_view path);  // to read; nullopt on any failure
 
   // How many write(2) calls this object and its files have begun. A test that sets stop_at_write(n)
   // has the process raise SIGKILL on itself immediately before write n (1 is the first).
@@ -95,8 +96,7 @@ class Sysroot {
  private:
   friend class DeviceFile;
   void count_write();
-  // The path as the operating system sees it; nullopt where its links go round in a circle.
-  std::optional<std::string> below_prefix(std::string_view path) const;
+  // The board path without links; nullopt where they go round in a circle.
   std::optional<std::string> follow_links(std::string_view path) const;
   // The path for people: prefix and path, links not followed.
   std::string shown(std::string_view path) const;

@@ -27,8 +27,14 @@ bool begins_with(std::string_view text, std::string_view prefix) {
                     [](char a, char b) { return lower(a) == lower(b); });
 }
 
-// The folders of all zones by number, so that zone 10 follows zone 9.
-std::vector<std::string> zone_folders(const Sysroot& root) {
+struct Candidate {
+  std::string folder;
+  std::string type;
+  bool taken = false;
+};
+
+// All zones by number, so that zone 10 follows zone 9.
+std::vector<Candidate> candidates(const Sysroot& root) {
   constexpr std::string_view kStem = "thermal_zone";
   std::vector<std::string> names;
   for (std::string& name : root.list(kThermal)) {
@@ -37,7 +43,12 @@ std::vector<std::string> zone_folders(const Sysroot& root) {
   std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   });
-  return names;
+  std::vector<Candidate> all;
+  for (const std::string& name : names) {
+    const std::string folder = std::string(kThermal) + '/' + name;
+    all.push_back({folder, root.try_read(folder + "/type").value_or("")});
+  }
+  return all;
 }
 
 }  // namespace
@@ -46,15 +57,13 @@ std::unique_ptr<ThermalZones> ThermalZones::open(const std::vector<std::string>&
                                                  Sysroot& root,
                                                  std::vector<std::string>& findings) {
   std::vector<Zone> zones;
-  const std::vector<std::string> names = zone_folders(root);
-  std::vector<bool> taken(names.size(), false);
+  std::vector<Candidate> all = candidates(root);
   for (const std::string& prefix : prefixes) {
     bool found = false;
-    for (std::size_t i = 0; i < names.size() && zones.size() < kMaxZones; ++i) {
-      const std::string folder = std::string(kThermal) + '/' + names[i];
-      const std::string type = root.try_read(folder + "/type").value_or("");
-      if (taken[i] || !begins_with(type, prefix)) continue;
-      taken[i] = true;
+    for (auto& [folder, type, taken] : all) {
+      if (zones.size() == kMaxZones) break;
+      if (taken || !begins_with(type, prefix)) continue;
+      taken = true;
       found = true;
       try {
         zones.push_back({type, root.open(folder + "/temp")});

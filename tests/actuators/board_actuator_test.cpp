@@ -139,6 +139,18 @@ TEST_F(BoardActuatorTest, SeesACpuClockThatDoesNotFollowItsLimits) {
   }
 }
 
+TEST_F(BoardActuatorTest, WatchesTheClockOfAPolicyThatWasAsleepAtFirst) {
+  const std::string asleep = DirectoryBoard::policy(8);
+  for (const char* file : {"/scaling_min_freq", "/scaling_max_freq"}) board_.remove(asleep + file);
+  board_.put(asleep + "/scaling_available_frequencies", "");
+  BoardActuator actuator = make();
+  apply(actuator, "cpu_mhz", 1113600);
+  board_.put(asleep + "/scaling_min_freq", "1113600");
+  board_.put(asleep + "/scaling_max_freq", "1113600");
+  board_.put(asleep + "/scaling_cur_freq", "729600");
+  EXPECT_EQ(actuator.read(1), 729600);
+}
+
 TEST_F(BoardActuatorTest, AMovedLimitIsToldAtOnceWhateverTheClockDoes) {
   board_.put(DirectoryBoard::policy(0) + "/scaling_cur_freq", "1728000");
   BoardActuator actuator = make();

@@ -1,11 +1,18 @@
 #include "boards/sysroot.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -80,6 +87,52 @@ TEST(Sysroot, NeverLeavesThePrefix) {
   EXPECT_EQ(root.read("/../../../secret"), "inside");
   EXPECT_EQ(root.read("/up"), "inside");
   EXPECT_FALSE(root.exists("/out")) << "the /etc/passwd of this machine was reached";
+}
+
+// As an old kernel or a sandbox does.
+void refuse_openat2(std::uint32_t code) {
+  sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | code),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{static_cast<unsigned short>(std::size(steps)), steps};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    _exit(77);
+  }
+}
+
+TEST(SysrootDeathTest, NeverLeavesThePrefixWhereTheKernelRefusesToWalk) {
+  const TempTree tree;
+  tree.put("/secret", "inside");
+  tree.put("/etc/here", "1");
+  tree.link("/up", "../../../../../../../../../secret");
+  tree.link("/out", "/etc/passwd");
+  tree.link("/absolute", "/etc/here");
+  tree.link("/round", "/round");
+  for (const std::uint32_t code : {ENOSYS, EPERM}) {
+    const auto walk = [&] {
+      refuse_openat2(code);
+      const Sysroot root(tree.root());
+      const bool right =
+          root.read("/../../../secret") == "inside" && root.read("/up") == "inside" &&
+          root.read("/absolute") == "1" && !root.exists("/out") && root.writable("/absolute") &&
+          root.list("/etc").size() == 1 && file_error([&] { root.read("/round"); }).code() == ELOOP;
+      _exit(right ? 0 : 1);
+    };
+    EXPECT_EXIT(walk(), testing::ExitedWithCode(0), "") << "errno " << code;
+  }
+}
+
+TEST(Sysroot, OpensWhatItCan) {
+  const TempTree tree;
+  tree.put("/a", "1\n");
+  Sysroot root(tree.root());
+  ASSERT_TRUE(root.try_open("/a"));
+  EXPECT_EQ(root.try_open("/a")->read(), "1");
+  EXPECT_FALSE(root.try_open("/none"));
 }
 
 TEST(Sysroot, FollowsFortyLinksAndNoMore) {
