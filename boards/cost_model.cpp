@@ -116,7 +116,6 @@ MinibatchCost minibatch_cost(const DeviceParameters& device, const Demand& deman
     return cost;
   }
   cost.gpu_utilization = std::min(1.0, kernel_ms / total_ms);
-  cost.cpu_utilization = std::min(1.0, (cpu_demand / total_ms + device.J) / (cores * mode.cpu_ghz));
   cost.power_w = board_power_w(device, mode, demand.kg,
                                {.cpu_ghz = cpu_demand / total_ms,
                                 .gpu_utilization = cost.gpu_utilization,

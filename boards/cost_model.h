@@ -57,7 +57,6 @@ struct MinibatchCost {
       0;               // what the minibatch takes beyond GPU compute and the main thread's own work
   double power_w = 0;  // mean board power while the workload runs
   double gpu_utilization = 0;  // 0..1
-  double cpu_utilization = 0;  // 0..1 of the cores that are on, background work included
 };
 
 // Time and power of a minibatch. All clocks and the core count must be above 0. Outside the fitted

@@ -49,7 +49,8 @@ const std::vector<Library>& libraries() {
   static const std::vector<Library> libraries = {
       {"lua", {"policies/lua"}},
       {"lauxlib.h", {"policies/lua"}},
-      {"Eigen/", {"policies"}},
+      {"Eigen/", {"policies", "boards"}},
+      {"unsupported/Eigen/", {"boards"}},
       {"torch/", {"policies/powertrain"}},
       {"ATen/", {"policies/powertrain"}},
       {"zmq", {"bridge"}},

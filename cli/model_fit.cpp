@@ -1,0 +1,189 @@
+// gearshift model fit: fits what a workload demands to a profile, and says how far that carries.
+#include "boards/model_fit.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/model_commands.h"
+#include "trace/profile_csv.h"
+
+namespace gearshift {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct FitOptions {
+  std::string profile;
+  std::string board;
+  std::size_t cells = 20;
+  std::uint64_t seed = 1;
+  std::optional<double> workers;
+  bool json = false;
+};
+
+struct FittedProfile {
+  const BoardDescription* board = nullptr;
+  std::string workload;
+  ModelFit fit;
+  CostError held_out;
+  std::optional<CostError> board_file;  // on the same held-out cells, where it has the workload
+};
+
+FittedProfile fit_profile(const Profile& profile, const FitOptions& options) {
+  FittedProfile fitted;
+  const std::string& called = options.board.empty() ? profile.device : options.board;
+  fitted.board = find_board(called, built_in_boards());
+  fitted.workload = profile.workload;
+  if (fitted.board == nullptr || !fitted.board->model) {
+    throw std::runtime_error("'" + called + "' is no board with a model; name one with --board, " +
+                             "`gearshift boards` lists them");
+  }
+  const std::vector<FitCell> cells = fit_cells(*fitted.board, profile);
+  if (cells.size() <= options.cells) {
+    throw std::runtime_error(
+        profile.device + " " + profile.workload + ": " + std::to_string(cells.size()) +
+        " cells with a time of a minibatch, and --cells " + std::to_string(options.cells) +
+        " would leave none to be judged by; take fewer");
+  }
+  std::vector<FitCell> used;
+  std::vector<FitCell> held_out;
+  std::size_t next = 0;
+  const std::vector<std::size_t> spread = spread_cells(cells, options.cells, options.seed);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const bool is_used = next < spread.size() && spread[next] == i;
+    if (is_used) ++next;
+    (is_used ? used : held_out).push_back(cells[i]);
+  }
+  const DeviceParameters& device = fitted.board->parameters(profile.kind);
+  const auto known = fitted.board->find_workload(profile.workload, profile.kind);
+  const bool is_known = known != fitted.board->workloads.end();
+  constexpr double kUsualWorkers = 4;
+  WorkloadParameters start;
+  start.kind = profile.kind;
+  start.base.workers =
+      options.workers.value_or(is_known ? known->second.base.workers : kUsualWorkers);
+  start.reference_batch = used.front().batch_size;
+  start.a0 = is_known ? known->second.a0 : 0;
+  fitted.fit = fit_workload(device, used, start);
+  fitted.held_out = cost_error(device, fitted.fit.workload, held_out);
+  if (is_known) fitted.board_file = cost_error(device, known->second, held_out);
+  return fitted;
+}
+
+// Quoted where TOML wants it.
+std::string toml_key(const std::string& name) {
+  constexpr std::string_view kBare =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (name.find_first_not_of(kBare) == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char c : name) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+// Ready to be pasted into a board file.
+std::string workload_toml(const std::string& name, const WorkloadParameters& workload) {
+  std::string text =
+      fmt::format("[workload.{}]\nkind = \"{}\"\n", toml_key(name), kind_name(workload.kind));
+  const auto line = [&](std::string_view key, double value) {
+    text += fmt::format("{} = {:.6g}\n", key, value);
+  };
+  const Demand& base = workload.base;
+  const bool infer = workload.kind == Kind::infer;
+  if (!infer) {
+    line("reference_batch", workload.reference_batch);
+    line("a0", workload.a0);
+  }
+  line("workers", base.workers);
+  const std::pair<const char*, double Demand::*> letters[] = {{"A", &Demand::A},
+                                                              {"B", &Demand::B},
+                                                              {"L", &Demand::L},
+                                                              {"P", &Demand::P},
+                                                              {"O", &Demand::O}};
+  for (const auto& [letter, member] : letters) {
+    line(infer ? std::string(letter) + "0" : letter, base.*member);
+    if (infer) line(std::string(letter) + "1", workload.slope.*member);
+  }
+  line("kg", base.kg);
+  return text;
+}
+
+void print(const FittedProfile& fitted, const FitOptions& options) {
+  const std::string kind(kind_name(fitted.fit.workload.kind));
+  std::printf("# %s, %s, on %s: fitted to %zu cells (seed %llu)\n", fitted.workload.c_str(),
+              kind.c_str(), fitted.board->id.c_str(), fitted.fit.error.cells,
+              static_cast<unsigned long long>(options.seed));
+  std::printf("# fitted cells:   %s\n", error_text(fitted.fit.error).c_str());
+  std::printf("# held-out cells: %s; %zu cells\n", error_text(fitted.held_out).c_str(),
+              fitted.held_out.cells);
+  if (fitted.board_file) {
+    std::printf("# the board file on these: %s\n", error_text(*fitted.board_file).c_str());
+  }
+  std::printf("%s\n", workload_toml(fitted.workload, fitted.fit.workload).c_str());
+}
+
+Json fit_json(const FittedProfile& fitted, const FitOptions& options) {
+  Json json = {{"board", fitted.board->id},
+               {"workload", fitted.workload},
+               {"kind", kind_name(fitted.fit.workload.kind)},
+               {"seed", options.seed},
+               {"fitted", error_json(fitted.fit.error)},
+               {"held_out", error_json(fitted.held_out)},
+               {"toml", workload_toml(fitted.workload, fitted.fit.workload)}};
+  if (fitted.board_file) json["board_file"] = error_json(*fitted.board_file);
+  return json;
+}
+
+int run_fit(const FitOptions& options) {
+  Json json = {{"fits", Json::array()}};
+  for (const Profile& profile : read_profiles(options.profile)) {
+    const FittedProfile fitted = fit_profile(profile, options);
+    if (options.json) {
+      json["fits"].push_back(fit_json(fitted, options));
+    } else {
+      print(fitted, options);
+    }
+  }
+  if (options.json) std::printf("%s\n", json.dump().c_str());
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_model_fit(CLI::App& model, int& exit_code) {
+  auto options = std::make_shared<FitOptions>();
+  CLI::App* command = model.add_subcommand(
+      "fit", "Fit a workload's demands to some cells of a profile; judge them by the others");
+  command->add_option("PROFILE", options->profile, "CSV; each workload in it is fitted")
+      ->required();
+  command->add_option("--board", options->board,
+                      "the board whose parameters are taken; else the profile's device");
+  command->add_option("--cells", options->cells, "how many cells to fit, spread over the modes")
+      ->check(CLI::Range(kLeastFitCells, kMostFitCells))
+      ->capture_default_str();
+  command->add_option("--seed", options->seed, "of the choice of cells")->capture_default_str();
+  command
+      ->add_option("--workers", options->workers,
+                   "loader workers of the trainer; else those of the board file, else 4")
+      ->check(CLI::Range(0, 1024));
+  command->add_flag("--json", options->json, "one JSON object instead of text");
+  command->footer(
+      "Prints the parameters as TOML for a board file, with errors as comments: mean, median and\n"
+      "90th percentile of the relative error.\n"
+      "Example: gearshift model fit my-profile.csv --board jetson-agx-orin --cells 10");
+  command->callback([options, &exit_code] { exit_code = run_fit(*options); });
+}
+
+}  // namespace gearshift
