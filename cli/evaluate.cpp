@@ -77,6 +77,21 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
   std::fflush(stdout);
 }
 
+// A script that failed has rows, too: the safe setting is held. They are not to be overlooked.
+void report_failures(const Grid& grid, const std::vector<Row>& rows) {
+  for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
+    std::size_t failed = 0;
+    std::string first;
+    for (const Row& row : rows) {
+      if (row.of.policy != policy || row.trial.failure.empty()) continue;
+      if (failed++ == 0) first = row.trial.failure;
+    }
+    if (failed == 0) continue;
+    fmt::print(stderr, "gearshift evaluate: {} failed in {} of {} rows; the first time:\n{}\n",
+               grid.policies[policy].name, failed, rows.size() / grid.policies.size(), first);
+  }
+}
+
 int evaluate(const EvaluateOptions& options, const std::string& command) {
   const EvaluateGrid made(options);
   const Grid& grid = made.grid();
@@ -102,6 +117,7 @@ int evaluate(const EvaluateOptions& options, const std::string& command) {
     return kExitFailed;
   }
   write_reports(options, grid, rows, command);
+  report_failures(grid, rows);
   std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", rows.size(),
                progress.seconds_elapsed(), threads);
   return kExitOk;

@@ -78,7 +78,8 @@ std::vector<double> Axis::ticks() const {
       candidates.push_back(i * step);
     }
   } else {
-    const double low = spacing_ == Spacing::root ? high_value_ / 1000 : low_value_;
+    const double least = high_value_ < 5 ? high_value_ / 100 : 1;
+    const double low = spacing_ == Spacing::root ? least : low_value_;
     candidates = decades(low, high_value_);
     if (spacing_ == Spacing::root) candidates.insert(candidates.begin(), 0);
   }

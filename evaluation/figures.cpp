@@ -151,16 +151,16 @@ Chart excess_chart(const Grid& grid, std::span<const Row> rows, std::size_t work
 RangeChart violations_chart(const Grid& grid, std::span<const Standing> standings,
                             std::size_t workload) {
   RangeChart chart{.description = grid.workloads[workload].name +
-                                  ": share of solvable problems held over the power limit",
-                   .x = Axis("held over the power limit, % of solvable", Spacing::linear, 0, 100),
+                                  ": share of solvable problems that end with a limit broken",
+                   .x = Axis("a limit is broken, % of solvable", Spacing::linear, 0, 100),
                    .ranges = {}};
   for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
     const Standing* standing = find_standing(standings, policy, workload);
     if (standing == nullptr || standing->solvable.rows == 0) continue;
     const Score& score = standing->solvable;
-    const double share = static_cast<double>(score.over_budget) / static_cast<double>(score.rows);
+    const double share = static_cast<double>(score.broken) / static_cast<double>(score.rows);
     std::string value = percent(share) + " %";
-    if (score.over_budget == 0) value = "none";
+    if (score.broken == 0) value = "none";
     chart.ranges.push_back({.series = policy,
                             .name = grid.policies[policy].name,
                             .value = std::move(value),

@@ -16,7 +16,7 @@ namespace gearshift {
 Chart choices_chart(const Grid& grid, std::span<const Row> rows, std::size_t workload);
 // The median excess over the optimum of what was solved, by power limit.
 Chart excess_chart(const Grid& grid, std::span<const Row> rows, std::size_t workload);
-// The share of solvable problems that end with a setting over the power limit, by policy.
+// The share of solvable problems that end with a setting that breaks a limit, by policy.
 RangeChart violations_chart(const Grid& grid, std::span<const Standing> standings,
                             std::size_t workload);
 // Distinct settings measured in a search, by policy: range, quartiles and median.

@@ -109,7 +109,9 @@ std::string pictures(const Grid& grid, std::span<const Row> rows,
                  "the policy solved none. Small values have more room.",
                  [&](std::size_t workload) { return excess_chart(grid, rows, workload); });
   out += figures(grid, "Violations",
-                 "How often the setting held at the end draws more than the limit.",
+                 "How often the setting held at the end breaks a limit: it draws more power than "
+                 "allowed or, for "
+                 "inference, falls behind its requests or answers too late.",
                  [&](std::size_t workload) { return violations_chart(grid, standings, workload); });
   out += figures(
       grid, "Settings measured",

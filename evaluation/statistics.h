@@ -31,6 +31,7 @@ struct Score {
   std::size_t over_budget = 0;  // rows whose held setting draws more than the limit
   Distribution over_w;          // of those rows
   std::size_t late = 0;         // rows whose held setting falls behind or is over the latency limit
+  std::size_t broken = 0;       // rows that are over budget, late or both
   std::size_t gave_up = 0;      // rows that ended with no setting chosen
   std::size_t failed = 0;       // rows where the script failed
   Distribution modes_profiled;

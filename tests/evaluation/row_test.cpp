@@ -117,6 +117,7 @@ TEST_F(RowTest, SummarisesSolvableBindingAndUnsolvableRowsApart) {
   EXPECT_EQ(one.solvable.rows, 3u);
   EXPECT_EQ(one.solvable.solved, 2u);
   EXPECT_EQ(one.solvable.over_budget, 1u);
+  EXPECT_EQ(one.solvable.broken, 1u);
   EXPECT_DOUBLE_EQ(one.solvable.over_w.most, 6);
   EXPECT_DOUBLE_EQ(one.solvable.excess.median, 0.25);
   EXPECT_DOUBLE_EQ(one.solvable.modes_profiled.mean, 20);

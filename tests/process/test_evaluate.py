@@ -172,6 +172,13 @@ threads = 7
         self.assertLessEqual(row["modes_profiled"], 8)
         self.assertTrue(row["solved"])
 
+    def test_a_script_that_fails_is_told_with_its_rows(self):
+        fails = self.put("fails.lua", "measure(safe)\nif goal.power_w > 25 then error('too bright') end\n"
+                         "return safe\n")
+        done = self.evaluate("--profile", self.train, "--policy", fails, "--caps", "20,30,40")
+        self.assertIn("fails failed in 2 of 3 rows; the first time:", done.stderr)
+        self.assertIn("too bright", done.stderr)
+
     def test_errors_name_the_value_and_the_way_out(self):
         policy = ["--policy", BINARY_SEARCH]
         profile = ["--profile", self.train]
