@@ -72,7 +72,9 @@ void EvaluateGrid::add_policy(const std::string& path) {
   const std::string text = read_script(path);
   LuaPolicy(path, text).check();
   const std::string stem = std::filesystem::path(path).stem().string();
-  grid_.policies.push_back({free_name(grid_.policies, stem, path), text});
+  grid_.policies.push_back({.name = free_name(grid_.policies, stem, path),
+                            .text = text,
+                            .script = std::filesystem::path(path).filename().string()});
 }
 
 void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::string& path) {
@@ -132,7 +134,7 @@ Trial EvaluateGrid::run(const Case& one) const {
   problem.prior = bench.priors;
   problem.seed = grid_.seeds[one.seed];
   problem.most_measurements = most_measurements_;
-  LuaPolicy policy(grid_.policies[one.policy].name, grid_.policies[one.policy].text);
+  LuaPolicy policy(grid_.policies[one.policy].script, grid_.policies[one.policy].text);
   OperatorLimit limit(problem.goal.power_mw);
   const SimulationResult result = simulate(problem, policy, limit);
   return {.held = result.setting,

@@ -36,7 +36,7 @@ Case Grid::at(std::size_t index) const {
 
 CaseKeys::CaseKeys(const Grid& grid) : grid_(grid) {
   for (const Contestant& policy : grid.policies) {
-    policies_.push_back(Fingerprint().add(policy.name).add(policy.text).value());
+    policies_.push_back(Fingerprint().add(policy.script).add(policy.text).value());
   }
   for (const Target& workload : grid.workloads) {
     workloads_.push_back(fingerprint(workload.optimum.profile()));

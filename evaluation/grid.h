@@ -10,10 +10,12 @@
 
 namespace gearshift {
 
-// A policy that is compared: its name in tables and its text.
+// A policy that is compared: its name in tables, its text, and the file name by which the text
+// knows itself.
 struct Contestant {
   std::string name;
   std::string text;
+  std::string script;
 };
 
 // A workload that policies are tried on: its name in tables and what its settings truly cost.

@@ -109,7 +109,7 @@ std::vector<std::filesystem::path> scripts() {
 TEST(Fairness, WhatWasNotMeasuredChangesNoDecision) {
   const Profile profile = bumpy_profile();
   for (const std::filesystem::path& path : scripts()) {
-    const std::string name = path.stem();
+    const std::string name = path.filename();
     const std::string text = text_of(path);
     for (const std::int64_t cap_mw : {20'000, 30'000}) {
       const SimulationResult first = search(profile, name, text, cap_mw);
@@ -135,7 +135,7 @@ TEST(Fairness, AFirstQuestionKnowsNothingOfTheTable) {
   });
   int different = 0;
   for (const std::filesystem::path& path : scripts()) {
-    const std::string name = path.stem();
+    const std::string name = path.filename();
     const SimulationResult one = search(profile, name, text_of(path), 25'000);
     const SimulationResult two = search(other, name, text_of(path), 25'000);
     ASSERT_FALSE(one.measured.empty() || two.measured.empty()) << name;

@@ -45,7 +45,8 @@ inline Setting setting_of(const ProfileCell& cell, Kind kind) {
 // One policy, one workload, caps of 10 to 40 W in steps of 2 W, two seeds. `profile` is borrowed.
 inline Grid small_grid(const Profile& profile) {
   Grid grid;
-  grid.policies = {{"first", "return nil"}, {"second", "return modes[1]"}};
+  grid.policies = {{"first", "return nil", "first.lua"},
+                   {"second", "return modes[1]", "second.lua"}};
   grid.workloads.push_back({profile.workload, OptimumTable(profile)});
   for (std::int64_t cap_w = 10; cap_w <= 40; cap_w += 2) {
     grid.problems.push_back(train_problem(1000 * cap_w));

@@ -172,6 +172,15 @@ threads = 7
         self.assertLessEqual(row["modes_profiled"], 8)
         self.assertTrue(row["solved"])
 
+    def test_a_script_knows_its_own_file_name(self):
+        text = "return script == 'first.lua' and modes[1] or modes[2]\n"
+        first, second = self.put("first.lua", text), self.put("second.lua", text)
+        self.evaluate("--profile", self.train, "--policy", f"{first},{second}", "--caps", "40", "--json",
+                      "out.json")
+        rows = self.result()["rows"]
+        self.assertEqual([row["policy"] for row in rows], ["first", "second"])
+        self.assertNotEqual(rows[0]["chosen"], rows[1]["chosen"])
+
     def test_a_script_that_fails_is_told_with_its_rows(self):
         fails = self.put("fails.lua", "measure(safe)\nif goal.power_w > 25 then error('too bright') end\n"
                          "return safe\n")
