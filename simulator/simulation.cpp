@@ -12,8 +12,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A choice stands when the guard has had this long to object.
-constexpr Duration kHeldLongEnough = seconds(2);
 // While the guard waits for power to fall the safe setting is held too, for less than this.
 constexpr Duration kSafeLongEnough = seconds(10);
 
@@ -31,8 +29,9 @@ void add_distinct(std::vector<Setting>& settings, const Setting& setting) {
 // Sees what the controller records, and says when the search has come to its end.
 class SearchTrace : public Recorder {
  public:
-  SearchTrace(Plant& plant, SimulatedWorld& world, Recorder* next, const StepObserver& observer)
-      : plant_(plant), world_(world), next_(next), observer_(observer) {}
+  SearchTrace(Plant& plant, SimulatedWorld& world, Duration hold, Recorder* next,
+              const StepObserver& observer)
+      : plant_(plant), world_(world), hold_(hold), next_(next), observer_(observer) {}
 
   void watch(const Controller& controller) { controller_ = &controller; }
   void tick(const TickInputs& inputs) override {
@@ -54,7 +53,7 @@ class SearchTrace : public Recorder {
     phase_ = status.phase;
     setting_ = status.setting;
     const Duration lasted = status.time - since_;
-    if (phase_ == Phase::holding && lasted >= kHeldLongEnough && choice() != nullptr &&
+    if (phase_ == Phase::holding && lasted >= hold_ && choice() != nullptr &&
         choice()->observation) {
       ending_ = Ending::held;
       world_.stop("the choice is held");
@@ -90,6 +89,7 @@ class SearchTrace : public Recorder {
 
   Plant& plant_;
   SimulatedWorld& world_;
+  const Duration hold_;
   Recorder* next_;
   const StepObserver& observer_;
   const Controller* controller_ = nullptr;
@@ -177,7 +177,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy, Limi
   options.prior = problem.prior;
   options.most_measurements = problem.most_measurements;
   LimitSource* limits[] = {&limit};
-  SearchTrace trace(plant, world, recorder, observer);
+  SearchTrace trace(plant, world, problem.hold, recorder, observer);
   Controller controller(world, board, policy, trace, limits, options);
   trace.watch(controller);
   controller.run();

@@ -2,6 +2,7 @@
 // board, under the controller that runs live.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -26,6 +27,8 @@ struct SimulationProblem {
   std::uint32_t most_measurements = 5000;  // then the best that was measured is held
   // Virtual time; a policy that learns for ever is stopped then.
   Duration most_duration = std::chrono::hours(12);
+  // The simulation ends when the choice was held for so long: time for the guard to object.
+  Duration hold = std::chrono::seconds(2);
 };
 
 // What the simulation ended with.
