@@ -9,9 +9,10 @@ namespace {
 
 // Power that is over the cap by less may be the noise of a sensor that deviates by 2 %.
 constexpr double kTolerance = 1.1;
-// The longest that the guard can take: the sensor's own averaging, a window of readings, two more
-// before a step down is judged again, and the cores of one mode that go off one a step.
-constexpr double kMostOverCapS = 6;
+// The longest that the guard can take: the sensor's own averaging (0.43 s, or a lag of 0.7 s), a
+// window of readings (0.43 s), and where the setting it goes to is over the cap as well, two
+// windows until it may judge again. Thousands of scenarios come to 2.2 s.
+constexpr double kMostOverCapS = 3;
 constexpr Duration kAftermath = std::chrono::seconds(10);
 
 bool blinds(FaultKind kind) {
