@@ -55,13 +55,12 @@ class Prediction {
  public:
   Prediction(const Target& target, std::span<const BoardDescription> boards,
              std::span<const Profile> profiles)
-      : target_(target), profiles_(profiles) {
+      : target_(target), profiles_(profiles), board_(find_board(target.device, boards)) {
     for (const LeftOut& left_out : kLeftOut) {
       if (target.label.find(left_out.word) != std::string::npos) {
         throw Inexpressible(std::string(left_out.reason));
       }
     }
-    board_ = find_board(target.device, boards);
     if (board_ == nullptr || !board_->model) {
       throw Inexpressible("no board with a model is called '" + target.device + "'");
     }

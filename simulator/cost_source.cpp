@@ -42,8 +42,9 @@ std::optional<TrueCost> ModelCosts::cost(const PowerMode& mode, std::int32_t bat
 }
 
 TrueCost ModelCosts::passing(const PowerMode& mode, std::int32_t batch_size) const {
-  const MinibatchCost cost = minibatch_cost(*board_.model, workload_.demand(batch_size),
-                                            model_mode(knobs_, mode, fallback_));
+  const MinibatchCost cost =
+      minibatch_cost(board_.parameters(workload_.kind), workload_.demand(batch_size),
+                     model_mode(knobs_, mode, fallback_));
   return {.minibatch_ms = cost.minibatch_ms,
           .gpu_ms = cost.gpu_ms,
           .fetch_stall_ms = cost.fetch_stall_ms,
@@ -52,7 +53,8 @@ TrueCost ModelCosts::passing(const PowerMode& mode, std::int32_t batch_size) con
 }
 
 double ModelCosts::idle_power_w(const PowerMode& mode) const {
-  return gearshift::idle_power_w(*board_.model, model_mode(knobs_, mode, fallback_));
+  return gearshift::idle_power_w(board_.parameters(workload_.kind),
+                                 model_mode(knobs_, mode, fallback_));
 }
 
 ProfileCosts::ProfileCosts(const Profile& profile, Missing missing, const CostSource* model)

@@ -225,7 +225,7 @@ void ProfileParser::read_row() {
   number("energy_j", kMostEnergyJ);  // time multiplied by power: checked, and not kept
   Group& home = group(device, workload, kind == "train" ? Kind::train : Kind::infer);
   if (!home.rows.empty()) check_knobs(row, home.rows.front());
-  home.rows.push_back(std::move(row));
+  home.rows.push_back(row);
 }
 
 Profile ProfileParser::build(const Group& group) const {
