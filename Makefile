@@ -148,17 +148,6 @@ fuzz:  ## run every fuzz target; DURATION=600 seconds each (60 unless given)
 	    -artifact_prefix="build-fuzz/$$name-" "build-fuzz/corpus/$$name" "$${seeds[@]}"
 	done
 
-# The first scenario, and how many.
-SEED ?= 1
-SCENARIOS ?= 1000
-
-.PHONY: swarm
-swarm:  ## random simulated scenarios with faults; SCENARIOS=1000 of them from SEED=1 on
-	@$(call install,$(packages_build))
-	$(call configure,build)
-	ninja -C build -j$(JOBS) swarm
-	build/swarm --seed $(SEED) --scenarios $(SCENARIOS)
-
 .PHONY: packages
 packages:  ## install every Debian package that any goal needs
 	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_lint) $(packages_fuzz))

@@ -1,4 +1,4 @@
-// The boot clock: the one place of the program that tells the time of CLOCK_BOOTTIME.
+// The clocks of the machine: the one place of the program that asks them for the time.
 #pragma once
 
 #include <time.h>
@@ -17,5 +17,12 @@ class BoottimeClock : public Clock {
     return Time(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
   }
 };
+
+// Milliseconds of wall time since 1970, for what people read; the loop never sees it.
+inline std::int64_t unix_time_ms() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
 
 }  // namespace gearshift

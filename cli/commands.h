@@ -27,5 +27,6 @@ void add_status(CLI::App& app, int& exit_code);
 void add_stop(CLI::App& app, int& exit_code);
 void add_restore(CLI::App& app, int& exit_code);
 void add_model(CLI::App& app, int& exit_code);
+void add_replay(CLI::App& app, int& exit_code);
 
 }  // namespace gearshift

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <toml++/toml.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -77,6 +78,9 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                   "restore the knobs, keep the last setting, or leave the safe one")
       ->capture_default_str();
   command.add_option("--state", options.state, "folder of the knob journal");
+  command.add_option("--record", options.record,
+                     "record the run into this file, for gearshift replay and export");
+  command.add_flag("--overwrite", options.overwrite, "replace a recording that is there already");
   command.add_flag("--json", options.json, "one JSON object a line instead of text");
 }
 
@@ -103,7 +107,8 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       {"policy", &options.policy},       {"power", &options.power},
       {"objective", &options.objective}, {"listen", &options.listen},
       {"control", &options.control},     {"duration", &options.duration},
-      {"on-exit", &options.on_exit},     {"state", &options.state}};
+      {"on-exit", &options.on_exit},     {"state", &options.state},
+      {"record", &options.record}};
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
     if (name == "schedule") {
@@ -132,6 +137,12 @@ RunPlan make_run_plan(const RunOptions& options) {
   RunPlan plan;
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
+  }
+  if (!options.record.empty() && !options.overwrite && std::filesystem::exists(options.record)) {
+    throw std::runtime_error(
+        fmt::format("--record {}: the file is there already, and is not overwritten; give another "
+                    "name, or --overwrite to replace it",
+                    options.record));
   }
   try {
     if (!options.power.empty()) plan.power_mw = parse_power_mw(options.power);

@@ -27,6 +27,8 @@ struct RunOptions {
   std::string duration;  // "60s"; empty: until stopped
   std::string on_exit = "restore";
   std::string state;
+  std::string record;  // the recording's file; empty: none
+  bool overwrite = false;
   std::uint64_t seed = 1;
   bool json = false;
   std::vector<ScheduleStep> schedule;  // config file only

@@ -13,24 +13,25 @@
 namespace gearshift {
 
 enum class NoteType : std::uint8_t {
-  attached,        // workload, text = its name
-  detached,        // workload, text = why
-  baseload,        // value = idle power, mW
-  goal,            // value = cap in mW, text = the limit source that binds
-  setting,         // setting: a change begins
-  applied,         // setting is in force; value = nanoseconds it took
-  observation,     // observation: a measurement ended
-  hold,            // setting: the policy's choice
-  search_ended,    // text: the measurement limit; the best setting so far is held
-  safe,            // setting, text = why the safe setting is held
-  over_cap,        // setting, value = windowed power in mW: the guard stepped in
-  power_unknown,   // text: which reading is missing, stale or absurd
-  knob_failed,     // text: "gpu_mhz: wrote 1300.5, still 1109.25"
-  outside_writer,  // text: "gpu_mhz: another program wrote 612, we had set 816; set again"
-  policy_log,      // text: a line from log()
-  policy_error,    // text: file, line, traceback
-  policy_reload,   // text: "reloaded", or why the old one stays
-  stop,            // text: who asked
+  attached,         // workload, text = its name
+  detached,         // workload, text = why
+  baseload,         // value = idle power, mW
+  goal,             // value = cap in mW, text = the limit source that binds
+  setting,          // setting: a change begins
+  applied,          // setting is in force; value = nanoseconds it took
+  observation,      // observation: a measurement ended
+  hold,             // setting: the policy's choice
+  search_ended,     // text: the measurement limit; the best setting so far is held
+  safe,             // setting, text = why the safe setting is held
+  over_cap,         // setting, value = windowed power in mW: the guard stepped in
+  power_unknown,    // text: which reading is missing, stale or absurd
+  knob_failed,      // text: "gpu_mhz: wrote 1300.5, still 1109.25"
+  outside_writer,   // text: "gpu_mhz: another program wrote 612, we had set 816; set again"
+  policy_log,       // text: a line from log()
+  policy_error,     // text: file, line, traceback
+  policy_reload,    // text: "reloaded", or why the old one stays
+  recording_ended,  // text: why the recording ends before the run; the run goes on
+  stop,             // text: who asked
 };
 std::string_view note_name(NoteType type);
 

@@ -1,0 +1,170 @@
+#include "cli/live_run.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "bridge/endpoints.h"
+#include "cli/recording.h"
+#include "cli/select_board.h"
+#include "cli/state_folder.h"
+#include "trace/recorded_inputs.h"
+
+namespace gearshift {
+namespace {
+
+// The user whose trainers are believed: with sudo, the one who called it.
+std::uint32_t operator_user() {
+  const char* caller = geteuid() == 0 ? std::getenv("SUDO_UID") : nullptr;
+  std::uint32_t user = geteuid();
+  if (caller != nullptr) std::from_chars(caller, caller + std::strlen(caller), user);
+  return user;
+}
+
+std::filesystem::path journal_of(const RunOptions& options) {
+  return journal_path(options.state.empty() ? default_state_folder()
+                                            : std::filesystem::path(options.state));
+}
+
+BoardTraits make_traits(const BoardDescription& description, const KnobSpace& knobs) {
+  BoardTraits traits;
+  traits.name = description.id;
+  traits.power_window = description.power.window;
+  traits.stale_after = description.power.stale_after;
+  traits.apply_timeout = description.apply_timeout;
+  traits.modes = modes_by_power(description, knobs);
+  traits.safe = safe_mode(description, knobs, traits.modes);
+  return traits;
+}
+
+LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSensors& sensors,
+                                    const KnobSpace& knobs) {
+  LiveWorldOptions world;
+  world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
+  world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
+  world.script = options.policy;
+  if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};
+  world.allowed_user = operator_user();
+  world.knobs = knobs;
+  return world;
+}
+
+}  // namespace
+
+void block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
+    : options_(options),
+      plan_(plan),
+      root_(options.sysroot),
+      description_(select_board(options.board, root_)),
+      actuator_(std::make_unique<BoardActuator>(
+          description_, root_, BoardActuatorOptions{.journal = journal_of(options)})),
+      sensors_(open_sensors(description_, root_, clock_)),
+      knobs_(actuator_->knobs()),
+      traits_(make_traits(description_, knobs_)),
+      world_options_(make_world_options(options, sensors_, knobs_)),
+      world_(std::make_unique<LiveWorld>(clock_, world_options_)),
+      operator_limit_(plan.power_mw),
+      schedule_limit_(options.schedule) {
+  controller_options_.duration = plan.duration;
+  controller_options_.goal.objective = plan.objective;
+  controller_options_.seed = options.seed;
+}
+
+LiveRun::~LiveRun() = default;
+
+// A board whose knobs cannot be written is still measured and advised on.
+std::vector<std::string> LiveRun::findings() const {
+  std::vector<std::string> lines = {
+      fmt::format("board {} ({})", description_.name, description_.id)};
+  for (const std::string& finding : sensors_.findings) lines.push_back("  " + finding);
+  for (const Knob& knob : knobs_.knobs) {
+    lines.push_back(fmt::format("  knob {}: {} values, {} to {} {}", knob.name, knob.values.size(),
+                                describe_value(knob.unit, knob.values.front()),
+                                describe_value(knob.unit, knob.values.back()),
+                                unit_name(knob.unit)));
+  }
+  for (const AbsentKnob& knob : actuator_->absent()) {
+    lines.push_back(fmt::format("  knob {}: absent: {}", knob.name, knob.reason));
+  }
+  if (!actuator_->writable()) {
+    lines.emplace_back("  no knob can be set here: measuring and advising only");
+  }
+  return lines;
+}
+
+void LiveRun::record(const std::string& command, const NamedText& policy) {
+  RecordingHeader header;
+  header.command = command;
+  header.board = board_text(description_);
+  header.knobs = knobs_;
+  header.traits = traits_;
+  header.options = controller_options_;
+  header.policy = policy;
+  header.limits = {std::string(operator_limit_.name()), std::string(schedule_limit_.name())};
+  recording_ = start_recording(options_.record, header);
+}
+
+Board LiveRun::make_board() {
+  if (recording_ == nullptr) {
+    return Board(std::move(actuator_), std::move(sensors_.sensors), traits_);
+  }
+  return Board(recorded(std::move(actuator_), *recording_),
+               recorded(std::move(sensors_.sensors), *recording_), traits_);
+}
+
+LiveRun::Result LiveRun::run(Policy& policy, Recorder& front) {
+  Board board = make_board();
+  const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
+    Controller controller(world, board, policy, recorder, limits, controller_options_);
+    try {
+      controller.run();
+    } catch (...) {
+      board.restore();  // on every way out, whatever --on-exit says
+      throw;
+    }
+    return Result{controller.summary(), controller.ledger()};
+  };
+  Result result;
+  if (recording_ == nullptr) {
+    LimitSource* limits[] = {&operator_limit_, &schedule_limit_};
+    result = loop(*world_, front, limits);
+  } else {
+    RecordedWorld world(*world_, *recording_);
+    RecordedLimit operator_limit(operator_limit_, 0, *recording_);
+    RecordedLimit schedule_limit(schedule_limit_, 1, *recording_);
+    LimitSource* limits[] = {&operator_limit, &schedule_limit};
+    TeeRecorder tee(front, *recording_);
+    result = loop(world, tee, limits);
+    tee.finish();
+  }
+  leave(board);
+  return result;
+}
+
+void LiveRun::leave(Board& board) const {
+  switch (plan_.on_exit) {
+    case OnExit::restore:
+      board.restore();
+      return;
+    case OnExit::keep:
+      return;  // the journal stays: `gearshift restore` can still put the board back
+    case OnExit::safe:
+      board.begin(board.safe(), clock_.now());
+      while (board.advance(clock_.now()) == ApplyState::applying) continue;
+      return;
+  }
+}
+
+}  // namespace gearshift

@@ -1,0 +1,75 @@
+// A live run, composed: a board of this machine, the world of trainers, the limits, the recording,
+// and the loop on top of them.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actuators/board_actuator.h"
+#include "boards/board_description.h"
+#include "bridge/live_world.h"
+#include "cli/boottime_clock.h"
+#include "cli/run_options.h"
+#include "controller/controller.h"
+#include "limits/operator_limit.h"
+#include "limits/schedule_limit.h"
+#include "sensors/open.h"
+#include "trace/recording_writer.h"
+
+namespace gearshift {
+
+// SIGINT, SIGTERM and SIGHUP arrive through the world's signalfd. Called first, while no thread
+// exists yet that could take them.
+void block_signals();
+
+class LiveRun {
+ public:
+  // Opens the board and its sensors and binds the endpoints; no knob is written yet. Throws
+  // BusyError, and std::runtime_error that names what cannot be opened.
+  LiveRun(const RunOptions& options, const RunPlan& plan);
+  ~LiveRun();
+
+  const KnobSpace& knobs() const { return knobs_; }
+  const BoardTraits& traits() const { return traits_; }
+  const std::string& workload_endpoint() const { return world_options_.workload_endpoint; }
+  bool power_is_estimate() const { return sensors_.power_is_estimate; }
+  // What was found of the board, one line each, for people.
+  std::vector<std::string> findings() const;
+  // What the loop will run with; the caller may change it before run().
+  ControllerOptions& controller_options() { return controller_options_; }
+
+  // Records what run() does into options.record. `policy` is the script that it will run with, by
+  // its file's name. Throws DatabaseError where the file cannot be made.
+  void record(const std::string& command, const NamedText& policy);
+
+  struct Result {
+    Summary summary;
+    Ledger ledger;
+  };
+  // Runs the loop until it is stopped, and leaves the knobs as plan.on_exit says; an exception
+  // leaves them as they were found. `front` tells the operator.
+  Result run(Policy& policy, Recorder& front);
+
+ private:
+  Board make_board();
+  void leave(Board& board) const;
+
+  RunOptions options_;
+  RunPlan plan_;
+  BoottimeClock clock_;
+  Sysroot root_;
+  BoardDescription description_;
+  std::unique_ptr<BoardActuator> actuator_;
+  OpenedSensors sensors_;
+  KnobSpace knobs_;
+  BoardTraits traits_;
+  LiveWorldOptions world_options_;
+  std::unique_ptr<LiveWorld> world_;
+  OperatorLimit operator_limit_;
+  ScheduleLimit schedule_limit_;
+  ControllerOptions controller_options_;
+  std::unique_ptr<RecordingWriter> recording_;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,70 @@
+#include "cli/recording.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "boards/board_texts.h"
+#include "cli/boottime_clock.h"
+
+namespace gearshift {
+
+std::string command_words(const CLI::App& command) {
+  std::string words = "gearshift " + command.get_name();
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() == 0) continue;
+    words += " " + option->get_name(false, true);
+    if (option->get_type_size() == 0) continue;  // a flag
+    for (const std::string& value : option->results()) words += " " + value;
+  }
+  return words;
+}
+
+NamedText board_text(const BoardDescription& board) {
+  for (const BoardText& text : board_texts()) {
+    if (text.file == board.source) return {board.source, std::string(text.toml)};
+  }
+  std::ifstream file(board.source, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return {board.source, text.str()};
+}
+
+std::unique_ptr<RecordingWriter> start_recording(const std::string& file, RecordingHeader header,
+                                                 RecordingOptions options) {
+  for (const char* part : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(file + part);
+  header.gearshift_version = GEARSHIFT_VERSION;
+  header.started_unix_ms = unix_time_ms();
+  return std::make_unique<RecordingWriter>(file, header, options);
+}
+
+void TeeRecorder::tick(const TickInputs& inputs) {
+  now_ = inputs.now;
+  recording_.tick(inputs);
+  front_.tick(inputs);
+}
+
+void TeeRecorder::note(const Note& note) {
+  recording_.note(note);
+  front_.note(note);
+}
+
+void TeeRecorder::status(const Status& status) {
+  recording_.status(status);
+  front_.status(status);
+  tell_failure();
+}
+
+void TeeRecorder::finish() {
+  recording_.finish();
+  tell_failure();
+}
+
+void TeeRecorder::tell_failure() {
+  if (told_ || !recording_.failed()) return;
+  told_ = true;
+  const std::string why = recording_.failure();
+  front_.note({.type = NoteType::recording_ended, .time = now_, .text = why});
+}
+
+}  // namespace gearshift

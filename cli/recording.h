@@ -1,0 +1,48 @@
+// Recordings as the commands use them: started for a run, and told of when they end too soon.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "boards/board_description.h"
+#include "controller/recorder.h"
+#include "trace/recording.h"
+#include "trace/recording_writer.h"
+
+namespace gearshift {
+
+// The words of the command line that matter: the command's name and every option it was given.
+std::string command_words(const CLI::App& command);
+
+// The file the board was read from, with its text.
+NamedText board_text(const BoardDescription& board);
+
+// Creates the recording `file` in place of what is there. Fills in the version and the wall time of
+// the header. Throws DatabaseError.
+std::unique_ptr<RecordingWriter> start_recording(const std::string& file, RecordingHeader header,
+                                                 RecordingOptions options = {});
+
+// Gives all that it is given to the operator's recorder and to the recording, and tells the
+// operator once when the recording ends before the run does.
+class TeeRecorder : public Recorder {
+ public:
+  // Borrows both.
+  TeeRecorder(Recorder& front, RecordingWriter& recording) : front_(front), recording_(recording) {}
+
+  void tick(const TickInputs& inputs) override;
+  void note(const Note& note) override;
+  void status(const Status& status) override;
+  // Completes the recording.
+  void finish();
+
+ private:
+  void tell_failure();
+
+  Recorder& front_;
+  RecordingWriter& recording_;
+  Time now_{};
+  bool told_ = false;
+};
+
+}  // namespace gearshift

@@ -1,0 +1,190 @@
+// `gearshift replay`: plays a recording back to the loop, with its own policy or beside another.
+#include "trace/replay.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/read_script.h"
+#include "policies/lua/lua_policy.h"
+#include "trace/policy_comparison.h"
+#include "trace/recording_text.h"
+
+namespace gearshift {
+namespace {
+
+using nlohmann::json;
+
+struct ReplayOptions {
+  std::string file;
+  std::string policy;
+  bool json = false;
+};
+
+void print(const json& line) {
+  // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
+  std::printf("%s\n", line.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
+}
+
+std::string cap_text(const Goal& goal) {
+  if (!goal.power_mw) return "no cap";
+  return fmt::format("cap {:.1f} W", static_cast<double>(*goal.power_mw) / 1e3);
+}
+
+// A recording whose process was killed has no end; what is there is whole ticks.
+std::string end_text(const std::optional<std::string>& end) {
+  if (!end) return "it has no end: the run was killed, or goes on";
+  return *end == "complete" ? "it is complete" : "it ended before the run: " + *end;
+}
+
+json to_json(const ReplayResult& result, const RecordingReader& reader) {
+  json line = {{"ticks", result.ticks},
+               {"decisions", result.decisions},
+               {"duration_s", seconds(result.duration)},
+               {"complete", reader.end() == "complete"},
+               {"equal", !result.difference.has_value()}};
+  if (reader.end()) line["end"] = *reader.end();
+  if (result.difference) {
+    line["difference"] = {{"tick", result.difference->tick},
+                          {"time_s", seconds(result.difference->since_start)},
+                          {"recorded", result.difference->recorded},
+                          {"replayed", result.difference->replayed}};
+  }
+  return line;
+}
+
+void print_result(const ReplayResult& result, const RecordingReader& reader) {
+  const RecordingHeader& header = reader.header();
+  std::printf("%s, policy %s, seed %llu: %lld ticks in %.1f s; %s\n", header.traits.name.c_str(),
+              header.policy.name.c_str(), static_cast<unsigned long long>(header.options.seed),
+              static_cast<long long>(result.ticks), seconds(result.duration),
+              end_text(reader.end()).c_str());
+  if (!result.difference) {
+    std::printf("replayed: all %lld decisions are equal\n",
+                static_cast<long long>(result.decisions));
+    return;
+  }
+  const Difference& difference = *result.difference;
+  std::printf(
+      "replayed: %lld decisions are equal, then in tick %lld at %.3f s\n"
+      "  recorded: %s\n"
+      "  replayed: %s\n",
+      static_cast<long long>(result.decisions), static_cast<long long>(difference.tick),
+      seconds(difference.since_start), difference.recorded.c_str(), difference.replayed.c_str());
+  if (header.gearshift_version != GEARSHIFT_VERSION) {
+    std::printf("it was recorded by gearshift %s, and this is %s\n",
+                header.gearshift_version.c_str(), GEARSHIFT_VERSION);
+  }
+}
+
+json to_json(const KnobSpace& space, const ComparedSearch& search) {
+  const auto requests = [&](const std::vector<Request>& list) {
+    json lines = json::array();
+    for (const Request& request : list) lines.push_back(exact_text(space, request));
+    return lines;
+  };
+  json line = {{"time_s", seconds(search.since_start)},
+               {"recorded", requests(search.recorded)},
+               {"other", requests(search.other)},
+               {"other_unanswered", search.other_unanswered}};
+  line["cap_w"] =
+      search.goal.power_mw ? json(static_cast<double>(*search.goal.power_mw) / 1e3) : json(nullptr);
+  if (!search.other_failure.empty()) line["other_failure"] = search.other_failure;
+  return line;
+}
+
+void print_search(const KnobSpace& space, const ComparedSearch& search, std::size_t number) {
+  std::printf("\nsearch %zu at %.1f s, %s\n", number, seconds(search.since_start),
+              cap_text(search.goal).c_str());
+  const std::size_t rows = std::max(search.recorded.size(), search.other.size());
+  const auto row = [&](const std::vector<Request>& list, std::size_t i) {
+    return i < list.size() ? exact_text(space, list[i]) : std::string("-");
+  };
+  std::size_t width = 8;
+  for (const Request& request : search.recorded) {
+    width = std::max(width, exact_text(space, request).size());
+  }
+  std::printf("      %-*s    %s\n", static_cast<int>(width), "recorded", "the other");
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::string recorded = row(search.recorded, i);
+    const std::string other = row(search.other, i);
+    std::printf("  %3zu %-*s  %c %s\n", i + 1, static_cast<int>(width), recorded.c_str(),
+                recorded == other ? ' ' : '|', other.c_str());
+  }
+  if (search.other_unanswered) {
+    std::printf("      the other ends here: that setting was not measured in this recording\n");
+  }
+  if (!search.other_failure.empty()) {
+    std::printf("      the other failed: %s\n", search.other_failure.c_str());
+  }
+}
+
+int replay(const ReplayOptions& options) {
+  RecordingReader reader(options.file);
+  const RecordingHeader& header = reader.header();
+  LuaPolicy recorded(header.policy.name, header.policy.text);
+  Replay replay(reader);
+  if (options.policy.empty()) {
+    const ReplayResult result = replay.run(recorded);
+    if (options.json) {
+      print(to_json(result, reader));
+    } else {
+      print_result(result, reader);
+    }
+    return result.difference ? kExitFailed : kExitOk;
+  }
+  LuaPolicy other(options.policy, read_script(options.policy));
+  other.check();
+  ComparedPolicy compared(recorded, other, replay, reader.observations());
+  const ReplayResult result = replay.run(compared);
+  if (options.json) {
+    json line = to_json(result, reader);
+    line["searches"] = json::array();
+    for (const ComparedSearch& search : compared.searches()) {
+      line["searches"].push_back(to_json(header.knobs, search));
+    }
+    print(line);
+  } else {
+    print_result(result, reader);
+    std::size_t number = 0;
+    for (const ComparedSearch& search : compared.searches()) {
+      print_search(header.knobs, search, ++number);
+    }
+  }
+  return result.difference ? kExitFailed : kExitOk;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command = app.add_subcommand(
+      "replay", "Play a recording back: the same inputs must give the same decisions");
+  command->add_option("file", options->file, "what `gearshift run --record` wrote")->required();
+  command->add_option("--policy", options->policy,
+                      "another Lua script: show beside each question of the recorded one what this "
+                      "one would have asked, as far as the recording has the answers");
+  command->add_flag("--json", options->json, "one JSON object instead of text");
+  command->footer(
+      "Example: record a run, prove that it replays, and see what another policy would have done\n"
+      "  gearshift run --policy scripts/binary_search.lua --power 30W --record run.db\n"
+      "  gearshift replay run.db\n"
+      "  gearshift replay run.db --policy my_policy.lua\n"
+      "Ends with exit code 1 at the first decision that differs, and shows both.");
+  command->callback([options, &exit_code] {
+    try {
+      exit_code = replay(*options);
+    } catch (const PolicyError& error) {
+      std::fprintf(stderr, "gearshift replay: %s\n", error.what());
+      exit_code = kExitPolicy;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gearshift replay: %s\n", error.what());
+      exit_code = kExitFailed;
+    }
+  });
+}
+
+}  // namespace gearshift

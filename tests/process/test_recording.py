@@ -1,0 +1,141 @@
+"""Recordings of live runs: replayed, cut off by SIGKILL, and ended by a full disk."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import unittest
+
+from harness import DEADLINE_S, Stack
+
+MODE = """
+local function mode(cores)
+  return {cpu_cores = cores, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
+          mem_mhz = knobs.mem_mhz[3]}
+end
+"""
+SEARCH = MODE + """
+local best = measure(mode(8))
+local other = measure(mode(4))
+if other.power_w < best.power_w then log("fewer cores draw less") end
+return best.setting
+"""
+
+
+def rows(path, question):
+    with sqlite3.connect(path) as database:
+        return database.execute(question).fetchall()
+
+
+class Recordings(unittest.TestCase):
+    def replay(self, stack, path, *more):
+        done = stack.gearshift("replay", path, "--json", *more)
+        self.assertEqual(done.stderr, "")
+        return done.returncode, json.loads(done.stdout)
+
+    def test_a_run_replays_exactly_and_beside_another_policy(self):
+        with Stack() as stack:
+            path = stack.folder / "run.db"
+            daemon = stack.daemon(stack.script(SEARCH), "--record", path)
+            trainer = stack.trainer()
+            daemon.note("hold")
+            cap = stack.gearshift("cap", "22W", "--control", stack.control)
+            self.assertEqual(cap.returncode, 0, cap.stderr)
+            daemon.note("goal")
+            daemon.note("status")
+            trainer.finish(signal.SIGTERM)
+            daemon.note("detached")
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+            self.assertEqual(os.listdir(stack.folder).count("run.db"), 1)
+            self.assertFalse((stack.folder / "run.db-wal").exists())
+            code, result = self.replay(stack, path)
+            self.assertEqual((code, result["equal"], result["complete"]), (0, True, True))
+            recorded = rows(path, "SELECT count(*) FROM notes")[0][0]
+            spoken = [note for note in daemon.notes() if note["note"] not in ("status", "summary")]
+            self.assertEqual(recorded, len(spoken))
+            self.assertGreaterEqual(result["decisions"], recorded)
+
+            other = stack.script(MODE + "measure(mode(1))\nreturn nil", "other.lua")
+            code, result = self.replay(stack, path, "--policy", other)
+            first = result["searches"][0]
+            self.assertEqual(code, 0)
+            self.assertEqual(first["cap_w"], 30)
+            self.assertTrue(first["recorded"][0].startswith("measure cpu_cores=8 "))
+            self.assertTrue(first["other"][0].startswith("measure cpu_cores=1 "))
+            self.assertTrue(first["other_unanswered"])
+
+            rows(path, "UPDATE observations SET power_mean_mw = power_mean_mw + 1")
+            code, result = self.replay(stack, path)
+            self.assertEqual((code, result["equal"]), (1, False))
+            self.assertIn("power_mean_mw", result["difference"]["recorded"])
+            self.assertNotEqual(
+                result["difference"]["recorded"], result["difference"]["replayed"]
+            )
+            self.refuses_to_overwrite(stack, path)
+
+    def refuses_to_overwrite(self, stack, path):
+        before = path.read_bytes()
+        again = stack.daemon(stack.script(SEARCH), "--record", path)
+        self.assertEqual(again.finish(), 2)
+        self.assertIn("--overwrite", again.tail())
+        self.assertEqual(path.read_bytes(), before)
+
+    def test_a_killed_run_loses_its_last_second_at_most_and_replays(self):
+        with Stack() as stack:
+            path = stack.folder / "run.db"
+            daemon = stack.daemon(stack.script(SEARCH), "--record", path)
+            stack.trainer()
+            daemon.note("observation")
+            daemon.note("status")
+            last_s = daemon.note("status")["time_s"]
+            daemon.kill()
+            times = rows(path, "SELECT min(time_ns), max(time_ns) FROM ticks")[0]
+            self.assertGreater((times[1] - times[0]) / 1e9, last_s - 1)
+            code, result = self.replay(stack, path)
+            self.assertEqual((code, result["equal"], result["complete"]), (0, True, False))
+            self.assertGreater(result["decisions"], 5)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root, to mount a small disk")
+    def test_a_full_disk_ends_the_recording_once_and_the_run_goes_on(self):
+        with Stack() as stack:
+            disk = stack.folder / "disk"
+            disk.mkdir()
+            mounted = subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=256k", "none", disk],
+                capture_output=True, text=True, timeout=DEADLINE_S,
+            )
+            if mounted.returncode != 0:
+                self.skipTest(f"no small disk: {mounted.stderr.strip()}")
+            try:
+                daemon = stack.daemon(stack.script(SEARCH), "--record", disk / "run.db")
+                stack.trainer()
+                daemon.note("attached")
+                ended = daemon.note("recording_ended")
+                self.assertIn("run.db", ended["text"])
+                for _ in range(3):
+                    daemon.note("status")
+                self.assertEqual(daemon.finish(signal.SIGINT), 0)
+                self.assertEqual(len(daemon.notes("recording_ended")), 1)
+                self.assertTrue(daemon.notes("hold") or daemon.notes("observation"))
+                # What it had until then is still a recording.
+                for name in os.listdir(disk):
+                    shutil.copy(disk / name, stack.folder / name)
+                code, result = self.replay(stack, stack.folder / "run.db")
+                self.assertEqual((code, result["equal"]), (0, True))
+                self.assertGreater(result["ticks"], 0)
+            finally:
+                subprocess.run(["umount", disk], check=True, timeout=DEADLINE_S)
+
+    def test_what_is_no_recording_is_refused_with_the_reason(self):
+        with Stack(board=False) as stack:
+            letter = stack.script("dear database, " * 20, "letter.db")
+            done = stack.gearshift("replay", letter)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("letter.db: file is not a database", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

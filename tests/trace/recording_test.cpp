@@ -1,0 +1,245 @@
+// What is written comes back, in good times and in bad.
+#include <gtest/gtest.h>
+
+#include "tests/fakes/counted_allocations.h"
+#include "tests/trace/recorded_run.h"
+#include "trace/database.h"
+#include "trace/recording_reader.h"
+#include "trace/recording_text.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::seconds;
+
+std::string error_of(const std::filesystem::path& file) {
+  try {
+    RecordingReader reader(file);
+    RecordedTick tick;
+    while (reader.next(tick)) continue;
+  } catch (const RecordingError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Recording, GivesTheHeaderBack) {
+  RecordedRun run;
+  run.header.options.duration = seconds(7);
+  run.header.options.seed = 0xffffffffffffffff;
+  run.header.options.goal.objective = Objective::latency;
+  run.header.options.goal.latency = std::chrono::milliseconds(120);
+  run.header.options.goal.arrivals_per_s = 30.1;
+  run.header.options.meter.confidence = 0.015;
+  run.header.priors = {{"a.csv", "x\n"}, {"b.csv", ""}};
+  run.run();
+  RecordingReader reader(run.file);
+  const RecordingHeader& read = reader.header();
+  EXPECT_EQ(reader.end(), "complete");
+  EXPECT_EQ(read.gearshift_version, "9.8.7");
+  EXPECT_EQ(read.command, run.header.command);
+  EXPECT_EQ(read.started_unix_ms, run.header.started_unix_ms);
+  EXPECT_EQ(read.board.text, run.header.board.text);
+  EXPECT_EQ(read.policy.name, "four.lua");
+  EXPECT_EQ(read.policy.text, "return nil\n");
+  ASSERT_EQ(read.priors.size(), 2U);
+  EXPECT_EQ(read.priors[1].name, "b.csv");
+  EXPECT_EQ(read.limits, run.header.limits);
+  EXPECT_EQ(read.options.duration, seconds(7));
+  EXPECT_EQ(read.options.seed, 0xffffffffffffffff);
+  EXPECT_EQ(read.options.goal, run.header.options.goal);
+  EXPECT_EQ(read.options.meter.confidence, 0.015);
+  EXPECT_EQ(read.options.most_measurements, run.header.options.most_measurements);
+  EXPECT_EQ(read.traits.name, "fake");
+  EXPECT_EQ(read.traits.modes, run.header.traits.modes);
+  EXPECT_EQ(read.traits.safe, run.header.traits.safe);
+  EXPECT_EQ(read.traits.stale_after, run.header.traits.stale_after);
+  ASSERT_EQ(read.knobs.size(), 2U);
+  EXPECT_EQ(read.knobs.knobs[1].values, run.header.knobs.knobs[1].values);
+  EXPECT_EQ(read.knobs.knobs[0].knob_class, KnobClass::hotplug);
+}
+
+TEST(Recording, GivesEveryTickBack) {
+  RecordedRun run;
+  run.make_eventful();
+  run.run();
+  ASSERT_EQ(run.failure, "");
+  RecordingReader reader(run.file);
+  RecordedTick tick;
+  std::size_t events = 0;
+  std::size_t readings = 0;
+  std::size_t notes = 0;
+  const KeepingRecorder& kept = run.kept;
+  while (reader.next(tick)) {
+    const auto number = static_cast<std::size_t>(tick.number);
+    ASSERT_EQ(tick.now, kept.times.at(number));
+    ASSERT_EQ(tick.events.size(), kept.event_counts[number]);
+    for (const Event& event : tick.events) {
+      const Event& given = kept.events[events++];
+      ASSERT_EQ(event.type, given.type);
+      EXPECT_EQ(event.handle, given.handle);
+      EXPECT_EQ(event.power_mw, given.power_mw);
+      EXPECT_EQ(event.text.view(), given.text.view());
+      EXPECT_EQ(event.minibatch.elapsed, given.minibatch.elapsed);
+      EXPECT_EQ(event.minibatch.received, given.minibatch.received);
+      EXPECT_EQ(event.minibatch.set_sequence, given.minibatch.set_sequence);
+      EXPECT_EQ(event.workload.batch_sizes, given.workload.batch_sizes);
+      EXPECT_EQ(event.workload.name.view(), given.workload.name.view());
+    }
+    ASSERT_EQ(tick.readings.size(), kept.reading_counts[number]);
+    for (const Reading& reading : tick.readings) {
+      const Reading& given = kept.readings[readings++];
+      EXPECT_EQ(reading.value, given.value);
+      EXPECT_EQ(reading.state, given.state);
+      EXPECT_EQ(reading.taken, given.taken);
+    }
+    for (const RecordedNote& note : tick.notes) {
+      const KeptNote& given = kept.notes.at(notes++);
+      EXPECT_EQ(note.type, given.type);
+      EXPECT_EQ(note.time, given.time);
+      EXPECT_EQ(note.value, given.value);
+      EXPECT_EQ(note.text, given.text);
+      EXPECT_EQ(note.setting.value_or(Setting{}), given.setting);
+      ASSERT_EQ(note.observation.has_value(), given.observation.has_value());
+    }
+  }
+  EXPECT_EQ(events, kept.events.size());
+  EXPECT_EQ(readings, kept.readings.size());
+  EXPECT_EQ(notes, kept.notes.size());
+}
+
+// Each tick's rows are there up to some tick, and none after.
+void expect_no_hole(const std::filesystem::path& file, const RecordedRun& run) {
+  RecordingReader reader(file);
+  RecordedTick tick;
+  std::int64_t ticks = 0;
+  for (; reader.next(tick); ++ticks) {
+    const auto number = static_cast<std::size_t>(tick.number);
+    EXPECT_EQ(tick.events.size(), run.kept.event_counts[number]);
+    EXPECT_EQ(tick.readings.size(), run.kept.reading_counts[number]);
+  }
+  EXPECT_GT(ticks, 0);
+  EXPECT_LT(ticks, static_cast<std::int64_t>(run.kept.times.size()));
+}
+
+TEST(Recording, EndsWhereTheQueueIsFullAndTheRunGoesOn) {
+  RecordedRun run;
+  run.make_eventful();
+  run.options.queue_bytes = 8192;
+  run.options.commit_period = std::chrono::hours(1);  // the disk is slow
+  run.run();
+  EXPECT_NE(run.failure.find("the queue of 8 KiB is full"), std::string::npos) << run.failure;
+  EXPECT_GT(run.kept.times.size(), 890U);
+  expect_no_hole(run.file, run);
+  EXPECT_EQ(RecordingReader(run.file).end(), run.failure);
+}
+
+TEST(Recording, WaitsForTheDiskWhereNobodyIsHurt) {
+  RecordedRun run;
+  run.make_eventful();
+  run.options.queue_bytes = 8192;
+  run.options.commit_period = std::chrono::hours(1);
+  run.options.when_full = WhenFull::wait;
+  run.run();
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(error_of(run.file), "no error");
+  EXPECT_EQ(RecordingReader(run.file).end(), "complete");
+}
+
+TEST(Recording, EndsAtItsLargestSizeAndStaysReadable) {
+  RecordedRun run;
+  run.make_eventful();
+  run.options.most_bytes = 140 << 10;
+  run.options.queue_bytes = 8192;
+  run.options.when_full = WhenFull::wait;  // many small commits
+  run.run();
+  EXPECT_NE(run.failure.find("run.db: database or disk is full"), std::string::npos) << run.failure;
+  EXPECT_GT(run.kept.times.size(), 890U) << "the run goes on";
+  expect_no_hole(run.file, run);
+}
+
+TEST(Recording, CannotBeginOverAFileOrInNoFolder) {
+  RecordedRun run;
+  run.folder.put("run.db", "precious");
+  EXPECT_THROW(run.run(), DatabaseError);
+  EXPECT_EQ(run.folder.get("run.db"), "precious");
+  run.file = run.folder.at("nowhere/run.db");
+  EXPECT_THROW(run.run(), DatabaseError);
+}
+
+TEST(Recording, TakesNoMemoryInASteadyTick) {
+  RecordedRun run;
+  run.options.commit_period = std::chrono::hours(1);  // its thread sleeps
+  run.policy = ListPolicy(
+      [](const PolicyContext&, const std::vector<Observation>&) { return hold(mode(4, 900000)); });
+  run.world.attach(seconds(2));
+  std::size_t before = 0;
+  std::size_t after = 0;
+  run.world.at(seconds(60), [&] { before = allocations; });
+  run.world.at(seconds(80), [&] { after = allocations; });
+  run.schedule_limit = ScheduleLimit({});
+  run.kept.reserve();
+  run.run();
+  EXPECT_EQ(run.failure, "");
+  EXPECT_GT(before, 0U);
+  EXPECT_EQ(after - before, 0U);
+}
+
+TEST(Recording, RefusesWhatIsNoneAndSaysWhy) {
+  RecordedRun run;
+  run.folder.put("text.db", "this is a letter, not a database, and it is long enough to be one");
+  EXPECT_NE(error_of(run.folder.at("text.db")).find("text.db: file is not a database; a recording"),
+            std::string::npos)
+      << error_of(run.folder.at("text.db"));
+  EXPECT_NE(error_of(run.folder.at("none.db")).find("none.db: no such file"), std::string::npos);
+  change_file(run.folder.at("other.db"), "CREATE TABLE ticks (tick INTEGER)");
+  EXPECT_NE(error_of(run.folder.at("other.db")).find("not a recording of gearshift"),
+            std::string::npos);
+}
+
+TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
+  const struct {
+    const char* sql;
+    const char* words;
+  } cases[] = {
+      {"PRAGMA user_version = 9", "format 9; this gearshift reads format 1: use the newer"},
+      {"DROP TABLE limits", "table limits is not as format 1 has it"},
+      {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
+      {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
+       "metadata.period_ns: must be above"},
+      {"UPDATE metadata SET value = 'haste' WHERE key = 'objective'", "unknown objective 'haste'"},
+      {"UPDATE metadata SET value = x'ffff0000' WHERE key = 'modes'", "metadata.modes: no mode"},
+      {"UPDATE knobs SET unit = 'miles'", "knobs: row 0 is not a knob"},
+      {"DELETE FROM knob_values WHERE knob = 1", "knob_values: gpu_mhz has none"},
+      {"DELETE FROM ticks WHERE tick = 5", "ticks.tick: 5 is missing"},
+      {"UPDATE ticks SET time_ns = 0 WHERE tick = 5", "ticks.time_ns: time goes back"},
+      {"UPDATE readings SET quantity = 'mood' WHERE tick = 3", "readings.quantity: 'mood'"},
+      {"UPDATE readings SET channel = 256 WHERE tick = 3", "readings.channel: 256 is not between"},
+      {"UPDATE readings SET value = 1 << 62 WHERE tick = 3", "readings.value: 46116860"},
+      {"UPDATE minibatches SET elapsed_ns = -1", "minibatches.elapsed_ns: -1 is not between 0"},
+      {"UPDATE minibatches SET position = 99", "event 0 is missing or there twice"},
+      {"UPDATE workloads SET batch_sizes = '8,many'", "workloads.batch_sizes: 'many'"},
+      {"UPDATE knob_calls SET knob = 2", "knob_calls.knob: 2 is not between 0 and 1"},
+      {"UPDATE limits SET source = 7", "limits.source: 7 is not between 0 and 1"},
+      {"UPDATE notes SET setting = 999 WHERE type = 'hold'", "notes.setting: 999 is not"},
+      {"UPDATE notes SET type = 'prophecy'", "notes.type: 'prophecy' is unknown"},
+      {"UPDATE settings SET knob_1 = NULL", "settings.knob_1: the board has 2 knobs"},
+      {"UPDATE observations SET outcome = 'fine'", "observations.outcome: 'fine' is unknown"},
+  };
+  RecordedRun run;
+  run.world.attach(seconds(2));
+  run.run();
+  const std::filesystem::path changed = run.folder.at("changed.db");
+  for (const auto& [sql, words] : cases) {
+    std::filesystem::copy_file(run.file, changed,
+                               std::filesystem::copy_options::overwrite_existing);
+    change_file(changed, sql);
+    const std::string error = error_of(changed);
+    EXPECT_NE(error.find(words), std::string::npos) << sql << "\n" << error;
+    EXPECT_NE(error.find("changed.db: "), std::string::npos) << error;
+  }
+}
+
+}  // namespace
+}  // namespace gearshift

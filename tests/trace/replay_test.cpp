@@ -1,0 +1,116 @@
+#include "trace/replay.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/trace/recorded_run.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::seconds;
+
+class Replays : public testing::Test {
+ protected:
+  Replays() {
+    recorded_.make_eventful();
+    recorded_.run();
+  }
+  ReplayResult replay(Policy& policy) const {
+    RecordingReader reader(recorded_.file);
+    return Replay(reader).run(policy);
+  }
+  ReplayResult replay_changed(const std::string& sql) const {
+    change_file(recorded_.file, sql);
+    ListPolicy policy(search_four);
+    return replay(policy);
+  }
+  RecordedRun recorded_;
+};
+
+TEST_F(Replays, ReproduceEveryDecisionOfAnEventfulRun) {
+  ASSERT_EQ(recorded_.failure, "");
+  ListPolicy policy(search_four);
+  const ReplayResult result = replay(policy);
+  ASSERT_FALSE(result.difference) << result.difference->recorded << "\n"
+                                  << result.difference->replayed;
+  EXPECT_GT(result.decisions, 60);
+  EXPECT_EQ(result.ticks, static_cast<std::int64_t>(recorded_.kept.times.size()));
+  EXPECT_EQ(result.duration, seconds(90));
+  EXPECT_EQ(policy.replaces, 1);
+  EXPECT_EQ(policy.starts, recorded_.policy.starts);
+  // The run was one that has it all.
+  for (const NoteType type : {NoteType::attached, NoteType::detached, NoteType::baseload,
+                              NoteType::goal, NoteType::observation, NoteType::hold, NoteType::safe,
+                              NoteType::over_cap, NoteType::power_unknown, NoteType::knob_failed,
+                              NoteType::outside_writer, NoteType::policy_reload, NoteType::stop}) {
+    EXPECT_FALSE(recorded_.kept.of(type).empty()) << note_name(type);
+  }
+}
+
+TEST_F(Replays, TellTheFirstDecisionThatDiffers) {
+  ListPolicy other([](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.empty() ? measure(mode(2, 600000)) : hold(mode(1, 300000));
+  });
+  const ReplayResult result = replay(other);
+  ASSERT_TRUE(result.difference);
+  const std::string& recorded = result.difference->recorded;
+  const std::string& replayed = result.difference->replayed;
+  EXPECT_NE(recorded.find("setting: cpu_cores=3 gpu_mhz=600 train_batch=16"), std::string::npos)
+      << recorded;
+  EXPECT_NE(replayed.find("setting: cpu_cores=1 gpu_mhz=300"), std::string::npos) << replayed;
+  EXPECT_GT(result.difference->since_start, seconds(2));
+  EXPECT_LT(result.difference->since_start, seconds(10));
+}
+
+TEST_F(Replays, NoticeAReadingThatIsNotWhatItWas) {
+  const ReplayResult result =
+      replay_changed("UPDATE readings SET value = value + 1 WHERE tick = 60");
+  ASSERT_TRUE(result.difference);
+  EXPECT_NE(result.difference->replayed.find("power_mean_mw="), std::string::npos);
+}
+
+TEST_F(Replays, NoticeAKnobThatAnswersOtherwise) {
+  const ReplayResult result = replay_changed(
+      "UPDATE knob_calls SET value = 300000 WHERE action = 'write' AND value = 900000");
+  ASSERT_TRUE(result.difference);
+  EXPECT_EQ(result.difference->recorded, "write gpu_mhz=300");
+  EXPECT_EQ(result.difference->replayed, "write gpu_mhz=900");
+}
+
+TEST_F(Replays, NoticeADecisionTooManyAndOneTooFew) {
+  const ReplayResult fewer = replay_changed(
+      "DELETE FROM notes WHERE rowid = (SELECT min(rowid) FROM notes WHERE type = "
+      "'hold')");
+  ASSERT_TRUE(fewer.difference);
+  EXPECT_NE(fewer.difference->replayed.find("hold"), std::string::npos);
+  const ReplayResult more = replay_changed("INSERT INTO commands VALUES (0, 1, 1, 16, 'both')");
+  ASSERT_TRUE(more.difference);
+  EXPECT_EQ(more.difference->tick, 0);
+  EXPECT_EQ(more.difference->replayed, "nothing");
+}
+
+TEST_F(Replays, GoAsFarAsARecordingThatWasCutOff) {
+  std::string sql = "DELETE FROM metadata WHERE key = 'end';";
+  for (const char* table : {"ticks", "readings", "events", "minibatches", "workloads", "knob_calls",
+                            "explanations", "limits", "scripts", "commands", "notes"}) {
+    sql += "DELETE FROM " + std::string(table) + " WHERE tick > 300;";
+  }
+  const ReplayResult result = replay_changed(sql);
+  EXPECT_FALSE(result.difference);
+  EXPECT_EQ(result.ticks, 301);
+  EXPECT_EQ(RecordingReader(recorded_.file).end(), std::nullopt);
+}
+
+TEST(Replay, OfNothingIsEqual) {
+  RecordedRun recorded;
+  { const RecordingWriter writer(recorded.file, recorded.header); }
+  RecordingReader reader(recorded.file);
+  ListPolicy policy(search_four);
+  const ReplayResult result = Replay(reader).run(policy);
+  EXPECT_FALSE(result.difference);
+  EXPECT_EQ(result.ticks, 0);
+}
+
+}  // namespace
+}  // namespace gearshift

@@ -1,0 +1,173 @@
+#include "trace/database.h"
+
+#include <sqlite3.h>
+
+#include <cstring>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+// The longest text or blob that is read: a script, a board file, the order of a board's modes.
+constexpr int kLongestValue = 16 << 20;
+
+}  // namespace
+
+void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
+
+void Database::fail(int code) const {
+  const char* said = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
+  throw DatabaseError(name_ + ": " + said);
+}
+
+Database Database::create(const std::filesystem::path& file) {
+  sqlite3* handle = nullptr;
+  const int code = sqlite3_open_v2(
+      file.c_str(), &handle,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE | SQLITE_OPEN_NOMUTEX,
+      nullptr);
+  Database database(file.string(), handle);
+  if (code != SQLITE_OK) database.fail(code);
+  return database;
+}
+
+Database Database::open(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw DatabaseError(file.string() + ": no such file");
+  }
+  sqlite3* handle = nullptr;
+  const int code =
+      sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(file.string(), handle);
+  if (code != SQLITE_OK) database.fail(code);
+  database.distrust();
+  return database;
+}
+
+Database Database::open_bytes(std::span<const std::byte> bytes, std::string name) {
+  sqlite3* handle = nullptr;
+  const int code =
+      sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(std::move(name), handle);
+  if (code != SQLITE_OK) database.fail(code);
+  // SQLite owns the copy from here on, also where it refuses it.
+  auto* copy = static_cast<unsigned char*>(sqlite3_malloc64(bytes.size() + 1));
+  if (copy == nullptr) database.fail(SQLITE_NOMEM);
+  std::memcpy(copy, bytes.data(), bytes.size());
+  const auto size = static_cast<sqlite3_int64>(bytes.size());
+  const int taken =
+      sqlite3_deserialize(handle, "main", copy, size, size,
+                          SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_READONLY);
+  if (taken != SQLITE_OK) database.fail(taken);
+  database.distrust();
+  return database;
+}
+
+void Database::distrust() {
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, kLongestValue);
+  run("PRAGMA cell_size_check = ON");
+}
+
+void Database::run(const std::string& sql) {
+  const int code = sqlite3_exec(handle(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+std::optional<std::int64_t> Database::integer(const std::string& sql) {
+  Statement statement(*this, sql);
+  if (!statement.step()) return std::nullopt;
+  return statement.integer_at(0);
+}
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+Statement::Statement(Database& database, const std::string& sql) : database_(&database) {
+  sqlite3_stmt* statement = nullptr;
+  const int code =
+      sqlite3_prepare_v3(database.handle(), sql.c_str(), static_cast<int>(sql.size() + 1),
+                         SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+  statement_.reset(statement);
+  check(code);
+}
+
+void Statement::check(int code) const {
+  if (code != SQLITE_OK) database_->fail(code);
+}
+
+Statement& Statement::integer(std::int64_t value) {
+  check(sqlite3_bind_int64(statement_.get(), ++bound_, value));
+  return *this;
+}
+
+Statement& Statement::real(double value) {
+  check(sqlite3_bind_double(statement_.get(), ++bound_, value));
+  return *this;
+}
+
+Statement& Statement::text(std::string_view value) {
+  // The caller's text outlives the step; a null pointer would bind NULL.
+  check(sqlite3_bind_text64(statement_.get(), ++bound_, value.empty() ? "" : value.data(),
+                            value.size(), SQLITE_STATIC, SQLITE_UTF8));
+  return *this;
+}
+
+Statement& Statement::blob(std::span<const std::byte> value) {
+  check(sqlite3_bind_blob64(statement_.get(), ++bound_, value.data(), value.size(), SQLITE_STATIC));
+  return *this;
+}
+
+Statement& Statement::null() {
+  check(sqlite3_bind_null(statement_.get(), ++bound_));
+  return *this;
+}
+
+Statement& Statement::optional(std::optional<std::int64_t> value) {
+  return value ? integer(*value) : null();
+}
+
+void Statement::run() {
+  const int code = sqlite3_step(statement_.get());
+  if (code != SQLITE_DONE) {
+    sqlite3_reset(statement_.get());
+    database_->fail(code);
+  }
+  sqlite3_reset(statement_.get());
+  bound_ = 0;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) database_->fail(code);
+  return false;
+}
+
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+std::int64_t Statement::integer_at(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::real_at(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+std::string_view Statement::text_at(int column) const {
+  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return text == nullptr ? std::string_view() : std::string_view(text, static_cast<size_t>(size));
+}
+
+std::span<const std::byte> Statement::blob_at(int column) const {
+  const auto* bytes = static_cast<const std::byte*>(sqlite3_column_blob(statement_.get(), column));
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return {bytes, bytes == nullptr ? 0 : static_cast<std::size_t>(size)};
+}
+
+}  // namespace gearshift

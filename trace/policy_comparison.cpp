@@ -1,0 +1,85 @@
+#include "trace/policy_comparison.h"
+
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+// A script that asks for known settings without an end is stopped here.
+constexpr std::size_t kMostRequests = 5000;
+
+bool asks(const Request& request) {
+  return request.what == Request::What::measure || request.what == Request::What::remeasure;
+}
+
+}  // namespace
+
+ComparedPolicy::ComparedPolicy(Policy& recorded, Policy& other, const Replay& replay,
+                               std::vector<Observation> observations)
+    : recorded_(recorded), other_(other), replay_(replay), observations_(std::move(observations)) {}
+
+Request ComparedPolicy::start(const PolicyContext& context) {
+  return begin(recorded_.start(context), context);
+}
+
+Request ComparedPolicy::replace(std::string_view text, const PolicyContext& context) {
+  return begin(recorded_.replace(text, context), context);
+}
+
+Request ComparedPolicy::resume(const Observation& answer) {
+  const Request request = recorded_.resume(answer);
+  if (!searches_.empty()) add(searches_.back().recorded, request);
+  return request;
+}
+
+Request ComparedPolicy::begin(const Request& first, const PolicyContext& context) {
+  ComparedSearch& search = searches_.emplace_back();
+  search.since_start = replay_.since_start();
+  search.goal = context.goal;
+  roster_ = Roster();
+  for (const Workload* workload : context.workloads) {
+    if (workload != nullptr) roster_.attach(*workload);
+  }
+  add(search.recorded, first);
+  ask_other(context, search);
+  return first;
+}
+
+// Keeps the request as the loop would take it from the workloads that are there.
+const Request& ComparedPolicy::add(std::vector<Request>& requests, Request request) const {
+  request.setting = roster_.normalised(request.setting);
+  return requests.emplace_back(request);
+}
+
+void ComparedPolicy::ask_other(const PolicyContext& context, ComparedSearch& search) {
+  Request request = other_.start(context);
+  while (true) {
+    request = add(search.other, request);
+    if (request.what == Request::What::failed) search.other_failure = other_.failure();
+    if (!asks(request)) break;
+    const Observation* known = find(request.setting, context.goal.power_mw.value_or(0));
+    search.other_unanswered = known == nullptr;
+    if (known == nullptr || search.other.size() == kMostRequests) break;
+    request = other_.resume(*known);
+  }
+  while (!other_.take_log().empty()) continue;  // what it says is not the recorded run's
+}
+
+// A measurement that was completed answers before one that was not, the newest of them first; what
+// a limit cut short answers only where the limit is no looser than it was.
+const Observation* ComparedPolicy::find(const Setting& setting, std::int64_t cap_mw) const {
+  const Observation* found = nullptr;
+  for (const Observation& observation : observations_) {
+    if (observation.setting != setting) continue;
+    const bool binds = cap_mw > 0 && cap_mw <= observation.limit_mw;
+    const bool answers = observation.ok() || observation.outcome == Outcome::refused ||
+                         observation.outcome == Outcome::not_applied ||
+                         observation.outcome == Outcome::timed_out ||
+                         observation.outcome == Outcome::stalled ||
+                         (observation.outcome == Outcome::over_limit && binds);
+    if (answers && (found == nullptr || observation.ok() || !found->ok())) found = &observation;
+  }
+  return found;
+}
+
+}  // namespace gearshift

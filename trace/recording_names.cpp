@@ -1,0 +1,29 @@
+#include "trace/recording_names.h"
+
+namespace gearshift {
+namespace {
+
+// More values than either has.
+constexpr std::uint8_t kMost = 64;
+
+}  // namespace
+
+std::optional<NoteType> note_from_word(std::string_view word) {
+  for (std::uint8_t i = 0; i < kMost; ++i) {
+    const auto type = static_cast<NoteType>(i);
+    if (note_name(type) == "unknown") break;
+    if (note_name(type) == word) return type;
+  }
+  return std::nullopt;
+}
+
+std::optional<Outcome> outcome_from_word(std::string_view word) {
+  for (std::uint8_t i = 0; i < kMost; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    if (outcome_name(outcome) == "unknown") break;
+    if (outcome_name(outcome) == word) return outcome;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,77 @@
+// The words a recording uses for enumerated values, and the way back from a word.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+#include "trace/recording.h"
+
+namespace gearshift {
+
+// The words of E in the order of its values.
+template <typename E>
+struct Words;
+
+template <>
+struct Words<EventType> {
+  static constexpr std::array<std::string_view, 8> words = {
+      "attached", "detached", "minibatch", "applied", "refused", "cap", "script_changed", "stop"};
+};
+template <>
+struct Words<Quantity> {
+  static constexpr std::array<std::string_view, 3> words = {"power", "rail_power", "temperature"};
+};
+template <>
+struct Words<ReadingState> {
+  static constexpr std::array<std::string_view, 3> words = {"ok", "missing", "absurd"};
+};
+template <>
+struct Words<Unit> {
+  static constexpr std::array<std::string_view, 4> words = {"count", "khz", "mw", "percent"};
+};
+template <>
+struct Words<KnobClass> {
+  static constexpr std::array<std::string_view, 4> words = {"clock", "power_limit", "memory",
+                                                            "hotplug"};
+};
+template <>
+struct Words<KnobAction> {
+  static constexpr std::array<std::string_view, 4> words = {"read", "write", "manage", "restore"};
+};
+template <>
+struct Words<KnobOutcome> {
+  static constexpr std::array<std::string_view, 3> words = {"done", "more", "failed"};
+};
+template <>
+struct Words<Kind> {
+  static constexpr std::array<std::string_view, 2> words = {"train", "infer"};
+};
+template <>
+struct Words<Run> {
+  static constexpr std::array<std::string_view, 3> words = {"train", "infer", "both"};
+};
+template <>
+struct Words<Objective> {
+  static constexpr std::array<std::string_view, 3> words = {"time", "energy", "latency"};
+};
+
+template <typename E>
+constexpr std::string_view word_of(E value) {
+  return Words<E>::words[static_cast<std::size_t>(value)];
+}
+
+template <typename E>
+constexpr std::optional<E> from_word(std::string_view word) {
+  for (std::size_t i = 0; i < Words<E>::words.size(); ++i) {
+    if (Words<E>::words[i] == word) return static_cast<E>(i);
+  }
+  return std::nullopt;
+}
+
+// The controller names these two itself.
+std::optional<NoteType> note_from_word(std::string_view word);
+std::optional<Outcome> outcome_from_word(std::string_view word);
+
+}  // namespace gearshift

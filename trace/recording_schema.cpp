@@ -1,0 +1,61 @@
+#include "trace/recording_schema.h"
+
+namespace gearshift {
+namespace {
+
+constexpr Table kTables[] = {
+    {"metadata", "CREATE TABLE metadata (key TEXT PRIMARY KEY, value)"},
+    {"texts", "CREATE TABLE texts (role TEXT, name TEXT, text TEXT)"},
+    {"knobs", "CREATE TABLE knobs (knob INTEGER PRIMARY KEY, name TEXT, unit TEXT, class TEXT)"},
+    {"knob_values", "CREATE TABLE knob_values (knob INTEGER, value INTEGER)"},
+    {"limit_sources", "CREATE TABLE limit_sources (source INTEGER PRIMARY KEY, name TEXT)"},
+    {"settings",
+     "CREATE TABLE settings (setting INTEGER PRIMARY KEY, mode TEXT, train_batch INTEGER, "
+     "infer_batch INTEGER, run TEXT, knob_0 INTEGER, knob_1 INTEGER, knob_2 INTEGER, "
+     "knob_3 INTEGER, knob_4 INTEGER, knob_5 INTEGER, knob_6 INTEGER, knob_7 INTEGER)"},
+    {"ticks", "CREATE TABLE ticks (tick INTEGER PRIMARY KEY, time_ns INTEGER)"},
+    {"readings",
+     "CREATE TABLE readings (tick INTEGER, quantity TEXT, channel INTEGER, state TEXT, "
+     "estimate INTEGER, value INTEGER, taken_ns INTEGER)"},
+    {"events",
+     "CREATE TABLE events (tick INTEGER, position INTEGER, type TEXT, workload INTEGER, "
+     "batch_size INTEGER, set_sequence INTEGER, signal INTEGER, power_mw INTEGER, text TEXT)"},
+    {"minibatches",
+     "CREATE TABLE minibatches (tick INTEGER, position INTEGER, workload INTEGER, kind TEXT, "
+     "batch_size INTEGER, set_sequence INTEGER, epoch INTEGER, sequence INTEGER, "
+     "elapsed_ns INTEGER, fetch_stall_ns INTEGER, compute_ns INTEGER, received_ns INTEGER)"},
+    {"workloads",
+     "CREATE TABLE workloads (tick INTEGER, position INTEGER, workload INTEGER, kind TEXT, "
+     "managed INTEGER, pid INTEGER, batch_size INTEGER, batch_sizes TEXT, "
+     "samples_per_epoch INTEGER, name TEXT)"},
+    {"knob_calls",
+     "CREATE TABLE knob_calls (tick INTEGER, call INTEGER, action TEXT, outcome TEXT, "
+     "knob INTEGER, value INTEGER, pid INTEGER, kind TEXT, text TEXT)"},
+    {"explanations",
+     "CREATE TABLE explanations (tick INTEGER, quantity TEXT, channel INTEGER, text TEXT)"},
+    {"limits", "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER)"},
+    {"scripts", "CREATE TABLE scripts (tick INTEGER, text TEXT)"},
+    {"commands",
+     "CREATE TABLE commands (tick INTEGER, workload INTEGER, sequence INTEGER, "
+     "batch_size INTEGER, run TEXT)"},
+    {"observations",
+     "CREATE TABLE observations (observation INTEGER PRIMARY KEY, tick INTEGER, setting INTEGER, "
+     "outcome TEXT, from_memory INTEGER, power_is_estimate INTEGER, power_mean_mw INTEGER, "
+     "power_max_mw INTEGER, power_margin_mw INTEGER, limit_mw INTEGER, duration_ns INTEGER, "
+     "confidence REAL, "
+     "train_minibatches INTEGER, train_minibatch_mean_ns INTEGER, "
+     "train_minibatch_stddev_ns INTEGER, train_minibatch_p99_ns INTEGER, "
+     "train_fetch_stall_mean_ns INTEGER, train_compute_mean_ns INTEGER, "
+     "infer_minibatches INTEGER, infer_minibatch_mean_ns INTEGER, "
+     "infer_minibatch_stddev_ns INTEGER, infer_minibatch_p99_ns INTEGER, "
+     "infer_fetch_stall_mean_ns INTEGER, infer_compute_mean_ns INTEGER)"},
+    {"notes",
+     "CREATE TABLE notes (tick INTEGER, type TEXT, time_ns INTEGER, workload INTEGER, "
+     "value INTEGER, setting INTEGER, observation INTEGER, text TEXT)"},
+};
+
+}  // namespace
+
+std::span<const Table> recording_tables() { return kTables; }
+
+}  // namespace gearshift

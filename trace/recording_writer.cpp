@@ -1,0 +1,201 @@
+#include "trace/recording_writer.h"
+
+#include <cstring>
+#include <utility>
+
+#include "trace/recording_header.h"
+#include "trace/recording_schema.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+
+Database create(const std::filesystem::path& file, const RecordingHeader& header,
+                const RecordingOptions& options) {
+  Database database = Database::create(file);
+  database.run("PRAGMA page_size = " + std::to_string(kPageBytes));
+  database.run("PRAGMA journal_mode = WAL");
+  // A killed process loses nothing that was committed; a power cut may lose the last seconds.
+  database.run("PRAGMA synchronous = NORMAL");
+  database.run("PRAGMA max_page_count = " + std::to_string(options.most_bytes / kPageBytes));
+  database.run("BEGIN");
+  database.run("PRAGMA application_id = " + std::to_string(kRecordingApplication));
+  database.run("PRAGMA user_version = " + std::to_string(kRecordingVersion));
+  for (const Table& table : recording_tables()) database.run(std::string(table.sql));
+  write_header(database, header);
+  database.run("COMMIT");
+  return database;
+}
+
+}  // namespace
+
+RecordingWriter::RecordingWriter(const std::filesystem::path& file, const RecordingHeader& header,
+                                 RecordingOptions options)
+    : knobs_(header.knobs),
+      options_(options),
+      ring_(options.queue_bytes),
+      database_(create(file, header, options)),
+      rows_(database_, knobs_),
+      thread_([this] { work(); }) {}
+
+RecordingWriter::~RecordingWriter() { finish(); }
+
+template <typename Value>
+void RecordingWriter::put(EntryType type, const Value& value, std::string_view text) {
+  if (!open_) return;
+  if (failed()) {
+    open_ = false;
+    return;
+  }
+  std::array<std::byte, sizeof(EntryHeader) + sizeof(Value)> fixed;
+  const EntryHeader header{type, static_cast<std::uint32_t>(sizeof(Value) + text.size())};
+  std::memcpy(fixed.data(), &header, sizeof(header));
+  std::memcpy(fixed.data() + sizeof(header), &value, sizeof(value));
+  const auto tail = std::as_bytes(std::span(text.data(), text.size()));
+  if (ring_.put(fixed, tail)) return;
+  if (make_room() && ring_.put(fixed, tail)) return;
+  // The tick that did not fit is not recorded in part either.
+  ring_.discard();
+  open_ = false;
+  fail("the disk is slower than the run: the queue of " + std::to_string(ring_.capacity() >> 10) +
+       " KiB is full");
+}
+
+bool RecordingWriter::make_room() {
+  if (options_.when_full == WhenFull::end_recording) return false;
+  std::unique_lock lock(mutex_);
+  hurry_ = true;
+  wake_.notify_one();
+  room_.wait(lock, [this] { return ring_.waiting() == 0 || failed(); });
+  return !failed();
+}
+
+void RecordingWriter::tick(const TickInputs& inputs) {
+  calls_ = 0;
+  put(EntryType::tick, TickEntry{ticks_++, inputs.now});
+  std::uint32_t position = 0;
+  for (const Event& event : inputs.events) {
+    switch (event.type) {
+      case EventType::minibatch:
+        put(EntryType::minibatch, MinibatchEntry{position, event.minibatch});
+        break;
+      case EventType::attached:
+        put(EntryType::workload, WorkloadEntry{position, event.workload});
+        break;
+      default:
+        put(EntryType::event,
+            EventEntry{position, event.type, event.handle, event.batch_size, event.set_sequence,
+                       event.signal, event.power_mw},
+            event.text.view());
+        break;
+    }
+    ++position;
+  }
+  for (const Reading& reading : inputs.readings) put(EntryType::reading, reading);
+}
+
+void RecordingWriter::note(const Note& note) {
+  NoteEntry entry;
+  entry.type = note.type;
+  entry.time = note.time;
+  entry.workload = note.workload;
+  entry.value = note.value;
+  entry.has_setting = note.setting != nullptr;
+  entry.has_observation = note.observation != nullptr;
+  if (note.setting != nullptr) entry.setting = *note.setting;
+  if (note.observation != nullptr) entry.observation = *note.observation;
+  put(EntryType::note, entry, note.text);
+  if (note.type != NoteType::stop) return;
+  // The tick that stops the loop ends without a status, and what comes after it is no part of it.
+  if (open_) ring_.publish();
+  open_ = false;
+}
+
+void RecordingWriter::status(const Status&) {
+  if (!open_) return;
+  ring_.publish();
+  // The thread looks by itself a few times a second; a flood must not wait for that.
+  if (ring_.waiting() > ring_.capacity() / 2) wake_.notify_one();
+}
+
+void RecordingWriter::knob_call(const KnobCall& call, std::string_view text) {
+  put(EntryType::knob_call, call, text);
+}
+
+void RecordingWriter::explanation(const Reading& reading, std::string_view text) {
+  put(EntryType::explanation, Explanation{reading.quantity, reading.channel}, text);
+}
+
+void RecordingWriter::limit(const LimitAnswer& answer) { put(EntryType::limit, answer); }
+
+void RecordingWriter::script(std::string_view text) { put(EntryType::script, ScriptEntry{}, text); }
+
+void RecordingWriter::command(const SentCommand& sent) { put(EntryType::command, sent); }
+
+void RecordingWriter::finish() {
+  if (!thread_.joinable()) return;
+  open_ = false;  // a tick that has not ended, because an exception broke it, is left out
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+std::string RecordingWriter::failure() const {
+  const std::lock_guard lock(mutex_);
+  return failure_;
+}
+
+void RecordingWriter::fail(std::string why) {
+  const std::lock_guard lock(mutex_);
+  if (failure_.empty()) failure_ = std::move(why);
+  failed_.store(true, std::memory_order_release);
+  room_.notify_one();
+}
+
+void RecordingWriter::work() {
+  try {
+    bool closing = false;
+    while (!closing) {
+      {
+        std::unique_lock lock(mutex_);
+        wake_.wait_for(lock, options_.commit_period, [this] {
+          return closing_ || hurry_ || failed() || ring_.waiting() > ring_.capacity() / 2;
+        });
+        hurry_ = false;
+        closing = closing_ || failed();
+      }
+      drain();
+      const std::lock_guard lock(mutex_);
+      room_.notify_one();
+    }
+    const std::string why = failure();
+    Statement end(database_, "INSERT INTO metadata VALUES ('end', ?)");
+    end.text(why.empty() ? "complete" : why).run();
+    // One plain file is left, which also a reader without the right to write here can open.
+    database_.run("PRAGMA journal_mode = DELETE");
+  } catch (const DatabaseError& error) {
+    fail(error.what());
+  }
+}
+
+// What is published ends with a whole tick, and so does a commit.
+void RecordingWriter::drain() {
+  std::size_t left = ring_.waiting();
+  if (left == 0) return;
+  database_.run("BEGIN");
+  while (left > 0) {
+    EntryHeader header;
+    if (!ring_.take(std::as_writable_bytes(std::span(&header, 1)))) break;
+    entry_.resize(header.size);
+    ring_.take(entry_);
+    rows_.write(header.type, entry_);
+    left -= sizeof(header) + header.size;
+  }
+  database_.run("COMMIT");
+}
+
+}  // namespace gearshift
