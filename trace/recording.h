@@ -10,6 +10,7 @@
 
 #include "controller/board.h"
 #include "controller/controller.h"
+#include "controller/profile.h"
 #include "controller/recorder.h"
 #include "controller/world.h"
 
@@ -34,10 +35,11 @@ struct RecordingHeader {
   NamedText board;                   // the board file; empty where the board had none
   KnobSpace knobs;                   // as they were opened: absent knobs are not among them
   BoardTraits traits;                // its name is the board's id
-  ControllerOptions options;         // with the goal and the seed
+  ControllerOptions options;         // with the goal, the seed and the tables measured before
   NamedText policy;                  // the script
-  std::vector<NamedText> priors;     // measured tables the policy saw
-  std::vector<std::string> limits;   // names of the limit sources, in the order they were asked
+  // A reader's own copy of what options.prior pointed to; there it is empty then.
+  std::vector<Profile> priors;
+  std::vector<std::string> limits;  // names of the limit sources, in the order they were asked
 };
 
 // ---- what the board, the limits and the policy answered -----------------------------------------

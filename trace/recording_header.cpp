@@ -5,6 +5,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "trace/profile_csv.h"
 #include "trace/recording_names.h"
 #include "trace/recording_schema.h"
 
@@ -28,8 +29,9 @@ void each_field(Header& header, Visit visit) {
   visit("power_window_ns", header.traits.power_window);
   visit("stale_after_ns", header.traits.stale_after);
   visit("apply_timeout_ns", header.traits.apply_timeout);
-  auto& [period, duration, goal, seed, meter, workload_timeout, most_measurements, goal_dwell] =
-      header.options;
+  auto& [period, duration, goal, seed, prior, meter, workload_timeout, most_measurements,
+         goal_dwell] = header.options;
+  static_cast<void>(prior);  // texts of their own
   visit("period_ns", period);
   visit("duration_ns", duration);
   visit("seed", seed);
@@ -211,8 +213,10 @@ void write_texts(Database& database, const RecordingHeader& header) {
   Statement row(database, "INSERT INTO texts VALUES (?, ?, ?)");
   row.text("policy").text(header.policy.name).text(header.policy.text).run();
   row.text("board").text(header.board.name).text(header.board.text).run();
-  for (const NamedText& prior : header.priors) {
-    row.text("prior").text(prior.name).text(prior.text).run();
+  for (const Profile* prior : header.options.prior) {
+    const std::string name = prior->device + " " + prior->workload;
+    const std::string text = format_profiles(std::span(prior, 1));
+    row.text("prior").text(name).text(text).run();
   }
   Statement source(database, "INSERT INTO limit_sources VALUES (?, ?)");
   for (std::size_t i = 0; i < header.limits.size(); ++i) {
@@ -230,7 +234,9 @@ void read_texts(Database& database, RecordingHeader& header) {
     } else if (role == "board") {
       header.board = std::move(text);
     } else {
-      header.priors.push_back(std::move(text));
+      for (Profile& prior : parse_profiles(text.text, text.name)) {
+        header.priors.push_back(std::move(prior));
+      }
     }
   }
   Statement source(database, "SELECT source, name FROM limit_sources ORDER BY source");

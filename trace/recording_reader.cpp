@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "trace/csv_lines.h"
 #include "trace/recording_cursor.h"
 #include "trace/recording_header.h"
 
@@ -148,6 +149,8 @@ auto naming(const std::string& file, Action action) {
     return action();
   } catch (const RecordingError& error) {
     throw RecordingError(file + ": " + error.what());
+  } catch (const CsvError& error) {
+    throw RecordingError(file + ": texts: " + error.what());
   } catch (const DatabaseError& error) {
     throw RecordingError(std::string(error.what()) +
                          "; a recording is what `gearshift run --record FILE` writes");

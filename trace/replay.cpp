@@ -251,8 +251,12 @@ ReplayResult Replay::run(Policy& policy) {
   for (std::size_t i = 0; i < header.limits.size(); ++i) sources.emplace_back(*state_, i);
   std::vector<LimitSource*> limits;
   for (ReplayedLimit& source : sources) limits.push_back(&source);
+  std::vector<const Profile*> priors;
+  for (const Profile& prior : header.priors) priors.push_back(&prior);
+  ControllerOptions options = header.options;
+  options.prior = priors;
   CheckingRecorder recorder(*state_);
-  Controller(world, board, policy, recorder, limits, header.options).run();
+  Controller(world, board, policy, recorder, limits, options).run();
   // Where the loop stopped by itself nothing has asked for the tick after it yet.
   if (!state_->over() && state_->advance()) {
     state_->differ("tick " + std::to_string(state_->tick.number), "the loop had stopped before");

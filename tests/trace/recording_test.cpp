@@ -4,6 +4,7 @@
 #include "tests/fakes/counted_allocations.h"
 #include "tests/trace/recorded_run.h"
 #include "trace/database.h"
+#include "trace/profile_csv.h"
 #include "trace/recording_reader.h"
 #include "trace/recording_text.h"
 
@@ -32,7 +33,12 @@ TEST(Recording, GivesTheHeaderBack) {
   run.header.options.goal.latency = std::chrono::milliseconds(120);
   run.header.options.goal.arrivals_per_s = 30.1;
   run.header.options.meter.confidence = 0.015;
-  run.header.priors = {{"a.csv", "x\n"}, {"b.csv", ""}};
+  const std::vector<Profile> measured = parse_profiles(
+      "device,workload,kind,batch_size,cpu_cores,minibatch_ms,power_w\n"
+      "fake,lstm,train,16,4,12.25,20.5\nfake,lstm,train,16,2,20,15\n",
+      "prior.csv");
+  const Profile* const priors[] = {&measured.at(0)};
+  run.header.options.prior = priors;
   run.run();
   RecordingReader reader(run.file);
   const RecordingHeader& read = reader.header();
@@ -43,8 +49,9 @@ TEST(Recording, GivesTheHeaderBack) {
   EXPECT_EQ(read.board.text, run.header.board.text);
   EXPECT_EQ(read.policy.name, "four.lua");
   EXPECT_EQ(read.policy.text, "return nil\n");
-  ASSERT_EQ(read.priors.size(), 2U);
-  EXPECT_EQ(read.priors[1].name, "b.csv");
+  ASSERT_EQ(read.priors.size(), 1U);
+  EXPECT_EQ(read.priors[0].workload, "lstm");
+  EXPECT_EQ(read.priors[0].cells(), measured[0].cells());
   EXPECT_EQ(read.limits, run.header.limits);
   EXPECT_EQ(read.options.duration, seconds(7));
   EXPECT_EQ(read.options.seed, 0xffffffffffffffff);

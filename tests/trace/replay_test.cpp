@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/trace/recorded_run.h"
+#include "trace/profile_csv.h"
 
 namespace gearshift {
 namespace {
@@ -100,6 +101,27 @@ TEST_F(Replays, GoAsFarAsARecordingThatWasCutOff) {
   EXPECT_FALSE(result.difference);
   EXPECT_EQ(result.ticks, 301);
   EXPECT_EQ(RecordingReader(recorded_.file).end(), std::nullopt);
+}
+
+TEST(Replay, GivesThePolicyTheTablesItHad) {
+  const auto decide = [](const PolicyContext& context, const std::vector<Observation>&) {
+    const bool told = context.prior.size() == 1 && context.prior[0]->cells().size() == 1;
+    return hold(told ? mode(4, 600000) : mode(1, 300000));
+  };
+  const std::vector<Profile> measured = parse_profiles(
+      "device,workload,kind,batch_size,cpu_cores,minibatch_ms,power_w\n"
+      "fake,lstm,train,16,4,12.25,20.5\n",
+      "prior.csv");
+  const Profile* const priors[] = {&measured.at(0)};
+  RecordedRun recorded;
+  recorded.header.options.prior = priors;
+  recorded.policy = ListPolicy(decide);
+  recorded.world.attach(seconds(2));
+  recorded.run();
+  RecordingReader reader(recorded.file);
+  ListPolicy policy(decide);
+  EXPECT_FALSE(Replay(reader).run(policy).difference);
+  EXPECT_EQ(recorded.kept.of(NoteType::hold).at(0).setting.mode, mode(4, 600000));
 }
 
 TEST(Replay, OfNothingIsEqual) {
