@@ -16,8 +16,8 @@ constexpr double kLeft = 44;
 constexpr double kRight = 10;
 constexpr double kTop = 8;
 constexpr double kBottom = 36;
-constexpr double kRangeLeft = 104;  // room for names
-constexpr double kRangeRight = 54;  // room for values
+constexpr std::size_t kMostName = 20;  // characters; the rest of a longer name is left out
+constexpr double kRangeRight = 54;     // room for values
 constexpr double kRangeStep = 22;
 
 std::string number(double value) { return fixed(value, 1); }
@@ -135,8 +135,23 @@ std::string rectangle(double x, double y, double width, double height, std::size
          number(height) + "\"/>";
 }
 
+std::string short_name(const std::string& name) {
+  return name.size() <= kMostName ? name : name.substr(0, kMostName - 1) + "\u2026";
+}
+
+// Room for the marker and the longest name.
+double range_left(const RangeChart& chart) {
+  constexpr double kCharacter = 6.6;
+  std::size_t longest = 10;
+  for (const Range& range : chart.ranges) {
+    longest = std::max(longest, std::min(kMostName, range.name.size()));
+  }
+  return 24 + kCharacter * static_cast<double>(longest);
+}
+
 std::string draw(const RangeChart& chart, const Range& range, const Frame& frame, double y) {
-  std::string out = marker(range.series, 8, y, 3.5) + text_at(18, y + 4, "tick", range.name);
+  std::string out =
+      marker(range.series, 8, y, 3.5) + text_at(18, y + 4, "tick", short_name(range.name));
   const auto x = [&](double value) { return frame.x(chart.x, value); };
   if (chart.whiskers) {
     out += "<g class=\"" + colour_class(range.series) + "\">";
@@ -166,7 +181,7 @@ std::string svg(const RangeChart& chart) {
   const double height =
       kTop + kBottom +
       kRangeStep * static_cast<double>(std::max<std::size_t>(1, chart.ranges.size()));
-  const Frame frame{.left = kRangeLeft, .right = kRangeRight, .height = height};
+  const Frame frame{.left = range_left(chart), .right = kRangeRight, .height = height};
   std::string out = open(chart.description, height);
   out += x_axis(chart.x, frame);
   double y = kTop + kRangeStep / 2;

@@ -120,6 +120,10 @@ Chart choices_chart(const Grid& grid, std::span<const Row> rows, std::size_t wor
   for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
     chart.series.push_back({.series = policy, .points = choices_of(grid, rows, policy, workload)});
   }
+  // Few markers lie on top of many.
+  std::stable_sort(
+      chart.series.begin(), chart.series.end(),
+      [](const ChartSeries& a, const ChartSeries& b) { return a.points.size() > b.points.size(); });
   return chart;
 }
 

@@ -68,8 +68,8 @@ std::string marker(std::size_t series, double x, double y, double radius) {
 std::string colour_class(std::size_t series) { return "s" + std::to_string(series % kColours); }
 
 std::string_view marker_style() {
-  return R"(:root{--s0:#0072b2;--s1:#d55e00;--s2:#00805c;--s3:#b0468c;--s4:#a67400;--s5:#2d7fb8;--s6:#5b5b5b;--s7:#7a3d00}
-@media(prefers-color-scheme:dark){:root{--s0:#56a8e0;--s1:#ff8438;--s2:#2cc79b;--s3:#e39ac6;--s4:#f0b429;--s5:#8fd0ff;--s6:#b8b8b8;--s7:#c98f5a}}
+  return R"(:root{--s0:#0072b2;--s1:#d55e00;--s2:#00805c;--s3:#b0468c;--s4:#a67400;--s5:#332288;--s6:#5b5b5b;--s7:#7a3d00}
+@media(prefers-color-scheme:dark){:root{--s0:#56a8e0;--s1:#ff8438;--s2:#2cc79b;--s3:#e39ac6;--s4:#f0b429;--s5:#a99cff;--s6:#b8b8b8;--s7:#c98f5a}}
 .s0{--c:var(--s0)}.s1{--c:var(--s1)}.s2{--c:var(--s2)}.s3{--c:var(--s3)}.s4{--c:var(--s4)}.s5{--c:var(--s5)}.s6{--c:var(--s6)}.s7{--c:var(--s7)}
 .marker{fill:color-mix(in srgb,var(--c) 30%,transparent);stroke:var(--c);stroke-width:1.4}
 .line{fill:none;stroke:var(--c);stroke-width:1.5}

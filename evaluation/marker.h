@@ -13,8 +13,8 @@ namespace gearshift {
 std::string marker(std::size_t series, double x, double y, double radius);
 // The class of its colour, "s0" to "s7".
 std::string colour_class(std::size_t series);
-// Style rules of these classes, for light and dark backgrounds: colours of Okabe and Ito (2008),
-// which people with any kind of colour blindness can tell apart.
+// Style rules of these classes, for light and dark backgrounds, after the colours of Okabe
+// and Ito (2008), which people with any kind of colour blindness can tell apart.
 std::string_view marker_style();
 
 // Text as it may stand in HTML and SVG, between tags and in attributes.
