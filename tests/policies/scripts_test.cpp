@@ -48,9 +48,12 @@ TEST(FixedScript, HoldsWhatIsWrittenOrTheNextValueBelow) {
   EXPECT_EQ(request.setting, (Setting{{{4, 1'300'500}, 2}, {64, 0}, Run::train}));
 }
 
-TEST(BinarySearchScript, SaysWhenNothingKeepsTheCap) {
+// The searches, each in its own way.
+class SearchScript : public testing::TestWithParam<std::string> {};
+
+TEST_P(SearchScript, SaysWhenNothingKeepsTheCap) {
   const PolicyProblem problem;
-  LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
+  LuaPolicy policy(GetParam(), script_text(GetParam()));
   Request request = policy.start(problem.context());
   int measurements = 0;
   while (request.what == What::measure && measurements < 100) {
@@ -62,10 +65,10 @@ TEST(BinarySearchScript, SaysWhenNothingKeepsTheCap) {
 }
 
 // Whatever goes wrong with every second measurement, the search ends and holds a measured setting.
-TEST(BinarySearchScript, CopesWithMeasurementsThatFail) {
+TEST_P(SearchScript, CopesWithMeasurementsThatFail) {
   const PolicyProblem problem;
   for (const Outcome outcome : {Outcome::refused, Outcome::timed_out, Outcome::power_unknown}) {
-    LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
+    LuaPolicy policy(GetParam(), script_text(GetParam()));
     Request request = policy.start(problem.context());
     int measurements = 0;
     while (request.what == What::measure && measurements < 100) {
@@ -77,10 +80,10 @@ TEST(BinarySearchScript, CopesWithMeasurementsThatFail) {
   }
 }
 
-TEST(BinarySearchScript, NeedsNoCap) {
+TEST_P(SearchScript, NeedsNoCap) {
   PolicyProblem problem;
   problem.goal.power_mw = std::nullopt;
-  LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
+  LuaPolicy policy(GetParam(), script_text(GetParam()));
   Request request = policy.start(problem.context());
   for (int i = 0; i < 100 && request.what == What::measure; ++i) {
     const double gpu = static_cast<double>(request.setting.mode.values[1]);
@@ -91,7 +94,7 @@ TEST(BinarySearchScript, NeedsNoCap) {
 }
 
 // Without a cap nothing prunes the settings that the search thinks about.
-TEST(BinarySearchScript, KeepsItsInstructionsOnLargeBoards) {
+TEST_P(SearchScript, KeepsItsInstructionsOnLargeBoards) {
   PolicyProblem problem;
   problem.modes.clear();
   problem.knobs.knobs.clear();
@@ -106,12 +109,70 @@ TEST(BinarySearchScript, KeepsItsInstructionsOnLargeBoards) {
     }
     return TrueCost{minibatch_ms, 20};
   });
-  LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
+  LuaPolicy policy(GetParam(), script_text(GetParam()));
   const SearchOutcome outcome = world.run(policy, 1'000'000'000);
   EXPECT_TRUE(outcome.held) << outcome.failure;
   EXPECT_EQ(outcome.setting.mode, problem.knobs.highest());
   EXPECT_EQ(outcome.setting.batch_size[0], 64);
 }
+
+TEST_P(SearchScript, KeepsItsInstructionsOnLargeBoardsUnderACap) {
+  PolicyProblem problem;
+  problem.modes.clear();
+  problem.knobs.knobs.clear();
+  for (const char* name : {"cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz", "more_mhz"}) {
+    problem.knobs.knobs.push_back({name, Unit::khz, KnobClass::clock, {}});
+    for (std::int64_t i = 1; i <= 40; ++i) problem.knobs.knobs.back().values.push_back(i * 50'000);
+  }
+  ProfileWorld world(problem, [](const Setting& setting) {
+    TrueCost cost{1.0 * setting.batch_size[0], 10};
+    for (std::size_t i = 0; i < 5; ++i) {
+      const double value = static_cast<double>(setting.mode.values[i]) / 1e6;
+      cost.minibatch_ms += static_cast<double>(i + 1) / value;
+      cost.power_w += value * static_cast<double>(9 - i);
+    }
+    return cost;
+  });
+  for (const std::int64_t cap_mw : {60'000, 40'000, 20'000}) {
+    LuaPolicy policy(GetParam(), script_text(GetParam()));
+    const SearchOutcome outcome = world.run(policy, cap_mw);
+    EXPECT_TRUE(outcome.held) << cap_mw << ' ' << outcome.failure;
+    EXPECT_TRUE(!outcome.held || world.truth(outcome.setting).within(cap_mw)) << cap_mw;
+  }
+}
+
+TEST_P(SearchScript, SaysWhenNoBatchIsFullInTime) {
+  PolicyProblem problem;
+  problem.trainer.kind = Kind::infer;
+  problem.goal = {Objective::latency, 30'000, Duration(100'000'000), 20};  // 8 take 0.4 s to come
+  LuaPolicy policy(GetParam(), script_text(GetParam()));
+  EXPECT_EQ(policy.start(problem.context()).what, What::hold_safe) << policy.failure();
+  EXPECT_NE(policy.take_log().find("no batch size is full in time"), std::string::npos);
+}
+
+TEST_P(SearchScript, ServesABoardWithAPowerLimitAlone) {
+  PolicyProblem problem;
+  problem.knobs.knobs = {{"power_limit_w", Unit::mw, KnobClass::power_limit, {}}};
+  for (std::int64_t limit_mw = 100'000; limit_mw <= 250'000; limit_mw += 25'000) {
+    problem.knobs.knobs[0].values.push_back(limit_mw);
+  }
+  problem.modes.clear();
+  ProfileWorld world(problem, [](const Setting& setting) {
+    const double limit_w = static_cast<double>(setting.mode.values[0]) / 1e3;
+    return TrueCost{(setting.batch_size[0] + 8) * 1e3 / limit_w, limit_w};
+  });
+  LuaPolicy policy(GetParam(), script_text(GetParam()));
+  const SearchOutcome outcome = world.run(policy, 180'000);
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_EQ(outcome.setting.mode.values[0], 175'000);
+  EXPECT_EQ(outcome.setting.batch_size[0], 64);
+}
+
+INSTANTIATE_TEST_SUITE_P(Scripts, SearchScript,
+                         testing::Values("binary_search.lua", "gradient.lua"),
+                         [](const auto& script) {
+                           return script.param.substr(0, script.param.find('.'));
+                         });
 
 }  // namespace
 }  // namespace gearshift

@@ -97,7 +97,8 @@ TEST_P(SearchQuality, HoldsWhatKeepsTheCapOnAnotherBoard) {
   EXPECT_LE(mean(figures.excess_percent), 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scripts, SearchQuality, testing::Values("binary_search.lua"),
+INSTANTIATE_TEST_SUITE_P(Scripts, SearchQuality,
+                         testing::Values("binary_search.lua", "gradient.lua"),
                          [](const auto& script) {
                            return script.param.substr(0, script.param.find('.'));
                          });

@@ -1,0 +1,292 @@
+-- Multi-dimensional gradient search: the middle first, then one knob at a time towards its end, then
+-- along the steepest slopes of time over watts to the cap. About two measurements a knob; what is held
+-- is the best setting that was measured to keep the goal.
+--
+-- 1. Probe. Measure the middle of all ranges; over the cap, half way from there to the lowest of all,
+--    until it is within. From there measure each knob alone at its end, or where that is over the cap,
+--    half way there: what that saves in time, and what it draws, are the slopes.
+-- 2. Climb. Change the knobs that buy the most time within the cap, and lower those that lose least for
+--    it; measure where that leads, correct the slopes of the knobs that moved, and go on from the
+--    fastest setting so far, until the slopes promise nothing.
+--
+-- Probing the middle and the ends and following the best ratio of time to power is the gradient search
+-- published for training and serving on Jetson boards (IISc, "Fulcrum", 2025). Ours are two things: a
+-- knob is lowered to raise another, and slopes are those of waiting for a clock: time falls with
+-- 1 / value, power rises with value.
+--
+-- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
+-- take no longer than that, nor than the latency limit leaves. The search starts with the smallest
+-- batch, and goes to the next where all that keeps the cap is late: a smaller batch that keeps up beats
+-- a larger one. Elsewhere the batch size is a knob like others.
+
+local kind = workload.train and "train" or "infer"
+local rate = kind == "infer" and goal.arrivals_per_s or 0
+local energy = goal.objective == "energy"
+local batch_name = kind .. "_batch"
+
+local measurements_a_batch = 4 -- more for each batch size tried after the first
+local over = 0.03 -- a setting that went over the cap is held to have drawn this much more, at least
+local margin_step = 0.02 -- kept to the cap after that
+local least_wait, least_draw = 0.02, 0.01 -- of the time and the power is every knob's share, at least
+local most_draw = 1 -- of the power is all knobs' share
+local least_gain = 0.003 -- of the cost; less is not worth a measurement
+local hopeless = 1.4 -- times too slow with every knob at its highest: the next batch size is tried
+
+-- The longest a minibatch may take.
+local function most_ms(size)
+  if rate <= 0 then return math.huge end
+  local wait_ms = 1e3 * size / rate
+  return math.min(wait_ms, goal.latency_ms - wait_ms)
+end
+
+-- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first.
+local names, values = {}, {}
+for _, dimension in ipairs(dimensions) do
+  if rate <= 0 or dimension.name ~= batch_name then
+    names[#names + 1], values[#values + 1] = dimension.name, dimension.values
+  end
+end
+local count = #names
+
+-- Batch sizes to be tried one after another, where they are no knob; `batch` is the present one.
+local batches, batch = {}, nil
+for _, size in ipairs(batch_sizes[kind]) do
+  if rate > 0 and most_ms(size) > 0 then batches[#batches + 1] = size end
+end
+if rate > 0 and #batches == 0 then
+  log("no batch size is full in time: the rate is too low, or the latency limit")
+  return nil
+end
+
+local measured, best, measurements_left = {}, nil, 2 * count + 3
+
+local function key_of(positions) return table.concat(positions, " ") .. "/" .. (batch or 0) end
+
+-- An answer, with its positions; power, with the noise margin; and whether it keeps the cap.
+local function ask(positions)
+  local key = key_of(positions)
+  if measured[key] then return measured[key] end
+  local setting = { [batch_name] = batch }
+  for d = 1, count do setting[names[d]] = values[d][positions[d]] end
+  local answer = measure(setting)
+  measurements_left = measurements_left - 1
+  answer.positions, answer.batch = { table.unpack(positions) }, batch
+  answer.power = answer.power_w + answer.power_margin_w
+  answer.keeps_cap = answer.ok and answer.power <= goal.power_w
+  if answer.within and (not best or answer.value < best.value) then best = answer end
+  measured[key] = answer
+  return answer
+end
+
+local function changed(positions, d, position)
+  local copy = { table.unpack(positions) }
+  copy[d] = position
+  return copy
+end
+
+-- The slopes: time of a sample = ... + waits[d] / value, power = ... + draws[d] * value. Before a knob
+-- is measured it is held to have an equal share in the time, and in 0.6 of the power.
+local waits, draws = {}, {}
+
+local function expect_equal_shares(from)
+  for d = 1, count do
+    local value = values[d][from.positions[d]]
+    waits[d] = from.sample_ms * value / (count + 1)
+    draws[d] = 0.6 * from.power / (count + 1) / value
+  end
+end
+
+local function time_change(d, from, to) return waits[d] * (1 / values[d][to] - 1 / values[d][from]) end
+
+local function power_change(d, from, to) return draws[d] * (values[d][to] - values[d][from]) end
+
+-- What a change from `from` says of the knobs that were raised, or of those lowered where none was;
+-- knobs that were lowered with them are taken as predicted. One that went over the cap draws more.
+local function learn_step(from, answer)
+  if not answer.ok and answer.reason ~= "over_limit" then return end
+  local moved, raised = {}, false
+  for d = 1, count do raised = raised or answer.positions[d] > from.positions[d] end
+  local saved, expected_saving = from.sample_ms - answer.sample_ms, 0
+  local drawn, expected_draw = answer.power - from.power, 0
+  if not answer.ok then drawn = (1 + over) * goal.power_w - from.power end
+  for d = 1, count do
+    local before, after = from.positions[d], answer.positions[d]
+    local time, power = time_change(d, before, after), power_change(d, before, after)
+    if raised and after > before or not raised and after < before then
+      moved[#moved + 1] = d
+      expected_saving, expected_draw = expected_saving - time, expected_draw + power
+    else
+      saved, drawn = saved + time, drawn - power
+    end
+  end
+  for _, d in ipairs(moved) do
+    local value = values[d][from.positions[d]]
+    if answer.ok then
+      waits[d] = math.max(least_wait * from.sample_ms * value, waits[d] * saved / expected_saving)
+    end
+    if answer.ok or drawn > expected_draw then
+      draws[d] = math.max(least_draw * from.power / value, draws[d] * drawn / expected_draw)
+    end
+  end
+end
+
+-- The given positions, or while those are over the cap, half way from there to the lowest of all; and
+-- the highest positions that a knob alone is worth trying at next. Nil where nothing keeps the cap.
+local function first_within(positions)
+  local ends = {}
+  for d = 1, count do ends[d] = #values[d] end
+  while measurements_left > 0 do
+    local answer = ask(positions)
+    if answer.keeps_cap then return answer, ends end
+    local lowest, lower = true, {}
+    for d = 1, count do
+      lowest = lowest and positions[d] == 1
+      ends[d] = math.min(#values[d], math.max(2, positions[d]))
+      lower[d] = positions[d] == 2 and 1 or (positions[d] + 1) // 2
+    end
+    if lowest then return nil end
+    positions = lower
+  end
+end
+
+local function probe_each_knob(from, ends)
+  for d = 1, count do
+    local at = from.positions[d]
+    local to = ends[d] > at and ends[d] or at < #values[d] and #values[d] or 1
+    while measurements_left > 0 and to ~= at do
+      local answer = ask(changed(from.positions, d, to))
+      learn_step(from, answer)
+      if answer.ok or math.abs(to - at) == 1 then break end
+      to = (at + to) // 2
+    end
+  end
+end
+
+local function fastest_within()
+  local fastest
+  for _, answer in pairs(measured) do
+    local cost = energy and answer.energy_j or answer.sample_ms
+    if answer.keeps_cap and answer.batch == batch and (not fastest or cost < fastest.cost) then
+      fastest = answer
+      fastest.cost = cost
+    end
+  end
+  return fastest
+end
+
+-- Slopes that were measured elsewhere may promise more than there is: together the knobs wait for no more
+-- than the whole time at `from`, and draw no more than most of its power.
+local function fit_slopes(from)
+  local waited, drawn = 0, 0
+  for d = 1, count do
+    local value = values[d][from.positions[d]]
+    waited, drawn = waited + waits[d] / value, drawn + draws[d] * value
+  end
+  local less_wait = math.min(1, from.sample_ms / waited)
+  local less_draw = math.min(1, most_draw * from.power / drawn)
+  for d = 1, count do waits[d], draws[d] = waits[d] * less_wait, draws[d] * less_draw end
+end
+
+-- One change of a knob, or of one up and another just as far down as that takes, that gains most.
+local function best_change(positions, time, power, limit)
+  local most, chosen = 1e-6, nil
+  local now = energy and time * power or time
+  local function gain_of(time_after, power_after)
+    return 1 - (energy and time_after * power_after or time_after) / now
+  end
+  for d = 1, count do
+    for to = 1, #values[d] do
+      local time_after = time + time_change(d, positions[d], to)
+      local power_after = power + power_change(d, positions[d], to)
+      local gain = gain_of(time_after, power_after)
+      if gain > most and power_after <= limit then
+        most, chosen = gain, { d, to, time = time_after, power = power_after }
+      elseif to > positions[d] and power_after > limit and (energy or gain > most) then
+        for down = 1, count do
+          for down_to = positions[down] - 1, down == d and positions[down] or 1, -1 do
+            local drawn = power_after + power_change(down, positions[down], down_to)
+            if drawn <= limit then
+              local taken = time_after + time_change(down, positions[down], down_to)
+              gain = gain_of(taken, drawn)
+              if gain > most then
+                most, chosen = gain, { d, to, down, down_to, time = taken, power = drawn }
+              end
+              break
+            end
+          end
+        end
+      end
+    end
+  end
+  return chosen
+end
+
+-- Where the slopes lead from `from`, change after change; nil where that is nowhere new.
+local function best_target(from, margin)
+  local positions, time, power = { table.unpack(from.positions) }, from.sample_ms, from.power
+  local before = energy and time * power or time
+  for _ = 1, 4 * count do
+    local change = best_change(positions, time, power, goal.power_w * (1 - margin))
+    if not change then break end
+    positions[change[1]], time, power = change[2], change.time, change.power
+    if change[3] then positions[change[3]] = change[4] end
+  end
+  local after = energy and time * power or time
+  if after < (1 - least_gain) * before and not measured[key_of(positions)] then return positions end
+end
+
+-- The least time of a minibatch that the slopes allow: every knob at its highest.
+local function least_ms(from)
+  local sample_ms = from.sample_ms
+  for d = 1, count do sample_ms = sample_ms + time_change(d, from.positions[d], #values[d]) end
+  return sample_ms * from.minibatch_ms / from.sample_ms
+end
+
+local function climb()
+  local margin = 0
+  while measurements_left > 0 do
+    local from = fastest_within()
+    fit_slopes(from)
+    if batch and not best and least_ms(from) > most_ms(batch) * hopeless then return end
+    local positions = best_target(from, margin) or best_target(from, 0)
+    if not positions then return end
+    local answer = ask(positions)
+    learn_step(from, answer)
+    margin = answer.keeps_cap and margin / 2 or margin * 2 + margin_step
+  end
+end
+
+local middle = {}
+for d = 1, count do middle[d] = (#values[d] + 1) // 2 end
+batch = batches[1]
+local from, ends = first_within(middle)
+if from then
+  expect_equal_shares(from)
+  probe_each_knob(from, ends)
+  climb()
+end
+-- The next batch size, from the fastest mode so far: where requests are late, and where latency is only
+-- a limit, as long as larger batches are better.
+local latency_counts = goal.objective == "latency"
+for i = 2, from and #batches or 0 do
+  if best and (latency_counts or best.batch ~= batch) then break end
+  local before = fastest_within()
+  batch, measurements_left = batches[i], measurements_left + measurements_a_batch
+  from = first_within(before.positions)
+  if not from then break end
+  for d = 1, count do waits[d] = waits[d] * from.sample_ms / before.sample_ms end
+  climb()
+end
+
+-- What was measured under another goal may be better still.
+for i = 1, #observations do
+  local known = observations[i]
+  if known.within and (not best or known.value < best.value) then best = known end
+end
+if not best then
+  log("nothing measured keeps the goal")
+  return nil
+end
+log(string.format("chose %.4g %s at %.1f W", best.value,
+  energy and "J a sample" or latency_counts and "s of latency" or "s a sample", best.power_w))
+return best.setting
