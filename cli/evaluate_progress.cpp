@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -15,7 +16,7 @@ constexpr Duration kLineEvery = std::chrono::seconds(10);
 constexpr std::size_t kBar = 30;
 
 std::string clock_text(double left_s) {
-  const auto whole = static_cast<long long>(left_s + 0.5);
+  const auto whole = std::llround(left_s);
   if (whole >= 3600) {
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
   }

@@ -94,7 +94,7 @@ class Board {
   std::size_t left_ = 0;
   int verify_attempts_ = 0;
   Time mismatch_since_{};  // of the change, once verify_attempts_ is not 0
-  bool refused_ = false;  // a write of this change failed; the others are still made
+  bool refused_ = false;   // a write of this change failed; the others are still made
   std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};
   std::string failure_;
 };

@@ -109,8 +109,9 @@ Chart choices_chart(const Grid& grid, std::span<const Row> rows, std::size_t wor
     power_w.include(cell.power_w);
     minibatch_ms.include(cell.minibatch_ms);
   }
+  const std::size_t settings = cells.size();
   Chart chart{.description = target.name + ": power and minibatch time of " +
-                             std::to_string(cells.size()) +
+                             std::to_string(settings) +
                              " measured settings, and the settings that policies held",
               .x = Axis("power, W", Spacing::linear, power_w.low, power_w.high),
               .y = Axis("minibatch, ms", Spacing::logarithmic, minibatch_ms.low, minibatch_ms.high),

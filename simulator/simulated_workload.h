@@ -26,9 +26,8 @@ struct Pace {
 class SimulatedWorkload {
  public:
   // `hello` as the controller meets it: batch_size is what it begins with.
-  explicit SimulatedWorkload(const Workload& hello) : hello_(hello) {
-    batch_size_ = hello.batch_size;
-  }
+  explicit SimulatedWorkload(const Workload& hello)
+      : hello_(hello), batch_size_(hello.batch_size) {}
 
   const Workload& hello() const { return hello_; }
   std::int32_t batch_size() const { return batch_size_; }

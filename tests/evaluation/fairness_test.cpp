@@ -130,9 +130,8 @@ TEST(Fairness, WhatWasNotMeasuredChangesNoDecision) {
 TEST(Fairness, AFirstQuestionKnowsNothingOfTheTable) {
   const Profile profile = bumpy_profile();
   // A board whose lowest mode is over the cap measures nothing: that mode stays.
-  const Profile other = permuted(profile, 9, [&](const ProfileCell& cell) {
-    return cell.mode == profile.knobs().lowest();
-  });
+  const Profile other = permuted(
+      profile, 9, [&](const ProfileCell& cell) { return cell.mode == profile.knobs().lowest(); });
   int different = 0;
   for (const std::filesystem::path& path : scripts()) {
     const std::string name = path.filename();
