@@ -15,7 +15,8 @@
 --
 -- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
 -- take no longer than that, nor than the latency limit leaves. A smaller batch that keeps up beats a
--- larger one, so halving keeps to the smallest, and refining goes up only where models say it is late.
+-- larger one, so halving keeps to the smallest, refining goes up only where models say it is late, and
+-- in the end a smaller batch that was only just late is tried again.
 --
 -- Under a new goal the script starts again: what it meets in `observations` replaces the halving.
 
@@ -25,6 +26,7 @@ local rate = kind == "infer" and goal.arrivals_per_s or 0
 local slowest = 6 -- times the center: measuring what is slower still would take minutes
 local likeness, optimism, step_cost, leap_cost, step_margin = 1, 0.01, 0.01, 0.03, 0.01
 local enough_over = 3 -- settings over the cap, and none within: all ranges lose their upper halves
+local challenges, just_late = 3, 0.3 -- tries at a batch that was late by e^just_late at most
 local unmeasured_batch = 0.5 -- of its predicted lateness: models know least of a batch never tried
 local pull = 0.1 -- towards what is expected before anything is measured
 local growth = 1.5 -- of the margin to the cap with each setting that turns out over it
@@ -237,7 +239,7 @@ end
 -- The unmeasured setting with the least predicted cost within the goal, if it beats `center` or that
 -- does not keep the goal; else the one that is predicted to be least late. Each step away from the
 -- center costs `caution`, a leap more than steps in several dimensions, and `margin` is kept to the cap.
-local function propose(center, caution, margin)
+local function propose(center, caution, margin, only_batch)
   local w, e = fit_models(center)
   local limit = goal.power_w / center.power * math.exp(-margin)
   local least, chosen = center.within and center.cost * math.exp(-optimism) or math.huge, nil
@@ -305,7 +307,9 @@ local function propose(center, caution, margin)
   if batch_at then
     for _, i in ipairs(steps[batch_at]) do
       positions[batch_at] = i
-      look_at_batch(values[batch_at][i], penalties[batch_at][i])
+      if not only_batch or values[batch_at][i] == only_batch then
+        look_at_batch(values[batch_at][i], penalties[batch_at][i])
+      end
     end
   else
     look_at_batch(center.batch, 1)
@@ -337,6 +341,23 @@ local function refine()
   end
 end
 
+-- A smaller batch that keeps up is worth much more than the best of a larger one: where it was only just
+-- late, the settings that are predicted to be least late are tried too.
+local function challenge()
+  local margin = 0
+  for _ = 1, challenges do
+    local best, closest = best_point(), nil
+    for _, point in ipairs(points) do
+      local smaller = point.batch < best.batch and point.power <= goal.power_w
+      if smaller and (not closest or point.miss < closest.miss) then closest = point end
+    end
+    if measurements_left <= 0 or not closest or closest.miss > just_late then return end
+    local chosen = propose(closest, step_cost, margin, closest.batch)
+    if not chosen then return end
+    margin = ask(chosen).ok and margin / 2 or 2 * margin + step_margin
+  end
+end
+
 -- The newest answer of a setting counts: one that fitted and later went over the cap does not fit. One
 -- that was cut short under a tighter cap than this says nothing.
 for i = #observations, 1, -1 do
@@ -350,6 +371,10 @@ end
 local halved = #points <= count
 if halved then halve() end
 if #points > 0 then refine() end
+if batch_at and goal.objective == "latency" and best_point() then
+  challenge()
+  refine()
+end
 if not best_point() and not halved then halve() end
 if not best_point() then
   local last = { [kind .. "_batch"] = workload[kind].batch_size }

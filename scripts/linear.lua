@@ -8,6 +8,7 @@
 
 -- True: time is fitted to 1 / value, which is what waiting for a clock looks like.
 local inverse = script == "linear_inverse.lua"
+local most_settings = 20000 -- to look at with each prediction
 local corrections = 4 -- predictions that may turn out over the cap before the best measured mode is held
 
 -- The modes e, f, i and j of the paper, as shares of the highest values of its board (AGX Xavier).
@@ -80,41 +81,72 @@ if #sizes > 1 then
 end
 if #times == 0 then return nil end
 
--- Where the goal would be kept by this prediction, its value; else math.huge.
-local function predicted_value(time_ms, power_w, batch_size)
-  local wait_ms = goal.arrivals_per_s > 0 and 1e3 * batch_size / goal.arrivals_per_s or nil
-  if time_ms <= 0 or power_w > goal.power_w then return math.huge end
-  if kind == "infer" and wait_ms then
-    if time_ms > wait_ms or wait_ms + time_ms > goal.latency_ms then return math.huge end
-    if goal.objective == "latency" then return wait_ms + time_ms end
+-- The positions whose settings are looked at: all, or on large boards every `stride`th of a dimension.
+local function positions_of(count, stride)
+  local positions = {}
+  for i = 1, count do
+    if (i - 1) % stride == 0 or i == count then positions[#positions + 1] = i end
   end
-  return time_ms / batch_size * (goal.objective == "energy" and power_w or 1)
+  return positions
 end
 
--- The setting with the least predicted value; nil where none is predicted to keep the goal.
+local looked_at, stride, settings = {}, 0, math.huge
+while settings > most_settings do
+  stride, settings = stride + 1, 1
+  for d, dimension in ipairs(dimensions) do
+    looked_at[d] = positions_of(#dimension.values, stride)
+    settings = settings * #looked_at[d]
+  end
+end
+
+-- What each value of each dimension adds to a prediction.
+local function terms(weights, inverted)
+  local of = {}
+  for d, dimension in ipairs(dimensions) do
+    of[d] = {}
+    for i, value in ipairs(dimension.values) do
+      local share = value / dimension.values[#dimension.values]
+      of[d][i] = weights[d + 1] * (inverted and dimension.name ~= batch and 1 / share or share)
+    end
+  end
+  return of
+end
+
+local rate = kind == "infer" and goal.arrivals_per_s or 0
+local latency_counts, energy = goal.objective == "latency", goal.objective == "energy"
+
+-- The setting with the least predicted value that keeps the goal by prediction; nil where there is none.
 local function predicted_best(refused)
   local time_weights = numerics.least_squares(time_rows, times)
   local power_weights = numerics.least_squares(power_rows, powers)
+  local time_of, power_of = terms(time_weights, inverse), terms(power_weights, false)
   local least, chosen, values = math.huge, nil, {}
+  local size, wait_ms, most_ms
+  local function choose_batch(value)
+    size = value
+    wait_ms = rate > 0 and 1e3 * size / rate or 0
+    most_ms = rate > 0 and math.min(wait_ms, goal.latency_ms - wait_ms) or math.huge
+  end
+  -- Dimensions from the last, the batch size, to the first.
   local function visit(d, time_ms, power_w)
-    if d > #dimensions then
-      local size = batch_sizes[kind][2] and values[d - 1] or workload[kind].batch_size
-      local value = predicted_value(time_ms, power_w, size)
+    if d == 0 then
+      if power_w > goal.power_w or time_ms <= 0 or time_ms > most_ms then return end
+      local value = latency_counts and wait_ms + time_ms or time_ms / size * (energy and power_w or 1)
       if value < least and not refused[table.concat(values, " ")] then
         least, chosen = value, { table.unpack(values) }
       end
       return
     end
-    local dimension = dimensions[d]
-    local highest = dimension.values[#dimension.values]
-    for _, value in ipairs(dimension.values) do
-      local share = value / highest
-      local feature = inverse and dimension.name ~= batch and 1 / share or share
-      values[d] = value
-      visit(d + 1, time_ms + time_weights[d + 1] * feature, power_w + power_weights[d + 1] * share)
+    local times_here, powers_here, values_here = time_of[d], power_of[d], dimensions[d].values
+    for _, i in ipairs(looked_at[d]) do
+      values[d] = values_here[i]
+      if d == #dimensions and #sizes > 1 then choose_batch(values[d]) end
+      if most_ms > 0 then visit(d - 1, time_ms + times_here[i], power_w + powers_here[i]) end
     end
   end
-  visit(1, time_weights[1], power_weights[1])
+  choose_batch(workload[kind].batch_size)
+  for d = 1, #dimensions do values[d] = 0 end
+  visit(#dimensions, time_weights[1], power_weights[1])
   return chosen
 end
 

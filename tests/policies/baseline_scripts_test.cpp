@@ -166,6 +166,31 @@ TEST(LinearScripts, MoveBelowWhatWasCutShortAndHoldOnlyWhatWasMeasured) {
   }
 }
 
+TEST(LinearScripts, KeepTheirInstructionsOnLargeBoards) {
+  for (const char* name : {"linear.lua", "linear_inverse.lua"}) {
+    PolicyProblem problem;
+    problem.modes.clear();
+    problem.knobs.knobs.clear();
+    for (const char* knob : {"cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz"}) {
+      problem.knobs.knobs.push_back({knob, Unit::khz, KnobClass::clock, {}});
+      for (std::int64_t i = 1; i <= 22; ++i) {
+        problem.knobs.knobs.back().values.push_back(i * 100'000);
+      }
+    }
+    ProfileWorld world(problem, [](const Setting& setting) {
+      TrueCost cost{1.0 * setting.batch_size[0], 10};
+      for (std::size_t i = 0; i < 4; ++i) {
+        cost.minibatch_ms += 1e6 / static_cast<double>(setting.mode.values[i]);
+        cost.power_w += static_cast<double>(setting.mode.values[i]) / 2e5;
+      }
+      return cost;
+    });
+    LuaPolicy policy = shipped(name);
+    const SearchOutcome outcome = world.run(policy, 35'000);
+    EXPECT_TRUE(outcome.held) << name << ": " << outcome.failure;
+  }
+}
+
 TEST(BaselineScripts, ServeInferenceAndBoardsWithAPowerLimitAlone) {
   for (const char* name : {"maxn.lua", "governor.lua", "preset.lua", "preset_measured.lua",
                            "random.lua", "full_sweep.lua", "linear.lua", "linear_inverse.lua"}) {
