@@ -33,6 +33,8 @@ struct Demand {
   double workers = 0;   // loader workers, w
   double fetch_ms = 0;  // disk fetch, F; 0 when cached
   double kg = 0;
+
+  friend bool operator==(const Demand&, const Demand&) = default;
 };
 
 // How a workload's demand scales with its batch size. Training scales from `reference_batch`;

@@ -92,8 +92,9 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
   }
 }
 
-TrialFile::TrialFile(const std::string& path) : path_(path) {
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+TrialFile::TrialFile(const std::string& path)
+    : path_(path),
+      descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (descriptor_ < 0) fail(path, std::string("cannot be opened: ") + std::strerror(errno));
   try {
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
