@@ -18,6 +18,7 @@ packages_build := g++ binutils cmake ninja-build ccache pkg-config libboost-dev 
   libtomlplusplus-dev nlohmann-json3-dev libsqlite3-dev libeigen3-dev libfuse3-dev libgtest-dev libgmock-dev libbenchmark-dev
 packages_run := fuse3 python3 python3-zmq python3-msgpack
 packages_train := python3-torch python3-sklearn
+packages_browser := chromium
 packages_lint := git clang-format clang-tidy
 packages_fuzz := clang libclang-rt-14-dev
 
@@ -56,7 +57,7 @@ build:  ## build the program, build/gearshift (the default)
 
 .PHONY: test
 test:  ## build everything; run unit tests in parallel, then process tests one by one
-	@$(call install,$(packages_build) $(packages_run) $(packages_train))
+	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_browser))
 	$(call configure,build)
 	ninja -C build -j$(JOBS)
 	code=0
@@ -150,7 +151,7 @@ fuzz:  ## run every fuzz target; DURATION=600 seconds each (60 unless given)
 
 .PHONY: packages
 packages:  ## install every Debian package that any goal needs
-	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_lint) $(packages_fuzz))
+	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_browser) $(packages_lint) $(packages_fuzz))
 
 .PHONY: clean
 clean:  ## remove what was built

@@ -11,7 +11,8 @@
 namespace gearshift {
 
 // Two core counts and three GPU clocks; more of either is faster and draws more.
-inline Profile small_profile(Kind kind = Kind::train, std::vector<std::int32_t> batches = {16}) {
+inline Profile small_profile(Kind kind = Kind::train,
+                             const std::vector<std::int32_t>& batches = {16}) {
   KnobSpace space;
   space.knobs = {{"cpu_cores", Unit::count, KnobClass::hotplug, {4, 8}},
                  {"gpu_mhz", Unit::khz, KnobClass::clock, {306'000, 624'750, 1'300'500}}};
