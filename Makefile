@@ -149,13 +149,37 @@ fuzz:  ## run every fuzz target; DURATION=600 seconds each (60 unless given)
 	    -artifact_prefix="build-fuzz/$$name-" "build-fuzz/corpus/$$name" "$${seeds[@]}"
 	done
 
+# The first scenario, and how many.
+SEED ?= 1
+SCENARIOS ?= 1000
+
+.PHONY: swarm
+swarm:  ## random simulated scenarios with faults; SCENARIOS=1000 of them from SEED=1 on
+	@$(call install,$(packages_build))
+	$(call configure,build)
+	ninja -C build -j$(JOBS) swarm
+	build/swarm --seed $(SEED) --scenarios $(SCENARIOS)
+
+.PHONY: determinism
+determinism:  ## the same scenarios at -O0, at -O2 and under AddressSanitizer decide the same, byte by byte
+	@$(call install,$(packages_build))
+	$(call configure,build-O0,-DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DGEARSHIFT_BENCH=OFF)
+	$(call configure,build-O2,-DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O2 -DGEARSHIFT_BENCH=OFF)
+	$(call configure,build-asan,-DGEARSHIFT_SANITIZE=address$(comma)undefined -DGEARSHIFT_BENCH=OFF)
+	for folder in build-O0 build-O2 build-asan; do
+	  ninja -C $$folder -j$(JOBS) swarm
+	  $$folder/swarm --seed $(SEED) --scenarios 200 --log > $$folder/swarm.log
+	  cmp build-O0/swarm.log $$folder/swarm.log
+	done
+	wc -l build-O0/swarm.log
+
 .PHONY: packages
 packages:  ## install every Debian package that any goal needs
 	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_browser) $(packages_lint) $(packages_fuzz))
 
 .PHONY: clean
 clean:  ## remove what was built
-	@rm -rf build build-asan build-tsan build-fuzz
+	@rm -rf build build-O0 build-O2 build-asan build-tsan build-fuzz
 
 .PHONY: help
 help:  ## this list

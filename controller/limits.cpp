@@ -105,7 +105,12 @@ void Controller::on_over_cap(Time now) {
     recorder_.note(
         {.type = NoteType::observation, .time = now, .setting = &wanted_, .observation = &cut});
   }
-  fall_back(now);
+  // Where a setting that was known to fit does not, the others that are known may not either.
+  if (aim_ == Aim::fallback && settled_) {
+    apply(safe_setting(), Aim::safe, now);
+  } else {
+    fall_back(now);
+  }
 }
 
 void Controller::on_power_unknown(Time now) {

@@ -13,6 +13,7 @@ SimulatedKnobs::SimulatedKnobs(KnobSpace space, const PowerMode& first, const Ef
       effects_(effects),
       seed_(seed),
       exists_(std::move(exists)),
+      first_(first),
       mode_(first),
       asked_(first),
       before_(first) {}
@@ -48,7 +49,7 @@ void SimulatedKnobs::judge() {
   if (!space_.contains(asked_)) return;
   judged_ = true;
   rejected_.reset();
-  if (!exists_(asked_)) {
+  if (asked_ != first_ && !exists_(asked_)) {
     rejected_ = asked_;
     mode_ = before_;
     return;
@@ -69,7 +70,7 @@ void SimulatedKnobs::judge() {
 }
 
 bool SimulatedKnobs::unapplied(const PowerMode& mode) const {
-  return effects_.unapplied_share > 0 &&
+  return effects_.unapplied_share > 0 && mode != first_ &&
          uniform_noise(seed_, Stream::unapplied, hash({.mode = mode})) <= effects_.unapplied_share;
 }
 

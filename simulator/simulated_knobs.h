@@ -19,7 +19,7 @@ class SimulatedKnobs {
   // Whether the mode exists; what() of the refusal is left to the knobs.
   using Exists = std::function<bool(const PowerMode&)>;
 
-  // Begins in the mode `first`, which is not judged.
+  // Begins in the mode `first`, which is never refused: a board can always go back to it.
   SimulatedKnobs(KnobSpace space, const PowerMode& first, const Effects& effects,
                  std::uint64_t seed, Exists exists);
 
@@ -29,7 +29,7 @@ class SimulatedKnobs {
   std::int64_t read(std::size_t knob);
   // In force now; not in the space while cores come and go.
   const PowerMode& mode() const { return mode_; }
-  // Whether the mode is one of those that do not apply.
+  // Whether the mode is one of those that do not apply. The one the board began in does.
   bool unapplied(const PowerMode& mode) const;
 
  private:
@@ -39,6 +39,7 @@ class SimulatedKnobs {
   const Effects effects_;
   const std::uint64_t seed_;
   const Exists exists_;
+  const PowerMode first_;
   PowerMode mode_;    // in force
   PowerMode asked_;   // as written
   PowerMode before_;  // the last that applied

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "simulator/faulty_board.h"
+#include "simulator/faulty_world.h"
 #include "simulator/simulated_board.h"
 #include "simulator/simulated_world.h"
 
@@ -12,8 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A choice stands when the guard has had this long to object.
-constexpr Duration kHeldLongEnough = seconds(2);
 // While the guard waits for power to fall the safe setting is held too, for less than this.
 constexpr Duration kSafeLongEnough = seconds(10);
 
@@ -31,8 +31,9 @@ void add_distinct(std::vector<Setting>& settings, const Setting& setting) {
 // Sees what the controller records, and says when the search has come to its end.
 class SearchTrace : public Recorder {
  public:
-  SearchTrace(Plant& plant, SimulatedWorld& world, Recorder* next, const StepObserver& observer)
-      : plant_(plant), world_(world), next_(next), observer_(observer) {}
+  SearchTrace(const SimulationProblem& problem, Plant& plant, SimulatedWorld& world, Recorder* next,
+              const StepObserver& observer)
+      : problem_(problem), plant_(plant), world_(world), next_(next), observer_(observer) {}
 
   void watch(const Controller& controller) { controller_ = &controller; }
   void tick(const TickInputs& inputs) override {
@@ -53,8 +54,9 @@ class SearchTrace : public Recorder {
     if (status.phase != phase_ || status.setting != setting_) since_ = status.time;
     phase_ = status.phase;
     setting_ = status.setting;
+    if (status.time - Time{} < problem_.least_duration) return;
     const Duration lasted = status.time - since_;
-    if (phase_ == Phase::holding && lasted >= kHeldLongEnough && choice() != nullptr &&
+    if (phase_ == Phase::holding && lasted >= problem_.hold && choice() != nullptr &&
         choice()->observation) {
       ending_ = Ending::held;
       world_.stop("the choice is held");
@@ -88,6 +90,7 @@ class SearchTrace : public Recorder {
     }
   }
 
+  const SimulationProblem& problem_;
   Plant& plant_;
   SimulatedWorld& world_;
   Recorder* next_;
@@ -140,6 +143,19 @@ void judge_truth(const SimulationProblem& problem, SimulationResult& result) {
   }
 }
 
+// Where nothing is planned to fail, nothing stands between the controller and the plant.
+Board make_board(const SimulationProblem& problem, Plant& plant, BoardTraits traits) {
+  std::unique_ptr<Actuator> actuator = std::make_unique<SimulatedActuator>(plant);
+  std::unique_ptr<Sensor> sensor = std::make_unique<SimulatedSensor>(plant);
+  if (!problem.faults.empty()) {
+    actuator = std::make_unique<FaultyActuator>(std::move(actuator), problem.faults, plant);
+    sensor = std::make_unique<FaultySensor>(std::move(sensor), problem.faults);
+  }
+  std::vector<std::unique_ptr<Sensor>> sensors;
+  sensors.push_back(std::move(sensor));
+  return {std::move(actuator), std::move(sensors), std::move(traits)};
+}
+
 }  // namespace
 
 std::string_view ending_name(Ending ending) {
@@ -150,25 +166,31 @@ std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs) {
   return modes_by_power(BoardDescription{}, knobs);  // a board without a model
 }
 
-BoardTraits simulated_traits(const std::string& board, const KnobSpace& knobs) {
+BoardTraits simulated_traits(const SimulationProblem& problem) {
   BoardTraits traits;
-  traits.name = board;
+  traits.name = problem.board;
   traits.power_window = milliseconds(430);
   traits.stale_after = milliseconds(1000);
   traits.apply_timeout = milliseconds(5000);
-  traits.modes = unmeasured_order(knobs);
-  traits.safe = traits.modes.front();
+  traits.modes = unmeasured_order(problem.knobs);
+  const auto exists = [&](const PowerMode& mode) {
+    return std::all_of(problem.tasks.begin(), problem.tasks.end(), [&](const SimulatedTask& task) {
+      return task.costs->cost(mode, task.batch_size).has_value();
+    });
+  };
+  const auto safe = std::find_if(traits.modes.begin(), traits.modes.end(), exists);
+  traits.safe = safe == traits.modes.end() ? traits.modes.front() : *safe;
   return traits;
 }
 
 SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
                           Recorder* recorder, const StepObserver& observer) {
-  BoardTraits traits = simulated_traits(problem.board, problem.knobs);
-  Plant plant(problem.knobs, *traits.safe, problem.tasks, problem.effects, problem.seed);
+  BoardTraits traits = simulated_traits(problem);
+  const PowerMode first = *traits.safe;
+  Plant plant(problem.knobs, first, problem.tasks, problem.effects, problem.seed);
   SimulatedWorld world(plant);
-  std::vector<std::unique_ptr<Sensor>> sensors;
-  sensors.push_back(std::make_unique<SimulatedSensor>(plant));
-  Board board(std::make_unique<SimulatedActuator>(plant), std::move(sensors), std::move(traits));
+  FaultyWorld faulty_world(world, problem.faults);
+  Board board = make_board(problem, plant, std::move(traits));
 
   ControllerOptions options;
   options.duration = problem.most_duration;
@@ -177,8 +199,9 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy, Limi
   options.prior = problem.prior;
   options.most_measurements = problem.most_measurements;
   LimitSource* limits[] = {&limit};
-  SearchTrace trace(plant, world, recorder, observer);
-  Controller controller(world, board, policy, trace, limits, options);
+  SearchTrace trace(problem, plant, world, recorder, observer);
+  World& seen = problem.faults.empty() ? static_cast<World&>(world) : faulty_world;
+  Controller controller(seen, board, policy, trace, limits, options);
   trace.watch(controller);
   controller.run();
 
@@ -191,6 +214,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy, Limi
   result.energy = plant.account();
   judge_truth(problem, result);
   board.restore();
+  result.restored = plant.mode() == first;
   return result;
 }
 

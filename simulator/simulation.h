@@ -2,6 +2,7 @@
 // board, under the controller that runs live.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "controller/controller.h"
 #include "simulator/cost_source.h"
 #include "simulator/effects.h"
+#include "simulator/fault_plan.h"
 #include "simulator/plant.h"
 
 namespace gearshift {
@@ -21,11 +23,16 @@ struct SimulationProblem {
   std::vector<SimulatedTask> tasks;  // one or two, at most one a kind
   Goal goal;                         // power_mw too: it is judged by, and a limit source of it runs
   Effects effects;
+  FaultPlan faults;
   std::uint64_t seed = 1;
   std::vector<const Profile*> prior;       // tables that the policy may read
   std::uint32_t most_measurements = 5000;  // then the best that was measured is held
   // Virtual time; a policy that learns for ever is stopped then.
   Duration most_duration = std::chrono::hours(12);
+  // The simulation ends when the choice was held for so long, time for the guard to object, and not
+  // before `least_duration`.
+  Duration hold = std::chrono::seconds(2);
+  Duration least_duration{};
 };
 
 // What the simulation ended with.
@@ -54,18 +61,20 @@ struct SimulationResult {
   std::uint32_t policy_errors = 0;
   std::string policy_error;  // the first, where there is one
 
-  Duration search{};     // until the choice was made
-  double search_j = 0;   // true energy until then
-  Duration duration{};   // of the whole
-  EnergyAccount energy;  // of the whole, by true power
+  Duration search{};      // until the choice was made
+  double search_j = 0;    // true energy until then
+  Duration duration{};    // of the whole
+  EnergyAccount energy;   // of the whole, by true power
+  bool restored = false;  // after the end every knob was put back as it had been found
 };
 
 // The modes of the space in the order that any policy may know: by the product of the knobs'
 // relative positions, never by what was measured or modelled.
 std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs);
 
-// What a simulated board tells the controller of itself; its safe mode is the lowest in that order.
-BoardTraits simulated_traits(const std::string& board, const KnobSpace& knobs);
+// What a simulated board tells the controller of itself. Its safe mode is the first in that order
+// that has a cost at all.
+BoardTraits simulated_traits(const SimulationProblem& problem);
 
 // Called at the end of each tick.
 using StepObserver = std::function<void(Plant&, const Status&)>;

@@ -72,6 +72,23 @@ TEST(Enforcement, ACapIsHeldAtTheLimitAndBrokenOneMilliwattPastIt) {
   }
 }
 
+TEST(Enforcement, AFallbackThatIsOverTheCapIsFollowedByTheSafeModeAndNoOtherMemory) {
+  const std::vector<PowerMode> known = {kMiddle, mode(2, 900000), mode(4, 600000), mode(2, 600000)};
+  LowRig rig(then_hold(known, mode(4, 600000)), seconds(60), 25000);
+  rig.world.attach(seconds(1));
+  // Everything draws 20 W more than it was measured to.
+  rig.world.at(seconds(40), [&rig] { rig.hardware.extra_mw = 20000; });
+  rig.run();
+  const Time first = rig.time_of(NoteType::over_cap);
+  std::vector<PowerMode> taken;
+  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
+    if (note.time >= first) taken.push_back(note.setting.mode);
+  }
+  ASSERT_GE(taken.size(), 2U);
+  EXPECT_NE(taken[0], kSlow);  // what was known to fit
+  EXPECT_EQ(taken[1], kSlow);
+}
+
 TEST(Enforcement, ABlindHoldOverTheCapEndsInASettingWithinIt) {
   LowRig rig(then_hold({kMiddle}, kFast), seconds(120), 20000);
   rig.world.attach(seconds(1));

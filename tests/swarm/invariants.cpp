@@ -1,0 +1,159 @@
+// Runs a scenario and looks at the invariants after every step.
+#include <algorithm>
+#include <cstdio>
+
+#include "tests/swarm/scenario.h"
+
+namespace gearshift::swarm {
+namespace {
+
+// Power that is over the cap by less may be the noise of a sensor that deviates by 2 %.
+constexpr double kTolerance = 1.1;
+// The longest that the guard can take: the sensor's own averaging (0.43 s, or a lag of 0.7 s), a
+// window of readings (0.43 s), and where the setting it goes to is over the cap as well, two
+// windows until it may judge again. Thousands of scenarios come to 2.2 s.
+constexpr double kMostOverCapS = 3;
+constexpr Duration kAftermath = std::chrono::seconds(10);
+
+bool blinds(FaultKind kind) {
+  return kind == FaultKind::reading_stuck || kind == FaultKind::reading_missing ||
+         kind == FaultKind::reading_absurd || kind == FaultKind::knob_refuses ||
+         kind == FaultKind::knob_lies;
+}
+
+class Watch : public Recorder {
+ public:
+  Watch(const Scenario& scenario, ScenarioResult& result)
+      : scenario_(scenario), result_(result), problem_(scenario.problem) {}
+
+  void tick(const TickInputs&) override {}
+  void status(const Status&) override {}
+  void note(const Note& note) override {
+    result_.log += std::to_string(note.time.time_since_epoch().count()) + ' ' +
+                   std::string(note_name(note.type)) + ' ' + std::to_string(note.value) + ' ';
+    if (note.setting != nullptr) result_.log += problem_.knobs.describe(note.setting->mode) + ' ';
+    if (note.observation != nullptr) {
+      result_.log += std::string(outcome_name(note.observation->outcome)) + ' ' +
+                     std::to_string(note.observation->power_mean_mw) + ' ';
+    }
+    result_.log += std::string(note.text) + '\n';
+    // A setting that is held may be measured, or cut short, beside the search's own.
+    if (note.type == NoteType::over_cap || note.type == NoteType::hold) ++allowed_;
+    if (note.type == NoteType::observation && ++measured_ > allowed_) {
+      fail("the search measures more than its limit of " +
+           std::to_string(problem_.most_measurements));
+    }
+  }
+  void policy_starts() {
+    measured_ = 0;
+    allowed_ = problem_.most_measurements;
+  }
+
+  void step(Plant& plant, const Status& status) {
+    now_ = status.time;
+    const KnobSpace& knobs = problem_.knobs;
+    if (status.phase != Phase::waiting && status.setting.mode.count > 0) {
+      if (!knobs.contains(status.setting.mode))
+        fail("the setting wanted is outside the knob space");
+    }
+    for (std::size_t i = 0; i < knobs.size(); ++i) {
+      const std::vector<std::int64_t>& values = knobs.knobs[i].values;
+      const std::int64_t value = plant.mode().values[i];
+      const bool between_cores = knobs.knobs[i].knob_class == KnobClass::hotplug &&
+                                 value > values.front() && value < values.back();
+      if (!between_cores && !std::binary_search(values.begin(), values.end(), value)) {
+        fail(knobs.knobs[i].name + " is set to a value it does not have");
+      }
+    }
+    for (const SimulatedWorkload& workload : plant.workloads()) {
+      const SimulatedTask& task = *std::find_if(
+          problem_.tasks.begin(), problem_.tasks.end(),
+          [&](const SimulatedTask& one) { return one.kind == workload.hello().kind; });
+      if (std::find(task.batch_sizes.begin(), task.batch_sizes.end(), workload.batch_size()) ==
+          task.batch_sizes.end()) {
+        fail("a workload runs with a batch size it does not allow");
+      }
+    }
+    watch_power(plant, status);
+  }
+
+ private:
+  void watch_power(Plant& plant, const Status& status) {
+    const double cap_w = static_cast<double>(status.cap_mw) / 1000;
+    const bool over = status.cap_mw > 0 && plant.true_power_w() > kTolerance * cap_w;
+    const bool nothing_lower = plant.mode() == safe_mode() || phase_is_safe(status);
+    const bool blind =
+        std::any_of(problem_.faults.begin(), problem_.faults.end(), [&](const Fault& fault) {
+          return blinds(fault.kind) && fault.begin <= now_ && now_ < fault.end + kAftermath;
+        });
+    if (!over || nothing_lower || blind || status.cap_mw != cap_mw_) since_ = now_;
+    cap_mw_ = status.cap_mw;
+    const double over_s = seconds(now_ - since_);
+    result_.longest_over_cap_s = std::max(result_.longest_over_cap_s, over_s);
+    if (over_s > kMostOverCapS) {
+      fail("true power is over the cap for longer than the guard allows");
+    }
+  }
+  // The lowest mode is held and in force: there is nothing left to lower.
+  bool phase_is_safe(const Status& status) const {
+    return status.phase == Phase::safe && status.setting.mode == safe_mode();
+  }
+  const PowerMode& safe_mode() const {
+    if (!safe_) safe_ = *simulated_traits(problem_).safe;
+    return *safe_;
+  }
+  void fail(const std::string& what) {
+    if (result_.violations.size() == 5) return;
+    result_.violations.push_back(std::to_string(seconds(now_ - Time{})) + " s: " + what);
+  }
+
+  const Scenario& scenario_;
+  ScenarioResult& result_;
+  const SimulationProblem& problem_;
+  mutable std::optional<PowerMode> safe_;
+  Time now_{};
+  Time since_{};
+  std::int64_t cap_mw_ = 0;
+  std::uint32_t measured_ = 0;
+  std::uint32_t allowed_ = 0;
+};
+
+// Tells the watch when the policy starts anew.
+class StartsSeen : public Policy {
+ public:
+  StartsSeen(Policy& policy, Watch& watch) : policy_(policy), watch_(watch) {}
+  Request start(const PolicyContext& context) override {
+    watch_.policy_starts();
+    return policy_.start(context);
+  }
+  Request resume(const Observation& answer) override { return policy_.resume(answer); }
+  Request replace(std::string_view text, const PolicyContext& context) override {
+    return policy_.replace(text, context);
+  }
+  std::string_view failure() const override { return policy_.failure(); }
+  std::string take_log() override { return policy_.take_log(); }
+
+ private:
+  Policy& policy_;
+  Watch& watch_;
+};
+
+}  // namespace
+
+ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts) {
+  const Scenario scenario = make_scenario(seed, scripts);
+  ScenarioResult result;
+  Watch watch(scenario, result);
+  StartsSeen policy(*scenario.policy, watch);
+  ScheduleLimit limit(scenario.caps);
+  result.result =
+      simulate(scenario.problem, policy, limit, &watch,
+               [&watch](Plant& plant, const Status& status) { watch.step(plant, status); });
+  if (!result.result.restored) result.violations.push_back("the board is not as it was found");
+  if (result.result.ending == Ending::unsettled) {
+    result.violations.push_back("the search has come to no end");
+  }
+  return result;
+}
+
+}  // namespace gearshift::swarm

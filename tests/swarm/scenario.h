@@ -1,0 +1,37 @@
+// One random scenario of the swarm: a board, its workloads, a policy, a cap that steps, and faults;
+// everything from one seed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/policy.h"
+#include "limits/schedule_limit.h"
+#include "simulator/simulation.h"
+
+namespace gearshift::swarm {
+
+struct Scenario {
+  std::vector<std::unique_ptr<Profile>> profiles;
+  std::vector<std::unique_ptr<CostSource>> costs;
+  SimulationProblem problem;
+  std::vector<ScheduleStep> caps;
+  std::string policy_name;
+  std::unique_ptr<Policy> policy;
+};
+
+// Scripts are read from the folder `scripts`. The same seed makes the same scenario.
+Scenario make_scenario(std::uint64_t seed, const std::string& scripts);
+
+// What was wrong, in words; empty where every invariant held after every step.
+struct ScenarioResult {
+  std::vector<std::string> violations;
+  SimulationResult result;
+  double longest_over_cap_s = 0;  // by more than the tolerance, while the guard could see it
+  std::string log;                // every note, a line each
+};
+ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts);
+
+}  // namespace gearshift::swarm
