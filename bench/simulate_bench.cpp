@@ -95,7 +95,7 @@ void held(benchmark::State& state) {
     LuaPolicy policy("hold.lua", kHoldHighest);
     OperatorLimit limit(std::nullopt);
     CountingRecorder recorder;
-    simulate(problem, policy, limit, &recorder);
+    simulate(problem, policy, limit, {.recorder = &recorder});
     minibatches += recorder.events;
     ticks += recorder.ticks;
   }

@@ -2,6 +2,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
 #include "cli/read_script.h"
+#include "cli/recording.h"
 #include "cli/simulated_problem.h"
 #include "limits/operator_limit.h"
 #include "policies/lua/lua_policy.h"
@@ -186,16 +188,48 @@ void print_result(const SimulationProblem& problem, const SimulationResult& resu
       result.filled_nearest, result.filled_model, result.refused, result.not_applied);
 }
 
-void run(const SimulateOptions& options) {
+// Null where none is wanted.
+std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
+                                        const SimulatedProblem& made, const NamedText& policy,
+                                        const std::string& words) {
+  if (options.record.empty()) return nullptr;
+  if (!options.overwrite && std::filesystem::exists(options.record)) {
+    throw std::invalid_argument(
+        fmt::format("--record {}: the file is there already, and is not overwritten; give another "
+                    "name or --overwrite",
+                    options.record));
+  }
+  RecordingHeader header;
+  header.command = words;
+  if (made.board) header.board = board_text(*made.board);
+  header.knobs = made.problem.knobs;
+  header.traits = simulated_traits(made.problem);
+  header.options = simulated_options(made.problem);
+  header.policy = policy;
+  header.limits = {"operator"};
+  return start_recording(options.record, header, {.when_full = WhenFull::wait});
+}
+
+void run(const SimulateOptions& options, const std::string& words) {
   const SimulatedProblem made = make_simulated_problem(options);
-  LuaPolicy policy(options.policy, read_script(options.policy));
+  const std::string script = read_script(options.policy);
+  LuaPolicy policy(options.policy, script);
   policy.check();
   OperatorLimit limit(made.problem.goal.power_mw);
   const File log = open_log(options.log);
   std::optional<JsonRecorder> recorder;
   if (log) recorder.emplace(made.problem.knobs, log.get());
-  const SimulationResult result =
-      simulate(made.problem, policy, limit, recorder ? &*recorder : nullptr);
+  const std::unique_ptr<RecordingWriter> recording =
+      record(options, made, {options.policy, script}, words);
+  Onlookers onlookers{.recorder = recorder ? &*recorder : nullptr, .recording = recording.get()};
+  std::optional<TeeRecorder> tee;
+  if (recording && recorder) tee.emplace(*recorder, *recording);
+  if (recording) onlookers.recorder = tee ? static_cast<Recorder*>(&*tee) : recording.get();
+  const SimulationResult result = simulate(made.problem, policy, limit, onlookers);
+  if (recording) recording->finish();
+  if (recording && recording->failed()) {
+    throw std::runtime_error(fmt::format("--record {}: {}", options.record, recording->failure()));
+  }
   if (options.json) {
     const json out = result_json(made.problem, result);
     std::printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
@@ -206,6 +240,8 @@ void run(const SimulateOptions& options) {
 
 void add_problem_flags(CLI::App& command, SimulateOptions& options) {
   command.add_option("--profile", options.profile, "measured table that says what settings cost");
+  command.add_option("--trace", options.trace,
+                     "recording whose measurements say it (see gearshift run --record)");
   command.add_option("--board", options.board,
                      "board whose model says it, a built-in id or a board file");
   command.add_option("--workload", options.workload, "which of the profile's or model's");
@@ -239,6 +275,8 @@ void add_simulate(CLI::App& app, int& exit_code) {
       "simulate", "Run one search in virtual time and compare its choice with the optimum");
   add_problem_flags(*command, *options);
   command->add_option("--policy", options->policy, "the Lua script that chooses")->required();
+  command->add_option("--prior", options->prior,
+                      "profile of other workloads that the script may read (may be given again)");
   command
       ->add_option("--effects", options->effects,
                    "none, all, or some of jitter,first,lag,slow-lag,noise,unapplied,hotplug")
@@ -257,6 +295,9 @@ void add_simulate(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--duration", options->duration, "most virtual time")->capture_default_str();
   command->add_option("--log", options->log, "file for each decision, one JSON object a line");
+  command->add_option("--record", options->record,
+                      "record the run into this file, for gearshift replay and export");
+  command->add_flag("--overwrite", options->overwrite, "replace a recording that is there already");
   command->add_flag("--json", options->json, "print the result as one JSON object");
   command->footer(
       "Example: ResNet-18 on the model of an AGX Orin under 30 W, without and with noise\n"
@@ -265,9 +306,9 @@ void add_simulate(CLI::App& app, int& exit_code) {
       "    --policy scripts/binary_search.lua --power 30W\n"
       "  ... --effects all --seed 7\n"
       "Costs in the result are true ones; what the policy measured is in --json and --log.");
-  command->callback([options, &exit_code] {
+  command->callback([command, options, &exit_code] {
     try {
-      run(*options);
+      run(*options, command_words(*command));
     } catch (const PolicyError& error) {
       std::fprintf(stderr, "gearshift simulate: %s\n", error.what());
       exit_code = kExitPolicy;

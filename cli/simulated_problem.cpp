@@ -12,6 +12,8 @@
 #include "cli/units.h"
 #include "simulator/load.h"
 #include "trace/profile_csv.h"
+#include "trace/recording_profile.h"
+#include "trace/recording_reader.h"
 
 namespace gearshift {
 namespace {
@@ -62,7 +64,14 @@ Kind kind_of(const SimulateOptions& options) {
 }
 
 std::unique_ptr<Profile> select_profile(const SimulateOptions& options) {
-  std::vector<Profile> profiles = read_profiles(options.profile);
+  const std::string& file = options.trace.empty() ? options.profile : options.trace;
+  std::vector<Profile> profiles;
+  if (options.trace.empty()) {
+    profiles = read_profiles(file);
+  } else {
+    RecordingReader reader(file);
+    profiles = read_recorded_profiles(reader).profiles;
+  }
   std::string known;
   Profile* found = nullptr;
   std::size_t fitting = 0;
@@ -75,10 +84,10 @@ std::unique_ptr<Profile> select_profile(const SimulateOptions& options) {
     ++fitting;
   }
   if (fitting != 1) {
-    throw std::runtime_error(fmt::format(
-        "--profile {}: {} with --problem {}{}; choose with --workload and --problem from {}",
-        options.profile, fitting == 0 ? "nothing fits" : "several fit", options.kind,
-        options.workload.empty() ? "" : " --workload " + options.workload, known));
+    throw std::runtime_error(
+        fmt::format("{}: {} with --problem {}{}; choose with --workload and --problem from {}",
+                    file, fitting == 0 ? "nothing fits" : "several fit", options.kind,
+                    options.workload.empty() ? "" : " --workload " + options.workload, known));
   }
   return std::make_unique<Profile>(std::move(*found));
 }
@@ -183,12 +192,19 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   }
   SimulatedTask task;
   task.kind = kind_of(options);
-  if (!options.profile.empty()) {
+  if (!options.profile.empty() || !options.trace.empty()) {
     take_profile(options, made, task);
   } else if (made.board) {
     take_board(options, made, task);
   } else {
-    throw std::runtime_error("give --profile FILE, or --board ID and --workload NAME");
+    throw std::runtime_error(
+        "give --profile FILE, --trace RECORDING, or --board ID and --workload NAME");
+  }
+  for (const std::string& file : options.prior) {
+    for (Profile& prior : read_profiles(file)) {
+      made.priors.push_back(std::make_unique<Profile>(std::move(prior)));
+      made.problem.prior.push_back(made.priors.back().get());
+    }
   }
   choose_batch_sizes(options, task);
   task.costs = made.costs.get();

@@ -16,11 +16,13 @@ namespace gearshift {
 
 struct SimulateOptions {
   std::string profile;
+  std::string trace;  // a recording, whose measurements are the profile
   std::string board;
   std::string workload;
   std::string model;  // the board model's workload that fills missing cells
   std::string kind = "train";
   std::string policy;
+  std::vector<std::string> prior;  // tables that the policy may read
   std::string power;
   std::string objective;  // empty: time for train, latency for infer with a rate
   std::string latency;
@@ -34,6 +36,8 @@ struct SimulateOptions {
   std::uint64_t seed = 1;
   std::uint32_t probes = 5000;
   std::string log;
+  std::string record;
+  bool overwrite = false;
   bool json = false;
 };
 
@@ -41,6 +45,7 @@ struct SimulateOptions {
 struct SimulatedProblem {
   std::unique_ptr<BoardDescription> board;
   std::unique_ptr<Profile> profile;
+  std::vector<std::unique_ptr<Profile>> priors;
   std::unique_ptr<KnobSpace> board_knobs;
   std::unique_ptr<CostSource> model;
   std::unique_ptr<CostSource> costs;

@@ -42,6 +42,7 @@ class FaultyActuator : public Actuator {
 
  private:
   void throttle(std::size_t knob);
+  void force(std::size_t knob, std::int64_t value);
 
   std::unique_ptr<Actuator> actuator_;
   const FaultPlan& plan_;

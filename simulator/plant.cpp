@@ -174,6 +174,11 @@ std::int64_t Plant::read(std::size_t knob) {
   return value;
 }
 
+void Plant::restore() {
+  stale_ = true;
+  knobs_.restore();
+}
+
 void Plant::command(WorkloadHandle workload, const WorkloadCommand& command) {
   if (workload == 0 || workload > workloads_.size()) return;
   workloads_[workload - 1U].command(command);

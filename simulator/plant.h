@@ -52,6 +52,7 @@ class Plant : public Clock {
   const KnobSpace& knobs() const { return knobs_.space(); }
   Progress write(std::size_t knob, std::int64_t value);
   std::int64_t read(std::size_t knob);
+  void restore();
   void command(WorkloadHandle workload, const WorkloadCommand& command);
 
   const PowerMode& mode() const { return knobs_.mode(); }

@@ -13,11 +13,4 @@ void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
                       .taken = now});
 }
 
-void SimulatedActuator::restore() {
-  for (std::size_t knob = 0; knob < knobs().size(); ++knob) {
-    while (plant_.write(knob, found_.values[knob]) == Progress::more) continue;
-  }
-  for (std::size_t knob = 0; knob < knobs().size(); ++knob) plant_.read(knob);
-}
-
 }  // namespace gearshift

@@ -22,18 +22,17 @@ class SimulatedSensor : public Sensor {
 
 class SimulatedActuator : public Actuator {
  public:
-  explicit SimulatedActuator(Plant& plant) : plant_(plant), found_(plant.mode()) {}
+  explicit SimulatedActuator(Plant& plant) : plant_(plant) {}
   const KnobSpace& knobs() const override { return plant_.knobs(); }
   Progress write(std::size_t knob, std::int64_t value) override {
     return plant_.write(knob, value);
   }
   std::optional<std::int64_t> read(std::size_t knob) override { return plant_.read(knob); }
   void manage(std::int32_t, Kind) override {}
-  void restore() override;
+  void restore() override { plant_.restore(); }
 
  private:
   Plant& plant_;
-  const PowerMode found_;
 };
 
 }  // namespace gearshift

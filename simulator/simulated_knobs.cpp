@@ -44,6 +44,12 @@ std::int64_t SimulatedKnobs::read(std::size_t knob) {
   return mode_.values[knob];
 }
 
+void SimulatedKnobs::restore() {
+  mode_ = asked_ = before_ = first_;
+  judged_ = true;
+  rejected_.reset();
+}
+
 // A mixture with a number of cores that nobody can ask for belongs to a change under way.
 void SimulatedKnobs::judge() {
   if (!space_.contains(asked_)) return;

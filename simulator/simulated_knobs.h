@@ -27,6 +27,8 @@ class SimulatedKnobs {
   // See Actuator.
   Progress write(std::size_t knob, std::int64_t value);
   std::int64_t read(std::size_t knob);
+  // Back to the mode it began in, whatever is under way.
+  void restore();
   // In force now; not in the space while cores come and go.
   const PowerMode& mode() const { return mode_; }
   // Whether the mode is one of those that do not apply. The one the board began in does.

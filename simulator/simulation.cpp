@@ -7,6 +7,7 @@
 #include "simulator/faulty_world.h"
 #include "simulator/simulated_board.h"
 #include "simulator/simulated_world.h"
+#include "trace/recorded_inputs.h"
 
 namespace gearshift {
 namespace {
@@ -31,9 +32,13 @@ void add_distinct(std::vector<Setting>& settings, const Setting& setting) {
 // Sees what the controller records, and says when the search has come to its end.
 class SearchTrace : public Recorder {
  public:
-  SearchTrace(const SimulationProblem& problem, Plant& plant, SimulatedWorld& world, Recorder* next,
-              const StepObserver& observer)
-      : problem_(problem), plant_(plant), world_(world), next_(next), observer_(observer) {}
+  SearchTrace(const SimulationProblem& problem, Plant& plant, SimulatedWorld& world,
+              const Onlookers& onlookers)
+      : problem_(problem),
+        plant_(plant),
+        world_(world),
+        next_(onlookers.recorder),
+        observer_(onlookers.observer) {}
 
   void watch(const Controller& controller) { controller_ = &controller; }
   void tick(const TickInputs& inputs) override {
@@ -144,7 +149,8 @@ void judge_truth(const SimulationProblem& problem, SimulationResult& result) {
 }
 
 // Where nothing is planned to fail, nothing stands between the controller and the plant.
-Board make_board(const SimulationProblem& problem, Plant& plant, BoardTraits traits) {
+Board make_board(const SimulationProblem& problem, Plant& plant, BoardTraits traits,
+                 RecordingWriter* recording) {
   std::unique_ptr<Actuator> actuator = std::make_unique<SimulatedActuator>(plant);
   std::unique_ptr<Sensor> sensor = std::make_unique<SimulatedSensor>(plant);
   if (!problem.faults.empty()) {
@@ -153,6 +159,10 @@ Board make_board(const SimulationProblem& problem, Plant& plant, BoardTraits tra
   }
   std::vector<std::unique_ptr<Sensor>> sensors;
   sensors.push_back(std::move(sensor));
+  if (recording != nullptr) {
+    actuator = recorded(std::move(actuator), *recording);
+    sensors = recorded(std::move(sensors), *recording);
+  }
   return {std::move(actuator), std::move(sensors), std::move(traits)};
 }
 
@@ -183,25 +193,35 @@ BoardTraits simulated_traits(const SimulationProblem& problem) {
   return traits;
 }
 
-SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
-                          Recorder* recorder, const StepObserver& observer) {
-  BoardTraits traits = simulated_traits(problem);
-  const PowerMode first = *traits.safe;
-  Plant plant(problem.knobs, first, problem.tasks, problem.effects, problem.seed);
-  SimulatedWorld world(plant);
-  FaultyWorld faulty_world(world, problem.faults);
-  Board board = make_board(problem, plant, std::move(traits));
-
+ControllerOptions simulated_options(const SimulationProblem& problem) {
   ControllerOptions options;
   options.duration = problem.most_duration;
   options.goal = problem.goal;
   options.seed = problem.seed;
   options.prior = problem.prior;
   options.most_measurements = problem.most_measurements;
+  return options;
+}
+
+SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
+                          const Onlookers& onlookers) {
+  RecordingWriter* const recording = onlookers.recording;
+  BoardTraits traits = simulated_traits(problem);
+  const PowerMode first = *traits.safe;
+  Plant plant(problem.knobs, first, problem.tasks, problem.effects, problem.seed);
+  SimulatedWorld world(plant);
+  FaultyWorld faulty_world(world, problem.faults);
+  World* seen_world = problem.faults.empty() ? static_cast<World*>(&world) : &faulty_world;
   LimitSource* limits[] = {&limit};
-  SearchTrace trace(problem, plant, world, recorder, observer);
-  World& seen = problem.faults.empty() ? static_cast<World&>(world) : faulty_world;
-  Controller controller(seen, board, policy, trace, limits, options);
+  std::optional<RecordedWorld> recorded_world;
+  std::optional<RecordedLimit> recorded_limit;
+  if (recording != nullptr) {
+    seen_world = &recorded_world.emplace(*seen_world, *recording);
+    limits[0] = &recorded_limit.emplace(limit, 0, *recording);
+  }
+  Board board = make_board(problem, plant, std::move(traits), recording);
+  SearchTrace trace(problem, plant, world, onlookers);
+  Controller controller(*seen_world, board, policy, trace, limits, simulated_options(problem));
   trace.watch(controller);
   controller.run();
 

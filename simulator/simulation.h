@@ -14,6 +14,7 @@
 #include "simulator/effects.h"
 #include "simulator/fault_plan.h"
 #include "simulator/plant.h"
+#include "trace/recording_writer.h"
 
 namespace gearshift {
 
@@ -76,13 +77,25 @@ std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs);
 // that has a cost at all.
 BoardTraits simulated_traits(const SimulationProblem& problem);
 
+// What the controller is told for the problem.
+ControllerOptions simulated_options(const SimulationProblem& problem);
+
 // Called at the end of each tick.
 using StepObserver = std::function<void(Plant&, const Status&)>;
 
+// Who looks on; any may be absent. All are borrowed.
+struct Onlookers {
+  Recorder* recorder = nullptr;
+  StepObserver observer = {};
+  // Gets what the board, the limit and the world answer; whoever hands it over also makes it, or a
+  // recorder that feeds it, the recorder.
+  RecordingWriter* recording = nullptr;
+};
+
 // Runs the problem until the choice is held and measured, or there is none. `limit` gives the cap
 // that the controller obeys. Several may run at once in several threads with objects of their own;
-// the cost sources may be shared. The recorder may be null. Equal arguments give equal results.
+// the cost sources may be shared. Equal arguments give equal results.
 SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
-                          Recorder* recorder = nullptr, const StepObserver& observer = {});
+                          const Onlookers& onlookers = {});
 
 }  // namespace gearshift

@@ -146,10 +146,14 @@ ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts) {
   Watch watch(scenario, result);
   StartsSeen policy(*scenario.policy, watch);
   ScheduleLimit limit(scenario.caps);
-  result.result =
-      simulate(scenario.problem, policy, limit, &watch,
-               [&watch](Plant& plant, const Status& status) { watch.step(plant, status); });
+  result.result = simulate(
+      scenario.problem, policy, limit,
+      {.recorder = &watch,
+       .observer = [&watch](Plant& plant, const Status& status) { watch.step(plant, status); }});
   if (!result.result.restored) result.violations.push_back("the board is not as it was found");
+  if (result.result.policy_errors > 0 && scenario.policy_name.ends_with(".lua")) {
+    result.violations.push_back(scenario.policy_name + " failed: " + result.result.policy_error);
+  }
   if (result.result.ending == Ending::unsettled) {
     result.violations.push_back("the search has come to no end");
   }
