@@ -26,9 +26,8 @@ FaultyWorld::Trainer* FaultyWorld::by_handle(WorkloadHandle handle) {
 
 bool FaultyWorld::pass(Event& event, Time now) {
   if (event.type == EventType::attached) {
-    Trainer& trainer = trainers_[index(event.workload.kind)].emplace();
-    trainer.hello = event.workload;
-    trainer.handle = event.handle;
+    trainers_[index(event.workload.kind)] =
+        Trainer{.hello = event.workload, .handle = event.handle};
     return true;
   }
   Trainer* trainer = by_hello(event.handle);
