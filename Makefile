@@ -15,6 +15,7 @@ DURATION ?= 60
 
 packages_build := g++ binutils cmake ninja-build ccache pkg-config libboost-dev \
   liblua5.4-dev cppzmq-dev libzmq3-dev libmsgpack-cxx-dev libspdlog-dev libcli11-dev \
+  libtorch-dev libopenblas0-pthread \
   libtomlplusplus-dev nlohmann-json3-dev libsqlite3-dev libeigen3-dev libfuse3-dev libgtest-dev libgmock-dev libbenchmark-dev
 packages_run := fuse3 python3 python3-zmq python3-msgpack
 packages_train := python3-torch python3-sklearn

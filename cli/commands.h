@@ -28,5 +28,6 @@ void add_stop(CLI::App& app, int& exit_code);
 void add_restore(CLI::App& app, int& exit_code);
 void add_model(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
+void add_powertrain(CLI::App& app, int& exit_code);
 
 }  // namespace gearshift

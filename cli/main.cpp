@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   gearshift::add_restore(app, exit_code);
   gearshift::add_model(app, exit_code);
   gearshift::add_replay(app, exit_code);
+  gearshift::add_powertrain(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

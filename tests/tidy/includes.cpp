@@ -61,7 +61,7 @@ const std::vector<Library>& libraries() {
       {"toml++/", {"boards", "cli"}},
       {"spdlog/", {"cli"}},
       {"CLI/", {"cli"}},
-      {"nlohmann/", {"cli", "evaluation"}},
+      {"nlohmann/", {"cli", "evaluation", "policies/powertrain"}},
       {"gtest/", {}},
       {"gmock/", {}},
       {"benchmark/", {}},

@@ -1,0 +1,271 @@
+#include "policies/powertrain/training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+// A network may predict less than nothing; no setting takes less than this part of the mean.
+constexpr double kLeastPart = 0.01;
+
+std::string named(const Profile& profile) { return profile.device + " " + profile.workload; }
+
+std::mt19937_64 seeded(std::uint64_t seed, std::string_view name) {
+  std::vector<std::uint32_t> words = {static_cast<std::uint32_t>(seed),
+                                      static_cast<std::uint32_t>(seed >> 32)};
+  for (const char c : name) words.push_back(static_cast<unsigned char>(c));
+  std::seed_seq sequence(words.begin(), words.end());
+  return std::mt19937_64(sequence);
+}
+
+struct Scale {
+  double mean = 0;
+  double deviation = 1;
+};
+
+Scale scale_of(std::span<const double> values) {
+  Scale scale;
+  const auto count = static_cast<double>(values.size());
+  scale.mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : values) squares += (value - scale.mean) * (value - scale.mean);
+  scale.deviation = std::sqrt(squares / count);
+  return scale;
+}
+
+double input_value(const KnobSpace& space, std::optional<std::size_t> knob,
+                   const PredictedSetting& setting) {
+  if (!knob) return setting.batch_size;
+  return static_cast<double>(setting.mode.values[*knob]) / unit_scale(space.knobs[*knob].unit);
+}
+
+std::vector<PredictedSetting> settings_of(const Profile& profile,
+                                          std::span<const std::size_t> cells) {
+  std::vector<PredictedSetting> settings;
+  for (const std::size_t cell : cells) {
+    settings.push_back({profile.cells()[cell].mode, profile.cells()[cell].batch_size});
+  }
+  return settings;
+}
+
+// What varies among these settings, with its scale.
+std::vector<PredictorInput> choose_inputs(const KnobSpace& space,
+                                          std::span<const PredictedSetting> settings) {
+  std::vector<PredictorInput> inputs;
+  const auto consider = [&](std::string_view name, std::optional<std::size_t> knob) {
+    std::vector<double> values;
+    for (const PredictedSetting& setting : settings) {
+      values.push_back(input_value(space, knob, setting));
+    }
+    const Scale scale = scale_of(values);
+    if (scale.deviation > 0) inputs.push_back({std::string(name), scale.mean, scale.deviation});
+  };
+  for (std::size_t i = 0; i < space.size(); ++i) consider(space.knobs[i].name, i);
+  consider(kBatchSizeInput, std::nullopt);
+  return inputs;
+}
+
+// rows x columns, standardised.
+std::vector<float> input_matrix(const Predictor& predictor, const KnobSpace& space,
+                                std::span<const PredictedSetting> settings) {
+  std::vector<std::optional<std::size_t>> knobs;
+  for (const PredictorInput& input : predictor.inputs) {
+    knobs.push_back(input.name == kBatchSizeInput ? std::nullopt : space.find(input.name));
+    if (!knobs.back() && input.name != kBatchSizeInput) {
+      throw TrainingError(input.name + ": the model of " + predictor.device + " " +
+                          predictor.workload + " needs this knob, and it is not told here");
+    }
+  }
+  std::vector<float> matrix;
+  matrix.reserve(settings.size() * knobs.size());
+  for (const PredictedSetting& setting : settings) {
+    for (std::size_t i = 0; i < knobs.size(); ++i) {
+      const PredictorInput& input = predictor.inputs[i];
+      const double value = input_value(space, knobs[i], setting);
+      matrix.push_back(static_cast<float>((value - input.mean) / input.deviation));
+    }
+  }
+  return matrix;
+}
+
+// What a training reports goes on to the caller with its name.
+struct Report {
+  const TrainingOptions& options;
+  std::string_view target;
+  std::size_t epochs = 0;
+
+  static int pass_on(void* context, std::size_t epoch, double training_loss,
+                     double validation_loss) {
+    const auto& report = *static_cast<const Report*>(context);
+    report.options.progress({report.target, epoch, report.epochs, training_loss, validation_loss});
+    return 0;
+  }
+};
+
+// Trains `network` in place; where it has weights, from them.
+void fit(const NetworkModule& module, std::span<const float> inputs, std::size_t columns,
+         std::span<const double> values, std::string_view target, const TrainingOptions& options,
+         PredictorNetwork& network) {
+  const Scale scale = scale_of(values);
+  network.mean = scale.mean;
+  network.deviation = scale.deviation > 0 ? scale.deviation : 1;
+  const std::vector<float> targets(values.begin(), values.end());
+  const bool transfer = !network.weights.empty();
+  Report report{options, target, transfer ? 2 * options.epochs : options.epochs};
+  GearshiftTraining training{};
+  training.inputs = inputs.data();
+  training.targets = targets.data();
+  training.rows = targets.size();
+  training.columns = columns;
+  training.validation_rows = std::max<std::size_t>(1, targets.size() / 10);
+  training.target_mean = network.mean;
+  training.target_deviation = network.deviation;
+  training.loss = options.loss == Loss::mape ? GEARSHIFT_LOSS_MAPE : GEARSHIFT_LOSS_MSE;
+  training.epochs = options.epochs;
+  training.head_epochs = options.epochs;
+  training.batch_rows = options.batch_rows;
+  training.learning_rate = options.learning_rate;
+  training.dropout = options.dropout;
+  training.seed = seeded(options.seed, target)();
+  training.transfer = transfer ? 1 : 0;
+  training.progress = options.progress ? &Report::pass_on : nullptr;
+  training.context = &report;
+  const GearshiftTrained trained = module.train(training, network.weights);
+  network.epoch = trained.epoch;
+  network.training_loss = trained.training_loss;
+  network.validation_loss = trained.validation_loss;
+}
+
+// Tunes both networks of `predictor`, whose inputs are chosen, on these cells.
+void fit_both(const NetworkModule& module, const Profile& profile,
+              std::span<const std::size_t> cells, const TrainingOptions& options,
+              Predictor& predictor) {
+  predictor.device = profile.device;
+  predictor.workload = profile.workload;
+  predictor.kind = profile.kind;
+  predictor.loss = options.loss;
+  predictor.seed = options.seed;
+  predictor.settings = cells.size();
+  predictor.knobs = profile.knobs();
+  predictor.batch_sizes = profile.batch_sizes();
+  // The last ones validate: which these are is drawn.
+  const std::vector<std::size_t> drawn = draw_cells(cells, cells.size(), options.seed);
+  const std::vector<float> inputs =
+      input_matrix(predictor, profile.knobs(), settings_of(profile, drawn));
+  std::vector<double> time_ms;
+  std::vector<double> power_w;
+  for (const std::size_t cell : drawn) {
+    time_ms.push_back(profile.cells()[cell].minibatch_ms);
+    power_w.push_back(profile.cells()[cell].power_w);
+  }
+  const std::size_t columns = predictor.inputs.size();
+  fit(module, inputs, columns, time_ms, "time", options, predictor.time);
+  fit(module, inputs, columns, power_w, "power", options, predictor.power);
+  const PredictionError error = prediction_error(module, predictor, profile, drawn);
+  predictor.time.mape_percent = error.time_percent;
+  predictor.power.mape_percent = error.power_percent;
+}
+
+void check_cells(const Profile& profile, std::span<const std::size_t> cells) {
+  constexpr std::size_t kFewest = 3;
+  if (cells.size() < kFewest) {
+    throw TrainingError(named(profile) + ": " + std::to_string(cells.size()) +
+                        " settings with the time of a minibatch; at least " +
+                        std::to_string(kFewest) + " are needed, and 50 are advised");
+  }
+}
+
+std::vector<double> predicted(const NetworkModule& module, const PredictorNetwork& network,
+                              std::span<const float> inputs, std::size_t columns) {
+  std::vector<double> values;
+  for (const float output : module.predict(network.weights, inputs, columns)) {
+    values.push_back(std::max(network.mean + network.deviation * static_cast<double>(output),
+                              kLeastPart * network.mean));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::size_t> timed_cells(const Profile& profile) {
+  std::vector<std::size_t> cells;
+  for (std::size_t i = 0; i < profile.cells().size(); ++i) {
+    if (profile.cells()[i].timed()) cells.push_back(i);
+  }
+  return cells;
+}
+
+std::vector<std::size_t> draw_cells(std::span<const std::size_t> cells, std::size_t count,
+                                    std::uint64_t seed) {
+  std::vector<std::size_t> drawn(cells.begin(), cells.end());
+  std::mt19937_64 engine = seeded(seed, "cells");
+  count = std::min(count, drawn.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::swap(drawn[i], drawn[i + engine() % (drawn.size() - i)]);
+  }
+  drawn.resize(count);
+  return drawn;
+}
+
+Predictor train_predictor(const NetworkModule& module, const Profile& profile,
+                          std::span<const std::size_t> cells, const TrainingOptions& options) {
+  check_cells(profile, cells);
+  Predictor predictor;
+  predictor.inputs = choose_inputs(profile.knobs(), settings_of(profile, cells));
+  if (predictor.inputs.empty()) {
+    throw TrainingError(named(profile) + ": neither a knob nor the batch size varies");
+  }
+  fit_both(module, profile, cells, options, predictor);
+  return predictor;
+}
+
+Predictor transfer_predictor(const NetworkModule& module, const Predictor& reference,
+                             const Profile& profile, std::span<const std::size_t> cells,
+                             const TrainingOptions& options) {
+  check_cells(profile, cells);
+  const auto is_batch = [](const PredictorInput& one) { return one.name == kBatchSizeInput; };
+  if (profile.batch_sizes().size() > 1 &&
+      std::none_of(reference.inputs.begin(), reference.inputs.end(), is_batch)) {
+    throw TrainingError(named(profile) + ": " + std::to_string(profile.batch_sizes().size()) +
+                        " batch sizes, and the reference " + reference.workload +
+                        " knows one; transfer one batch size, or train a reference on several");
+  }
+  Predictor predictor = reference;
+  predictor.reference = reference.device + " " + reference.workload;
+  fit_both(module, profile, cells, options, predictor);
+  return predictor;
+}
+
+std::vector<Prediction> predict(const NetworkModule& module, const Predictor& predictor,
+                                const KnobSpace& space,
+                                std::span<const PredictedSetting> settings) {
+  const std::vector<float> inputs = input_matrix(predictor, space, settings);
+  const std::size_t columns = predictor.inputs.size();
+  const std::vector<double> time_ms = predicted(module, predictor.time, inputs, columns);
+  const std::vector<double> power_w = predicted(module, predictor.power, inputs, columns);
+  std::vector<Prediction> predictions;
+  for (std::size_t i = 0; i < settings.size(); ++i) predictions.push_back({time_ms[i], power_w[i]});
+  return predictions;
+}
+
+PredictionError prediction_error(const NetworkModule& module, const Predictor& predictor,
+                                 const Profile& profile, std::span<const std::size_t> cells) {
+  const std::vector<Prediction> predictions =
+      predict(module, predictor, profile.knobs(), settings_of(profile, cells));
+  PredictionError error;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const ProfileCell& cell = profile.cells()[cells[i]];
+    error.time_percent += std::fabs(predictions[i].minibatch_ms / cell.minibatch_ms - 1);
+    error.power_percent += std::fabs(predictions[i].power_w / cell.power_w - 1);
+  }
+  const double scale = 100 / static_cast<double>(std::max<std::size_t>(1, cells.size()));
+  return {error.time_percent * scale, error.power_percent * scale};
+}
+
+}  // namespace gearshift
