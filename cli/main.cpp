@@ -27,6 +27,8 @@ int main(int argc, char** argv) {
   gearshift::add_model(app, exit_code);
   gearshift::add_replay(app, exit_code);
   gearshift::add_powertrain(app, exit_code);
+  gearshift::add_export(app, exit_code);
+  gearshift::add_import_tegrastats(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,18 +1,10 @@
 #include "trace/recording_text.h"
 
-#include <charconv>
-
+#include "trace/csv_text.h"
 #include "trace/recording_names.h"
 
 namespace gearshift {
 namespace {
-
-// The shortest text that reads back as the same number.
-std::string exact(double value) {
-  char text[32];
-  const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
-  return {text, end};
-}
 
 std::string number(std::string_view name, std::int64_t value) {
   return " " + std::string(name) + "=" + std::to_string(value);
@@ -39,7 +31,7 @@ std::string exact_text(const KnobSpace& space, const Observation& observation) {
     text += number("compute_ns", cost.compute_mean.count());
   }
   text += number("duration_ns", observation.duration.count());
-  return text + " confidence=" + exact(observation.confidence);
+  return text + " confidence=" + shortest_text(observation.confidence);
 }
 
 }  // namespace

@@ -1,0 +1,94 @@
+// `gearshift export`: what a recording holds, as CSV.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+
+#include "cli/commands.h"
+#include "trace/profile_csv.h"
+#include "trace/recording_csv.h"
+#include "trace/recording_profile.h"
+
+namespace gearshift {
+namespace {
+
+struct ExportOptions {
+  std::string file;
+  std::string out;
+  bool profile = false;
+  bool minibatches = false;
+  bool samples = false;
+};
+
+void write_profile(RecordingReader& reader, std::ostream& out) {
+  const RecordedProfiles recorded = read_recorded_profiles(reader);
+  if (recorded.profiles.empty()) {
+    throw std::runtime_error("no setting was measured to its end, so there is no profile");
+  }
+  out << format_profiles(recorded.profiles);
+  if (recorded.incomplete > 0) {
+    std::fprintf(stderr, "left out: %zu measurements that were cut short or failed\n",
+                 recorded.incomplete);
+  }
+  if (recorded.concurrent > 0) {
+    std::fprintf(
+        stderr,
+        "left out: %zu measurements of two workloads at once: their power is no one's own\n",
+        recorded.concurrent);
+  }
+}
+
+void write(const ExportOptions& options, std::ostream& out) {
+  RecordingReader reader(options.file);
+  if (options.profile) {
+    write_profile(reader, out);
+  } else if (options.minibatches) {
+    write_minibatches_csv(reader, out);
+  } else {
+    write_samples_csv(reader, out);
+  }
+}
+
+void run_export(const ExportOptions& options) {
+  if (options.out.empty()) {
+    write(options, std::cout);
+    std::cout.flush();
+    return;
+  }
+  std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
+  write(options, file);
+  file.close();
+  if (!file) throw std::runtime_error("--out " + options.out + ": cannot be written");
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ExportOptions>();
+  CLI::App* command =
+      app.add_subcommand("export", "Write what a recording holds as CSV for other programs");
+  command->add_option("file", options->file, "what `gearshift run --record` wrote")->required();
+  CLI::Option_group* what = command->add_option_group("what", "one of these");
+  what->add_flag("--profile", options->profile,
+                 "a row a measured setting, as `gearshift simulate --profile` takes it");
+  what->add_flag("--minibatches", options->minibatches,
+                 "a row a minibatch: its times, and the knobs it ran with");
+  what->add_flag("--samples", options->samples, "a row a reading: power, rails, temperatures");
+  what->require_option(1);
+  command->add_option("-o,--out", options->out, "the CSV file (default: standard output)");
+  command->footer(
+      "Example: turn a recorded search into a table that a simulation runs on\n"
+      "  gearshift export run.db --profile -o measured.csv\n"
+      "  gearshift simulate --profile measured.csv --policy scripts/gradient.lua --power 30W");
+  command->callback([options, &exit_code] {
+    try {
+      run_export(*options);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gearshift export: %s\n", error.what());
+      exit_code = kExitFailed;
+    }
+  });
+}
+
+}  // namespace gearshift

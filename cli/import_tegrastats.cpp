@@ -1,0 +1,106 @@
+// `gearshift import-tegrastats`: a log of NVIDIA's tegrastats, as CSV.
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+
+#include "boards/board_description.h"
+#include "cli/commands.h"
+#include "cli/units.h"
+#include "trace/tegrastats.h"
+
+namespace gearshift {
+namespace {
+
+struct ImportOptions {
+  std::string log;
+  std::string out;
+  std::string board = "auto";
+  std::string interval = "1s";
+};
+
+TotalRails total_of(const BoardDescription& board) {
+  TotalRails rails;
+  for (const RailDescription& rail : board.power.rails) {
+    if (rail.sign == 1) rails.push_back(rail.label);
+  }
+  return rails;
+}
+
+// The board of that id; for auto the one that counts most of the rails that the log has.
+TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
+  TotalRails best;
+  std::string known;
+  for (const BoardDescription& board : built_in_boards()) {
+    TotalRails rails = total_of(board);
+    known += (known.empty() ? "" : ", ") + board.id;
+    if (board.id == wanted) return rails;
+    if (wanted != "auto") continue;
+    if (!rails.empty() && rails.size() > best.size() && has_rails(log, rails)) {
+      best = std::move(rails);
+    }
+  }
+  if (wanted != "auto") {
+    throw std::invalid_argument("--board '" + wanted + "': known are auto, " + known);
+  }
+  return best;
+}
+
+void import(const ImportOptions& options) {
+  const Duration interval = parse_duration(options.interval);
+  std::ifstream in(options.log, std::ios::binary);
+  if (!in) throw std::runtime_error(options.log + ": cannot be read");
+  const TegrastatsLog log = read_tegrastats(in, options.log);
+  const TotalRails total = choose_total(log, options.board);
+  if (options.out.empty()) {
+    write_tegrastats_csv(log, total, interval, std::cout);
+    std::cout.flush();
+  } else {
+    std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
+    write_tegrastats_csv(log, total, interval, file);
+    file.close();
+    if (!file) throw std::runtime_error("--out " + options.out + ": cannot be written");
+  }
+  std::string rule;
+  for (const std::string& rail : total) rule += (rule.empty() ? "" : " + ") + rail;
+  std::fprintf(
+      stderr, "%zu samples, %zu other lines; power_w is %s\n", log.samples.size(), log.other_lines,
+      rule.empty() ? "empty: no board that is known has these rails (see --board)" : rule.c_str());
+}
+
+}  // namespace
+
+void add_import_tegrastats(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ImportOptions>();
+  CLI::App* command = app.add_subcommand(
+      "import-tegrastats", "Turn a log of NVIDIA's tegrastats into CSV: power, heat, clocks, load");
+  command->add_option("log", options->log, "what `tegrastats --logfile` wrote")->required();
+  command->add_option("-o,--out", options->out, "the CSV file (default: standard output)");
+  command
+      ->add_option("--board", options->board,
+                   "whose rule says which rails add up to the board's power")
+      ->capture_default_str();
+  command
+      ->add_option("--interval", options->interval,
+                   "time between two lines, where the lines have no date")
+      ->capture_default_str();
+  command->footer(
+      "Example: log on the board for a while, and read it here\n"
+      "  sudo tegrastats --interval 500 --logfile run.log\n"
+      "  gearshift import-tegrastats run.log --interval 500ms -o run.csv\n"
+      "Dates are local time without a zone. A rail's mean since tegrastats began is left out.");
+  command->callback([options, &exit_code] {
+    try {
+      import(*options);
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "gearshift import-tegrastats: %s\n", error.what());
+      exit_code = kExitUsage;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gearshift import-tegrastats: %s\n", error.what());
+      exit_code = kExitFailed;
+    }
+  });
+}
+
+}  // namespace gearshift

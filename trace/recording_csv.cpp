@@ -1,0 +1,73 @@
+#include "trace/recording_csv.h"
+
+#include <map>
+#include <ostream>
+
+#include "trace/csv_text.h"
+#include "trace/recording_names.h"
+
+namespace gearshift {
+namespace {
+
+std::string milliseconds(Duration duration) { return shortest_text(seconds(duration) * 1e3); }
+
+// The mode in force, knob by knob.
+void write_mode(const KnobSpace& space, const std::optional<PowerMode>& mode, std::ostream& out) {
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    out << ',';
+    if (mode) out << describe_value(space.knobs[i].unit, mode->values[i]);
+  }
+}
+
+}  // namespace
+
+void write_minibatches_csv(RecordingReader& reader, std::ostream& out) {
+  const KnobSpace& space = reader.header().knobs;
+  out << "time_s,workload,kind,batch_size,epoch,sequence,minibatch_ms,fetch_stall_ms,compute_ms";
+  for (const Knob& knob : space.knobs) out << ',' << csv_field(knob.name);
+  out << '\n';
+  std::map<WorkloadHandle, std::string> names;
+  std::optional<PowerMode> mode;
+  std::optional<Time> start;
+  RecordedTick tick;
+  while (reader.next(tick)) {
+    if (!start) start = tick.now;
+    for (const Event& event : tick.events) {
+      if (event.type == EventType::attached) names[event.handle] = event.workload.name.view();
+      if (event.type != EventType::minibatch) continue;
+      const Minibatch& minibatch = event.minibatch;
+      out << shortest_text(seconds(minibatch.received - *start)) << ','
+          << csv_field(names[minibatch.workload]) << ',' << word_of(minibatch.kind) << ','
+          << minibatch.batch_size << ',' << minibatch.epoch << ',' << minibatch.sequence << ','
+          << milliseconds(minibatch.elapsed) << ',' << milliseconds(minibatch.fetch_stall) << ','
+          << milliseconds(minibatch.compute);
+      write_mode(space, mode, out);
+      out << '\n';
+    }
+    for (const RecordedNote& note : tick.notes) {
+      const bool in_force = note.type == NoteType::applied && note.setting &&
+                            note.setting->mode.count == space.size();
+      if (in_force) mode = note.setting->mode;
+    }
+  }
+}
+
+void write_samples_csv(RecordingReader& reader, std::ostream& out) {
+  out << "time_s,quantity,channel,value,unit,state,estimate\n";
+  std::optional<Time> start;
+  RecordedTick tick;
+  while (reader.next(tick)) {
+    if (!start) start = tick.now;
+    for (const Reading& reading : tick.readings) {
+      const bool is_power = reading.quantity != Quantity::temperature;
+      out << shortest_text(seconds(reading.taken - *start)) << ',' << word_of(reading.quantity)
+          << ',' << static_cast<int>(reading.channel) << ',';
+      if (reading.state == ReadingState::ok)
+        out << shortest_text(static_cast<double>(reading.value) / 1e3);
+      out << ',' << (is_power ? 'W' : 'C') << ',' << word_of(reading.state) << ','
+          << (reading.estimate ? 1 : 0) << '\n';
+    }
+  }
+}
+
+}  // namespace gearshift

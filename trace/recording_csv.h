@@ -1,0 +1,22 @@
+// What a recording holds, as CSV for other programs: its minibatches or its readings.
+#pragma once
+
+#include <iosfwd>
+
+#include "trace/recording_reader.h"
+
+namespace gearshift {
+
+// Both read the recording to its end and throw RecordingError. Times are seconds since the first
+// tick.
+
+// time_s, workload, kind, batch_size, epoch, sequence, minibatch_ms, fetch_stall_ms, compute_ms,
+// and one column a knob with the value in force, in the unit people read; empty before the first
+// setting was applied.
+void write_minibatches_csv(RecordingReader& reader, std::ostream& out);
+
+// time_s, quantity, channel, value, unit, state, estimate: W for power and rail_power, C for
+// temperature; value is empty unless state is ok.
+void write_samples_csv(RecordingReader& reader, std::ostream& out);
+
+}  // namespace gearshift

@@ -1,0 +1,117 @@
+// The columns of an imported log are those that occur in it, in the order of their first line.
+#include <algorithm>
+#include <ostream>
+
+#include "trace/csv_text.h"
+#include "trace/tegrastats.h"
+
+namespace gearshift {
+namespace {
+
+template <typename Value>
+const Value* find(const std::vector<std::pair<std::string, Value>>& list, const std::string& name) {
+  const auto found =
+      std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.first == name; });
+  return found == list.end() ? nullptr : &found->second;
+}
+
+// A log of one board has few names; one made up to have many is cut off here.
+constexpr std::size_t kMostColumns = 256;
+
+template <typename Value>
+void add_names(const std::vector<std::pair<std::string, Value>>& list,
+               std::vector<std::string>& names) {
+  for (const auto& [name, value] : list) {
+    const bool known = std::find(names.begin(), names.end(), name) != names.end();
+    if (!known && names.size() < kMostColumns) names.push_back(name);
+  }
+}
+
+std::optional<std::int64_t> total_mw(const TegrastatsSample& sample, const TotalRails& total) {
+  if (total.empty()) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const std::string& rail : total) {
+    const std::int64_t* power = find(sample.rails_mw, rail);
+    if (power == nullptr) return std::nullopt;
+    sum += *power;
+  }
+  return sum;
+}
+
+void write_optional(const std::optional<std::int64_t>& value, std::ostream& out) {
+  out << ',';
+  if (value) out << *value;
+}
+
+void write_watts(const std::optional<std::int64_t>& power_mw, std::ostream& out) {
+  out << ',';
+  if (power_mw) out << shortest_text(static_cast<double>(*power_mw) / 1e3);
+}
+
+void write_cores(const TegrastatsSample& sample, std::ostream& out) {
+  std::int64_t on = 0;
+  double load = 0;
+  double clock = 0;
+  for (const auto& core : sample.cores) {
+    if (!core) continue;
+    ++on;
+    load += static_cast<double>(core->load_percent);
+    clock += static_cast<double>(core->clock_mhz);
+  }
+  if (on == 0) {
+    out << ",,,";
+    return;
+  }
+  const auto count = static_cast<double>(on);
+  out << ',' << on << ',' << shortest_text(load / count) << ',' << shortest_text(clock / count);
+}
+
+}  // namespace
+
+bool has_rails(const TegrastatsLog& log, const TotalRails& rule) {
+  return std::any_of(log.samples.begin(), log.samples.end(),
+                     [&](const auto& sample) { return total_mw(sample, rule).has_value(); });
+}
+
+void write_tegrastats_csv(const TegrastatsLog& log, const TotalRails& total, Duration interval,
+                          std::ostream& out) {
+  std::vector<std::string> rails;
+  std::vector<std::string> zones;
+  bool stamped = true;
+  for (const TegrastatsSample& sample : log.samples) {
+    add_names(sample.rails_mw, rails);
+    add_names(sample.temperatures, zones);
+    stamped = stamped && sample.stamp_s.has_value();
+  }
+  out << "time_s,power_w";
+  for (const std::string& rail : rails) out << ',' << csv_field(rail + "_w");
+  for (const std::string& zone : zones) out << ',' << csv_field(zone + "_c");
+  out << ",cpu_cores,cpu_percent,cpu_mhz,gpu_percent,gpu_mhz,emc_percent,emc_mhz,ram_mb\n";
+  double line = 0;
+  for (const TegrastatsSample& sample : log.samples) {
+    if (stamped) {
+      out << *sample.stamp_s - *log.samples.front().stamp_s;
+    } else {
+      out << shortest_text(line * seconds(interval));
+    }
+    ++line;
+    write_watts(total_mw(sample, total), out);
+    for (const std::string& rail : rails) {
+      const std::int64_t* power = find(sample.rails_mw, rail);
+      write_watts(power == nullptr ? std::nullopt : std::optional(*power), out);
+    }
+    for (const std::string& zone : zones) {
+      out << ',';
+      if (const double* value = find(sample.temperatures, zone)) out << shortest_text(*value);
+    }
+    write_cores(sample, out);
+    write_optional(sample.gpu_percent, out);
+    write_optional(sample.gpu_mhz, out);
+    write_optional(sample.emc_percent, out);
+    write_optional(sample.emc_mhz, out);
+    write_optional(sample.ram_mb, out);
+    out << '\n';
+  }
+}
+
+}  // namespace gearshift
