@@ -54,6 +54,33 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   return world;
 }
 
+// Stops the loop when its work is done.
+class EndingWorld : public World {
+ public:
+  EndingWorld(World& world, const std::function<bool()>& done, std::string_view text)
+      : world_(world), done_(done), text_(text) {}
+
+  Time wait_until(Time deadline, EventBuffer& events) override {
+    const Time now = world_.wait_until(deadline, events);
+    if (done_ && done_()) {
+      Event& stop = events.emplace_back();
+      stop.type = EventType::stop;
+      stop.text = BoundedText<96>(text_);
+    }
+    return now;
+  }
+  void command(WorkloadHandle workload, const WorkloadCommand& command) override {
+    world_.command(workload, command);
+  }
+  std::string_view script() override { return world_.script(); }
+  void publish(const Status& status) override { world_.publish(status); }
+
+ private:
+  World& world_;
+  const std::function<bool()>& done_;
+  std::string_view text_;
+};
+
 }  // namespace
 
 void block_signals() {
@@ -124,8 +151,10 @@ Board LiveRun::make_board() {
                recorded(std::move(sensors_.sensors), *recording_), traits_);
 }
 
-LiveRun::Result LiveRun::run(Policy& policy, Recorder& front) {
+LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::function<bool()>& done,
+                             std::string_view done_text) {
   Board board = make_board();
+  EndingWorld ending(*world_, done, done_text);
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
     Controller controller(world, board, policy, recorder, limits, controller_options_);
     try {
@@ -139,9 +168,9 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front) {
   Result result;
   if (recording_ == nullptr) {
     LimitSource* limits[] = {&operator_limit_, &schedule_limit_};
-    result = loop(*world_, front, limits);
+    result = loop(ending, front, limits);
   } else {
-    RecordedWorld world(*world_, *recording_);
+    RecordedWorld world(ending, *recording_);
     RecordedLimit operator_limit(operator_limit_, 0, *recording_);
     RecordedLimit schedule_limit(schedule_limit_, 1, *recording_);
     LimitSource* limits[] = {&operator_limit, &schedule_limit};

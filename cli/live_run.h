@@ -2,8 +2,10 @@
 // and the loop on top of them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "actuators/board_actuator.h"
@@ -34,6 +36,7 @@ class LiveRun {
   const BoardTraits& traits() const { return traits_; }
   const std::string& workload_endpoint() const { return world_options_.workload_endpoint; }
   bool power_is_estimate() const { return sensors_.power_is_estimate; }
+  Sysroot& root() { return root_; }
   // What was found of the board, one line each, for people.
   std::vector<std::string> findings() const;
   // What the loop will run with; the caller may change it before run().
@@ -48,8 +51,10 @@ class LiveRun {
     Ledger ledger;
   };
   // Runs the loop until it is stopped, and leaves the knobs as plan.on_exit says; an exception
-  // leaves them as they were found. `front` tells the operator.
-  Result run(Policy& policy, Recorder& front);
+  // leaves them as they were found. `front` tells the operator. The loop is also stopped once
+  // `done`, which is asked every tick, says so; with the words `done_text`.
+  Result run(Policy& policy, Recorder& front, const std::function<bool()>& done = {},
+             std::string_view done_text = "done");
 
  private:
   Board make_board();

@@ -21,6 +21,7 @@ constexpr Exemption kExemptions[] = {
      "after the loop: no kernel tells when a group is empty"},
     {"path", "boards/detection.cpp", "looks before it knows which board's data to use"},
     {"path", "actuators/control_group.cpp", "the children of a process, by the kernel's own path"},
+    {"path", "actuators/fan.cpp", "the kernel's own names of a fan, on any board"},
     {"path", "actuators/knob_journal.cpp", "the boot id, which no board moves"},
     {"path", "actuators/memory_clock.cpp", "the cap nvpmodel leaves, the same on every Jetson"},
     {"path", "actuators/workload_cpus.cpp", "the online CPUs, where no cpuset tells"},

@@ -1,0 +1,192 @@
+// `gearshift profile`: measures a workload in every mode of a grid, into a profile.
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "actuators/fan.h"
+#include "cli/commands.h"
+#include "cli/json_recorder.h"
+#include "cli/live_run.h"
+#include "cli/note_text.h"
+#include "cli/profile_progress.h"
+#include "cli/simulated_problem.h"
+#include "cli/units.h"
+#include "trace/profile_csv.h"
+
+namespace gearshift {
+namespace {
+
+// At 115 MHz on one core a minibatch takes half a minute, and 40 are wanted.
+constexpr Duration kMostTime = std::chrono::minutes(60);
+
+struct ProfileOptions {
+  RunOptions run;
+  std::vector<std::string> keep;
+  std::vector<std::int32_t> batch_sizes;
+  std::uint32_t minibatches = 40;
+  std::string order = "descend";
+  std::string fan = "pin";
+  std::string out;
+};
+
+// The protocol of PowerTrain (section 2.5): the first minibatch is dropped, power settles in a
+// sliding window, and then so many minibatches are timed.
+MeterOptions protocol(std::uint32_t minibatches) {
+  MeterOptions meter;
+  meter.least_minibatches = minibatches;
+  meter.most_minibatches = minibatches;
+  meter.most_time = kMostTime;
+  return meter;
+}
+
+std::vector<Profile> known_profiles(const std::string& file) {
+  if (!std::filesystem::exists(file)) return {};
+  return read_profiles(file);
+}
+
+void print_end(const ProfileOptions& options, const KnobSpace& knobs, const SweepPolicy& policy,
+               const ProfileProgress& progress, const LiveRun::Result& result) {
+  const double energy_j = result.ledger.energy_j();
+  const double duration_s = seconds(result.summary.duration);
+  if (options.run.json) {
+    nlohmann::json line = {{"note", "summary"},
+                           {"measured", progress.measured()},
+                           {"known", policy.skipped()},
+                           {"complete", policy.done()},
+                           {"duration_s", duration_s},
+                           {"energy_j", energy_j},
+                           {"left_out", nlohmann::json::array()}};
+    for (const auto& [setting, why] : progress.left_out()) {
+      line["left_out"].push_back({{"setting", to_json(knobs, setting)}, {"reason", why}});
+    }
+    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  fmt::print("{}: {} settings measured, {} were there already\n", options.out, progress.measured(),
+             policy.skipped());
+  if (!policy.done()) {
+    fmt::print("stopped before the end: the same command goes on from here\n");
+  }
+  if (!progress.left_out().empty()) {
+    fmt::print("left out, {} settings; the same command tries them again:\n",
+               progress.left_out().size());
+  }
+  for (const auto& [setting, why] : progress.left_out()) {
+    fmt::print("  {}: {}\n", describe(knobs, setting), why);
+  }
+  fmt::print("it took {:.0f} s and {:.0f} J\n", duration_s, energy_j);
+}
+
+void profile(const ProfileOptions& options, const RunPlan& plan) {
+  block_signals();
+  LiveRun live(options.run, plan);
+  const KnobSpace grid = keep_values(live.knobs(), options.keep);
+  const SweepOrder order = options.order == "ascend" ? SweepOrder::ascend : SweepOrder::descend;
+  std::vector<Profile> known = known_profiles(options.out);
+  SweepPolicy policy(live.traits().name, sweep_modes(grid, order), options.batch_sizes, known);
+  live.controller_options().meter = protocol(options.minibatches);
+  live.controller_options().most_measurements = std::numeric_limits<std::uint32_t>::max();
+
+  std::optional<FanPin> fan;
+  if (options.fan == "pin") fan.emplace(live.root());
+  if (!options.run.json) {
+    for (const std::string& finding : live.findings()) fmt::print("{}\n", finding);
+    if (fan) fmt::print("  {}\n", fan->finding());
+    fmt::print("{} modes to measure, into {}\nlistening on {}\n", grid.mode_count(), options.out,
+               live.workload_endpoint());
+    std::fflush(stdout);
+  }
+  ProfileProgress progress(policy, live.knobs(), std::move(known),
+                           {options.out, live.traits().name, options.run.json});
+  const auto done = [&policy] { return policy.done(); };
+  const LiveRun::Result result =
+      live.run(policy, progress, done, "every setting has been measured");
+  if (fan && fan->lost()) {
+    std::fprintf(stderr,
+                 "gearshift profile: another program turned the fan back; stop "
+                 "nvfancontrol.service while a board is measured\n");
+  }
+  print_end(options, live.knobs(), policy, progress, result);
+  std::fflush(stdout);
+}
+
+void add_profile_flags(CLI::App& command, ProfileOptions& options) {
+  RunOptions& run = options.run;
+  command
+      .add_option("-o,--out", options.out,
+                  "the profile's CSV file; rows in it are not measured again")
+      ->required();
+  command.add_option("--keep", options.keep,
+                     "KNOB=A,B,C: only these values of the knob, in the unit people read (may be "
+                     "given again; default: all)");
+  command
+      .add_option("--batch", options.batch_sizes,
+                  "batch sizes, with commas (default: the one in use)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      .add_option("--minibatches", options.minibatches, "timed for a setting, once power is steady")
+      ->check(CLI::Range(std::uint32_t{3}, Meter::kMostSamples))
+      ->capture_default_str();
+  command
+      .add_option("--order", options.order,
+                  "descend: clocks go down, for boards that take a higher one only after a "
+                  "reboot; or ascend")
+      ->check(CLI::IsMember({"descend", "ascend"}))
+      ->capture_default_str();
+  command.add_option("--fan", options.fan, "pin the fan at full speed, or leave it")
+      ->check(CLI::IsMember({"pin", "leave"}))
+      ->capture_default_str();
+  command.add_option("--power", run.power, "power cap: settings above it are left out");
+  command.add_option("--board", run.board, "auto, a board's id (see gearshift boards) or a file")
+      ->capture_default_str();
+  command.add_option("--sysroot", run.sysroot, "prefix of the board's files")
+      ->capture_default_str();
+  command.add_option("--listen", run.listen,
+                     "endpoint for the workload (default: as gearshift run)");
+  command.add_option("--control", run.control, "endpoint for status and stop (default: as run)");
+  command.add_option("--state", run.state, "folder of the knob journal");
+  command.add_option("--duration", run.duration, "stop after so long, for example 2h");
+  command.add_flag("--json", run.json, "one JSON object a line instead of text");
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command = app.add_subcommand(
+      "profile", "Measure a running workload in every mode of a grid, into a profile");
+  add_profile_flags(*command, *options);
+  command->footer(
+      "Example: 3 x 2 x 2 modes of a virtual board, while an emulated trainer runs\n"
+      "  gearshift board --virtual jetson-agx-orin --mount /tmp/orin &\n"
+      "  gearshift emulate --workload resnet18 --sysroot /tmp/orin &\n"
+      "  gearshift profile --sysroot /tmp/orin --keep cpu_cores=4,8,12 --keep cpu_mhz=1728 \\\n"
+      "    --keep gpu_mhz=612,1300.5 --keep mem_mhz=2133,3199 -o resnet18.csv\n"
+      "Stop it with Ctrl-C when you like: the same command goes on where it was.");
+  command->callback([options, &exit_code] {
+    try {
+      RunPlan plan;
+      try {
+        if (!options->run.power.empty()) plan.power_mw = parse_power_mw(options->run.power);
+        if (!options->run.duration.empty()) plan.duration = parse_duration(options->run.duration);
+        profile(*options, plan);
+      } catch (const std::invalid_argument& error) {
+        std::fprintf(stderr, "gearshift profile: %s\n", error.what());
+        exit_code = kExitUsage;
+      }
+    } catch (const BusyError& error) {
+      std::fprintf(stderr, "gearshift profile: %s\n", error.what());
+      exit_code = kExitBusy;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gearshift profile: %s\n", error.what());
+      exit_code = kExitFailed;
+    }
+  });
+}
+
+}  // namespace gearshift

@@ -1,0 +1,121 @@
+#include "cli/profile_progress.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/json_recorder.h"
+#include "cli/note_text.h"
+#include "trace/profile_csv.h"
+
+namespace gearshift {
+namespace {
+
+// The settings of a resumed profile may use values that the first one did not.
+Profile with_cell(const Profile& profile, const KnobSpace& knobs, const ProfileCell& cell) {
+  KnobSpace space = profile.cells().empty() ? knobs : profile.knobs();
+  if (profile.cells().empty()) {
+    for (Knob& knob : space.knobs) knob.values.clear();
+  }
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    auto& values = space.knobs[i].values;
+    const auto at = std::lower_bound(values.begin(), values.end(), cell.mode.values[i]);
+    if (at == values.end() || *at != cell.mode.values[i]) values.insert(at, cell.mode.values[i]);
+  }
+  Profile grown(std::move(space));
+  grown.device = profile.device;
+  grown.workload = profile.workload;
+  grown.kind = profile.kind;
+  for (const ProfileCell& old : profile.cells()) grown.add(old);
+  grown.add(cell);
+  return grown;
+}
+
+std::string time_text(double time_s) {
+  if (time_s < 100) return fmt::format("{:.0f} s", time_s);
+  if (time_s < 6000) return fmt::format("{:.0f} min", time_s / 60);
+  return fmt::format("{:.1f} h", time_s / 3600);
+}
+
+bool partial(Outcome outcome) {
+  return outcome == Outcome::goal_changed || outcome == Outcome::workload_changed ||
+         outcome == Outcome::power_unknown;
+}
+
+}  // namespace
+
+ProfileProgress::ProfileProgress(const SweepPolicy& policy, const KnobSpace& knobs,
+                                 std::vector<Profile> known, ProfileProgressOptions options)
+    : policy_(policy), knobs_(knobs), profiles_(std::move(known)), options_(std::move(options)) {}
+
+void ProfileProgress::note(const Note& note) {
+  if (note.type == NoteType::knob_failed) why_ = note.text;
+  if (note.type == NoteType::setting) why_.clear();
+  if (note.type == NoteType::observation) on_observation(*note.observation);
+  const bool tells = note.type == NoteType::attached || note.type == NoteType::detached ||
+                     note.type == NoteType::power_unknown ||
+                     note.type == NoteType::outside_writer ||
+                     note.type == NoteType::recording_ended;
+  if (!tells || options_.json) return;
+  std::printf("%s%s%s\n", std::string(note_name(note.type)).c_str(), note.text.empty() ? "" : ": ",
+              std::string(note.text).c_str());
+  std::fflush(stdout);
+}
+
+void ProfileProgress::on_observation(const Observation& observation) {
+  if (partial(observation.outcome)) return;  // it is measured again
+  spent_ += observation.duration;
+  if (observation.ok()) {
+    ++measured_;
+    add(observation);
+  } else {
+    std::string why(outcome_name(observation.outcome));
+    if (!why_.empty()) why += ": " + why_;
+    left_out_.emplace_back(observation.setting, std::move(why));
+  }
+  tell(observation);
+}
+
+void ProfileProgress::add(const Observation& observation) {
+  const std::size_t kind = index(policy_.kind());
+  ProfileCell cell;
+  cell.mode = observation.setting.mode;
+  cell.batch_size = observation.setting.batch_size[kind];
+  cell.minibatch_ms = seconds(observation.cost[kind].minibatch_mean) * 1e3;
+  cell.power_w = static_cast<double>(observation.power_mean_mw) / 1e3;
+  auto profile = std::find_if(profiles_.begin(), profiles_.end(), [&](const Profile& one) {
+    return one.device == options_.device && one.workload == policy_.workload() &&
+           one.kind == policy_.kind();
+  });
+  if (profile == profiles_.end()) {
+    profile = profiles_.insert(profile, Profile());
+    profile->device = options_.device;
+    profile->workload = policy_.workload();
+    profile->kind = policy_.kind();
+  }
+  *profile = with_cell(*profile, knobs_, cell);
+  write_profiles(options_.file, profiles_);
+}
+
+void ProfileProgress::tell(const Observation& observation) const {
+  const std::size_t done = measured_ + left_out_.size();
+  const std::size_t left = policy_.total() - std::min(done, policy_.total());
+  const double left_s = seconds(spent_) / static_cast<double>(done) * static_cast<double>(left);
+  if (options_.json) {
+    nlohmann::json line = to_json(knobs_, observation);
+    line["note"] = "measured";
+    line["number"] = done;
+    line["of"] = policy_.total();
+    line["left_s"] = left_s;
+    std::printf("%s\n", line.dump().c_str());
+  } else {
+    std::printf("%zu of %zu: %s: %s; %s left\n", done, policy_.total(),
+                describe(knobs_, observation.setting).c_str(), describe(observation).c_str(),
+                time_text(left_s).c_str());
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace gearshift

@@ -1,0 +1,53 @@
+// Tells the operator of `gearshift profile` how far it has come, and keeps what was measured.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "controller/profile.h"
+#include "controller/recorder.h"
+#include "policies/sweep_policy.h"
+
+namespace gearshift {
+
+struct ProfileProgressOptions {
+  std::filesystem::path file;
+  std::string device;
+  bool json = false;
+};
+
+// Every complete measurement is in the file before the next one begins: a run that is stopped or
+// killed is resumed from there. Writing it blocks the loop for a moment, while power settles after
+// the change that begins the next measurement.
+class ProfileProgress : public Recorder {
+ public:
+  // Borrows the policy and the knobs; `known` is what the file holds already.
+  ProfileProgress(const SweepPolicy& policy, const KnobSpace& knobs, std::vector<Profile> known,
+                  ProfileProgressOptions options);
+
+  void tick(const TickInputs&) override {}
+  void note(const Note& note) override;
+  void status(const Status&) override {}
+
+  std::size_t measured() const { return measured_; }
+  // Settings that were not measured, and why; in the order they were tried.
+  const std::vector<std::pair<Setting, std::string>>& left_out() const { return left_out_; }
+
+ private:
+  void on_observation(const Observation& observation);
+  void add(const Observation& observation);
+  void tell(const Observation& observation) const;
+
+  const SweepPolicy& policy_;
+  const KnobSpace& knobs_;
+  std::vector<Profile> profiles_;
+  ProfileProgressOptions options_;
+  std::size_t measured_ = 0;
+  std::vector<std::pair<Setting, std::string>> left_out_;
+  std::string why_;  // the last thing a knob or workload said
+  Duration spent_{};
+};
+
+}  // namespace gearshift

@@ -1,0 +1,84 @@
+"""A profile is taken live: measured, resumed, and what would not apply is listed."""
+
+import csv
+import signal
+import unittest
+
+from harness import BINARY, Daemon, Stack
+
+GRID = ["--keep", "cpu_cores=8,12", "--keep", "cpu_mhz=1728", "--keep", "gpu_mhz=612,1300.5"]
+FAN = "/sys/devices/platform/pwm-fan/hwmon"
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class Profiles(unittest.TestCase):
+    def profile(self, stack, out, *more):
+        words = [BINARY, "profile", "--json", "--sysroot", stack.mount, "--listen", stack.endpoint]
+        words += ["--control", stack.control, "--state", stack.state, "--minibatches", "3", *GRID]
+        return stack.start(Daemon, words + ["-o", out, *more], "profile")
+
+    def fan(self, stack):
+        (folder,) = (stack.mount / FAN.lstrip("/")).iterdir()
+        return (folder / "pwm1").read_text(), (folder / "pwm1_enable").read_text()
+
+    def test_it_measures_each_mode_resumes_and_leaves_the_board_as_it_was(self):
+        with Stack() as stack:
+            out = stack.folder / "resnet18.csv"
+            knobs, fan = stack.knobs(), self.fan(stack)
+            first = self.profile(stack, out, "--keep", "mem_mhz=3199")
+            stack.trainer()
+            first.note("measured")
+            self.assertEqual(self.fan(stack)[0].strip(), "255")
+            first.note("measured")
+            self.assertEqual(first.finish(signal.SIGINT), 0)
+            self.assertFalse(first.summary()["complete"])
+            self.assertEqual(self.fan(stack), fan)
+            known = rows(out)
+            self.assertEqual(len(known), first.summary()["measured"])
+
+            second = self.profile(stack, out, "--keep", "mem_mhz=3199")
+            self.assertEqual(second.finish(), 0)
+            summary = second.summary()
+            self.assertTrue(summary["complete"])
+            self.assertEqual(summary["known"], len(known))
+            self.assertEqual(summary["measured"], 4 - len(known))
+            self.assertEqual(summary["left_out"], [])
+            self.assertGreater(summary["energy_j"], 0)
+            table = rows(out)
+            self.assertEqual(table[: len(known)], known)
+            self.assertEqual(
+                {(row["cpu_cores"], row["gpu_mhz"]) for row in table},
+                {("8", "612"), ("8", "1300.5"), ("12", "612"), ("12", "1300.5")},
+            )
+            fastest = [row for row in table if row["cpu_cores"] == "12" and row["gpu_mhz"] == "1300.5"]
+            slowest = [row for row in table if row["cpu_cores"] == "8" and row["gpu_mhz"] == "612"]
+            self.assertLess(float(fastest[0]["minibatch_ms"]), float(slowest[0]["minibatch_ms"]))
+            self.assertGreater(float(fastest[0]["power_w"]), float(slowest[0]["power_w"]))
+            self.assertEqual(stack.knobs(), knobs)
+
+    def test_a_mode_that_does_not_apply_is_left_out_with_its_reason(self):
+        with Stack(faults=["ignore_gpu_clock=1"]) as stack:
+            out = stack.folder / "resnet18.csv"
+            daemon = self.profile(stack, out, "--keep", "mem_mhz=3199", "--keep", "cpu_cores=12")
+            stack.trainer()
+            self.assertEqual(daemon.finish(), 0)
+            summary = daemon.summary()
+            self.assertTrue(summary["complete"])
+            self.assertEqual(summary["measured"] + len(summary["left_out"]), 2)
+            self.assertTrue(summary["left_out"])
+            for one in summary["left_out"]:
+                self.assertIn("not_applied: gpu_mhz", one["reason"])
+
+    def test_a_value_the_knob_has_not_is_refused(self):
+        with Stack() as stack:
+            daemon = self.profile(stack, stack.folder / "x.csv", "--keep", "mem_mhz=1")
+            self.assertEqual(daemon.finish(), 2)
+            self.assertIn("mem_mhz", daemon.tail())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
