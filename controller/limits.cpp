@@ -145,8 +145,9 @@ void Controller::fall_back(Time now) {
 Setting Controller::safe_setting() const {
   Setting setting;
   setting.mode = board_.safe();
-  // Batch sizes stay as they are: changing them takes as long as the loader has prefetched.
-  setting.batch_size = wanted_.batch_size;
+  // Batch sizes stay as they are: changing them takes as long as the loader has prefetched. What the
+  // policy asked for last may be one that no workload takes.
+  if (!roster_.objection(wanted_)) setting.batch_size = wanted_.batch_size;
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Workload* workload = roster_.managed(kind);
     std::int32_t& batch_size = setting.batch_size[index(kind)];

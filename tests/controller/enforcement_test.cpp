@@ -89,6 +89,17 @@ TEST(Enforcement, AFallbackThatIsOverTheCapIsFollowedByTheSafeModeAndNoOtherMemo
   EXPECT_EQ(taken[1], kSlow);
 }
 
+TEST(Enforcement, TheSafeSettingDoesNotTakeOverABatchSizeThatNoWorkloadAllows) {
+  LowRig rig([](const PolicyContext&, const auto&) { return hold(kMiddle, 7); }, seconds(20),
+             std::nullopt);
+  rig.world.attach(seconds(1));
+  rig.run();
+  ASSERT_FALSE(rig.recorder.of(NoteType::safe).empty());
+  for (const WorkloadCommand& command : rig.world.commands) EXPECT_EQ(command.batch_size, 16);
+  const Setting& last = rig.recorder.of(NoteType::setting).back().setting;
+  EXPECT_EQ(last.batch_size[index(Kind::train)], 16);
+}
+
 TEST(Enforcement, ABlindHoldOverTheCapEndsInASettingWithinIt) {
   LowRig rig(then_hold({kMiddle}, kFast), seconds(120), 20000);
   rig.world.attach(seconds(1));
