@@ -30,20 +30,22 @@ def control_groups(pid):
 
 
 def watch(daemon, pid):
-    """(CPU share in percent of one core, mean minibatch ms) while the choice is held."""
-    minibatches = []
+    """CPU share in percent of one core while the choice is held."""
     used, began = cpu_s(pid), time.monotonic()
     while time.monotonic() - began < HOLD_S:
-        status = daemon.note("status")
-        if status["phase"] == "holding":
-            minibatches.append(status["train_minibatch_ms"])
-    share = 100 * (cpu_s(pid) - used) / (time.monotonic() - began)
-    return share, sum(minibatches) / max(len(minibatches), 1)
+        daemon.note("status")
+    return 100 * (cpu_s(pid) - used) / (time.monotonic() - began)
 
 
 def choice(daemon, pid, cap_w):
     setting = daemon.note("hold")["setting"]
-    share, minibatch_ms = watch(daemon, pid)
+    share = watch(daemon, pid)
+    # The mean over a second of minibatches: a quota stops some of them for most of its period, so that
+    # the newest one of a status line says nothing.
+    measured = [
+        note for note in daemon.notes("observation") if note["ok"] and note["setting"] == setting
+    ]
+    minibatch_ms = measured[-1]["train"]["minibatch_ms"]
     quota = setting["cpu_quota_percent"]
     sample_ms = minibatch_ms / setting["train_batch"]
     print(
