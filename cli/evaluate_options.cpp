@@ -1,14 +1,13 @@
 #include "cli/evaluate_options.h"
 
 #include <spdlog/fmt/fmt.h>
-#include <toml++/toml.h>
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <stdexcept>
+
+#include "cli/toml_text.h"
 
 namespace gearshift {
 namespace {
@@ -16,24 +15,14 @@ namespace {
 constexpr std::size_t kMostNumbers = 10'000;
 constexpr std::size_t kMostProblems = 1'000'000;
 
-[[noreturn]] void fail(const std::string& file, const toml::node& node, const std::string& what) {
-  throw std::runtime_error(fmt::format("{}:{}: {}", file, node.source().begin.line, what));
-}
-
-std::string text_of(const std::string& file, std::string_view key, const toml::node& node) {
-  const auto text = node.value<std::string>();
-  if (!text || !node.is_string()) fail(file, node, fmt::format("{} must be a string", key));
-  return *text;
-}
-
 // A list, or one text in which commas separate the parts.
 std::vector<std::string> texts_of(const std::string& file, std::string_view key,
                                   const toml::node& node) {
   std::vector<std::string> texts;
   if (const toml::array* list = node.as_array()) {
-    for (const toml::node& one : *list) texts.push_back(text_of(file, key, one));
+    for (const toml::node& one : *list) texts.push_back(text_at(file, key, one));
   } else {
-    texts.push_back(text_of(file, key, node));
+    texts.push_back(text_at(file, key, node));
   }
   return texts;
 }
@@ -52,7 +41,7 @@ std::uint32_t count_of(const std::string& file, std::string_view key, const toml
                        std::uint32_t most) {
   const auto count = node.value<std::int64_t>();
   if (!count || !node.is_integer() || *count < 1 || *count > most) {
-    fail(file, node, fmt::format("{} must be an integer from 1 to {}", key, most));
+    fail_at(file, node, fmt::format("{} must be an integer from 1 to {}", key, most));
   }
   return static_cast<std::uint32_t>(*count);
 }
@@ -122,31 +111,19 @@ void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
 
 void read_evaluate_spec(const CLI::App& command, EvaluateOptions& options) {
   if (options.spec.empty()) return;
-  std::ifstream file(options.spec, std::ios::binary);
-  if (!file) {
-    throw std::runtime_error(options.spec + ": cannot be read; it must be a TOML file");
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  apply_evaluate_spec(text.str(), command, options);
+  apply_evaluate_spec(read_toml_file(options.spec, "it must be a TOML file"), command, options);
 }
 
 void apply_evaluate_spec(std::string_view text, const CLI::App& command, EvaluateOptions& options) {
   const std::string& file = options.spec;
-  toml::table table;
-  try {
-    table = toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(
-        fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
-  }
+  const toml::table table = parse_toml(text, file);
   const Fields fields(options);
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
     const bool said = !name.empty() && command.get_option_no_throw("--" + name) != nullptr &&
                       command.count("--" + name) > 0;  // a flag says otherwise
     if (const auto one = fields.texts.find(name); one != fields.texts.end()) {
-      const std::string read = text_of(file, name, value);
+      const std::string read = text_at(file, name, value);
       if (!said) *one->second = read;
     } else if (const auto list = fields.lists.find(name); list != fields.lists.end()) {
       std::vector<std::string> read = texts_of(file, name, value);
@@ -156,9 +133,9 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
       const std::uint32_t read = count_of(file, name, value, count->second.second);
       if (!said) *count->second.first = read;
     } else {
-      fail(file, value,
-           fmt::format("unknown key {}; known: the long flags of gearshift evaluate without --",
-                       name));
+      fail_at(file, value,
+              fmt::format("unknown key {}; known: the long flags of gearshift evaluate without --",
+                          name));
     }
   }
 }

@@ -1,51 +1,39 @@
 #include "cli/run_options.h"
 
 #include <spdlog/fmt/fmt.h>
-#include <toml++/toml.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <stdexcept>
 
+#include "cli/toml_text.h"
 #include "cli/units.h"
 
 namespace gearshift {
 namespace {
 
-[[noreturn]] void fail(const std::string& file, const toml::node& node, const std::string& what) {
-  throw std::runtime_error(fmt::format("{}:{}: {}", file, node.source().begin.line, what));
-}
-
-std::string text_of(const std::string& file, std::string_view key, const toml::node& node) {
-  const auto text = node.value<std::string>();
-  if (!text || !node.is_string()) fail(file, node, fmt::format("{} must be a string", key));
-  return *text;
-}
-
 ScheduleStep schedule_step(const std::string& file, const toml::node& node) {
   const toml::table* table = node.as_table();
-  if (table == nullptr) fail(file, node, "schedule must be [[schedule]] tables");
+  if (table == nullptr) fail_at(file, node, "schedule must be [[schedule]] tables");
   ScheduleStep step;
   bool has_power = false;
   for (const auto& [key, value] : *table) {
     try {
       if (key.str() == "after") {
-        step.after = parse_duration(text_of(file, "after", value));
+        step.after = parse_duration(text_at(file, "after", value));
       } else if (key.str() == "power") {
-        const std::string power = text_of(file, "power", value);
+        const std::string power = text_at(file, "power", value);
         if (power != "none") step.power_mw = parse_power_mw(power);
         has_power = true;
       } else {
-        fail(file, value,
-             fmt::format("unknown key {} in [[schedule]]; known: after, power", key.str()));
+        fail_at(file, value,
+                fmt::format("unknown key {} in [[schedule]]; known: after, power", key.str()));
       }
     } catch (const std::invalid_argument& error) {
-      fail(file, value, fmt::format("{}: {}", key.str(), error.what()));
+      fail_at(file, value, fmt::format("{}: {}", key.str(), error.what()));
     }
   }
-  if (!has_power) fail(file, node, "[[schedule]] needs power, for example power = \"20W\"");
+  if (!has_power) fail_at(file, node, "[[schedule]] needs power, for example power = \"20W\"");
   return step;
 }
 
@@ -86,22 +74,12 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
 
 void read_run_config(const CLI::App& command, RunOptions& options) {
   if (options.config.empty()) return;
-  std::ifstream file(options.config, std::ios::binary);
-  if (!file) throw std::runtime_error(options.config + ": cannot be read; --config takes a file");
-  std::ostringstream text;
-  text << file.rdbuf();
-  apply_run_config(text.str(), command, options);
+  apply_run_config(read_toml_file(options.config, "--config takes a file"), command, options);
 }
 
 void apply_run_config(std::string_view text, const CLI::App& command, RunOptions& options) {
   const std::string& file = options.config;
-  toml::table table;
-  try {
-    table = toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(
-        fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
-  }
+  const toml::table table = parse_toml(text, file);
   const std::map<std::string_view, std::string*> texts = {
       {"board", &options.board},         {"sysroot", &options.sysroot},
       {"policy", &options.policy},       {"power", &options.power},
@@ -113,22 +91,22 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
     const std::string name(key.str());
     if (name == "schedule") {
       const toml::array* steps = value.as_array();
-      if (steps == nullptr) fail(file, value, "schedule must be [[schedule]] tables");
+      if (steps == nullptr) fail_at(file, value, "schedule must be [[schedule]] tables");
       for (const toml::node& step : *steps) options.schedule.push_back(schedule_step(file, step));
       continue;
     }
     if (name != "seed" && !texts.contains(name)) {
-      fail(file, value,
-           "unknown key " + name +
-               "; known: the long flags of gearshift run without --, and schedule");
+      fail_at(file, value,
+              "unknown key " + name +
+                  "; known: the long flags of gearshift run without --, and schedule");
     }
     if (command.count("--" + name) > 0) continue;  // a flag says otherwise
     if (name != "seed") {
-      *texts.at(name) = text_of(file, name, value);
+      *texts.at(name) = text_at(file, name, value);
       continue;
     }
     const auto seed = value.value<std::int64_t>();
-    if (!seed || *seed < 0) fail(file, value, "seed must be an integer, 0 or more");
+    if (!seed || *seed < 0) fail_at(file, value, "seed must be an integer, 0 or more");
     options.seed = static_cast<std::uint64_t>(*seed);
   }
 }

@@ -87,6 +87,7 @@ class Controller {
   void on_over_cap(Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
+  const Observation* best_known() const;
   void watch_knobs(Time now);
   Setting safe_setting() const;
 

@@ -130,11 +130,16 @@ void Controller::on_power_unknown(Time now) {
   if (roster_.any_managed()) pending_ = Pending::restart;
 }
 
-// The best setting known to be within the cap, else the safe one.
-void Controller::fall_back(Time now) {
+// The best by the goal under the exact cap; null where nothing that is known keeps the limits.
+const Observation* Controller::best_known() const {
   Goal exact = goal_;
   exact.power_mw = cap_mw_;
-  const Observation* best = cap_mw_ ? memory_.best_within(exact) : nullptr;
+  return memory_.best_within(exact);
+}
+
+// The best setting known to be within the cap, else the safe one.
+void Controller::fall_back(Time now) {
+  const Observation* best = cap_mw_ ? best_known() : nullptr;
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
   } else {
@@ -145,8 +150,8 @@ void Controller::fall_back(Time now) {
 Setting Controller::safe_setting() const {
   Setting setting;
   setting.mode = board_.safe();
-  // Batch sizes stay as they are: changing them takes as long as the loader has prefetched. What the
-  // policy asked for last may be one that no workload takes.
+  // Batch sizes stay as they are: changing them takes as long as the loader has prefetched. What
+  // the policy asked for last may be one that no workload takes.
   if (!roster_.objection(wanted_)) setting.batch_size = wanted_.batch_size;
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Workload* workload = roster_.managed(kind);

@@ -77,9 +77,7 @@ void Controller::handle(Request request, Time now) {
 void Controller::end_search(Time now) {
   const std::string why = "the search ends here: its limit is " +
                           std::to_string(options_.most_measurements) + " measurements";
-  Goal exact = goal_;
-  exact.power_mw = cap_mw_;
-  const Observation* best = memory_.best_within(exact);
+  const Observation* best = best_known();
   if (best == nullptr) {
     hold_safe(why + ", and none keeps the limits", now);
     return;

@@ -6,18 +6,12 @@
 
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/measured_problem.h"
+#include "tests/policies/script_text.h"
 
 namespace gearshift {
 namespace {
 
 using What = Request::What;
-
-std::string script_text(const std::string& name) {
-  std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/scripts/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 LuaPolicy shipped(const std::string& name) { return {"scripts/" + name, script_text(name)}; }
 

@@ -13,16 +13,10 @@
 #include "boards/cost_model.h"
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/measured_problem.h"
+#include "tests/policies/script_text.h"
 
 namespace gearshift {
 namespace {
-
-std::string script_text(const std::string& name) {
-  std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/scripts/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // The board as its data file describes it, with a trainer that offers four batch sizes.
 class ModelledBoard {

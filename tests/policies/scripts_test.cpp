@@ -8,18 +8,12 @@
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/policy_problem.h"
 #include "tests/policies/profile_problem.h"
+#include "tests/policies/script_text.h"
 
 namespace gearshift {
 namespace {
 
 using What = Request::What;
-
-std::string script_text(const std::string& name) {
-  std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/scripts/" + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 TEST(MaxnScript, HoldsTheHighestModeWhateverTheCap) {
   PolicyProblem problem;
@@ -93,8 +87,8 @@ TEST_P(SearchScript, NeedsNoCap) {
   EXPECT_EQ(request.setting.mode.values[1], 1'300'500);
 }
 
-// Without a cap nothing prunes the settings that the search thinks about.
-TEST_P(SearchScript, KeepsItsInstructionsOnLargeBoards) {
+// Five knobs of forty values each.
+PolicyProblem large_problem() {
   PolicyProblem problem;
   problem.modes.clear();
   problem.knobs.knobs.clear();
@@ -102,6 +96,12 @@ TEST_P(SearchScript, KeepsItsInstructionsOnLargeBoards) {
     problem.knobs.knobs.push_back({name, Unit::khz, KnobClass::clock, {}});
     for (std::int64_t i = 1; i <= 40; ++i) problem.knobs.knobs.back().values.push_back(i * 50'000);
   }
+  return problem;
+}
+
+// Without a cap nothing prunes the settings that the search thinks about.
+TEST_P(SearchScript, KeepsItsInstructionsOnLargeBoards) {
+  const PolicyProblem problem = large_problem();
   ProfileWorld world(problem, [](const Setting& setting) {
     double minibatch_ms = setting.batch_size[0];
     for (int i = 0; i < 5; ++i) {
@@ -117,13 +117,7 @@ TEST_P(SearchScript, KeepsItsInstructionsOnLargeBoards) {
 }
 
 TEST_P(SearchScript, KeepsItsInstructionsOnLargeBoardsUnderACap) {
-  PolicyProblem problem;
-  problem.modes.clear();
-  problem.knobs.knobs.clear();
-  for (const char* name : {"cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz", "more_mhz"}) {
-    problem.knobs.knobs.push_back({name, Unit::khz, KnobClass::clock, {}});
-    for (std::int64_t i = 1; i <= 40; ++i) problem.knobs.knobs.back().values.push_back(i * 50'000);
-  }
+  const PolicyProblem problem = large_problem();
   ProfileWorld world(problem, [](const Setting& setting) {
     TrueCost cost{1.0 * setting.batch_size[0], 10};
     for (std::size_t i = 0; i < 5; ++i) {

@@ -1,0 +1,38 @@
+#include "cli/toml_text.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace gearshift {
+
+std::string read_toml_file(const std::string& path, std::string_view way_out) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read; {}", path, way_out));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+toml::table parse_toml(std::string_view text, const std::string& file) {
+  try {
+    return toml::parse(text, file);
+  } catch (const toml::parse_error& error) {
+    throw std::runtime_error(
+        fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
+  }
+}
+
+void fail_at(const std::string& file, const toml::node& node, const std::string& what) {
+  throw std::runtime_error(fmt::format("{}:{}: {}", file, node.source().begin.line, what));
+}
+
+std::string text_at(const std::string& file, std::string_view key, const toml::node& node) {
+  const auto text = node.value<std::string>();
+  if (!text || !node.is_string()) fail_at(file, node, fmt::format("{} must be a string", key));
+  return *text;
+}
+
+}  // namespace gearshift
