@@ -99,6 +99,7 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
   Bench bench;
   bench.profile =
       std::make_unique<Profile>(sub_grid(whole, keep_values(whole.knobs(), options.keep)));
+  bench.board = built_in_board_model(whole.device);
   bench.costs = std::make_unique<ProfileCosts>(*bench.profile, Missing::refuse);
   grid_.workloads.push_back(
       {free_name(grid_.workloads, whole.workload, whole.device), OptimumTable(*bench.profile)});
@@ -134,7 +135,7 @@ Trial EvaluateGrid::run(const Case& one) const {
   problem.prior = bench.priors;
   problem.seed = grid_.seeds[one.seed];
   problem.most_measurements = most_measurements_;
-  LuaPolicy policy(grid_.policies[one.policy].script, grid_.policies[one.policy].text);
+  LuaPolicy policy(grid_.policies[one.policy].script, grid_.policies[one.policy].text, bench.board);
   OperatorLimit limit(problem.goal.power_mw);
   const SimulationResult result = simulate(problem, policy, limit);
   return {.held = result.setting,

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "boards/board_model.h"
 #include "cli/evaluate_options.h"
 #include "evaluation/grid.h"
 #include "evaluation/trial.h"
@@ -30,6 +32,7 @@ class EvaluateGrid {
     std::unique_ptr<Profile> profile;
     std::unique_ptr<CostSource> costs;
     std::vector<const Profile*> priors;
+    std::optional<BoardModel> board;  // of the built-in board that the profile names
   };
 
   void add_policy(const std::string& path);

@@ -32,6 +32,7 @@ class LiveRun {
   LiveRun(const RunOptions& options, const RunPlan& plan);
   ~LiveRun();
 
+  const BoardDescription& board() const { return description_; }
   const KnobSpace& knobs() const { return knobs_; }
   const BoardTraits& traits() const { return traits_; }
   const std::string& workload_endpoint() const { return world_options_.workload_endpoint; }

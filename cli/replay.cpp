@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "boards/board_model.h"
 #include "cli/commands.h"
 #include "cli/read_script.h"
 #include "policies/lua/lua_policy.h"
@@ -122,10 +123,18 @@ void print_search(const KnobSpace& space, const ComparedSearch& search, std::siz
   }
 }
 
+// The model that the policy had: that of the recorded board file, or of the built-in board by name.
+std::optional<BoardModel> recorded_board(const RecordingHeader& header) {
+  if (header.board.text.empty()) return built_in_board_model(header.traits.name);
+  const BoardDescription board = parse_board(header.board.text, header.board.name);
+  return board_model(&board);
+}
+
 int replay(const ReplayOptions& options) {
   RecordingReader reader(options.file);
   const RecordingHeader& header = reader.header();
-  LuaPolicy recorded(header.policy.name, header.policy.text);
+  const std::optional<BoardModel> board = recorded_board(header);
+  LuaPolicy recorded(header.policy.name, header.policy.text, board);
   Replay replay(reader);
   if (options.policy.empty()) {
     const ReplayResult result = replay.run(recorded);
@@ -136,7 +145,7 @@ int replay(const ReplayOptions& options) {
     }
     return result.difference ? kExitFailed : kExitOk;
   }
-  LuaPolicy other(options.policy, read_script(options.policy));
+  LuaPolicy other(options.policy, read_script(options.policy), board);
   other.check();
   ComparedPolicy compared(recorded, other, replay, reader.observations());
   const ReplayResult result = replay.run(compared);

@@ -19,9 +19,9 @@ namespace {
 void run(const RunOptions& options, const RunPlan& plan, const std::string& command) {
   block_signals();
   const std::string script = read_script(options.policy);
-  LuaPolicy policy(options.policy, script);
-  policy.check();
+  LuaPolicy(options.policy, script).check();
   LiveRun live(options, plan);
+  LuaPolicy policy(options.policy, script, board_model(&live.board()));
   if (!options.record.empty()) live.record(command, {options.policy, script});
 
   std::unique_ptr<Recorder> front;

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "boards/board_model.h"
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
@@ -213,7 +214,9 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
 void run(const SimulateOptions& options, const std::string& words) {
   const SimulatedProblem made = make_simulated_problem(options);
   const std::string script = read_script(options.policy);
-  LuaPolicy policy(options.policy, script);
+  LuaPolicy policy(
+      options.policy, script,
+      made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board));
   policy.check();
   OperatorLimit limit(made.problem.goal.power_mw);
   const File log = open_log(options.log);

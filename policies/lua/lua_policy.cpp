@@ -6,8 +6,9 @@
 
 namespace gearshift {
 
-LuaPolicy::LuaPolicy(std::string name, std::string text, LuaLimits limits)
-    : name_(std::move(name)), text_(std::move(text)), limits_(limits) {}
+LuaPolicy::LuaPolicy(std::string name, std::string text, std::optional<BoardModel> board,
+                     LuaLimits limits)
+    : name_(std::move(name)), text_(std::move(text)), board_(std::move(board)), limits_(limits) {}
 
 LuaPolicy::~LuaPolicy() = default;
 
@@ -16,13 +17,13 @@ void LuaPolicy::check() const {
   PolicyContext context;
   context.knobs = &no_knobs;
   LogLines no_log;
-  const Script script(name_, text_, limits_, context, no_log);
+  const Script script({name_, text_}, limits_, context, board(), no_log);
   if (!script.failure().empty()) throw PolicyError(script.failure());
 }
 
 Request LuaPolicy::start(const PolicyContext& context) {
   failure_.clear();
-  script_ = std::make_unique<Script>(name_, text_, limits_, context, log_);
+  script_ = std::make_unique<Script>(ScriptText{name_, text_}, limits_, context, board(), log_);
   return settle(script_->begin());
 }
 
@@ -35,7 +36,7 @@ Request LuaPolicy::resume(const Observation& answer) {
 }
 
 Request LuaPolicy::replace(std::string_view text, const PolicyContext& context) {
-  auto script = std::make_unique<Script>(name_, text, limits_, context, log_);
+  auto script = std::make_unique<Script>(ScriptText{name_, text}, limits_, context, board(), log_);
   const Request request = script->begin();
   if (request.what == Request::What::failed) throw PolicyError(script->failure());
   text_ = std::string(text);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "boards/board_model.h"
 #include "controller/policy.h"
 #include "policies/lua/log_lines.h"
 #include "policies/lua/lua_limits.h"
@@ -17,8 +19,10 @@ class Script;
 class LuaPolicy : public Policy {
  public:
   // `name` is the file name shown in errors, and part of the seed. Runs nothing yet, and does not
-  // look at `text`: start says if it is no script.
-  LuaPolicy(std::string name, std::string text, LuaLimits limits = {});
+  // look at `text`: start says if it is no script. `board` is what scripts' models are of: the
+  // board that the policy runs on, nullopt where it is not known or has no model.
+  LuaPolicy(std::string name, std::string text, std::optional<BoardModel> board = std::nullopt,
+            LuaLimits limits = {});
   ~LuaPolicy() override;
 
   // Compiles the text and runs none of it. Throws PolicyError with file and line.
@@ -31,11 +35,13 @@ class LuaPolicy : public Policy {
   std::string take_log() override { return log_.take(); }
 
  private:
+  const BoardModel* board() const { return board_ ? &*board_ : nullptr; }
   // Notes how a run ended; one that will not be resumed gives its memory back.
   Request settle(const Request& request);
 
   std::string name_;
   std::string text_;
+  std::optional<BoardModel> board_;
   LuaLimits limits_;
   LogLines log_;
   std::unique_ptr<Script> script_;

@@ -133,9 +133,11 @@ std::string_view error_text(lua_State* lua) {
 
 }  // namespace
 
-Script::Script(std::string_view name, std::string_view text, const LuaLimits& limits,
-               const PolicyContext& context, LogLines& log)
-    : name_(shown_name(name)), state_(std::make_unique<ScriptState>(name, limits, context, log)) {
+Script::Script(const ScriptText& script, const LuaLimits& limits, const PolicyContext& context,
+               const BoardModel* board, LogLines& log)
+    : name_(shown_name(script.name)),
+      state_(std::make_unique<ScriptState>(script.name, limits, context, board, log)) {
+  const std::string_view text = script.text;
   if (text.size() > limits.text_bytes) {
     failure_ = name_ + ":1: the script has " + std::to_string(text.size()) + " bytes; at most " +
                std::to_string(limits.text_bytes) + " can be run";

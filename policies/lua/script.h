@@ -14,14 +14,20 @@ struct lua_State;
 
 namespace gearshift {
 
+struct BoardModel;
 struct ScriptState;
+
+struct ScriptText {
+  std::string_view name;  // appears in errors
+  std::string_view text;
+};
 
 class Script {
  public:
-  // Compiles `text`, and runs none of it. `name` appears in errors; `log` outlives the script, what
-  // `context` points to does too.
-  Script(std::string_view name, std::string_view text, const LuaLimits& limits,
-         const PolicyContext& context, LogLines& log);
+  // Compiles `source`, and runs none of it. Its name, `log`, `board` (null where no model of it is
+  // known) and what `context` points to outlive the script.
+  Script(const ScriptText& source, const LuaLimits& limits, const PolicyContext& context,
+         const BoardModel* board, LogLines& log);
   ~Script();
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;

@@ -24,10 +24,12 @@ std::mt19937_64 seeded(std::uint64_t seed, std::string_view name, std::size_t ob
 }  // namespace
 
 ScriptState::ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
-                         const PolicyContext& policy_context, LogLines& log_lines)
+                         const PolicyContext& policy_context, const BoardModel* model_of_board,
+                         LogLines& log_lines)
     : name(script_name),
       limits(limits_to_keep),
       context(policy_context),
+      board(model_of_board),
       log(log_lines),
       memory(limits),
       random(seeded(policy_context.seed, script_name, policy_context.observations.size())) {}

@@ -15,13 +15,17 @@ struct lua_State;
 
 namespace gearshift {
 
+struct BoardModel;
+
 struct ScriptState {
-  ScriptState(std::string_view name, const LuaLimits& limits_to_keep,
-              const PolicyContext& policy_context, LogLines& log_lines);
+  ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
+              const PolicyContext& policy_context, const BoardModel* model_of_board,
+              LogLines& log_lines);
 
   const std::string_view name;  // of the script's file; outlives the state
   const LuaLimits limits;
   const PolicyContext context;
+  const BoardModel* const board;  // null where no model of it is known
   LogLines& log;
   BoundedMemory memory;
   std::mt19937_64 random;  // seeded from (seed, name, number of observations)

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "boards/board_model.h"
 #include "policies/lua/script.h"
 #include "tests/policies/policy_problem.h"
 
@@ -24,8 +25,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   limits.memory_bytes = 200'000;
   limits.instructions_per_answer = 50'000;
   gearshift::LogLines log;
-  gearshift::Script script("fuzz.lua", {reinterpret_cast<const char*>(data), size}, limits,
-                           problem.context(), log);
+  static const auto board = gearshift::built_in_board_model("jetson-agx-orin");
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  gearshift::Script script({"fuzz.lua", text}, limits, problem.context(), &*board, log);
   Request request = script.begin();
   for (int i = 0; i < 64; ++i) {
     if (request.what == Request::What::hold_safe) break;
