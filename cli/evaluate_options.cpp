@@ -97,7 +97,7 @@ void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
       ->capture_default_str();
   command
       .add_option("--effects", options.effects,
-                  "none, all, or some of jitter,first,lag,slow-lag,noise,unapplied,hotplug")
+                  "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
       ->capture_default_str();
   command.add_option("--threads", options.threads, "cases at a time (default: one a core)")
       ->check(CLI::Range(1U, kMostThreads));

@@ -282,7 +282,7 @@ void add_simulate(CLI::App& app, int& exit_code) {
                       "profile of other workloads that the script may read (may be given again)");
   command
       ->add_option("--effects", options->effects,
-                   "none, all, or some of jitter,first,lag,slow-lag,noise,unapplied,hotplug")
+                   "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
       ->capture_default_str();
   command
       ->add_option("--missing", options->missing,

@@ -57,6 +57,12 @@ double ModelCosts::idle_power_w(const PowerMode& mode) const {
                                  model_mode(knobs_, mode, fallback_));
 }
 
+RailPower ModelCosts::rails(const PowerMode& mode, std::optional<std::int32_t> batch_size) const {
+  std::optional<Demand> demand;
+  if (batch_size) demand = workload_.demand(*batch_size);
+  return rail_power(board_.parameters(workload_.kind), demand, model_mode(knobs_, mode, fallback_));
+}
+
 ProfileCosts::ProfileCosts(const Profile& profile, Missing missing, const CostSource* model)
     : profile_(profile), missing_(missing), model_(model) {
   assert(!profile.cells().empty());
@@ -90,6 +96,15 @@ TrueCost ProfileCosts::passing(const PowerMode& mode, std::int32_t batch_size) c
 
 double ProfileCosts::idle_power_w(const PowerMode& mode) const {
   return kIdleShare * nearest(mode, profile_.batch_sizes().front()).power_w;
+}
+
+RailPower ProfileCosts::rails(const PowerMode& mode, std::optional<std::int32_t> batch_size) const {
+  const auto known = batch_size ? cost(mode, *batch_size) : std::nullopt;
+  RailPower power;
+  power[Rail::gpu_soc] = 1000 * (known        ? known->power_w
+                                 : batch_size ? passing(mode, *batch_size).power_w
+                                              : idle_power_w(mode));
+  return power;
 }
 
 ProfileCosts::Place ProfileCosts::place_of(const PowerMode& mode, std::int32_t batch_size) const {

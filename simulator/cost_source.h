@@ -10,6 +10,7 @@
 #include "boards/board_description.h"
 #include "boards/cost_model.h"
 #include "controller/profile.h"
+#include "simulator/rail_power.h"
 
 namespace gearshift {
 
@@ -43,6 +44,8 @@ class CostSource {
   virtual TrueCost passing(const PowerMode& mode, std::int32_t batch_size) const = 0;
   // Power of the board where nothing runs.
   virtual double idle_power_w(const PowerMode& mode) const = 0;
+  // That power by rail, of a passing mode too; nullopt as the batch size: of the idle board.
+  virtual RailPower rails(const PowerMode& mode, std::optional<std::int32_t> batch_size) const = 0;
 };
 
 // By the analytical board model.
@@ -55,6 +58,7 @@ class ModelCosts : public CostSource {
   std::optional<TrueCost> cost(const PowerMode& mode, std::int32_t batch_size) const override;
   TrueCost passing(const PowerMode& mode, std::int32_t batch_size) const override;
   double idle_power_w(const PowerMode& mode) const override;
+  RailPower rails(const PowerMode& mode, std::optional<std::int32_t> batch_size) const override;
 
  private:
   const BoardDescription& board_;
@@ -75,6 +79,8 @@ class ProfileCosts : public CostSource {
   TrueCost passing(const PowerMode& mode, std::int32_t batch_size) const override;
   // No profile says: half of what the workload draws there.
   double idle_power_w(const PowerMode& mode) const override;
+  // No profile says either: all of it goes through one rail of the input's voltage.
+  RailPower rails(const PowerMode& mode, std::optional<std::int32_t> batch_size) const override;
 
  private:
   using Place = std::array<double, kMaxKnobs + 1>;  // logarithms; the batch size is the last

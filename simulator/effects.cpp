@@ -23,6 +23,8 @@ void switch_on(std::string_view word, Effects& effects) {
     effects.lag_constant = milliseconds(700);
   } else if (word == "noise") {
     effects.sensor_noise = 0.02;
+  } else if (word == "quantised") {
+    effects.quantised = true;
   } else if (word == "unapplied") {
     effects.unapplied_share = 0.007;
   } else if (word == "hotplug") {
@@ -31,7 +33,7 @@ void switch_on(std::string_view word, Effects& effects) {
     throw std::invalid_argument(
         "'" + std::string(word) +
         "' is no effect: give none, all, or some of jitter, first, lag, slow-lag, noise, "
-        "unapplied and hotplug with commas between them");
+        "quantised, unapplied and hotplug with commas between them");
   }
 }
 

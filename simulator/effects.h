@@ -24,13 +24,14 @@ struct Effects {
   Duration lag_constant{};      // width of the boxcar, or the time constant
   double sensor_noise = 0;      // deviation of a power reading, relative
   Duration noise_interval = std::chrono::milliseconds(430);  // it is drawn anew in each
+  bool quantised = false;      // a power reading comes in the steps of the rails' registers
   double unapplied_share = 0;  // of the modes: one clock of theirs keeps the value it had
   bool hotplug = false;        // cores go on and off one a step, not all at once
 };
 
-// "none", "all", or some of jitter, first, lag, slow-lag, noise, unapplied, hotplug with commas
-// between them, at the sizes of docs/simulator.md. "all" has the boxcar, and not slow-lag. Throws
-// std::invalid_argument that names the word and what is allowed.
+// "none", "all", or some of jitter, first, lag, slow-lag, noise, quantised, unapplied, hotplug with
+// commas between them, at the sizes of docs/simulator.md. "all" has the boxcar, neither slow-lag
+// nor quantised. Throws std::invalid_argument that names the word and what is allowed.
 Effects parse_effects(std::string_view text);
 
 }  // namespace gearshift

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <string>
 
 #include "simulator/noise.h"
+#include "simulator/rail_sample.h"
 
 namespace gearshift {
 namespace {
@@ -102,7 +104,22 @@ void Plant::renew() {
     if (workloads_[i].runs()) workloads_[i].set_pace(now_, pace_of(i, costs[i], all_ms));
   }
   power_w_ = all_ms > 0 ? all_mj / all_ms : tasks_.front().costs->idle_power_w(knobs_.mode());
-  if (lag_) lag_->change(now_, one_rail(power_w_));
+  rails_ = rails(costs, all_ms);
+  if (lag_) lag_->change(now_, rails_);
+}
+
+// Only a sensor that reads rail by rail asks how the power is spread over them.
+RailPower Plant::rails(const std::array<TrueCost, kKinds>& costs, double all_ms) const {
+  if (!effects_.quantised) return one_rail(power_w_);
+  if (all_ms <= 0) return tasks_.front().costs->rails(knobs_.mode(), std::nullopt);
+  RailPower mean;
+  for (std::size_t i = 0; i < workloads_.size(); ++i) {
+    if (!workloads_[i].runs()) continue;
+    const RailPower power = tasks_[i].costs->rails(knobs_.mode(), workloads_[i].batch_size());
+    const double share = costs[i].minibatch_ms / all_ms;
+    for (std::size_t rail = 0; rail < kRails; ++rail) mean.mw[rail] += share * power.mw[rail];
+  }
+  return mean;
 }
 
 void Plant::add_up() {
@@ -190,14 +207,17 @@ double Plant::true_power_w() {
   return power_w_;
 }
 
-double Plant::sensed_power_w() {
+std::int64_t Plant::sensed_power_mw() {
   renew_if_stale();
-  const double power_w = lag_ ? lag_->value(now_).total_mw() / 1000 : power_w_;
-  if (effects_.sensor_noise <= 0) return power_w;
-  const auto interval =
-      static_cast<std::uint64_t>(now_.time_since_epoch() / effects_.noise_interval);
-  return power_w *
-         std::max(0.0, 1 + effects_.sensor_noise * normal_noise(seed_, Stream::power, interval));
+  RailPower power = lag_ ? lag_->value(now_) : rails_;
+  if (effects_.sensor_noise > 0) {
+    const auto interval =
+        static_cast<std::uint64_t>(now_.time_since_epoch() / effects_.noise_interval);
+    const double factor =
+        std::max(0.0, 1 + effects_.sensor_noise * normal_noise(seed_, Stream::power, interval));
+    for (double& mw : power.mw) mw *= factor;
+  }
+  return effects_.quantised ? sampled_total_mw(power) : std::llround(power.total_mw());
 }
 
 void Plant::set_cap_mw(std::int64_t cap_mw) {

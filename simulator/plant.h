@@ -2,6 +2,7 @@
 // knobs and its workloads.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -59,7 +60,7 @@ class Plant : public Clock {
   const std::vector<SimulatedWorkload>& workloads() const { return workloads_; }
   double true_power_w();
   // As the board's sensor shows it now.
-  double sensed_power_w();
+  std::int64_t sensed_power_mw();
   // The cap that true power is held against from now on; 0: none.
   void set_cap_mw(std::int64_t cap_mw);
   EnergyAccount account();
@@ -72,6 +73,8 @@ class Plant : public Clock {
   }
   TrueCost cost_of(std::size_t task) const;
   Pace pace_of(std::size_t task, const TrueCost& cost, double all_ms) const;
+  // What the sensor sees of the power of now.
+  RailPower rails(const std::array<TrueCost, kKinds>& costs, double all_ms) const;
   bool exists(const PowerMode& mode) const;
   void answer_commands(EventBuffer& events);
   void add_up();
@@ -86,6 +89,7 @@ class Plant : public Clock {
   bool commanded_ = false;
   double highest_cpu_ = 0;  // of the CPU clock, kHz; 0 where there is none
   double power_w_ = 0;
+  RailPower rails_;
   Time added_up_{};
   double over_since_s_ = 0;
   std::int64_t cap_mw_ = 0;

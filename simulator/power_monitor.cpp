@@ -8,33 +8,6 @@
 #include "simulator/noise.h"
 
 namespace gearshift {
-namespace {
-
-// Registers of the INA3221: 8 mV a bit of bus voltage, 40 uV a bit of shunt voltage, which is 20 mA
-// at the board's shunts of 2 mOhm.
-constexpr std::int64_t kVoltageStepMv = 8;
-constexpr std::int64_t kCurrentStepMa = 20;
-constexpr std::int64_t kShuntUohm = 2000;
-// The high-voltage rails hang on the board's input; the line to it has some resistance.
-constexpr double kInputMv = 19'040;
-constexpr double kSystemMv = 5'040;
-constexpr double kLineOhm = 0.02;
-constexpr std::int64_t kMaxCurrentMa = 81'900;  // the register's 12 bits
-
-struct RailText {
-  std::string_view label;
-  double supply_mv;
-};
-constexpr RailText kRailTexts[kRails] = {{"VDD_GPU_SOC", kInputMv},
-                                         {"VDD_CPU_CV", kInputMv},
-                                         {"VIN_SYS_5V0", kSystemMv},
-                                         {"VDDQ_VDD2_1V8AO", kSystemMv}};
-
-std::int64_t stepped(double value, std::int64_t step) {
-  return step * std::llround(value / static_cast<double>(step));
-}
-
-}  // namespace
 
 PowerMonitor::PowerMonitor(const SensorOptions& options, const Faults& faults, const Time& now)
     : options_(options), faults_(faults), now_(now), lag_(options.lag, options.lag_constant) {}
@@ -55,15 +28,9 @@ double PowerMonitor::noise_factor() const {
   return std::max(0.0, 1 + options_.noise * normal_noise(options_.seed, Stream::power, index));
 }
 
-PowerMonitor::Sample PowerMonitor::sample(Rail rail) const {
-  const auto index = static_cast<std::size_t>(rail);
+RailSample PowerMonitor::sample(Rail rail) const {
   const RailPower power = stuck_at_ ? stuck_ : lag_.value(now_);
-  const double power_mw = power[rail] * noise_factor();
-  const double supply_mv = kRailTexts[index].supply_mv;
-  Sample sample;
-  sample.voltage_mv = stepped(supply_mv - kLineOhm * power_mw / supply_mv * 1000, kVoltageStepMv);
-  const double current_ma = 1000 * power_mw / static_cast<double>(sample.voltage_mv);
-  sample.current_ma = std::min(stepped(current_ma, kCurrentStepMa), kMaxCurrentMa);
+  RailSample sample = rail_sample(rail, power[rail] * noise_factor());
   if (faults_.sensor_absurd_ma) sample.current_ma = *faults_.sensor_absurd_ma;
   return sample;
 }
@@ -82,7 +49,7 @@ int PowerMonitor::write_samples(std::string_view text) {
 
 void PowerMonitor::add_rail(BoardTree& tree, const std::string& folder, int channel, Rail rail) {
   const auto index = static_cast<std::size_t>(rail);
-  const std::string_view label = kRailTexts[index].label;
+  const std::string_view label = rail_label(rail);
   const std::string number = std::to_string(channel);
   const std::string voltage = folder + "/in" + number;
   const std::string current = folder + "/curr" + number;
@@ -93,16 +60,16 @@ void PowerMonitor::add_rail(BoardTree& tree, const std::string& folder, int chan
   };
   tree.add_text(voltage + "_label", std::string(label));
   tree.add_text(voltage + "_enable", "1");
-  add(voltage + "_input", [](const Sample& sample) { return sample.voltage_mv; });
-  add(current + "_input", [](const Sample& sample) { return sample.current_ma; });
+  add(voltage + "_input", [](const RailSample& sample) { return sample.voltage_mv; });
+  add(current + "_input", [](const RailSample& sample) { return sample.current_ma; });
   // The shunt's own voltage, in uV: channels 4 to 6 of the driver.
   add(folder + "/in" + std::to_string(channel + 3) + "_input",
-      [](const Sample& sample) { return sample.current_ma * kShuntUohm / 1000; });
+      [](const RailSample& sample) { return sample.current_ma * kShuntUohm / 1000; });
   const auto any = [](std::int64_t value) { return value >= 0; };
   tree.add_number(current + "_crit", crit_ma_[index], any);
   tree.add_number(current + "_max", max_ma_[index], any);
   const auto add_alarm = [&](const std::string& path, const std::int64_t& limit_ma) {
-    add(path, [&limit_ma](const Sample& sample) -> std::int64_t {
+    add(path, [&limit_ma](const RailSample& sample) -> std::int64_t {
       return sample.current_ma > limit_ma ? 1 : 0;
     });
   };

@@ -9,6 +9,7 @@
 #include "controller/clock.h"
 #include "simulator/board_tree.h"
 #include "simulator/faults.h"
+#include "simulator/rail_sample.h"
 #include "simulator/sensor_lag.h"
 
 namespace gearshift {
@@ -34,14 +35,9 @@ class PowerMonitor {
   void update_faults();
 
  private:
-  // One measured channel in the units of its registers.
-  struct Sample {
-    std::int64_t voltage_mv = 0;
-    std::int64_t current_ma = 0;
-  };
   static constexpr std::int64_t kSampleCount = 512;
 
-  Sample sample(Rail rail) const;
+  RailSample sample(Rail rail) const;
   double noise_factor() const;
   bool dead(std::string_view label) const { return faults_.dead_channel == label; }
   int write_samples(std::string_view text);

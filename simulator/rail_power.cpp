@@ -1,7 +1,6 @@
 #include "simulator/rail_power.h"
 
 #include <algorithm>
-#include <optional>
 
 namespace gearshift {
 namespace {
@@ -20,10 +19,12 @@ double power_mw(const DeviceParameters& device, const std::optional<Demand>& dem
          (demand ? minibatch_cost(device, *demand, mode).power_w : idle_power_w(device, mode));
 }
 
+}  // namespace
+
 // The model's terms are additive, and those of power do not enter time: what is missing without a
 // term is what the term draws.
-RailPower split(const DeviceParameters& device, const std::optional<Demand>& demand,
-                const ModelMode& mode) {
+RailPower rail_power(const DeviceParameters& device, const std::optional<Demand>& demand,
+                     const ModelMode& mode) {
   DeviceParameters without_cpu = device;
   without_cpu.ci = without_cpu.cc = 0;
   DeviceParameters without_gpu = device;
@@ -43,19 +44,17 @@ RailPower split(const DeviceParameters& device, const std::optional<Demand>& dem
   return power;
 }
 
-}  // namespace
-
 Activity board_activity(const DeviceParameters& device, std::span<const Demand> demands,
                         const ModelMode& mode) {
   Activity activity;
   if (demands.empty()) {
-    activity.power = split(device, std::nullopt, mode);
+    activity.power = rail_power(device, std::nullopt, mode);
     return activity;
   }
   double total_ms = 0;
   for (const Demand& demand : demands) {
     const MinibatchCost cost = minibatch_cost(device, demand, mode);
-    const RailPower power = split(device, demand, mode);
+    const RailPower power = rail_power(device, demand, mode);
     for (std::size_t rail = 0; rail < kRails; ++rail) {
       activity.power.mw[rail] += cost.minibatch_ms * power.mw[rail];
     }

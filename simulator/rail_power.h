@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct RailPower {
   double operator[](Rail rail) const { return mw[static_cast<std::size_t>(rail)]; }
   double total_mw() const { return mw[0] + mw[1] + mw[2]; }
 };
+
+// What the board draws for the demand, or idle without one. Its total is minibatch_cost's, or
+// idle_power_w's.
+RailPower rail_power(const DeviceParameters& device, const std::optional<Demand>& demand,
+                     const ModelMode& mode);
 
 // What runs, and what it makes of the board.
 struct Activity {

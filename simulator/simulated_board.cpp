@@ -1,7 +1,5 @@
 #include "simulator/simulated_board.h"
 
-#include <cmath>
-
 namespace gearshift {
 
 void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
@@ -9,7 +7,7 @@ void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
                       .state = ReadingState::ok,
                       .estimate = false,
                       .channel = 0,
-                      .value = std::llround(1000 * plant_.sensed_power_w()),
+                      .value = plant_.sensed_power_mw(),
                       .taken = now});
 }
 

@@ -28,7 +28,7 @@ def skip_all(reason):
 class Stack:
     """A temporary folder with a virtual board and everything that is started on it."""
 
-    def __init__(self, faults=(), plain=False, board=True):
+    def __init__(self, faults=(), plain=False, board=True, noise=None):
         self.folder = Path(tempfile.mkdtemp(prefix="gearshift-test-"))
         self.mount = self.folder / "board"
         self.programs = []
@@ -36,6 +36,7 @@ class Stack:
         if board:
             arguments = [BINARY, "board", "--virtual", "jetson-agx-orin", "--mount", self.mount]
             arguments += ["--plain"] if plain else []
+            arguments += ["--noise", noise] if noise else []
             for fault in faults:
                 arguments += ["--fault", fault]
             self.board = self.start(Program, arguments, "board")

@@ -6,6 +6,7 @@
 
 #include "simulator/exhaustive_optimum.h"
 #include "tests/fakes/fake_board.h"
+#include "tests/simulator/board_fixture.h"
 
 namespace gearshift {
 namespace {
@@ -33,6 +34,7 @@ class Flat : public CostSource {
     return cost;
   }
   double idle_power_w(const PowerMode&) const override { return 1; }
+  RailPower rails(const PowerMode&, std::optional<std::int32_t>) const override { return {}; }
 };
 
 TEST(ProfileCosts, GivesTheCellItHas) {
@@ -89,6 +91,27 @@ TEST(Effects, AreSwitchedOnByName) {
   for (const char* text : {"", "jitter,", "noise,none", "Jitter"}) {
     EXPECT_THROW(parse_effects(text), std::invalid_argument) << text;
   }
+}
+
+TEST(ModelCosts, TheRailsAddUpToTheCost) {
+  const BoardDescription& board = built_in_board("jetson-agx-orin");
+  const KnobSpace knobs = board.knob_space();
+  const ModelCosts costs(board, knobs, board.workloads.at("resnet18"));
+  for (const PowerMode& mode : {knobs.lowest(), knobs.highest()}) {
+    const RailPower rails = costs.rails(mode, 16);
+    EXPECT_NEAR(rails.total_mw(), 1000 * costs.cost(mode, 16)->power_w, 1e-6);
+    for (const double mw : rails.mw) EXPECT_GT(mw, 0);
+    EXPECT_NEAR(costs.rails(mode, std::nullopt).total_mw(), 1000 * costs.idle_power_w(mode), 1e-6);
+  }
+}
+
+TEST(ProfileCosts, AllPowerGoesThroughOneRail) {
+  const Profile profile = corners();
+  const ProfileCosts costs(profile, Missing::refuse);
+  EXPECT_DOUBLE_EQ(costs.rails(mode(4, 900000), 32)[Rail::gpu_soc], 22000);
+  EXPECT_DOUBLE_EQ(costs.rails(mode(4, 900000), 32).total_mw(), 22000);
+  EXPECT_DOUBLE_EQ(costs.rails(mode(4, 900000), std::nullopt).total_mw(),
+                   1000 * costs.idle_power_w(mode(4, 900000)));
 }
 
 }  // namespace

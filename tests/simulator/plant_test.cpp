@@ -130,8 +130,17 @@ TEST(Plant, TheSensorFollowsByItsLag) {
   bench.run(milliseconds(1000));
   bench.plant->write(0, 4);
   bench.run(milliseconds(1215));
-  EXPECT_NEAR(bench.plant->sensed_power_w(), 15, 1e-6);  // half of the 430 ms
+  EXPECT_EQ(bench.plant->sensed_power_mw(), 15000);  // half of the 430 ms
   EXPECT_DOUBLE_EQ(bench.plant->true_power_w(), 20);
+}
+
+TEST(Plant, AQuantisedSensorShowsStepsAndTheTruthStaysExact) {
+  Bench bench(parse_effects("quantised"));
+  // 19.04 V less the drop in the line is shown as 19.032 V; 525.4 mA is shown as 520 mA.
+  EXPECT_EQ(bench.plant->sensed_power_mw(), 9897);
+  EXPECT_DOUBLE_EQ(bench.plant->true_power_w(), 10);
+  bench.plant->write(0, 4);
+  EXPECT_EQ(bench.plant->sensed_power_mw(), 20157) << "19.016 V and 1060 mA";
 }
 
 TEST(Plant, EnergyAndPowerOverTheCapAddUpExactly) {
