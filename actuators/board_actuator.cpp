@@ -103,6 +103,13 @@ void BoardActuator::manage(std::int32_t pid, Kind) {
   if (!failures.empty()) throw KnobError(failures);
 }
 
+FanPin BoardActuator::pin_fan() {
+  if (journal_ == nullptr) {
+    return FanPin(root_, "no knob can be set here, so nothing is saved to put it back from");
+  }
+  return FanPin(root_, *journal_);
+}
+
 void BoardActuator::restore() {
   if (journal_ == nullptr) return;
   const RestoreReport report = journal_->restore();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actuators/fan.h"
 #include "actuators/knob_journal.h"
 #include "boards/board_description.h"
 #include "boards/sysroot.h"
@@ -34,6 +35,9 @@ class BoardActuator : public Actuator {
   std::optional<std::int64_t> read(std::size_t knob) override;
   void manage(std::int32_t pid, Kind kind) override;
   void restore() override;
+
+  // Turns the fan to full speed until restore(), or says why not.
+  FanPin pin_fan();
 
   // The board file's knobs that cannot be set here, and why.
   const std::vector<AbsentKnob>& absent() const { return absent_; }

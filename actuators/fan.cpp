@@ -1,5 +1,6 @@
 #include "actuators/fan.h"
 
+#include <stdexcept>
 #include <string_view>
 
 namespace gearshift {
@@ -11,26 +12,33 @@ constexpr std::string_view kFull = "255";
 
 }  // namespace
 
-FanPin::FanPin(Sysroot& root) : root_(root) {
-  for (const std::string& entry : root_.list(kHwmon)) {
+FanPin::FanPin(Sysroot& root, KnobJournal& journal) : root_(&root) {
+  for (const std::string& entry : root.list(kHwmon)) {
     const std::string folder = std::string(kHwmon) + '/' + entry;
-    if (root_.try_read(folder + "/name").value_or("") != "pwmfan") continue;
-    if (pin(folder + "/pwm1_enable", "1", folder + "/pwm1")) return;
+    if (root.try_read(folder + "/name").value_or("") != "pwmfan") continue;
+    if (pin(journal, folder + "/pwm1_enable", "1", folder + "/pwm1")) return;
   }
   const std::string folder(kJetPack4);
-  if (root_.exists(folder)) pin(folder + "/temp_control", "0", folder + "/target_pwm");
+  if (root.exists(folder)) pin(journal, folder + "/temp_control", "0", folder + "/target_pwm");
 }
 
-// The switch hands the fan from the kernel to whoever writes the duty.
-bool FanPin::pin(const std::string& switch_path, const char* manual, const std::string& duty_path) {
+FanPin::FanPin(Sysroot& root, const std::string& why_not)
+    : root_(&root), finding_("fan: not pinned: " + why_not) {}
+
+// The switch hands the fan from the kernel to whoever writes the duty. It is saved only where it is
+// turned: a restored duty has to hold unless the kernel has the fan again.
+bool FanPin::pin(KnobJournal& journal, const std::string& switch_path, const char* manual,
+                 const std::string& duty_path) {
   try {
-    if (root_.exists(switch_path)) {
-      saved_.push_back({switch_path, root_.read(switch_path)});
-      root_.write(switch_path, manual);
-    }
-    saved_.push_back({duty_path, root_.read(duty_path)});
-    root_.write(duty_path, kFull);
-  } catch (const FileError& error) {
+    const std::string duty = root_->read(duty_path);
+    const bool turns =
+        root_->exists(switch_path) && root_->read(switch_path) != std::string_view(manual);
+    if (turns) journal.save(SavedRole::fan_switch, switch_path, root_->read(switch_path));
+    journal.save(SavedRole::fan_duty, duty_path, duty);
+    journal.commit();
+    if (turns) root_->write(switch_path, manual);
+    root_->write(duty_path, kFull);
+  } catch (const std::runtime_error& error) {
     finding_ = std::string("fan: not pinned: ") + error.what();
     return false;
   }
@@ -40,17 +48,7 @@ bool FanPin::pin(const std::string& switch_path, const char* manual, const std::
 }
 
 bool FanPin::lost() const {
-  return !duty_path_.empty() && root_.try_read(duty_path_) != std::string(kFull);
-}
-
-FanPin::~FanPin() {
-  for (auto saved = saved_.rbegin(); saved != saved_.rend(); ++saved) {
-    try {
-      root_.write(saved->path, saved->text);
-    } catch (const FileError&) {
-      continue;  // a fan that cannot be written back stays at full speed
-    }
-  }
+  return !duty_path_.empty() && root_->try_read(duty_path_) != std::string(kFull);
 }
 
 }  // namespace gearshift

@@ -2,39 +2,34 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "actuators/knob_journal.h"
 #include "boards/sysroot.h"
 
 namespace gearshift {
 
 // Names device paths in code, because a fan is found by the kernel's own name for it and not by
-// what board it is on. It is no knob and not in the journal: a process that is killed leaves the
-// fan at full speed, which does no harm and lasts until nvfancontrol or a reboot.
+// what board it is on. It is no knob, because no policy sets it; the journal puts it back as it
+// does the knobs, after a SIGKILL too.
 class FanPin {
  public:
-  // Pins the fan where there is one that may be written. `root` is borrowed.
-  explicit FanPin(Sysroot& root);
-  // Puts the fan back as it was found.
-  ~FanPin();
-  FanPin(const FanPin&) = delete;
-  FanPin& operator=(const FanPin&) = delete;
+  // Pins the fan where there is one that may be written, once `journal` has it on disk; the
+  // journal's restore() unpins it. `root` is borrowed for life, `journal` for this call.
+  FanPin(Sysroot& root, KnobJournal& journal);
+  // Leaves the fan alone and says why.
+  FanPin(Sysroot& root, const std::string& why_not);
 
   // One sentence for people: where the fan is, or why it is not pinned.
   const std::string& finding() const { return finding_; }
-  // True when another program (nvfancontrol) has turned it back meanwhile.
+  // True when another program (nvfancontrol) has turned a pinned fan back.
   bool lost() const;
 
  private:
-  struct Saved {
-    std::string path;
-    std::string text;
-  };
-  bool pin(const std::string& switch_path, const char* manual, const std::string& duty_path);
+  bool pin(KnobJournal& journal, const std::string& switch_path, const char* manual,
+           const std::string& duty_path);
 
-  Sysroot& root_;
-  std::vector<Saved> saved_;  // in the order they were written
-  std::string duty_path_;
+  Sysroot* root_;
+  std::string duty_path_;  // empty where nothing is pinned
   std::string finding_ = "fan: none found";
 };
 

@@ -42,6 +42,7 @@ class Restoration {
     }
     restore_memory();
     switch_cores("0");
+    restore_fan();
     return verify_all();
   }
 
@@ -76,11 +77,10 @@ class Restoration {
     }
   }
 
-  const SavedEntry* partner(const SavedEntry& maximum) const {
-    for (const SavedEntry& entry : entries_) {
-      if (entry.role == SavedRole::limit_min && folder_of(entry.path) == folder_of(maximum.path)) {
-        return &entry;
-      }
+  // The saved file of `role` that lies beside `entry`.
+  const SavedEntry* partner(const SavedEntry& entry, SavedRole role) const {
+    for (const SavedEntry& other : entries_) {
+      if (other.role == role && folder_of(other.path) == folder_of(entry.path)) return &other;
     }
     return nullptr;
   }
@@ -97,7 +97,7 @@ class Restoration {
   // Kernel 4.9 refuses a minimum above the maximum: whichever of the two keeps them apart goes
   // first.
   void restore_limits(const SavedEntry& maximum) {
-    const SavedEntry* minimum = partner(maximum);
+    const SavedEntry* minimum = partner(maximum, SavedRole::limit_min);
     for (int round = 0; round < kRounds; ++round) {
       if (minimum == nullptr) {
         write(maximum, maximum.text);
@@ -135,8 +135,19 @@ class Restoration {
     }
   }
 
-  // A rate that was not locked when we found it follows the load, so it is nobody's to verify.
+  // A kernel that has the fan may refuse a duty, so the switch goes last.
+  void restore_fan() {
+    for (const SavedRole role : {SavedRole::fan_duty, SavedRole::fan_switch}) {
+      for (const SavedEntry& entry : entries_) {
+        if (entry.role == role) write(entry, entry.text);
+      }
+    }
+  }
+
+  // A rate that was not locked when we found it follows the load, and the duty of a fan whose
+  // switch we turned follows the heat, so they are nobody's to verify.
   bool floats(const SavedEntry& entry) const {
+    if (entry.role == SavedRole::fan_duty) return partner(entry, SavedRole::fan_switch) != nullptr;
     if (entry.role != SavedRole::memory_rate) return false;
     const SavedEntry* lock = find(SavedRole::memory_lock);
     return lock != nullptr && lock->text == "0";

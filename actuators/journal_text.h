@@ -34,11 +34,13 @@ enum class SavedRole : std::uint8_t {
   memory_rate,  // Hz
   memory_state,
   memory_lock,  // mrq_rate_locked
+  fan_duty,     // 0..255
+  fan_switch,   // who sets the duty; saved where it was not us
   group,        // path: a control group that the daemon made; text: empty
   group_home,   // path: the group; text: "<pid> <folder>", where the process was before
   controllers,  // path: cgroup.subtree_control; text: what takes our change back, "-cpu -cpuset"
 };
-inline constexpr std::size_t kSavedRoles = 10;
+inline constexpr std::size_t kSavedRoles = 12;
 std::string_view role_name(SavedRole role);
 
 struct SavedEntry {

@@ -109,7 +109,14 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
   controller_options_.seed = options.seed;
 }
 
-LiveRun::~LiveRun() = default;
+LiveRun::~LiveRun() {
+  if (actuator_ == nullptr) return;
+  try {
+    actuator_->restore();
+  } catch (const std::runtime_error&) {
+    return;  // the journal keeps what would not go back, for the next run or `gearshift restore`
+  }
+}
 
 // A board whose knobs cannot be written is still measured and advised on.
 std::vector<std::string> LiveRun::findings() const {

@@ -30,6 +30,7 @@ class LiveRun {
   // Opens the board and its sensors and binds the endpoints; no knob is written yet. Throws
   // BusyError, and std::runtime_error that names what cannot be opened.
   LiveRun(const RunOptions& options, const RunPlan& plan);
+  // Puts back what was written where run() never began.
   ~LiveRun();
 
   const BoardDescription& board() const { return description_; }
@@ -37,7 +38,8 @@ class LiveRun {
   const BoardTraits& traits() const { return traits_; }
   const std::string& workload_endpoint() const { return world_options_.workload_endpoint; }
   bool power_is_estimate() const { return sensors_.power_is_estimate; }
-  Sysroot& root() { return root_; }
+  // Turns the fan to full speed until the knobs are put back. Before run().
+  FanPin pin_fan() { return actuator_->pin_fan(); }
   // What was found of the board, one line each, for people.
   std::vector<std::string> findings() const;
   // What the loop will run with; the caller may change it before run().

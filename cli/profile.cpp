@@ -92,7 +92,7 @@ void profile(const ProfileOptions& options, const RunPlan& plan) {
   live.controller_options().most_measurements = std::numeric_limits<std::uint32_t>::max();
 
   std::optional<FanPin> fan;
-  if (options.fan == "pin") fan.emplace(live.root());
+  if (options.fan == "pin") fan.emplace(live.pin_fan());
   if (!options.run.json) {
     for (const std::string& finding : live.findings()) fmt::print("{}\n", finding);
     if (fan) fmt::print("  {}\n", fan->finding());
@@ -102,10 +102,14 @@ void profile(const ProfileOptions& options, const RunPlan& plan) {
   }
   ProfileProgress progress(policy, live.knobs(), std::move(known),
                            {options.out, live.traits().name, options.run.json});
-  const auto done = [&policy] { return policy.done(); };
+  bool fan_lost = false;
+  const auto done = [&] {
+    fan_lost = fan_lost || (fan && fan->lost());
+    return policy.done();
+  };
   const LiveRun::Result result =
       live.run(policy, progress, done, "every setting has been measured");
-  if (fan && fan->lost()) {
+  if (fan_lost) {
     std::fprintf(stderr,
                  "gearshift profile: another program turned the fan back; stop "
                  "nvfancontrol.service while a board is measured\n");

@@ -60,6 +60,31 @@ class Profiles(unittest.TestCase):
             self.assertGreater(float(fastest[0]["power_w"]), float(slowest[0]["power_w"]))
             self.assertEqual(stack.knobs(), knobs)
 
+    def test_restore_puts_the_fan_back_after_sigkill(self):
+        with Stack() as stack:
+            knobs, fan = stack.knobs(), self.fan(stack)
+            daemon = self.profile(stack, stack.folder / "resnet18.csv")
+            stack.trainer()
+            daemon.note("measured")
+            self.assertEqual(self.fan(stack)[0].strip(), "255")
+            daemon.finish(signal.SIGKILL)
+            self.assertEqual(self.fan(stack)[0].strip(), "255")
+            done = stack.gearshift("restore", "--sysroot", stack.mount, "--state", stack.state)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("pwm1", done.stdout)
+            self.assertEqual(self.fan(stack), fan)
+            self.assertEqual(stack.knobs(), knobs)
+
+    def test_a_profile_that_cannot_be_written_ends_with_the_board_as_it_was(self):
+        with Stack() as stack:
+            knobs, fan = stack.knobs(), self.fan(stack)
+            daemon = self.profile(stack, stack.folder / "missing" / "x.csv")
+            stack.trainer()
+            self.assertEqual(daemon.finish(), 1)
+            self.assertIn("missing", daemon.tail())
+            self.assertEqual(self.fan(stack), fan)
+            self.assertEqual(stack.knobs(), knobs)
+
     def test_a_mode_that_does_not_apply_is_left_out_with_its_reason(self):
         with Stack(faults=["ignore_gpu_clock=1"]) as stack:
             out = stack.folder / "resnet18.csv"
