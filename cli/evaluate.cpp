@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -19,19 +18,10 @@
 #include "controller/policy.h"
 #include "evaluation/html_report.h"
 #include "evaluation/table_report.h"
+#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
-
-// The old file stays until the new one is whole.
-void write_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  std::ofstream file(part, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) throw std::runtime_error(path + ": cannot be written");
-  std::filesystem::rename(part, path);
-}
 
 std::string results_path(const EvaluateOptions& options) {
   if (!options.results.empty()) return options.results;
@@ -62,8 +52,8 @@ unsigned cores() {
 void write_reports(const EvaluateOptions& options, const Grid& grid, const std::vector<Row>& rows,
                    const std::string& command) {
   const std::vector<Standing> standings = summarise(grid, rows);
-  if (!options.json.empty()) write_file(options.json, json_report(grid, rows, standings));
-  if (!options.csv.empty()) write_file(options.csv, csv_report(grid, rows));
+  if (!options.json.empty()) replace_file(options.json, json_report(grid, rows, standings));
+  if (!options.csv.empty()) replace_file(options.csv, csv_report(grid, rows));
   if (!options.html.empty()) {
     const Provenance provenance{
         .command = command,
@@ -71,7 +61,7 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
         .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
         .conditions = fmt::format("effects: {}; at most {} measurements a search", options.effects,
                                   options.probes)};
-    write_file(options.html, html_report(grid, rows, standings, provenance));
+    replace_file(options.html, html_report(grid, rows, standings, provenance));
   }
   std::printf("%s", text_report(grid, standings).c_str());
   std::fflush(stdout);

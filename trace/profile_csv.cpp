@@ -4,11 +4,12 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -344,23 +345,7 @@ std::string format_profiles(std::span<const Profile> profiles) {
 }
 
 void write_profiles(const std::filesystem::path& path, std::span<const Profile> profiles) {
-  const std::string text = format_profiles(profiles);
-  std::filesystem::path fresh = path;
-  fresh += ".new";
-  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) {
-    throw CsvError(fresh.string() +
-                   ": cannot be written: is the folder there, writable and not full?");
-  }
-  std::error_code error;
-  std::filesystem::rename(fresh, path, error);
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(fresh, ignored);
-    throw CsvError(path.string() + ": cannot be replaced: " + error.message());
-  }
+  replace_file(path, format_profiles(profiles));
 }
 
 }  // namespace gearshift

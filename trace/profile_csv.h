@@ -28,7 +28,8 @@ std::vector<Profile> read_profiles(const std::filesystem::path& path);
 // The text that parse_profiles reads back to equal profiles. Throws CsvError where a profile has a
 // knob that has no column.
 std::string format_profiles(std::span<const Profile> profiles);
-// Replaces the file as a whole: a reader, and a writer that is stopped, finds the old or the new.
+// Replaces the file as a whole, on disk when it returns (see trace/replace_file.h). Throws
+// std::runtime_error where it cannot be written, and what format_profiles throws.
 void write_profiles(const std::filesystem::path& path, std::span<const Profile> profiles);
 
 }  // namespace gearshift

@@ -1,0 +1,101 @@
+#include "trace/replace_file.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::size_t kRoom = 4096;
+
+class ReplaceFileTest : public testing::Test {
+ protected:
+  // Replaces the file in a process of its own that may write files of kRoom bytes at most; `then`
+  // is what the kernel's signal does to it at the first byte too many. Returns its wait status.
+  int replace_on_a_full_disk(void (*then)(int)) const {
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(SIGXFSZ, then);
+      const rlimit no_core{0, 0};
+      const rlimit room{kRoom, kRoom};
+      setrlimit(RLIMIT_CORE, &no_core);
+      setrlimit(RLIMIT_FSIZE, &room);
+      try {
+        replace_file(path_, std::string(2 * kRoom, 'n'));
+      } catch (const std::runtime_error& error) {
+        const bool told = std::string(error.what()).find("File too large") != std::string::npos;
+        _exit(told ? 1 : 2);
+      }
+      _exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
+  }
+
+  fakes::TempTree tree_;
+  const std::filesystem::path path_ = tree_.at("/table.csv");
+};
+
+TEST_F(ReplaceFileTest, MakesAFileAndReplacesIt) {
+  replace_file(path_, "old");
+  EXPECT_EQ(tree_.get("/table.csv"), "old");
+  replace_file(path_, "");
+  EXPECT_EQ(tree_.get("/table.csv"), "");
+  EXPECT_FALSE(std::filesystem::exists(tree_.at("/table.csv.new")));
+}
+
+TEST_F(ReplaceFileTest, AReaderThatHasTheOldFileOpenReadsItToItsEnd) {
+  replace_file(path_, "the old text");
+  std::ifstream reader(path_, std::ios::binary);
+  std::string text(3, '\0');
+  reader.read(text.data(), 3);
+  replace_file(path_, "THE NEW TEXT");
+  text.append(std::istreambuf_iterator<char>(reader), {});
+  EXPECT_EQ(text, "the old text");
+}
+
+TEST_F(ReplaceFileTest, AFullDiskKeepsTheOldFileAndIsTold) {
+  tree_.put("/table.csv", "old");
+  const int status = replace_on_a_full_disk(SIG_IGN);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_EQ(tree_.get("/table.csv"), "old");
+  EXPECT_FALSE(std::filesystem::exists(tree_.at("/table.csv.new"))) << "its room is needed";
+}
+
+TEST_F(ReplaceFileTest, AKillInTheMiddleKeepsTheOldFileAndTheNextWriteSucceeds) {
+  tree_.put("/table.csv", "old");
+  const int status = replace_on_a_full_disk(SIG_DFL);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(std::filesystem::file_size(tree_.at("/table.csv.new")), kRoom) << "half of it";
+  EXPECT_EQ(tree_.get("/table.csv"), "old");
+  replace_file(path_, "new");
+  EXPECT_EQ(tree_.get("/table.csv"), "new");
+}
+
+TEST_F(ReplaceFileTest, NamesTheFileAndTheReason) {
+  for (const char* path : {"/no/table.csv", "/folder"}) {
+    tree_.folder("/folder/full");
+    try {
+      replace_file(tree_.at(path), "text");
+      FAIL() << path;
+    } catch (const std::runtime_error& error) {
+      EXPECT_EQ(std::string(error.what()).find(tree_.at(path).string() + ": cannot be written: "),
+                0u)
+          << error.what();
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(tree_.at("/folder.new")));
+}
+
+}  // namespace
+}  // namespace gearshift
