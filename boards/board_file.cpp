@@ -7,6 +7,7 @@
 
 #include "boards/board_description.h"
 #include "boards/toml_fields.h"
+#include "boards/toml_parse.h"
 
 namespace gearshift {
 namespace {
@@ -297,11 +298,10 @@ BoardDescription parse_board(std::string_view toml, std::string_view source) {
                          " bytes; at most " + std::to_string(kMostFileBytes) + " are allowed");
   }
   try {
-    const toml::table table = toml::parse(toml, source);
+    const toml::table table = parse_toml(toml, source);
     return parse_fields(TomlFields(table, "", source), source);
-  } catch (const toml::parse_error& error) {
-    throw BoardFileError(std::string(source) + ":" + std::to_string(error.source().begin.line) +
-                         ": not TOML: " + std::string(error.description()));
+  } catch (const TomlError& error) {
+    throw BoardFileError(error.what());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "boards/toml_parse.h"
 #include "cli/toml_text.h"
 
 namespace gearshift {

@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "boards/toml_parse.h"
 #include "cli/toml_text.h"
 #include "cli/units.h"
 

@@ -16,15 +16,6 @@ std::string read_toml_file(const std::string& path, std::string_view way_out) {
   return text.str();
 }
 
-toml::table parse_toml(std::string_view text, const std::string& file) {
-  try {
-    return toml::parse(text, file);
-  } catch (const toml::parse_error& error) {
-    throw std::runtime_error(
-        fmt::format("{}:{}: {}", file, error.source().begin.line, error.description()));
-  }
-}
-
 void fail_at(const std::string& file, const toml::node& node, const std::string& what) {
   throw std::runtime_error(fmt::format("{}:{}: {}", file, node.source().begin.line, what));
 }

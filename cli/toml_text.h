@@ -1,4 +1,4 @@
-// Config and spec files of commands: TOML with errors that name file and line.
+// Config and spec files of commands: read whole, and refused with errors that name file and line.
 #pragma once
 
 #include <toml++/toml.h>
@@ -10,9 +10,6 @@ namespace gearshift {
 
 // The bytes of the file `path`. Throws std::runtime_error that ends in `way_out`.
 std::string read_toml_file(const std::string& path, std::string_view way_out);
-
-// `file` names the text in errors. Throws std::runtime_error with file, line and what is wrong.
-toml::table parse_toml(std::string_view text, const std::string& file);
 
 // Throws std::runtime_error with the file and the node's line.
 [[noreturn]] void fail_at(const std::string& file, const toml::node& node, const std::string& what);
