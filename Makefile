@@ -93,6 +93,16 @@ bench:  ## build and run the benchmarks
 	  GEARSHIFT_BINARY="$$PWD/$(BINARY)" $(PYTHON) "$$script"
 	done
 
+# The modes that PowerTrain profiled; all 18,096 make a worse reference (docs/decisions).
+reference_modes := --keep cpu_cores=2,4,6,8,10,12 --keep cpu_mhz=268.8,422.4,576,729.6,883.2,1036.8,1190.4,1344,1497.6,1651.2,1804.8,1958.4,2112,2201.6
+
+.PHONY: reference
+reference: build  ## make the reference of `gearshift powertrain` anew, from the board model
+	profile=$$(mktemp --suffix=.csv)
+	trap 'rm -f "$$profile"' EXIT
+	$(BINARY) model profile --board jetson-agx-orin-jetpack5 --workload resnet18 $(reference_modes) -o "$$profile"
+	$(BINARY) powertrain train "$$profile" -o policies/powertrain/reference/jetson-agx-orin-resnet18.model
+
 .PHONY: lint
 lint:  ## clang-format and clang-tidy; SINCE=HEAD~3 checks only what changed since that commit
 	@$(call install,$(packages_build) $(packages_lint))

@@ -1,84 +1,60 @@
 // What PowerTrain costs: a reference trained on a whole board, a transfer, every mode predicted.
-// Rows are made up, as many as were published.
+// Each counts both networks, time and power. The profiles are the board model's.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
 #include <cstdio>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "policies/powertrain/network_module.h"
+#include "boards/modelled_profile.h"
+#include "policies/powertrain/reference.h"
+#include "policies/powertrain/training.h"
 
 namespace gearshift {
 namespace {
 
-constexpr std::size_t kColumns = 4;
-
-struct Rows {
-  std::vector<float> inputs;
-  std::vector<float> targets;
-};
-
-Rows rows_of(std::size_t count) {
-  std::mt19937_64 engine(1);
-  Rows rows;
-  for (std::size_t row = 0; row < count; ++row) {
-    float target = 2;
-    for (std::size_t i = 0; i < kColumns; ++i) {
-      rows.inputs.push_back(static_cast<float>(engine() % 1000) / 300 - 1.67F);
-      target += 0.2F * rows.inputs.back() * rows.inputs.back();
-    }
-    rows.targets.push_back(target);
-  }
-  return rows;
-}
-
-GearshiftTraining training_of(const Rows& rows) {
-  GearshiftTraining training{};
-  training.inputs = rows.inputs.data();
-  training.targets = rows.targets.data();
-  training.rows = rows.targets.size();
-  training.columns = kColumns;
-  training.validation_rows = rows.targets.size() / 10;
-  training.target_mean = 2;
-  training.target_deviation = 1;
-  training.epochs = 100;
-  training.head_epochs = 100;
-  training.batch_rows = 32;
-  training.learning_rate = 1e-3;
-  training.dropout = 0.1;
-  training.seed = 1;
-  return training;
+Profile profile_of(const std::string& board_id, const std::string& workload) {
+  const BoardDescription& board = *find_board(board_id, built_in_boards());
+  const Predictor reference = shipped_reference();
+  const bool is_orin = board_id == reference.device;
+  return modelled_profile(board, is_orin ? reference.knobs : board.knob_space(), workload,
+                          board.find_workload(workload, Kind::train)->second, {{16}});
 }
 
 void train_a_reference(benchmark::State& state) {
   const NetworkModule module;
-  const Rows rows = rows_of(4368);
-  std::vector<float> weights;
-  for (auto _ : state) module.train(training_of(rows), weights);
+  const Profile profile = profile_of("jetson-agx-orin-jetpack5", "resnet18");
+  const std::vector<std::size_t> cells = timed_cells(profile);
+  for (auto _ : state) train_predictor(module, profile, cells, {});
+  state.counters["settings"] = static_cast<double>(cells.size());
 }
 BENCHMARK(train_a_reference)->Iterations(1)->Unit(benchmark::kMillisecond);
 
 void transfer_50_modes(benchmark::State& state) {
   const NetworkModule module;
-  const Rows rows = rows_of(50);
-  std::vector<float> weights(network_weight_count(kColumns), 0.01F);
-  GearshiftTraining training = training_of(rows);
-  training.transfer = 1;
-  for (auto _ : state) module.train(training, weights);
+  const Predictor reference = shipped_reference();
+  const Profile profile = profile_of("jetson-agx-orin-jetpack5", "mobilenet_v3");
+  const std::vector<std::size_t> cells = draw_cells(timed_cells(profile), 50, 1);
+  for (auto _ : state) transfer_predictor(module, reference, profile, cells, {});
 }
 BENCHMARK(transfer_50_modes)->Unit(benchmark::kMillisecond);
 
-void predict_29232_modes(benchmark::State& state) {
+void predict_every_mode_of_an_agx_xavier(benchmark::State& state) {
   const NetworkModule module;
-  const Rows rows = rows_of(29'232);
-  const std::vector<float> weights(network_weight_count(kColumns), 0.01F);
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(module.predict(weights, rows.inputs, kColumns));
+  const Predictor reference = shipped_reference();
+  const KnobSpace knobs = find_board("jetson-agx-xavier", built_in_boards())->knob_space();
+  const Profile profile = profile_of("jetson-agx-xavier", "resnet18");
+  std::vector<PredictedSetting> settings;
+  for (const ProfileCell& cell : profile.cells()) {
+    settings.push_back({cell.mode, cell.batch_size});
   }
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(predict(module, reference, knobs, settings));
+  }
+  state.counters["settings"] = static_cast<double>(settings.size());
 }
-BENCHMARK(predict_29232_modes)->Unit(benchmark::kMillisecond);
+BENCHMARK(predict_every_mode_of_an_agx_xavier)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace gearshift

@@ -1,4 +1,4 @@
-// The two parts of `gearshift model`, and what both print.
+// The parts of `gearshift model`, and what both print.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,6 +11,7 @@ namespace gearshift {
 
 void add_model_check(CLI::App& model, int& exit_code);
 void add_model_fit(CLI::App& model, int& exit_code);
+void add_model_profile(CLI::App& model, int& exit_code);
 
 // "time 3.6 % (median 2.1, p90 8.0), power 2.4 % (median 1.7, p90 5.2)"
 std::string error_text(const CostError& error);

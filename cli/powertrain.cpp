@@ -103,10 +103,9 @@ void add_powertrain(CLI::App& app, int& exit_code) {
   powertrain->footer(
       "A reference network learns from a large profile; a new workload or board takes it over "
       "with\n"
-      "about 50 measured modes. docs/powertrain.md has the method, docs/profiles.md the columns.\n"
-      "Example: gearshift powertrain train resnet.csv -o resnet.model\n"
-      "         gearshift powertrain transfer resnet.model mobilenet.csv --modes 50 -o "
-      "mobilenet.model\n"
+      "about 50 measured modes. One reference ships with gearshift; `train` makes your own.\n"
+      "docs/powertrain.md has the method, docs/profiles.md the columns.\n"
+      "Example: gearshift powertrain transfer mobilenet.csv -o mobilenet.model\n"
       "         gearshift powertrain predict mobilenet.model --board jetson-agx-orin -o "
       "predicted.csv");
   add_powertrain_train(*powertrain, exit_code);

@@ -12,7 +12,9 @@
 #include <optional>
 #include <string>
 
+#include "boards/modelled_profile.h"
 #include "policies/powertrain/predictor_file.h"
+#include "policies/powertrain/reference.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -163,6 +165,18 @@ TEST_F(Training, ComesBelowThePublishedErrorOnAMeasuredProfile) {
   const PredictionError error = prediction_error(module(), transferred, target, all_of(target));
   EXPECT_LT(error.time_percent, 12.5);
   EXPECT_LT(error.power_percent, 6.3);
+}
+
+TEST_F(Training, TheShippedReferenceFitsTheBoardModelAsItIs) {
+  const BoardDescription& board = *find_board("jetson-agx-orin-jetpack5", built_in_boards());
+  const Predictor reference = shipped_reference();
+  const Profile profile =
+      modelled_profile(board, reference.knobs, reference.workload,
+                       board.find_workload(reference.workload, Kind::train)->second, {{16}});
+  ASSERT_EQ(profile.cells().size(), reference.settings);
+  const PredictionError error = prediction_error(module(), reference, profile, all_of(profile));
+  EXPECT_LT(error.time_percent, 2.5) << "make reference";
+  EXPECT_LT(error.power_percent, 1.5) << "make reference";
 }
 
 }  // namespace

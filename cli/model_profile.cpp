@@ -1,0 +1,103 @@
+// gearshift model profile: writes what the board model says of every mode as a profile.
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "boards/modelled_profile.h"
+#include "cli/commands.h"
+#include "cli/model_commands.h"
+#include "cli/select_board.h"
+#include "cli/simulated_problem.h"
+#include "trace/profile_csv.h"
+
+namespace gearshift {
+namespace {
+
+struct ProfileOptions {
+  std::string board;
+  std::string workload;
+  std::string kind = "train";
+  std::vector<std::int32_t> batch_sizes;
+  std::vector<std::string> keep;
+  std::string output;
+  bool json = false;
+};
+
+const WorkloadParameters& workload_of(const BoardDescription& board, const ProfileOptions& options,
+                                      Kind kind) {
+  const auto found = board.find_workload(options.workload, kind);
+  if (found != board.workloads.end()) return found->second;
+  std::string known;
+  for (const auto& [name, workload] : board.workloads) {
+    if (workload.kind == kind) known += (known.empty() ? "" : ", ") + name;
+  }
+  throw std::invalid_argument(fmt::format("--workload '{}': {} has {} for {}", options.workload,
+                                          board.id, known.empty() ? "none" : known, options.kind));
+}
+
+int run_profile(const ProfileOptions& options) {
+  const BoardDescription board = select_board(options.board, Sysroot("/"));
+  const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
+  const WorkloadParameters& workload = workload_of(board, options, kind);
+  const KnobSpace knobs = keep_values(board.knob_space(), options.keep);
+  std::vector<std::int32_t> sizes = options.batch_sizes;
+  if (sizes.empty()) sizes = {static_cast<std::int32_t>(workload.reference_batch)};
+  const std::size_t rows = bounded_mode_count(knobs) * sizes.size();
+  if (rows > kMostProfileRows) {
+    throw std::invalid_argument(
+        fmt::format("{} settings: a profile has at most {}; narrow the "
+                    "knobs with --keep",
+                    rows, kMostProfileRows));
+  }
+  const Profile profile = modelled_profile(board, knobs, options.workload, workload, sizes);
+  write_profiles(options.output, std::span(&profile, 1));
+  if (options.json) {
+    const nlohmann::ordered_json json = {{"device", profile.device},
+                                         {"workload", profile.workload},
+                                         {"kind", options.kind},
+                                         {"settings", profile.cells().size()},
+                                         {"output", options.output}};
+    std::printf("%s\n", json.dump().c_str());
+  } else {
+    std::printf("%s: %s %s, %zu settings by the board model, none measured\n",
+                options.output.c_str(), profile.device.c_str(), profile.workload.c_str(),
+                profile.cells().size());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_model_profile(CLI::App& model, int& exit_code) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command =
+      model.add_subcommand("profile", "Write what the model says of every mode as a profile");
+  command->add_option("--board", options->board, "id of a built-in board, or a board file")
+      ->required();
+  command->add_option("--workload", options->workload, "a workload of the board file, or its alias")
+      ->required();
+  command->add_option("--kind", options->kind, "train or infer")
+      ->check(CLI::IsMember({"train", "infer"}))
+      ->capture_default_str();
+  command
+      ->add_option("--batch", options->batch_sizes,
+                   "batch sizes, separated by commas; default: that of the board file")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--keep", options->keep,
+                      "KNOB=VALUE,VALUE: only these values of a knob; may be repeated");
+  command->add_option("-o,--output", options->output, "the profile to write, CSV")->required();
+  command->add_flag("--json", options->json, "one JSON object instead of text");
+  command->footer(
+      "What is written has the columns of a measured profile, and no mark that the model made it.\n"
+      "Example: gearshift model profile --board jetson-agx-xavier --workload resnet18 -o "
+      "xavier.csv");
+  command->callback([options, &exit_code] { exit_code = run_profile(*options); });
+}
+
+}  // namespace gearshift

@@ -1,0 +1,29 @@
+#include "cli/powertrain_reference.h"
+
+#include <stdexcept>
+
+#include "cli/state_folder.h"
+#include "policies/powertrain/predictor_file.h"
+#include "policies/powertrain/reference.h"
+
+namespace gearshift {
+
+std::filesystem::path own_reference_path(const std::string& state_folder) {
+  const std::filesystem::path folder =
+      state_folder.empty() ? default_state_folder() : std::filesystem::path(state_folder);
+  return folder / "reference.model";
+}
+
+Reference find_reference(const std::string& path, const std::string& state_folder) {
+  if (!path.empty()) return {path, read_predictor(path)};
+  std::filesystem::path own;
+  try {
+    own = own_reference_path(state_folder);
+  } catch (const std::runtime_error&) {
+    // Without a home folder nobody has one of his own.
+  }
+  if (!own.empty() && std::filesystem::exists(own)) return {own.string(), read_predictor(own)};
+  return {"gearshift's own", shipped_reference()};
+}
+
+}  // namespace gearshift
