@@ -97,8 +97,9 @@ void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
       ->check(CLI::Range(1U, kMostSeeds))
       ->capture_default_str();
   command
-      .add_option("--effects", options.effects,
-                  "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
+      .add_option(
+          "--effects", options.effects,
+          "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
       ->capture_default_str();
   command.add_option("--threads", options.threads, "cases at a time (default: one a core)")
       ->check(CLI::Range(1U, kMostThreads));

@@ -17,6 +17,7 @@
 #include "cli/recording.h"
 #include "cli/simulated_problem.h"
 #include "limits/operator_limit.h"
+#include "limits/schedule_limit.h"
 #include "policies/lua/lua_policy.h"
 #include "simulator/exhaustive_optimum.h"
 #include "simulator/simulation.h"
@@ -207,18 +208,23 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
   header.traits = simulated_traits(made.problem);
   header.options = simulated_options(made.problem);
   header.policy = policy;
-  header.limits = {"operator"};
+  header.limits = {made.caps.empty() ? "operator" : "schedule"};
   return start_recording(options.record, header, {.when_full = WhenFull::wait});
 }
 
+std::unique_ptr<LimitSource> limit_of(const SimulatedProblem& made) {
+  if (made.caps.empty()) return std::make_unique<OperatorLimit>(made.problem.goal.power_mw);
+  return std::make_unique<ScheduleLimit>(made.caps);
+}
+
 void run(const SimulateOptions& options, const std::string& words) {
-  const SimulatedProblem made = make_simulated_problem(options);
+  SimulatedProblem made = make_simulated_problem(options);
   const std::string script = read_script(options.policy);
   LuaPolicy policy(
       options.policy, script,
       made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board));
   policy.check();
-  OperatorLimit limit(made.problem.goal.power_mw);
+  const std::unique_ptr<LimitSource> limit = limit_of(made);
   const File log = open_log(options.log);
   std::optional<JsonRecorder> recorder;
   if (log) recorder.emplace(made.problem.knobs, log.get());
@@ -228,7 +234,9 @@ void run(const SimulateOptions& options, const std::string& words) {
   std::optional<TeeRecorder> tee;
   if (recording && recorder) tee.emplace(*recorder, *recording);
   if (recording) onlookers.recorder = tee ? static_cast<Recorder*>(&*tee) : recording.get();
-  const SimulationResult result = simulate(made.problem, policy, limit, onlookers);
+  const SimulationResult result = simulate(made.problem, policy, *limit, onlookers);
+  // The choice answers to the cap that was in force when it was made.
+  if (!made.caps.empty()) made.problem.goal.power_mw = limit->power_mw(Time{} + result.duration);
   if (recording) recording->finish();
   if (recording && recording->failed()) {
     throw std::runtime_error(fmt::format("--record {}: {}", options.record, recording->failure()));
@@ -281,9 +289,13 @@ void add_simulate(CLI::App& app, int& exit_code) {
   command->add_option("--prior", options->prior,
                       "profile of other workloads that the script may read (may be given again)");
   command
-      ->add_option("--effects", options->effects,
-                   "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
+      ->add_option(
+          "--effects", options->effects,
+          "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
       ->capture_default_str();
+  command->add_option(
+      "--fault", options->faults,
+      "FAULT@BEGIN..END: what goes wrong, and when; see below (may be given again)");
   command
       ->add_option("--missing", options->missing,
                    "a setting without a cell: refuse it, or take the nearest or the model")
@@ -308,6 +320,15 @@ void add_simulate(CLI::App& app, int& exit_code) {
       "\\\n"
       "    --policy scripts/binary_search.lua --power 30W\n"
       "  ... --effects all --seed 7\n"
+      "Example: a sensor that repeats itself for 10 s, a board that throttles, a cap that falls\n"
+      "  ... --fault reading_stuck@5s..15s --fault board_throttles:gpu_mhz=612@8s "
+      "--fault cap_steps:20W@30s\n"
+      "Faults: reading_missing, reading_stuck, reading_absurd, knob_refuses:KNOB, knob_lies:KNOB,\n"
+      "board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes and cap_steps:POWER. Without "
+      "END\n"
+      "one lasts to the end of the run, without BEGIN it is there from the start. The result is "
+      "judged\n"
+      "by the cap at the end.\n"
       "Costs in the result are true ones; what the policy measured is in --json and --log.");
   command->callback([command, options, &exit_code] {
     try {

@@ -3,11 +3,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <stdexcept>
 
 #include "boards/sysroot.h"
+#include "cli/knob_values.h"
 #include "cli/select_board.h"
 #include "cli/units.h"
 #include "simulator/load.h"
@@ -17,47 +16,6 @@
 
 namespace gearshift {
 namespace {
-
-std::string values_text(const Knob& knob) {
-  std::string text;
-  for (const std::int64_t value : knob.values) {
-    text += (text.empty() ? "" : ", ") + describe_value(knob.unit, value);
-  }
-  return text;
-}
-
-void keep(KnobSpace& knobs, const std::string& text) {
-  const std::size_t equals = text.find('=');
-  const std::string name = text.substr(0, equals);
-  const auto found = knobs.find(name);
-  if (equals == std::string::npos || !found) {
-    std::string names;
-    for (const Knob& knob : knobs.knobs) names += (names.empty() ? "" : ", ") + knob.name;
-    throw std::invalid_argument(
-        fmt::format("--keep '{}': give KNOB=VALUE,VALUE with a knob of {}", text, names));
-  }
-  Knob& knob = knobs.knobs[*found];
-  std::vector<std::int64_t> kept;
-  const char* at = text.data() + equals + 1;
-  const char* end = text.data() + text.size();
-  while (true) {
-    double number = 0;
-    const auto [rest, error] = std::from_chars(at, end, number, std::chars_format::fixed);
-    const std::int64_t value = std::llround(number * unit_scale(knob.unit));
-    const bool is_value = std::binary_search(knob.values.begin(), knob.values.end(), value);
-    if (error != std::errc() || (rest != end && *rest != ',') || !is_value) {
-      throw std::invalid_argument(fmt::format("--keep '{}': '{}' is no value of {}, which has {}",
-                                              text, std::string_view(at, end), name,
-                                              values_text(knob)));
-    }
-    kept.push_back(value);
-    if (rest == end) break;
-    at = rest + 1;
-  }
-  std::sort(kept.begin(), kept.end());
-  kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-  knob.values = std::move(kept);
-}
 
 Kind kind_of(const SimulateOptions& options) {
   return options.kind == "train" ? Kind::train : Kind::infer;
@@ -181,7 +139,10 @@ void take_board(const SimulateOptions& options, SimulatedProblem& made, Simulate
 
 KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& texts) {
   KnobSpace kept = knobs;
-  for (const std::string& text : texts) keep(kept, text);
+  for (const std::string& text : texts) {
+    KnobValues values = parse_knob_values(kept, "--keep '" + text + "'", text);
+    kept.knobs[values.knob].values = std::move(values.values);
+  }
   return kept;
 }
 
@@ -212,6 +173,11 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
   made.problem.goal = goal_of(options);
   made.problem.effects = parse_effects(options.effects);
+  SimulatedFaults faults =
+      parse_faults(options.faults, made.problem.knobs, made.problem.goal.power_mw);
+  made.problem.faults = std::move(faults.plan);
+  made.problem.least_duration = faults.least_duration;
+  made.caps = std::move(faults.caps);
   made.problem.seed = options.seed;
   made.problem.most_measurements = options.probes;
   made.problem.most_duration = parse_duration(options.duration);

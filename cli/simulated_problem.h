@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "boards/board_description.h"
+#include "cli/simulated_faults.h"
 #include "controller/profile.h"
 #include "simulator/cost_source.h"
 #include "simulator/simulation.h"
@@ -31,6 +32,7 @@ struct SimulateOptions {
   std::vector<std::int32_t> batch_sizes;
   std::int32_t batch_size = 0;  // at the beginning; 0: 16 where it is allowed, else the least
   std::string effects = "none";
+  std::vector<std::string> faults;  // see parse_faults
   std::string missing = "refuse";
   std::string duration = "12h";
   std::uint64_t seed = 1;
@@ -49,6 +51,7 @@ struct SimulatedProblem {
   std::unique_ptr<KnobSpace> board_knobs;
   std::unique_ptr<CostSource> model;
   std::unique_ptr<CostSource> costs;
+  std::vector<ScheduleStep> caps;  // instead of the goal's power, where a fault steps it
   SimulationProblem problem;
 };
 

@@ -50,11 +50,18 @@ Cost read_cost(const Cursor& row, int first) {
   return cost;
 }
 
-Event read_minibatch(const Cursor& row) {
+// Of a row that begins with its workload.
+Event event_of(const Cursor& row, EventType type) {
   Event event;
-  event.type = EventType::minibatch;
+  event.type = type;
+  event.handle = row.integer<WorkloadHandle>(2, "workload");
+  return event;
+}
+
+Event read_minibatch(const Cursor& row) {
+  Event event = event_of(row, EventType::minibatch);
   Minibatch& minibatch = event.minibatch;
-  minibatch.workload = event.handle = row.integer<WorkloadHandle>(2, "workload");
+  minibatch.workload = event.handle;
   minibatch.kind = row.word<Kind>(3, "kind");
   minibatch.batch_size = row.integer<std::int32_t>(4, "batch_size", 0);
   minibatch.set_sequence = row.integer<std::uint32_t>(5, "set_sequence");
@@ -68,10 +75,9 @@ Event read_minibatch(const Cursor& row) {
 }
 
 Event read_workload(const Cursor& row) {
-  Event event;
-  event.type = EventType::attached;
+  Event event = event_of(row, EventType::attached);
   Workload& workload = event.workload;
-  workload.handle = event.handle = row.integer<WorkloadHandle>(2, "workload");
+  workload.handle = event.handle;
   workload.kind = row.word<Kind>(3, "kind");
   workload.managed = row.flag(4, "managed");
   workload.pid = row.integer<std::int32_t>(5, "pid", 0);

@@ -78,6 +78,24 @@ class Simulate(unittest.TestCase):
             self.assertEqual(result["ending"], "held")
             self.assertGreater(result["filled_nearest"], 0)
 
+    def test_faults_change_what_a_search_comes_to_and_it_replays(self):
+        with Stack(board=False) as stack:
+            throttled = self.simulate(stack, "--fault", "board_throttles:gpu_mhz=612@8s..60s")
+            self.assertEqual(throttled["ending"], "held")
+            self.assertLessEqual(throttled["chosen"]["setting"]["gpu_mhz"], 612)
+            self.assertGreater(throttled["not_applied"], 0)
+            blind = self.simulate(stack, "--fault", "reading_missing@3s")
+            self.assertEqual(blind["ending"], "safe")
+            recording = stack.folder / "run.recording"
+            capped = self.simulate(
+                stack, "--fault", "cap_steps:20W@30s", "--fault", "reading_stuck@5s..15s",
+                "--fault", "trainer_vanishes@18s..22s", "--record", recording,
+            )  # fmt: skip
+            self.assertEqual((capped["cap_w"], capped["solved"]), (20, True))
+            self.assertGreater(capped["duration_s"], 30)
+            replay = stack.gearshift("replay", recording)
+            self.assertEqual(replay.returncode, 0, replay.stdout + replay.stderr)
+
     def test_what_cannot_be_used_is_named_with_the_way_out(self):
         with Stack(board=False) as stack:
             policy = stack.script("return nil")
@@ -87,6 +105,8 @@ class Simulate(unittest.TestCase):
                 ([*board, "--workload", "resnet18", "--keep", "gpu_mhz=5"], "1300.5", 2),
                 ([*board, "--workload", "resnet18", "--keep", "fan=5"], "cpu_cores", 2),
                 ([*board, "--workload", "resnet18", "--effects", "all,jitter"], "unapplied", 2),
+                ([*board, "--workload", "resnet18", "--fault", "knob_lie"], "knob_lies:KNOB", 2),
+                ([*board, "--workload", "resnet18", "--fault", "knob_lies:fan"], "cpu_cores", 2),
                 (["--profile", "/nowhere.csv"], "/nowhere.csv", 1),
                 ([], "--profile", 1),
             ):

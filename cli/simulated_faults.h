@@ -1,0 +1,29 @@
+// What `gearshift simulate --fault` is told to let go wrong, and when.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/knob.h"
+#include "limits/schedule_limit.h"
+#include "simulator/fault_plan.h"
+
+namespace gearshift {
+
+struct SimulatedFaults {
+  FaultPlan plan;
+  // The cap from the beginning on; empty where no fault steps it.
+  std::vector<ScheduleStep> caps;
+  // The simulation goes on at least so long, so that it meets every fault and what comes of it.
+  Duration least_duration{};
+};
+
+// Each text is FAULT@BEGIN..END, where "..END" and "@BEGIN..END" may be left out and FAULT is
+// reading_missing, reading_stuck, reading_absurd, knob_refuses:KNOB, knob_lies:KNOB,
+// board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes or cap_steps:POWER. Times are those
+// of parse_duration, from the beginning of the run. `power_mw` is the cap while none has stepped.
+// Throws std::invalid_argument that names the text, the word and what is allowed.
+SimulatedFaults parse_faults(const std::vector<std::string>& texts, const KnobSpace& knobs,
+                             const std::optional<std::int64_t>& power_mw);
+
+}  // namespace gearshift
