@@ -59,8 +59,9 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
         .command = command,
         .version = "gearshift " GEARSHIFT_VERSION,
         .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
-        .conditions = fmt::format("effects: {}; at most {} measurements a search", options.effects,
-                                  options.probes)};
+        .conditions =
+            fmt::format("effects: {}; missing cells: {}; at most {} measurements a search",
+                        options.effects, options.missing, options.probes)};
     replace_file(options.html, html_report(grid, rows, standings, provenance));
   }
   std::printf("%s", text_report(grid, standings).c_str());

@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "boards/sysroot.h"
 #include "cli/read_script.h"
+#include "cli/select_board.h"
 #include "cli/simulated_problem.h"
 #include "evaluation/fingerprint.h"
 #include "evaluation/sub_grid.h"
@@ -49,10 +51,25 @@ std::uint64_t text_print(const std::vector<std::unique_ptr<Profile>>& profiles) 
   return print.value();
 }
 
+// Every setting that has no cell gets the one that a search meets there, so that a choice and the
+// optimum are judged on the same truth.
+void fill(Profile& profile, const CostSource& costs) {
+  for (const PowerMode& mode : unmeasured_order(profile.knobs())) {
+    for (const std::int32_t batch_size : std::vector(profile.batch_sizes())) {
+      if (profile.find(mode, batch_size) != nullptr) continue;
+      const auto cost = costs.cost(mode, batch_size);
+      if (cost) profile.add({mode, batch_size, cost->minibatch_ms, cost->power_w, {}});
+    }
+  }
+}
+
 }  // namespace
 
 EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
     : effects_(parse_effects(options.effects)), most_measurements_(options.probes) {
+  if (!options.board.empty()) {
+    board_ = std::make_unique<BoardDescription>(select_board(options.board, Sysroot("/")));
+  }
   for (const std::string& path : options.policy) add_policy(path);
   grid_.problems = make_problems(options);
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
@@ -64,8 +81,8 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   }
   choose_priors();
   grid_.conditions =
-      fmt::format("effects {}, probes {}, priors {:016x}, program {}", options.effects,
-                  options.probes, text_print(priors_), this_program());
+      fmt::format("effects {}, missing {}, probes {}, priors {:016x}, program {}", options.effects,
+                  options.missing, options.probes, text_print(priors_), this_program());
 }
 
 void EvaluateGrid::add_policy(const std::string& path) {
@@ -100,9 +117,15 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
   bench.profile =
       std::make_unique<Profile>(sub_grid(whole, keep_values(whole.knobs(), options.keep)));
   bench.board = built_in_board_model(whole.device);
-  bench.costs = std::make_unique<ProfileCosts>(*bench.profile, Missing::refuse);
+  const Missing missing = parse_missing(options.missing);
+  if (missing == Missing::model) {
+    bench.model = filling_costs(*board_, *bench.profile, options.model);
+  }
+  bench.costs = std::make_unique<ProfileCosts>(*bench.profile, missing, bench.model.get());
+  bench.truth = std::make_unique<Profile>(*bench.profile);
+  if (missing != Missing::refuse) fill(*bench.truth, *bench.costs);
   grid_.workloads.push_back(
-      {free_name(grid_.workloads, whole.workload, whole.device), OptimumTable(*bench.profile)});
+      {free_name(grid_.workloads, whole.workload, whole.device), OptimumTable(*bench.truth)});
   benches_.push_back(std::move(bench));
 }
 
@@ -142,6 +165,9 @@ Trial EvaluateGrid::run(const Case& one) const {
           .infeasible = result.ending == Ending::safe && result.policy_errors == 0,
           .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
           .probes_over_cap = result.measured_over_cap,
+          .filled_nearest = result.filled_nearest,
+          .filled_model = result.filled_model,
+          .refused = result.refused,
           .over_ws = result.energy.over_cap_j,
           .search_s = seconds(result.search),
           .search_j = result.search_j,

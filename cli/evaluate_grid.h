@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "boards/board_description.h"
 #include "boards/board_model.h"
 #include "cli/evaluate_options.h"
 #include "evaluation/grid.h"
@@ -29,7 +30,9 @@ class EvaluateGrid {
  private:
   // What one workload needs to be simulated, by the index of the target.
   struct Bench {
-    std::unique_ptr<Profile> profile;
+    std::unique_ptr<Profile> profile;  // its measured cells
+    std::unique_ptr<Profile> truth;    // and those that were filled
+    std::unique_ptr<CostSource> model;
     std::unique_ptr<CostSource> costs;
     std::vector<const Profile*> priors;
     std::optional<BoardModel> board;  // of the built-in board that the profile names
@@ -41,6 +44,7 @@ class EvaluateGrid {
   void choose_priors();
 
   Grid grid_;
+  std::unique_ptr<BoardDescription> board_;  // whose model fills gaps
   std::vector<Bench> benches_;
   std::vector<std::unique_ptr<Profile>> priors_;
   Effects effects_;

@@ -58,9 +58,10 @@ struct Fields {
   std::map<std::string_view, std::pair<std::uint32_t*, std::uint32_t>> counts;  // and the most
 
   explicit Fields(EvaluateOptions& o)
-      : texts{{"problem", &o.problem}, {"caps", &o.caps}, {"latency-ms", &o.latency_ms},
-              {"rate", &o.rate},       {"json", &o.json}, {"effects", &o.effects},
-              {"csv", &o.csv},         {"html", &o.html}, {"results", &o.results}},
+      : texts{{"problem", &o.problem}, {"caps", &o.caps},   {"latency-ms", &o.latency_ms},
+              {"rate", &o.rate},       {"json", &o.json},   {"effects", &o.effects},
+              {"missing", &o.missing}, {"board", &o.board}, {"model", &o.model},
+              {"csv", &o.csv},         {"html", &o.html},   {"results", &o.results}},
         lists{
             {"profile", &o.profile}, {"prior", &o.prior}, {"policy", &o.policy}, {"keep", &o.keep}},
         counts{{"probes", {&o.probes, kMostProbes}},
@@ -101,6 +102,14 @@ void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
           "--effects", options.effects,
           "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
       ->capture_default_str();
+  command
+      .add_option("--missing", options.missing,
+                  "a setting without a cell: refuse it, or take the nearest or the model")
+      ->capture_default_str();
+  command.add_option("--board", options.board,
+                     "board whose model fills gaps, a built-in id or a board file");
+  command.add_option("--model", options.model,
+                     "workload of the --board's model that fills gaps (default: of that name)");
   command.add_option("--threads", options.threads, "cases at a time (default: one a core)")
       ->check(CLI::Range(1U, kMostThreads));
   command.add_option("--json", options.json, "file for rows and summary");
@@ -218,6 +227,14 @@ std::vector<Problem> make_problems(const EvaluateOptions& options) {
 void check_evaluate_options(const EvaluateOptions& options) {
   if (options.profile.empty()) {
     throw std::runtime_error("--profile is missing; give the CSV file of a measured workload");
+  }
+  const std::string& missing = options.missing;
+  if (missing != "refuse" && missing != "nearest" && missing != "model") {
+    throw std::runtime_error(
+        fmt::format("--missing '{}': allowed are refuse, nearest and model", missing));
+  }
+  if (missing == "model" && options.board.empty()) {
+    throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
   }
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");

@@ -22,6 +22,9 @@ struct EvaluateOptions {
   std::string latency_ms;        // infer only
   std::string rate;              // requests a second; infer only
   std::string effects = "none";
+  std::string missing = "refuse";
+  std::string board;  // whose model fills missing cells
+  std::string model;  // its workload that does; empty: the one of the profile's name
   std::uint32_t probes = 5000;
   std::uint32_t seeds = 1;
   std::uint32_t threads = 0;  // 0: one a core

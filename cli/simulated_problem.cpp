@@ -113,9 +113,7 @@ void take_profile(const SimulateOptions& options, SimulatedProblem& made, Simula
     if (!made.board) {
       throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
     }
-    const std::string& name = options.model.empty() ? task.name : options.model;
-    made.model = std::make_unique<ModelCosts>(*made.board, made.profile->knobs(),
-                                              model_workload(*made.board, name, kind_of(options)));
+    made.model = filling_costs(*made.board, *made.profile, options.model);
   }
   made.costs = std::make_unique<ProfileCosts>(*made.profile, missing, made.model.get());
 }
@@ -144,6 +142,13 @@ KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& te
     kept.knobs[values.knob].values = std::move(values.values);
   }
   return kept;
+}
+
+std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
+                                          const std::string& model) {
+  const std::string& name = model.empty() ? profile.workload : model;
+  return std::make_unique<ModelCosts>(board, profile.knobs(),
+                                      model_workload(board, name, profile.kind));
 }
 
 SimulatedProblem make_simulated_problem(const SimulateOptions& options) {

@@ -59,6 +59,12 @@ struct SimulatedProblem {
 // std::invalid_argument that names the knob or value there is not, and those there are.
 KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& keep);
 
+// The costs by the board's model that fill the gaps of `profile`: of the workload `model`, or of
+// the profile's name where that is empty. Borrows both. Throws std::runtime_error that names what
+// there is instead.
+std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
+                                          const std::string& model);
+
 // Throws std::runtime_error or std::invalid_argument that names the option, its value and what is
 // allowed.
 SimulatedProblem make_simulated_problem(const SimulateOptions& options);

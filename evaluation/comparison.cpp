@@ -91,4 +91,19 @@ ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> sta
   return table;
 }
 
+ComparisonTable gaps_table(const Grid& grid, std::span<const Standing> standings) {
+  ComparisonTable table;
+  table.title = "Settings tried that have no measured cell";
+  table.columns = {"policy", "workload", "nearest cell", "model", "refused"};
+  for (const Standing& standing : standings) {
+    if (standing.filled_nearest + standing.filled_model + standing.refused == 0) continue;
+    std::vector<std::string> line = names_of(grid, standing);
+    line.push_back(std::to_string(standing.filled_nearest));
+    line.push_back(std::to_string(standing.filled_model));
+    line.push_back(std::to_string(standing.refused));
+    table.lines.push_back(std::move(line));
+  }
+  return table;
+}
+
 }  // namespace gearshift

@@ -26,5 +26,7 @@ ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standi
 ComparisonTable cost_table(const Grid& grid, std::span<const Standing> standings);
 // Problems that no setting solves. No lines where there is none.
 ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> standings);
+// Settings without a measured cell. No lines where none was tried.
+ComparisonTable gaps_table(const Grid& grid, std::span<const Standing> standings);
 
 }  // namespace gearshift

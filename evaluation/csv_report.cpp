@@ -56,6 +56,9 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
           truth(row.trial.infeasible),
           exact(row.trial.search_s),
           exact(row.trial.search_j),
+          std::to_string(row.trial.filled_nearest),
+          std::to_string(row.trial.filled_model),
+          std::to_string(row.trial.refused),
           row.trial.failure};
 }
 
@@ -65,7 +68,7 @@ std::string csv_report(const Grid& grid, std::span<const Row> rows) {
   std::string text =
       "policy,workload,problem,cap_w,latency_ms,rate_per_s,seed,solvable,solved,optimum,chosen,"
       "excess,power_w,modes_profiled,probes_over_cap,over_ws,mode,batch_size,infeasible,search_s,"
-      "search_j,failure\n";
+      "search_j,filled_nearest,filled_model,refused,failure\n";
   for (const Row& row : rows) text += line_of(fields_of(grid, row));
   return text;
 }

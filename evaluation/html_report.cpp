@@ -157,6 +157,7 @@ std::string html_report(const Grid& grid, std::span<const Row> rows,
       "more than the limit. Over Ws: watt-seconds above it. Search: simulated time and energy "
       "until the choice was held.</p>\n";
   out += table_html(grid, unsolvable_table(grid, standings));
+  out += table_html(grid, gaps_table(grid, standings));
   out += "<h2>How it was made</h2>\n<dl>\n";
   out += term("command", provenance.command, true);
   out += term("conditions", provenance.conditions, false);

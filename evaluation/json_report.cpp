@@ -82,6 +82,9 @@ std::string json_report(const Grid& grid, std::span<const Row> rows,
          {"workload", standing.workload ? json(grid.workloads[*standing.workload].name) : json()},
          {"solvable", to_json(standing.solvable)},
          {"binding", to_json(standing.binding)},
+         {"filled_nearest", standing.filled_nearest},
+         {"filled_model", standing.filled_model},
+         {"refused", standing.refused},
          {"unsolvable", {{"rows", standing.unsolvable}, {"recognised", standing.recognised}}}});
   }
   out["summary"] = {{"objective_unit", "ms"}, {"rows", rows.size()}, {"policies", policies}};

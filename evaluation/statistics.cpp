@@ -24,6 +24,9 @@ Standing standing_of(std::span<const Row> rows, std::size_t policy,
     if (row.binding) binding.push_back(&row);
     if (!row.solvable) ++standing.unsolvable;
     if (row.recognised) ++standing.recognised;
+    standing.filled_nearest += row.trial.filled_nearest;
+    standing.filled_model += row.trial.filled_model;
+    standing.refused += row.trial.refused;
   }
   standing.solvable = score(solvable);
   standing.binding = score(binding);

@@ -50,6 +50,10 @@ struct Standing {
   Score binding{};             // those solvable rows whose power limit excludes the fastest mode
   std::size_t unsolvable = 0;  // rows; counted nowhere else
   std::size_t recognised = 0;  // of them, those that ended so, in the lowest mode
+  // Settings tried in all rows that had no measured cell, by what became of them.
+  std::size_t filled_nearest = 0;
+  std::size_t filled_model = 0;
+  std::size_t refused = 0;
 };
 // Policies in the order of the grid; for each its workloads, then, where there are several, all.
 std::vector<Standing> summarise(const Grid& grid, std::span<const Row> rows);

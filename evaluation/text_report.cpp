@@ -36,6 +36,8 @@ std::string text_report(const Grid& grid, std::span<const Standing> standings) {
   text += '\n' + text_of(cost_table(grid, standings));
   const ComparisonTable unsolvable = unsolvable_table(grid, standings);
   if (!unsolvable.lines.empty()) text += '\n' + text_of(unsolvable);
+  const ComparisonTable gaps = gaps_table(grid, standings);
+  if (!gaps.lines.empty()) text += '\n' + text_of(gaps);
   return text;
 }
 

@@ -15,10 +15,14 @@ struct Trial {
   bool infeasible = false;            // no setting was chosen, and the safe one is held
   std::uint32_t modes_profiled = 0;   // distinct settings measured
   std::uint32_t probes_over_cap = 0;  // of them, those whose true power is over the limit
-  double over_ws = 0;                 // watt-seconds over the limit, by true power
-  double search_s = 0;                // virtual time until the last setting was held
-  double search_j = 0;                // and the energy it took
-  std::string failure;                // of the policy's script; empty where it did not fail
+  // Of the settings tried, those without a measured cell, by what became of them.
+  std::uint32_t filled_nearest = 0;
+  std::uint32_t filled_model = 0;
+  std::uint32_t refused = 0;
+  double over_ws = 0;   // watt-seconds over the limit, by true power
+  double search_s = 0;  // virtual time until the last setting was held
+  double search_j = 0;  // and the energy it took
+  std::string failure;  // of the policy's script; empty where it did not fail
 };
 
 // Runs one case from an empty memory in a fresh state. Called on several threads at once; the same

@@ -50,6 +50,9 @@ std::string format_trial(std::uint64_t key, const Trial& trial) {
                      {"infeasible", trial.infeasible},
                      {"modes_profiled", trial.modes_profiled},
                      {"probes_over_cap", trial.probes_over_cap},
+                     {"filled_nearest", trial.filled_nearest},
+                     {"filled_model", trial.filled_model},
+                     {"refused", trial.refused},
                      {"over_ws", trial.over_ws},
                      {"search_s", trial.search_s},
                      {"search_j", trial.search_j},
@@ -82,6 +85,9 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     line.at("infeasible").get_to(trial.infeasible);
     trial.modes_profiled = whole<std::uint32_t>(line.at("modes_profiled"));
     trial.probes_over_cap = whole<std::uint32_t>(line.at("probes_over_cap"));
+    trial.filled_nearest = whole<std::uint32_t>(line.at("filled_nearest"));
+    trial.filled_model = whole<std::uint32_t>(line.at("filled_model"));
+    trial.refused = whole<std::uint32_t>(line.at("refused"));
     line.at("over_ws").get_to(trial.over_ws);
     line.at("search_s").get_to(trial.search_s);
     line.at("search_j").get_to(trial.search_j);

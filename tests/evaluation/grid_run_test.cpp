@@ -159,6 +159,9 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   trial.infeasible = true;
   trial.modes_profiled = 9;
   trial.probes_over_cap = 2;
+  trial.filled_nearest = 3;
+  trial.filled_model = 5;
+  trial.refused = 7;
   trial.over_ws = 0.1 + 0.2;
   trial.search_s = 1e-9;
   trial.search_j = 12345.678;

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -117,6 +118,33 @@ class Evaluate(unittest.TestCase):
                       "20,60", "--policy", BINARY_SEARCH, "--caps", "8:44:6", "--json", "out.json")
         self.assertEqual(len(self.check_rows(infer)), 7 * 4 * 2)
 
+    def test_missing_cells_are_refused_or_filled_and_counted(self):
+        lines = profile_text(device="jetson-agx-orin", workload="resnet18").splitlines()
+        gaps = lines[1:][4::7]
+        holed = self.put("holed.csv", "\n".join(line for line in lines if line not in gaps) + "\n")
+        flags = ["--profile", holed, "--policy", SOURCE / "scripts/full_sweep.lua", "--caps", "60",
+                 "--json", "holed.json"]
+        board = ["--board", "jetson-agx-orin"]
+        for missing, field in ((["refuse"], "refused"), (["nearest"], "filled_nearest"),
+                               (["model", *board], "filled_model")):
+            with self.subTest(missing=missing):
+                self.evaluate(*flags, "--missing", *missing)
+                counts = self.result("holed.json")["summary"]["policies"][0]
+                counted = {f: counts[f] for f in ("refused", "filled_nearest", "filled_model")}
+                self.assertEqual(counted, {f: len(gaps) if f == field else 0 for f in counted})
+                self.assertEqual(self.result("holed.json")["rows"][0]["excess"], 0)
+        # Only the fastest setting is missing: its neighbour stands in for it.
+        cells = [line.split(",") for line in lines[1:]]
+        fastest = min(cells, key=lambda cell: float(cell[9]))
+        rest = [",".join(cell) for cell in cells if cell != fastest]
+        self.put("holed.csv", "\n".join([COLUMNS, *rest]) + "\n")
+        self.evaluate(*flags, "--missing", "nearest")
+        near = min((cell for cell in cells if cell != fastest), key=lambda cell: sum(
+            math.log(float(cell[i]) / float(fastest[i])) ** 2 for i in (4, 5, 6)))
+        row = self.result("holed.json")["rows"][0]
+        least = min(float(line.split(",")[9]) for line in rest)
+        self.assertEqual(row["optimum"], min(least, float(near[9])))
+
     def test_a_spec_says_what_flags_say_on_any_number_of_threads(self):
         flags = ["--profile", self.train, "--policy", f"{BINARY_SEARCH},{MAXN}", "--caps", "10:40:10",
                  "--keep", "gpu_mhz=300,1300", "--seeds", "3", "--effects", "jitter,lag"]
@@ -197,6 +225,9 @@ threads = 7
             (2, [*profile], "--policy is missing"),
             (2, [*profile, *policy, "--caps", "50:10:1"], "--caps '50:10:1': it ends before it begins"),
             (2, [*profile, *policy, "--problem", "infer"], "needs --latency-ms and --rate"),
+            (2, [*profile, *policy, "--missing", "guess"], "allowed are refuse, nearest and model"),
+            (2, [*profile, *policy, "--missing", "model"], "--board"),
+            (1, [*profile, *policy, "--missing", "model", "--board", "jetson-agx-orin"], "made-up"),
             (2, [*profile, *policy, "--keep", "gpu_mhz=301"], "'301' is no value of gpu_mhz"),
             (2, [*profile, *policy, "--effects", "storm"], "storm"),
             (2, ["absent.toml"], "absent.toml: cannot be read"),
