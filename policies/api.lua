@@ -160,6 +160,93 @@ function numerics.least_squares(rows, targets) end
 ---@return number[] weights
 function numerics.nonnegative_fit(rows, targets, expected, pull) end
 
+---The board's cost model (docs/board-model.md), fitted to what was measured: time and power of every
+---setting from a handful, with how sure that is. A prediction is never a measurement.
+roofline = {
+  known = true, -- false where no model of this board is known: then the functions are errors
+}
+
+---What a workload demands: in ms*GHz of a minibatch of 16 (training) or of a sample (inference).
+---@class roofline_model
+---@field A number GPU arithmetic
+---@field B number GPU memory traffic
+---@field L number the main thread's kernel launches
+---@field P number the loader's work
+---@field O number the main thread's work after the GPU
+---@field kg number W a GHz of the GPU at work
+---@field power_scale number what the board's sensor shows over what the model says; near 1
+---@field rows integer measurements that it was fitted to
+---@field doubted integer of these, so far off that they hardly count: a mode that was not applied
+---@field time_error number mean relative error of the minibatch time over the rows: 0.05 is 5 %
+---@field power_error number
+---@field time_noise number standard deviation of what a measurement is off by, outliers left out
+---@field power_noise number
+
+---Fits the model to measured answers: those given, or where `answers` is nil all that are known. An
+---answer that the guard cut short says that power is above its cap; others that are not ok say
+---nothing. What the answers cannot tell stays near `expected`, another workload's model, or near a
+---workload of no particular kind; so a fit to no answer is what is expected before the first. Takes
+---about 30,000 instructions, and 13,000 an answer; of more than 128 answers every so many-th counts.
+---@param answers answer[]|nil
+---@param expected? roofline_model
+---@return roofline_model
+function roofline.fit(answers, expected) end
+
+---The model of the workloads in `prior`, the mean of at most three of them: of this kind, on boards
+---with a model. Costs 650,000 instructions a workload.
+---@return roofline_model|nil
+function roofline.prior() end
+
+---@class prediction
+---@field minibatch_ms number
+---@field power_w number
+---@field time_deviation number standard deviation of log(minibatch_ms) of a measurement: 0.05 is 5 %
+---@field power_deviation number
+---@field value number what the goal minimises; see answer.value
+---@param model roofline_model
+---@param setting setting
+---@return prediction
+function roofline.predict(model, setting) end
+
+---Predicts every setting of `dimensions`, at 50 instructions each. Of more than 24,576 settings only
+---some are there: the longest dimension loses every other value. A script can hold four surfaces.
+---@param model roofline_model
+---@return surface
+function roofline.surface(model) end
+
+---What is predicted of every setting of `dimensions`. Choices look at all of them, at 4 instructions
+---each (`front` at 12); of equals the first in the order of `dimensions` is taken.
+---@class surface
+
+---@class choice
+---@field power_w? number only settings that are predicted to draw at most this; goal.power_w by default
+---@field deviations? number the same with power so many standard deviations above its mean; 0
+
+---@param setting setting one that the surface has
+---@return prediction
+function surface:at(setting) end
+
+---Takes the setting out of all later choices.
+---@param setting setting
+function surface:exclude(setting) end
+
+---The setting with the least predicted value that keeps the goal's limits; nothing where none does.
+---@param choice? choice
+---@return setting|nil, prediction|nil
+function surface:best(choice) end
+
+---The setting whose measurement would tell most, late or not: the largest product of the deviations
+---of time and power. On a surface of roofline this is the next one of a D-optimal design.
+---@param choice? choice
+---@return setting|nil, prediction|nil
+function surface:least_known(choice) end
+
+---The settings that keep the goal's limits and that no other one beats in power and value, lowest
+---power first; of more than 64 of them, 64 along the front.
+---@param choice? choice
+---@return setting[]
+function surface:front(choice) end
+
 ---The library: an allow list. Numbers come first and strings second in pairs, both ascending; sort
 ---is stable; random is seeded from the seed, the script's name and the number of observations.
 function assert(value, message, ...) end

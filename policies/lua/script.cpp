@@ -4,7 +4,9 @@
 
 #include "policies/lua/library.h"
 #include "policies/lua/numerics_library.h"
+#include "policies/lua/roofline_library.h"
 #include "policies/lua/script_state.h"
+#include "policies/lua/surface_library.h"
 #include "policies/lua/traceback.h"
 #include "policies/lua/values.h"
 
@@ -95,6 +97,8 @@ int build(lua_State* lua) {
   Source& source = *static_cast<Source*>(lua_touserdata(lua, 1));
   push_library(lua);
   add_numerics(lua);
+  add_roofline(lua);
+  add_surfaces(lua);
   add_values(lua);
   lua_pushcfunction(lua, measure);
   lua_setfield(lua, -2, "measure");
@@ -176,6 +180,7 @@ Request Script::resume(const Observation& answer) {
     state_->instructions_used += state_->limits.charge_per_memory_hit;
   } else {
     state_->instructions_used = 0;
+    state_->answers.push_back(answer);
   }
   state_->memory.new_answer();
   state_->answer = &answer;

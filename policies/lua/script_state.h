@@ -1,21 +1,27 @@
 // What the C functions of one Lua state share: the budget, the question asked and the answer given.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string_view>
+#include <vector>
 
 #include "controller/policy.h"
 #include "policies/lua/bounded_memory.h"
 #include "policies/lua/log_lines.h"
 #include "policies/lua/lua_limits.h"
 #include "policies/lua/setting_fields.h"
+#include "policies/numerics/setting_grid.h"
+#include "policies/numerics/surface.h"
 
 struct lua_State;
 
 namespace gearshift {
 
-struct BoardModel;
+// So many surfaces a script can hold at a time; each is at most half a megabyte.
+inline constexpr std::size_t kMostSurfaces = 4;
 
 struct ScriptState {
   ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
@@ -34,6 +40,9 @@ struct ScriptState {
   const Observation* answer = nullptr;  // valid while a resume runs
   int returned_line = 0;                // of the script's last return
   ErrorText error;                      // of the last body that failed
+  std::vector<Observation> answers;     // measured in this run, in the order they were given
+  std::unique_ptr<SettingGrid> grid;    // made on first use
+  std::array<std::unique_ptr<Surface>, kMostSurfaces> surfaces;  // a handle has the index of one
 };
 
 // The state every C function of a Lua state works on: kept in the state's extra space.

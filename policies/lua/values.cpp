@@ -55,15 +55,6 @@ void push_mode(lua_State* lua, const PowerMode& mode, int more_fields) {
   push_mode_of(lua, *state_of(lua).context.knobs, mode, more_fields);
 }
 
-void push_setting(lua_State* lua, const Setting& setting) {
-  push_mode(lua, setting.mode, 3);
-  const auto train = setting.batch_size[index(Kind::train)];
-  const auto infer = setting.batch_size[index(Kind::infer)];
-  if (train > 0) set_integer(lua, "train_batch", train);
-  if (infer > 0) set_integer(lua, "infer_batch", infer);
-  set_text(lua, "run", run_name(setting.run));
-}
-
 double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
 
 // `known`: the observation is complete and the kind ran; all else costs for ever.
@@ -297,6 +288,15 @@ void add_values(lua_State* lua) {
   lua_setfield(lua, -2, "safe");
   lua_pushinteger(lua, static_cast<lua_Integer>(context.seed));
   lua_setfield(lua, -2, "seed");
+}
+
+void push_setting(lua_State* lua, const Setting& setting) {
+  push_mode(lua, setting.mode, 3);
+  const auto train = setting.batch_size[index(Kind::train)];
+  const auto infer = setting.batch_size[index(Kind::infer)];
+  if (train > 0) set_integer(lua, "train_batch", train);
+  if (infer > 0) set_integer(lua, "infer_batch", infer);
+  set_text(lua, "run", run_name(setting.run));
 }
 
 void push_answer(lua_State* lua, const Observation& answer) {

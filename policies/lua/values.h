@@ -18,6 +18,9 @@ void add_values(lua_State* lua);
 // power, energy and value are math.huge, so that naive comparisons reject it.
 void push_answer(lua_State* lua, const Observation& answer);
 
+// Pushes a setting: a new table with one field a knob, the batch sizes and `run`.
+void push_setting(lua_State* lua, const Setting& setting);
+
 // Copies the fields of the table at `index`; anything else raises an error that begins with `what`.
 void copy_fields(lua_State* lua, int index, const char* what, SettingFields& fields);
 

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "boards/board_model.h"
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/policy_problem.h"
 
@@ -20,12 +21,14 @@ using Names = std::set<std::string>;
 struct Documented {
   Names globals;
   Names fields;
+  Names methods;  // "surface:best"
 };
 
 Documented read_documentation() {
   std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/policies/api.lua");
   const std::regex function("function ([a-z._]+)\\(.*");
   const std::regex table("([a-z_]+) = [{0\"].*");
+  const std::regex method("function ([a-z]+:[a-z_]+)\\(.*");
   const std::regex member("  ([a-z]+) = .*");
   const std::regex annotated_class("---@class ([a-z_]+)(?:: ([a-z_]+))?.*");
   const std::regex annotated_field("---@field ([a-z_0-9]+)\\?? .*");
@@ -36,6 +39,8 @@ Documented read_documentation() {
   for (std::string line; std::getline(file, line);) {
     if (std::regex_match(line, match, function)) {
       documented.globals.insert(match[1]);
+    } else if (std::regex_match(line, match, method)) {
+      documented.methods.insert(match[1]);
     } else if (std::regex_match(line, match, table)) {
       documented.globals.insert(table_name = match[1]);
     } else if (std::regex_match(line, match, member)) {
@@ -76,8 +81,10 @@ Names live_fields(const std::string& expression, const std::string& prefix) {
   const Profile table = one_row_table();
   const std::array<const Profile*, 1> prior{&table};
   context.prior = prior;
-  LuaPolicy policy("fields.lua", "local a = measure(safe)\nfor name in pairs(" + expression +
-                                     ") do log(name) end");
+  LuaPolicy policy(
+      "fields.lua",
+      "local a = measure(safe)\nfor name in pairs(" + expression + ") do log(name) end",
+      built_in_board_model("jetson-agx-orin"));
   const Request request = policy.start(context);
   policy.resume(complete(request.setting, 9, 9));
   EXPECT_EQ(policy.failure(), "") << expression;
@@ -90,7 +97,7 @@ Names live_fields(const std::string& expression, const std::string& prefix) {
 
 TEST(Api, DocumentsEveryGlobalAndNothingElse) {
   Names live = live_fields("_ENV", "");
-  for (const char* library : {"math", "numerics", "string", "table"}) {
+  for (const char* library : {"math", "numerics", "roofline", "string", "table"}) {
     live.merge(live_fields(library, std::string(library) + "."));
   }
   EXPECT_EQ(read_documentation().globals, live);
@@ -114,7 +121,33 @@ TEST(Api, DocumentsEveryFieldAndNothingElse) {
     names.erase("knobs.gpu_mhz");
     live.merge(names);
   }
-  EXPECT_EQ(read_documentation().fields, live);
+  live.merge(live_fields("roofline.predict(roofline.fit(), safe)", "prediction."));
+  Names documented = read_documentation().fields;
+  // No script can list the fields of a handle, nor what an option may be called.
+  std::erase_if(documented, [](const std::string& name) {
+    return name.rfind("roofline_model.", 0) == 0 || name.rfind("choice.", 0) == 0;
+  });
+  EXPECT_EQ(documented, live);
+}
+
+TEST(Api, DocumentsFieldsAndMethodsThatHandlesHave) {
+  const Documented documented = read_documentation();
+  std::string script =
+      "local surface = roofline.surface(roofline.fit())\n"
+      "local roofline_model = roofline.fit()\n";
+  for (const std::string& method : documented.methods) {
+    script += "assert(" + method.substr(0, method.find(':')) + "." +
+              method.substr(method.find(':') + 1) + ", '" + method + "')\n";
+  }
+  for (const std::string& field : documented.fields) {
+    if (field.rfind("roofline_model.", 0) == 0)
+      script += "assert(" + field + ", '" + field + "')\n";
+  }
+  const PolicyProblem problem;
+  LuaPolicy policy("handles.lua", script, built_in_board_model("jetson-agx-orin"));
+  EXPECT_EQ(policy.start(problem.context()).what, Request::What::hold_safe);
+  EXPECT_EQ(policy.failure(), "");
+  EXPECT_EQ(documented.methods.count("surface:best"), 1U);
 }
 
 }  // namespace

@@ -1,0 +1,265 @@
+#include "policies/lua/surface_library.h"
+
+#include <cmath>
+#include <limits>
+#include <lua.hpp>
+
+#include "policies/lua/script_state.h"
+#include "policies/lua/values.h"
+
+namespace gearshift {
+namespace {
+
+constexpr const char* kHandle = "surface";
+// Instructions of the budget, at 5 to 10 ns each: what predicting a setting takes, what looking at
+// one does, and what a full collection of garbage does.
+constexpr std::int64_t kPredictCharge = 50;
+constexpr std::int64_t kLookCharge = 4;
+constexpr std::int64_t kCollectCharge = 50'000;
+constexpr std::size_t kMostFront = 64;
+
+struct Handle {
+  std::size_t slot = kMostSurfaces;
+};
+
+std::size_t free_slot(const ScriptState& state) {
+  std::size_t slot = 0;
+  while (slot < kMostSurfaces && state.surfaces[slot] != nullptr) ++slot;
+  return slot;
+}
+
+void make_grid(ScriptState& state) noexcept {
+  const ModelMode unknown{1, 1, 1, 1};
+  state.grid = std::make_unique<SettingGrid>(
+      state.context, state.board != nullptr ? state.board->highest : unknown);
+}
+
+void make_surface(ScriptState& state, std::size_t slot) noexcept {
+  state.surfaces[slot] = std::make_unique<Surface>(state.grid->size());
+}
+
+int release(lua_State* lua) {
+  const auto* handle = static_cast<const Handle*>(lua_touserdata(lua, 1));
+  if (handle->slot < kMostSurfaces) state_of(lua).surfaces[handle->slot].reset();
+  return 0;
+}
+
+void charge_look(lua_State* lua, const Surface& surface) {
+  charge(lua, kLookCharge * static_cast<std::int64_t>(surface.size()));
+}
+
+std::size_t checked_number(lua_State* lua, int index, const char* what) {
+  const Setting setting = checked_setting(lua, index, what);
+  const std::optional<std::size_t> number = checked_grid(lua).find(setting);
+  if (!number) {
+    luaL_error(lua,
+               "%s: the surface does not have this setting: it has settings of `dimensions`, "
+               "where there are more than %d only some of them",
+               what, static_cast<int>(kMostGridSettings));
+  }
+  return *number;
+}
+
+RooflinePrediction prediction_of(const Surface& surface, std::size_t number) {
+  return {static_cast<double>(surface.log_time[number]),
+          static_cast<double>(surface.log_power[number]),
+          static_cast<double>(surface.time_deviation[number]),
+          static_cast<double>(surface.power_deviation[number])};
+}
+
+int surface_at(lua_State* lua) {
+  const Surface& surface = checked_surface(lua, 1, "surface:at");
+  const std::size_t number = checked_number(lua, 2, "surface:at");
+  push_prediction(lua, prediction_of(surface, number), checked_grid(lua).batch_size(number));
+  return 1;
+}
+
+int surface_exclude(lua_State* lua) {
+  Surface& surface = checked_surface(lua, 1, "surface:exclude");
+  // A setting that was thinned out is no candidate anyway.
+  const Setting setting = checked_setting(lua, 2, "surface:exclude");
+  if (const auto number = checked_grid(lua).find(setting)) surface.excluded[*number] = 1;
+  return 0;
+}
+
+int push_choice(lua_State* lua, const Surface& surface, std::optional<std::size_t> number) {
+  if (!number) {
+    lua_pushnil(lua);
+    return 1;
+  }
+  return push_numbered(lua, surface, *number);
+}
+
+int surface_best(lua_State* lua) {
+  const Surface& surface = checked_surface(lua, 1, "surface:best");
+  const Choice among = checked_choice(lua, 2, "surface:best");
+  charge_look(lua, surface);
+  const Goal& goal = state_of(lua).context.goal;
+  return push_choice(lua, surface, best_setting(surface, checked_grid(lua), goal, among));
+}
+
+int surface_least_known(lua_State* lua) {
+  const Surface& surface = checked_surface(lua, 1, "surface:least_known");
+  const Choice among = checked_choice(lua, 2, "surface:least_known");
+  charge_look(lua, surface);
+  return push_choice(lua, surface, least_known_setting(surface, among));
+}
+
+struct Front {
+  std::array<std::size_t, kMostFront> numbers;
+  std::size_t count = 0;
+};
+
+Front front_of(const Surface& surface, const SettingGrid& grid, const Goal& goal,
+               const Choice& among) noexcept {
+  Front front;
+  for (const std::size_t number : surface_front(surface, grid, goal, among, kMostFront)) {
+    front.numbers[front.count++] = number;
+  }
+  return front;
+}
+
+int surface_front_list(lua_State* lua) {
+  const Surface& surface = checked_surface(lua, 1, "surface:front");
+  const Choice among = checked_choice(lua, 2, "surface:front");
+  charge(lua, 3 * kLookCharge * static_cast<std::int64_t>(surface.size()));
+  const SettingGrid& grid = checked_grid(lua);
+  const Front front = front_of(surface, grid, state_of(lua).context.goal, among);
+  lua_createtable(lua, static_cast<int>(front.count), 0);
+  for (std::size_t i = 0; i < front.count; ++i) {
+    push_setting(lua, grid.setting(front.numbers[i]));
+    lua_rawseti(lua, -2, static_cast<lua_Integer>(i + 1));
+  }
+  return 1;
+}
+
+constexpr luaL_Reg kMethods[] = {{"at", surface_at},
+                                 {"best", surface_best},
+                                 {"exclude", surface_exclude},
+                                 {"front", surface_front_list},
+                                 {"least_known", surface_least_known},
+                                 {nullptr, nullptr}};
+
+// Absent numbers are `otherwise`.
+double number_option(lua_State* lua, int index, const char* what, const char* name,
+                     double otherwise) {
+  lua_getfield(lua, index, name);
+  const bool is_absent = lua_isnil(lua, -1);
+  const double value = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
+  lua_pop(lua, 1);
+  if (is_absent) return otherwise;
+  if (std::isnan(value)) luaL_error(lua, "%s: %s must be a number", what, name);
+  return value;
+}
+
+}  // namespace
+
+void add_surfaces(lua_State* lua) {
+  luaL_newmetatable(lua, kHandle);
+  lua_createtable(lua, 0, 5);
+  luaL_setfuncs(lua, kMethods, 0);
+  lua_setfield(lua, -2, "__index");
+  lua_pushcfunction(lua, release);
+  lua_setfield(lua, -2, "__gc");
+  lua_pop(lua, 1);
+}
+
+const SettingGrid& checked_grid(lua_State* lua) {
+  ScriptState& state = state_of(lua);
+  if (state.grid == nullptr) {
+    const auto& workloads = state.context.workloads;
+    if (workloads[0] == nullptr && workloads[1] == nullptr) {
+      luaL_error(lua, "no workload is attached: there are no settings to predict");
+    }
+    make_grid(state);
+  }
+  return *state.grid;
+}
+
+Surface& push_surface(lua_State* lua) {
+  ScriptState& state = state_of(lua);
+  const SettingGrid& grid = checked_grid(lua);
+  charge(lua, kPredictCharge * static_cast<std::int64_t>(grid.size()));
+  if (free_slot(state) == kMostSurfaces) {
+    charge(lua, kCollectCharge);
+    lua_gc(lua, LUA_GCCOLLECT);
+  }
+  const std::size_t slot = free_slot(state);
+  if (slot == kMostSurfaces) {
+    luaL_error(lua, "%d surfaces are in use, and no more can be; let one go (surface = nil)",
+               static_cast<int>(kMostSurfaces));
+  }
+  auto* handle = static_cast<Handle*>(lua_newuserdatauv(lua, sizeof(Handle), 0));
+  *handle = {};
+  luaL_setmetatable(lua, kHandle);
+  handle->slot = slot;
+  make_surface(state, slot);
+  return *state.surfaces[slot];
+}
+
+Surface& checked_surface(lua_State* lua, int index, const char* what) {
+  const auto* handle = static_cast<const Handle*>(luaL_testudata(lua, index, kHandle));
+  if (handle == nullptr || handle->slot >= kMostSurfaces) {
+    luaL_error(lua, "%s: expected a surface, got %s; call it with a colon, surface:best()", what,
+               luaL_typename(lua, index));
+  }
+  return *state_of(lua).surfaces[handle->slot];
+}
+
+void push_prediction(lua_State* lua, const RooflinePrediction& prediction, double batch_size) {
+  const double minibatch_ms = std::exp(prediction.log_time);
+  const double power_w = std::exp(prediction.log_power);
+  const Goal& goal = state_of(lua).context.goal;
+  const double value =
+      goal_value(goal, checked_grid(lua).kind(), batch_size, minibatch_ms, power_w);
+  luaL_checkstack(lua, 2, "prediction");
+  lua_createtable(lua, 0, 5);
+  const auto set = [lua](const char* name, double number) {
+    lua_pushnumber(lua, number);
+    lua_setfield(lua, -2, name);
+  };
+  set("minibatch_ms", minibatch_ms);
+  set("power_w", power_w);
+  set("time_deviation", prediction.time_deviation);
+  set("power_deviation", prediction.power_deviation);
+  set("value", value);
+}
+
+int push_numbered(lua_State* lua, const Surface& surface, std::size_t number) {
+  const SettingGrid& grid = checked_grid(lua);
+  push_setting(lua, grid.setting(number));
+  push_prediction(lua, prediction_of(surface, number), grid.batch_size(number));
+  return 2;
+}
+
+Choice checked_choice(lua_State* lua, int index, const char* what) {
+  Choice choice;
+  const std::optional<std::int64_t>& cap_mw = state_of(lua).context.goal.power_mw;
+  if (cap_mw) choice.power_w = static_cast<double>(*cap_mw) / 1e3;
+  if (lua_isnoneornil(lua, index)) return choice;
+  if (lua_type(lua, index) != LUA_TTABLE) {
+    luaL_error(lua, "%s: expected a table of options, {power_w = 20}, got %s", what,
+               luaL_typename(lua, index));
+  }
+  choice.power_w = number_option(lua, index, what, "power_w", choice.power_w);
+  choice.deviations = number_option(lua, index, what, "deviations", 0);
+  if (!(choice.power_w > 0)) luaL_error(lua, "%s: power_w must be above 0", what);
+  if (!(std::fabs(choice.deviations) <= 100)) {
+    luaL_error(lua, "%s: deviations must be from -100 to 100", what);
+  }
+  return choice;
+}
+
+Setting checked_setting(lua_State* lua, int index, const char* what) {
+  SettingFields fields;
+  copy_fields(lua, index, what, fields);
+  ScriptState& state = state_of(lua);
+  Setting setting;
+  if (!read_setting(fields, state.context, setting, state.error)) {
+    lua_pushlstring(lua, state.error.bytes.data(), state.error.length);
+    luaL_error(lua, "%s: %s", what, lua_tostring(lua, -1));
+  }
+  return setting;
+}
+
+}  // namespace gearshift

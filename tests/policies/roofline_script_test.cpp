@@ -1,0 +1,138 @@
+// The roofline module as scripts see it.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+#include "boards/board_model.h"
+#include "policies/lua/lua_policy.h"
+#include "tests/policies/policy_problem.h"
+
+namespace gearshift {
+namespace {
+
+std::optional<BoardModel> orin() { return built_in_board_model("jetson-agx-orin"); }
+
+// What a script logs, or how it failed; `answer` is given to every question.
+std::string said(const std::string& text, const PolicyContext& context,
+                 std::optional<BoardModel> board = orin()) {
+  LuaPolicy policy("model.lua", text, std::move(board));
+  Request request = policy.start(context);
+  for (int i = 0; i < 8 && request.what == Request::What::measure; ++i) {
+    request = policy.resume(complete(request.setting, 100 + 10 * i, 20 + i));
+  }
+  return policy.failure().empty() ? policy.take_log() : std::string(policy.failure());
+}
+
+std::string said(const std::string& text) { return said(text, PolicyProblem().context()); }
+
+TEST(RooflineOfScripts, FitsWhatWasMeasured) {
+  PolicyProblem problem;
+  EXPECT_EQ(said("measure(modes[1]) measure(modes[4]) log(roofline.fit().rows)"), "2");
+  // What was known before the run counts too, and each answer once.
+  problem.observations.push_back(complete({problem.modes[5], {16, 0}, Run::train}, 80, 25));
+  EXPECT_EQ(said("measure(modes[1]) log(roofline.fit().rows)", problem.context()), "2");
+  EXPECT_EQ(said("local a = measure(modes[1]) log(roofline.fit({a, a, a}).rows)"), "3");
+  // One that failed says nothing, and one that the guard cut says that it draws more than its cap.
+  problem.observations = {cut_short({problem.modes[5], {16, 0}, Run::train}, Outcome::stalled),
+                          cut_short({problem.modes[4], {16, 0}, Run::train}, Outcome::over_limit)};
+  problem.observations[1].limit_mw = 30'000;
+  EXPECT_EQ(said("log(roofline.fit().rows)", problem.context()), "1");
+}
+
+TEST(RooflineOfScripts, PredictsWhatItMeasured) {
+  EXPECT_EQ(said("local a = measure(modes[3])\n"
+                 "local p = roofline.predict(roofline.fit({a}), a.setting)\n"
+                 "log(tostring(p.minibatch_ms > 95 and p.minibatch_ms < 105 and p.power_w > 19 and "
+                 "p.power_w < 21 and p.value == p.minibatch_ms / 1e3 / 16))"),
+            "true");
+}
+
+TEST(RooflineOfScripts, MakesSurfacesToChooseFrom) {
+  const std::string surface =
+      "for i = 1, 6, 2 do measure(modes[i]) end\nlocal s = roofline.surface(roofline.fit())\n";
+  EXPECT_EQ(
+      said(surface + "local best, p = s:best() local again = s:at(best)\n"
+                     "log(tostring(p.minibatch_ms == again.minibatch_ms and p.power_w <= 30))"),
+      "true");
+  EXPECT_EQ(said(surface + "local best = s:best() s:exclude(best) local next = s:best()\n"
+                           "log(tostring(next ~= nil and not (next.gpu_mhz == best.gpu_mhz and "
+                           "next.cpu_cores == best.cpu_cores and "
+                           "next.train_batch == best.train_batch)))"),
+            "true");
+  EXPECT_EQ(said(surface + "log(tostring(s:best({power_w = 0.1})))"), "nil");
+  EXPECT_EQ(said(surface + "local front = s:front()\nfor i = 2, #front do\n"
+                           "assert(s:at(front[i - 1]).power_w <= s:at(front[i]).power_w)\n"
+                           "assert(s:at(front[i - 1]).value >= s:at(front[i]).value) end\n"
+                           "log(tostring(#front > 1))"),
+            "true");
+  EXPECT_EQ(said(surface + "log(s:least_known({power_w = 40, deviations = 1}).run)"), "train");
+}
+
+TEST(RooflineOfScripts, ReadsTheTablesMeasuredBefore) {
+  PolicyProblem problem;
+  Profile table({problem.knobs});
+  table.device = "orin_agx";
+  table.workload = "other";
+  for (std::size_t i = 0; i < problem.modes.size(); ++i) {
+    const double step = static_cast<double>(i);
+    ASSERT_TRUE(table.add({problem.modes[i], 16, 200 / (1 + step), 15 + step, {}}));
+  }
+  Profile elsewhere = table;
+  elsewhere.device = "a board that nobody knows";
+  const std::array<const Profile*, 2> tables{&elsewhere, &table};
+  PolicyContext context = problem.context();
+  context.prior = tables;
+  EXPECT_EQ(said("log(roofline.prior().rows)", context), "6");
+  context.prior = std::span(tables).first(1);
+  EXPECT_EQ(said("log(tostring(roofline.prior()))", context), "nil");
+  EXPECT_EQ(said("log(tostring(roofline.prior()))"), "nil");
+}
+
+TEST(RooflineOfScripts, KnowsWhetherTheBoardHasAModel) {
+  const PolicyProblem problem;
+  EXPECT_EQ(said("log(tostring(roofline.known))"), "true");
+  EXPECT_EQ(said("log(tostring(roofline.known))", problem.context(), std::nullopt), "false");
+  const std::string error = said("roofline.fit()", problem.context(), std::nullopt);
+  EXPECT_NE(error.find("no model of this board is known"), std::string::npos) << error;
+}
+
+TEST(RooflineOfScripts, HoldsFourSurfacesAtATime) {
+  EXPECT_EQ(said("local m, s = roofline.fit(), nil\n"
+                 "for i = 1, 40 do s = roofline.surface(m) end log('made')"),
+            "made");
+  const std::string error =
+      said("local m, s = roofline.fit(), {}\nfor i = 1, 5 do s[i] = roofline.surface(m) end");
+  EXPECT_NE(error.find("4 surfaces are in use"), std::string::npos) << error;
+}
+
+TEST(RooflineOfScripts, SaysWhatIsWrong) {
+  const auto says = [](const std::string& text, const std::string& message) {
+    const std::string error = said(text);
+    EXPECT_NE(error.find(message), std::string::npos) << text << ": " << error;
+  };
+  says("roofline.fit(3)", "roofline.fit: expected a list of answers, or nil");
+  says("roofline.fit({3})", "roofline.fit: expected a list of answers, got one with a number");
+  says("roofline.fit({{setting = {}}})", "roofline.fit: cpu_cores is missing");
+  says("roofline.fit(nil, 4)", "roofline.fit: expected a model of roofline.fit, got number");
+  says("roofline.predict({}, safe)", "expected a model of roofline.fit, got table");
+  says("roofline.predict(roofline.fit(), {})", "roofline.predict: cpu_cores is missing");
+  says("roofline.surface(1)", "roofline.surface: expected a model");
+  const std::string surface = "local s = roofline.surface(roofline.fit()) ";
+  says(surface + "s.best()",
+       "surface:best: expected a surface, got no value; call it with a colon");
+  says(surface + "s:best(3)", "surface:best: expected a table of options, {power_w = 20}");
+  says(surface + "s:best({power_w = 'much'})", "surface:best: power_w must be a number");
+  says(surface + "s:best({power_w = -1})", "surface:best: power_w must be above 0");
+  says(surface + "s:front({deviations = 1e9})", "surface:front: deviations must be from -100");
+  says(surface + "s:at({})", "surface:at: cpu_cores is missing");
+  says(surface + "s.best = 3", "attempt to index");
+}
+
+TEST(RooflineOfScripts, SpendsTheBudget) {
+  const std::string error = said("while true do roofline.surface(roofline.fit()) end");
+  EXPECT_NE(error.find("spent its 2000000 instructions"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace gearshift

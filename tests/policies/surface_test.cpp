@@ -1,0 +1,152 @@
+#include "policies/numerics/surface.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/policies/policy_problem.h"
+
+namespace gearshift {
+namespace {
+
+// The 24 settings of PolicyProblem: 2 core counts, 3 GPU clocks, 4 batch sizes.
+struct Problem : PolicyProblem {
+  SettingGrid grid{context(), {12, 2, 1.3, 3}};
+};
+
+TEST(SettingGrid, NumbersEverySettingOnce) {
+  const Problem problem;
+  ASSERT_EQ(problem.grid.size(), 24U);
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < problem.grid.size(); ++i) {
+    const Setting setting = problem.grid.setting(i);
+    EXPECT_TRUE(problem.knobs.contains(setting.mode));
+    EXPECT_EQ(setting.run, Run::train);
+    EXPECT_EQ(problem.grid.find(setting), i);
+    seen.insert(problem.knobs.describe(setting.mode) + std::to_string(setting.batch_size[0]));
+  }
+  EXPECT_EQ(seen.size(), 24U);
+}
+
+TEST(SettingGrid, TakesClocksOfAbsentKnobsFromTheBoard) {
+  const Problem problem;
+  const ModelMode mode = problem.grid.mode(0);
+  EXPECT_EQ(mode.cpu_cores, 4);
+  EXPECT_DOUBLE_EQ(mode.gpu_ghz, 0.306);
+  EXPECT_EQ(mode.cpu_ghz, 2);
+  EXPECT_EQ(mode.mem_ghz, 3);
+  EXPECT_EQ(problem.grid.batch_size(0), 8);
+  EXPECT_EQ(problem.grid.batch_size(23), 64);
+  const ModelMode same = problem.grid.mode(problem.grid.setting(0));
+  EXPECT_EQ(same.gpu_ghz, mode.gpu_ghz);
+}
+
+TEST(SettingGrid, DoesNotFindWhatItDoesNotHave) {
+  const Problem problem;
+  Setting setting = problem.grid.setting(3);
+  setting.batch_size[0] = 17;
+  EXPECT_FALSE(problem.grid.find(setting).has_value());
+  setting = problem.grid.setting(3);
+  setting.run = Run::infer;
+  EXPECT_FALSE(problem.grid.find(setting).has_value());
+}
+
+TEST(SettingGrid, ThinsOutTheLongestDimensionAndKeepsItsEnds) {
+  PolicyProblem problem;
+  problem.knobs.knobs[1].values.clear();
+  for (std::int64_t khz = 100'000; khz <= 1'000'000; khz += 10'000) {
+    problem.knobs.knobs[1].values.push_back(khz);
+  }
+  const SettingGrid all(problem.context(), {1, 1, 1, 1});
+  EXPECT_EQ(all.size(), 2U * 91 * 4);
+  const SettingGrid some(problem.context(), {1, 1, 1, 1}, 200);
+  EXPECT_LE(some.size(), 200U);
+  EXPECT_EQ(some.values(0).size(), 2U);
+  EXPECT_EQ(some.batch_sizes().size(), 4U);
+  EXPECT_EQ(some.values(1).front(), 100'000);
+  EXPECT_EQ(some.values(1).back(), 1'000'000);
+}
+
+// Power 10 to 33 W and time falling with the number; the time deviation of one stands out.
+Surface descending(const SettingGrid& grid) {
+  Surface surface(grid.size());
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    surface.log_power[i] = static_cast<float>(std::log(10.0 + static_cast<double>(i)));
+    // The time of a sample falls: that of a batch grows with it.
+    surface.log_time[i] =
+        static_cast<float>(std::log((100.0 - static_cast<double>(i)) * grid.batch_size(i)));
+    surface.time_deviation[i] = i == 7 ? 0.3F : 0.1F;
+    surface.power_deviation[i] = 0.05F;
+  }
+  return surface;
+}
+
+TEST(Surface, ChoosesTheLeastValueWithinThePower) {
+  const Problem problem;
+  Surface surface = descending(problem.grid);
+  EXPECT_EQ(best_setting(surface, problem.grid, problem.goal, {20.5}), 10U);
+  EXPECT_EQ(best_setting(surface, problem.grid, problem.goal, {}), 23U);
+  EXPECT_FALSE(best_setting(surface, problem.grid, problem.goal, {5}).has_value());
+  // Two deviations of 5 % are a factor of 1.105.
+  EXPECT_EQ(best_setting(surface, problem.grid, problem.goal, {20.5, 2}), 8U);
+  surface.excluded[10] = 1;
+  EXPECT_EQ(best_setting(surface, problem.grid, problem.goal, {20.5}), 9U);
+}
+
+TEST(Surface, ChoosesWhatIsLeastKnown) {
+  const Problem problem;
+  Surface surface = descending(problem.grid);
+  EXPECT_EQ(least_known_setting(surface, {}), 7U);
+  EXPECT_EQ(least_known_setting(surface, {12}), 0U);
+  surface.excluded[7] = 1;
+  EXPECT_EQ(least_known_setting(surface, {}), 0U);
+  EXPECT_FALSE(least_known_setting(surface, {5}).has_value());
+}
+
+TEST(Surface, LeavesOutWhatAnswersLate) {
+  Problem problem;
+  problem.trainer.kind = Kind::infer;
+  const SettingGrid grid(problem.context(), {12, 2, 1.3, 3});
+  const Goal goal{Objective::latency, 30'000, Duration(2'500'000'000), 20};
+  EXPECT_TRUE(keeps_up(goal, Kind::infer, 32, 800));
+  EXPECT_FALSE(keeps_up(goal, Kind::infer, 32, 1000));  // 1.6 s for the batch to fill
+  EXPECT_FALSE(keeps_up(goal, Kind::infer, 8, 500));    // falls behind
+  EXPECT_TRUE(keeps_up(goal, Kind::train, 8, 5000));
+  EXPECT_DOUBLE_EQ(goal_value(goal, Kind::infer, 32, 800, 10), 2.4);
+  EXPECT_TRUE(std::isinf(goal_value(goal, Kind::train, 32, 800, 10)));
+  Surface surface(grid.size());
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    surface.log_time[i] = static_cast<float>(std::log(grid.batch_size(i) == 16 ? 700 : 5000));
+    surface.log_power[i] = static_cast<float>(std::log(20 - 0.1 * static_cast<double>(i)));
+  }
+  EXPECT_EQ(best_setting(surface, grid, goal, {}), 1U);
+}
+
+TEST(Surface, DrawsItsFrontFromTheAllowed) {
+  const Problem problem;
+  Surface surface = descending(problem.grid);
+  surface.log_time[5] = surface.log_time[4] + 5;  // beaten
+  const std::vector<std::size_t> front =
+      surface_front(surface, problem.grid, problem.goal, {20.5}, 64);
+  EXPECT_EQ(front, (std::vector<std::size_t>{0, 1, 2, 3, 4, 6, 7, 8, 9, 10}));
+  EXPECT_EQ(surface_front(surface, problem.grid, problem.goal, {20.5}, 3),
+            (std::vector<std::size_t>{0, 4, 10}));
+}
+
+TEST(Surface, OfRooflineAgreesWithItsPredictions) {
+  const Problem problem;
+  const BoardModel board = *built_in_board_model("jetson-agx-orin");
+  const DeviceParameters& device = board.parameters[0];
+  const RooflineEstimate estimate = fit_roofline(device, {}, {}, nullptr);
+  const Surface surface = roofline_surface(device, estimate, problem.grid);
+  for (std::size_t i = 0; i < surface.size(); ++i) {
+    const RooflinePrediction one = RooflinePredictor(device, estimate, problem.grid.batch_size(i))
+                                       .predict(problem.grid.mode(i));
+    EXPECT_FLOAT_EQ(surface.log_time[i], static_cast<float>(one.log_time));
+    EXPECT_FLOAT_EQ(surface.power_deviation[i], static_cast<float>(one.power_deviation));
+  }
+}
+
+}  // namespace
+}  // namespace gearshift
