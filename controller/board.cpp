@@ -139,6 +139,11 @@ std::optional<OutsideWrite> Board::outside_write() {
 
 std::string Board::describe(const OutsideWrite& write) const {
   const Knob& knob = knobs().knobs[write.knob];
+  if (knob.unit == Unit::khz && write.theirs < write.ours) {
+    return knob.name + ": reads " + describe_value(knob.unit, write.theirs) + ", below the " +
+           describe_value(knob.unit, write.ours) +
+           " we had set: the board throttles, or another program wrote it; set again";
+  }
   return knob.name + ": another program wrote " + describe_value(knob.unit, write.theirs) +
          ", we had set " + describe_value(knob.unit, write.ours) + "; set again";
 }

@@ -36,7 +36,7 @@ enum class ApplyState : std::uint8_t {
   timed_out,    // hot-plug did not finish within apply_timeout
 };
 
-// A knob that another program moved.
+// A knob that another program moved; or a clock that the board throttles, which reads the same.
 struct OutsideWrite {
   std::size_t knob = 0;
   std::int64_t ours = 0;

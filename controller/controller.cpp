@@ -127,6 +127,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
                   .value = workload.managed,
                   .text = workload.name.view()});
   if (!roster_.attach(workload)) return;
+  infeasible_ = false;
   if (workload.pid > 0) {
     try {
       board_.manage(workload.pid, workload.kind);

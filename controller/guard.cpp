@@ -14,7 +14,15 @@ Verdict Guard::check(Time now) const {
   if (now - newest_ > stale_after_) return Verdict::power_unknown;
   if (!cap_mw_ || now < armed_) return Verdict::within;
   const auto mean = window_.mean_mw(now);
-  return mean && *mean > *cap_mw_ ? Verdict::over : Verdict::within;
+  if (!mean || *mean <= *cap_mw_) return Verdict::within;
+  return now < settled_ && falls(*mean, now) ? Verdict::within : Verdict::over;
+}
+
+// By more than 1 % within a window: what is left to fall is then about as much (0.7 s lag, windows
+// of 0.43 s).
+bool Guard::falls(std::int64_t mean_mw, Time now) const {
+  const auto before = window_.mean_mw(now - window_.length());
+  return before && *before - mean_mw > *cap_mw_ / 100;
 }
 
 bool Guard::recovered(Time now) const {

@@ -30,17 +30,24 @@ class Guard {
   // until `time`.
   void rearm_at(Time time) { armed_ = time; }
 
+  // After a change the sensor's own averaging shows the mode before for a while: until `time`, a
+  // mean over the cap that still falls is not judged.
+  void settles_by(Time time) { settled_ = time; }
+
   Verdict check(Time now) const;
   // True when windowed power is known and within the cap.
   bool recovered(Time now) const;
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
 
  private:
+  bool falls(std::int64_t mean_mw, Time now) const;
+
   PowerWindow window_;
   Duration stale_after_;
   std::optional<std::int64_t> cap_mw_;
   Time newest_{};
   Time armed_{};
+  Time settled_{};
 };
 
 }  // namespace gearshift

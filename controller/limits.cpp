@@ -80,7 +80,12 @@ void Controller::on_over_cap(Time now) {
   const std::int64_t power_mw = guard_.power_mw(now).value_or(0);
   const bool lowest = aim_ == Aim::safe && settled_;
   if (lowest) {
-    if (!infeasible_) note(NoteType::over_cap, now, "the lowest mode is over the cap", power_mw);
+    if (!infeasible_) {
+      note(NoteType::over_cap, now,
+           "infeasible: the safe mode is over the cap; it is held until the cap rises or the "
+           "workload changes",
+           power_mw);
+    }
     infeasible_ = true;
     return;
   }

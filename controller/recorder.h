@@ -26,7 +26,7 @@ enum class NoteType : std::uint8_t {
   over_cap,         // setting, value = windowed power in mW: the guard stepped in
   power_unknown,    // text: which reading is missing, stale or absurd
   knob_failed,      // text: "gpu_mhz: wrote 1300.5, still 1109.25"
-  outside_writer,   // text: "gpu_mhz: another program wrote 612, we had set 816; set again"
+  outside_writer,   // text: "gpu_mhz: another program wrote 816, we had set 612; set again"
   policy_log,       // text: a line from log()
   policy_error,     // text: file, line, traceback
   policy_reload,    // text: "reloaded", or why the old one stays

@@ -323,10 +323,10 @@ TEST_F(BoardTest, FindsAndDescribesAnOutsideWrite) {
   const auto write = board_.outside_write();
   ASSERT_TRUE(write);
   EXPECT_EQ(write->knob, 3U);
-  EXPECT_EQ(write->ours, 300000);
   EXPECT_EQ(write->theirs, 123456);
   EXPECT_EQ(board_.describe(*write),
-            "gpu_mhz: another program wrote 123.456, we had set 300; set again");
+            "gpu_mhz: reads 123.456, below the 300 we had set: the board throttles, or another "
+            "program wrote it; set again");
   EXPECT_TRUE(board_.outside_write()) << "it stays found until the knob is set again";
   board_.begin(mode_of({2, 200000, 20000, 300000, 200000}), at({}));
   EXPECT_FALSE(board_.outside_write()) << "not while a change is under way";

@@ -179,10 +179,56 @@ TEST(Enforcement, AnInfeasibleCapIsReportedOnceAndTheLowestModeHeld) {
   rig.run();
   int reports = 0;
   for (const KeptNote& note : rig.recorder.of(NoteType::over_cap)) {
-    reports += note.text == "the lowest mode is over the cap" ? 1 : 0;
+    reports += note.text.starts_with("infeasible: ") ? 1 : 0;
   }
   EXPECT_EQ(reports, 1);
   EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+  EXPECT_EQ(rig.policy.starts, 0) << "whatever it asked for would draw more";
+}
+
+TEST(Enforcement, AnInfeasibleCapThatRisesOrIsLiftedAsksThePolicyAgain) {
+  for (const std::optional<std::int64_t> cap_mw :
+       {std::optional<std::int64_t>(25000), std::optional<std::int64_t>()}) {
+    LowRig rig(then_hold({kFast}, kFast), seconds(60), 6000);
+    rig.world.attach(seconds(1));
+    rig.world.cap(seconds(30), cap_mw.value_or(0));
+    rig.run();
+    EXPECT_EQ(rig.policy.starts, 1);
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{4, 900000}));
+  }
+}
+
+TEST(Enforcement, AWorkloadThatFitsAnInfeasibleCapIsAskedFor) {
+  LowRig rig(then_hold({}, kMiddle), seconds(60), 18000);
+  rig.hardware.extra_mw = 9000;  // 19 W in the lowest mode
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(30), [&rig] { rig.hardware.extra_mw = 0; });
+  rig.world.detach(seconds(29));
+  Workload lighter = trainer();
+  lighter.handle = 2;
+  lighter.name = BoundedText<64>("lighter");
+  rig.world.attach(seconds(31), lighter);
+  rig.run();
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+}
+
+TEST(Enforcement, AModeWithinTheCapIsNotCutForTheLaggingReadingOfTheOneBefore) {
+  for (const double lag_s : {0.0, 0.43, 0.7}) {
+    const auto decide = [](const PolicyContext& context, const std::vector<Observation>& answers) {
+      if (answers.size() < 2) return measure(answers.empty() ? kMiddle : kFast);
+      return hold(context.goal.power_mw ? kMiddle : kFast);
+    };
+    LowRig rig(decide, seconds(60), std::nullopt);
+    rig.hardware.lag_s = lag_s;
+    rig.world.attach(seconds(1));
+    rig.world.cap(seconds(40), 17300);  // the middle mode draws 17 W, the fast one 22
+    rig.run();
+    EXPECT_EQ(rig.summary.guard_steps, 0U) << lag_s;
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000})) << lag_s;
+    for (const KeptNote& note : rig.recorder.of(NoteType::observation)) {
+      EXPECT_TRUE(note.observation->ok()) << lag_s;
+    }
+  }
 }
 
 TEST(Enforcement, AStaleReadingIsDangerPastTheLimitAndNotAtIt) {

@@ -1,6 +1,7 @@
 // Fakes of a board's sensor and actuator that record what was done to them, in virtual time.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -40,6 +41,7 @@ struct Hardware {
   bool frozen = false;  // readings keep their time: stale
   Time frozen_at{};
   std::int64_t extra_mw = 0;
+  double lag_s = 0;  // of the sensor, first order
 
   // 5 W idle, and with a load 2 W a core and 10 W a GHz of GPU clock.
   std::int64_t power_mw() const {
@@ -71,7 +73,7 @@ class FakeActuator : public Actuator {
   Hardware& hardware_;
 };
 
-// Reads the hardware's power without lag.
+// Reads the hardware's power, without lag unless the hardware says so.
 class FakeSensor : public Sensor {
  public:
   explicit FakeSensor(Hardware& hardware) : hardware_(hardware) {}
@@ -81,7 +83,7 @@ class FakeSensor : public Sensor {
                         .state = hardware_.reading_state,
                         .estimate = false,
                         .channel = 0,
-                        .value = hardware_.power_mw(),
+                        .value = shown_mw(now),
                         .taken = hardware_.frozen_at});
   }
   std::string explain(const Reading& reading) const override {
@@ -89,7 +91,22 @@ class FakeSensor : public Sensor {
   }
 
  private:
+  std::int64_t shown_mw(Time now) {
+    const double step_s = std::chrono::duration<double>(now - read_at_).count();
+    const double power_mw = static_cast<double>(hardware_.power_mw());
+    const bool first = read_at_ == Time{};
+    read_at_ = now;
+    if (first || hardware_.lag_s <= 0) {
+      filtered_mw_ = power_mw;
+    } else {
+      filtered_mw_ += (power_mw - filtered_mw_) * (1 - std::exp(-step_s / hardware_.lag_s));
+    }
+    return static_cast<std::int64_t>(filtered_mw_);
+  }
+
   Hardware& hardware_;
+  double filtered_mw_ = 0;
+  Time read_at_{};
 };
 
 inline BoardTraits fake_traits() {
