@@ -247,6 +247,39 @@ function surface:least_known(choice) end
 ---@return setting[]
 function surface:front(choice) end
 
+---Bayesian optimisation over every setting of `dimensions`: a Gaussian process over the logarithms of
+---minibatch time and power, around the cost model of the board (docs/policies.md). It begins with the
+---rows of `prior`, and knows only what the script gives it; each run of a script has one of its own.
+gp = {}
+---Takes an answer of `measure` into account: one that is ok, or one that was cut short over its limit.
+---@param answer answer
+---@return boolean learnt false where it says nothing, or is of another batch size or run
+function gp.learn(answer) end
+
+---@class terms
+---@field best? number the least `answer.value` so far of an answer within the goal
+---@field price? number what a probe over the cap costs, as a share of the value (0.01 is 1 %); 0
+---@field odds? number least odds to keep the cap, 0 to 1; 0
+---@field safest? boolean true: the setting most likely to keep the goal, whatever it gains, with `odds`
+---the least for the whole goal
+
+---@class probe
+---@field setting setting not learnt before
+---@field gain number expected improvement of the value, as a share of it, times the odds that the goal
+---is kept, less the price times the odds that the cap is not; without a best, over a slow setting
+---@field power_odds number to keep the cap
+---@field odds number to keep the whole goal
+---@field minibatch_ms number predicted
+---@field power_w number predicted
+---@field time_deviation number standard deviation, as a share of minibatch_ms
+---@field power_deviation number standard deviation, as a share of power_w
+
+---The setting whose measurement promises most. Nil where none has such odds. Costs up to half of the
+---instructions between two answers.
+---@param terms? terms
+---@return probe?
+function gp.next(terms) end
+
 ---The library: an allow list. Numbers come first and strings second in pairs, both ascending; sort
 ---is stable; random is seeded from the seed, the script's name and the number of observations.
 function assert(value, message, ...) end

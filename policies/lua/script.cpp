@@ -2,6 +2,7 @@
 
 #include <lua.hpp>
 
+#include "policies/lua/gp_library.h"
 #include "policies/lua/library.h"
 #include "policies/lua/numerics_library.h"
 #include "policies/lua/roofline_library.h"
@@ -99,6 +100,7 @@ int build(lua_State* lua) {
   add_numerics(lua);
   add_roofline(lua);
   add_surfaces(lua);
+  add_gp(lua);
   add_values(lua);
   lua_pushcfunction(lua, measure);
   lua_setfield(lua, -2, "measure");

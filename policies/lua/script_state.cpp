@@ -3,6 +3,8 @@
 #include <cstring>
 #include <lua.hpp>
 
+#include "policies/lua/gp_library.h"
+
 namespace gearshift {
 namespace {
 
@@ -33,6 +35,8 @@ ScriptState::ScriptState(std::string_view script_name, const LuaLimits& limits_t
       log(log_lines),
       memory(limits),
       random(seeded(policy_context.seed, script_name, policy_context.observations.size())) {}
+
+ScriptState::~ScriptState() = default;
 
 ScriptState& state_of(lua_State* lua) {
   ScriptState* state = nullptr;

@@ -20,6 +20,8 @@ struct lua_State;
 
 namespace gearshift {
 
+struct GpSearch;
+
 // So many surfaces a script can hold at a time; each is at most half a megabyte.
 inline constexpr std::size_t kMostSurfaces = 4;
 
@@ -27,6 +29,7 @@ struct ScriptState {
   ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
               const PolicyContext& policy_context, const BoardModel* model_of_board,
               LogLines& log_lines);
+  ~ScriptState();
 
   const std::string_view name;  // of the script's file; outlives the state
   const LuaLimits limits;
@@ -34,7 +37,8 @@ struct ScriptState {
   const BoardModel* const board;  // null where no model of it is known
   LogLines& log;
   BoundedMemory memory;
-  std::mt19937_64 random;  // seeded from (seed, name, number of observations)
+  std::mt19937_64 random;        // seeded from (seed, name, number of observations)
+  std::unique_ptr<GpSearch> gp;  // null until the script uses it
   std::int64_t instructions_used = 0;
   Request request;
   const Observation* answer = nullptr;  // valid while a resume runs

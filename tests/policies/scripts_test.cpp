@@ -163,7 +163,7 @@ TEST_P(SearchScript, ServesABoardWithAPowerLimitAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scripts, SearchScript,
-                         testing::Values("binary_search.lua", "gradient.lua"),
+                         testing::Values("binary_search.lua", "gradient.lua", "bayes.lua"),
                          [](const auto& script) {
                            return script.param.substr(0, script.param.find('.'));
                          });

@@ -1,0 +1,257 @@
+#include "policies/lua/gp_library.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <lua.hpp>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "policies/lua/script_state.h"
+#include "policies/lua/values.h"
+#include "policies/numerics/cost_prior.h"
+#include "policies/numerics/next_probe.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kHuge = std::numeric_limits<double>::infinity();
+// In instructions, by what they take on the machines of docs/policies.md.
+constexpr std::int64_t kChargeToBegin = 600'000;
+constexpr std::int64_t kChargeToLearn = 200;
+constexpr std::int64_t kChargeToAsk = 400'000;
+constexpr std::int64_t kChargePerSetting = 30;
+constexpr std::int64_t kMostCharge = 900'000;
+
+// An answer as plain data. Everything a script wrote is checked.
+struct LearntAnswer {
+  SettingFields fields;
+  bool ok = false;
+  bool over_limit = false;
+  double minibatch_ms = 0;
+  double minibatch_ms_stddev = 0;
+  double count = 0;
+  double power_w = 0;
+  double power_margin_w = 0;
+  double limit_w = 0;
+};
+
+void push_error(lua_State* lua, const char* function, const ErrorText& error) {
+  lua_pushlstring(lua, error.bytes.data(), error.length);
+  luaL_error(lua, "%s: %s", function, lua_tostring(lua, -1));
+}
+
+// Makes what gp knows where this is its first use. False, with an error, where it cannot be.
+bool begin(ScriptState& state) noexcept {
+  if (state.gp) return true;
+  const auto& workloads = state.context.workloads;
+  if (workloads[0] == nullptr && workloads[1] == nullptr) {
+    state.error = ErrorText("no workload is attached, so there is no cost to predict");
+    return false;
+  }
+  try {
+    state.gp = std::make_unique<GpSearch>(state.context, state.board);
+  } catch (const std::exception& failure) {
+    state.error = ErrorText(failure.what());
+    return false;
+  }
+  return true;
+}
+
+void begin_or_raise(lua_State* lua, const char* function) {
+  ScriptState& state = state_of(lua);
+  if (!state.gp) charge(lua, kChargeToBegin);
+  if (!begin(state)) push_error(lua, function, state.error);
+}
+
+double number_in(lua_State* lua, int table, const char* name) {
+  lua_getfield(lua, table, name);
+  const double number = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
+  lua_pop(lua, 1);
+  return number;
+}
+
+void copy_answer(lua_State* lua, LearntAnswer& answer) {
+  if (lua_type(lua, 1) != LUA_TTABLE) {
+    luaL_error(lua, "gp.learn: expected an answer of measure, got %s", luaL_typename(lua, 1));
+  }
+  lua_getfield(lua, 1, "setting");
+  copy_fields(lua, -1, "gp.learn: setting", answer.fields);
+  lua_pop(lua, 1);
+  lua_getfield(lua, 1, "ok");
+  answer.ok = lua_toboolean(lua, -1) != 0;
+  lua_pop(lua, 1);
+  lua_getfield(lua, 1, "reason");
+  if (lua_type(lua, -1) == LUA_TSTRING) {
+    answer.over_limit = std::string_view(lua_tostring(lua, -1)) == "over_limit";
+  }
+  lua_pop(lua, 1);
+  answer.minibatch_ms = number_in(lua, 1, "minibatch_ms");
+  answer.minibatch_ms_stddev = number_in(lua, 1, "minibatch_ms_stddev");
+  answer.count = number_in(lua, 1, "count");
+  answer.power_w = number_in(lua, 1, "power_w");
+  answer.power_margin_w = number_in(lua, 1, "power_margin_w");
+  answer.limit_w = number_in(lua, 1, "limit_w");
+}
+
+bool positive(double number) { return number > 0 && std::isfinite(number); }
+// The relative standard deviation of a mean; 0 where it is not known.
+double noise_of(double deviation, double mean) {
+  return positive(deviation) ? std::min(0.3, deviation / mean) : 0;
+}
+
+// Whether the answer has taught anything; nullopt and an error where it is none.
+std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer) noexcept {
+  Setting setting;
+  if (!read_setting(answer.fields, state.context, setting, state.error)) return std::nullopt;
+  if (answer.ok && !(positive(answer.minibatch_ms) && positive(answer.power_w))) {
+    state.error =
+        ErrorText("an answer that is ok needs minibatch_ms and power_w, finite and above 0");
+    return std::nullopt;
+  }
+  GpSearch& gp = *state.gp;
+  const std::optional<std::size_t> at = gp.grid.find(setting);
+  if (!at) return false;
+  gp.known[*at] = 1;
+  CostRow row{.setting = *at};
+  if (answer.ok) {
+    row.minibatch_ms = answer.minibatch_ms;
+    row.power_w = answer.power_w;
+    row.time_noise = noise_of(answer.minibatch_ms_stddev, answer.minibatch_ms) /
+                     std::sqrt(std::max(1.0, answer.count));
+    row.power_noise = noise_of(answer.power_margin_w / 3, answer.power_w);
+    gp.margins += 3 * row.power_noise;
+    ++gp.margin_count;
+  } else if (answer.over_limit && positive(answer.limit_w)) {
+    row.over_limit = true;
+    row.power_w = answer.limit_w;
+  } else {
+    return false;
+  }
+  try {
+    gp.process.learn(row);
+  } catch (const std::exception& failure) {
+    state.error = ErrorText(failure.what());
+    return std::nullopt;
+  }
+  gp.conditioned = false;
+  return true;
+}
+
+int learn(lua_State* lua) {
+  LearntAnswer answer;
+  copy_answer(lua, answer);
+  begin_or_raise(lua, "gp.learn");
+  charge(lua, kChargeToLearn);
+  ScriptState& state = state_of(lua);
+  const std::optional<bool> learnt = learn_answer(state, answer);
+  if (!learnt) push_error(lua, "gp.learn", state.error);
+  lua_pushboolean(lua, *learnt);
+  return 1;
+}
+
+double option(lua_State* lua, const char* name, double otherwise, double most) {
+  if (lua_type(lua, 1) != LUA_TTABLE) return otherwise;
+  lua_getfield(lua, 1, name);
+  double value = otherwise;
+  if (!lua_isnil(lua, -1)) {
+    value = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
+    if (!(value >= 0 && value <= most)) {
+      luaL_error(lua, "gp.next: %s: expected a number from 0 to %f, got %s", name, most,
+                 lua_type(lua, -1) == LUA_TNUMBER ? lua_tostring(lua, -1) : luaL_typename(lua, -1));
+    }
+  }
+  lua_pop(lua, 1);
+  return value;
+}
+
+void condition(GpSearch& gp) {
+  if (!gp.conditioned) gp.process.condition();
+  gp.conditioned = true;
+}
+
+// False with an error where memory runs out.
+bool choose(ScriptState& state, ProbeTerms terms, std::optional<Probe>& probe) noexcept {
+  GpSearch& gp = *state.gp;
+  const Goal& goal = state.context.goal;
+  terms.limit_w = goal.power_mw ? static_cast<double>(*goal.power_mw) / 1e3 : kHuge;
+  // An answer is within the limit only with its noise margin.
+  if (gp.margin_count > 0) {
+    terms.limit_w *= 1 - gp.margins / static_cast<double>(gp.margin_count);
+  }
+  try {
+    condition(gp);
+    probe = next_probe(gp.process, goal, gp.grid.kind(), gp.known, terms);
+  } catch (const std::exception& failure) {
+    state.error = ErrorText(failure.what());
+    return false;
+  }
+  return true;
+}
+
+std::int64_t charge_to_ask(const GpSearch& gp) {
+  return std::min(kMostCharge,
+                  kChargeToAsk + kChargePerSetting * static_cast<std::int64_t>(gp.grid.size()));
+}
+
+void set_field(lua_State* lua, const char* name, double value) {
+  lua_pushnumber(lua, value);
+  lua_setfield(lua, -2, name);
+}
+
+int next(lua_State* lua) {
+  luaL_checkstack(lua, 8, "gp.next");
+  if (!lua_isnoneornil(lua, 1) && lua_type(lua, 1) != LUA_TTABLE) {
+    return luaL_error(lua, "gp.next: expected a table of terms, got %s", luaL_typename(lua, 1));
+  }
+  ProbeTerms terms;
+  const double best = option(lua, "best", kHuge, kHuge);
+  if (std::isfinite(best)) {
+    if (!(best > 0)) return luaL_error(lua, "gp.next: best: expected a value above 0, got 0");
+    terms.best_log = std::log(best);
+  }
+  terms.price = option(lua, "price", 0, 1e3);
+  terms.least_odds = option(lua, "odds", 0, 1);
+  if (lua_type(lua, 1) == LUA_TTABLE) {
+    lua_getfield(lua, 1, "safest");
+    terms.safest = lua_toboolean(lua, -1) != 0;
+    lua_pop(lua, 1);
+  }
+  begin_or_raise(lua, "gp.next");
+  ScriptState& state = state_of(lua);
+  charge(lua, charge_to_ask(*state.gp));
+  std::optional<Probe> probe;
+  if (!choose(state, terms, probe)) push_error(lua, "gp.next", state.error);
+  if (!probe) return 0;
+  lua_createtable(lua, 0, 8);
+  push_setting(lua, state.gp->grid.setting(probe->setting));
+  lua_setfield(lua, -2, "setting");
+  set_field(lua, "gain", probe->gain);
+  set_field(lua, "power_odds", probe->power_odds);
+  set_field(lua, "odds", probe->odds);
+  set_field(lua, "minibatch_ms", probe->minibatch_ms);
+  set_field(lua, "power_w", probe->power_w);
+  set_field(lua, "time_deviation", probe->time_deviation);
+  set_field(lua, "power_deviation", probe->power_deviation);
+  return 1;
+}
+
+}  // namespace
+
+GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
+    : grid(context, highest_mode(board), kMostGpSettings),
+      process(grid, cost_centre(context, board, grid), cost_prior(context, board, grid)),
+      known(grid.size()) {}
+
+void add_gp(lua_State* lua) {
+  lua_createtable(lua, 0, 2);
+  lua_pushcfunction(lua, learn);
+  lua_setfield(lua, -2, "learn");
+  lua_pushcfunction(lua, next);
+  lua_setfield(lua, -2, "next");
+  lua_setfield(lua, -2, "gp");
+}
+
+}  // namespace gearshift

@@ -1,0 +1,208 @@
+#include "policies/numerics/cost_prior.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "boards/model_fit.h"
+
+namespace gearshift {
+namespace {
+
+// The best measured of the boards that have a model.
+constexpr std::string_view kStandIn = "jetson-agx-orin";
+
+// Over how much of the logarithm of a knob's values costs are alike: the residuals of the cost
+// model on measured grids change within a step of the memory clock, and over several of the others.
+struct KnobLength {
+  std::string_view knob;
+  double length;
+};
+constexpr KnobLength kLengths[] = {
+    {"cpu_cores", 0.8}, {"cpu_mhz", 0.8}, {"gpu_mhz", 0.6}, {"mem_mhz", 0.4}};
+constexpr double kBatchLength = 1;
+constexpr double kOtherLength = 0.6;
+
+// A prior's misfit beyond this is a wrong reading.
+constexpr double kMostMisfit = 0.25;
+// A demand that the prior lacks may still be there in another workload: in the middle mode each
+// takes at least this share of the time.
+constexpr double kLeastShare = 0.03;
+constexpr double kLeastKg = 2;
+
+const BoardModel& stand_in() {
+  static const BoardModel model = *built_in_board_model(kStandIn);
+  return model;
+}
+
+// Demands of a workload that uses everything a bit, of 100 ms or so.
+WorkloadParameters neutral_workload(Kind kind, double batch_size) {
+  WorkloadParameters workload;
+  workload.kind = kind;
+  workload.reference_batch = kind == Kind::train ? batch_size : 1;
+  workload.a0 = 0.3 * batch_size;
+  workload.base = {.A = 20, .B = 40, .L = 20, .P = 50, .O = 3, .workers = 4, .kg = 10};
+  if (kind == Kind::train) return workload;
+  workload.base = {.A = 1, .B = 2, .L = 20, .P = 1, .O = 5, .workers = 4, .kg = 10};
+  workload.slope = {.A = 2, .B = 5, .L = 0.5, .P = 5, .O = 0.3};
+  return workload;
+}
+
+void keep_every_demand(WorkloadParameters& workload, const DeviceParameters& device,
+                       const SettingGrid& grid, const ModelMode& middle) {
+  const auto raise = [&](Demand& demand, double time_ms) {
+    demand.A = std::max(demand.A, kLeastShare * time_ms * middle.gpu_ghz);
+    demand.B = std::max(demand.B, kLeastShare * time_ms * middle.mem_ghz);
+    demand.L = std::max(demand.L, kLeastShare * time_ms * middle.cpu_ghz);
+    demand.P = std::max(demand.P, kLeastShare * time_ms * middle.cpu_ghz * 4);
+    demand.O = std::max(demand.O, kLeastShare / 2 * time_ms * middle.cpu_ghz);
+  };
+  const double batch_size = static_cast<double>(grid.batch_sizes().front());
+  const double time_ms = minibatch_cost(device, workload.demand(batch_size), middle).minibatch_ms;
+  workload.base.kg = std::max(workload.base.kg, kLeastKg);
+  const bool infer = workload.kind == Kind::infer;
+  if (!infer || grid.batch_sizes().size() > 1) raise(workload.base, time_ms);
+  if (infer) raise(workload.slope, time_ms / (3 * batch_size));
+}
+
+// Null where nothing can be learnt from the table.
+const BoardModel* model_of(const Profile& profile, const BoardModel* board,
+                           std::optional<BoardModel>& other) {
+  if (board == nullptr) return &stand_in();
+  if (board->is_called(profile.device)) return board;
+  other = built_in_board_model(profile.device);
+  return other ? &*other : nullptr;
+}
+
+double share_of(double value, double highest, double of) {
+  return highest > 0 ? value * of / highest : of;
+}
+
+// A mode of a table, in clocks that the model knows.
+ModelMode table_mode(const Profile& profile, const PowerMode& mode, const BoardModel& model,
+                     bool own) {
+  const ModelMode clocks = model_mode(profile.knobs(), mode, model.highest);
+  if (own) return clocks;
+  const ModelMode most = model_mode(profile.knobs(), profile.knobs().highest(), model.highest);
+  const ModelMode& to = model.highest;
+  return {share_of(clocks.cpu_cores, most.cpu_cores, to.cpu_cores),
+          share_of(clocks.cpu_ghz, most.cpu_ghz, to.cpu_ghz),
+          share_of(clocks.gpu_ghz, most.gpu_ghz, to.gpu_ghz),
+          share_of(clocks.mem_ghz, most.mem_ghz, to.mem_ghz)};
+}
+
+std::vector<FitCell> table_cells(const Profile& profile, const BoardModel& model, bool own) {
+  std::vector<FitCell> cells;
+  for (const ProfileCell& cell : profile.cells()) {
+    if (!cell.timed() || !(cell.minibatch_ms > 0) || !(cell.power_w > 0)) continue;
+    const ModelMode mode = table_mode(profile, cell.mode, model, own);
+    if (!(mode.cpu_cores > 0 && mode.cpu_ghz > 0 && mode.gpu_ghz > 0 && mode.mem_ghz > 0)) continue;
+    cells.push_back({mode, static_cast<double>(cell.batch_size), cell.minibatch_ms, cell.power_w});
+  }
+  return cells;
+}
+
+bool same_knobs(const KnobSpace& one, const KnobSpace& other) {
+  return std::equal(one.knobs.begin(), one.knobs.end(), other.knobs.begin(), other.knobs.end(),
+                    [](const Knob& a, const Knob& b) { return a.name == b.name; });
+}
+
+// How much more the table's workload cost in each setting of the grid than its own fit says.
+void fill_misfit(const Profile& profile, const BoardModel& model, bool own, const SettingGrid& grid,
+                 CostPrior& prior) {
+  prior.time_misfit.assign(grid.size(), 0);
+  prior.power_misfit.assign(grid.size(), 0);
+  const DeviceParameters& device = model.parameters[index(profile.kind)];
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const Setting setting = grid.setting(i);
+    const ProfileCell* cell = profile.find(setting.mode, setting.batch_size[index(profile.kind)]);
+    if (cell == nullptr || !cell->timed() || !(cell->minibatch_ms > 0) || !(cell->power_w > 0)) {
+      continue;
+    }
+    const MinibatchCost cost = minibatch_cost(device, prior.workload.demand(cell->batch_size),
+                                              table_mode(profile, cell->mode, model, own));
+    const auto misfit = [](double measured, double modelled) {
+      return static_cast<float>(
+          std::clamp(std::log(measured / modelled), -kMostMisfit, kMostMisfit));
+    };
+    prior.time_misfit[i] = misfit(cell->minibatch_ms, cost.minibatch_ms);
+    prior.power_misfit[i] = misfit(cell->power_w, cost.power_w);
+  }
+}
+
+// False where the table is of no use.
+bool take_table(const Profile& profile, const PolicyContext& context, const BoardModel* board,
+                const SettingGrid& grid, CostPrior& prior) {
+  std::optional<BoardModel> other;
+  const BoardModel* model = model_of(profile, board, other);
+  if (model == nullptr || profile.kind != grid.kind()) return false;
+  const std::vector<FitCell> cells = table_cells(profile, *model, board != nullptr);
+  if (cells.size() < kLeastFitCells) return false;
+  std::vector<FitCell> some;
+  for (const std::size_t i : spread_cells(cells, kPriorCells, 1)) some.push_back(cells[i]);
+  prior.workload =
+      fit_workload(model->parameters[index(profile.kind)], some, prior.workload).workload;
+  prior.known = true;
+  const bool this_board = board == nullptr || model == board;
+  if (this_board && same_knobs(profile.knobs(), *context.knobs)) {
+    fill_misfit(profile, *model, board != nullptr, grid, prior);
+  }
+  return true;
+}
+
+}  // namespace
+
+ModelMode highest_mode(const BoardModel* board) {
+  return board != nullptr ? board->highest : stand_in().highest;
+}
+
+CostCentre cost_centre(const PolicyContext& context, const BoardModel* board,
+                       const SettingGrid& grid) {
+  CostCentre centre;
+  centre.own = board != nullptr;
+  centre.device = (board != nullptr ? *board : stand_in()).parameters[index(grid.kind())];
+  if (board == nullptr) {
+    const ModelMode& to = stand_in().highest;
+    const ModelMode most = grid.mode(grid.size() - 1);
+    centre.stretch = {share_of(1, most.cpu_cores, to.cpu_cores),
+                      share_of(1, most.cpu_ghz, to.cpu_ghz), share_of(1, most.gpu_ghz, to.gpu_ghz),
+                      share_of(1, most.mem_ghz, to.mem_ghz)};
+  }
+  for (std::size_t d = 0; d + 1 < grid.dimensions(); ++d) {
+    const std::string& name = context.knobs->knobs[d].name;
+    const auto* known = std::find_if(std::begin(kLengths), std::end(kLengths),
+                                     [&](const KnobLength& one) { return one.knob == name; });
+    if (known == std::end(kLengths)) centre.unknown.push_back(d);
+    centre.lengths.push_back(known == std::end(kLengths) ? kOtherLength : known->length);
+  }
+  centre.lengths.push_back(kBatchLength);
+  return centre;
+}
+
+CostPrior cost_prior(const PolicyContext& context, const BoardModel* board,
+                     const SettingGrid& grid) {
+  const double batch_size = static_cast<double>(grid.batch_sizes().front());
+  CostPrior prior;
+  prior.workload = neutral_workload(grid.kind(), batch_size);
+  bool found = false;
+  // This board's tables first.
+  for (const bool own : {true, false}) {
+    for (const Profile* profile : context.prior) {
+      if (found || (board == nullptr || board->is_called(profile->device)) != own) continue;
+      found = take_table(*profile, context, board, grid, prior);
+    }
+  }
+  const CostCentre centre = cost_centre(context, board, grid);
+  ModelMode middle = grid.mode(grid.size() / 2);
+  middle.cpu_cores *= centre.stretch.cpu_cores;
+  middle.cpu_ghz *= centre.stretch.cpu_ghz;
+  middle.gpu_ghz *= centre.stretch.gpu_ghz;
+  middle.mem_ghz *= centre.stretch.mem_ghz;
+  keep_every_demand(prior.workload, centre.device, grid, middle);
+  return prior;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,28 @@
+// What a search expects of a workload before it measured anything: what was measured of another
+// one.
+#pragma once
+
+#include "boards/board_model.h"
+#include "controller/policy.h"
+#include "policies/numerics/cost_process.h"
+#include "policies/numerics/setting_grid.h"
+
+namespace gearshift {
+
+// The cost model of the board that policies run on; where it is not known (null), that of a
+// stand-in, whose range of clocks the board's is taken for.
+CostCentre cost_centre(const PolicyContext& context, const BoardModel* board,
+                       const SettingGrid& grid);
+
+// From the first table of `context.prior` of the same kind that was measured on this board, or else
+// on another one whose model is known: its demands, fitted to some of its cells, and on this board
+// the misfit of each setting it has. Neutral demands where there is no such table. Takes about as
+// long as fit_workload does for kPriorCells cells: 20 to 50 ms.
+inline constexpr std::size_t kPriorCells = 48;
+CostPrior cost_prior(const PolicyContext& context, const BoardModel* board,
+                     const SettingGrid& grid);
+
+// The clocks that stand for knobs which the board lacks.
+ModelMode highest_mode(const BoardModel* board);
+
+}  // namespace gearshift

@@ -1,0 +1,332 @@
+#include "policies/numerics/cost_process.h"
+
+#include <Eigen/Cholesky>
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+// Parameters, all logarithms of factors but the two shares; then those of constants or of the fixed
+// share, then a slope of time and one of power for each unknown dimension.
+constexpr Eigen::Index kScale = 0;   // of all demands
+constexpr Eigen::Index kDemand = 1;  // A B L P O
+constexpr Eigen::Index kKg = 6;
+constexpr Eigen::Index kPower = 7;  // of the board's power
+constexpr Eigen::Index kTimeShare = 8;
+constexpr Eigen::Index kPowerShare = 9;
+constexpr Eigen::Index kCpuPower = 10;
+constexpr Eigen::Index kMemoryPower = 11;
+constexpr Eigen::Index kGpuPower = 12;
+constexpr Eigen::Index kCommon = 13;
+constexpr Eigen::Index kConstants = 5;
+
+// Relative sizes of what the cost model leaves of time and power: what is alike in settings near
+// each other, and what is each setting's own. They are those of its residuals on measured training
+// grids (docs/evaluation.md). A stand-in for an unknown board leaves more.
+constexpr double kTimeAmplitude = 0.07, kPowerAmplitude = 0.032;
+constexpr double kTimeOwn = 0.01, kPowerOwn = 0.013;
+constexpr double kStandIn = 2.5;
+// How far a workload's demands may be from another one's: a factor of e^this.
+constexpr double kScaleDeviation = 1.5, kDemandDeviation = 0.8, kNeutralDeviation = 1.2;
+constexpr double kKgDeviation = 0.5, kConstantDeviation = 0.5;
+// How far the parts of the board's power may be from its model.
+constexpr double kPowerDeviation = 0.04, kStandInPowerDeviation = 0.5;
+constexpr double kCpuPowerDeviation = 0.2, kMemoryPowerDeviation = 0.2, kGpuPowerDeviation = 0.15;
+// How much of one workload's misfit another one shares.
+constexpr double kShare = 0.35, kShareDeviation = 0.2;
+constexpr double kUnknownSlope = 0.4, kUnknownDeviation = 0.5;
+
+constexpr double kMostLog = 12;
+constexpr int kMostSteps = 30;
+constexpr double kLeastGain = 1e-3;
+constexpr double kOutlierDeviations = 4;
+constexpr double kOutlierNoise = 0.3;
+constexpr std::size_t kLeastRowsToDoubt = 5;
+
+double square(double x) { return x * x; }
+
+}  // namespace
+
+CostProcess::Vector CostProcess::Series::all_seen() const {
+  return Eigen::Map<const Vector>(seen.data(), static_cast<Eigen::Index>(seen.size()));
+}
+
+CostProcess::CostProcess(const SettingGrid& grid, CostCentre centre, CostPrior prior)
+    : grid_(grid), centre_(std::move(centre)), prior_(std::move(prior)) {
+  assert(centre_.lengths.size() == grid.dimensions());
+  const double wide = centre_.own ? 1 : kStandIn;
+  time_amplitude_ = wide * kTimeAmplitude;
+  power_amplitude_ = wide * kPowerAmplitude;
+  time_own_ = wide * kTimeOwn;
+  power_own_ = wide * kPowerOwn;
+  const bool several = grid.batch_sizes().size() > 1;
+  constants_ = several && grid.kind() == Kind::infer;
+  fixed_share_ = several && grid.kind() == Kind::train;
+  if (prior_.time_misfit.size() != grid.size()) prior_.time_misfit.assign(grid.size(), 0);
+  if (prior_.power_misfit.size() != grid.size()) prior_.power_misfit.assign(grid.size(), 0);
+  place_settings();
+  expect();
+  prepare_samples();
+  condition();
+}
+
+void CostProcess::place_settings() {
+  const std::size_t dimensions = grid_.dimensions();
+  std::vector<std::vector<double>> logs(dimensions);
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    for (const std::int64_t value : grid_.values(d)) {
+      logs[d].push_back(std::log(static_cast<double>(std::max<std::int64_t>(1, value))));
+    }
+  }
+  places_.resize(grid_.size());
+  coordinates_.reserve(grid_.size() * dimensions);
+  for (std::size_t i = 0; i < grid_.size(); ++i) {
+    const ModelMode mode = grid_.mode(i);
+    const ModelMode& by = centre_.stretch;
+    places_[i] = {{mode.cpu_cores * by.cpu_cores, mode.cpu_ghz * by.cpu_ghz,
+                   mode.gpu_ghz * by.gpu_ghz, mode.mem_ghz * by.mem_ghz},
+                  grid_.batch_size(i)};
+    const SettingGrid::Position at = grid_.position(i);
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      coordinates_.push_back(logs[d][at[d]] / centre_.lengths[d]);
+    }
+    for (const std::size_t d : centre_.unknown) {
+      unknown_.push_back(logs[d][at[d]] - logs[d].back());
+    }
+  }
+}
+
+void CostProcess::expect() {
+  const auto unknown = static_cast<Eigen::Index>(centre_.unknown.size());
+  const Eigen::Index scaling = constants_ ? kConstants : fixed_share_ ? 1 : 0;
+  const Eigen::Index count = kCommon + scaling + 2 * unknown;
+  expected_ = Vector::Zero(count);
+  deviation_ = Vector::Constant(count, prior_.known ? kDemandDeviation : kNeutralDeviation);
+  deviation_[kScale] = kScaleDeviation;
+  deviation_[kKg] = kKgDeviation;
+  deviation_[kPower] = centre_.own ? kPowerDeviation : kStandInPowerDeviation;
+  expected_[kTimeShare] = expected_[kPowerShare] = kShare;
+  deviation_[kTimeShare] = deviation_[kPowerShare] = kShareDeviation;
+  deviation_[kCpuPower] = kCpuPowerDeviation;
+  deviation_[kMemoryPower] = kMemoryPowerDeviation;
+  deviation_[kGpuPower] = kGpuPowerDeviation;
+  deviation_.segment(kCommon, scaling).setConstant(kConstantDeviation);
+  for (Eigen::Index k = 0; k < unknown; ++k) {
+    const Eigen::Index at = kCommon + scaling + 2 * k;
+    expected_[at] = -kUnknownSlope;
+    expected_[at + 1] = kUnknownSlope;
+    deviation_[at] = deviation_[at + 1] = kUnknownDeviation;
+  }
+}
+
+CostProcess::Hypothesis CostProcess::hypothesis(const Vector& parameters) const {
+  Hypothesis at{parameters, prior_.workload, centre_.device, {}, {}};
+  const auto factor = [&](double log) { return std::exp(std::clamp(log, -kMostLog, kMostLog)); };
+  const auto scale = [&](Demand& demand, bool constant) {
+    double* parts[] = {&demand.A, &demand.B, &demand.L, &demand.P, &demand.O};
+    for (Eigen::Index i = 0; i < kConstants; ++i) {
+      *parts[i] *= factor(parameters[kScale] + parameters[kDemand + i] +
+                          (constant ? parameters[kCommon + i] : 0.0));
+    }
+  };
+  scale(at.workload.base, constants_);
+  scale(at.workload.slope, false);
+  if (fixed_share_) at.workload.a0 *= factor(parameters[kCommon]);
+  at.workload.base.kg *= factor(parameters[kKg]);
+  at.device.ci *= factor(parameters[kCpuPower]);
+  at.device.cc *= factor(parameters[kCpuPower]);
+  at.device.m0 *= factor(parameters[kMemoryPower]);
+  at.device.d *= factor(parameters[kMemoryPower]);
+  at.device.gi *= factor(parameters[kGpuPower]);
+  return at;
+}
+
+CostProcess::Mean CostProcess::model(const Hypothesis& at, std::size_t setting) const {
+  const Place& place = places_[setting];
+  const MinibatchCost cost =
+      minibatch_cost(at.device, at.workload.demand(place.batch_size), place.mode);
+  const Vector& p = at.parameters;
+  Mean mean{std::log(cost.minibatch_ms) + p[kTimeShare] * prior_.time_misfit[setting],
+            std::log(cost.power_w) + p[kPower] + p[kPowerShare] * prior_.power_misfit[setting]};
+  const std::size_t unknown = centre_.unknown.size();
+  for (std::size_t k = 0; k < unknown; ++k) {
+    const double log = unknown_[setting * unknown + k];
+    const Eigen::Index slope = p.size() - 2 * static_cast<Eigen::Index>(unknown - k);
+    mean.log_time += p[slope] * log;
+    mean.log_power += p[slope + 1] * log;
+  }
+  return mean;
+}
+
+// Matern 5/2.
+double CostProcess::likeness(std::size_t one, std::size_t other) const {
+  const std::size_t dimensions = grid_.dimensions();
+  const double* a = &coordinates_[one * dimensions];
+  const double* b = &coordinates_[other * dimensions];
+  double squared = 0;
+  for (std::size_t d = 0; d < dimensions; ++d) squared += square(a[d] - b[d]);
+  const double scaled = std::sqrt(5 * squared);
+  return (1 + scaled + 5 * squared / 3) * std::exp(-scaled);
+}
+
+void CostProcess::learn(const CostRow& row) {
+  rows_.push_back(row);
+  if (rows_.size() > kMostCostRows) rows_.erase(rows_.begin());
+}
+
+void CostProcess::condition() {
+  time_ = {};
+  power_ = {};
+  for (const CostRow& row : rows_) {
+    if (row.over_limit) continue;
+    time_.settings.push_back(row.setting);
+    time_.seen.push_back(std::log(row.minibatch_ms));
+    time_.noise.push_back(square(time_own_) + square(row.time_noise));
+    power_.settings.push_back(row.setting);
+    power_.seen.push_back(std::log(row.power_w));
+    power_.noise.push_back(square(power_own_) + square(row.power_noise));
+  }
+  fit_parameters();
+  doubt_outliers();
+  add_over_limit();
+  draw_samples();
+}
+
+void CostProcess::fill_precision(Series& series, double amplitude) const {
+  const auto count = static_cast<Eigen::Index>(series.settings.size());
+  Matrix covariance(count, count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    for (Eigen::Index j = 0; j < count; ++j) {
+      const auto one = static_cast<std::size_t>(i);
+      const auto other = static_cast<std::size_t>(j);
+      covariance(i, j) =
+          square(amplitude) * likeness(series.settings[one], series.settings[other]) +
+          (i == j ? series.noise[one] : 0.0);
+    }
+  }
+  series.precision = covariance.llt().solve(Matrix::Identity(count, count));
+}
+
+CostProcess::Fit CostProcess::evaluate(const Vector& parameters) const {
+  Fit fit{parameters, Vector(static_cast<Eigen::Index>(time_.settings.size())),
+          Vector(static_cast<Eigen::Index>(power_.settings.size())), 0};
+  const Hypothesis at = hypothesis(parameters);
+  for (std::size_t i = 0; i < power_.settings.size(); ++i) {
+    const Mean mean = model(at, power_.settings[i]);
+    fit.power[static_cast<Eigen::Index>(i)] = mean.log_power;
+    // The rows with a time are the first of those with a power.
+    if (i < time_.settings.size()) fit.time[static_cast<Eigen::Index>(i)] = mean.log_time;
+  }
+  const Vector time_off = time_.all_seen() - fit.time;
+  const Vector power_off = power_.all_seen() - fit.power;
+  fit.loss = time_off.dot(time_.precision * time_off) +
+             power_off.dot(power_.precision * power_off) +
+             (parameters - expected_).cwiseQuotient(deviation_).squaredNorm();
+  return fit;
+}
+
+void CostProcess::fill_slopes(const Fit& fit) {
+  constexpr double kStep = 1e-4;
+  time_.slopes.resize(fit.time.size(), fit.parameters.size());
+  power_.slopes.resize(fit.power.size(), fit.parameters.size());
+  for (Eigen::Index k = 0; k < fit.parameters.size(); ++k) {
+    Vector moved = fit.parameters;
+    moved[k] += kStep;
+    const Fit beside = evaluate(moved);
+    time_.slopes.col(k) = (beside.time - fit.time) / kStep;
+    power_.slopes.col(k) = (beside.power - fit.power) / kStep;
+  }
+}
+
+// Levenberg-Marquardt to the most likely parameters near `from`; leaves covariance_ there.
+CostProcess::Fit CostProcess::descend(Vector from) {
+  Fit fit = evaluate(from);
+  if (fit.time.size() > 0) {  // the scale explains what all rows have in common
+    from[kScale] += (time_.all_seen() - fit.time).mean();
+    fit = evaluate(from);
+  }
+  const Vector weight = deviation_.cwiseAbs2().cwiseInverse();
+  double damping = 1e-2;
+  for (int step = 0; step < kMostSteps; ++step) {
+    fill_slopes(fit);
+    Matrix curvature = weight.asDiagonal();
+    curvature += time_.slopes.transpose() * time_.precision * time_.slopes +
+                 power_.slopes.transpose() * power_.precision * power_.slopes;
+    const Vector pull =
+        weight.cwiseProduct(expected_ - fit.parameters) +
+        time_.slopes.transpose() * (time_.precision * (time_.all_seen() - fit.time)) +
+        power_.slopes.transpose() * (power_.precision * (power_.all_seen() - fit.power));
+    covariance_ = curvature.llt().solve(Matrix::Identity(weight.size(), weight.size()));
+    double gain = 0;
+    for (int attempt = 0; attempt < 8 && gain <= 0; ++attempt) {
+      Matrix damped = curvature;
+      damped.diagonal() *= 1 + damping;
+      Vector change = damped.llt().solve(pull);
+      const double most = change.cwiseAbs().maxCoeff();
+      if (most > 1.5) change *= 1.5 / most;
+      const Fit next = evaluate(fit.parameters + change);
+      damping = next.loss < fit.loss ? std::max(1e-6, damping / 5) : damping * 5;
+      if (!(next.loss < fit.loss)) continue;
+      gain = fit.loss - next.loss;
+      fit = next;
+    }
+    if (gain < kLeastGain) break;
+  }
+  return fit;
+}
+
+void CostProcess::fit_parameters() {
+  fill_precision(time_, time_amplitude_);
+  fill_precision(power_, power_amplitude_);
+  // From what was expected, and from where one resource after the other takes the time.
+  Fit best = descend(expected_);
+  Matrix covariance = covariance_;
+  constexpr std::array<std::array<double, 5>, 3> kStarts = {
+      {{1.2, 1.2, -0.8, -0.8, -0.8}, {-0.8, -0.8, 1.2, -0.8, -0.8}, {-0.8, -0.8, -0.8, 1.2, -0.8}}};
+  for (const std::array<double, 5>& start : kStarts) {
+    if (time_.settings.empty()) break;
+    Vector from = expected_;
+    for (std::size_t i = 0; i < start.size(); ++i) {
+      from[kDemand + static_cast<Eigen::Index>(i)] += start[i];
+    }
+    const Fit fit = descend(from);
+    if (!(fit.loss < best.loss)) continue;
+    best = fit;
+    covariance = covariance_;
+  }
+  fill_slopes(best);
+  covariance_ = covariance;
+  likely_ = hypothesis(best.parameters);
+  likely_.time_pull = time_.precision * (time_.all_seen() - best.time);
+  likely_.power_pull = power_.precision * (power_.all_seen() - best.power);
+}
+
+// One reading after the other that all others speak against hardly counts.
+void CostProcess::doubt_outliers() {
+  for (int round = 0; round < 2 && time_.settings.size() >= kLeastRowsToDoubt; ++round) {
+    double* worst = nullptr;
+    double most = kOutlierDeviations;
+    for (Series* series : {&time_, &power_}) {
+      const Vector& pull = series == &time_ ? likely_.time_pull : likely_.power_pull;
+      const Matrix through = series->precision * series->slopes;
+      const Matrix precision = series->precision - through * covariance_ * through.transpose();
+      for (Eigen::Index i = 0; i < pull.size(); ++i) {
+        double& noise = series->noise[static_cast<std::size_t>(i)];
+        const double deviations = std::abs(pull[i]) / std::sqrt(std::max(1e-9, precision(i, i)));
+        if (noise >= square(kOutlierNoise) || deviations <= most) continue;
+        most = deviations;
+        worst = &noise;
+      }
+    }
+    if (worst == nullptr) return;
+    *worst = square(kOutlierNoise);
+    fit_parameters();
+  }
+}
+
+}  // namespace gearshift

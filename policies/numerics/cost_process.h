@@ -1,0 +1,158 @@
+// A Gaussian process over what settings cost, around the board's cost model: what is believed of
+// settings that were not measured.
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "boards/cost_model.h"
+#include "policies/numerics/setting_grid.h"
+
+namespace gearshift {
+
+// What is expected of a workload before anything of it was measured.
+struct CostPrior {
+  WorkloadParameters workload;  // another workload's, or a neutral one
+  bool known = false;           // it is another workload's
+  // One entry a setting of the grid, or none at all: by how much the logarithms of time and power
+  // of that other workload were measured above the cost model's own.
+  std::vector<float> time_misfit;
+  std::vector<float> power_misfit;
+};
+
+// One measured setting. Noise is the relative standard deviation of the mean.
+struct CostRow {
+  std::size_t setting = 0;
+  double minibatch_ms = 0;
+  double power_w = 0;
+  double time_noise = 0;
+  double power_noise = 0;
+  bool over_limit = false;  // cut short: only that power is above power_w is known
+};
+
+// Older rows than these are forgotten: what a decision costs grows with their number.
+inline constexpr std::size_t kMostCostRows = 48;
+inline constexpr std::size_t kCostSamples = 32;
+
+// The cost model that the process is centred on.
+struct CostCentre {
+  DeviceParameters device;
+  // Clocks are multiplied by these before the model sees them; all 1 where it is the board's own.
+  ModelMode stretch{1, 1, 1, 1};
+  bool own = true;  // false: a stand-in, which explains less
+  // Dimensions of the grid that the model knows nothing of: straight lines in the logarithms.
+  std::vector<std::size_t> unknown;
+  // One a dimension: over how much of the logarithm of its values costs are alike.
+  std::vector<double> lengths;
+};
+
+// Equally likely costs of one setting, as natural logarithms of ms and W, each with the same
+// normal deviation around it.
+struct CostSamples {
+  std::vector<double> log_time;
+  std::vector<double> log_power;
+  double time_deviation = 0;
+  double power_deviation = 0;
+};
+
+// log time and log power are the cost model's, for uncertain demands of the workload and uncertain
+// power of the board's parts, plus a share of the misfit of the prior, plus a Matern 5/2 process
+// for what the model lacks, plus a part of each setting's own. The posterior of the parameters is
+// Laplace's, around the most likely ones, drawn from and weighed by its error (importance
+// sampling): times are a maximum over resources, and their uncertainty is anything but normal.
+// One wrong reading is told by its leave-one-out residual and hardly counts. Deterministic.
+class CostProcess {
+ public:
+  // Borrows the grid.
+  CostProcess(const SettingGrid& grid, CostCentre centre, CostPrior prior);
+
+  // Takes effect at the next condition(). Numbers are above 0 and finite.
+  void learn(const CostRow& row);
+  void condition();
+
+  std::size_t size() const { return places_.size(); }
+  const std::vector<CostRow>& rows() const { return rows_; }
+  double batch_size(std::size_t setting) const { return places_[setting].batch_size; }
+  // Of the most likely parameters; quick.
+  struct Mean {
+    double log_time = 0;
+    double log_power = 0;
+  };
+  Mean mean(std::size_t setting) const;
+  void sample(std::size_t setting, CostSamples& samples) const;
+  // One a sample, adding up to 1.
+  std::span<const double> weights() const { return weights_; }
+
+ private:
+  using Vector = Eigen::VectorXd;
+  using Matrix = Eigen::MatrixXd;
+
+  struct Place {
+    ModelMode mode;
+    double batch_size = 0;
+  };
+  // Parameters turned into what the cost model takes.
+  struct Hypothesis {
+    Vector parameters;
+    WorkloadParameters workload;
+    DeviceParameters device;
+    Vector time_pull, power_pull;  // inverse covariance times residuals
+  };
+  // Rows of one of the two costs: which settings, logarithms seen, variances of their noise.
+  struct Series {
+    std::vector<std::size_t> settings;
+    std::vector<double> seen;
+    std::vector<double> noise;
+    Matrix precision;  // of the misfit and noise, without the parameters
+    Matrix slopes;     // of the model by the parameters
+
+    Vector all_seen() const;
+  };
+
+  void place_settings();
+  void expect();
+  void prepare_samples();
+  Hypothesis hypothesis(const Vector& parameters) const;
+  Mean model(const Hypothesis& at, std::size_t setting) const;
+  double likeness(std::size_t one, std::size_t other) const;
+  void fill_precision(Series& series, double amplitude) const;
+  void fit_parameters();
+  // The model at one set of parameters, on every row.
+  struct Fit {
+    Vector parameters;
+    Vector time, power;  // predicted logarithms
+    double loss = 0;     // minus twice the logarithm of the likelihood, but for a constant
+  };
+  Fit evaluate(const Vector& parameters) const;
+  void fill_slopes(const Fit& fit);
+  Fit descend(Vector from);
+  void doubt_outliers();
+  void add_over_limit();
+  void draw_samples();
+
+  const SettingGrid& grid_;
+  CostCentre centre_;
+  CostPrior prior_;
+  double time_amplitude_ = 0, power_amplitude_ = 0;  // of the process
+  double time_own_ = 0, power_own_ = 0;              // of each setting's own part
+  bool constants_ = false;    // demands of inference have a part that does not grow with the batch
+  bool fixed_share_ = false;  // demands of training have one
+
+  std::vector<Place> places_;
+  std::vector<double> coordinates_;  // one row a setting
+  std::vector<double> unknown_;      // the same, of the unknown dimensions alone
+  Vector expected_, deviation_;      // of the parameters before anything was measured
+  std::vector<CostRow> rows_;
+  Series time_, power_;
+  Hypothesis likely_;
+  Matrix covariance_;  // of the parameters
+  Matrix normals_;     // one column a sample
+  std::vector<Hypothesis> samples_;
+  std::vector<double> weights_;
+};
+
+}  // namespace gearshift

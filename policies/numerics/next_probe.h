@@ -1,0 +1,47 @@
+// The setting that a Bayesian search should measure next: expected improvement against the odds
+// that it keeps the goal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "controller/goal.h"
+#include "policies/numerics/cost_process.h"
+
+namespace gearshift {
+
+struct ProbeTerms {
+  // Natural logarithm of the goal's value of the best setting known that keeps the goal; nullopt
+  // where there is none yet.
+  std::optional<double> best_log;
+  double limit_w = 0;     // that mean power must keep; infinity: none
+  double price = 0;       // of a probe over the limit, as an improvement (0.01 is 1 %) lost
+  double least_odds = 0;  // of keeping the power limit
+  // Only the odds to keep the goal count: for when nothing worth its risk is left.
+  bool safest = false;
+};
+
+struct Probe {
+  std::size_t setting = 0;
+  // Expected improvement of the logarithm of the goal's value, times the odds that the goal is
+  // kept, less the price of the odds that the power limit is not. Without a best: over a setting
+  // that is slow.
+  double gain = 0;
+  double power_odds = 0;  // to keep the power limit
+  double odds = 0;        // to keep the whole goal
+  double minibatch_ms = 0;
+  double power_w = 0;
+  double time_deviation = 0;  // relative
+  double power_deviation = 0;
+};
+
+// Nullopt where no setting but those of `excluded` (one entry a setting, not 0) has such odds. Of
+// equals the first. Looks closely at kMostProbed settings that the process holds for good on
+// average.
+inline constexpr std::size_t kMostProbed = 400;
+std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Kind kind,
+                                std::span<const std::uint8_t> excluded, const ProbeTerms& terms);
+
+}  // namespace gearshift

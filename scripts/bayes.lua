@@ -1,0 +1,53 @@
+-- Bayesian optimisation: measures the setting whose expected improvement, times its odds to keep the
+-- goal, is largest, learns from it, and stops where nothing is worth another measurement.
+--
+-- The model (gp) is a Gaussian process around the board's cost model, with what --prior has of another
+-- workload as its first guess. A probe over the cap is cut short by the guard, and costs trust: each one
+-- makes the next dearer, so the cap is approached from below and seldom crossed.
+
+local most_probes = #modes <= 1000 and 10 or 15  -- a search; twelve where batch sizes are searched too
+if #dimensions > #knobs.names and most_probes < 12 then most_probes = 12 end
+local price = 0.01          -- an improvement that one probe over the cap is worth
+local least_odds = 0.2      -- to keep the cap, of any probe
+local least_gain = 0.0005   -- expected, below which a search ends
+local hopeless = 0.002      -- odds below which nothing is expected to keep the goal
+
+local best, probes, failures = nil, 0, 0
+
+local function take(answer)
+  gp.learn(answer)
+  if answer.within and (not best or answer.value < best.value) then best = answer end
+end
+
+if batch_sizes.infer and not batch_sizes.train and goal.arrivals_per_s > 0
+  and 1000 * batch_sizes.infer[1] / goal.arrivals_per_s >= goal.latency_ms then
+  log("no batch size is full in time for the latency")
+  return nil
+end
+
+for i = 1, #observations do take(observations[i]) end
+
+-- The next setting to measure; nil where none is worth it.
+local function choose()
+  if best then
+    local probe = gp.next { best = best.value, price = price, odds = least_odds }
+    return probe and probe.gain >= least_gain and probe or nil
+  end
+  return gp.next { odds = least_odds } or gp.next { odds = hopeless, safest = true }
+end
+
+while probes < most_probes do
+  local probe = choose()
+  if not probe then break end
+  probes = probes + 1
+  take(measure(probe.setting))
+end
+
+if not best then
+  log("nothing measured keeps the goal")
+  return nil
+end
+local unit = goal.objective == "energy" and "J a sample"
+  or goal.objective == "latency" and "s of latency" or "s a sample"
+log(string.format("chose %.4g %s at %.1f W after %d probes", best.value, unit, best.power_w, probes))
+return best.setting
