@@ -139,7 +139,8 @@ int print_optimum(const VirtualBoardOptions& options) {
                              " has no such " + options.kind + " workload");
   }
   const Objective objective = options.objective == "time" ? Objective::time : Objective::energy;
-  const OptimumTable table(board, *workload, options.batch_sizes);
+  ModelledOptimum table(board, *workload, options.batch_sizes);
+  while (!table.advance()) continue;
   const std::optional<Optimum> best = table.best(objective, static_cast<double>(cap_mw) / 1000);
   if (!best) {
     throw std::runtime_error("--optimum " + options.optimum + ": every mode of " + board.id +

@@ -101,7 +101,7 @@ void BoardState::add_truth(BoardTree& tree) {
                 [this] { return line(std::llround(true_power_mw())); });
   tree.add_file(folder + "/writes", 0444,
                 [this] { return line(static_cast<std::int64_t>(writes_)); });
-  tree.add_file(folder + "/optimum", 0444, [this] { return FileText{optimum_.text(loads_)}; });
+  tree.add_file(kOptimumPath, 0444, [this] { return FileText{optimum_.text(loads_)}; });
   // Each handle has a load of its own; a write without one belongs to nobody and would never end.
   tree.add_file(
       kLoadPath, 0666, [this] { return FileText{loads_.text()}; },

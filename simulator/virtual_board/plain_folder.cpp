@@ -133,7 +133,11 @@ void PlainFolder::refresh() {
     if (file.writable && file.descriptor >= 0) take_write(file);
   }
   end_dead_loads();
-  for (File& file : files_) show(file);
+  // A new load's optimum comes some looks later: all other files would have to wait for it.
+  const bool optimum = board_.prepare_optimum();
+  for (File& file : files_) {
+    if (optimum || file.path != BoardState::kOptimumPath) show(file);
+  }
 }
 
 void PlainFolder::serve() {

@@ -121,7 +121,6 @@ class Faults(unittest.TestCase):
             before = stack.knobs()
             daemon = stack.daemon(stack.script("return nil"))
             stack.trainer()
-            # A plain board answers to nothing while it works out the optimum of a new load.
             daemon.note("attached")
             daemon.note("status", phase="safe")
             daemon.note("status", phase="safe")

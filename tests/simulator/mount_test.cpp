@@ -192,6 +192,25 @@ TEST(PlainFolder, TakesWritesAndShowsWhatCameOfThem) {
   EXPECT_EQ(root.read("/sys/devices/system/cpu/cpufreq/policy8/scaling_cur_freq"), "");
 }
 
+// A look that took as long as judging all settings would leave every other file standing still.
+TEST(PlainFolder, WorksOutTheOptimumOfANewLoadOverSeveralLooks) {
+  const fakes::TempTree tree;
+  BoardState board(built_in_board("jetson-agx-orin"), {.noise = 0});
+  const StandingClock clock;
+  PlainFolder folder(board, clock, tree.root());
+  Sysroot root(tree.root());
+  const std::string header = root.read("/.virtual/optimum");
+  root.write(BoardState::kLoadPath, "pid=" + std::to_string(getpid()) + " name=lstm");
+  folder.refresh();
+  EXPECT_EQ(board.loads().all().size(), 1u);
+  EXPECT_EQ(root.read("/.virtual/optimum"), header);
+  int looks = 1;
+  for (; root.read("/.virtual/optimum") == header && looks < 100; ++looks) folder.refresh();
+  EXPECT_GT(looks, 5);
+  EXPECT_LT(looks, 100);
+  EXPECT_EQ(root.read("/.virtual/optimum") + "\n", board.read("/.virtual/optimum").text);
+}
+
 TEST(PlainFolder, EndsALoadWithItsProcess) {
   const fakes::TempTree tree;
   BoardState board(built_in_board("jetson-agx-orin"), {.noise = 0});
