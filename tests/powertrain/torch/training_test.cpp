@@ -36,7 +36,7 @@ class Training : public testing::Test {
 };
 
 // Made up: all of its time goes with the GPU clock, its power with clock and cores.
-Profile made_up(double work, std::vector<std::int32_t> batch_sizes = {16}) {
+Profile made_up(double work, const std::vector<std::int32_t>& batch_sizes = {16}) {
   KnobSpace space;
   space.knobs = {{"cpu_cores", Unit::count, KnobClass::hotplug, {4, 8, 12}},
                  {"gpu_mhz", Unit::khz, KnobClass::clock, {}}};
