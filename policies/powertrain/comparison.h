@@ -32,13 +32,15 @@ struct PublishedError {
   std::optional<double> time_percent;
   std::optional<double> power_percent;
 };
-// For a transfer from ResNet on an AGX Orin; empty where the paper has no figure.
-PublishedError published_error(std::string_view device, std::string_view workload, Method method,
-                               std::size_t modes);
+// For a transfer from ResNet's minibatches of 16 on an AGX Orin; empty where the paper has no
+// figure.
+PublishedError published_error(std::string_view device, std::string_view workload,
+                               std::int32_t batch_size, Method method, std::size_t modes);
 
 struct ComparisonRow {
   std::string device;
   std::string workload;
+  std::int32_t batch_size = 0;  // 0: the profile has several
   Method method = Method::afresh;
   std::size_t modes = 0;  // trained and validated with
   Quartiles time;
@@ -48,13 +50,14 @@ struct ComparisonRow {
 struct ComparisonOptions {
   std::vector<std::size_t> modes = {10, 20, 30, 40, 50, 60, 70, 80, 90, 100};
   std::size_t repeats = 10;
-  TrainingOptions training;                                           // of every network
+  // Of every network; its progress is called for those that are trained on a whole profile alone.
+  TrainingOptions training;
   std::function<void(std::size_t done, std::size_t total)> progress;  // trainings; may be empty
 };
 
-// First the reference, on all of its settings; then each target with each number of modes, drawn
-// anew at each repeat and judged on all settings of the target. Throws TrainingError or
-// NetworkError.
+// First the reference, on all of its settings; then each target afresh on all of its own, and with
+// each number of modes, drawn anew at each repeat. All are judged on all settings of the profile.
+// Throws TrainingError or NetworkError.
 std::vector<ComparisonRow> compare(const NetworkModule& module, const Profile& reference,
                                    std::span<const Profile> targets,
                                    const ComparisonOptions& options);

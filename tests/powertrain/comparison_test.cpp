@@ -21,12 +21,18 @@ TEST(Comparison, QuartilesLieBetweenNeighbours) {
 }
 
 TEST(Comparison, PublishedFiguresBelongToOneMethodAndCount) {
-  EXPECT_EQ(published_error("jetson-agx-orin", "mobnet", Method::transferred, 50).time_percent,
+  EXPECT_EQ(published_error("jetson-agx-orin", "mobnet", 16, Method::transferred, 50).time_percent,
             15.7);
-  EXPECT_FALSE(published_error("jetson-agx-orin", "mobnet", Method::transferred, 60).time_percent);
-  EXPECT_FALSE(published_error("jetson-agx-orin", "made-up", Method::afresh, 50).power_percent);
-  EXPECT_EQ(published_error("jetson-agx-orin", "resnet", Method::reference, 4368).power_percent,
+  EXPECT_FALSE(
+      published_error("jetson-agx-orin", "mobnet", 16, Method::transferred, 60).time_percent);
+  EXPECT_FALSE(published_error("jetson-agx-orin", "made-up", 16, Method::afresh, 50).power_percent);
+  EXPECT_EQ(published_error("jetson-agx-orin", "resnet", 16, Method::reference, 4368).power_percent,
             4.8);
+  EXPECT_EQ(published_error("jetson-agx-orin-jetpack5", "resnet18", 8, Method::transferred, 50)
+                .time_percent,
+            10.84);
+  EXPECT_FALSE(
+      published_error("jetson-agx-orin", "resnet", 64, Method::transferred, 50).time_percent);
 }
 
 TEST(DrawCells, AreDistinctAndAFunctionOfTheSeed) {
