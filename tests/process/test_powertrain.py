@@ -1,0 +1,115 @@
+"""`gearshift powertrain`: a profile in, models out, predictions back; and what it says of a model that
+is broken. Most of it needs the module with libtorch, and is skipped where that was not built."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+MODULE = Path(BINARY).resolve().parent / "gearshift_powertrain.so"
+GRID = ["--keep", "cpu_cores=4,8,12", "--keep", "cpu_mhz=729.6,1344,2201.6", "--keep", "mem_mhz=2133,3199"]
+
+
+def gearshift(*arguments):
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+
+
+class WithoutTheModule(unittest.TestCase):
+    def test_it_is_told_what_to_install(self):
+        with tempfile.TemporaryDirectory() as folder:
+            alone = shutil.copy(BINARY, folder)
+            profile = ["model", "profile", "--board", "jetson-orin-nano", "--workload", "resnet18", "-o", f"{folder}/p.csv"]
+            subprocess.run([alone, *profile], check=True, capture_output=True, timeout=60)
+            train = [alone, "powertrain", "train", f"{folder}/p.csv", "-o", f"{folder}/m"]
+            refused = subprocess.run(train, capture_output=True, text=True, timeout=60)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("PowerTrain's module cannot be loaded: gearshift_powertrain.so", refused.stderr)
+            self.assertIn("install libtorch-dev, configure with -DGEARSHIFT_TORCH=ON and build", refused.stderr)
+
+
+@unittest.skipUnless(MODULE.exists(), f"{MODULE} is not there: libtorch was not found, or is not wanted")
+class PowerTrain(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.state = ["--state", self.folder / "state"]
+
+    def run_well(self, *arguments):
+        done = gearshift(*arguments, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def profile(self, workload, name):
+        path = self.folder / name
+        made = self.run_well("model", "profile", "--board", "jetson-agx-orin", "--workload", workload, *GRID, "-o", path)
+        self.assertEqual(made["settings"], 3 * 3 * 11 * 2)
+        return path
+
+    def test_a_model_is_trained_transferred_and_asked_for_every_mode(self):
+        resnet, lstm = self.profile("resnet18", "resnet.csv"), self.profile("lstm", "lstm.csv")
+        model, moved = self.folder / "resnet.model", self.folder / "lstm.model"
+        trained = self.run_well("powertrain", "train", resnet, "-o", model, "--batch-rows", 8)
+        self.assertEqual([trained["settings"], trained["reference"]], [198, ""])
+        self.assertLess(trained["profile"]["power_mape_percent"], 5)
+        transfer = ["powertrain", "transfer", lstm, "--reference", model, "--modes", 20, "-o", moved]
+        transferred = self.run_well(*transfer)
+        self.assertEqual(transferred["reference"], "jetson-agx-orin resnet18")
+        self.assertEqual(transferred["reference_source"], str(model))
+        self.assertLess(transferred["profile"]["power_mape_percent"], 10)
+        first = moved.read_bytes()
+        self.run_well(*transfer)
+        self.assertEqual(moved.read_bytes(), first, "the same every time")
+        predicted = self.folder / "predicted.csv"
+        self.run_well("powertrain", "predict", moved, "--profile", lstm, "-o", predicted)
+        lines = predicted.read_text().splitlines()
+        self.assertEqual(len(lines), 1 + 198)
+        self.assertTrue(all(line.startswith("jetson-agx-orin,lstm,train,16,") for line in lines[1:]), lines[1])
+
+    def test_progress_has_the_losses_of_both_networks(self):
+        done = gearshift("powertrain", "train", self.profile("lstm", "l.csv"), "--epochs", 4, "-o", self.folder / "m")
+        for network in ("time ", "power"):
+            self.assertRegex(done.stderr, network + r" \[=+\] 4/4 epochs, loss [0-9.e-]+, validation [0-9.e-]+")
+
+    def test_a_reference_of_ones_own_takes_the_place_of_the_shipped_one(self):
+        lstm, out = self.profile("lstm", "lstm.csv"), self.folder / "out.model"
+        transfer = ["powertrain", "transfer", lstm, "--epochs", 1, "-o", out, *self.state]
+        self.assertEqual(self.run_well(*transfer)["reference_source"], "gearshift's own")
+        own = self.run_well("powertrain", "train", lstm, "--epochs", 1, *self.state)
+        self.assertEqual(own["model"], str(self.folder / "state/reference.model"))
+        self.assertEqual(self.run_well(*transfer)["reference_source"], own["model"])
+
+    def test_a_broken_model_is_refused_with_the_reason(self):
+        lstm, model = self.profile("lstm", "lstm.csv"), self.folder / "lstm.model"
+        self.run_well("powertrain", "train", lstm, "--epochs", 1, "-o", model)
+        whole = model.read_bytes()
+        bad = self.folder / "bad.model"
+        for broken, reason in (
+            (whole[:-1], "weights"),
+            (whole.replace(b'"version":1', b'"version":9'), "version"),
+            (b"device,workload\n" + whole, "header"),
+            (whole.replace(b'"mean":', b'"nean":', 1), "mean"),
+            (whole[:-4] + b"\x00\x00\xc0\x7f", "weight"),
+        ):
+            bad.write_bytes(broken)
+            refused = gearshift("powertrain", "predict", bad, "--profile", lstm, "-o", self.folder / "p.csv")
+            self.assertEqual(refused.returncode, 1, refused.stdout)
+            self.assertIn("bad.model", refused.stderr)
+            self.assertIn(reason, refused.stderr)
+            self.assertFalse((self.folder / "p.csv").exists())
+
+    def test_evaluate_prints_published_figures_beside_its_own(self):
+        lstm = self.profile("lstm", "lstm.csv")
+        rows = self.run_well("powertrain", "evaluate", "--reference", lstm, "--target", lstm, "--modes", 50,
+                             "--repeats", 2, "--epochs", 2)["rows"]  # fmt: skip
+        self.assertEqual([row["method"] for row in rows], ["all", "all", "NN", "PowerTrain"])
+        self.assertEqual(rows[3]["time"]["published_percent"], 12.5)
+        self.assertLessEqual(rows[3]["time"]["first_quartile_percent"], rows[3]["time"]["median_percent"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
