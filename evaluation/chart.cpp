@@ -192,4 +192,39 @@ std::string svg(const RangeChart& chart) {
   return out + "</svg>";
 }
 
+std::string chart_style() {
+  constexpr std::string_view kStyle = R"(
+:root{color-scheme:light dark;--text:#1d2329;--faint:#5d6875;--line:#d5dae0;--back:#fff;--cloud:#a9b2bc;--front:#6d7884}
+@media(prefers-color-scheme:dark){:root{--text:#e6eaee;--faint:#9aa6b2;--line:#333b44;--back:#14181c;--cloud:#59646f;--front:#8b97a3}}
+text{font-size:11px;fill:var(--text)}
+.tick{fill:var(--faint)}.mid{text-anchor:middle}.end{text-anchor:end}
+.grid{stroke:var(--line);stroke-width:.6}.axis{stroke:var(--faint);stroke-width:1}
+.cloud{stroke:var(--cloud);stroke-width:2.2;stroke-linecap:round}
+.front{fill:none;stroke:var(--front);stroke-width:1}
+.middle{stroke:var(--text);stroke-width:2}
+)";
+  return std::string(kStyle) + std::string(marker_style());
+}
+
+std::string svg_file(const Chart& chart, const std::vector<std::string>& names) {
+  constexpr double kLegendStep = 16;
+  constexpr double kScale = 3;  // pixels a unit, where nothing else says
+  const double height = kHeight + kLegendStep * static_cast<double>(chart.series.size() + 1);
+  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(kWidth) +
+                    ' ' + number(height) + "\" width=\"" + number(kScale * kWidth) +
+                    "\" height=\"" + number(kScale * height) +
+                    "\" font-family=\"system-ui,sans-serif\">\n<style>" + chart_style() +
+                    "</style>\n<rect width=\"100%\" height=\"100%\" fill=\"var(--back)\"/>\n";
+  // A viewport of the picture's own size, which it fills.
+  out += "<svg width=\"" + number(kWidth) + "\" height=\"" + number(kHeight) + "\">" + svg(chart) +
+         "</svg>\n";
+  double y = kHeight + kLegendStep / 2;
+  for (const ChartSeries& one : chart.series) {
+    const std::string name = one.series < names.size() ? names[one.series] : "";
+    out += marker(one.series, kLeft + 4, y - 4, 3.5) + text_at(kLeft + 14, y, "tick", name) + '\n';
+    y += kLegendStep;
+  }
+  return out + text_at(kLeft, y, "tick", chart.description) + "\n</svg>\n";
+}
+
 }  // namespace gearshift

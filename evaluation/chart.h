@@ -54,4 +54,11 @@ struct RangeChart {
 };
 std::string svg(const RangeChart& chart);
 
+// Style rules of all of these, for light and dark backgrounds.
+std::string chart_style();
+
+// A picture as a file of its own, with a background and a legend of its series below, each with its
+// name by ChartSeries::series. Needs nothing from elsewhere.
+std::string svg_file(const Chart& chart, const std::vector<std::string>& names);
+
 }  // namespace gearshift

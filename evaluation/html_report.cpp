@@ -8,8 +8,8 @@ namespace gearshift {
 namespace {
 
 constexpr std::string_view kStyle = R"(
-:root{color-scheme:light dark;--text:#1d2329;--faint:#5d6875;--line:#d5dae0;--back:#fff;--raised:#f5f7f9;--cloud:#a9b2bc;--front:#6d7884}
-@media(prefers-color-scheme:dark){:root{--text:#e6eaee;--faint:#9aa6b2;--line:#333b44;--back:#14181c;--raised:#1c2228;--cloud:#59646f;--front:#8b97a3}}
+:root{--raised:#f5f7f9}
+@media(prefers-color-scheme:dark){:root{--raised:#1c2228}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1240px;padding:1rem;background:var(--back);color:var(--text);font:16px/1.5 system-ui,sans-serif}
 h1{font-size:1.5rem;line-height:1.25;margin:.5rem 0}
@@ -29,12 +29,6 @@ tr:last-child td{border-bottom:0}
 figure{margin:0;max-width:560px}
 figcaption{font-size:.875rem;font-weight:600}
 figure svg{display:block;width:100%;height:auto}
-text{font-size:11px;fill:var(--text)}
-.tick{fill:var(--faint)}.mid{text-anchor:middle}.end{text-anchor:end}
-.grid{stroke:var(--line);stroke-width:.6}.axis{stroke:var(--faint);stroke-width:1}
-.cloud{stroke:var(--cloud);stroke-width:2.2;stroke-linecap:round}
-.front{fill:none;stroke:var(--front);stroke-width:1}
-.middle{stroke:var(--text);stroke-width:2}
 dl{display:grid;grid-template-columns:minmax(5rem,auto) 1fr;gap:.25rem 1rem;font-size:.875rem;margin:0}
 dt{color:var(--faint)}dd{margin:0;overflow-wrap:anywhere}
 code{font-size:.8125rem}
@@ -136,7 +130,7 @@ std::string html_report(const Grid& grid, std::span<const Row> rows,
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
       "<title>gearshift evaluation</title>\n<style>";
   out += kStyle;
-  out += marker_style();
+  out += chart_style();
   out += "</style></head><body>\n<h1>How far from the optimum is each policy?</h1>\n<p>";
   out +=
       count_of(grid.policies.size(), "policy", "policies") + " on " +
