@@ -29,6 +29,7 @@ void add_restore(CLI::App& app, int& exit_code);
 void add_model(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_powertrain(CLI::App& app, int& exit_code);
+void add_pareto(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_profile(CLI::App& app, int& exit_code);
 void add_import_tegrastats(CLI::App& app, int& exit_code);

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   gearshift::add_model(app, exit_code);
   gearshift::add_replay(app, exit_code);
   gearshift::add_powertrain(app, exit_code);
+  gearshift::add_pareto(app, exit_code);
   gearshift::add_export(app, exit_code);
   gearshift::add_profile(app, exit_code);
   gearshift::add_import_tegrastats(app, exit_code);

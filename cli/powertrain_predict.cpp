@@ -2,12 +2,10 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
-#include "boards/board_description.h"
 #include "cli/commands.h"
 #include "cli/powertrain_commands.h"
-#include "cli/select_board.h"
+#include "cli/predicted_grid.h"
 #include "policies/powertrain/predictor_file.h"
 #include "trace/profile_csv.h"
 
@@ -22,58 +20,18 @@ struct PredictOptions {
   bool json = false;
 };
 
-struct Grid {
-  std::string device;
-  KnobSpace knobs;
-  std::vector<PredictedSetting> settings;
-};
-
-Grid grid_of_profile(const std::string& path) {
-  const Profile profile = read_one_profile(path);
-  Grid grid{profile.device, profile.knobs(), {}};
-  for (const ProfileCell& cell : profile.cells()) {
-    grid.settings.push_back({cell.mode, cell.batch_size});
-  }
-  return grid;
-}
-
-Grid grid_of_board(const std::string& name, const Predictor& predictor) {
-  const BoardDescription board = select_board(name, Sysroot("/"));
-  Grid grid{board.id, board.knob_space(), {}};
-  const std::vector<PowerMode> modes = modes_by_power(board, grid.knobs);
-  if (modes.size() * predictor.batch_sizes.size() > kMostProfileRows) {
-    throw std::runtime_error(name + ": " + std::to_string(modes.size()) + " modes and " +
-                             std::to_string(predictor.batch_sizes.size()) +
-                             " batch sizes are more than a profile takes; give --profile");
-  }
-  for (const std::int32_t size : predictor.batch_sizes) {
-    for (const PowerMode& mode : modes) grid.settings.push_back({mode, size});
-  }
-  return grid;
-}
-
 int run_predict(const PredictOptions& options) {
   if (options.profile.empty() == options.board.empty()) {
     std::fprintf(stderr, "gearshift powertrain predict: give either --profile or --board\n");
     return kExitUsage;
   }
   const Predictor predictor = read_predictor(options.model);
-  const Grid grid = options.profile.empty() ? grid_of_board(options.board, predictor)
-                                            : grid_of_profile(options.profile);
+  const PredictedGrid grid = options.profile.empty()
+                                 ? grid_of_board(options.board, predictor)
+                                 : grid_of_profile(read_one_profile(options.profile));
   const NetworkModule module;
-  const std::vector<Prediction> predictions = predict(module, predictor, grid.knobs, grid.settings);
-  Profile profile(grid.knobs);
-  profile.device = grid.device;
-  profile.workload = predictor.workload;
-  profile.kind = predictor.kind;
-  for (std::size_t i = 0; i < predictions.size(); ++i) {
-    ProfileCell cell;
-    cell.mode = grid.settings[i].mode;
-    cell.batch_size = grid.settings[i].batch_size;
-    cell.minibatch_ms = predictions[i].minibatch_ms;
-    cell.power_w = predictions[i].power_w;
-    profile.add(cell);
-  }
+  const Profile profile =
+      predicted_profile(module, predictor, grid.device, grid.knobs, grid.settings);
   write_profiles(options.output, std::span(&profile, 1));
   if (options.json) {
     const nlohmann::ordered_json json = {{"device", profile.device},

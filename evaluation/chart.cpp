@@ -206,10 +206,11 @@ text{font-size:11px;fill:var(--text)}
   return std::string(kStyle) + std::string(marker_style());
 }
 
-std::string svg_file(const Chart& chart, const std::vector<std::string>& names) {
+std::string svg_file(const Chart& chart, const std::vector<std::string>& names,
+                     const std::string& cloud_name) {
   constexpr double kLegendStep = 16;
   constexpr double kScale = 3;  // pixels a unit, where nothing else says
-  const double height = kHeight + kLegendStep * static_cast<double>(chart.series.size() + 1);
+  const double height = kHeight + kLegendStep * static_cast<double>(chart.series.size() + 2);
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + number(kWidth) +
                     ' ' + number(height) + "\" width=\"" + number(kScale * kWidth) +
                     "\" height=\"" + number(kScale * height) +
@@ -224,7 +225,9 @@ std::string svg_file(const Chart& chart, const std::vector<std::string>& names) 
     out += marker(one.series, kLeft + 4, y - 4, 3.5) + text_at(kLeft + 14, y, "tick", name) + '\n';
     y += kLegendStep;
   }
-  return out + text_at(kLeft, y, "tick", chart.description) + "\n</svg>\n";
+  out += "<path class=\"cloud\" d=\"M" + number(kLeft + 4) + ' ' + number(y - 4) + "h0\"/>" +
+         text_at(kLeft + 14, y, "tick", cloud_name) + '\n';
+  return out + text_at(kWidth / 2, y + kLegendStep, "label mid", chart.description) + "\n</svg>\n";
 }
 
 }  // namespace gearshift

@@ -57,8 +57,9 @@ std::string svg(const RangeChart& chart);
 // Style rules of all of these, for light and dark backgrounds.
 std::string chart_style();
 
-// A picture as a file of its own, with a background and a legend of its series below, each with its
-// name by ChartSeries::series. Needs nothing from elsewhere.
-std::string svg_file(const Chart& chart, const std::vector<std::string>& names);
+// A picture as a file of its own, with a background, a legend of its series (names by
+// ChartSeries::series) and of its cloud, and its description. Needs nothing from elsewhere.
+std::string svg_file(const Chart& chart, const std::vector<std::string>& names,
+                     const std::string& cloud_name);
 
 }  // namespace gearshift

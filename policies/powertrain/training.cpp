@@ -254,6 +254,25 @@ std::vector<Prediction> predict(const NetworkModule& module, const Predictor& pr
   return predictions;
 }
 
+Profile predicted_profile(const NetworkModule& module, const Predictor& predictor,
+                          std::string_view device, const KnobSpace& space,
+                          std::span<const PredictedSetting> settings) {
+  const std::vector<Prediction> predictions = predict(module, predictor, space, settings);
+  Profile profile(space);
+  profile.device = device;
+  profile.workload = predictor.workload;
+  profile.kind = predictor.kind;
+  for (std::size_t i = 0; i < predictions.size(); ++i) {
+    ProfileCell cell;
+    cell.mode = settings[i].mode;
+    cell.batch_size = settings[i].batch_size;
+    cell.minibatch_ms = predictions[i].minibatch_ms;
+    cell.power_w = predictions[i].power_w;
+    profile.add(cell);
+  }
+  return profile;
+}
+
 PredictionError prediction_error(const NetworkModule& module, const Predictor& predictor,
                                  const Profile& profile, std::span<const std::size_t> cells) {
   const std::vector<Prediction> predictions =

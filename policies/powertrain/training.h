@@ -70,6 +70,12 @@ struct Prediction {
 std::vector<Prediction> predict(const NetworkModule& module, const Predictor& predictor,
                                 const KnobSpace& space, std::span<const PredictedSetting> settings);
 
+// What is predicted of these settings, as a profile of this device that has the workload and kind
+// of the predictor. Throws TrainingError or NetworkError.
+Profile predicted_profile(const NetworkModule& module, const Predictor& predictor,
+                          std::string_view device, const KnobSpace& space,
+                          std::span<const PredictedSetting> settings);
+
 // Mean absolute errors as a percentage of what was measured, over these cells.
 struct PredictionError {
   double time_percent = 0;

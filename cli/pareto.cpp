@@ -1,0 +1,131 @@
+// gearshift pareto: the settings worth choosing, measured or predicted, and the choice for a cap.
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/pareto_report.h"
+#include "cli/powertrain_commands.h"
+#include "cli/predicted_grid.h"
+#include "cli/units.h"
+#include "policies/powertrain/predictor_file.h"
+
+namespace gearshift {
+namespace {
+
+struct ParetoOptions {
+  std::vector<std::string> files;
+  std::string board;
+  std::string cap;
+  std::string plot;
+  bool json = false;
+};
+
+// A model's first eight bytes are a length, whose high bytes are 0; a profile is text.
+bool is_model(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(path + ": cannot be read");
+  char first[8] = {};
+  file.read(first, sizeof first);
+  return file.gcount() == sizeof first && first[7] == '\0';
+}
+
+Pareto look_at(const ParetoOptions& options) {
+  std::optional<Profile> profile;
+  std::optional<Predictor> predictor;
+  for (const std::string& path : options.files) {
+    const bool model = is_model(path);
+    if (model ? predictor.has_value() : profile.has_value()) {
+      throw std::invalid_argument(path + ": a second " + (model ? "model" : "profile") +
+                                  "; give one profile, one model, or one of each");
+    }
+    if (model) {
+      predictor = read_predictor(path);
+    } else {
+      profile = read_one_profile(path);
+    }
+  }
+  if (!options.board.empty() && (profile || !predictor)) {
+    throw std::invalid_argument("--board is for a model alone: a profile has its own settings");
+  }
+  Pareto pareto;
+  if (!options.cap.empty()) {
+    pareto.cap_w = static_cast<double>(parse_power_mw(options.cap)) / 1e3;
+  }
+  if (profile) pareto.measured = trade_off(*profile);
+  std::optional<Profile> predicted;
+  if (predictor) {
+    const PredictedGrid grid = profile                  ? grid_of_profile(*profile)
+                               : !options.board.empty() ? grid_of_board(options.board, *predictor)
+                                                        : grid_of_model(*predictor);
+    const NetworkModule module;
+    predicted = predicted_profile(module, *predictor, grid.device, grid.knobs, grid.settings);
+    pareto.predicted = trade_off(*predicted);
+  }
+  const Profile& shown = profile ? *profile : *predicted;
+  pareto.device = shown.device;
+  pareto.workload = shown.workload;
+  pareto.kind = shown.kind;
+  pareto.knobs = shown.knobs();
+  if (pareto.any().settings.empty()) {
+    throw std::runtime_error(options.files.front() +
+                             ": no setting with the time of a minibatch; a profile of epochs alone "
+                             "does not do");
+  }
+  return pareto;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) throw std::runtime_error(path + ": cannot be written");
+}
+
+int run_pareto(const ParetoOptions& options) {
+  const Pareto pareto = look_at(options);
+  if (!options.plot.empty()) write_text(options.plot, pareto_svg(pareto));
+  if (options.json) {
+    const nlohmann::ordered_json json = pareto_json(pareto);
+    std::printf("%s\n",
+                json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  } else {
+    std::fputs(pareto_text(pareto).c_str(), stdout);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_pareto(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ParetoOptions>();
+  CLI::App* command = app.add_subcommand(
+      "pareto", "List the settings worth choosing: the fastest by power, and by energy");
+  command
+      ->add_option(
+          "FILE", options->files,
+          "a measured profile, a model of `gearshift powertrain`, or one of each: then the "
+          "model is asked for the profile's settings and compared with it")
+      ->required()
+      ->expected(1, 2);
+  command->add_option(
+      "--board", options->board,
+      "ask a model for every mode of this board; default: the settings it learnt from");
+  command->add_option("--cap", options->cap, "choose for this power limit, for example 30W");
+  command->add_option("--plot", options->plot, "write a picture into this file, SVG");
+  command->add_flag("--json", options->json,
+                    "one JSON object, with the whole fronts, instead of text");
+  command->footer(
+      "Batch sizes are compared by the time of as many samples as the smallest has. A prediction "
+      "is\n"
+      "no measurement: what is chosen by it may turn out over the cap.\n"
+      "Example: gearshift pareto mobilenet.csv --cap 30W --plot mobilenet.svg\n"
+      "Example: gearshift pareto mobilenet.csv mobilenet.model --cap 30W");
+  command->callback([options, &exit_code] { exit_code = run_pareto(*options); });
+}
+
+}  // namespace gearshift
