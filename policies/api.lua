@@ -186,14 +186,15 @@ roofline = {
 ---answer that the guard cut short says that power is above its cap; others that are not ok say
 ---nothing. What the answers cannot tell stays near `expected`, another workload's model, or near a
 ---workload of no particular kind; so a fit to no answer is what is expected before the first. Takes
----about 30,000 instructions, and 13,000 an answer; of more than 128 answers every so many-th counts.
+---about 30,000 instructions, and 13,000 an answer, 6,000 where there are more than 24; of more than 64
+---answers every so many-th counts.
 ---@param answers answer[]|nil
 ---@param expected? roofline_model
 ---@return roofline_model
 function roofline.fit(answers, expected) end
 
 ---The model of the workloads in `prior`, the mean of at most three of them: of this kind, on boards
----with a model. Costs 650,000 instructions a workload.
+---with a model. Costs up to 720,000 instructions.
 ---@return roofline_model|nil
 function roofline.prior() end
 
@@ -208,7 +209,7 @@ function roofline.prior() end
 ---@return prediction
 function roofline.predict(model, setting) end
 
----Predicts every setting of `dimensions`, at 50 instructions each. Of more than 24,576 settings only
+---Predicts every setting of `dimensions`, at 40 instructions each. Of more than 24,576 settings only
 ---some are there: the longest dimension loses every other value. A script can hold four surfaces.
 ---@param model roofline_model
 ---@return surface
@@ -221,6 +222,7 @@ function roofline.surface(model) end
 ---@class choice
 ---@field power_w? number only settings that are predicted to draw at most this; goal.power_w by default
 ---@field deviations? number the same with power so many standard deviations above its mean; 0
+---@field time_deviations? number only settings that are in time with log time so many above its; 0
 
 ---@param setting setting one that the surface has
 ---@return prediction

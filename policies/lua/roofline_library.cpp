@@ -19,7 +19,8 @@ constexpr const char* kHandle = "roofline model";
 // Instructions of the budget, at 5 to 10 ns each.
 constexpr std::int64_t kFitCharge = 30'000;
 constexpr std::int64_t kFitRowCharge = 13'000;
-constexpr std::size_t kPriorRows = 48;  // of a table measured before: more say little more
+constexpr std::int64_t kFitManyRowsCharge = 6'000;  // a row
+constexpr std::size_t kPriorRows = 48;  // of all tables measured before: more say little more
 constexpr std::size_t kMostPriors = 3;
 
 // What a fit is given, copied: nothing of Lua is touched while it is worked on.
@@ -143,6 +144,11 @@ const RooflineEstimate& checked_model(lua_State* lua, int index, const char* wha
   return *model;
 }
 
+void charge_fit(lua_State* lua, std::size_t rows) {
+  const std::int64_t a_row = rows > kManyRooflineRows ? kFitManyRowsCharge : kFitRowCharge;
+  charge(lua, kFitCharge + a_row * static_cast<std::int64_t>(rows));
+}
+
 WorkloadShape shape_of(lua_State* lua) { return {.kind = checked_grid(lua).kind()}; }
 
 // roofline.fit(answers, expected)
@@ -152,7 +158,7 @@ int fit(lua_State* lua) {
       lua_isnoneornil(lua, 2) ? nullptr : &checked_model(lua, 2, "roofline.fit");
   Rows rows;
   take_answers(lua, 1, rows);
-  charge(lua, kFitCharge + kFitRowCharge * static_cast<std::int64_t>(rows.count));
+  charge_fit(lua, rows.count);
   RooflineEstimate* model = new_model(lua);
   *model = fit_roofline(device, rows.all(), shape_of(lua), expected);
   return 1;
@@ -181,7 +187,8 @@ std::size_t find_priors(const ScriptState& state, Kind kind,
   return count;
 }
 
-RooflineEstimate fit_prior(const Prior& prior, const WorkloadShape& shape) noexcept {
+RooflineEstimate fit_prior(const Prior& prior, std::size_t count,
+                           const WorkloadShape& shape) noexcept {
   std::vector<FitCell> cells;
   for (const ProfileCell& cell : prior.profile->cells()) {
     if (!cell.timed() || !usable(cell.minibatch_ms) || !usable(cell.power_w)) continue;
@@ -189,7 +196,7 @@ RooflineEstimate fit_prior(const Prior& prior, const WorkloadShape& shape) noexc
                      static_cast<double>(cell.batch_size), cell.minibatch_ms, cell.power_w});
   }
   Rows rows;
-  for (const std::size_t i : spread_cells(cells, kPriorRows, 1)) {
+  for (const std::size_t i : spread_cells(cells, count, 1)) {
     rows.add({cells[i].mode, cells[i].batch_size, cells[i].minibatch_ms, cells[i].power_w});
   }
   return fit_roofline(prior.device, rows.all(), shape, nullptr);
@@ -208,8 +215,8 @@ int prior(lua_State* lua) {
   RooflineEstimate* model = new_model(lua);
   std::array<double, kMostDemandParameters> sum{};
   for (std::size_t i = 0; i < count; ++i) {
-    charge(lua, kFitCharge + kFitRowCharge * static_cast<std::int64_t>(kPriorRows));
-    *model = fit_prior(priors[i], shape);
+    charge_fit(lua, kPriorRows / count);
+    *model = fit_prior(priors[i], kPriorRows / count, shape);
     for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += model->logs[k];
   }
   for (std::size_t k = 0; k < sum.size(); ++k) {

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kHandle = "surface";
 // Instructions of the budget, at 5 to 10 ns each: what predicting a setting takes, what looking at
 // one does, and what a full collection of garbage does.
-constexpr std::int64_t kPredictCharge = 50;
+constexpr std::int64_t kPredictCharge = 40;
 constexpr std::int64_t kLookCharge = 4;
 constexpr std::int64_t kCollectCharge = 50'000;
 constexpr std::size_t kMostFront = 64;
@@ -243,8 +243,9 @@ Choice checked_choice(lua_State* lua, int index, const char* what) {
   }
   choice.power_w = number_option(lua, index, what, "power_w", choice.power_w);
   choice.deviations = number_option(lua, index, what, "deviations", 0);
+  choice.time_deviations = number_option(lua, index, what, "time_deviations", 0);
   if (!(choice.power_w > 0)) luaL_error(lua, "%s: power_w must be above 0", what);
-  if (!(std::fabs(choice.deviations) <= 100)) {
+  if (!(std::fabs(choice.deviations) <= 100 && std::fabs(choice.time_deviations) <= 100)) {
     luaL_error(lua, "%s: deviations must be from -100 to 100", what);
   }
   return choice;

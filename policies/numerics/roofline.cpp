@@ -340,7 +340,8 @@ RooflineEstimate fit_roofline(const DeviceParameters& device, std::span<const Ro
   const Fit fit(device, rows, shape, expectation);
   Fit::State best = fit.descend(expectation.mean);
   if (!rows.empty()) {
-    for (const std::array<double, 5>& share : kShares) {
+    const std::size_t guesses = rows.size() > kManyRooflineRows ? 2 : kShares.size();
+    for (const std::array<double, 5>& share : std::span(kShares).first(guesses)) {
       Fit::State other = fit.descend(guess(shape, middle, share));
       if (other.loss < best.loss) best = std::move(other);
     }

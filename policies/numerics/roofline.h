@@ -21,7 +21,9 @@ struct RooflineRow {
 };
 
 // More rows than this say little more.
-inline constexpr std::size_t kMostRooflineRows = 128;
+inline constexpr std::size_t kMostRooflineRows = 64;
+// Above so many, fewer beginnings are tried, at less than half of the time a row.
+inline constexpr std::size_t kManyRooflineRows = 24;
 inline constexpr std::size_t kMostDemandParameters = 12;
 
 // What is not estimated.
@@ -72,8 +74,8 @@ struct RooflinePrediction {
 // a mode that was not applied is off in both, and counts for little. Demands are expected to differ
 // by a common factor and by factors of their own. The scale of power stays near 1 unless the rows
 // clearly say otherwise (a Cauchy distribution). Levenberg-Marquardt from `expected` and from
-// guesses in which one resource after the other takes the time; no randomness. Ten rows take about
-// 1 ms.
+// guesses in which one resource after the other takes the time, two of them where
+// there are many rows; no randomness. Ten rows take about 1 ms.
 //
 // Rows have clocks, batch size and power above 0 and finite; there are at most kMostRooflineRows.
 RooflineEstimate fit_roofline(const DeviceParameters& device, std::span<const RooflineRow> rows,

@@ -15,12 +15,15 @@ bool allowed(const Surface& surface, std::size_t i, const Choice& among) {
 }
 
 // Infinity where it is not in time.
-double value_of(const Surface& surface, const SettingGrid& grid, const Goal& goal, std::size_t i) {
+double value_of(const Surface& surface, const SettingGrid& grid, const Goal& goal, std::size_t i,
+                double time_deviations) {
   const double batch_size = grid.batch_size(i);
-  const double minibatch_ms = std::exp(static_cast<double>(surface.log_time[i]));
-  if (!keeps_up(goal, grid.kind(), batch_size, minibatch_ms)) {
+  const double log_time = static_cast<double>(surface.log_time[i]);
+  const double late = time_deviations * static_cast<double>(surface.time_deviation[i]);
+  if (!keeps_up(goal, grid.kind(), batch_size, std::exp(log_time + late))) {
     return std::numeric_limits<double>::infinity();
   }
+  const double minibatch_ms = std::exp(log_time);
   return goal_value(goal, grid.kind(), batch_size, minibatch_ms,
                     std::exp(static_cast<double>(surface.log_power[i])));
 }
@@ -71,7 +74,7 @@ std::optional<std::size_t> best_setting(const Surface& surface, const SettingGri
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < surface.size(); ++i) {
     if (!allowed(surface, i, among)) continue;
-    const double value = value_of(surface, grid, goal, i);
+    const double value = value_of(surface, grid, goal, i, among.time_deviations);
     if (!(value < least)) continue;
     least = value;
     best = i;
@@ -96,8 +99,9 @@ std::vector<std::size_t> surface_front(const Surface& surface, const SettingGrid
   std::vector<CostPair> costs(surface.size());
   for (std::size_t i = 0; i < surface.size(); ++i) {
     costs[i].first = static_cast<double>(surface.log_power[i]);
-    costs[i].second = allowed(surface, i, among) ? value_of(surface, grid, goal, i)
-                                                 : std::numeric_limits<double>::infinity();
+    costs[i].second = allowed(surface, i, among)
+                          ? value_of(surface, grid, goal, i, among.time_deviations)
+                          : std::numeric_limits<double>::infinity();
   }
   const std::vector<std::size_t> front = pareto_front(costs);
   if (front.size() <= most) return front;

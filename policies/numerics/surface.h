@@ -41,11 +41,12 @@ double goal_value(const Goal& goal, Kind kind, double batch_size, double minibat
 // False where inference falls behind its arrivals or answers late; as Observation::keeps.
 bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_ms);
 
-// Which settings a choice is made among: not excluded, in time for the goal, and with power at most
-// `power_w` even so many deviations above its mean.
+// Which settings a choice is made among: not excluded, with power at most `power_w` even so many
+// deviations above its mean, and in time for the goal even with log time so many above its own.
 struct Choice {
   double power_w = std::numeric_limits<double>::infinity();
   double deviations = 0;
+  double time_deviations = 0;
 };
 
 // The number of the setting with the least predicted value of the goal; of equals the first.

@@ -121,6 +121,9 @@ TEST(Surface, LeavesOutWhatAnswersLate) {
     surface.log_power[i] = static_cast<float>(std::log(20 - 0.1 * static_cast<double>(i)));
   }
   EXPECT_EQ(best_setting(surface, grid, goal, {}), 1U);
+  surface.time_deviation.assign(grid.size(), 0.1F);
+  EXPECT_TRUE(best_setting(surface, grid, goal, {.time_deviations = 1}).has_value());
+  EXPECT_FALSE(best_setting(surface, grid, goal, {.time_deviations = 2}).has_value());  // 855 ms
 }
 
 TEST(Surface, DrawsItsFrontFromTheAllowed) {

@@ -1,0 +1,100 @@
+-- Fits the board's cost model to a few measured settings, and then verifies its best predictions from
+-- the cap downwards. What is held is the best setting that was measured to keep the goal.
+--
+-- 1. Learn. Measure the settings that tell most of what the model does not know of the workload, among
+--    those that are sure to stay below the cap; the first by what other workloads (`prior`) were like.
+-- 2. Verify. Measure the best setting that is predicted to keep the goal, and fit again, until no
+--    prediction beats what was measured: at last those a deviation of their power above the cap. A
+--    setting that is over it is cut short by the guard, and the next predictions draw more.
+--
+-- The fit is robust: a setting that was not applied stands apart from all others, and counts little.
+
+local learn, verify = 4, 6 -- measurements
+if #dimensions > 4 then learn = 6 end -- with the batch size
+local sure = 2 -- standard deviations of power below the cap while it learns
+local bold = { 0, -0.5, -1 } -- the same in verifying, one after another: at last a deviation above it
+local least_gain = 0.002 -- of the value; less is not worth a measurement
+
+local best, margin_w = nil, 0
+
+-- An answer; the best one that keeps the goal is kept.
+local function ask(setting)
+  local answer = measure(setting)
+  if answer.ok then margin_w = math.max(margin_w, answer.power_margin_w) end
+  if answer.within and (not best or answer.value < best.value) then best = answer end
+  return answer
+end
+
+-- Without a model: the fastest modes have the highest power, as far as the board's order goes.
+local function bisect()
+  local low, high = 1, #modes
+  while low <= high do
+    local middle = (low + high) // 2
+    if ask(modes[middle]).within then low = middle + 1 else high = middle - 1 end
+  end
+  return best and best.setting
+end
+
+if not roofline.known then
+  log("no model of this board is known: its list of modes is halved instead")
+  return bisect()
+end
+
+local expected = roofline.prior()
+local model, surface
+local tried = {}
+
+-- What is predicted now of the settings that were not tried.
+local function predict()
+  model = roofline.fit(nil, expected)
+  surface = roofline.surface(model)
+  for i = 1, #tried do surface:exclude(tried[i]) end
+end
+
+-- The setting with the best prediction, if it beats what was measured.
+local function promising()
+  for i = 1, #bold do
+    local setting, prediction = surface:best({
+      power_w = goal.power_w - margin_w,
+      deviations = bold[i],
+      time_deviations = not best and bold[i] or 0,
+    })
+    if setting and (not best or prediction.value < best.value * (1 - least_gain)) then return setting end
+  end
+end
+
+local function try(setting)
+  tried[#tried + 1] = setting
+  return ask(setting)
+end
+
+for i = 1, #observations do
+  local answer = observations[i]
+  tried[#tried + 1] = answer.setting
+  if answer.within and (not best or answer.value < best.value) then best = answer end
+end
+
+for _ = #observations + 1, learn do
+  predict()
+  local setting = surface:least_known({ power_w = goal.power_w, deviations = sure })
+  if not setting then
+    if #tried > 0 then break end
+    setting = safe -- nothing is sure to be below the cap, and the lowest mode is the nearest to that
+  end
+  try(setting)
+end
+
+for _ = 1, verify do
+  predict()
+  local setting = promising()
+  if not setting then break end
+  try(setting)
+end
+
+if not best then
+  log("nothing measured keeps the goal")
+  return nil
+end
+log(string.format("fitted to %d measurements: %.1f %% off in time and %.1f %% in power, %d doubted",
+  model.rows, 100 * model.time_error, 100 * model.power_error, model.doubted))
+return best.setting
