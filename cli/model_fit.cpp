@@ -15,6 +15,7 @@
 
 #include "cli/commands.h"
 #include "cli/model_commands.h"
+#include "cli/model_fit_chosen.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -28,8 +29,34 @@ struct FitOptions {
   std::size_t cells = 20;
   std::uint64_t seed = 1;
   std::optional<double> workers;
+  std::string choose = "spread";
+  std::string start;
+  std::size_t repeats = 20;
   bool json = false;
 };
+
+const BoardDescription& board_of(const Profile& profile, const FitOptions& options) {
+  const std::string& called = options.board.empty() ? profile.device : options.board;
+  const BoardDescription* board = find_board(called, built_in_boards());
+  if (board == nullptr || !board->model) {
+    throw std::runtime_error("'" + called + "' is no board with a model; name one with --board, " +
+                             "`gearshift boards` lists them");
+  }
+  return *board;
+}
+
+// Throws where none of the cells would be left to judge the fit by.
+std::vector<FitCell> judged_cells(const BoardDescription& board, const Profile& profile,
+                                  const FitOptions& options) {
+  std::vector<FitCell> cells = fit_cells(board, profile);
+  if (cells.size() <= options.cells) {
+    throw std::runtime_error(
+        profile.device + " " + profile.workload + ": " + std::to_string(cells.size()) +
+        " cells with a time of a minibatch, and --cells " + std::to_string(options.cells) +
+        " would leave none to be judged by; take fewer");
+  }
+  return cells;
+}
 
 struct FittedProfile {
   const BoardDescription* board = nullptr;
@@ -41,20 +68,9 @@ struct FittedProfile {
 
 FittedProfile fit_profile(const Profile& profile, const FitOptions& options) {
   FittedProfile fitted;
-  const std::string& called = options.board.empty() ? profile.device : options.board;
-  fitted.board = find_board(called, built_in_boards());
+  fitted.board = &board_of(profile, options);
   fitted.workload = profile.workload;
-  if (fitted.board == nullptr || !fitted.board->model) {
-    throw std::runtime_error("'" + called + "' is no board with a model; name one with --board, " +
-                             "`gearshift boards` lists them");
-  }
-  const std::vector<FitCell> cells = fit_cells(*fitted.board, profile);
-  if (cells.size() <= options.cells) {
-    throw std::runtime_error(
-        profile.device + " " + profile.workload + ": " + std::to_string(cells.size()) +
-        " cells with a time of a minibatch, and --cells " + std::to_string(options.cells) +
-        " would leave none to be judged by; take fewer");
-  }
+  const std::vector<FitCell> cells = judged_cells(*fitted.board, profile, options);
   std::vector<FitCell> used;
   std::vector<FitCell> held_out;
   std::size_t next = 0;
@@ -149,6 +165,18 @@ Json fit_json(const FittedProfile& fitted, const FitOptions& options) {
 int run_fit(const FitOptions& options) {
   Json json = {{"fits", Json::array()}};
   for (const Profile& profile : read_profiles(options.profile)) {
+    if (options.choose == "roofline") {
+      const BoardDescription& board = board_of(profile, options);
+      const std::vector<FitCell> cells = judged_cells(board, profile, options);
+      const ChosenFit fit = fit_chosen(
+          board, profile, cells, {options.start, options.cells, options.repeats, options.seed});
+      if (options.json) {
+        json["fits"].push_back(to_json(fit));
+      } else {
+        print(fit);
+      }
+      continue;
+    }
     const FittedProfile fitted = fit_profile(profile, options);
     if (options.json) {
       json["fits"].push_back(fit_json(fitted, options));
@@ -175,6 +203,20 @@ void add_model_fit(CLI::App& model, int& exit_code) {
       ->capture_default_str();
   command->add_option("--seed", options->seed, "of the choice of cells")->capture_default_str();
   command
+      ->add_option("--choose", options->choose,
+                   "which cells: spread over the modes, or roofline: one after another, each where "
+                   "the fit to those before is least sure")
+      ->check(CLI::IsMember({"spread", "roofline"}))
+      ->capture_default_str();
+  command->add_option("--start", options->start,
+                      "roofline: the workload of a board file to start from, BOARD/WORKLOAD; by "
+                      "default one that is not the profile's");
+  command
+      ->add_option("--repeats", options->repeats,
+                   "roofline: so many fits, each with another first cell")
+      ->check(CLI::Range(1U, 1000U))
+      ->capture_default_str();
+  command
       ->add_option("--workers", options->workers,
                    "loader workers of the trainer; else those of the board file, else 4")
       ->check(CLI::Range(0, 1024));
@@ -182,7 +224,9 @@ void add_model_fit(CLI::App& model, int& exit_code) {
   command->footer(
       "Prints the parameters as TOML for a board file, with errors as comments: mean, median and\n"
       "90th percentile of the relative error.\n"
-      "Example: gearshift model fit my-profile.csv --board jetson-agx-orin --cells 10");
+      "Example: gearshift model fit my-profile.csv --board jetson-agx-orin --cells 10\n"
+      "Example, what a policy would know after ten modes of its own choosing:\n"
+      "  gearshift model fit my-profile.csv --choose roofline --cells 10 --repeats 20");
   command->callback([options, &exit_code] { exit_code = run_fit(*options); });
 }
 

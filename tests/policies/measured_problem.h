@@ -54,6 +54,7 @@ class MeasuredTable {
 
   bool empty() const { return cells_.empty(); }
   std::size_t size() const { return cells_.size(); }
+  const std::vector<std::pair<Setting, TrueCost>>& cells() const { return cells_; }
 
   // A problem with an empty memory. The table must outlive the world.
   ProfileWorld world(const Goal& goal) const {
