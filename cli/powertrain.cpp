@@ -112,6 +112,7 @@ void add_powertrain(CLI::App& app, int& exit_code) {
   add_powertrain_transfer(*powertrain, exit_code);
   add_powertrain_predict(*powertrain, exit_code);
   add_powertrain_evaluate(*powertrain, exit_code);
+  add_powertrain_optimize(*powertrain, exit_code);
 }
 
 }  // namespace gearshift

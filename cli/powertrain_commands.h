@@ -15,6 +15,7 @@ void add_powertrain_train(CLI::App& powertrain, int& exit_code);
 void add_powertrain_transfer(CLI::App& powertrain, int& exit_code);
 void add_powertrain_predict(CLI::App& powertrain, int& exit_code);
 void add_powertrain_evaluate(CLI::App& powertrain, int& exit_code);
+void add_powertrain_optimize(CLI::App& powertrain, int& exit_code);
 
 // --seed, --epochs, --loss, --dropout and --batch-rows.
 void add_training_options(CLI::App& command, TrainingOptions& options);

@@ -110,6 +110,23 @@ class PowerTrain(unittest.TestCase):
         self.assertEqual(rows[3]["time"]["published_percent"], 12.5)
         self.assertLessEqual(rows[3]["time"]["first_quartile_percent"], rows[3]["time"]["median_percent"])
 
+    def test_choices_by_prediction_are_judged_by_the_profile(self):
+        lstm = self.profile("lstm", "lstm.csv")
+        told = self.run_well("powertrain", "optimize", "--target", lstm, "--caps", "10,20,30", "--modes", 20,
+                             "--repeats", 3, "--epochs", 20, *self.state)  # fmt: skip
+        self.assertEqual(told["reference_source"], "gearshift's own")
+        rows = {row["method"]: row for row in told["rows"]}
+        self.assertEqual(list(rows), ["MAXN", "RND", "NN", "PowerTrain"])
+        # No mode of this profile keeps 10 W; what was measured is known not to be over.
+        self.assertEqual([rows["MAXN"]["solutions"], rows["NN"]["solutions"]], [2, 6])
+        self.assertEqual(rows["MAXN"]["over_percent"], 100)
+        self.assertLessEqual(rows["RND"]["over_by_most_w"], rows["MAXN"]["over_by_most_w"])
+        self.assertGreaterEqual(rows["RND"]["penalty_median_percent"], 0)
+        self.assertLess(rows["PowerTrain"]["area_w"], rows["MAXN"]["area_w"])
+        refused = gearshift("powertrain", "optimize", "--target", lstm, "--caps", "1:5:1", *self.state)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("--caps '1:5:1': no measured mode draws so little", refused.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
