@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "boards/sysroot.h"
+#include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/select_board.h"
 #include "cli/simulated_problem.h"
@@ -158,7 +159,8 @@ Trial EvaluateGrid::run(const Case& one) const {
   problem.prior = bench.priors;
   problem.seed = grid_.seeds[one.seed];
   problem.most_measurements = most_measurements_;
-  LuaPolicy policy(grid_.policies[one.policy].script, grid_.policies[one.policy].text, bench.board);
+  LuaPolicy policy(grid_.policies[one.policy].script, grid_.policies[one.policy].text, bench.board,
+                   &transfer_);
   OperatorLimit limit(problem.goal.power_mw);
   const SimulationResult result = simulate(problem, policy, limit);
   return {.held = result.setting,

@@ -9,6 +9,7 @@
 #include "boards/board_description.h"
 #include "boards/board_model.h"
 #include "cli/evaluate_options.h"
+#include "cli/policy_transfer.h"
 #include "evaluation/grid.h"
 #include "evaluation/trial.h"
 #include "simulator/simulation.h"
@@ -47,6 +48,7 @@ class EvaluateGrid {
   std::unique_ptr<BoardDescription> board_;  // whose model fills gaps
   std::vector<Bench> benches_;
   std::vector<std::unique_ptr<Profile>> priors_;
+  ReferenceTransfer transfer_ = policy_transfer();
   Effects effects_;
   std::uint32_t most_measurements_ = 0;
 };

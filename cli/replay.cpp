@@ -9,6 +9,7 @@
 
 #include "boards/board_model.h"
 #include "cli/commands.h"
+#include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/policy_comparison.h"
@@ -134,7 +135,8 @@ int replay(const ReplayOptions& options) {
   RecordingReader reader(options.file);
   const RecordingHeader& header = reader.header();
   const std::optional<BoardModel> board = recorded_board(header);
-  LuaPolicy recorded(header.policy.name, header.policy.text, board);
+  const ReferenceTransfer transfer = policy_transfer();
+  LuaPolicy recorded(header.policy.name, header.policy.text, board, &transfer);
   Replay replay(reader);
   if (options.policy.empty()) {
     const ReplayResult result = replay.run(recorded);
@@ -145,7 +147,7 @@ int replay(const ReplayOptions& options) {
     }
     return result.difference ? kExitFailed : kExitOk;
   }
-  LuaPolicy other(options.policy, read_script(options.policy), board);
+  LuaPolicy other(options.policy, read_script(options.policy), board, &transfer);
   other.check();
   ComparedPolicy compared(recorded, other, replay, reader.observations());
   const ReplayResult result = replay.run(compared);

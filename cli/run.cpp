@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
 #include "cli/live_run.h"
+#include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
 #include "cli/run_options.h"
@@ -21,7 +22,8 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   const std::string script = read_script(options.policy);
   LuaPolicy(options.policy, script).check();
   LiveRun live(options, plan);
-  LuaPolicy policy(options.policy, script, board_model(&live.board()));
+  const ReferenceTransfer transfer = policy_transfer();
+  LuaPolicy policy(options.policy, script, board_model(&live.board()), &transfer);
   if (!options.record.empty()) live.record(command, {options.policy, script});
 
   std::unique_ptr<Recorder> front;

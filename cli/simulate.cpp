@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
+#include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
 #include "cli/simulated_problem.h"
@@ -220,9 +221,11 @@ std::unique_ptr<LimitSource> limit_of(const SimulatedProblem& made) {
 void run(const SimulateOptions& options, const std::string& words) {
   SimulatedProblem made = make_simulated_problem(options);
   const std::string script = read_script(options.policy);
+  const ReferenceTransfer transfer = policy_transfer();
   LuaPolicy policy(
       options.policy, script,
-      made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board));
+      made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board),
+      &transfer);
   policy.check();
   const std::unique_ptr<LimitSource> limit = limit_of(made);
   const File log = open_log(options.log);

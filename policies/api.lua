@@ -215,6 +215,28 @@ function roofline.predict(model, setting) end
 ---@return surface
 function roofline.surface(model) end
 
+---PowerTrain's networks (docs/powertrain.md): a reference, trained before, taken over to this workload.
+predict = {}
+
+---Trains the reference's networks on all answers that are known, at least three of them, and predicts
+---every setting of `dimensions`. The deviations of the surface are twice the errors on these answers.
+---It takes a third of a second, a second the first time, in which nothing is guarded: the last answer
+---that was measured must be that of the mode `safe` (remeasure it). An error where libtorch is not
+---there, or the reference does not know the board's knobs or several batch sizes.
+---@return surface
+function predict.transfer() end
+
+pareto = {}
+
+---The points that no other one beats in both of two of their fields, ascending by the first; of equal
+---ones the first.
+---@generic T: table
+---@param points T[] tables with these fields, at most 1024: answers or predictions, or one's own
+---@param first? string "power_w" by default
+---@param second? string "minibatch_ms" by default
+---@return T[]
+function pareto.front(points, first, second) end
+
 ---What is predicted of every setting of `dimensions`. Choices look at all of them, at 4 instructions
 ---each (`front` at 12); of equals the first in the order of `dimensions` is taken.
 ---@class surface
@@ -242,6 +264,12 @@ function surface:best(choice) end
 ---@param choice? choice
 ---@return setting|nil, prediction|nil
 function surface:least_known(choice) end
+
+---The setting farthest from all that are excluded, by the logarithms of its values, late or not:
+---settings chosen so cover the space. Looks at each for 40 instructions.
+---@param choice? choice
+---@return setting|nil, prediction|nil
+function surface:farthest(choice) end
 
 ---The settings that keep the goal's limits and that no other one beats in power and value, lowest
 ---power first; of more than 64 of them, 64 along the front.

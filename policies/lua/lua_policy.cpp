@@ -7,8 +7,12 @@
 namespace gearshift {
 
 LuaPolicy::LuaPolicy(std::string name, std::string text, std::optional<BoardModel> board,
-                     LuaLimits limits)
-    : name_(std::move(name)), text_(std::move(text)), board_(std::move(board)), limits_(limits) {}
+                     const ModeTransfer* transfer, LuaLimits limits)
+    : name_(std::move(name)),
+      text_(std::move(text)),
+      board_(std::move(board)),
+      transfer_(transfer),
+      limits_(limits) {}
 
 LuaPolicy::~LuaPolicy() = default;
 
@@ -17,13 +21,13 @@ void LuaPolicy::check() const {
   PolicyContext context;
   context.knobs = &no_knobs;
   LogLines no_log;
-  const Script script({name_, text_}, limits_, context, board(), no_log);
+  const Script script({name_, text_}, limits_, context, models(), no_log);
   if (!script.failure().empty()) throw PolicyError(script.failure());
 }
 
 Request LuaPolicy::start(const PolicyContext& context) {
   failure_.clear();
-  script_ = std::make_unique<Script>(ScriptText{name_, text_}, limits_, context, board(), log_);
+  script_ = std::make_unique<Script>(ScriptText{name_, text_}, limits_, context, models(), log_);
   return settle(script_->begin());
 }
 
@@ -36,7 +40,7 @@ Request LuaPolicy::resume(const Observation& answer) {
 }
 
 Request LuaPolicy::replace(std::string_view text, const PolicyContext& context) {
-  auto script = std::make_unique<Script>(ScriptText{name_, text}, limits_, context, board(), log_);
+  auto script = std::make_unique<Script>(ScriptText{name_, text}, limits_, context, models(), log_);
   const Request request = script->begin();
   if (request.what == Request::What::failed) throw PolicyError(script->failure());
   text_ = std::string(text);

@@ -10,9 +10,11 @@
 #include "controller/policy.h"
 #include "policies/lua/log_lines.h"
 #include "policies/lua/lua_limits.h"
+#include "policies/lua/script_models.h"
 
 namespace gearshift {
 
+class ModeTransfer;
 class Script;
 
 // Deterministic: equal text, context and answers make equal requests, whatever ran before.
@@ -21,8 +23,9 @@ class LuaPolicy : public Policy {
   // `name` is the file name shown in errors, and part of the seed. Runs nothing yet, and does not
   // look at `text`: start says if it is no script. `board` is what scripts' models are of: the
   // board that the policy runs on, nullopt where it is not known or has no model.
+  // `transfer` outlives the policy; null where scripts have no networks.
   LuaPolicy(std::string name, std::string text, std::optional<BoardModel> board = std::nullopt,
-            LuaLimits limits = {});
+            const ModeTransfer* transfer = nullptr, LuaLimits limits = {});
   ~LuaPolicy() override;
 
   // Compiles the text and runs none of it. Throws PolicyError with file and line.
@@ -35,13 +38,14 @@ class LuaPolicy : public Policy {
   std::string take_log() override { return log_.take(); }
 
  private:
-  const BoardModel* board() const { return board_ ? &*board_ : nullptr; }
+  ScriptModels models() const { return {board_ ? &*board_ : nullptr, transfer_}; }
   // Notes how a run ended; one that will not be resumed gives its memory back.
   Request settle(const Request& request);
 
   std::string name_;
   std::string text_;
   std::optional<BoardModel> board_;
+  const ModeTransfer* transfer_;
   LuaLimits limits_;
   LogLines log_;
   std::unique_ptr<Script> script_;

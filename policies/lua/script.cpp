@@ -5,6 +5,8 @@
 #include "policies/lua/gp_library.h"
 #include "policies/lua/library.h"
 #include "policies/lua/numerics_library.h"
+#include "policies/lua/pareto_library.h"
+#include "policies/lua/predict_library.h"
 #include "policies/lua/roofline_library.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/surface_library.h"
@@ -98,6 +100,8 @@ int build(lua_State* lua) {
   Source& source = *static_cast<Source*>(lua_touserdata(lua, 1));
   push_library(lua);
   add_numerics(lua);
+  add_pareto(lua);
+  add_predict(lua);
   add_roofline(lua);
   add_surfaces(lua);
   add_gp(lua);
@@ -140,9 +144,9 @@ std::string_view error_text(lua_State* lua) {
 }  // namespace
 
 Script::Script(const ScriptText& script, const LuaLimits& limits, const PolicyContext& context,
-               const BoardModel* board, LogLines& log)
+               const ScriptModels& models, LogLines& log)
     : name_(shown_name(script.name)),
-      state_(std::make_unique<ScriptState>(script.name, limits, context, board, log)) {
+      state_(std::make_unique<ScriptState>(script.name, limits, context, models, log)) {
   const std::string_view text = script.text;
   if (text.size() > limits.text_bytes) {
     failure_ = name_ + ":1: the script has " + std::to_string(text.size()) + " bytes; at most " +

@@ -9,12 +9,12 @@
 #include "controller/policy.h"
 #include "policies/lua/log_lines.h"
 #include "policies/lua/lua_limits.h"
+#include "policies/lua/script_models.h"
 
 struct lua_State;
 
 namespace gearshift {
 
-struct BoardModel;
 struct ScriptState;
 
 struct ScriptText {
@@ -24,10 +24,10 @@ struct ScriptText {
 
 class Script {
  public:
-  // Compiles `source`, and runs none of it. Its name, `log`, `board` (null where no model of it is
-  // known) and what `context` points to outlive the script.
+  // Compiles `source`, and runs none of it. Its name, `log` and what `context` and `models` point
+  // to outlive the script.
   Script(const ScriptText& source, const LuaLimits& limits, const PolicyContext& context,
-         const BoardModel* board, LogLines& log);
+         const ScriptModels& models, LogLines& log);
   ~Script();
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;

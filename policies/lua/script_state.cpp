@@ -26,12 +26,13 @@ std::mt19937_64 seeded(std::uint64_t seed, std::string_view name, std::size_t ob
 }  // namespace
 
 ScriptState::ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
-                         const PolicyContext& policy_context, const BoardModel* model_of_board,
+                         const PolicyContext& policy_context, const ScriptModels& models,
                          LogLines& log_lines)
     : name(script_name),
       limits(limits_to_keep),
       context(policy_context),
-      board(model_of_board),
+      board(models.board),
+      transfer(models.transfer),
       log(log_lines),
       memory(limits),
       random(seeded(policy_context.seed, script_name, policy_context.observations.size())) {}

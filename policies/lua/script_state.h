@@ -12,6 +12,7 @@
 #include "policies/lua/bounded_memory.h"
 #include "policies/lua/log_lines.h"
 #include "policies/lua/lua_limits.h"
+#include "policies/lua/script_models.h"
 #include "policies/lua/setting_fields.h"
 #include "policies/numerics/setting_grid.h"
 #include "policies/numerics/surface.h"
@@ -27,14 +28,14 @@ inline constexpr std::size_t kMostSurfaces = 4;
 
 struct ScriptState {
   ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
-              const PolicyContext& policy_context, const BoardModel* model_of_board,
-              LogLines& log_lines);
+              const PolicyContext& policy_context, const ScriptModels& models, LogLines& log_lines);
   ~ScriptState();
 
   const std::string_view name;  // of the script's file; outlives the state
   const LuaLimits limits;
   const PolicyContext context;
-  const BoardModel* const board;  // null where no model of it is known
+  const BoardModel* const board;       // null where no model of it is known
+  const ModeTransfer* const transfer;  // null where there are no networks
   LogLines& log;
   BoundedMemory memory;
   std::mt19937_64 random;        // seeded from (seed, name, number of observations)

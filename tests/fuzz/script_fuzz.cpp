@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   gearshift::LogLines log;
   static const auto board = gearshift::built_in_board_model("jetson-agx-orin");
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  gearshift::Script script({"fuzz.lua", text}, limits, problem.context(), &*board, log);
+  gearshift::Script script({"fuzz.lua", text}, limits, problem.context(), {&*board}, log);
   Request request = script.begin();
   for (int i = 0; i < 64; ++i) {
     if (request.what == Request::What::hold_safe) break;

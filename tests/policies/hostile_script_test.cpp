@@ -192,7 +192,7 @@ TEST_P(HostileScripts, StayWithinTheirMemory) {
     LuaLimits limits;
     limits.memory_bytes = bytes;
     limits.instructions_per_answer = 100'000;
-    Script script({"hostile.lua", GetParam().text}, limits, context, nullptr, log);
+    Script script({"hostile.lua", GetParam().text}, limits, context, {}, log);
     script.begin();
     EXPECT_LE(script.peak_bytes(), bytes);
   }

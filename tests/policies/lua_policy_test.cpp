@@ -289,7 +289,7 @@ TEST(LuaPolicy, ForgivesTheBudgetWithEachRealAnswerOnly) {
   LuaLimits limits;
   limits.instructions_per_answer = 20'000;
   for (const bool from_memory : {false, true}) {
-    LuaPolicy policy("often.lua", "while true do measure(safe) end", {}, limits);
+    LuaPolicy policy("often.lua", "while true do measure(safe) end", {}, nullptr, limits);
     Request request = policy.start(problem.context());
     int answers = 0;
     while (request.what == What::measure && answers < 1000) {

@@ -1,0 +1,44 @@
+#include "policies/powertrain/reference_transfer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "policies/powertrain/network_module.h"
+#include "policies/powertrain/training.h"
+
+namespace gearshift {
+
+ReferenceTransfer::ReferenceTransfer(std::function<Predictor()> load) : load_(std::move(load)) {}
+
+TransferResult ReferenceTransfer::transfer(const Profile& measured,
+                                           std::span<const TransferSetting> settings) const {
+  const std::lock_guard lock(one_at_a_time_);
+  const NetworkModule module;
+  if (!reference_) reference_ = load_();
+  const auto is_batch = [](const PredictorInput& one) { return one.name == kBatchSizeInput; };
+  const auto other_batch = [&](const TransferSetting& one) {
+    return one.batch_size != settings.front().batch_size;
+  };
+  if (std::any_of(settings.begin(), settings.end(), other_batch) &&
+      std::none_of(reference_->inputs.begin(), reference_->inputs.end(), is_batch)) {
+    throw TrainingError("PowerTrain's reference " + reference_->workload +
+                        " knows one batch size, and several are allowed here; train one on several "
+                        "(gearshift powertrain train), or allow one");
+  }
+  const std::vector<std::size_t> cells = timed_cells(measured);
+  const Predictor predictor = transfer_predictor(module, *reference_, measured, cells, {});
+  std::vector<PredictedSetting> wanted;
+  wanted.reserve(settings.size());
+  for (const TransferSetting& one : settings) wanted.push_back({one.mode, one.batch_size});
+  TransferResult result;
+  for (const Prediction& one : predict(module, predictor, measured.knobs(), wanted)) {
+    result.minibatch_ms.push_back(one.minibatch_ms);
+    result.power_w.push_back(one.power_w);
+  }
+  const PredictionError error = prediction_error(module, predictor, measured, cells);
+  result.time_error = error.time_percent / 100;
+  result.power_error = error.power_percent / 100;
+  return result;
+}
+
+}  // namespace gearshift

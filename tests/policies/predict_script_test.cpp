@@ -1,0 +1,137 @@
+// The predict and pareto modules as scripts see them, and scripts/powertrain.lua on top of them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "boards/board_model.h"
+#include "policies/lua/lua_policy.h"
+#include "policies/numerics/mode_transfer.h"
+#include "tests/policies/profile_problem.h"
+#include "tests/policies/script_text.h"
+
+namespace gearshift {
+namespace {
+
+// Predicts power and time by a formula of the GPU clock, and keeps what it was given.
+class FormulaTransfer : public ModeTransfer {
+ public:
+  TransferResult transfer(const Profile& measured,
+                          std::span<const TransferSetting> settings) const override {
+    if (measured.cells().size() < 3) throw std::runtime_error("3 settings are needed");
+    learnt = measured.cells();
+    TransferResult result;
+    for (const TransferSetting& one : settings) {
+      const double ghz = static_cast<double>(one.mode.values[1]) / 1e6;
+      result.minibatch_ms.push_back(one.batch_size * 10 / ghz);
+      result.power_w.push_back(too_low * (8 + 20 * ghz));
+    }
+    result.time_error = 0.1;
+    return result;
+  }
+  mutable std::vector<ProfileCell> learnt;
+  double too_low = 1;
+};
+
+TrueCost formula(const Setting& setting) {
+  const double ghz = static_cast<double>(setting.mode.values[1]) / 1e6;
+  const double cores = static_cast<double>(setting.mode.values[0]);
+  return {setting.batch_size[0] * 10 / ghz * (1 + 1 / cores), 8 + 20 * ghz + 0.1 * cores};
+}
+
+std::string said(const std::string& text, const ModeTransfer* transfer) {
+  const PolicyProblem problem;
+  LuaPolicy policy("predict.lua", text, built_in_board_model("jetson-agx-orin"), transfer);
+  Request request = policy.start(problem.context());
+  for (int i = 0; i < 9 && (request.what == Request::What::measure ||
+                            request.what == Request::What::remeasure);
+       ++i) {
+    const TrueCost cost = formula(request.setting);
+    request = policy.resume(complete(request.setting, cost.minibatch_ms, cost.power_w));
+  }
+  return policy.failure().empty() ? policy.take_log() : std::string(policy.failure());
+}
+
+constexpr const char* kMeasured = "for i = 6, 1, -1 do measure(modes[i]) end\n";
+
+TEST(PredictOfScripts, TransfersWhatWasMeasured) {
+  const FormulaTransfer transfer;
+  EXPECT_EQ(said(std::string(kMeasured) +
+                     "local s = predict.transfer()\nlocal p = s:at(modes[1])\n"
+                     "log(string.format('%.1f %.2f %.2f %.2f', p.power_w, p.minibatch_ms, "
+                     "p.time_deviation, p.power_deviation))",
+                 &transfer),
+            "14.1 522.88 0.20 0.02");
+  EXPECT_EQ(transfer.learnt.size(), 6U);
+}
+
+TEST(PredictOfScripts, TransfersInTheLowestModeAlone) {
+  const FormulaTransfer transfer;
+  const std::string wrong = "predict.transfer: remeasure `safe` first";
+  for (const char* text :
+       {"predict.transfer()", "measure(safe) measure(modes[6]) predict.transfer()"}) {
+    const std::string error = said(text, &transfer);
+    EXPECT_NE(error.find(wrong), std::string::npos) << error;
+  }
+}
+
+TEST(PredictOfScripts, SaysWhyItCannot) {
+  const FormulaTransfer transfer;
+  EXPECT_NE(said("measure(safe) predict.transfer()", &transfer).find("3 settings are needed"),
+            std::string::npos);
+  EXPECT_NE(said("measure(safe) predict.transfer()", nullptr).find("without PowerTrain"),
+            std::string::npos);
+}
+
+TEST(ParetoOfScripts, DrawsTheFrontOfAnswersAndOfOwnPoints) {
+  EXPECT_EQ(said("local all = {}\nfor i = 1, 6 do all[i] = measure(modes[i]) end\n"
+                 "local front = pareto.front(all, 'power_w', 'value')\n"
+                 "log(#front .. ' ' .. tostring(front[1].power_w < front[#front].power_w))",
+                 nullptr),
+            "6 true");
+  EXPECT_EQ(said("local f = pareto.front({{a = 2, b = 2}, {a = 1, b = 1}}, 'a', 'b')\n"
+                 "log(#f .. f[1].a)",
+                 nullptr),
+            "11");
+  EXPECT_EQ(said("log(#pareto.front({}))", nullptr), "0");
+  const auto says = [](const std::string& text, const std::string& message) {
+    const std::string error = said(text, nullptr);
+    EXPECT_NE(error.find(message), std::string::npos) << error;
+  };
+  says("pareto.front({{power_w = 1}})", "pareto.front: point 1 has no number 'minibatch_ms'");
+  says("pareto.front({3})", "pareto.front: point 1 is a number, not a table");
+  says("local l = {} for i = 1, 1025 do l[i] = 1 end pareto.front(l)", "1025 points; at most 1024");
+}
+
+LuaPolicy shipped(const ModeTransfer& transfer) {
+  return {"powertrain.lua", script_text("powertrain.lua"), built_in_board_model("jetson-agx-orin"),
+          &transfer};
+}
+
+TEST(PowerTrainSearch, HoldsTheBestThatItMeasuredBelowTheCap) {
+  for (const double too_low : {1.0, 0.85}) {  // the second one foretells power that is too low
+    FormulaTransfer transfer;
+    transfer.too_low = too_low;
+    ProfileWorld world(PolicyProblem(), formula);
+    LuaPolicy policy = shipped(transfer);
+    const SearchOutcome outcome = world.run(policy, 25'000);
+    ASSERT_TRUE(outcome.held) << outcome.failure;
+    EXPECT_EQ(outcome.setting.mode.values[1], 624'750);
+    EXPECT_TRUE(world.truth(outcome.setting).within(25'000));
+    EXPECT_LE(outcome.measurements, 15);
+  }
+}
+
+TEST(PowerTrainSearch, SaysWhenNothingKeepsTheCap) {
+  const FormulaTransfer transfer;
+  ProfileWorld world(PolicyProblem(), formula);
+  LuaPolicy policy = shipped(transfer);
+  const SearchOutcome outcome = world.run(policy, 5'000);
+  EXPECT_FALSE(outcome.held);
+  EXPECT_EQ(outcome.failure, "");
+  EXPECT_EQ(policy.take_log(), "nothing measured keeps the goal");
+}
+
+}  // namespace
+}  // namespace gearshift
