@@ -10,6 +10,7 @@
 
 #include "boards/sysroot.h"
 #include "cli/policy_transfer.h"
+#include "cli/prior_tables.h"
 #include "cli/read_script.h"
 #include "cli/select_board.h"
 #include "cli/simulated_problem.h"
@@ -75,11 +76,7 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   grid_.problems = make_problems(options);
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
   for (const std::string& path : options.profile) add_profiles(options, path);
-  for (const std::string& path : options.prior) {
-    for (Profile& profile : read_profiles(path)) {
-      priors_.push_back(std::make_unique<Profile>(std::move(profile)));
-    }
-  }
+  priors_ = read_prior_tables(options.prior);
   choose_priors();
   grid_.conditions =
       fmt::format("effects {}, missing {}, probes {}, priors {:016x}, program {}", options.effects,
@@ -87,12 +84,12 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
 }
 
 void EvaluateGrid::add_policy(const std::string& path) {
-  const std::string text = read_script(path);
-  LuaPolicy(path, text).check();
+  const NamedText script = read_script(path);
+  LuaPolicy(script.name, script.text).check();
   const std::string stem = std::filesystem::path(path).stem().string();
   grid_.policies.push_back({.name = free_name(grid_.policies, stem, path),
-                            .text = text,
-                            .script = std::filesystem::path(path).filename().string()});
+                            .text = script.text,
+                            .script = std::filesystem::path(script.name).filename().string()});
 }
 
 void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::string& path) {

@@ -16,18 +16,6 @@ namespace {
 constexpr std::size_t kMostNumbers = 10'000;
 constexpr std::size_t kMostProblems = 1'000'000;
 
-// A list, or one text in which commas separate the parts.
-std::vector<std::string> texts_of(const std::string& file, std::string_view key,
-                                  const toml::node& node) {
-  std::vector<std::string> texts;
-  if (const toml::array* list = node.as_array()) {
-    for (const toml::node& one : *list) texts.push_back(text_at(file, key, one));
-  } else {
-    texts.push_back(text_at(file, key, node));
-  }
-  return texts;
-}
-
 // At every comma, as the flag does it.
 std::vector<std::string> split(const std::vector<std::string>& texts) {
   std::vector<std::string> parts;
@@ -137,7 +125,7 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
       const std::string read = text_at(file, name, value);
       if (!said) *one->second = read;
     } else if (const auto list = fields.lists.find(name); list != fields.lists.end()) {
-      std::vector<std::string> read = texts_of(file, name, value);
+      std::vector<std::string> read = texts_at(file, name, value);
       if (name == "policy") read = split(read);
       if (!said) *list->second = std::move(read);
     } else if (const auto count = fields.counts.find(name); count != fields.counts.end()) {

@@ -10,6 +10,8 @@
 #include <filesystem>
 
 #include "bridge/endpoints.h"
+#include "cli/prior_tables.h"
+#include "cli/read_script.h"
 #include "cli/recording.h"
 #include "cli/select_board.h"
 #include "cli/state_folder.h"
@@ -47,7 +49,8 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   LiveWorldOptions world;
   world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
   world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
-  world.script = options.policy;
+  // A shipped script is part of the program: there is no file to watch.
+  if (!names_shipped_script(options.policy)) world.script = options.policy;
   if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};
   world.allowed_user = operator_user();
   world.knobs = knobs;
@@ -107,6 +110,9 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
   controller_options_.duration = plan.duration;
   controller_options_.goal.objective = plan.objective;
   controller_options_.seed = options.seed;
+  prior_ = read_prior_tables(options.prior);
+  borrowed_prior_ = borrowed(prior_);
+  controller_options_.prior = borrowed_prior_;
 }
 
 LiveRun::~LiveRun() {

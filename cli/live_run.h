@@ -76,6 +76,8 @@ class LiveRun {
   std::unique_ptr<LiveWorld> world_;
   OperatorLimit operator_limit_;
   ScheduleLimit schedule_limit_;
+  std::vector<std::unique_ptr<Profile>> prior_;
+  std::vector<const Profile*> borrowed_prior_;
   ControllerOptions controller_options_;
   std::unique_ptr<RecordingWriter> recording_;
 };

@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
       "gearshift shifts an accelerator's gears (cores, clocks, power limit, batch size) while a "
       "DNN\n"
       "trains and serves, so that it runs as fast as its power allows, and never past it.\n\n"
-      "Example: gearshift run --policy scripts/binary_search.lua --power 30W",
+      "Example: gearshift run --power 30W",
       "gearshift"};
   app.set_version_flag("--version", "gearshift " GEARSHIFT_VERSION);
   app.require_subcommand(1);

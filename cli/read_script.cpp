@@ -3,16 +3,34 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/shipped_scripts.h"
 #include "controller/policy.h"
 
 namespace gearshift {
 
-std::string read_script(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw PolicyError(path + ": cannot be read; --policy takes the path of a Lua script");
+bool names_shipped_script(std::string_view policy) {
+  return policy.find_first_of("./") == std::string_view::npos;
+}
+
+NamedText read_script(const std::string& policy) {
+  if (names_shipped_script(policy)) {
+    std::string names;
+    for (const ShippedScript& script : shipped_scripts()) {
+      if (script.name == policy) return {policy + ".lua", std::string(script.text)};
+      names += (names.empty() ? "" : ", ") + std::string(script.name);
+    }
+    throw PolicyError("--policy " + policy + ": no such script ships; there are " + names +
+                      ", and a file's path takes your own: ./" + policy + ".lua");
+  }
+  std::ifstream file(policy, std::ios::binary);
+  if (!file) {
+    throw PolicyError(policy +
+                      ": cannot be read; --policy takes the path of a Lua script, or the "
+                      "name of a shipped one, for example bayes");
+  }
   std::ostringstream text;
   text << file.rdbuf();
-  return text.str();
+  return {policy, text.str()};
 }
 
 }  // namespace gearshift

@@ -1,11 +1,18 @@
-// Reads the policy script that a command was given.
+// The policy script that a command was given: a shipped one by its name, or a file by its path.
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "trace/recording.h"
 
 namespace gearshift {
 
-// Throws PolicyError where the file cannot be read.
-std::string read_script(const std::string& path);
+// A word without a dot or a slash is the name of a shipped script ("bayes"); all else is a path.
+bool names_shipped_script(std::string_view policy);
+
+// The script under its file's name. Throws PolicyError where no such script ships, with the names
+// of those that do, or where the file cannot be read.
+NamedText read_script(const std::string& policy);
 
 }  // namespace gearshift

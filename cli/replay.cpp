@@ -147,7 +147,8 @@ int replay(const ReplayOptions& options) {
     }
     return result.difference ? kExitFailed : kExitOk;
   }
-  LuaPolicy other(options.policy, read_script(options.policy), board, &transfer);
+  const NamedText script = read_script(options.policy);
+  LuaPolicy other(script.name, script.text, board, &transfer);
   other.check();
   ComparedPolicy compared(recorded, other, replay, reader.observations());
   const ReplayResult result = replay.run(compared);

@@ -19,12 +19,12 @@ namespace {
 
 void run(const RunOptions& options, const RunPlan& plan, const std::string& command) {
   block_signals();
-  const std::string script = read_script(options.policy);
-  LuaPolicy(options.policy, script).check();
+  const NamedText script = read_script(options.policy);
+  LuaPolicy(script.name, script.text).check();
   LiveRun live(options, plan);
   const ReferenceTransfer transfer = policy_transfer();
-  LuaPolicy policy(options.policy, script, board_model(&live.board()), &transfer);
-  if (!options.record.empty()) live.record(command, {options.policy, script});
+  LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer);
+  if (!options.record.empty()) live.record(command, script);
 
   std::unique_ptr<Recorder> front;
   if (options.json) {
@@ -53,7 +53,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->footer(
       "Example: a virtual board, an emulated trainer and a search under 30 W\n"
       "  gearshift board --virtual jetson-agx-orin --mount /tmp/orin &\n"
-      "  gearshift run --sysroot /tmp/orin --policy scripts/binary_search.lua --power 30W &\n"
+      "  gearshift run --sysroot /tmp/orin --power 30W &\n"
       "  gearshift emulate --workload resnet18 --sysroot /tmp/orin\n"
       "Lower the cap while it runs with `gearshift cap 20W`; Ctrl-C restores every knob.\n"
       "Add --record run.db to keep all of it for `gearshift replay` and `gearshift export`.");

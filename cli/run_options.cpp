@@ -49,7 +49,13 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
       .add_option("--sysroot", options.sysroot,
                   "prefix of the board's files: / or where a virtual board is mounted")
       ->capture_default_str();
-  command.add_option("--policy", options.policy, "the Lua script that chooses the settings");
+  command
+      .add_option("--policy", options.policy,
+                  "what chooses the settings: the name of a shipped Lua script or the path of one")
+      ->capture_default_str();
+  command.add_option("--prior", options.prior,
+                     "profiles of other workloads, or of this one on another day, that the policy "
+                     "may learn from (see gearshift profile and export)");
   command.add_option("--power", options.power, "power cap of the board, for example 30W");
   command.add_option("--objective", options.objective, "least time or least energy a sample")
       ->capture_default_str();
@@ -96,12 +102,16 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       for (const toml::node& step : *steps) options.schedule.push_back(schedule_step(file, step));
       continue;
     }
-    if (name != "seed" && !texts.contains(name)) {
+    if (name != "seed" && name != "prior" && !texts.contains(name)) {
       fail_at(file, value,
               "unknown key " + name +
                   "; known: the long flags of gearshift run without --, and schedule");
     }
     if (command.count("--" + name) > 0) continue;  // a flag says otherwise
+    if (name == "prior") {
+      options.prior = texts_at(file, name, value);
+      continue;
+    }
     if (name != "seed") {
       *texts.at(name) = text_at(file, name, value);
       continue;
@@ -115,7 +125,7 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
 RunPlan make_run_plan(const RunOptions& options) {
   RunPlan plan;
   if (options.policy.empty()) {
-    throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
+    throw std::runtime_error("--policy: empty; for example --policy bayes, or a script's path");
   }
   if (!options.record.empty() && !options.overwrite && std::filesystem::exists(options.record)) {
     throw std::runtime_error(

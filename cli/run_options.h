@@ -18,8 +18,9 @@ enum class OnExit : std::uint8_t { restore, keep, safe };
 struct RunOptions {
   std::string board = "auto";  // auto, the id of a built-in board, or a board file
   std::string sysroot = "/";
-  std::string policy;
-  std::string power;  // "30W"; empty: no cap
+  std::string policy = "bayes";    // a shipped script's name or a path
+  std::vector<std::string> prior;  // tables of measurements that the policy may read
+  std::string power;               // "30W"; empty: no cap
   std::string objective = "time";
   std::string listen;
   std::string control;

@@ -220,10 +220,10 @@ std::unique_ptr<LimitSource> limit_of(const SimulatedProblem& made) {
 
 void run(const SimulateOptions& options, const std::string& words) {
   SimulatedProblem made = make_simulated_problem(options);
-  const std::string script = read_script(options.policy);
+  const NamedText script = read_script(options.policy);
   const ReferenceTransfer transfer = policy_transfer();
   LuaPolicy policy(
-      options.policy, script,
+      script.name, script.text,
       made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board),
       &transfer);
   policy.check();
@@ -231,8 +231,7 @@ void run(const SimulateOptions& options, const std::string& words) {
   const File log = open_log(options.log);
   std::optional<JsonRecorder> recorder;
   if (log) recorder.emplace(made.problem.knobs, log.get());
-  const std::unique_ptr<RecordingWriter> recording =
-      record(options, made, {options.policy, script}, words);
+  const std::unique_ptr<RecordingWriter> recording = record(options, made, script, words);
   Onlookers onlookers{.recorder = recorder ? &*recorder : nullptr, .recording = recording.get()};
   std::optional<TeeRecorder> tee;
   if (recording && recorder) tee.emplace(*recorder, *recording);
@@ -288,7 +287,10 @@ void add_simulate(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "simulate", "Run one search in virtual time and compare its choice with the optimum");
   add_problem_flags(*command, *options);
-  command->add_option("--policy", options->policy, "the Lua script that chooses")->required();
+  command
+      ->add_option("--policy", options->policy,
+                   "what chooses: the name of a shipped Lua script or the path of one")
+      ->capture_default_str();
   command->add_option("--prior", options->prior,
                       "profile of other workloads that the script may read (may be given again)");
   command

@@ -7,6 +7,7 @@
 
 #include "boards/sysroot.h"
 #include "cli/knob_values.h"
+#include "cli/prior_tables.h"
 #include "cli/select_board.h"
 #include "cli/units.h"
 #include "simulator/load.h"
@@ -166,12 +167,8 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
     throw std::runtime_error(
         "give --profile FILE, --trace RECORDING, or --board ID and --workload NAME");
   }
-  for (const std::string& file : options.prior) {
-    for (Profile& prior : read_profiles(file)) {
-      made.priors.push_back(std::make_unique<Profile>(std::move(prior)));
-      made.problem.prior.push_back(made.priors.back().get());
-    }
-  }
+  made.priors = read_prior_tables(options.prior);
+  made.problem.prior = borrowed(made.priors);
   choose_batch_sizes(options, task);
   task.costs = made.costs.get();
   made.problem.tasks = {task};

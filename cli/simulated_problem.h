@@ -22,7 +22,7 @@ struct SimulateOptions {
   std::string workload;
   std::string model;  // the board model's workload that fills missing cells
   std::string kind = "train";
-  std::string policy;
+  std::string policy = "bayes";
   std::vector<std::string> prior;  // tables that the policy may read
   std::string power;
   std::string objective;  // empty: time for train, latency for infer with a rate

@@ -26,4 +26,15 @@ std::string text_at(const std::string& file, std::string_view key, const toml::n
   return *text;
 }
 
+std::vector<std::string> texts_at(const std::string& file, std::string_view key,
+                                  const toml::node& node) {
+  std::vector<std::string> texts;
+  if (const toml::array* list = node.as_array()) {
+    for (const toml::node& one : *list) texts.push_back(text_at(file, key, one));
+  } else {
+    texts.push_back(text_at(file, key, node));
+  }
+  return texts;
+}
+
 }  // namespace gearshift

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gearshift {
 
@@ -16,5 +17,9 @@ std::string read_toml_file(const std::string& path, std::string_view way_out);
 
 // The string at `key`; fails at the node where it is none.
 std::string text_at(const std::string& file, std::string_view key, const toml::node& node);
+
+// The strings of the list at `key`; one string is a list of one.
+std::vector<std::string> texts_at(const std::string& file, std::string_view key,
+                                  const toml::node& node);
 
 }  // namespace gearshift

@@ -78,6 +78,7 @@ TEST_F(RunConfig, APlanRefusesWhatItDoesNotKnow) {
     wrong.*option = "nonsense";
     EXPECT_THROW(make_run_plan(wrong), std::runtime_error);
   }
+  EXPECT_EQ(RunOptions().policy, "bayes") << "what is best by docs/evaluation.md";
   options_.policy.clear();
   EXPECT_THROW(make_run_plan(options_), std::runtime_error) << "no policy";
 }

@@ -83,6 +83,35 @@ class Recordings(unittest.TestCase):
         self.assertIn("--overwrite", again.tail())
         self.assertEqual(path.read_bytes(), before)
 
+    def test_the_default_policy_takes_a_prior_table_and_replays_with_it(self):
+        with Stack(noise="0%") as stack:
+            prior = stack.folder / "mobilenet.csv"
+            keep = [
+                "--keep", "cpu_cores=4,8,12", "--keep", "cpu_mhz=422.4,1190.4,2201.6",
+                "--keep", "gpu_mhz=306,714,1300.5", "--keep", "mem_mhz=665.6,2133,3199",
+            ]  # fmt: skip
+            done = stack.gearshift(
+                "simulate", "--board", "jetson-agx-orin", "--workload", "mobilenet_v3", *keep,
+                "--policy", "full_sweep", "--record", stack.folder / "sweep.db",
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = stack.gearshift("export", stack.folder / "sweep.db", "--profile", "-o", prior)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+            path = stack.folder / "run.db"
+            daemon = stack.daemon("bayes", "--prior", prior, "--record", path)
+            trainer = stack.trainer("--jitter", "0%")
+            hold = daemon.note("hold", deadline_s=120)
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            trainer.kill()
+            chosen = [
+                note for note in daemon.notes("observation") if note["setting"] == hold["setting"]
+            ]
+            self.assertLessEqual(chosen[-1]["power_w"], 30)
+            self.assertLessEqual(len(daemon.notes("observation")), 16)
+            code, result = self.replay(stack, path)
+            self.assertEqual((code, result["equal"]), (0, True))
+
     def test_a_killed_run_loses_its_last_second_at_most_and_replays(self):
         with Stack() as stack:
             path = stack.folder / "run.db"

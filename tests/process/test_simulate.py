@@ -39,6 +39,17 @@ class Simulate(unittest.TestCase):
             self.assertEqual(logs[0], logs[1])
             self.assertNotEqual(logs[0], logs[2])
 
+    def test_a_shipped_script_goes_by_its_name_and_bayes_is_the_default(self):
+        with Stack(board=False) as stack:
+            board = ["--board", "jetson-agx-orin", "--workload", "resnet18", "--power", "30W", "--json"]
+            texts = [
+                stack.gearshift("simulate", *board, *policy).stdout
+                for policy in ([], ["--policy", "bayes"], ["--policy", SOURCE / "scripts/bayes.lua"])
+            ]
+            self.assertEqual(json.loads(texts[0])["ending"], "held")
+            self.assertEqual(texts[0], texts[1])
+            self.assertEqual(texts[0], texts[2])
+
     def test_a_profile_is_searched_and_compared_with_its_own_optimum(self):
         rows = ["device,workload,kind,batch_size,cpu_mhz,gpu_mhz,minibatch_ms,power_w"]
         for cpu in (500, 1000, 2000):
@@ -113,6 +124,9 @@ class Simulate(unittest.TestCase):
                 done = stack.gearshift("simulate", "--policy", policy, *words)
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertIn(named, done.stderr)
+            done = stack.gearshift("simulate", *board, "--workload", "resnet18", "--policy", "beyes")
+            self.assertEqual(done.returncode, 5, done.stderr)
+            self.assertIn("there are bayes, ", done.stderr)
 
 
 def live_search(case):
