@@ -290,6 +290,7 @@ function gp.learn(answer) end
 ---@field best? number the least `answer.value` so far of an answer within the goal
 ---@field price? number what a probe over the cap costs, as a share of the value (0.01 is 1 %); 0
 ---@field odds? number least odds to keep the cap, 0 to 1; 0
+---@field doubt? number so many times as unsure of each setting as it is, the process is taken to be; 1
 ---@field safest? boolean true: the setting most likely to keep the goal, whatever it gains, with `odds`
 ---the least for the whole goal
 

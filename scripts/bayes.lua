@@ -7,15 +7,20 @@
 
 local most_probes = #modes <= 1000 and 10 or 15  -- a search; twelve where batch sizes are searched too
 if #dimensions > #knobs.names and most_probes < 12 then most_probes = 12 end
-local price = 0.01          -- an improvement that one probe over the cap is worth
-local least_odds = 0.2      -- to keep the cap, of any probe
-local least_gain = 0.0005   -- expected, below which a search ends
+-- Odds to keep the cap that a probe must have: they rise with every probe over it but the first two.
+local least_odds, most_odds = 0.15, 0.6
+local least_gain = 0.0005   -- expected, below which a probe is not worth it
 local hopeless = 0.002      -- odds below which nothing is expected to keep the goal
+local most_over = 2         -- probes over the cap before anything else than the safest is tried
+-- Where the model promises nothing, it may be less sure than it says. The price of a probe over the cap
+-- is an improvement that must be expected beyond it: 2 %, then 3 %.
+local rounds = { { doubt = 1, price = 0.02 }, { doubt = 2, price = 0.03 } }
 
-local best, probes, failures = nil, 0, 0
+local best, probes, over = nil, 0, 0
 
 local function take(answer)
   gp.learn(answer)
+  if answer.reason == "over_limit" then over = over + 1 end
   if answer.within and (not best or answer.value < best.value) then best = answer end
 end
 
@@ -30,10 +35,14 @@ for i = 1, #observations do take(observations[i]) end
 -- The next setting to measure; nil where none is worth it.
 local function choose()
   if best then
-    local probe = gp.next { best = best.value, price = price, odds = least_odds }
-    return probe and probe.gain >= least_gain and probe or nil
+    local odds = math.min(most_odds, least_odds * math.max(1, over - 1))
+    for _, round in ipairs(rounds) do
+      local probe = gp.next { best = best.value, odds = odds, price = round.price, doubt = round.doubt }
+      if probe and probe.gain >= least_gain then return probe end
+    end
+    return nil
   end
-  return gp.next { odds = least_odds } or gp.next { odds = hopeless, safest = true }
+  return over < most_over and gp.next { odds = least_odds } or gp.next { odds = hopeless, safest = true }
 end
 
 while probes < most_probes do

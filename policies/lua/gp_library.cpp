@@ -214,6 +214,7 @@ int next(lua_State* lua) {
   }
   terms.price = option(lua, "price", 0, 1e3);
   terms.least_odds = option(lua, "odds", 0, 1);
+  terms.doubt = std::max(1e-3, option(lua, "doubt", 1, 1e3));
   if (lua_type(lua, 1) == LUA_TTABLE) {
     lua_getfield(lua, 1, "safest");
     terms.safest = lua_toboolean(lua, -1) != 0;

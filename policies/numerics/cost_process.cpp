@@ -28,7 +28,7 @@ constexpr Eigen::Index kConstants = 5;
 // Relative sizes of what the cost model leaves of time and power: what is alike in settings near
 // each other, and what is each setting's own. They are those of its residuals on measured training
 // grids (docs/evaluation.md). A stand-in for an unknown board leaves more.
-constexpr double kTimeAmplitude = 0.07, kPowerAmplitude = 0.032;
+constexpr double kTimeAmplitude = 0.07, kPowerAmplitude = 0.04;
 constexpr double kTimeOwn = 0.01, kPowerOwn = 0.013;
 constexpr double kStandIn = 2.5;
 // How far a workload's demands may be from another one's: a factor of e^this.

@@ -146,6 +146,8 @@ std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Ki
       screened(process, judge, excluded, terms.safest, worst_log);
   for (const std::size_t setting : settings) {
     process.sample(setting, samples);
+    samples.time_deviation *= terms.doubt;
+    samples.power_deviation *= terms.doubt;
     Probe probe = weigh(process, judge, setting, samples, terms.best_log.value_or(worst_log),
                         terms.best_log ? 0 : kLeastImprovement);
     if (terms.best_log) {

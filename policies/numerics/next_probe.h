@@ -19,6 +19,8 @@ struct ProbeTerms {
   double limit_w = 0;     // that mean power must keep; infinity: none
   double price = 0;       // of a probe over the limit, as an improvement (0.01 is 1 %) lost
   double least_odds = 0;  // of keeping the power limit
+  // The process is taken to be so many times as unsure as it says.
+  double doubt = 1;
   // Only the odds to keep the goal count: for when nothing worth its risk is left.
   bool safest = false;
 };
