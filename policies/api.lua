@@ -265,12 +265,6 @@ function surface:best(choice) end
 ---@return setting|nil, prediction|nil
 function surface:least_known(choice) end
 
----The setting farthest from all that are excluded, by the logarithms of its values, late or not:
----settings chosen so cover the space. Looks at each for 40 instructions.
----@param choice? choice
----@return setting|nil, prediction|nil
-function surface:farthest(choice) end
-
 ---The settings that keep the goal's limits and that no other one beats in power and value, lowest
 ---power first; of more than 64 of them, 64 along the front.
 ---@param choice? choice

@@ -90,11 +90,6 @@ int push_choice(lua_State* lua, const Surface& surface, std::optional<std::size_
   return push_numbered(lua, surface, *number);
 }
 
-std::optional<std::size_t> farthest_of(const Surface& surface, const SettingGrid& grid,
-                                       const Choice& among) noexcept {
-  return farthest_setting(surface, grid, among);
-}
-
 int surface_best(lua_State* lua) {
   const Surface& surface = checked_surface(lua, 1, "surface:best");
   const Choice among = checked_choice(lua, 2, "surface:best");
@@ -108,13 +103,6 @@ int surface_least_known(lua_State* lua) {
   const Choice among = checked_choice(lua, 2, "surface:least_known");
   charge_look(lua, surface);
   return push_choice(lua, surface, least_known_setting(surface, among));
-}
-
-int surface_farthest(lua_State* lua) {
-  const Surface& surface = checked_surface(lua, 1, "surface:farthest");
-  const Choice among = checked_choice(lua, 2, "surface:farthest");
-  charge(lua, 10 * kLookCharge * static_cast<std::int64_t>(surface.size()));
-  return push_choice(lua, surface, farthest_of(surface, checked_grid(lua), among));
 }
 
 struct Front {
@@ -148,7 +136,6 @@ int surface_front_list(lua_State* lua) {
 constexpr luaL_Reg kMethods[] = {{"at", surface_at},
                                  {"best", surface_best},
                                  {"exclude", surface_exclude},
-                                 {"farthest", surface_farthest},
                                  {"front", surface_front_list},
                                  {"least_known", surface_least_known},
                                  {nullptr, nullptr}};
@@ -169,7 +156,7 @@ double number_option(lua_State* lua, int index, const char* what, const char* na
 
 void add_surfaces(lua_State* lua) {
   luaL_newmetatable(lua, kHandle);
-  lua_createtable(lua, 0, 6);
+  lua_createtable(lua, 0, 5);
   luaL_setfuncs(lua, kMethods, 0);
   lua_setfield(lua, -2, "__index");
   lua_pushcfunction(lua, release);

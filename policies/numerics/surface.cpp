@@ -1,7 +1,5 @@
 #include "policies/numerics/surface.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "policies/numerics/pareto_front.h"
@@ -94,45 +92,6 @@ std::optional<std::size_t> least_known_setting(const Surface& surface, const Cho
     widest = i;
   }
   return widest;
-}
-
-std::optional<std::size_t> farthest_setting(const Surface& surface, const SettingGrid& grid,
-                                            const Choice& among) {
-  constexpr std::size_t kMostNeighbours = 32;
-  std::array<std::vector<double>, SettingGrid::kDimensions> logs;
-  for (std::size_t d = 0; d < grid.dimensions(); ++d) {
-    for (const std::int64_t value : grid.values(d)) {
-      logs[d].push_back(std::log(std::max(1.0, static_cast<double>(value))));
-    }
-  }
-  std::vector<std::size_t> excluded;
-  for (std::size_t i = 0; i < surface.size(); ++i) {
-    if (surface.excluded[i] != 0) excluded.push_back(i);
-  }
-  const std::size_t stride = excluded.size() / kMostNeighbours + 1;
-  std::vector<SettingGrid::Position> neighbours;
-  for (std::size_t i = 0; i < excluded.size(); i += stride) {
-    neighbours.push_back(grid.position(excluded[i]));
-  }
-  std::optional<std::size_t> best;
-  double farthest = -1;
-  for (std::size_t i = 0; i < surface.size(); ++i) {
-    if (!allowed(surface, i, among)) continue;
-    const SettingGrid::Position at = grid.position(i);
-    double nearest = std::numeric_limits<double>::infinity();
-    for (const SettingGrid::Position& other : neighbours) {
-      double squared = 0;
-      for (std::size_t d = 0; d < grid.dimensions(); ++d) {
-        const double apart = logs[d][at[d]] - logs[d][other[d]];
-        squared += apart * apart;
-      }
-      nearest = std::min(nearest, squared);
-    }
-    if (nearest <= farthest) continue;
-    farthest = nearest;
-    best = i;
-  }
-  return best;
 }
 
 std::vector<std::size_t> surface_front(const Surface& surface, const SettingGrid& grid,

@@ -57,11 +57,6 @@ std::optional<std::size_t> best_setting(const Surface& surface, const SettingGri
 // point of a D-optimal design.
 std::optional<std::size_t> least_known_setting(const Surface& surface, const Choice& among);
 
-// The one farthest from all that are excluded, by the logarithms of their values: settings chosen
-// so cover the space. Where nothing is excluded, the first. Of many excluded ones, some count.
-std::optional<std::size_t> farthest_setting(const Surface& surface, const SettingGrid& grid,
-                                            const Choice& among);
-
 // Numbers of the settings on the Pareto front of predicted power and the goal's value, lowest power
 // first, among those allowed; not more than `most` of them, evenly drawn from a longer front.
 std::vector<std::size_t> surface_front(const Surface& surface, const SettingGrid& grid,

@@ -104,19 +104,6 @@ TEST(Surface, ChoosesWhatIsLeastKnown) {
   EXPECT_FALSE(least_known_setting(surface, {5}).has_value());
 }
 
-TEST(Surface, ChoosesWhatIsFarthestFromAllThatWasTried) {
-  const Problem problem;
-  Surface surface = descending(problem.grid);
-  EXPECT_EQ(farthest_setting(surface, problem.grid, {}), 0U);
-  surface.excluded[0] = 1;  // the lowest of all dimensions
-  EXPECT_EQ(farthest_setting(surface, problem.grid, {}), 23U);
-  surface.excluded[23] = 1;
-  const Setting third = problem.grid.setting(*farthest_setting(surface, problem.grid, {}));
-  EXPECT_EQ(third.mode.values[1], 306'000);
-  EXPECT_EQ(third.batch_size[0], 64);
-  EXPECT_FALSE(farthest_setting(surface, problem.grid, {5}).has_value());
-}
-
 TEST(Surface, LeavesOutWhatAnswersLate) {
   Problem problem;
   problem.trainer.kind = Kind::infer;
