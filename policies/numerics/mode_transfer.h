@@ -28,8 +28,9 @@ class ModeTransfer {
  public:
   virtual ~ModeTransfer() = default;
   // Learns from the cells of `measured`, and predicts `settings`, whose modes have its knobs. A
-  // function of the arguments. Takes a third of a second, and as much again the first time. Throws
-  // std::runtime_error that says why it cannot, and the way out. May be called by several threads.
+  // function of the arguments. Takes up to a third of a second, and a second more the first time.
+  // Throws std::runtime_error that says why it cannot, and the way out. May be called by several
+  // threads.
   virtual TransferResult transfer(const Profile& measured,
                                   std::span<const TransferSetting> settings) const = 0;
 };
