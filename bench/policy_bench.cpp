@@ -2,11 +2,15 @@
 // and whole searches of the shipped scripts, from the first question to the choice.
 #include <benchmark/benchmark.h>
 
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "policies/lua/lua_policy.h"
+#include "policies/numerics/cost_prior.h"
+#include "policies/numerics/next_probe.h"
 #include "tests/policies/measured_problem.h"
 
 namespace gearshift {
@@ -70,6 +74,7 @@ void solve_a_serving_problem(benchmark::State& state, const std::string& script)
   }
   state.counters["measurements"] = measurements;
 }
+BENCHMARK_CAPTURE(solve_a_serving_problem, bayes, "bayes.lua")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(solve_a_serving_problem, binary_search, "binary_search.lua")
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(solve_a_serving_problem, gradient, "gradient.lua")->Unit(benchmark::kMillisecond);
@@ -77,6 +82,50 @@ BENCHMARK_CAPTURE(solve_a_serving_problem, linear, "linear.lua")->Unit(benchmark
 BENCHMARK_CAPTURE(solve_a_serving_problem, random, "random.lua")->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(solve_a_serving_problem, full_sweep, "full_sweep.lua")
     ->Unit(benchmark::kMillisecond);
+
+// One decision of bayes.lua at 15 observations on the 4,368 modes that were measured of an AGX
+// Orin.
+void decide_by_gaussian_process(benchmark::State& state) {
+  const BoardModel board = *built_in_board_model("jetson-agx-orin");
+  PolicyProblem problem;
+  problem.modes.clear();
+  problem.trainer.batch_size_count = 0;
+  problem.knobs.knobs = {{"cpu_cores", Unit::count, KnobClass::hotplug, {2, 4, 6, 8, 10, 12}},
+                         {"cpu_mhz", Unit::khz, KnobClass::clock, {}},
+                         {"gpu_mhz", Unit::khz, KnobClass::clock, {}},
+                         {"mem_mhz", Unit::khz, KnobClass::memory, {}}};
+  const auto fill = [&](std::size_t knob, std::int64_t count, std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      problem.knobs.knobs[knob].values.push_back(from + i * (to - from) / (count - 1));
+    }
+  };
+  fill(1, 14, 268'800, 2'201'600);
+  fill(2, 13, 114'750, 1'300'500);
+  fill(3, 4, 204'000, 3'199'000);
+  const SettingGrid grid(problem.context(), board.highest);
+  const CostCentre centre = cost_centre(problem.context(), &board, grid);
+  const CostPrior prior = cost_prior(problem.context(), &board, grid);
+  CostProcess process(grid, centre, prior);
+  const Demand demand{.A = 70, .B = 90, .L = 60, .P = 120, .O = 8, .workers = 4, .kg = 9};
+  std::vector<std::uint8_t> known(grid.size());
+  for (std::size_t i = 0; i < 15; ++i) {
+    const std::size_t setting = (i * 2'654'435'761U) % grid.size();
+    const MinibatchCost cost = minibatch_cost(centre.device, demand, grid.mode(setting));
+    known[setting] = 1;
+    if (cost.power_w <= 30) {
+      process.learn({setting, cost.minibatch_ms, cost.power_w, 0, 0, false});
+    } else {
+      process.learn({setting, 0, 30, 0, 0, true});
+    }
+  }
+  const ProbeTerms terms{.best_log = std::log(5e-3), .limit_w = 30, .price = 0.02};
+  for (auto _ : state) {
+    process.condition();
+    benchmark::DoNotOptimize(
+        next_probe(process, {Objective::time, 30'000}, Kind::train, known, terms));
+  }
+}
+BENCHMARK(decide_by_gaussian_process)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace gearshift

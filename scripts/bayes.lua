@@ -20,7 +20,6 @@ local best, probes, over = nil, 0, 0
 
 local function take(answer)
   gp.learn(answer)
-  if answer.reason == "over_limit" then over = over + 1 end
   if answer.within and (not best or answer.value < best.value) then best = answer end
 end
 
@@ -49,7 +48,9 @@ while probes < most_probes do
   local probe = choose()
   if not probe then break end
   probes = probes + 1
-  take(measure(probe.setting))
+  local answer = measure(probe.setting)
+  if answer.reason == "over_limit" then over = over + 1 end  -- under this goal: others had other caps
+  take(answer)
 end
 
 if not best then

@@ -15,7 +15,7 @@ namespace gearshift {
 struct ProbeTerms {
   // Natural logarithm of the goal's value of the best setting known that keeps the goal; nullopt
   // where there is none yet.
-  std::optional<double> best_log;
+  std::optional<double> best_log{};
   double limit_w = 0;     // that mean power must keep; infinity: none
   double price = 0;       // of a probe over the limit, as an improvement (0.01 is 1 %) lost
   double least_odds = 0;  // of keeping the power limit

@@ -113,7 +113,7 @@ TEST_P(ModelledSearch, StartsFromWhatIsKnownWhenTheCapChanges) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scripts, ModelledSearch,
-                         testing::Values("binary_search.lua", "gradient.lua"),
+                         testing::Values("binary_search.lua", "gradient.lua", "bayes.lua"),
                          [](const auto& script) {
                            return script.param.substr(0, script.param.find('.'));
                          });

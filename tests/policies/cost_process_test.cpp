@@ -1,0 +1,142 @@
+// The Gaussian process over costs: what it believes before, of what it saw, and of what lied to it.
+#include "policies/numerics/cost_process.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "boards/board_model.h"
+#include "policies/numerics/cost_prior.h"
+#include "tests/policies/orin_problem.h"
+
+namespace gearshift {
+namespace {
+
+class CostProcessTest : public testing::Test {
+ protected:
+  CostProcessTest()
+      : board_(*built_in_board_model("jetson-agx-orin")),
+        grid_(problem_.context(), highest_mode(&board_)) {}
+
+  CostProcess process() const {
+    const PolicyContext context = problem_.context();
+    return {grid_, cost_centre(context, &board_, grid_), cost_prior(context, &board_, grid_)};
+  }
+  TrueCost truth(std::size_t setting) const {
+    return OrinProblem::cost(board_, grid_.mode(setting), grid_.batch_size(setting));
+  }
+  CostRow row(std::size_t setting) const {
+    const TrueCost cost = truth(setting);
+    return {setting, cost.minibatch_ms, cost.power_w, 0, 0, false};
+  }
+  // Every so many settings, from both ends of the grid.
+  std::vector<std::size_t> spread(std::size_t count) const {
+    std::vector<std::size_t> settings;
+    for (std::size_t i = 0; i < count; ++i) {
+      settings.push_back(i * (grid_.size() - 1) / (count - 1));
+    }
+    return settings;
+  }
+  double mean_error(const CostProcess& process, bool power) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      const CostProcess::Mean mean = process.mean(i);
+      sum += power ? std::abs(mean.log_power - std::log(truth(i).power_w))
+                   : std::abs(mean.log_time - std::log(truth(i).minibatch_ms));
+    }
+    return sum / static_cast<double>(grid_.size());
+  }
+
+  OrinProblem problem_;
+  BoardModel board_;
+  SettingGrid grid_;
+};
+
+TEST_F(CostProcessTest, IsUnsureOfTimeAndLessOfPowerBeforeAnyRow) {
+  const CostProcess empty = process();
+  CostSamples samples;
+  empty.sample(grid_.size() / 2, samples);
+  ASSERT_EQ(samples.log_time.size(), kCostSamples);
+  double most = -1e9, least = 1e9, most_power = -1e9, least_power = 1e9, sum = 0;
+  for (std::size_t k = 0; k < kCostSamples; ++k) {
+    most = std::max(most, samples.log_time[k]);
+    least = std::min(least, samples.log_time[k]);
+    most_power = std::max(most_power, samples.log_power[k]);
+    least_power = std::min(least_power, samples.log_power[k]);
+    sum += empty.weights()[k];
+  }
+  EXPECT_GT(most - least, 2);  // a factor of e^2
+  EXPECT_LT(most_power - least_power, 2);
+  EXPECT_NEAR(sum, 1, 1e-9);
+}
+
+TEST_F(CostProcessTest, KnowsTheOthersFromAFew) {
+  CostProcess learnt = process();
+  for (const std::size_t setting : spread(10)) learnt.learn(row(setting));
+  learnt.condition();
+  EXPECT_LT(mean_error(learnt, false), 0.05);
+  EXPECT_LT(mean_error(learnt, true), 0.02);
+}
+
+TEST_F(CostProcessTest, IsSureOfWhatItSawAndNotOfWhatIsFarFromIt) {
+  CostProcess learnt = process();
+  learnt.learn(row(0));
+  learnt.condition();
+  const CostProcess::Mean mean = learnt.mean(0);
+  EXPECT_NEAR(mean.log_power, std::log(truth(0).power_w), 0.02);
+  CostSamples near, far;
+  learnt.sample(0, near);
+  learnt.sample(grid_.size() - 1, far);
+  EXPECT_LT(near.power_deviation, far.power_deviation / 1.5);
+}
+
+TEST_F(CostProcessTest, SurvivesOneWrongReading) {
+  CostProcess learnt = process();
+  const std::vector<std::size_t> settings = spread(10);
+  for (const std::size_t setting : settings) {
+    CostRow one = row(setting);
+    if (setting == settings[4]) one.minibatch_ms *= 3;  // the mode was not applied
+    learnt.learn(one);
+  }
+  learnt.condition();
+  EXPECT_LT(mean_error(learnt, false), 0.1);
+  EXPECT_LT(mean_error(learnt, true), 0.04);
+}
+
+TEST_F(CostProcessTest, LearnsFromARowThatOnlySaysMoreThanThis) {
+  CostProcess learnt = process();
+  const std::size_t setting = grid_.size() / 2;
+  const double before = learnt.mean(setting).log_power;
+  learnt.learn({setting, 0, std::exp(before) * 1.3, 0, 0, true});
+  learnt.condition();
+  EXPECT_GT(learnt.mean(setting).log_power, before + 0.1);
+  // And what says less than was known says nothing.
+  CostProcess unmoved = process();
+  unmoved.learn({setting, 0, std::exp(before) * 0.3, 0, 0, true});
+  unmoved.condition();
+  EXPECT_NEAR(unmoved.mean(setting).log_power, before, 1e-6);
+}
+
+TEST_F(CostProcessTest, TellsTheSameTwice) {
+  CostProcess one = process();
+  CostProcess other = process();
+  for (const std::size_t setting : spread(7)) {
+    one.learn(row(setting));
+    other.learn(row(setting));
+  }
+  one.condition();
+  other.condition();
+  EXPECT_EQ(one.mean(3).log_time, other.mean(3).log_time);
+  EXPECT_EQ(one.mean(3).log_power, other.mean(3).log_power);
+}
+
+TEST_F(CostProcessTest, ForgetsTheOldestOfTooMany) {
+  CostProcess learnt = process();
+  for (std::size_t i = 0; i < kMostCostRows + 5; ++i) learnt.learn(row(i % grid_.size()));
+  EXPECT_EQ(learnt.rows().size(), kMostCostRows);
+  EXPECT_EQ(learnt.rows().front().setting, 5U);
+}
+
+}  // namespace
+}  // namespace gearshift
