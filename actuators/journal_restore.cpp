@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "actuators/control_group.h"
+#include "actuators/gpu_restore.h"
 
 namespace gearshift {
 namespace {
@@ -196,6 +197,8 @@ std::vector<SavedEntry> put_back(Sysroot& root, const std::vector<SavedEntry>& e
   std::vector<SavedEntry> failed = Restoration(root, entries, report).run();
   const std::vector<SavedEntry> groups = empty_groups(root, entries, report);
   failed.insert(failed.end(), groups.begin(), groups.end());
+  const std::vector<SavedEntry> gpus = restore_gpus(root, entries, report);
+  failed.insert(failed.end(), gpus.begin(), gpus.end());
   return failed;
 }
 

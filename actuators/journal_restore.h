@@ -13,9 +13,9 @@ namespace gearshift {
 // EBUSY; where limits were saved of a cluster that was offline, all cores come online for a moment.
 // Then limits, the one of a pair first that keeps minimum <= maximum, because kernel 4.9 refuses
 // any other order; then memory, its lock last; then the cores that were offline go; then the
-// fan, its switch last; then control groups. Every file is read back. Returns the entries that
-// would not go, and tells of each one in `report`. Does not throw: a knob that fails must not keep
-// the others from going back.
+// fan, its switch last; then control groups; then GPUs. Every file is read back. Returns the
+// entries that would not go, and tells of each one in `report`. Does not throw: a knob that fails
+// must not keep the others from going back.
 std::vector<SavedEntry> put_back(Sysroot& root, const std::vector<SavedEntry>& entries,
                                  RestoreReport& report);
 

@@ -13,8 +13,9 @@ constexpr std::string_view kMagic = "gearshift-journal";
 constexpr std::string_view kVersion = "1";
 
 constexpr std::array<std::string_view, kSavedRoles> kRoleNames = {
-    "core_online", "limit_max", "limit_min",  "memory_cap", "memory_rate", "memory_state",
-    "memory_lock", "fan_duty",  "fan_switch", "group",      "group_home",  "controllers"};
+    "core_online",  "limit_max",   "limit_min",       "memory_cap",     "memory_rate",
+    "memory_state", "memory_lock", "fan_duty",        "fan_switch",     "group",
+    "group_home",   "controllers", "gpu_power_limit", "gpu_clock_lock", "gpu_memory_lock"};
 
 // CRC-32 as of IEEE 802.3, bit by bit: a journal is a few kilobytes and written once.
 std::uint32_t crc32(std::string_view bytes) {

@@ -39,8 +39,11 @@ enum class SavedRole : std::uint8_t {
   group,        // path: a control group that the daemon made; text: empty
   group_home,   // path: the group; text: "<pid> <folder>", where the process was before
   controllers,  // path: cgroup.subtree_control; text: what takes our change back, "-cpu -cpuset"
+  gpu_power_limit,  // path: gpu_path(); text: mW
+  gpu_clock_lock,   // path: gpu_path(); text: "unlocked", the one state that can be known
+  gpu_memory_lock,
 };
-inline constexpr std::size_t kSavedRoles = 12;
+inline constexpr std::size_t kSavedRoles = 15;
 std::string_view role_name(SavedRole role);
 
 struct SavedEntry {

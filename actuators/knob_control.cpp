@@ -29,6 +29,11 @@ std::unique_ptr<KnobControl> open_knob(const KnobDescription& description, Sysro
       return open_cpu_set(description, root, finding);
     case KnobDriver::cgroup_quota:
       return open_cpu_quota(description, root, finding);
+    case KnobDriver::nvml_power_limit:
+      return open_gpu_power_limit(description, root, finding);
+    case KnobDriver::nvml_gpu_clock:
+    case KnobDriver::nvml_memory_clock:
+      return open_gpu_clock_lock(description, root, finding);
   }
   throw KnobError("this program has no driver for it");
 }

@@ -10,6 +10,7 @@
 
 #include "actuators/knob_journal.h"
 #include "boards/board_description.h"
+#include "boards/nvml_gpu.h"
 #include "boards/sysroot.h"
 #include "controller/actuator.h"
 #include "controller/knob.h"
@@ -52,6 +53,14 @@ std::unique_ptr<KnobControl> open_cpu_set(const KnobDescription& description, Sy
                                           std::string& finding);
 std::unique_ptr<KnobControl> open_cpu_quota(const KnobDescription& description, Sysroot& root,
                                             std::string& finding);
+std::unique_ptr<KnobControl> open_gpu_power_limit(const KnobDescription& description, Sysroot& root,
+                                                  std::string& finding);
+std::unique_ptr<KnobControl> open_gpu_clock_lock(const KnobDescription& description, Sysroot& root,
+                                                 std::string& finding);
+
+// The GPU of an NVML knob. Throws NvmlError, and KnobError where this process may not set it or
+// others share it.
+NvmlGpu open_settable_gpu(const KnobDescription& description, const Sysroot& root);
 
 // The one of these that the description's driver asks for.
 std::unique_ptr<KnobControl> open_knob(const KnobDescription& description, Sysroot& root,

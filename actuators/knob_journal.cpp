@@ -203,6 +203,14 @@ void KnobJournal::save(SavedRole role, std::string_view path, std::string_view t
   committed_ = false;
 }
 
+void KnobJournal::forget(SavedRole role, std::string_view path) {
+  std::erase_if(text_.entries,
+                [&](const SavedEntry& entry) { return entry.role == role && entry.path == path; });
+  committed_ = text_.entries.empty();
+  if (committed_) remove_file(path_);
+  commit();
+}
+
 void KnobJournal::commit() {
   if (committed_) return;
   replace_file(path_, format_journal(text_));

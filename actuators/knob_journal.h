@@ -57,6 +57,8 @@ class KnobJournal {
   // Adds an entry, which is on disk after the next commit. A file that is saved already keeps its
   // first text.
   void save(SavedRole role, std::string_view path, std::string_view text);
+  // Takes an entry back, on disk too: what it was saved for was refused.
+  void forget(SavedRole role, std::string_view path);
   // Writes the entries to disk and returns when they are there (file and folder synced). Does
   // nothing where all are. Throws std::runtime_error.
   void commit();

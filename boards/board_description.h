@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "boards/cost_model.h"
+#include "boards/nvml_gpu.h"
 #include "boards/sysroot.h"
 #include "controller/clock.h"
 #include "controller/knob.h"
@@ -24,12 +25,15 @@ struct BoardFileError : std::runtime_error {
 
 // How a knob is written; the actuators room has one driver for each.
 enum class KnobDriver : std::uint8_t {
-  cpu_hotplug,    // path: /sys/devices/system/cpu ; counts online cores
-  cpufreq,        // path: /sys/devices/system/cpu/cpufreq ; min = max on every policy
-  gpu_devfreq,    // path: /sys/class/devfreq ; found by of_node name
-  emc_bpmp,       // path: /sys/kernel/debug/bpmp/debug ; locked rate
-  cgroup_cpuset,  // path: /sys/fs/cgroup ; cores the managed workloads may use
-  cgroup_quota,   // path: /sys/fs/cgroup ; percent of one core
+  cpu_hotplug,        // path: /sys/devices/system/cpu ; counts online cores
+  cpufreq,            // path: /sys/devices/system/cpu/cpufreq ; min = max on every policy
+  gpu_devfreq,        // path: /sys/class/devfreq ; found by of_node name
+  emc_bpmp,           // path: /sys/kernel/debug/bpmp/debug ; locked rate
+  cgroup_cpuset,      // path: /sys/fs/cgroup ; cores the managed workloads may use
+  cgroup_quota,       // path: /sys/fs/cgroup ; percent of one core
+  nvml_power_limit,   // no path, but `gpu`: the limit of its board
+  nvml_gpu_clock,     // the same: locked graphics clock
+  nvml_memory_clock,  // the same: locked memory clock
 };
 
 std::string_view driver_name(KnobDriver driver);  // as the board file writes it
@@ -37,12 +41,13 @@ std::string_view driver_name(KnobDriver driver);  // as the board file writes it
 struct KnobDescription {
   Knob knob;  // values: the table of the board file; the live table wins where there is one
   KnobDriver driver = KnobDriver::cpu_hotplug;
-  std::string path;                       // folder the driver works in
+  std::string path;                       // folder the driver works in; empty for nvml_*
   std::vector<std::string> device_names;  // gpu_devfreq: accepted of_node names
   std::int64_t safe_at_least = 0;         // the safe mode does not go below, in the knob's unit
+  std::string gpu = {};                   // nvml_*: index or UUID
 };
 
-enum class PowerSource : std::uint8_t { ina3221, rapl, cpu_time_estimate };
+enum class PowerSource : std::uint8_t { ina3221, rapl, cpu_time_estimate, nvml };
 
 // One rail of an INA3221. `sign` 1: part of the total; 0: shown, but already inside another rail.
 struct RailDescription {
@@ -53,6 +58,7 @@ struct RailDescription {
 struct PowerDescription {
   std::vector<PowerSource> sources;    // tried in this order
   std::vector<RailDescription> rails;  // ina3221
+  std::string gpu;                     // nvml: index or UUID
   double estimate_idle_w = 0;          // cpu_time_estimate: power at 0 % CPU
   double estimate_core_w = 0;          // and what each fully busy core adds
   Duration window{};                   // what one reading averages over: 430 ms on Orin
@@ -76,6 +82,7 @@ struct BoardDescription {
   // the board that is taken where no other fits.
   std::vector<std::string> compatible;
   std::vector<int> l4t_majors;  // distinguishes JetPack generations; empty: any
+  bool needs_gpu = false;       // taken where no device tree names a board and NVML reports power
   std::vector<KnobDescription> knobs;
   PowerDescription power;
   std::vector<std::string> thermal_zones;  // prefixes, matched case-insensitively
@@ -114,10 +121,18 @@ struct Detection {
   const BoardDescription* board = nullptr;  // never null: `host` fits any Linux machine
   // "compatible: nvidia,p3701-0005 (/proc/device-tree/compatible)"
   std::vector<std::string> evidence;
+  std::vector<GpuSummary> gpus;  // looked for where no device tree names a board
 };
 // `boards` holds exactly the candidates; one of them must match by fallback, else
 // std::invalid_argument. The detection points into `boards`.
 Detection detect_board(const Sysroot& root, std::span<const BoardDescription> boards);
+
+// A Jetson or another board of that family: sysfs tells of its GPU, and NVML does not.
+bool is_tegra(const Sysroot& root);
+
+// Makes the board's NVML knobs and sensor those of GPU `which`, an index or a UUID. False where the
+// board has none, and nothing changes.
+bool select_gpu(BoardDescription& board, const std::string& which);
 
 // Modes of the space, lowest power first: by the model at full load where the board has one, else
 // by the product of relative knob positions. Ties by value, knob by knob. A knob of the board that

@@ -35,6 +35,9 @@ constexpr DriverTraits kDrivers[] = {
     {"emc_bpmp", Unit::khz, KnobClass::memory, "_mhz", 20'000'000},
     {"cgroup_cpuset", Unit::count, KnobClass::clock, "_cores", 4096},
     {"cgroup_quota", Unit::percent, KnobClass::clock, "_percent", 409'600},
+    {"nvml_power_limit", Unit::mw, KnobClass::power_limit, "_w", 10'000'000},
+    {"nvml_gpu_clock", Unit::khz, KnobClass::clock, "_mhz", 20'000'000},
+    {"nvml_memory_clock", Unit::khz, KnobClass::memory, "_mhz", 20'000'000},
 };
 
 Duration duration_ms(double ms) {
@@ -50,20 +53,23 @@ std::string board_path(TomlFields& fields, std::string_view key) {
   return path;
 }
 
+bool asks_nvml(KnobDriver driver) { return driver >= KnobDriver::nvml_power_limit; }
+
 KnobDescription parse_knob(TomlFields& fields) {
   KnobDescription description;
   Knob& knob = description.knob;
   knob.name = fields.identifier("name", "_");
   const std::size_t driver =
       fields.choice("driver", {kDrivers[0].name, kDrivers[1].name, kDrivers[2].name,
-                               kDrivers[3].name, kDrivers[4].name, kDrivers[5].name});
+                               kDrivers[3].name, kDrivers[4].name, kDrivers[5].name,
+                               kDrivers[6].name, kDrivers[7].name, kDrivers[8].name});
   const DriverTraits& traits = kDrivers[driver];
   if (!knob.name.ends_with(traits.suffix)) {
     fields.fail("name", "must end in \"" + std::string(traits.suffix) + "\" for the driver " +
                             std::string(traits.name));
   }
   description.driver = static_cast<KnobDriver>(driver);
-  description.path = board_path(fields, "path");
+  if (!asks_nvml(description.driver)) description.path = board_path(fields, "path");
   knob.unit = traits.unit;
   knob.knob_class = traits.knob_class;
   knob.values = fields.ascending("values", kMostValues, unit_scale(traits.unit), traits.most_value);
@@ -81,17 +87,19 @@ KnobDescription parse_knob(TomlFields& fields) {
 
 PowerDescription parse_power(TomlFields fields) {
   PowerDescription power;
-  for (const std::string& source : fields.texts("sources", 3)) {
+  for (const std::string& source : fields.texts("sources", 4)) {
     if (source == "ina3221") {
       power.sources.push_back(PowerSource::ina3221);
     } else if (source == "rapl") {
       power.sources.push_back(PowerSource::rapl);
     } else if (source == "cpu_time_estimate") {
       power.sources.push_back(PowerSource::cpu_time_estimate);
+    } else if (source == "nvml") {
+      power.sources.push_back(PowerSource::nvml);
     } else {
       fields.fail("sources", "'" + source +
                                  "' is no source; they are \"ina3221\" \"rapl\" "
-                                 "\"cpu_time_estimate\"");
+                                 "\"cpu_time_estimate\" \"nvml\"");
     }
   }
   if (power.sources.empty()) fields.fail("sources", "must name at least one source");
@@ -201,6 +209,10 @@ void parse_match(BoardDescription& board, TomlFields fields) {
   if (board.compatible.empty() && !board.l4t_majors.empty()) {
     fields.fail("l4t_majors", "means nothing without compatible");
   }
+  board.needs_gpu = fields.flag("nvml", false);
+  if (board.needs_gpu && !board.compatible.empty()) {
+    fields.fail("nvml", "means nothing beside compatible");
+  }
   fields.finish();
 }
 
@@ -258,6 +270,23 @@ void parse_models(BoardDescription& board, TomlFields& top) {
   fields.finish();
 }
 
+// The GPU that the board's NVML knobs and sensor are of.
+void parse_gpu(BoardDescription& board, TomlFields& top) {
+  const std::string gpu = top.has("gpu") ? top.text("gpu", 64) : "0";
+  const std::vector<PowerSource>& sources = board.power.sources;
+  const bool reads = std::find(sources.begin(), sources.end(), PowerSource::nvml) != sources.end();
+  if (reads) board.power.gpu = gpu;
+  bool sets = false;
+  for (KnobDescription& knob : board.knobs) {
+    if (!asks_nvml(knob.driver)) continue;
+    knob.gpu = gpu;
+    sets = true;
+  }
+  if (top.has("gpu") && !reads && !sets) {
+    top.fail("gpu", "means nothing without the source \"nvml\" or a knob of an nvml driver");
+  }
+}
+
 BoardDescription parse_fields(TomlFields top, std::string_view source) {
   BoardDescription board;
   board.source = source;
@@ -276,6 +305,7 @@ BoardDescription parse_fields(TomlFields top, std::string_view source) {
     top.fail("knob", "a board needs 1 to " + std::to_string(kMaxKnobs) + " [[knob]] tables");
   }
   board.power = parse_power(top.table("power"));
+  parse_gpu(board, top);
   board.thermal_zones = top.texts("thermal_zones", kMostNames);
   board.apply_timeout = duration_ms(top.number("apply_timeout_ms", 1, kMostMs));
   parse_models(board, top);

@@ -28,6 +28,17 @@ const BoardDescription* find_board(std::string_view called,
   return found == boards.end() ? nullptr : &*found;
 }
 
+bool select_gpu(BoardDescription& board, const std::string& which) {
+  bool found = false;
+  for (KnobDescription& knob : board.knobs) {
+    if (!knob.gpu.empty()) knob.gpu = which;
+    found = found || !knob.gpu.empty();
+  }
+  if (board.power.gpu.empty()) return found;
+  board.power.gpu = which;
+  return true;
+}
+
 std::map<std::string, WorkloadParameters>::const_iterator BoardDescription::find_workload(
     std::string_view called, Kind kind) const {
   return std::find_if(workloads.begin(), workloads.end(), [&](const auto& entry) {

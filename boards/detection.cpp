@@ -144,13 +144,39 @@ std::optional<DeviceTree> read_device_tree(const Sysroot& root,
   return std::nullopt;
 }
 
+// A board that is recognised by its GPU, where NVML tells what one draws.
+const BoardDescription* find_gpu_board(const Sysroot& root,
+                                       std::span<const BoardDescription> boards,
+                                       Detection& detection) {
+  const auto board = std::find_if(boards.begin(), boards.end(),
+                                  [](const auto& candidate) { return candidate.needs_gpu; });
+  if (board == boards.end()) return nullptr;
+  std::string why;
+  detection.gpus = find_gpus(root, why);
+  for (const GpuSummary& gpu : detection.gpus) detection.evidence.push_back(describe(gpu));
+  if (!why.empty()) detection.evidence.push_back("GPU: " + why);
+  return detection.gpus.empty() ? nullptr : &*board;
+}
+
+bool names_tegra(const std::vector<std::string>& entries) {
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const auto& entry) { return entry.starts_with("nvidia,tegra"); });
+}
+
 }  // namespace
+
+bool is_tegra(const Sysroot& root) {
+  std::vector<std::string> ignored;
+  const std::optional<DeviceTree> tree = read_device_tree(root, ignored);
+  return tree && names_tegra(tree->compatible);
+}
 
 Detection detect_board(const Sysroot& root, std::span<const BoardDescription> boards) {
   Detection detection;
   std::vector<std::string>& evidence = detection.evidence;
-  const auto fallback = std::find_if(boards.begin(), boards.end(),
-                                     [](const auto& board) { return board.compatible.empty(); });
+  const auto fallback = std::find_if(boards.begin(), boards.end(), [](const auto& board) {
+    return board.compatible.empty() && !board.needs_gpu;
+  });
   if (fallback == boards.end()) {
     throw std::invalid_argument("detect_board: no board file without compatible to fall back to");
   }
@@ -167,17 +193,16 @@ Detection detect_board(const Sysroot& root, std::span<const BoardDescription> bo
     evidence.push_back("board: " + detection.board->id + ", " + detection.board->name);
     return detection;
   }
-  const bool is_jetson = std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
-    return entry.starts_with("nvidia,tegra");
-  });
-  if (is_jetson) {
+  detection.board = &*fallback;
+  if (names_tegra(entries)) {
     evidence.push_back("a Jetson that no board file names: its clocks are left alone; " +
                        std::string(kHowToAdd));
   } else {
     evidence.push_back("not a Jetson");
+    const BoardDescription* const gpu_board = find_gpu_board(root, boards, detection);
+    if (gpu_board != nullptr) detection.board = gpu_board;
   }
-  detection.board = &*fallback;
-  evidence.push_back("board: " + fallback->id + ", " + fallback->name);
+  evidence.push_back("board: " + detection.board->id + ", " + detection.board->name);
   return detection;
 }
 

@@ -8,12 +8,14 @@
 
 #include "cli/boards_report.h"
 #include "cli/commands.h"
+#include "cli/run_options.h"
 
 namespace gearshift {
 namespace {
 
 struct BoardsOptions {
   std::string board = "auto";
+  std::string gpu;
   std::string sysroot = "/";
   bool explain = false;
   bool json = false;
@@ -25,9 +27,11 @@ void print_json(const BoardsOptions& options, Sysroot& root) {
   for (const BoardDescription& board : built_in_boards())
     json["boards"].push_back(board_json(board));
   if (options.explain) {
-    json["machine"] = machine_json(examine_machine(options.board, root));
+    json["machine"] = machine_json(examine_machine(options.board, options.gpu, root));
   } else {
-    json["detected"] = detect_board(root, built_in_boards()).board->id;
+    const Detection detected = detect_board(root, built_in_boards());
+    json["detected"] = detected.board->id;
+    json["gpus"] = gpus_json(detected.gpus);
   }
   // Device texts may hold any bytes; those that are no UTF-8 are replaced, not fatal.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
@@ -39,14 +43,14 @@ void boards(BoardsOptions options) {
     throw std::runtime_error("--sysroot '" + options.sysroot + "' is no folder; it is / or where " +
                              "a virtual board is mounted");
   }
-  options.explain = options.explain || options.board != "auto";
+  options.explain = options.explain || options.board != "auto" || !options.gpu.empty();
   Sysroot root(options.sysroot);
   if (options.json) {
     print_json(options, root);
   } else if (options.explain) {
-    std::printf("%s", machine_text(examine_machine(options.board, root)).c_str());
+    std::printf("%s", machine_text(examine_machine(options.board, options.gpu, root)).c_str());
   } else {
-    const std::string detected = detect_board(root, built_in_boards()).board->id;
+    const Detection detected = detect_board(root, built_in_boards());
     std::printf("%s", boards_text(built_in_boards(), detected).c_str());
   }
 }
@@ -64,6 +68,7 @@ void add_boards(CLI::App& app, int& exit_code) {
       ->add_option("--board,--board-file", options->board,
                    "explain this board: auto, a board's id or a board file")
       ->capture_default_str();
+  add_gpu_flag(*command, options->gpu);
   command
       ->add_option("--sysroot", options->sysroot,
                    "prefix of the board's files: / or where a virtual board is mounted")

@@ -62,9 +62,10 @@ Json values_json(const Knob& knob) {
 std::string knob_text(const KnobReport& knob) {
   const std::string& name = knob.described.knob.name;
   if (!knob.live) {
-    return fmt::format("  {:<18} absent: {}\n  {:<18}   board file: {}, driver {} in {}\n", name,
-                       knob.text, "", values_text(knob.described.knob),
-                       driver_name(knob.described.driver), knob.described.path);
+    return fmt::format(
+        "  {:<18} absent: {}\n  {:<18}   board file: {}, driver {} {}\n", name, knob.text, "",
+        values_text(knob.described.knob), driver_name(knob.described.driver),
+        knob.described.gpu.empty() ? "in " + knob.described.path : "of GPU " + knob.described.gpu);
   }
   std::string text = fmt::format("  {:<18} {}", name, values_text(*knob.live));
   if (knob.now) {
@@ -87,13 +88,14 @@ constexpr std::string_view kHowToAdd =
 
 }  // namespace
 
-MachineReport examine_machine(const std::string& board, Sysroot& root) {
+MachineReport examine_machine(const std::string& board, const std::string& gpu, Sysroot& root) {
   MachineReport report;
   Detection detection = detect_board(root, built_in_boards());
   report.evidence = std::move(detection.evidence);
   report.detected = detection.board->id;
+  report.gpus = std::move(detection.gpus);
   report.asked = board;
-  report.board = select_board(board, root);
+  report.board = select_board(board, root, gpu);
   for (const KnobDescription& knob : report.board.knobs) {
     report.knobs.push_back(examine_knob(knob, root));
   }
@@ -104,15 +106,19 @@ MachineReport examine_machine(const std::string& board, Sysroot& root) {
   return report;
 }
 
-std::string boards_text(std::span<const BoardDescription> boards, const std::string& detected) {
+std::string boards_text(std::span<const BoardDescription> boards, const Detection& detected) {
   std::string text;
   for (const BoardDescription& board : boards) {
     std::string knobs;
     for (const KnobDescription& knob : board.knobs) {
       knobs += (knobs.empty() ? "" : ", ") + knob.knob.name;
     }
-    text += fmt::format("{} {:<26}{}\n  {:<26}{}\n", board.id == detected ? '*' : ' ', board.id,
-                        board.name, "", knobs);
+    text += fmt::format("{} {:<26}{}\n  {:<26}{}\n", board.id == detected.board->id ? '*' : ' ',
+                        board.id, board.name, "", knobs);
+    if (!board.needs_gpu) continue;
+    for (const GpuSummary& gpu : detected.gpus) {
+      text += fmt::format("  {:<26}{}\n", "", describe(gpu));
+    }
   }
   return text + "* is this machine. `gearshift boards --explain` says why, and what it offers.\n";
 }
@@ -152,14 +158,32 @@ Json board_json(const BoardDescription& board) {
   return json;
 }
 
+Json gpus_json(std::span<const GpuSummary> gpus) {
+  Json json = Json::array();
+  for (const GpuSummary& gpu : gpus) {
+    const auto watts = [](std::int64_t mw) {
+      return static_cast<double>(mw) / unit_scale(Unit::mw);
+    };
+    Json entry = {{"index", gpu.index},
+                  {"name", gpu.name},
+                  {"uuid", gpu.uuid},
+                  {"mig", gpu.mig},
+                  {"power_w", watts(gpu.power_mw)}};
+    if (gpu.limit) {
+      entry["limit_least_w"] = watts(gpu.limit->least_mw);
+      entry["limit_most_w"] = watts(gpu.limit->most_mw);
+      entry["limit_default_w"] = watts(gpu.limit->default_mw);
+    }
+    json.push_back(std::move(entry));
+  }
+  return json;
+}
+
 Json machine_json(const MachineReport& report) {
-  Json json = {{"evidence", report.evidence},
-               {"detected", report.detected},
-               {"board", report.board.id},
-               {"source", report.board.source},
-               {"knobs", Json::array()},
-               {"sensors", report.sensors},
-               {"power_is_estimate", report.power_is_estimate}};
+  Json json = {{"evidence", report.evidence},    {"detected", report.detected},
+               {"gpus", gpus_json(report.gpus)}, {"board", report.board.id},
+               {"source", report.board.source},  {"knobs", Json::array()},
+               {"sensors", report.sensors},      {"power_is_estimate", report.power_is_estimate}};
   for (const KnobReport& knob : report.knobs) {
     Json entry = {{"name", knob.described.knob.name}, {"absent", !knob.live.has_value()}};
     if (knob.live) entry["values"] = values_json(*knob.live);

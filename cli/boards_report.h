@@ -24,6 +24,7 @@ struct KnobReport {
 struct MachineReport {
   std::vector<std::string> evidence;  // of detection, step by step
   std::string detected;               // id of the detected board
+  std::vector<GpuSummary> gpus;       // that were found
   std::string asked;                  // "auto", an id or a board file
   BoardDescription board;
   std::vector<KnobReport> knobs;
@@ -32,13 +33,14 @@ struct MachineReport {
 };
 
 // Opens every knob and sensor of the board, for reading what they are now. Writes nothing and locks
-// nothing, so it may run beside a daemon. `board` is "auto", an id or a board file. Throws as
-// select_board does.
-MachineReport examine_machine(const std::string& board, Sysroot& root);
+// nothing, so it may run beside a daemon. `board` and `gpu` are as select_board takes them; throws
+// as it does.
+MachineReport examine_machine(const std::string& board, const std::string& gpu, Sysroot& root);
 
-std::string boards_text(std::span<const BoardDescription> boards, const std::string& detected);
+std::string boards_text(std::span<const BoardDescription> boards, const Detection& detected);
 std::string machine_text(const MachineReport& report);
 nlohmann::ordered_json board_json(const BoardDescription& board);
 nlohmann::ordered_json machine_json(const MachineReport& report);
+nlohmann::ordered_json gpus_json(std::span<const GpuSummary> gpus);
 
 }  // namespace gearshift

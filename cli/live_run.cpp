@@ -97,7 +97,7 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
     : options_(options),
       plan_(plan),
       root_(options.sysroot),
-      description_(select_board(options.board, root_)),
+      description_(select_board(options.board, root_, options.gpu)),
       actuator_(std::make_unique<BoardActuator>(
           description_, root_, BoardActuatorOptions{.journal = journal_of(options)})),
       sensors_(open_sensors(description_, root_, clock_)),

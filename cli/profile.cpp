@@ -148,6 +148,7 @@ void add_profile_flags(CLI::App& command, ProfileOptions& options) {
   command.add_option("--power", run.power, "power cap: settings above it are left out");
   command.add_option("--board", run.board, "auto, a board's id (see gearshift boards) or a file")
       ->capture_default_str();
+  add_gpu_flag(command, run.gpu);
   command.add_option("--sysroot", run.sysroot, "prefix of the board's files")
       ->capture_default_str();
   command.add_option("--listen", run.listen,

@@ -40,11 +40,18 @@ ScheduleStep schedule_step(const std::string& file, const toml::node& node) {
 
 }  // namespace
 
+void add_gpu_flag(CLI::App& command, std::string& gpu) {
+  command.add_option("--gpu", gpu,
+                     "which NVIDIA GPU: an index, counted as nvidia-smi does, or a UUID "
+                     "(default: the board file's, 0 for nvidia-gpu)");
+}
+
 void add_run_flags(CLI::App& command, RunOptions& options) {
   command
       .add_option("--board", options.board,
                   "auto, a board's id (see gearshift boards) or a board file")
       ->capture_default_str();
+  add_gpu_flag(command, options.gpu);
   command
       .add_option("--sysroot", options.sysroot,
                   "prefix of the board's files: / or where a virtual board is mounted")
@@ -88,12 +95,12 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
   const std::string& file = options.config;
   const toml::table table = parse_toml(text, file);
   const std::map<std::string_view, std::string*> texts = {
-      {"board", &options.board},         {"sysroot", &options.sysroot},
-      {"policy", &options.policy},       {"power", &options.power},
-      {"objective", &options.objective}, {"listen", &options.listen},
-      {"control", &options.control},     {"duration", &options.duration},
-      {"on-exit", &options.on_exit},     {"state", &options.state},
-      {"record", &options.record}};
+      {"board", &options.board},       {"sysroot", &options.sysroot},
+      {"gpu", &options.gpu},           {"policy", &options.policy},
+      {"power", &options.power},       {"objective", &options.objective},
+      {"listen", &options.listen},     {"control", &options.control},
+      {"duration", &options.duration}, {"on-exit", &options.on_exit},
+      {"state", &options.state},       {"record", &options.record}};
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
     if (name == "schedule") {

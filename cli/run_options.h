@@ -17,6 +17,7 @@ enum class OnExit : std::uint8_t { restore, keep, safe };
 
 struct RunOptions {
   std::string board = "auto";  // auto, the id of a built-in board, or a board file
+  std::string gpu;             // index or UUID; empty: the board file's
   std::string sysroot = "/";
   std::string policy = "bayes";    // a shipped script's name or a path
   std::vector<std::string> prior;  // tables of measurements that the policy may read
@@ -42,6 +43,9 @@ struct RunPlan {
   Objective objective = Objective::time;
   OnExit on_exit = OnExit::restore;
 };
+
+// Of every command that opens a board.
+void add_gpu_flag(CLI::App& command, std::string& gpu);
 
 // Adds the flags to `command`.
 void add_run_flags(CLI::App& command, RunOptions& options);

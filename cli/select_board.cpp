@@ -7,7 +7,9 @@
 
 namespace gearshift {
 
-BoardDescription select_board(const std::string& name, const Sysroot& root) {
+namespace {
+
+BoardDescription find_board_by_name(const std::string& name, const Sysroot& root) {
   if (name == "auto") return *detect_board(root, built_in_boards()).board;
   std::string known;
   for (const BoardDescription& board : built_in_boards()) {
@@ -22,6 +24,18 @@ BoardDescription select_board(const std::string& name, const Sysroot& root) {
   std::ostringstream text;
   text << file.rdbuf();
   return parse_board(text.str(), name);
+}
+
+}  // namespace
+
+BoardDescription select_board(const std::string& name, const Sysroot& root,
+                              const std::string& gpu) {
+  BoardDescription board = find_board_by_name(name, root);
+  if (!gpu.empty() && !select_gpu(board, gpu)) {
+    throw std::runtime_error("--gpu '" + gpu + "': board " + board.id +
+                             " has no knob or sensor of NVML; --board nvidia-gpu has");
+  }
+  return board;
 }
 
 }  // namespace gearshift

@@ -8,8 +8,10 @@
 
 namespace gearshift {
 
-// `name` is "auto" (detect), the id of a built-in board, or the path of a board file. Throws
-// std::runtime_error that lists the known ids, or BoardFileError.
-BoardDescription select_board(const std::string& name, const Sysroot& root);
+// `name` is "auto" (detect), the id of a built-in board, or the path of a board file. `gpu` is what
+// --gpu says; empty: the board file's own. Throws std::runtime_error that lists the known ids or
+// says that the board has no GPU to choose, or BoardFileError.
+BoardDescription select_board(const std::string& name, const Sysroot& root,
+                              const std::string& gpu = "");
 
 }  // namespace gearshift

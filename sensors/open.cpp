@@ -5,6 +5,7 @@
 
 #include "sensors/cpu_time_estimate.h"
 #include "sensors/ina3221.h"
+#include "sensors/nvml_power.h"
 #include "sensors/rapl.h"
 #include "sensors/sampler.h"
 #include "sensors/thermal_zones.h"
@@ -26,12 +27,11 @@ class UnknownPower : public Sensor {
   const std::string reason_;
 };
 
-std::unique_ptr<Sensor> open_ina3221(const PowerDescription& power, Sysroot& root,
-                                     const Clock& clock, OpenedSensors& opened) {
-  std::unique_ptr<Ina3221> sensor = Ina3221::open(power, root, opened.findings);
-  if (sensor == nullptr) return nullptr;
-  opened.power_is_estimate = sensor->estimates();
-  if (!power.reads_block) return sensor;
+// In a thread of its own where the board says that reads block; null where there can be none.
+std::unique_ptr<Sensor> sampled(std::unique_ptr<BlockingSensor> sensor,
+                                const PowerDescription& power, const Clock& clock,
+                                OpenedSensors& opened) {
+  if (sensor == nullptr || !power.reads_block) return sensor;
   try {
     auto sampler = std::make_unique<Sampler>(std::move(sensor), clock, power.period);
     opened.wake_descriptor = sampler->wake_descriptor();
@@ -42,6 +42,13 @@ std::unique_ptr<Sensor> open_ina3221(const PowerDescription& power, Sysroot& roo
     opened.power_is_estimate = false;
     return nullptr;
   }
+}
+
+std::unique_ptr<Sensor> open_ina3221(const PowerDescription& power, Sysroot& root,
+                                     const Clock& clock, OpenedSensors& opened) {
+  std::unique_ptr<Ina3221> sensor = Ina3221::open(power, root, opened.findings);
+  if (sensor != nullptr) opened.power_is_estimate = sensor->estimates();
+  return sampled(std::move(sensor), power, clock, opened);
 }
 
 std::unique_ptr<Sensor> open_source(PowerSource source, const PowerDescription& power,
@@ -56,6 +63,8 @@ std::unique_ptr<Sensor> open_source(PowerSource source, const PowerDescription& 
       opened.power_is_estimate = sensor != nullptr;
       return sensor;
     }
+    case PowerSource::nvml:
+      return sampled(NvmlPower::open(power, root, opened.findings), power, clock, opened);
   }
   return nullptr;
 }

@@ -96,7 +96,7 @@ TEST(Modes, AKnobThatIsAbsentCountsAsAtItsHighest) {
 
 TEST(Modes, TheSafeOneIsTheFirstThatKeepsEveryKnobAtItsFloor) {
   for (const BoardDescription& board : built_in_boards()) {
-    if (board.id == "host") continue;
+    if (!board.model) continue;
     const KnobSpace space = board.knob_space();
     const PowerMode safe = safe_mode(board, space, modes_by_power(board, space));
     EXPECT_EQ(safe.values[0], 2) << board.id;

@@ -1,0 +1,119 @@
+#include "sensors/nvml_power.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_gpus.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+
+class NvmlPowerTest : public testing::Test {
+ protected:
+  NvmlPowerTest() { gpus_.add(0); }
+
+  std::unique_ptr<NvmlPower> open() {
+    findings_.clear();
+    return NvmlPower::open(fakes::gpu_board().power, root_, findings_);
+  }
+  // Reads `ms` after the start, with so many millijoules on the counter.
+  Reading read(NvmlPower& sensor, int ms, std::int64_t energy_mj) {
+    gpus_.put("energy_mj", std::to_string(energy_mj));
+    return read(sensor, ms);
+  }
+  Reading read(NvmlPower& sensor, int ms) {
+    readings_.clear();
+    sensor.read(at(ms), readings_);
+    EXPECT_EQ(readings_.size(), 1u);
+    return readings_.front();
+  }
+  static Time at(int ms) { return Time{} + milliseconds(10'000 + ms); }
+
+  fakes::FakeGpus gpus_;
+  fakes::TempTree tree_;
+  Sysroot root_{tree_.root()};
+  std::vector<std::string> findings_;
+  std::vector<Reading> readings_;
+};
+
+TEST_F(NvmlPowerTest, IsTheMeanBetweenTwoMovesOfTheCounter) {
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr);
+  EXPECT_NE(findings_.at(0).find("energy counter"), std::string::npos) << findings_[0];
+  const Reading first = read(*sensor, 0, 5000);
+  EXPECT_EQ(first.state, ReadingState::missing);
+  EXPECT_EQ(sensor->explain(first), "a power needs two readings of the energy counter");
+  const Reading second = read(*sensor, 120, 5000 + 24'000);  // 24 J in 120 ms
+  EXPECT_EQ(second.state, ReadingState::ok);
+  EXPECT_EQ(second.value, 200'000);
+  EXPECT_EQ(second.taken, at(120));
+}
+
+TEST_F(NvmlPowerTest, RepeatsItselfUntilTheCounterMovedAndALeastTimeIsOver) {
+  const auto sensor = open();
+  read(*sensor, 0, 5000);
+  EXPECT_EQ(read(*sensor, 100, 15'000).value, 100'000);
+  EXPECT_EQ(read(*sensor, 199, 30'000).taken, at(100));  // moved, too early
+  EXPECT_EQ(read(*sensor, 260, 31'000).value, 100'000);  // 16 J in 160 ms
+  EXPECT_EQ(read(*sensor, 400).taken, at(260));          // late enough, not moved
+}
+
+TEST_F(NvmlPowerTest, ACounterThatStandsStillIsNotBelieved) {
+  const auto sensor = open();
+  read(*sensor, 0, 5000);
+  read(*sensor, 100, 15'000);
+  EXPECT_EQ(read(*sensor, 1100).value, 100'000);
+  const Reading present = read(*sensor, 1101);
+  EXPECT_EQ(present.value, 60'000);
+  EXPECT_EQ(present.taken, at(1101));
+}
+
+TEST_F(NvmlPowerTest, ACounterThatWentBackStartsAnew) {
+  const auto sensor = open();
+  read(*sensor, 0, 50'000);
+  const Reading back = read(*sensor, 200, 100);
+  EXPECT_EQ(back.state, ReadingState::missing);
+  EXPECT_NE(sensor->explain(back).find("driver was restarted"), std::string::npos);
+  EXPECT_EQ(read(*sensor, 300, 10'100).value, 100'000);
+}
+
+TEST_F(NvmlPowerTest, WithoutACounterItIsThePresentPower) {
+  gpus_.remove("energy_mj");
+  const auto sensor = open();
+  EXPECT_NE(findings_.at(0).find("present power"), std::string::npos) << findings_[0];
+  EXPECT_EQ(read(*sensor, 0).value, 60'000);
+  gpus_.put("capability", "8 6");
+  open();
+  EXPECT_NE(findings_.at(0).find("a mean over 1 s"), std::string::npos) << findings_[0];
+}
+
+TEST_F(NvmlPowerTest, ImplausiblePowerIsAbsurdAndTold) {
+  const auto sensor = open();
+  read(*sensor, 0, 5000);
+  const Reading absurd = read(*sensor, 100, 5000 + 250'001);  // 2500.01 W
+  EXPECT_EQ(absurd.state, ReadingState::absurd);
+  EXPECT_EQ(sensor->explain(absurd), "2500010 mW is outside 0 to 2500000 mW");
+  EXPECT_EQ(read(*sensor, 200, 5000 + 250'001 + 250'000).state, ReadingState::ok);
+}
+
+TEST_F(NvmlPowerTest, ALostGpuIsMissingWithItsReasonAndComesBack) {
+  const auto sensor = open();
+  read(*sensor, 0, 5000);
+  gpus_.put("lost", "error 15");
+  const Reading lost = read(*sensor, 100);
+  EXPECT_EQ(lost.state, ReadingState::missing);
+  EXPECT_NE(sensor->explain(lost).find("GPU_IS_LOST"), std::string::npos) << sensor->explain(lost);
+  gpus_.remove("lost");
+  EXPECT_EQ(read(*sensor, 200, 5000).state, ReadingState::missing);
+  EXPECT_EQ(read(*sensor, 300, 15'000).value, 100'000);
+}
+
+TEST_F(NvmlPowerTest, NvmlThatReportsNoPowerIsNoSource) {
+  gpus_.remove("power_instant");
+  EXPECT_EQ(open(), nullptr);
+  EXPECT_NE(findings_.at(0).find("nvmlDeviceGetPowerUsage"), std::string::npos) << findings_[0];
+}
+
+}  // namespace
+}  // namespace gearshift
