@@ -63,9 +63,17 @@ void Controller::update_goal(Time now) {
 }
 
 void Controller::enforce(Time now) {
-  switch (guard_.check(now)) {
+  const Verdict verdict = guard_.check(now);
+  if (power_lost_ && verdict != Verdict::power_unknown && guard_.power_mw(now)) {
+    power_lost_ = false;
+    // A board that did not answer took no setting either: it has come back with its own.
+    if (aim_ == Aim::safe && settled_ && board_.state() == ApplyState::refused) {
+      apply(safe_setting(), Aim::safe, now);
+      return;
+    }
+  }
+  switch (verdict) {
     case Verdict::within:
-      if (power_lost_ && guard_.power_mw(now)) power_lost_ = false;
       break;
     case Verdict::over:
       on_over_cap(now);

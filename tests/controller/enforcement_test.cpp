@@ -268,6 +268,24 @@ TEST(Enforcement, MissingAndAbsurdReadingsAreDangerAndTheRunRecovers) {
   }
 }
 
+TEST(Enforcement, ABoardThatDidNotAnswerAndComesBackOverTheCapIsSetAgain) {
+  LowRig rig(then_hold({kMiddle}, kMiddle), seconds(90), 20000);
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(30), [&rig] {
+    rig.hardware.reading_state = ReadingState::missing;
+    rig.hardware.gone = true;
+  });
+  rig.world.at(seconds(40), [&rig] {
+    rig.hardware.reading_state = ReadingState::ok;
+    rig.hardware.gone = false;
+    rig.hardware.values = {4, 900000};  // as after a reset: 22 W
+  });
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::power_unknown).size(), 1U);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+}
+
 TEST(Enforcement, AnOutsideWriterIsSeenInOnePeriodReportedOnceAndUndone) {
   LowRig rig(then_hold({kMiddle}, kMiddle), seconds(60), 30000);
   rig.world.attach(seconds(1));

@@ -36,6 +36,7 @@ struct Hardware {
   int restores = 0;
   std::string refuse;  // a knob whose writes throw
   std::string ignore;  // a knob whose writes change nothing
+  bool gone = false;   // no knob can be written or read
   bool loaded = true;  // a workload runs
   ReadingState reading_state = ReadingState::ok;
   bool frozen = false;  // readings keep their time: stale
@@ -56,7 +57,8 @@ class FakeActuator : public Actuator {
   const KnobSpace& knobs() const override { return hardware_.space; }
   Progress write(std::size_t knob, std::int64_t value) override {
     const Knob& described = hardware_.space.knobs[knob];
-    if (described.name == hardware_.refuse) throw KnobError(described.name + ": refused");
+    if (hardware_.gone || described.name == hardware_.refuse)
+      throw KnobError(described.name + ": refused");
     std::int64_t& actual = hardware_.values[knob];
     std::int64_t next = value;
     const bool steps = described.knob_class == KnobClass::hotplug;
@@ -65,7 +67,9 @@ class FakeActuator : public Actuator {
     if (described.name != hardware_.ignore) actual = next;
     return next == value ? Progress::done : Progress::more;
   }
-  std::optional<std::int64_t> read(std::size_t knob) override { return hardware_.values[knob]; }
+  std::optional<std::int64_t> read(std::size_t knob) override {
+    return hardware_.gone ? std::nullopt : std::optional(hardware_.values[knob]);
+  }
   void manage(std::int32_t pid, Kind) override { hardware_.managed_pids.push_back(pid); }
   void restore() override { ++hardware_.restores; }
 
