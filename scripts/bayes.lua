@@ -11,12 +11,14 @@ if #dimensions > #knobs.names and most_probes < 12 then most_probes = 12 end
 local least_odds, most_odds = 0.15, 0.6
 local least_gain = 0.0005   -- expected, below which a probe is not worth it
 local hopeless = 0.002      -- odds below which nothing is expected to keep the goal
-local most_over = 2         -- probes over the cap before anything else than the safest is tried
+-- While nothing is known to keep the goal: the odds after so many probes over the cap.
+local careful = { least_odds, 0.5, 0.9, 0.99 }
+local most_failures = 2     -- settings in a row that could not be measured (far too slow, say)
 -- Where the model promises nothing, it may be less sure than it says. The price of a probe over the cap
 -- is an improvement that must be expected beyond it: 2 %, then 3 %.
 local rounds = { { doubt = 1, price = 0.02 }, { doubt = 2, price = 0.03 } }
 
-local best, probes, over = nil, 0, 0
+local best, probes, over, failures = nil, 0, 0, 0
 
 local function take(answer)
   gp.learn(answer)
@@ -41,7 +43,7 @@ local function choose()
     end
     return nil
   end
-  return over < most_over and gp.next { odds = least_odds } or gp.next { odds = hopeless, safest = true }
+  return gp.next { odds = careful[math.min(over + 1, #careful)], safest = hopeless }
 end
 
 while probes < most_probes do
@@ -49,8 +51,10 @@ while probes < most_probes do
   if not probe then break end
   probes = probes + 1
   local answer = measure(probe.setting)
-  if answer.reason == "over_limit" then over = over + 1 end  -- under this goal: others had other caps
+  if answer.reason == "over_limit" then over = over + 1 end
+  failures = (answer.ok or answer.reason == "over_limit") and 0 or failures + 1
   take(answer)
+  if not best and failures == most_failures then break end
 end
 
 if not best then

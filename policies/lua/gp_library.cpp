@@ -217,8 +217,9 @@ int next(lua_State* lua) {
   terms.doubt = std::max(1e-3, option(lua, "doubt", 1, 1e3));
   if (lua_type(lua, 1) == LUA_TTABLE) {
     lua_getfield(lua, 1, "safest");
-    terms.safest = lua_toboolean(lua, -1) != 0;
+    const bool safest = !lua_isnil(lua, -1);
     lua_pop(lua, 1);
+    if (safest) terms.safest_odds = option(lua, "safest", 0, 1);
   }
   begin_or_raise(lua, "gp.next");
   ScriptState& state = state_of(lua);

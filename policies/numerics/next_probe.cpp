@@ -66,9 +66,13 @@ double odds_below(double log_limit, double log_mean, double deviation) {
   return log_limit == kHuge ? 1 : normal_odds((log_limit - log_mean) / deviation);
 }
 
+// How far below the limit mean power must be (natural logarithm) of the settings looked at, where
+// none of those nearer to it has the odds that are asked for. The first is no such bound.
+constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
+
 // Settings worth a closer look, best first, and the worst mean value among them.
 std::vector<std::size_t> screened(const CostProcess& process, const Judge& judge,
-                                  std::span<const std::uint8_t> excluded, bool safest,
+                                  std::span<const std::uint8_t> excluded, bool safest, double below,
                                   double& worst_log) {
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t i = 0; i < process.size(); ++i) {
@@ -81,7 +85,7 @@ std::vector<std::size_t> screened(const CostProcess& process, const Judge& judge
       ranked.emplace_back(std::max(over, late / 2), i);
       continue;
     }
-    if (over > kFarOver || late > kFarLate) continue;
+    if (over > (below > 0 ? -below : kFarOver) || late > kFarLate) continue;
     const double value = judge.log_value(process.batch_size(i), mean.log_time, mean.log_power);
     ranked.emplace_back(value + kOverWeight * std::max(0.0, over), i);
   }
@@ -132,36 +136,51 @@ Probe weigh(const CostProcess& process, const Judge& judge, std::size_t setting,
   return probe;
 }
 
+struct Search {
+  const CostProcess& process;
+  const Judge judge;
+  std::span<const std::uint8_t> excluded;
+  const ProbeTerms& terms;
+
+  // The best of the settings that pass one screen; nullopt where none has the odds.
+  std::optional<Probe> best_of(bool safest, double below) const {
+    double worst_log = 0;
+    std::optional<Probe> best;
+    double most = -kHuge;
+    CostSamples samples;
+    for (const std::size_t setting : screened(process, judge, excluded, safest, below, worst_log)) {
+      process.sample(setting, samples);
+      samples.time_deviation *= terms.doubt;
+      samples.power_deviation *= terms.doubt;
+      Probe probe = weigh(process, judge, setting, samples, terms.best_log.value_or(worst_log),
+                          terms.best_log ? 0 : kLeastImprovement);
+      if (terms.best_log) {
+        probe.gain -= terms.price * (1 - probe.power_odds);
+      } else {
+        probe.gain *= probe.power_odds;
+      }
+      const double worth = safest ? probe.odds : probe.gain;
+      const bool likely =
+          safest ? probe.odds >= *terms.safest_odds : probe.power_odds >= terms.least_odds;
+      if (!likely || !(worth > most)) continue;
+      most = worth;
+      best = probe;
+    }
+    return best;
+  }
+};
+
 }  // namespace
 
 std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Kind kind,
                                 std::span<const std::uint8_t> excluded, const ProbeTerms& terms) {
   assert(excluded.size() == process.size());
-  const Judge judge(goal, kind, terms.limit_w);
-  double worst_log = 0;
-  std::optional<Probe> best;
-  double most = -kHuge;
-  CostSamples samples;
-  const std::vector<std::size_t> settings =
-      screened(process, judge, excluded, terms.safest, worst_log);
-  for (const std::size_t setting : settings) {
-    process.sample(setting, samples);
-    samples.time_deviation *= terms.doubt;
-    samples.power_deviation *= terms.doubt;
-    Probe probe = weigh(process, judge, setting, samples, terms.best_log.value_or(worst_log),
-                        terms.best_log ? 0 : kLeastImprovement);
-    if (terms.best_log) {
-      probe.gain -= terms.price * (1 - probe.power_odds);
-    } else {
-      probe.gain *= probe.power_odds;
-    }
-    const double worth = terms.safest ? probe.odds : probe.gain;
-    const double odds = terms.safest ? probe.odds : probe.power_odds;
-    if (odds < terms.least_odds || !(worth > most)) continue;
-    most = worth;
-    best = probe;
+  const Search search{process, Judge(goal, kind, terms.limit_w), excluded, terms};
+  for (const double below : kBelow) {
+    const std::optional<Probe> best = search.best_of(false, below);
+    if (best || search.judge.log_limit == kHuge) return best;
   }
-  return best;
+  return terms.safest_odds ? search.best_of(true, 0) : std::nullopt;
 }
 
 }  // namespace gearshift

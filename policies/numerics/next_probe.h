@@ -21,8 +21,8 @@ struct ProbeTerms {
   double least_odds = 0;  // of keeping the power limit
   // The process is taken to be so many times as unsure as it says.
   double doubt = 1;
-  // Only the odds to keep the goal count: for when nothing worth its risk is left.
-  bool safest = false;
+  // Where no setting has least_odds: the one likeliest to keep the whole goal, if it is so likely.
+  std::optional<double> safest_odds = std::nullopt;
 };
 
 struct Probe {

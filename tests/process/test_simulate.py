@@ -50,6 +50,17 @@ class Simulate(unittest.TestCase):
             self.assertEqual(texts[0], texts[1])
             self.assertEqual(texts[0], texts[2])
 
+    def test_a_cap_that_falls_is_searched_anew_on_a_whole_noisy_board(self):
+        # Of 61,248 settings those that look fastest are all too unlikely to keep the lower cap.
+        with Stack(board=False) as stack:
+            for seed in range(1, 4):
+                result = self.simulate(
+                    stack, "--effects", "jitter,lag,noise,quantised,hotplug", "--fault",
+                    "cap_steps:20W@60s", "--seed", seed, policy="bayes",
+                )  # fmt: skip
+                self.assertEqual(result["ending"], "held", result)
+                self.assertLess(result["excess"], 0.25, result)
+
     def test_a_profile_is_searched_and_compared_with_its_own_optimum(self):
         rows = ["device,workload,kind,batch_size,cpu_mhz,gpu_mhz,minibatch_ms,power_w"]
         for cpu in (500, 1000, 2000):

@@ -1,0 +1,163 @@
+// The Lua table gp, and the script that searches with it, on good and on hostile ground.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "policies/lua/lua_policy.h"
+#include "policies/numerics/setting_grid.h"
+#include "tests/policies/orin_problem.h"
+#include "tests/policies/script_text.h"
+
+namespace gearshift {
+namespace {
+
+std::optional<BoardModel> orin() { return built_in_board_model("jetson-agx-orin"); }
+
+std::string failure_of(const std::string& text) {
+  const OrinProblem problem;
+  LuaPolicy policy("gp.lua", text, orin());
+  policy.start(problem.context());
+  return std::string(policy.failure());
+}
+
+TEST(Gp, NamesWhatItCannotTake) {
+  EXPECT_NE(failure_of("gp.next(3)").find("gp.next: expected a table of terms, got number"),
+            std::string::npos);
+  EXPECT_NE(failure_of("gp.next { price = -1 }").find("gp.next: price: expected a number from 0"),
+            std::string::npos);
+  EXPECT_NE(failure_of("gp.next { odds = 'even' }").find("got string"), std::string::npos);
+  EXPECT_NE(failure_of("gp.next { best = 0 }").find("best: expected a value above 0"),
+            std::string::npos);
+  EXPECT_NE(failure_of("gp.learn(nil)").find("expected an answer of measure, got nil"),
+            std::string::npos);
+  EXPECT_NE(failure_of("gp.learn {}").find("gp.learn: setting: expected a setting"),
+            std::string::npos);
+  EXPECT_NE(failure_of("gp.learn { setting = safe, ok = true, minibatch_ms = 0 / 0, power_w = 3 }")
+                .find("needs minibatch_ms and power_w"),
+            std::string::npos);
+  EXPECT_NE(
+      failure_of("gp.learn { setting = { gpu_mhz = 5 }, ok = true }").find("cpu_cores is missing"),
+      std::string::npos);
+}
+
+TEST(Gp, CannotBeAskedForEver) {
+  EXPECT_NE(failure_of("while true do gp.next() end").find("instructions"), std::string::npos);
+}
+
+TEST(Gp, ForgetsNothingOfOneRunAndAllOfTheLast) {
+  const OrinProblem problem;
+  LuaPolicy policy("gp.lua", "local first = gp.next() log(first.power_w) measure(first.setting)",
+                   orin());
+  policy.start(problem.context());
+  const std::string once = policy.take_log();
+  policy.start(problem.context());
+  EXPECT_EQ(policy.take_log(), once);
+}
+
+// What the script holds in a world, and how far that is from the best.
+double excess(OrinProblem problem, const std::optional<BoardModel>& known, std::int64_t cap_mw,
+              SearchOutcome& outcome) {
+  const BoardModel board = *orin();
+  ProfileWorld world = problem.world(board);
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), known);
+  outcome = world.run(policy, cap_mw);
+  EXPECT_TRUE(outcome.failure.empty()) << outcome.failure;
+  if (!outcome.held) return INFINITY;
+  EXPECT_LE(world.truth(outcome.setting).power_mean_mw, cap_mw);
+  const SettingGrid grid(problem.context(), board.highest);
+  double least = INFINITY;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const Observation truth = world.truth(grid.setting(i));
+    if (truth.power_mean_mw <= cap_mw) least = std::min(least, truth.value(problem.goal));
+  }
+  return world.truth(outcome.setting).value(problem.goal) / least - 1;
+}
+
+TEST(BayesScript, FindsTheBestOfAModelledWorkloadInTenProbes) {
+  double sum = 0;
+  for (const std::int64_t cap_mw : {18'000, 22'000, 27'000, 33'000, 40'000}) {
+    SearchOutcome outcome;
+    const double one = excess(OrinProblem(), orin(), cap_mw, outcome);
+    EXPECT_LT(one, 0.1) << cap_mw;
+    EXPECT_LE(outcome.measurements, 10) << cap_mw;
+    EXPECT_LE(outcome.over_limit, 4) << cap_mw;
+    sum += one;
+  }
+  EXPECT_LT(sum / 5, 0.02);
+}
+
+TEST(BayesScript, ManagesWithoutAModelOfTheBoard) {
+  for (const std::int64_t cap_mw : {22'000, 33'000}) {
+    SearchOutcome outcome;
+    EXPECT_LT(excess(OrinProblem(), std::nullopt, cap_mw, outcome), 0.5) << cap_mw;
+  }
+}
+
+TEST(BayesScript, SavesEnergyWithoutACap) {
+  OrinProblem problem;
+  problem.goal = {Objective::energy, std::nullopt};
+  SearchOutcome outcome;
+  EXPECT_LT(excess(problem, orin(), 1'000'000, outcome), 0.05);
+}
+
+TEST(BayesScript, SaysSoAfterAFewProbesWhereNothingFits) {
+  SearchOutcome outcome;
+  excess(OrinProblem(), orin(), 8'000, outcome);
+  EXPECT_FALSE(outcome.held);
+  EXPECT_LE(outcome.measurements, 3);
+}
+
+TEST(BayesScript, HoldsTheOnlyModeOfABoard) {
+  OrinProblem problem;
+  for (Knob& knob : problem.knobs.knobs) knob.values.resize(1);
+  SearchOutcome outcome;
+  EXPECT_EQ(excess(problem, orin(), 30'000, outcome), 0);
+  EXPECT_EQ(outcome.measurements, 1);
+}
+
+TEST(BayesScript, SurvivesModesThatAreNotApplied) {
+  const BoardModel board = *orin();
+  const OrinProblem problem;
+  ProfileWorld world(problem, [&](const Setting& setting) {
+    ModelMode mode = model_mode(problem.knobs, setting.mode, board.highest);
+    // One in five settings runs at the lowest GPU clock whatever was asked for.
+    const std::int64_t sum = setting.mode.values[0] + setting.mode.values[2] / 1000;
+    if (sum % 5 == 0) mode.gpu_ghz = 0.31875;
+    return OrinProblem::cost(board, mode, 16);
+  });
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), board);
+  const SearchOutcome outcome = world.run(policy, 30'000);
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_LE(world.truth(outcome.setting).power_mean_mw, 30'000);
+}
+
+TEST(BayesScript, StartsFromATableOfAnotherWorkload) {
+  const BoardModel board = *orin();
+  OrinProblem problem;
+  Profile table(problem.knobs);
+  table.device = "jetson-agx-orin";
+  table.workload = "other";
+  const SettingGrid grid(problem.context(), board.highest);
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const Demand demand{.A = 60, .B = 100, .L = 40, .P = 140, .O = 6, .workers = 4, .kg = 10};
+    const MinibatchCost cost =
+        minibatch_cost(board.parameters[index(Kind::train)], demand, grid.mode(i));
+    ASSERT_TRUE(
+        table.add({grid.setting(i).mode, 16, cost.minibatch_ms, cost.power_w, std::nullopt}));
+  }
+  PolicyContext context = problem.context();
+  const Profile* tables[] = {&table};
+  context.prior = tables;
+  LuaPolicy policy("gp.lua", "local p = gp.next { odds = 0.5 } log(p.power_w) return p.setting",
+                   board);
+  const Request request = policy.start(context);
+  ASSERT_EQ(request.what, Request::What::hold) << policy.failure();
+  const double told_w = std::stod(policy.take_log());
+  const double true_w =
+      OrinProblem::cost(board, model_mode(problem.knobs, request.setting.mode, board.highest), 16)
+          .power_w;
+  EXPECT_NEAR(told_w, true_w, 0.1 * true_w);
+}
+
+}  // namespace
+}  // namespace gearshift

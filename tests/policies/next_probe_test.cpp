@@ -1,0 +1,150 @@
+// The choice of the next setting to measure.
+#include "policies/numerics/next_probe.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "policies/numerics/cost_prior.h"
+#include "tests/policies/orin_problem.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kHuge = std::numeric_limits<double>::infinity();
+
+class NextProbeTest : public testing::Test {
+ protected:
+  explicit NextProbeTest(Kind kind = Kind::train)
+      : problem_(kind),
+        board_(*built_in_board_model("jetson-agx-orin")),
+        grid_(problem_.context(), highest_mode(&board_)),
+        process_(grid_, cost_centre(problem_.context(), &board_, grid_),
+                 cost_prior(problem_.context(), &board_, grid_)),
+        excluded_(grid_.size()) {
+    for (std::size_t i = 0; i < 10; ++i) {
+      const std::size_t setting = i * (grid_.size() - 1) / 9;
+      const TrueCost cost = truth(setting);
+      process_.learn({setting, cost.minibatch_ms, cost.power_w, 0, 0, false});
+    }
+    process_.condition();
+  }
+  TrueCost truth(std::size_t setting) const {
+    return OrinProblem::cost(board_, grid_.mode(setting), grid_.batch_size(setting), grid_.kind());
+  }
+  std::optional<Probe> next(const Goal& goal, const ProbeTerms& terms) const {
+    return next_probe(process_, goal, grid_.kind(), excluded_, terms);
+  }
+
+  OrinProblem problem_;
+  BoardModel board_;
+  SettingGrid grid_;
+  CostProcess process_;
+  std::vector<std::uint8_t> excluded_;
+};
+
+TEST_F(NextProbeTest, PromisesWhatIsFastAndLikelyToFit) {
+  const auto probe = next({Objective::time}, {.limit_w = 30, .least_odds = 0.5});
+  ASSERT_TRUE(probe);
+  EXPECT_GE(probe->power_odds, 0.5);
+  EXPECT_LT(truth(probe->setting).power_w, 31);
+  double fastest = kHuge;
+  for (std::size_t i = 0; i < grid_.size(); ++i) {
+    if (truth(i).power_w <= 30) fastest = std::min(fastest, truth(i).minibatch_ms);
+  }
+  EXPECT_LT(truth(probe->setting).minibatch_ms, 1.15 * fastest);
+  EXPECT_NEAR(probe->minibatch_ms, truth(probe->setting).minibatch_ms, 0.2 * probe->minibatch_ms);
+}
+
+TEST_F(NextProbeTest, TakesTheHighestWhereThereIsNoLimit) {
+  const auto probe = next({Objective::time}, {.limit_w = kHuge});
+  ASSERT_TRUE(probe);
+  EXPECT_NEAR(probe->power_odds, 1, 1e-9);
+  EXPECT_LT(truth(probe->setting).minibatch_ms, 1.1 * truth(grid_.size() - 1).minibatch_ms);
+}
+
+TEST_F(NextProbeTest, HasNoneWhereNothingFits) {
+  EXPECT_FALSE(next({Objective::time}, {.limit_w = 5, .least_odds = 0.01}));
+  EXPECT_FALSE(next({Objective::time}, {.limit_w = 5, .least_odds = 0.01, .safest_odds = 0.01}));
+}
+
+TEST_F(NextProbeTest, FindsWhatIsSureToFitFarBelowTheFastest) {
+  for (const double limit_w : {20.0, 25.0, 30.0}) {
+    const auto probe = next({Objective::time}, {.limit_w = limit_w, .least_odds = 0.99});
+    ASSERT_TRUE(probe) << limit_w;
+    EXPECT_LE(truth(probe->setting).power_w, limit_w);
+    EXPECT_GT(truth(probe->setting).power_w, 0.7 * limit_w);
+  }
+}
+
+TEST_F(NextProbeTest, NeverTakesWhatIsExcluded) {
+  const auto first = next({Objective::time}, {.limit_w = 30});
+  ASSERT_TRUE(first);
+  excluded_[first->setting] = 1;
+  const auto second = next({Objective::time}, {.limit_w = 30});
+  ASSERT_TRUE(second);
+  EXPECT_NE(second->setting, first->setting);
+  excluded_.assign(excluded_.size(), 1);
+  EXPECT_FALSE(next({Objective::time}, {.limit_w = 30}));
+}
+
+TEST_F(NextProbeTest, GainsLittleOverAGoodOneAndLessAtAPrice) {
+  const Goal goal{Objective::time};
+  const auto free = next(goal, {.best_log = std::log(1e-3), .limit_w = 30});
+  ASSERT_TRUE(free);
+  EXPECT_LT(free->gain, 0.01);  // a millisecond a sample is out of reach
+  const auto slow = next(goal, {.best_log = std::log(1.0), .limit_w = 30});
+  ASSERT_TRUE(slow);
+  EXPECT_GT(slow->gain, 1);  // as a logarithm
+  const auto priced = next(goal, {.best_log = std::log(1e-3), .limit_w = 30, .price = 1});
+  ASSERT_TRUE(priced);
+  EXPECT_LE(priced->gain, free->gain);
+  EXPECT_GE(priced->power_odds, free->power_odds);
+}
+
+TEST_F(NextProbeTest, IsSaferWhereOnlySafetyCounts) {
+  const auto bold = next({Objective::time}, {.limit_w = 25});
+  const auto safe = next({Objective::time}, {.limit_w = 25, .least_odds = 2, .safest_odds = 0});
+  ASSERT_TRUE(bold && safe);
+  EXPECT_GE(safe->odds, bold->odds);
+}
+
+TEST_F(NextProbeTest, PromisesMoreWhereItIsDoubted) {
+  const Goal goal{Objective::time};
+  const double best = std::log(truth(grid_.size() - 1).minibatch_ms / 1e3 / 16);
+  const auto trusted = next(goal, {.best_log = best, .limit_w = kHuge});
+  const auto doubted = next(goal, {.best_log = best, .limit_w = kHuge, .doubt = 3});
+  ASSERT_TRUE(trusted && doubted);
+  EXPECT_GT(doubted->gain, trusted->gain);
+}
+
+TEST_F(NextProbeTest, SavesEnergyWhereThatIsTheGoal) {
+  const auto probe = next({Objective::energy}, {.limit_w = kHuge});
+  ASSERT_TRUE(probe);
+  const auto joules = [&](std::size_t i) { return truth(i).minibatch_ms * truth(i).power_w; };
+  double least = kHuge;
+  for (std::size_t i = 0; i < grid_.size(); ++i) least = std::min(least, joules(i));
+  EXPECT_LT(joules(probe->setting), 1.15 * least);
+}
+
+class NextServingProbeTest : public NextProbeTest {
+ protected:
+  NextServingProbeTest() : NextProbeTest(Kind::infer) {}
+};
+
+TEST_F(NextServingProbeTest, KeepsUpWithRequestsAndAnswersInTime) {
+  // 20 requests a second: batch 16 takes 0.8 s to come.
+  const Goal goal{Objective::latency, {}, Duration(400'000'000), 20};
+  const auto probe = next(goal, {.limit_w = 40});
+  ASSERT_TRUE(probe);
+  const double batch_size = grid_.batch_size(probe->setting);
+  EXPECT_LT(batch_size, 16);
+  EXPECT_LE(truth(probe->setting).minibatch_ms, 1e3 * batch_size / 20);
+  const Goal hopeless{Objective::latency, {}, Duration(20'000'000), 20};
+  EXPECT_FALSE(next(hopeless, {.limit_w = 40, .safest_odds = 0}));
+}
+
+}  // namespace
+}  // namespace gearshift
