@@ -15,6 +15,7 @@
 #include "cli/evaluate_grid.h"
 #include "cli/evaluate_options.h"
 #include "cli/evaluate_progress.h"
+#include "cli/evaluate_recurring.h"
 #include "controller/policy.h"
 #include "evaluation/html_report.h"
 #include "evaluation/table_report.h"
@@ -132,19 +133,23 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       "Example: inference, three seeds with noise, fewer modes\n"
       "  gearshift evaluate --profile resnet_infer.csv --problem infer --latency-ms 50:150:50 \\\n"
       "    --rate 30,60,90 --keep cpu_cores=4,8,12 --seeds 3 --effects jitter,lag,unapplied \\\n"
-      "    --policy scripts/binary_search.lua");
+      "    --policy scripts/binary_search.lua\n"
+      "Example: training jobs that recur, each run with a batch size and power limits of its own\n"
+      "  gearshift evaluate --problem recurring --profile gpu.csv --epochs epochs.csv \\\n"
+      "    --policy scripts/thompson.lua --eta 0.5 --beta 2 --seeds 10 --json out.json");
   command->callback([command, options, &exit_code] {
     try {
       read_evaluate_spec(*command, *options);
       check_evaluate_options(*options);
-      make_problems(*options);
+      if (options->problem != "recurring") make_problems(*options);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
       exit_code = kExitUsage;
       return;
     }
     try {
-      exit_code = evaluate(*options, command_text(*command));
+      exit_code = options->problem == "recurring" ? evaluate_recurring(*options)
+                                                  : evaluate(*options, command_text(*command));
     } catch (const PolicyError& error) {
       std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
       exit_code = kExitPolicy;

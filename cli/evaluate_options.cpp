@@ -9,6 +9,7 @@
 
 #include "boards/toml_parse.h"
 #include "cli/toml_text.h"
+#include "evaluation/recurring_job.h"
 
 namespace gearshift {
 namespace {
@@ -44,17 +45,23 @@ struct Fields {
   std::map<std::string_view, std::string*> texts;
   std::map<std::string_view, std::vector<std::string>*> lists;
   std::map<std::string_view, std::pair<std::uint32_t*, std::uint32_t>> counts;  // and the most
+  std::map<std::string_view, double*> numbers;
 
   explicit Fields(EvaluateOptions& o)
       : texts{{"problem", &o.problem}, {"caps", &o.caps},   {"latency-ms", &o.latency_ms},
               {"rate", &o.rate},       {"json", &o.json},   {"effects", &o.effects},
               {"missing", &o.missing}, {"board", &o.board}, {"model", &o.model},
-              {"csv", &o.csv},         {"html", &o.html},   {"results", &o.results}},
-        lists{
-            {"profile", &o.profile}, {"prior", &o.prior}, {"policy", &o.policy}, {"keep", &o.keep}},
+              {"csv", &o.csv},         {"html", &o.html},   {"results", &o.results},
+              {"epochs", &o.epochs}},
+        lists{{"profile", &o.profile},
+              {"prior", &o.prior},
+              {"policy", &o.policy},
+              {"keep", &o.keep},
+              {"job", &o.job}},
         counts{{"probes", {&o.probes, kMostProbes}},
                {"seeds", {&o.seeds, kMostSeeds}},
-               {"threads", {&o.threads, kMostThreads}}} {}
+               {"threads", {&o.threads, kMostThreads}}},
+        numbers{{"eta", &o.eta}, {"beta", &o.beta}} {}
 };
 
 void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
@@ -66,11 +73,23 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
   command
       .add_option("--policy", options.policy, "Lua scripts to compare, with commas between them")
       ->delimiter(',');
-  command.add_option("--problem", options.problem, "train or infer")->capture_default_str();
+  command.add_option("--problem", options.problem, "train, infer or recurring")
+      ->capture_default_str();
   command.add_option("--caps", options.caps, "power limits, W: FROM:TO:STEP or A,B,C")
       ->capture_default_str();
   command.add_option("--latency-ms", options.latency_ms, "latency limits of infer, the same forms");
   command.add_option("--rate", options.rate, "requests a second of infer, the same forms");
+  command.add_option("--epochs", options.epochs,
+                     "recorded runs of recurring jobs: epochs to a target metric");
+  command.add_option("--job", options.job,
+                     "WORKLOAD,TARGET,BATCH,MOST_EPOCHS of recurring (may be given again; default: "
+                     "the published terms, or what the recorded runs reach)");
+  command.add_option("--eta", options.eta, "what energy counts beside time in recurring, 0 to 1")
+      ->capture_default_str();
+  command
+      .add_option("--beta", options.beta,
+                  "a recurring job's run that costs so many times the cheapest is stopped")
+      ->capture_default_str();
   command.add_option("--keep", options.keep,
                      "KNOB=A,B,C: the knob has only these values (may be given again)");
 }
@@ -131,6 +150,10 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
     } else if (const auto count = fields.counts.find(name); count != fields.counts.end()) {
       const std::uint32_t read = count_of(file, name, value, count->second.second);
       if (!said) *count->second.first = read;
+    } else if (const auto number = fields.numbers.find(name); number != fields.numbers.end()) {
+      const auto read = value.value<double>();
+      if (!read) fail_at(file, value, fmt::format("{} must be a number", name));
+      if (!said) *number->second = *read;
     } else {
       fail_at(file, value,
               fmt::format("unknown key {}; known: the long flags of gearshift evaluate without --",
@@ -187,7 +210,7 @@ std::vector<Problem> make_problems(const EvaluateOptions& options) {
   }
   if (options.problem != "infer") {
     throw std::runtime_error(
-        fmt::format("--problem '{}': allowed are train and infer", options.problem));
+        fmt::format("--problem '{}': allowed are train, infer and recurring", options.problem));
   }
   if (options.latency_ms.empty() || options.rate.empty()) {
     throw std::runtime_error(
@@ -212,7 +235,35 @@ std::vector<Problem> make_problems(const EvaluateOptions& options) {
   return problems;
 }
 
+namespace {
+
+void check_recurring_options(const EvaluateOptions& options) {
+  if (options.problem != "recurring") {
+    if (!options.epochs.empty() || !options.job.empty()) {
+      throw std::runtime_error("--epochs and --job belong to --problem recurring");
+    }
+    return;
+  }
+  if (options.epochs.empty()) {
+    throw std::runtime_error(
+        "--epochs is missing; --problem recurring needs the CSV file of recorded runs");
+  }
+  if (!(options.eta >= 0 && options.eta <= 1)) {
+    throw std::runtime_error(fmt::format("--eta {}: must be from 0 to 1", options.eta));
+  }
+  if (!(options.beta >= 1 && options.beta <= 1e6)) {
+    throw std::runtime_error(fmt::format("--beta {}: must be from 1 to 1e6", options.beta));
+  }
+  if (!options.csv.empty() || !options.html.empty() || !options.keep.empty()) {
+    throw std::runtime_error("--csv, --html and --keep are not for --problem recurring");
+  }
+  for (const std::string& text : options.job) parse_job_terms(text);
+}
+
+}  // namespace
+
 void check_evaluate_options(const EvaluateOptions& options) {
+  check_recurring_options(options);
   if (options.profile.empty()) {
     throw std::runtime_error("--profile is missing; give the CSV file of a measured workload");
   }

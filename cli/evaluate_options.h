@@ -31,7 +31,11 @@ struct EvaluateOptions {
   std::string json;
   std::string csv;
   std::string html;
-  std::string results;  // the file of trials; empty: beside the first report
+  std::string epochs;            // recurring only: CSV file of recorded runs
+  std::vector<std::string> job;  // recurring only: "WORKLOAD,TARGET,BATCH,MOST_EPOCHS"
+  double eta = 0.5;              // recurring only: what energy counts beside time, 0 to 1
+  double beta = 2;               // recurring only: a run of so many times the least cost is stopped
+  std::string results;           // the file of trials; empty: beside the first report
 };
 
 // Adds the flags to `command`.

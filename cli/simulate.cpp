@@ -124,6 +124,10 @@ std::string objective_text(Objective objective, double value) {
       return fmt::format("{:.3f} J a sample", value);
     case Objective::latency:
       return fmt::format("{:.1f} ms of latency", 1e3 * value);
+    case Objective::weighted:
+      return fmt::format("{:.4f} of the highest setting's cost", value);
+    case Objective::target:
+      return fmt::format("{:.3f} J a sample, its time priced", value);
   }
   return {};
 }

@@ -61,9 +61,13 @@ bool Observation::keeps(const Goal& goal) const {
 
 double Observation::value(const Goal& goal) const {
   if (goal.objective == Objective::latency) return latency_s(goal.arrivals_per_s);
+  if (ok() && job.state != JobState::none) {
+    const double epoch_s = seconds(job.epoch);
+    return goal.cost(epoch_s, epoch_s * static_cast<double>(power_mean_mw) / 1000.0);
+  }
   const bool trains = cost[index(Kind::train)].minibatches > 0;
   const Kind kind = trains ? Kind::train : Kind::infer;
-  return goal.objective == Objective::time ? sample_s(kind) : sample_j(kind);
+  return goal.cost(sample_s(kind), sample_j(kind));
 }
 
 }  // namespace gearshift

@@ -36,6 +36,29 @@ struct Cost {
   std::uint32_t minibatches = 0;  // that the mean was taken over
 };
 
+// Where a run of a recurring job stands after the epoch that was measured; docs/evaluation.md says
+// what such a job is.
+enum class JobState : std::uint8_t {
+  none,     // the workload is no recurring job
+  running,  // and goes on with the next epoch
+  reached,  // the target metric: the job is done until it recurs
+  missed,   // the target in the most epochs; the job begins anew
+  stopped,  // it cost too much; the job begins anew
+};
+constexpr std::string_view job_state_name(JobState state) {
+  return state == JobState::none      ? "none"
+         : state == JobState::running ? "running"
+         : state == JobState::reached ? "reached"
+         : state == JobState::missed  ? "missed"
+                                      : "stopped";
+}
+
+struct JobProgress {
+  JobState state = JobState::none;
+  std::uint32_t epochs = 0;  // of this run so far, the one that was measured included
+  Duration epoch{};          // how long that one took
+};
+
 struct Observation {
   Setting setting;
   Outcome outcome = Outcome::complete;
@@ -46,6 +69,7 @@ struct Observation {
   std::int64_t power_margin_mw = 0;  // noise margin of the window mean: 3 standard deviations
   std::int64_t limit_mw = 0;         // the cap it was measured under; 0: none
   std::array<Cost, kKinds> cost{};
+  JobProgress job{};
   Duration duration{};    // from the first write to the answer
   double confidence = 0;  // relative half-width of the 95 % interval of the minibatch time
 
@@ -65,8 +89,8 @@ struct Observation {
   double sample_s(Kind kind) const;
   // Energy of a sample of the kind, in joules: mean board power times sample_s.
   double sample_j(Kind kind) const;
-  // What the goal minimises, in seconds or joules, for the kind that was measured (train where both
-  // were). Latency is inference's.
+  // What the goal minimises (Goal::cost) for the kind that was measured, train where both were: of
+  // a sample, or of the epoch of a recurring job. Latency is inference's.
   double value(const Goal& goal) const;
 };
 static_assert(std::is_trivially_copyable_v<Observation>);

@@ -43,7 +43,12 @@
 ---@field energy_j number
 ---@field latency_ms number of a request: its wait for a full batch at goal.arrivals_per_s, and the
 ---minibatch; math.huge where no inference ran or the rate is not known
----@field value number what the goal minimises: seconds or joules a sample, or seconds of latency
+---@field value number what the goal minimises (docs/objectives.md): seconds or joules a sample, or seconds
+---of latency; of a recurring job, the cost of this epoch
+---@field job "none"|"running"|"reached"|"missed"|"stopped" where the run of a recurring job stands after
+---this epoch (docs/evaluation.md); "none" where the workload is no such job
+---@field epochs integer of this run so far, this one included; 0 where the workload is no such job
+---@field epoch_s number time of this epoch; math.huge where the workload is no such job
 ---@field count integer
 ---@field duration_s number from the first write to the answer
 ---@field train cost
@@ -66,11 +71,13 @@ function remeasure(setting) end
 function log(text) end
 
 ---@class goal
----@field objective "time"|"energy"|"latency" what `answer.value` counts: seconds or joules a sample, or
----the latency of a request in seconds
+---@field objective "time"|"energy"|"latency"|"weighted"|"target" what `answer.value` counts: seconds or
+---joules a sample, the latency of a request in seconds, or a mixture (docs/objectives.md)
 ---@field power_w number the power cap; math.huge if there is none
 ---@field latency_ms number most latency of a request; math.huge if there is no limit
 ---@field arrivals_per_s number requests that arrive a second; 0 if not known
+---@field energy_weight number of weighted and target: 0 counts time alone, 1 energy alone
+---@field priced_power_w number of target: what a second of training costs, in joules
 goal = {}
 
 ---Every knob's allowed values, lowest first, by the knob's name.
@@ -304,6 +311,29 @@ function gp.learn(answer) end
 ---@param terms? terms
 ---@return probe?
 function gp.next(terms) end
+
+---Normal-inverse-gamma posteriors: what values say of the mean and the variance of the normal
+---distribution that they are drawn from (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian
+---distribution", section 6).
+posterior = {}
+
+---@class belief
+---@field mean number expected mean
+---@field weight number what the mean is worth, in values; 0: nothing
+---@field shape number what the variance is worth, in half values; above 0
+---@field scale number shape times the expected variance; from 0
+
+---What is believed after the values, of which there are at most 256, were seen.
+---@param prior belief
+---@param values number[]
+---@return belief
+function posterior.update(prior, values) end
+
+---A mean drawn from the belief: Student's t distribution with 2 * shape degrees of freedom. The weight
+---must be above 0.
+---@param belief belief
+---@return number
+function posterior.draw(belief) end
 
 ---The library: an allow list. Numbers come first and strings second in pairs, both ascending; sort
 ---is stable; random is seeded from the seed, the script's name and the number of observations.

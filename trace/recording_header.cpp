@@ -38,11 +38,16 @@ void each_field(Header& header, Visit visit) {
   visit("workload_timeout_ns", workload_timeout);
   visit("most_measurements", most_measurements);
   visit("goal_dwell_ns", goal_dwell);
-  auto& [objective, power_mw, latency, arrivals_per_s] = goal;
+  auto& [objective, power_mw, latency, arrivals_per_s, energy_weight, reference_s, reference_j,
+         priced_power_mw] = goal;
   visit("objective", objective);
   visit("goal_power_mw", power_mw);
   visit("goal_latency_ns", latency);
   visit("arrivals_per_s", arrivals_per_s);
+  visit("energy_weight", energy_weight);
+  visit("reference_s", reference_s);
+  visit("reference_j", reference_j);
+  visit("priced_power_mw", priced_power_mw);
   auto& [least_minibatches, most_minibatches, confidence, settle_tolerance, settle_most,
          power_least, most_time, stall_after, first_minibatch_most] = meter;
   visit("meter_least_minibatches", least_minibatches);

@@ -54,7 +54,8 @@ struct Words<Run> {
 };
 template <>
 struct Words<Objective> {
-  static constexpr std::array<std::string_view, 3> words = {"time", "energy", "latency"};
+  static constexpr std::array<std::string_view, 5> words = {"time", "energy", "latency", "weighted",
+                                                            "target"};
 };
 
 template <typename E>

@@ -6,6 +6,7 @@
 #include "policies/lua/library.h"
 #include "policies/lua/numerics_library.h"
 #include "policies/lua/pareto_library.h"
+#include "policies/lua/posterior_library.h"
 #include "policies/lua/predict_library.h"
 #include "policies/lua/roofline_library.h"
 #include "policies/lua/script_state.h"
@@ -100,6 +101,7 @@ int build(lua_State* lua) {
   Source& source = *static_cast<Source*>(lua_touserdata(lua, 1));
   push_library(lua);
   add_numerics(lua);
+  add_posterior(lua);
   add_pareto(lua);
   add_predict(lua);
   add_roofline(lua);

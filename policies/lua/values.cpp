@@ -162,7 +162,7 @@ void add_handle(lua_State* lua, const char* name, lua_CFunction length, lua_CFun
 }
 
 void add_goal(lua_State* lua, const Goal& goal) {
-  lua_createtable(lua, 0, 4);
+  lua_createtable(lua, 0, 6);
   set_text(lua, "objective", objective_name(goal.objective));
   if (goal.power_mw) {
     push_scaled(lua, *goal.power_mw, Unit::mw);
@@ -172,6 +172,8 @@ void add_goal(lua_State* lua, const Goal& goal) {
   lua_setfield(lua, -2, "power_w");
   set_number(lua, "latency_ms", goal.latency ? milliseconds(*goal.latency) : kHuge);
   set_number(lua, "arrivals_per_s", goal.arrivals_per_s);
+  set_number(lua, "energy_weight", goal.energy_weight);
+  set_number(lua, "priced_power_w", static_cast<double>(goal.priced_power_mw) / 1e3);
   lua_setfield(lua, -2, "goal");
 }
 
@@ -305,7 +307,7 @@ void push_answer(lua_State* lua, const Observation& answer) {
   const bool ok = answer.ok();
   const bool known = measured(answer, kind);
   luaL_checkstack(lua, 6, "answer");
-  lua_createtable(lua, 0, 23);
+  lua_createtable(lua, 0, 26);
   lua_pushboolean(lua, ok);
   lua_setfield(lua, -2, "ok");
   set_text(lua, "reason", outcome_name(answer.outcome));
@@ -318,7 +320,11 @@ void push_answer(lua_State* lua, const Observation& answer) {
   set_number(lua, "power_margin_w", watts_or_huge(ok, answer.power_margin_mw));
   set_number(lua, "limit_w", watts_or_huge(answer.limit_mw > 0, answer.limit_mw));
   set_number(lua, "duration_s", seconds(answer.duration));
-  set_number(lua, "value", known ? answer.value(context.goal) : kHuge);
+  const bool trained_epoch = ok && answer.job.state != JobState::none;
+  set_number(lua, "value", known || trained_epoch ? answer.value(context.goal) : kHuge);
+  set_text(lua, "job", job_state_name(answer.job.state));
+  set_integer(lua, "epochs", answer.job.epochs);
+  set_number(lua, "epoch_s", trained_epoch ? seconds(answer.job.epoch) : kHuge);
   const double latency_s = answer.latency_s(context.goal.arrivals_per_s);
   set_number(lua, "latency_ms", measured(answer, Kind::infer) ? 1e3 * latency_s : kHuge);
   set_cost(lua, answer, kind, known);

@@ -1,0 +1,99 @@
+#include "cli/evaluate_recurring.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <cstdio>
+#include <deque>
+#include <filesystem>
+#include <stdexcept>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/read_script.h"
+#include "evaluation/recurring_report.h"
+#include "policies/lua/lua_policy.h"
+#include "trace/epochs_csv.h"
+#include "trace/profile_csv.h"
+#include "trace/replace_file.h"
+
+namespace gearshift {
+namespace {
+
+struct Tables {
+  std::vector<Profile> profiles;
+  std::vector<EpochsToTarget> epochs;
+};
+
+Tables read_tables(const EvaluateOptions& options) {
+  Tables tables;
+  for (const std::string& path : options.profile) {
+    for (Profile& profile : read_profiles(path)) {
+      if (profile.kind == Kind::train) tables.profiles.push_back(std::move(profile));
+    }
+  }
+  tables.epochs = read_epochs(options.epochs);
+  return tables;
+}
+
+// What --job says of the profile's workload; else what is usual. Nullopt where it is no job.
+std::optional<JobTerms> terms_of(const Profile& profile, const Tables& tables,
+                                 const EvaluateOptions& options) {
+  if (!options.job.empty()) {
+    for (const std::string& text : options.job) {
+      JobTerms terms = parse_job_terms(text);
+      if (terms.workload == profile.workload) return terms;
+    }
+    return std::nullopt;
+  }
+  std::vector<std::int32_t> shared;
+  for (const std::int32_t batch_size : profile.batch_sizes()) {
+    for (const EpochsToTarget& row : tables.epochs) {
+      if (row.batch_size != batch_size || row.workload() != profile.workload) continue;
+      shared.push_back(batch_size);
+      break;
+    }
+  }
+  if (shared.empty()) return std::nullopt;
+  return usual_terms(profile.workload, tables.epochs, shared);
+}
+
+std::deque<RecurringJob> make_jobs(const Tables& tables, const EvaluateOptions& options) {
+  std::deque<RecurringJob> jobs;
+  for (const Profile& profile : tables.profiles) {
+    const auto terms = terms_of(profile, tables, options);
+    if (terms) jobs.push_back(make_recurring_job(profile, tables.epochs, *terms, options.eta));
+  }
+  if (jobs.empty()) {
+    throw std::runtime_error(
+        options.epochs + ": no workload of --profile is a job here; workloads must have the name " +
+        "dataset-network-optimizer" +
+        (options.job.empty() ? "; or name the job with --job" : ", and --job must name one"));
+  }
+  return jobs;
+}
+
+}  // namespace
+
+int evaluate_recurring(const EvaluateOptions& options) {
+  const Tables tables = read_tables(options);
+  const std::deque<RecurringJob> jobs = make_jobs(tables, options);
+  std::vector<RecurringRow> rows;
+  for (const std::string& path : options.policy) {
+    const std::string text = read_script(path);
+    const std::filesystem::path file(path);
+    LuaPolicy policy(file.filename().string(), text);
+    policy.check();
+    for (const RecurringJob& job : jobs) {
+      for (std::uint32_t seed = 1; seed <= options.seeds; ++seed) {
+        rows.push_back({file.stem().string(), &job, seed,
+                        play(job, policy, {.beta = options.beta, .seed = seed})});
+      }
+    }
+  }
+  if (!options.json.empty()) replace_file(options.json, recurring_json(rows));
+  std::printf("%s", recurring_text(rows).c_str());
+  std::fflush(stdout);
+  return kExitOk;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,91 @@
+#include "policies/lua/posterior_library.h"
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <lua.hpp>
+
+#include "policies/lua/script_state.h"
+#include "policies/numerics/normal_inverse_gamma.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::size_t kMostValues = 256;
+constexpr double kMost = 1e15;  // squares and their sums stay finite
+
+double checked_number(lua_State* lua, int index, const char* what, double least) {
+  const double value = lua_type(lua, index) == LUA_TNUMBER ? lua_tonumber(lua, index) : NAN;
+  if (!(value >= least && value <= kMost)) {
+    luaL_error(lua, "posterior: %s: %f; a number from %f to 1e15 is needed", what, value, least);
+  }
+  return value;
+}
+
+double belief_field(lua_State* lua, const char* name, double least) {
+  lua_getfield(lua, 1, name);
+  const double value = checked_number(lua, -1, name, least);
+  lua_pop(lua, 1);
+  return value;
+}
+
+NormalInverseGamma checked_belief(lua_State* lua, double least_weight) {
+  constexpr double kLeastShape = 1e-3;  // below it a variance has no scale to speak of
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  NormalInverseGamma belief;
+  belief.mean = belief_field(lua, "mean", -kMost);
+  belief.weight = belief_field(lua, "weight", least_weight);
+  belief.shape = belief_field(lua, "shape", kLeastShape);
+  belief.scale = belief_field(lua, "scale", 0);
+  return belief;
+}
+
+void set_field(lua_State* lua, const char* name, double value) {
+  lua_pushnumber(lua, value);
+  lua_setfield(lua, -2, name);
+}
+
+int update(lua_State* lua) {
+  const NormalInverseGamma prior = checked_belief(lua, 0);
+  luaL_checktype(lua, 2, LUA_TTABLE);
+  const std::size_t count = lua_rawlen(lua, 2);
+  if (count > kMostValues) {
+    return luaL_error(lua, "posterior: %d values; at most %d at once", static_cast<int>(count),
+                      static_cast<int>(kMostValues));
+  }
+  charge(lua, static_cast<std::int64_t>(4 * count));
+  std::array<double, kMostValues> values;
+  for (std::size_t i = 0; i < count; ++i) {
+    lua_rawgeti(lua, 2, static_cast<lua_Integer>(i + 1));
+    values[i] = checked_number(lua, -1, "a value", -kMost);
+    lua_pop(lua, 1);
+  }
+  const NormalInverseGamma after = prior.updated({values.data(), count});
+  lua_createtable(lua, 0, 4);
+  set_field(lua, "mean", after.mean);
+  set_field(lua, "weight", after.weight);
+  set_field(lua, "shape", after.shape);
+  set_field(lua, "scale", after.scale);
+  return 1;
+}
+
+int draw(lua_State* lua) {
+  constexpr double kLeastWeight = 1e-6;
+  const NormalInverseGamma belief = checked_belief(lua, kLeastWeight);
+  charge(lua, 50);
+  lua_pushnumber(lua, belief.draw(state_of(lua).random));
+  return 1;
+}
+
+}  // namespace
+
+void add_posterior(lua_State* lua) {
+  lua_createtable(lua, 0, 2);
+  lua_pushcfunction(lua, update);
+  lua_setfield(lua, -2, "update");
+  lua_pushcfunction(lua, draw);
+  lua_setfield(lua, -2, "draw");
+  lua_setfield(lua, -2, "posterior");
+}
+
+}  // namespace gearshift
