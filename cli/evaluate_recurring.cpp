@@ -79,9 +79,9 @@ int evaluate_recurring(const EvaluateOptions& options) {
   const std::deque<RecurringJob> jobs = make_jobs(tables, options);
   std::vector<RecurringRow> rows;
   for (const std::string& path : options.policy) {
-    const std::string text = read_script(path);
-    const std::filesystem::path file(path);
-    LuaPolicy policy(file.filename().string(), text);
+    const NamedText script = read_script(path);
+    const std::filesystem::path file(script.name);
+    LuaPolicy policy(file.filename().string(), script.text);
     policy.check();
     for (const RecurringJob& job : jobs) {
       for (std::uint32_t seed = 1; seed <= options.seeds; ++seed) {

@@ -51,14 +51,13 @@ Surface roofline_surface(const DeviceParameters& device, const RooflineEstimate&
 double goal_value(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
                   double power_w) {
   const double sample_s = minibatch_ms / 1e3 / batch_size;
-  if (goal.objective == Objective::energy) return sample_s * power_w;
   if (goal.objective == Objective::latency) {
     if (kind != Kind::infer || goal.arrivals_per_s <= 0) {
       return std::numeric_limits<double>::infinity();
     }
     return batch_size * (sample_s + 1 / goal.arrivals_per_s);
   }
-  return sample_s;
+  return goal.cost(sample_s, sample_s * power_w);
 }
 
 bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_ms) {
