@@ -97,8 +97,8 @@ Names live_fields(const std::string& expression, const std::string& prefix) {
 
 TEST(Api, DocumentsEveryGlobalAndNothingElse) {
   Names live = live_fields("_ENV", "");
-  for (const char* library :
-       {"gp", "math", "numerics", "pareto", "posterior", "predict", "roofline", "string", "table"}) {
+  for (const char* library : {"gp", "math", "numerics", "pareto", "posterior", "predict",
+                              "roofline", "string", "table"}) {
     live.merge(live_fields(library, std::string(library) + "."));
   }
   EXPECT_EQ(read_documentation().globals, live);
@@ -123,8 +123,8 @@ TEST(Api, DocumentsEveryFieldAndNothingElse) {
     names.erase("knobs.gpu_mhz");
     live.merge(names);
   }
-  live.merge(live_fields(
-      "posterior.update({mean = 0, weight = 0, shape = 1, scale = 1}, {2})", "belief."));
+  live.merge(live_fields("posterior.update({mean = 0, weight = 0, shape = 1, scale = 1}, {2})",
+                         "belief."));
   live.merge(live_fields("roofline.predict(roofline.fit(), safe)", "prediction."));
   Names documented = read_documentation().fields;
   // No script can list the fields of a handle, nor what an option may be called.

@@ -1,0 +1,84 @@
+"""`gearshift evaluate --problem recurring`: rows against brute force, and what it refuses."""
+
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import BINARY, SOURCE
+
+THOMPSON = SOURCE / "scripts/thompson.lua"
+LIMITS = (100, 150, 200)
+EPOCHS = {8: [6, 6, 7], 16: [7, 8, 7], 32: [12, 14, 13], 64: ["nan", 40, "nan"]}
+
+
+def epoch_s(batch, limit):
+    return 10 * (1 + 16 / batch) * (150 / min(limit, 150)) ** 0.7
+
+
+def power_w(limit):
+    return min(limit, 150) * 0.95
+
+
+class Recurring(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        rows = ["device,workload,kind,batch_size,power_limit_w,epoch_s,power_w"]
+        rows += [f"gpu,d-n-o,train,{batch},{limit},{epoch_s(batch, limit)},{power_w(limit)}"
+                 for batch in EPOCHS for limit in LIMITS]
+        (self.folder / "gpu.csv").write_text("\n".join(rows) + "\n")
+        rows = ["dataset,network,optimizer,batch_size,learning_rate,target_metric,runs,epochs"]
+        rows += [f"d,n,o,{batch},0.1,0.6,{len(runs)},{' '.join(map(str, runs))}"
+                 for batch, runs in EPOCHS.items()]
+        (self.folder / "epochs.csv").write_text("\n".join(rows) + "\n")
+
+    def evaluate(self, *more):
+        return subprocess.run(
+            [BINARY, "evaluate", "--problem", "recurring", "--profile", "gpu.csv",
+             "--epochs", "epochs.csv", "--policy", THOMPSON, "--json", "out.json", *more],
+            cwd=self.folder, capture_output=True, text=True, timeout=60)
+
+    def test_rows_agree_with_brute_force(self):
+        done = self.evaluate("--job", "d-n-o,0.6,32,30", "--eta", "0.5", "--beta", "2",
+                             "--seeds", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        out = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([row["seed"] for row in out["rows"]], [1, 2, 3])
+        best = min(sum(EPOCHS[batch]) / 3 * epoch_s(batch, limit) * (power_w(limit) + 200) / 2
+                   for batch in (8, 16, 32) for limit in LIMITS)
+        for row in out["rows"]:
+            self.assertEqual(row["recurrences"], 2 * 4 * 3)
+            self.assertEqual(row["runs"], 24 + row["runs_missed"] + row["runs_stopped"]
+                             + row["runs_abandoned"])
+            self.assertAlmostEqual(row["best_fixed_cost_j"] / best, 1, 6)
+            self.assertAlmostEqual(row["best_fixed_total_j"], 24 * row["best_fixed_cost_j"], 3)
+            self.assertAlmostEqual(row["cost_ratio"],
+                                   row["cumulative_cost_j"] / row["best_fixed_total_j"], 9)
+            self.assertGreaterEqual(row["last_expected_ratio"], 1 - 1e-9)
+            self.assertLess(row["cost_ratio"], 1.5)
+        self.assertIn("gpu", done.stdout)
+
+    def test_equal_commands_give_equal_bytes(self):
+        self.evaluate()
+        first = (self.folder / "out.json").read_bytes()
+        self.evaluate()
+        self.assertEqual((self.folder / "out.json").read_bytes(), first)
+
+    def test_what_it_refuses_names_the_way_out(self):
+        for flags, words in ((["--eta", "2"], "--eta 2: must be from 0 to 1"),
+                             (["--beta", "0.5"], "--beta 0.5"),
+                             (["--job", "d-n-o,0.6"], "WORKLOAD,TARGET,BATCH,MOST_EPOCHS"),
+                             (["--csv", "a.csv"], "--csv")):
+            done = self.evaluate(*flags)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
+        done = self.evaluate("--job", "other,0.6,32,30")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("--job", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
