@@ -37,7 +37,7 @@ class Recurring(unittest.TestCase):
 
     def evaluate(self, *more):
         return subprocess.run(
-            [BINARY, "evaluate", "--problem", "recurring", "--profile", "gpu.csv",
+            [Path(BINARY).resolve(), "evaluate", "--problem", "recurring", "--profile", "gpu.csv",
              "--epochs", "epochs.csv", "--policy", THOMPSON, "--json", "out.json", *more],
             cwd=self.folder, capture_output=True, text=True, timeout=60)
 
