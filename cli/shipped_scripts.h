@@ -1,4 +1,4 @@
-// The text of every scripts/*.lua, compiled in by scripts/CMakeLists.txt.
+// The text of every scripts/*.lua, compiled in by cli/CMakeLists.txt.
 #pragma once
 
 #include <span>
