@@ -100,7 +100,10 @@ std::vector<std::filesystem::path> scripts() {
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(
            std::filesystem::path(GEARSHIFT_SOURCE_DIR) / "scripts")) {
-    if (entry.path().filename() != "fixed.lua") found.push_back(entry.path());  // of another board
+    const std::string name = entry.path().filename();
+    // The first is of another board; the second needs PowerTrain's networks, which are no part of
+    // this program.
+    if (name != "fixed.lua" && name != "powertrain.lua") found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
   return found;
