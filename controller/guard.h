@@ -30,7 +30,7 @@ class Guard {
   // until `time`.
   void rearm_at(Time time) { armed_ = time; }
 
-  // After a change the sensor's own averaging shows the mode before for a while: until `time`, a
+  // After a step down the sensor's own averaging shows the mode before for a while: until `time`, a
   // mean over the cap that still falls is not judged.
   void settles_by(Time time) { settled_ = time; }
 

@@ -128,7 +128,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   // the sensor's own averaging are through, a step down is not judged again.
   const bool down = aim == Aim::fallback || aim == Aim::safe;
   guard_.rearm_at(down ? now + board_.traits().apply_timeout : now);
-  guard_.settles_by(now + kLagWindows * board_.traits().power_window);
+  if (down) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
 }
 
 void Controller::advance(Time now) {
@@ -161,8 +161,8 @@ void Controller::on_settled(ApplyState state, Time now) {
   const std::string_view failure = board_.failure();
   if (state != ApplyState::applied && !failure.empty()) note(NoteType::knob_failed, now, failure);
   note(NoteType::applied, now, {}, (now - applying_since_).count());
-  guard_.settles_by(now + kLagWindows * board_.traits().power_window);
   if (aim_ == Aim::fallback || aim_ == Aim::safe) {
+    guard_.settles_by(now + kLagWindows * board_.traits().power_window);
     guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
     return;
   }
