@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -18,6 +19,7 @@
 #include "cli/evaluate_recurring.h"
 #include "controller/policy.h"
 #include "evaluation/html_report.h"
+#include "evaluation/online_report.h"
 #include "evaluation/table_report.h"
 #include "trace/replace_file.h"
 
@@ -50,19 +52,31 @@ unsigned cores() {
   return online > 0 ? static_cast<unsigned>(online) : 1;
 }
 
+Provenance provenance_of(const EvaluateOptions& options, const std::string& command) {
+  return {.command = command,
+          .version = "gearshift " GEARSHIFT_VERSION,
+          .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
+          .conditions = fmt::format("effects: {}; missing cells: {}; at most {} measurements a "
+                                    "search",
+                                    effects_of(options), options.missing, options.probes)};
+}
+
+void write_online_reports(const EvaluateOptions& options, const Grid& grid,
+                          const std::vector<OnlineRow>& rows) {
+  const std::vector<OnlineStanding> standings = summarise_online(rows);
+  if (!options.json.empty()) replace_file(options.json, online_json(grid, rows, standings));
+  if (!options.csv.empty()) replace_file(options.csv, online_csv(grid, rows));
+  std::printf("%s", online_text(grid, standings).c_str());
+  std::fflush(stdout);
+}
+
 void write_reports(const EvaluateOptions& options, const Grid& grid, const std::vector<Row>& rows,
                    const std::string& command) {
   const std::vector<Standing> standings = summarise(grid, rows);
   if (!options.json.empty()) replace_file(options.json, json_report(grid, rows, standings));
   if (!options.csv.empty()) replace_file(options.csv, csv_report(grid, rows));
   if (!options.html.empty()) {
-    const Provenance provenance{
-        .command = command,
-        .version = "gearshift " GEARSHIFT_VERSION,
-        .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
-        .conditions =
-            fmt::format("effects: {}; missing cells: {}; at most {} measurements a search",
-                        options.effects, options.missing, options.probes)};
+    const Provenance provenance = provenance_of(options, command);
     replace_file(options.html, html_report(grid, rows, standings, provenance));
   }
   std::printf("%s", text_report(grid, standings).c_str());
@@ -70,11 +84,12 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
 }
 
 // A script that failed has rows, too: the safe setting is held. They are not to be overlooked.
-void report_failures(const Grid& grid, const std::vector<Row>& rows) {
+template <typename AnyRow>
+void report_failures(const Grid& grid, const std::vector<AnyRow>& rows) {
   for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
     std::size_t failed = 0;
     std::string first;
-    for (const Row& row : rows) {
+    for (const AnyRow& row : rows) {
       if (row.of.policy != policy || row.trial.failure.empty()) continue;
       if (failed++ == 0) first = row.trial.failure;
     }
@@ -82,6 +97,14 @@ void report_failures(const Grid& grid, const std::vector<Row>& rows) {
     fmt::print(stderr, "gearshift evaluate: {} failed in {} of {} rows; the first time:\n{}\n",
                grid.policies[policy].name, failed, rows.size() / grid.policies.size(), first);
   }
+}
+
+template <typename AnyRow, typename Judge>
+std::vector<AnyRow> judged(const Grid& grid, const std::vector<std::optional<Trial>>& trials,
+                           Judge judge) {
+  std::vector<AnyRow> rows;
+  for (std::size_t i = 0; i < trials.size(); ++i) rows.push_back(judge(grid.at(i), *trials[i]));
+  return rows;
 }
 
 int evaluate(const EvaluateOptions& options, const std::string& command) {
@@ -96,21 +119,29 @@ int evaluate(const EvaluateOptions& options, const std::string& command) {
       grid, [&](const Case& one) { return made.run(one); }, file ? &*file : nullptr, progress,
       threads);
   progress.end();
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (trials[i]) rows.push_back(judge(grid, grid.at(i), *trials[i]));
-  }
-  if (rows.size() < trials.size()) {
-    std::fprintf(stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", rows.size(),
-                 trials.size(),
-                 path.empty()
-                     ? "give --results FILE to keep them the next time"
+  const auto finished = static_cast<std::size_t>(
+      std::count_if(trials.begin(), trials.end(), [](const auto& one) { return one.has_value(); }));
+  if (finished < trials.size()) {
+    std::fprintf(
+        stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, trials.size(),
+        path.empty() ? "give --results FILE to keep them the next time"
                      : (path + " has them, and the same command goes on from there").c_str());
     return kExitFailed;
   }
-  write_reports(options, grid, rows, command);
-  report_failures(grid, rows);
-  std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", rows.size(),
+  const std::size_t measurements = made.measurements();
+  if (measurements > 0) {
+    const auto rows = judged<OnlineRow>(grid, trials, [&](const Case& one, const Trial& trial) {
+      return judge_online(grid, one, trial, measurements);
+    });
+    write_online_reports(options, grid, rows);
+    report_failures(grid, rows);
+  } else {
+    const auto rows = judged<Row>(
+        grid, trials, [&](const Case& one, const Trial& trial) { return judge(grid, one, trial); });
+    write_reports(options, grid, rows, command);
+    report_failures(grid, rows);
+  }
+  std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", trials.size(),
                progress.seconds_elapsed(), threads);
   return kExitOk;
 }
@@ -134,6 +165,10 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       "  gearshift evaluate --profile resnet_infer.csv --problem infer --latency-ms 50:150:50 \\\n"
       "    --rate 30,60,90 --keep cpu_cores=4,8,12 --seeds 3 --effects jitter,lag,unapplied \\\n"
       "    --policy scripts/binary_search.lua\n"
+      "Example: policies that keep on learning, judged measurement by measurement\n"
+      "  gearshift evaluate --problem online --profile resnet_train.csv --policy scripts/bayes.lua "
+      "\\\n"
+      "    --weights 0,0.5,1 --measurements 500 --seeds 20 --json out.json\n"
       "Example: training jobs that recur, each run with a batch size and power limits of its own\n"
       "  gearshift evaluate --problem recurring --profile gpu.csv --epochs epochs.csv \\\n"
       "    --policy scripts/thompson.lua --eta 0.5 --beta 2 --seeds 10 --json out.json");

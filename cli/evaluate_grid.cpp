@@ -15,6 +15,7 @@
 #include "cli/select_board.h"
 #include "cli/simulated_problem.h"
 #include "evaluation/fingerprint.h"
+#include "evaluation/online_row.h"
 #include "evaluation/sub_grid.h"
 #include "limits/operator_limit.h"
 #include "policies/lua/lua_policy.h"
@@ -65,10 +66,23 @@ void fill(Profile& profile, const CostSource& costs) {
   }
 }
 
+// Settings without a cell are refused and never measured.
+std::vector<std::uint32_t> cells_of(const std::vector<Setting>& settings, const Profile& profile) {
+  std::vector<std::uint32_t> cells;
+  for (const Setting& setting : settings) {
+    const ProfileCell* cell = profile.find(setting.mode, setting.batch_size[index(profile.kind)]);
+    if (cell == nullptr) continue;
+    cells.push_back(static_cast<std::uint32_t>(cell - profile.cells().data()));
+  }
+  return cells;
+}
+
 }  // namespace
 
 EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
-    : effects_(parse_effects(options.effects)), most_measurements_(options.probes) {
+    : effects_(parse_effects(effects_of(options))),
+      most_measurements_(options.probes),
+      measurements_(options.problem == "online" ? options.measurements : 0) {
   if (!options.board.empty()) {
     board_ = std::make_unique<BoardDescription>(select_board(options.board, Sysroot("/")));
   }
@@ -79,8 +93,9 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   priors_ = read_prior_tables(options.prior);
   choose_priors();
   grid_.conditions =
-      fmt::format("effects {}, missing {}, probes {}, priors {:016x}, program {}", options.effects,
-                  options.missing, options.probes, text_print(priors_), this_program());
+      fmt::format("effects {}, missing {}, probes {}, measurements {}, priors {:016x}, program {}",
+                  effects_of(options), options.missing, options.probes, measurements_,
+                  text_print(priors_), this_program());
 }
 
 void EvaluateGrid::add_policy(const std::string& path) {
@@ -96,7 +111,7 @@ void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::strin
   std::string others;
   bool found = false;
   for (const Profile& profile : read_profiles(path)) {
-    if (kind_name(profile.kind) == options.problem) {
+    if (options.problem == "online" || kind_name(profile.kind) == options.problem) {
       add_workload(profile, options);
       found = true;
     } else {
@@ -122,8 +137,12 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
   bench.costs = std::make_unique<ProfileCosts>(*bench.profile, missing, bench.model.get());
   bench.truth = std::make_unique<Profile>(*bench.profile);
   if (missing != Missing::refuse) fill(*bench.truth, *bench.costs);
+  const std::string name = options.problem == "online"
+                               ? fmt::format("{} {}", whole.workload, kind_name(whole.kind))
+                               : whole.workload;
   grid_.workloads.push_back(
-      {free_name(grid_.workloads, whole.workload, whole.device), OptimumTable(*bench.truth)});
+      {free_name(grid_.workloads, name, whole.device), OptimumTable(*bench.truth)});
+  if (options.problem == "online") with_reference({}, *bench.truth);
   benches_.push_back(std::move(bench));
 }
 
@@ -152,6 +171,13 @@ Trial EvaluateGrid::run(const Case& one) const {
   problem.knobs = profile.knobs();
   problem.tasks = {task};
   problem.goal = grid_.problems[one.problem].goal;
+  if (measurements_ > 0) {
+    problem.goal = with_reference(problem.goal, *bench.truth);
+    problem.stop_after = measurements_;
+    problem.tasks[0].batch_size = task.batch_sizes.back();  // the reference's
+    // The slowest measurement takes the meter's time, and a workload's to follow.
+    problem.most_duration = measurements_ * std::chrono::minutes(3);
+  }
   problem.effects = effects_;
   problem.prior = bench.priors;
   problem.seed = grid_.seeds[one.seed];
@@ -170,7 +196,8 @@ Trial EvaluateGrid::run(const Case& one) const {
           .over_ws = result.energy.over_cap_j,
           .search_s = seconds(result.search),
           .search_j = result.search_j,
-          .failure = result.policy_error};
+          .failure = result.policy_error,
+          .sequence = cells_of(result.sequence, *bench.truth)};
 }
 
 }  // namespace gearshift

@@ -24,6 +24,8 @@ class EvaluateGrid {
   explicit EvaluateGrid(const EvaluateOptions& options);
 
   const Grid& grid() const { return grid_; }
+  // How many a policy of an online problem makes; 0 in other problems.
+  std::size_t measurements() const { return measurements_; }
   // One case on a simulated board: fresh policy, empty memory. What the policy is shown of measured
   // tables are the priors, less those of the very workload that it is tried on.
   Trial run(const Case& one) const;
@@ -51,6 +53,7 @@ class EvaluateGrid {
   ReferenceTransfer transfer_ = policy_transfer();
   Effects effects_;
   std::uint32_t most_measurements_ = 0;
+  std::uint32_t measurements_ = 0;
 };
 
 }  // namespace gearshift

@@ -36,6 +36,7 @@ std::uint32_t count_of(const std::string& file, std::string_view key, const toml
   return static_cast<std::uint32_t>(*count);
 }
 
+constexpr std::uint32_t kMostMeasurements = 100'000;
 constexpr std::uint32_t kMostProbes = 100'000;
 constexpr std::uint32_t kMostSeeds = 10'000;
 constexpr std::uint32_t kMostThreads = 256;
@@ -48,17 +49,18 @@ struct Fields {
   std::map<std::string_view, double*> numbers;
 
   explicit Fields(EvaluateOptions& o)
-      : texts{{"problem", &o.problem}, {"caps", &o.caps},   {"latency-ms", &o.latency_ms},
-              {"rate", &o.rate},       {"json", &o.json},   {"effects", &o.effects},
-              {"missing", &o.missing}, {"board", &o.board}, {"model", &o.model},
-              {"csv", &o.csv},         {"html", &o.html},   {"results", &o.results},
-              {"epochs", &o.epochs}},
+      : texts{{"problem", &o.problem}, {"caps", &o.caps},      {"latency-ms", &o.latency_ms},
+              {"rate", &o.rate},       {"json", &o.json},      {"effects", &o.effects},
+              {"missing", &o.missing}, {"board", &o.board},    {"model", &o.model},
+              {"csv", &o.csv},         {"html", &o.html},      {"results", &o.results},
+              {"epochs", &o.epochs},   {"weights", &o.weights}},
         lists{{"profile", &o.profile},
               {"prior", &o.prior},
               {"policy", &o.policy},
               {"keep", &o.keep},
               {"job", &o.job}},
         counts{{"probes", {&o.probes, kMostProbes}},
+               {"measurements", {&o.measurements, kMostMeasurements}},
                {"seeds", {&o.seeds, kMostSeeds}},
                {"threads", {&o.threads, kMostThreads}}},
         numbers{{"eta", &o.eta}, {"beta", &o.beta}} {}
@@ -73,9 +75,17 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
   command
       .add_option("--policy", options.policy, "Lua scripts to compare, with commas between them")
       ->delimiter(',');
-  command.add_option("--problem", options.problem, "train, infer or recurring")
+  command.add_option("--problem", options.problem, "train, infer, online or recurring")
       ->capture_default_str();
-  command.add_option("--caps", options.caps, "power limits, W: FROM:TO:STEP or A,B,C")
+  command.add_option("--caps", options.caps,
+                     "power limits, W: FROM:TO:STEP or A,B,C (default: 10:50:1; of online: none)");
+  command
+      .add_option("--weights", options.weights,
+                  "what energy counts beside time in online, 0 to 1: A,B,C or FROM:TO:STEP")
+      ->capture_default_str();
+  command
+      .add_option("--measurements", options.measurements, "how many a policy of online may make")
+      ->check(CLI::Range(1U, kMostMeasurements))
       ->capture_default_str();
   command.add_option("--latency-ms", options.latency_ms, "latency limits of infer, the same forms");
   command.add_option("--rate", options.rate, "requests a second of infer, the same forms");
@@ -104,11 +114,9 @@ void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
   command.add_option("--seeds", options.seeds, "runs of every case, with seeds 1, 2, ...")
       ->check(CLI::Range(1U, kMostSeeds))
       ->capture_default_str();
-  command
-      .add_option(
-          "--effects", options.effects,
-          "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
-      ->capture_default_str();
+  command.add_option("--effects", options.effects,
+                     "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,"
+                     "hotplug (default: none; of online: jitter,noise)");
   command
       .add_option("--missing", options.missing,
                   "a setting without a cell: refuse it, or take the nearest or the model")
@@ -162,7 +170,16 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
   }
 }
 
-std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
+std::string effects_of(const EvaluateOptions& options) {
+  if (!options.effects.empty()) return options.effects;
+  return options.problem == "online" ? "jitter,noise" : "none";
+}
+
+namespace {
+
+// As parse_numbers, from `least` on.
+std::vector<double> parse_numbers_from(double least, const std::string& option,
+                                       const std::string& text) {
   const auto refuse = [&](const std::string& why) {
     throw std::runtime_error(
         fmt::format("{} '{}': {}; give FROM:TO:STEP, A,B,C or one number, for example 10:50:1",
@@ -175,8 +192,8 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
   while (true) {
     double number = 0;
     const auto [rest, error] = std::from_chars(at, end, number, std::chars_format::fixed);
-    if (error != std::errc() || !(number >= 1e-3) || number > 1e9) {
-      refuse(fmt::format("'{}' is no number from 0.001 on", std::string_view(at, end)));
+    if (error != std::errc() || !(number >= least) || number > 1e9) {
+      refuse(fmt::format("'{}' is no number from {} on", std::string_view(at, end), least));
     }
     numbers.push_back(number);
     if (numbers.size() > kMostNumbers) refuse("more than 10,000 numbers");
@@ -197,9 +214,45 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
   return range;
 }
 
-std::vector<Problem> make_problems(const EvaluateOptions& options) {
+std::vector<Problem> make_online_problems(const EvaluateOptions& options) {
+  if (!options.latency_ms.empty() || !options.rate.empty()) {
+    throw std::runtime_error("--latency-ms and --rate belong to --problem infer");
+  }
+  std::vector<std::optional<std::int64_t>> caps_mw = {std::nullopt};
+  if (!options.caps.empty()) {
+    caps_mw.clear();
+    for (const double cap_w : parse_numbers("--caps", options.caps)) {
+      caps_mw.push_back(std::llround(1e3 * cap_w));
+    }
+  }
+  const std::vector<double> weights = parse_numbers_from(0, "--weights", options.weights);
+  if (caps_mw.size() * weights.size() > kMostProblems) {
+    throw std::runtime_error(fmt::format("--caps and --weights make {} problems; at most {}",
+                                         caps_mw.size() * weights.size(), kMostProblems));
+  }
   std::vector<Problem> problems;
-  const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
+  for (const auto& cap_mw : caps_mw) {
+    for (const double weight : weights) {
+      if (weight > 1) {
+        throw std::runtime_error(fmt::format("--weights {}: must be from 0 to 1", weight));
+      }
+      problems.push_back(online_problem(cap_mw, weight));
+    }
+  }
+  return problems;
+}
+
+}  // namespace
+
+std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
+  return parse_numbers_from(1e-3, option, text);
+}
+
+std::vector<Problem> make_problems(const EvaluateOptions& options) {
+  if (options.problem == "online") return make_online_problems(options);
+  std::vector<Problem> problems;
+  const std::vector<double> caps_w =
+      parse_numbers("--caps", options.caps.empty() ? "10:50:1" : options.caps);
   const auto milliwatts = [](double watts) { return std::llround(1e3 * watts); };
   if (options.problem == "train") {
     if (!options.latency_ms.empty() || !options.rate.empty()) {
@@ -209,8 +262,8 @@ std::vector<Problem> make_problems(const EvaluateOptions& options) {
     return problems;
   }
   if (options.problem != "infer") {
-    throw std::runtime_error(
-        fmt::format("--problem '{}': allowed are train, infer and recurring", options.problem));
+    throw std::runtime_error(fmt::format(
+        "--problem '{}': allowed are train, infer, online and recurring", options.problem));
   }
   if (options.latency_ms.empty() || options.rate.empty()) {
     throw std::runtime_error(
@@ -263,6 +316,9 @@ void check_recurring_options(const EvaluateOptions& options) {
 }  // namespace
 
 void check_evaluate_options(const EvaluateOptions& options) {
+  if (options.problem == "online" && !options.html.empty()) {
+    throw std::runtime_error("--html is not for --problem online; --json and --csv are");
+  }
   check_recurring_options(options);
   if (options.profile.empty()) {
     throw std::runtime_error("--profile is missing; give the CSV file of a measured workload");

@@ -18,10 +18,10 @@ struct EvaluateOptions {
   std::vector<std::string> policy;
   std::vector<std::string> keep;  // "knob=a,b,c"
   std::string problem = "train";
-  std::string caps = "10:50:1";  // W
-  std::string latency_ms;        // infer only
-  std::string rate;              // requests a second; infer only
-  std::string effects = "none";
+  std::string caps;        // W; empty: 10:50:1, and for online none
+  std::string latency_ms;  // infer only
+  std::string rate;        // requests a second; infer only
+  std::string effects;     // empty: none, and for online jitter,noise
   std::string missing = "refuse";
   std::string board;  // whose model fills missing cells
   std::string model;  // its workload that does; empty: the one of the profile's name
@@ -35,7 +35,9 @@ struct EvaluateOptions {
   std::vector<std::string> job;  // recurring only: "WORKLOAD,TARGET,BATCH,MOST_EPOCHS"
   double eta = 0.5;              // recurring only: what energy counts beside time, 0 to 1
   double beta = 2;               // recurring only: a run of so many times the least cost is stopped
-  std::string results;           // the file of trials; empty: beside the first report
+  std::string weights = "0,0.25,0.5,0.75,1";  // online only: of energy beside time, 0 to 1
+  std::uint32_t measurements = 500;           // online only
+  std::string results;                        // the file of trials; empty: beside the first report
 };
 
 // Adds the flags to `command`.
@@ -50,6 +52,9 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
 // "10:50:1" (from, to, step, both ends belong to it), "15,20,30" or "30": at most 10,000 numbers
 // from 0.001 on. Throws std::runtime_error that names the option, the text and the forms.
 std::vector<double> parse_numbers(const std::string& option, const std::string& text);
+
+// The effects that are on: those asked for, or what is usual for the problem.
+std::string effects_of(const EvaluateOptions& options);
 
 // Every combination of the limits; powers change slowest. Throws std::runtime_error that names the
 // option, its value and what is allowed.

@@ -1,5 +1,7 @@
 #include "evaluation/comparison.h"
 
+#include <algorithm>
+
 #include "evaluation/number_text.h"
 
 namespace gearshift {
@@ -104,6 +106,27 @@ ComparisonTable gaps_table(const Grid& grid, std::span<const Standing> standings
     table.lines.push_back(std::move(line));
   }
   return table;
+}
+
+std::string text_of(const ComparisonTable& table) {
+  std::vector<std::size_t> widths;
+  for (const std::string_view column : table.columns) widths.push_back(column.size());
+  for (const auto& line : table.lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  std::string text = table.title + '\n';
+  const auto append = [&](std::size_t column, std::string_view cell) {
+    const std::string blanks(widths[column] - cell.size(), ' ');
+    const bool last = column + 1 == widths.size();
+    text += column == 0 ? "" : "  ";
+    text += column < 2 ? std::string(cell) + (last ? "" : blanks) : blanks + std::string(cell);
+    if (last) text += '\n';
+  };
+  for (std::size_t i = 0; i < table.columns.size(); ++i) append(i, table.columns[i]);
+  for (const auto& line : table.lines) {
+    for (std::size_t i = 0; i < line.size(); ++i) append(i, line[i]);
+  }
+  return text;
 }
 
 }  // namespace gearshift

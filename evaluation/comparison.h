@@ -19,6 +19,9 @@ struct ComparisonTable {
   std::vector<std::vector<std::string>> lines;
 };
 
+// For a terminal: names to the left, numbers to the right, two blanks between columns.
+std::string text_of(const ComparisonTable& table);
+
 enum class Rows : std::uint8_t { solvable, binding };
 // Solved share, excess and violations.
 ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows);

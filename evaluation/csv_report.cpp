@@ -1,29 +1,15 @@
-#include <initializer_list>
-
+#include "evaluation/csv_line.h"
 #include "evaluation/number_text.h"
 #include "evaluation/table_report.h"
 
 namespace gearshift {
 namespace {
 
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + '"';
-}
-
 std::string number_or_empty(const std::optional<double>& value) {
   return value ? exact(*value) : std::string();
 }
 
 std::string truth(bool value) { return value ? "true" : "false"; }
-
-std::string line_of(const std::vector<std::string>& fields) {
-  std::string line;
-  for (std::size_t i = 0; i < fields.size(); ++i) line += (i == 0 ? "" : ",") + quoted(fields[i]);
-  return line + '\n';
-}
 
 std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
   const Problem& problem = grid.problems[row.of.problem];
@@ -69,7 +55,7 @@ std::string csv_report(const Grid& grid, std::span<const Row> rows) {
       "policy,workload,problem,cap_w,latency_ms,rate_per_s,seed,solvable,solved,optimum,chosen,"
       "excess,power_w,modes_profiled,probes_over_cap,over_ws,mode,batch_size,infeasible,search_s,"
       "search_j,filled_nearest,filled_model,refused,failure\n";
-  for (const Row& row : rows) text += line_of(fields_of(grid, row));
+  for (const Row& row : rows) text += csv_line(fields_of(grid, row));
   return text;
 }
 

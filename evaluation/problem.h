@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "controller/goal.h"
 #include "controller/profile.h"
@@ -11,8 +12,9 @@ namespace gearshift {
 // `train`: least time of a minibatch within the power limit. `infer`: least latency of a request,
 // batch / rate + minibatch time, within the limits of power and latency, where a minibatch takes no
 // longer than its batch takes to arrive. Judged on true cells, without margins.
+// `online`: least weighted cost of a sample, measurement by measurement, within the power limit.
 struct Problem {
-  Kind kind = Kind::train;
+  Kind kind = Kind::train;  // of online, whatever each workload's is
   Goal goal;
 
   friend bool operator==(const Problem&, const Problem&) = default;
@@ -20,6 +22,9 @@ struct Problem {
 
 Problem train_problem(std::int64_t power_mw);
 Problem infer_problem(std::int64_t power_mw, Duration latency, double arrivals_per_s);
+
+// No limit of power where it is nullopt.
+Problem online_problem(std::optional<std::int64_t> power_mw, double energy_weight);
 
 // Milliseconds that `batch_size` samples take to arrive; infer with a known rate only.
 double arrival_ms(const Problem& problem, std::int32_t batch_size);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "controller/setting.h"
 #include "evaluation/grid.h"
@@ -23,6 +24,9 @@ struct Trial {
   double search_s = 0;  // virtual time until the last setting was held
   double search_j = 0;  // and the energy it took
   std::string failure;  // of the policy's script; empty where it did not fail
+  // Online problems only: every measurement in order, by the index of its cell in the profile. It
+  // ends early where the policy has made up its mind: `held` is all that would follow.
+  std::vector<std::uint32_t> sequence{};
 };
 
 // Runs one case from an empty memory in a fresh state. Called on several threads at once; the same

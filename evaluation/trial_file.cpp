@@ -43,20 +43,21 @@ std::string format_trial(std::uint64_t key, const Trial& trial) {
   for (std::size_t i = 0; i < trial.held.mode.count; ++i) {
     modes.push_back(trial.held.mode.values[i]);
   }
-  const json line = {{"key", hex.data()},
-                     {"mode", modes},
-                     {"batch", trial.held.batch_size},
-                     {"run", trial.held.run},
-                     {"infeasible", trial.infeasible},
-                     {"modes_profiled", trial.modes_profiled},
-                     {"probes_over_cap", trial.probes_over_cap},
-                     {"filled_nearest", trial.filled_nearest},
-                     {"filled_model", trial.filled_model},
-                     {"refused", trial.refused},
-                     {"over_ws", trial.over_ws},
-                     {"search_s", trial.search_s},
-                     {"search_j", trial.search_j},
-                     {"failure", trial.failure}};
+  json line = {{"key", hex.data()},
+               {"mode", modes},
+               {"batch", trial.held.batch_size},
+               {"run", trial.held.run},
+               {"infeasible", trial.infeasible},
+               {"modes_profiled", trial.modes_profiled},
+               {"probes_over_cap", trial.probes_over_cap},
+               {"filled_nearest", trial.filled_nearest},
+               {"filled_model", trial.filled_model},
+               {"refused", trial.refused},
+               {"over_ws", trial.over_ws},
+               {"search_s", trial.search_s},
+               {"search_j", trial.search_j},
+               {"failure", trial.failure}};
+  if (!trial.sequence.empty()) line["sequence"] = trial.sequence;
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -92,6 +93,9 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     line.at("search_s").get_to(trial.search_s);
     line.at("search_j").get_to(trial.search_j);
     line.at("failure").get_to(trial.failure);
+    const json sequence = line.value("sequence", json::array());
+    if (!sequence.is_array()) return std::nullopt;
+    for (const json& cell : sequence) trial.sequence.push_back(whole<std::uint32_t>(cell));
     return std::pair{key, std::move(trial)};
   } catch (const std::exception&) {  // a field is missing, of another type or out of range
     return std::nullopt;

@@ -75,6 +75,7 @@ class SearchTrace : public Recorder {
     result.setting = setting_;
     if (ending_ == Ending::held) result.observation = choice()->observation;
     result.measured = measured_;
+    result.sequence = sequence_;
     result.refused = static_cast<std::uint32_t>(refused_.size());
     result.not_applied = static_cast<std::uint32_t>(not_applied_.size());
     result.policy_error = policy_error_;
@@ -88,11 +89,20 @@ class SearchTrace : public Recorder {
     return choices.empty() ? nullptr : &choices.back();
   }
   void add(const Observation& observation) {
-    if (tried(observation.outcome)) add_distinct(measured_, observation.setting);
+    if (tried(observation.outcome)) {
+      add_distinct(measured_, observation.setting);
+      count(observation.setting);
+    }
     if (observation.outcome == Outcome::refused) add_distinct(refused_, observation.setting);
     if (observation.outcome == Outcome::not_applied) {
       add_distinct(not_applied_, observation.setting);
     }
+  }
+
+  void count(const Setting& setting) {
+    if (problem_.stop_after == 0 || sequence_.size() == problem_.stop_after) return;
+    sequence_.push_back(setting);
+    if (sequence_.size() == problem_.stop_after) world_.stop("all measurements were made");
   }
 
   const SimulationProblem& problem_;
@@ -106,6 +116,7 @@ class SearchTrace : public Recorder {
   Setting setting_;
   Time since_{};
   std::vector<Setting> measured_;
+  std::vector<Setting> sequence_;
   std::vector<Setting> refused_;
   std::vector<Setting> not_applied_;
   std::string policy_error_;

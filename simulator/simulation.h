@@ -34,6 +34,8 @@ struct SimulationProblem {
   // before `least_duration`.
   Duration hold = std::chrono::seconds(2);
   Duration least_duration{};
+  // It also ends with so many measurements, those of known settings too; 0: that ends nothing.
+  std::uint32_t stop_after = 0;
 };
 
 // What the simulation ended with.
@@ -52,6 +54,7 @@ struct SimulationResult {
   std::array<std::optional<TrueCost>, kKinds> cost{};
 
   std::vector<Setting> measured;  // distinct settings that were tried, in order
+  std::vector<Setting> sequence;  // every measurement in order, where the problem has a stop_after
   std::uint32_t measurements = 0;
   std::uint32_t measured_over_cap = 0;  // of `measured`: whose true power is over the goal's
   std::uint32_t filled_nearest = 0;     // of `measured`: by where their cost comes from

@@ -87,12 +87,35 @@ TEST_F(EvaluateOptionsTest, NamesFileLineAndKeyOfWhatItRefuses) {
 TEST_F(EvaluateOptionsTest, MakesEveryCombinationOfTheLimits) {
   EXPECT_EQ(make_problems(options).size(), 41u);
   EXPECT_EQ(make_problems(options)[5], train_problem(15'000));
+  EXPECT_EQ(effects_of(options), "none");
   options.problem = "infer";
   options.latency_ms = "50:150:10";
   options.rate = "30:90:5";
   const std::vector<Problem> problems = make_problems(options);
   EXPECT_EQ(problems.size(), 5863u);
   EXPECT_EQ(problems[1], infer_problem(10'000, std::chrono::milliseconds(50), 35));
+}
+
+TEST_F(EvaluateOptionsTest, OnlineHasAProblemForEveryWeightAndCapAndNoCapUnlessAsked) {
+  options.problem = "online";
+  const std::vector<Problem> five = make_problems(options);
+  ASSERT_EQ(five.size(), 5u);
+  EXPECT_EQ(five[1], online_problem(std::nullopt, 0.25));
+  EXPECT_EQ(effects_of(options), "jitter,noise");
+  options.caps = "20,30";
+  options.weights = "0:1:0.5";
+  const std::vector<Problem> six = make_problems(options);
+  ASSERT_EQ(six.size(), 6u);
+  EXPECT_EQ(six[4], online_problem(30'000, 0.5));
+  options.effects = "none";
+  EXPECT_EQ(effects_of(options), "none");
+  for (const char* weights : {"", "1.5", "-0.1", "a", "0,2"}) {
+    options.weights = weights;
+    EXPECT_THROW(make_problems(options), std::runtime_error) << weights;
+  }
+  options.weights = "0.5";
+  options.rate = "30";
+  EXPECT_THROW(make_problems(options), std::runtime_error);
 }
 
 TEST_F(EvaluateOptionsTest, RefusesProblemsThatDoNotFitTheirLimits) {

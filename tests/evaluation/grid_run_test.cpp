@@ -166,12 +166,14 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   trial.search_s = 1e-9;
   trial.search_j = 12345.678;
   trial.failure = "a.lua:1: \"quoted\"";
+  trial.sequence = {0, 4'000'000'000, 7, 7};
   const std::string line = format_trial(0xfedcba9876543210U, trial);
   const auto read = parse_trial(line);
   ASSERT_TRUE(read);
   EXPECT_EQ(read->first, 0xfedcba9876543210U);
   EXPECT_EQ(format_trial(read->first, read->second), line);
   EXPECT_EQ(read->second.over_ws, trial.over_ws);
+  EXPECT_EQ(read->second.sequence, trial.sequence);
   for (std::size_t cut = 0; cut < line.size(); ++cut) {
     EXPECT_FALSE(parse_trial(line.substr(0, cut))) << cut;
   }
@@ -186,6 +188,9 @@ TEST(TrialLine, RefusesWhatNoTrialCanBe) {
   };
   EXPECT_TRUE(parse_trial(good));
   EXPECT_FALSE(parse_trial("[]"));
+  EXPECT_TRUE(parse_trial(with("\"run\":2", "\"run\":2,\"sequence\":[1]")));
+  EXPECT_FALSE(parse_trial(with("\"run\":2", "\"run\":2,\"sequence\":[-1]")));
+  EXPECT_FALSE(parse_trial(with("\"run\":2", "\"run\":2,\"sequence\":3")));
   EXPECT_FALSE(parse_trial(with("\"mode\":[]", "\"mode\":[1,2,3,4,5,6,7,8,9]")));
   EXPECT_FALSE(parse_trial(with("\"mode\":[]", "\"mode\":{\"a\":1}")));
   EXPECT_FALSE(parse_trial(with("0000000000000001", "000000000000000x")));

@@ -118,6 +118,56 @@ class Evaluate(unittest.TestCase):
                       "20,60", "--policy", BINARY_SEARCH, "--caps", "8:44:6", "--json", "out.json")
         self.assertEqual(len(self.check_rows(infer)), 7 * 4 * 2)
 
+    def test_online_rows_agree_with_brute_force(self):
+        """A script that learns for ever, and one that makes up its mind."""
+        walk = self.put("walk.lua", "for i = 1, 30 do remeasure(modes[1 + 7 * i % #modes]) end\n"
+                        "while true do remeasure(modes[#modes]) end\n")
+        infer = self.put("infer.csv", profile_text(kind="infer", batches=(1, 4)))
+        flags = ["--problem", "online", "--profile", self.train, "--profile", infer, "--policy",
+                 f"{walk},{MAXN}", "--weights", "0,0.5,1", "--seeds", "2", "--measurements", "150"]
+        self.evaluate(*flags, "--json", "out.json", "--csv", "out.csv")
+        rows = self.result()["rows"]
+        self.assertEqual(len(rows), 2 * 2 * 3 * 2)
+        for row in rows:
+            self.assertEqual(row["problem"], "online")
+            path = self.train if row["workload"] == "made-up train" else infer
+            cells = list(csv.DictReader(path.read_text().splitlines()))
+            cost = self.weighted_costs(cells, row["energy_weight"])
+            self.assertAlmostEqual(row["optimum_cost"], min(cost), 9)
+            self.assertEqual(row["measurements"], 150)
+            self.assertEqual(row["failure"], "")
+            if row["policy"] == "maxn":
+                regret = cost[-1] / min(cost) - 1  # the batch size is left as it is: the largest
+                self.assertEqual(row["measurements_made"], 1)
+                self.assertAlmostEqual(row["late_regret"], regret, 9)
+                self.assertAlmostEqual(row["cumulative_regret"], 150 * regret, 6)
+                self.assertEqual(row["reached"], 1 if regret <= 0.03 else None)
+            else:
+                self.assertEqual(row["measurements_made"], 150)
+        self.evaluate(*flags, "--json", "again.json", "--threads", "1")
+        self.assertEqual((self.folder / "again.json").read_bytes(),
+                         (self.folder / "out.json").read_bytes())
+        with open(self.folder / "out.csv", newline="") as file:
+            self.assertEqual([float(line["cumulative_regret"]) for line in csv.DictReader(file)],
+                             [row["cumulative_regret"] for row in rows])
+
+    @staticmethod
+    def weighted_costs(cells, weight):
+        """The highest setting is the last row of profile_text."""
+        times = [float(cell["minibatch_ms"]) / int(cell["batch_size"]) for cell in cells]
+        energies = [time * float(cell["power_w"]) for time, cell in zip(times, cells)]
+        return [weight * energy / energies[-1] + (1 - weight) * time / times[-1]
+                for time, energy in zip(times, energies)]
+
+    def test_online_keeps_a_cap_and_counts_what_went_over_it(self):
+        highest = self.put("highest.lua", "measure(modes[#modes])\n"
+                           "while true do remeasure(modes[2]) end\n")
+        self.evaluate("--problem", "online", "--profile", self.train, "--policy", highest, "--caps",
+                      "20", "--weights", "0", "--measurements", "30", "--json", "out.json")
+        [row] = self.result()["rows"]
+        self.assertEqual((row["cap_w"], row["probes_over_cap"]), (20.0, 1))
+        self.assertIsNone(row["late_regret"])
+
     def test_missing_cells_are_refused_or_filled_and_counted(self):
         lines = profile_text(device="jetson-agx-orin", workload="resnet18").splitlines()
         gaps = lines[1:][4::7]

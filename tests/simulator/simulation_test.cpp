@@ -74,5 +74,43 @@ TEST(Simulation, WithoutEffectsAnObservationIsTheCell) {
   EXPECT_DOUBLE_EQ(result.cost[0]->minibatch_ms, profile.find(mode(3, 600000), 16)->minibatch_ms);
 }
 
+// Measurements of known settings count; answers from memory and refusals do not.
+TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.stop_after = 5;
+  const std::vector<PowerMode> modes = {mode(4, 900000), mode(2, 300000)};
+  ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
+    Request request = measure(modes[answers.size() % 2]);
+    if (answers.size() % 3 != 2) request.what = Request::What::remeasure;
+    if (answers.size() == 1) request.setting.batch_size[0] = 17;
+    return request;
+  });
+  OperatorLimit limit(std::nullopt);
+  const SimulationResult result = simulate(problem, policy, limit);
+  EXPECT_EQ(result.ending, Ending::unsettled);
+  ASSERT_EQ(result.sequence.size(), 5U);
+  std::vector<PowerMode> asked;
+  for (const Observation& answer : policy.answers) {
+    if (answer.ok() && !answer.from_memory) asked.push_back(answer.setting.mode);
+  }
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.sequence[i].mode, asked[i]) << i;
+  EXPECT_GT(policy.answers.size(), 5U);
+}
+
+TEST(Simulation, AChoiceEndsItBeforeAllMeasurementsAreMade) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.stop_after = 50;
+  ListPolicy policy = measure_all({mode(4, 900000), mode(2, 300000)});
+  OperatorLimit limit(std::nullopt);
+  const SimulationResult result = simulate(problem, policy, limit);
+  EXPECT_EQ(result.ending, Ending::held);
+  EXPECT_EQ(result.sequence.size(), 2U);
+  EXPECT_EQ(result.setting.mode, mode(2, 300000));
+}
+
 }  // namespace
 }  // namespace gearshift
