@@ -81,7 +81,7 @@ class Answer {
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
   buffer.clear();
   Packer packer(buffer);
-  packer.pack_map(13);
+  packer.pack_map(15);
   entry(packer, "type", std::string_view("status"));
   entry(packer, "phase", phase_name(status.phase));
   entry(packer, "power_known", status.power_known);
@@ -103,6 +103,8 @@ void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
         std::array<std::int64_t, kKinds>{status.minibatch[0].count(), status.minibatch[1].count()});
   entry(packer, "workloads", status.workloads);
   entry(packer, "measurements", status.measurements);
+  entry(packer, "repeats", status.repeats);
+  entry(packer, "drifts", status.drifts);
 }
 
 StatusAnswer decode_status(std::string_view frame) {
@@ -121,6 +123,8 @@ StatusAnswer decode_status(std::string_view frame) {
   status.minibatch_ns = answer.get<decltype(status.minibatch_ns)>("minibatch_ns");
   status.workloads = answer.get<std::int64_t>("workloads");
   status.measurements = answer.get<std::int64_t>("measurements");
+  status.repeats = answer.get<std::int64_t>("repeats");
+  status.drifts = answer.get<std::int64_t>("drifts");
   return status;
 }
 

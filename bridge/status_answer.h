@@ -28,6 +28,8 @@ struct StatusAnswer {
   std::array<std::int64_t, kKinds> minibatch_ns{};
   std::int64_t workloads = 0;
   std::int64_t measurements = 0;
+  std::int64_t repeats = 0;
+  std::int64_t drifts = 0;
 };
 
 // What the daemon answers. Values of a mode beyond the space's knobs are left out.

@@ -69,6 +69,16 @@ json to_json(const KnobSpace& space, const Observation& observation) {
   return out;
 }
 
+json to_json(const DriftAlarm& alarm) {
+  return {{"quantity", drift_quantity_name(alarm.quantity)},
+          {"unit", alarm.quantity == DriftQuantity::power ? "W" : "ms"},
+          {"expected", alarm.expected},
+          {"measured", alarm.measured},
+          {"statistic", alarm.statistic},
+          {"threshold", alarm.threshold},
+          {"repeats", alarm.repeats}};
+}
+
 void JsonRecorder::tick(const TickInputs& inputs) {
   if (!start_) start_ = inputs.now;
 }
@@ -103,6 +113,7 @@ void JsonRecorder::note(const Note& note) {
   if (note.setting != nullptr && note.observation == nullptr) {
     line["setting"] = to_json(space_, *note.setting);
   }
+  if (note.alarm != nullptr) line.update(to_json(*note.alarm));
   if (note.observation != nullptr) line.update(to_json(space_, *note.observation));
   print(file_, line);
 }
@@ -115,6 +126,8 @@ void JsonRecorder::status(const Status& status) {
                {"power_is_estimate", status.power_is_estimate},
                {"setting", to_json(space_, status.setting)},
                {"measurements", status.measurements},
+               {"repeats", status.repeats},
+               {"drifts", status.drifts},
                {"workloads", status.workloads}};
   line["power_w"] = status.power_known ? json(to_watts(status.power_mw)) : json(nullptr);
   line["cap_w"] = status.cap_mw > 0 ? json(to_watts(status.cap_mw)) : json(nullptr);

@@ -16,6 +16,9 @@ nlohmann::json to_json(const KnobSpace& space, const Setting& setting);
 // {"ok": true, "reason": "complete", "power_w": 29.8, "train": {"minibatch_ms": ...}, ...}.
 nlohmann::json to_json(const KnobSpace& space, const Observation& observation);
 
+// {"quantity": "power", "unit": "W", "expected": 28.1, "measured": 21.3, "statistic": ...}.
+nlohmann::json to_json(const DriftAlarm& alarm);
+
 // Lines are {"note": NAME, "time_s": seconds since the start, ...}, written to `file`, which stays
 // open, and flushed one by one. Every tenth status is a line of its own: {"note": "status", ...}.
 class JsonRecorder : public Recorder {

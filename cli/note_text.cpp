@@ -46,6 +46,7 @@ std::string describe(const Observation& observation) {
 
 bool NoteText::warns(NoteType type) {
   switch (type) {
+    case NoteType::drift:
     case NoteType::safe:
     case NoteType::over_cap:
     case NoteType::power_unknown:
@@ -80,6 +81,8 @@ std::string NoteText::line(const Note& note) {
       return fmt::format("measured {}: {}", setting, describe(*note.observation));
     case NoteType::hold:
       return fmt::format("holding {}", setting);
+    case NoteType::drift:
+      return fmt::format("the world has changed, forgetting what was measured: {}", note.text);
     case NoteType::safe:
       return fmt::format("{}; holding {}", note.text, setting);
     case NoteType::over_cap:

@@ -35,6 +35,8 @@ std::string status_json(const wire::StatusAnswer& status) {
   json["run"] = status.run;
   json["workloads"] = status.workloads;
   json["measurements"] = status.measurements;
+  json["repeats"] = status.repeats;
+  json["drifts"] = status.drifts;
   return json.dump();
 }
 
@@ -68,6 +70,8 @@ std::string status_text(const wire::StatusAnswer& status) {
   text += "\nruns          " + status.run;
   text += "\nworkloads     " + std::to_string(status.workloads);
   text += "\nmeasurements  " + std::to_string(status.measurements);
+  text += "\ndrifts        " + std::to_string(status.drifts) + " found by " +
+          std::to_string(status.repeats) + " repeats of known settings";
   return text;
 }
 

@@ -136,7 +136,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
     }
   }
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
-  memory_.keep_for(roster_.key());
+  if (!memory_.keep_for(roster_.key())) drift_.forget();
   pending_ = Pending::restart;
 }
 
@@ -148,7 +148,7 @@ void Controller::on_detached(const Event& event, Time now) {
   if (!roster_.detach(event.handle)) return;
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   if (roster_.any_managed()) {
-    memory_.keep_for(roster_.key());
+    if (!memory_.keep_for(roster_.key())) drift_.forget();
     pending_ = Pending::restart;
     return;
   }
@@ -213,6 +213,8 @@ void Controller::publish(Time now) {
   status.minibatch = newest_minibatch_;
   status.workloads = roster_.attached();
   status.measurements = summary_.measurements;
+  status.repeats = drift_.repeats();
+  status.drifts = summary_.drifts;
   world_.publish(status);
   recorder_.status(status);
 }

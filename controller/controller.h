@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/board.h"
+#include "controller/drift.h"
 #include "controller/guard.h"
 #include "controller/ledger.h"
 #include "controller/limit_source.h"
@@ -48,6 +49,7 @@ struct Summary {
   std::optional<std::int64_t> baseload_mw;  // mean idle power before the first workload came
   std::uint32_t policy_errors = 0;
   std::uint32_t guard_steps = 0;  // how often the guard stepped in
+  std::uint32_t drifts = 0;       // how often the world was found to have changed
 };
 
 class Controller {
@@ -109,7 +111,9 @@ class Controller {
   void end_search(Time now);
   void hold(const Setting& setting, Time now);
   void record_hold(Time now);
+  void measure_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);
+  void forget_world(const DriftAlarm& alarm, Time now);
   bool measuring() const { return aim_ == Aim::measure; }
   bool metering() const { return settled_ && (measuring() || measuring_hold_); }
 
@@ -122,6 +126,7 @@ class Controller {
 
   Roster roster_;
   Memory memory_;
+  Drift drift_;
   Meter meter_;
   Guard guard_;
   Ledger ledger_;
@@ -143,7 +148,8 @@ class Controller {
   Pending pending_ = Pending::nothing;
   Observation pending_answer_;
   std::uint32_t measurements_ = 0;  // of this run of the policy
-  bool measuring_hold_ = false;     // a setting is held that nobody has measured yet
+  bool measuring_hold_ = false;     // a setting is held, and measured on and on
+  Time hold_measured_since_{};
   std::uint32_t failed_holds_ = 0;
   std::uint32_t rewrites_ = 0;  // of the running measurement
   bool refused_by_workload_ = false;

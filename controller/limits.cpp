@@ -192,6 +192,7 @@ void Controller::watch_knobs(Time now) {
   }
   board_.begin(wanted_.mode, now);
   board_.advance(now);
+  if (measuring_hold_) measure_hold(now);
   if (!measuring()) return;
   settled_ = false;  // the measurement starts again once the knobs are back
   ++rewrites_;

@@ -47,9 +47,11 @@ void Memory::forget() {
   newest_.clear();
 }
 
-void Memory::keep_for(std::string_view key) {
-  if (key != key_) forget();
+bool Memory::keep_for(std::string_view key) {
+  if (key == key_) return true;
+  forget();
   key_ = key;
+  return false;
 }
 
 }  // namespace gearshift

@@ -33,8 +33,9 @@ class Memory {
   const Observation* best_within(const Goal& goal) const;
   std::span<const Observation> observations() const { return observations_; }
   void forget();
-  // Forgets everything if `key` (workload names and kinds) is not the one of the last call.
-  void keep_for(std::string_view key);
+  // Forgets everything, and returns false, if `key` (workload names and kinds) is not the one of
+  // the last call.
+  bool keep_for(std::string_view key);
 
  private:
   struct SettingHash {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "controller/clock.h"
+#include "controller/drift.h"
 #include "controller/event.h"
 #include "controller/observation.h"
 #include "controller/status.h"
@@ -22,6 +23,7 @@ enum class NoteType : std::uint8_t {
   observation,      // observation: a measurement ended
   hold,             // setting: the policy's choice
   search_ended,     // text: the measurement limit; the best setting so far is held
+  drift,            // setting, alarm, text = its text: what was measured is forgotten
   safe,             // setting, text = why the safe setting is held
   over_cap,         // setting, value = windowed power in mW: the guard stepped in
   power_unknown,    // text: which reading is missing, stale or absurd
@@ -43,6 +45,7 @@ struct Note {
   std::int64_t value = 0;
   const Setting* setting = nullptr;
   const Observation* observation = nullptr;
+  const DriftAlarm* alarm = nullptr;
   std::string_view text = {};
 };
 

@@ -198,10 +198,8 @@ void Controller::record_hold(Time now) {
   const Observation* known = memory_.find(wanted_, choice.cap_mw);
   if (known != nullptr) {
     choice.observation = *known;
-  } else {
-    measuring_hold_ = true;
-    meter_.begin(wanted_, roster_.expected(wanted_), now);
   }
+  measure_hold(now);
   if (!summary_.choices.empty() && summary_.choices.back().cap_mw == choice.cap_mw) {
     summary_.choices.back() = choice;
   } else {
@@ -209,17 +207,50 @@ void Controller::record_hold(Time now) {
   }
 }
 
+// What is held is measured back to back, so that a change of the world shows.
+void Controller::measure_hold(Time now) {
+  measuring_hold_ = true;
+  hold_measured_since_ = now;
+  meter_.begin(wanted_, roster_.expected(wanted_), now);
+}
+
+// A choice that nobody had measured is an observation like others. What repeats one says only
+// whether the world is still the same: it is neither kept nor recorded, or a night of holding would
+// fill the memory with one setting.
 void Controller::finish_hold_measurement(Observation observation, Time now) {
-  measuring_hold_ = false;
+  std::optional<Observation>& known = summary_.choices.back().observation;
+  const bool first = !known || (!known->ok() && observation.ok());
   observation.limit_mw = cap_mw_.value_or(0);
-  observation.duration = now - applying_since_;
-  ++summary_.measurements;
-  summary_.choices.back().observation = observation;
-  remember(observation);
-  recorder_.note({.type = NoteType::observation,
+  observation.duration = now - (known ? hold_measured_since_ : applying_since_);
+  const auto alarm = drift_.add(observation);
+  if (alarm) {
+    forget_world(*alarm, now);
+    restart_policy(now);
+    return;
+  }
+  if (first) {
+    ++summary_.measurements;
+    known = observation;
+    remember(observation);
+    recorder_.note({.type = NoteType::observation,
+                    .time = now,
+                    .setting = &wanted_,
+                    .observation = &observation});
+  }
+  measure_hold(now);
+}
+
+// All of it: other settings were measured in the same world as the one that shows the change, and
+// nothing says by how much they moved. What is kept back would answer the policy in its stead.
+void Controller::forget_world(const DriftAlarm& alarm, Time now) {
+  ++summary_.drifts;
+  recorder_.note({.type = NoteType::drift,
                   .time = now,
-                  .setting = &wanted_,
-                  .observation = &observation});
+                  .setting = &alarm.setting,
+                  .alarm = &alarm,
+                  .text = alarm.text()});
+  memory_.forget();
+  drift_.forget();
 }
 
 void Controller::on_hold_failed(ApplyState state, Time now) {
@@ -255,11 +286,16 @@ void Controller::finish_measurement(Observation observation, Time now) {
   observation.limit_mw = cap_mw_.value_or(0);
   observation.duration = now - applying_since_;
   ++summary_.measurements;
-  remember(observation);
   recorder_.note({.type = NoteType::observation,
                   .time = now,
                   .setting = &wanted_,
                   .observation = &observation});
+  if (const auto alarm = drift_.add(observation)) {
+    forget_world(*alarm, now);
+    restart_policy(now);
+    return;
+  }
+  remember(observation);
   handle(policy_.resume(observation), now);
 }
 

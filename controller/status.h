@@ -31,8 +31,10 @@ struct Status {
   Setting setting;                           // wanted
   std::array<Duration, kKinds> minibatch{};  // newest, 0: none yet
   std::uint32_t workloads = 0;
-  std::uint32_t measurements = 0;
-  BoundedText<32> cap_source;  // which limit binds
+  std::uint32_t measurements = 0;  // that answered a question or a choice
+  std::uint32_t repeats = 0;       // of known settings, that looked for drift
+  std::uint32_t drifts = 0;        // how often the world was found to have changed
+  BoundedText<32> cap_source;      // which limit binds
 };
 
 }  // namespace gearshift

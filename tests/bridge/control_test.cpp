@@ -41,6 +41,8 @@ Status full_status() {
   status.minibatch = {milliseconds(62), Duration::zero()};
   status.workloads = 1;
   status.measurements = 9;
+  status.repeats = 21;
+  status.drifts = 2;
   status.cap_source = decltype(status.cap_source)("operator");
   return status;
 }
@@ -136,6 +138,8 @@ TEST_F(ControlTest, TellsItsStatus) {
   EXPECT_EQ(status.minibatch_ns[0], 62'000'000);
   EXPECT_EQ(status.workloads, 1);
   EXPECT_EQ(status.measurements, 9);
+  EXPECT_EQ(status.repeats, 21);
+  EXPECT_EQ(status.drifts, 2);
 }
 
 TEST_F(ControlTest, RefusesACapPastItsBounds) {

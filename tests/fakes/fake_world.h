@@ -70,7 +70,7 @@ class FakeWorld : public World {
                             (4.0 + static_cast<double>(hardware_.values[0])) /
                             (2.0 * static_cast<double>(hardware_.values[0]));
     const double batch = running_ ? (4.0 + running_->batch_size) / 20.0 : 1.0;
-    return Duration(static_cast<std::int64_t>(40e6 * slowdown * batch));
+    return Duration(static_cast<std::int64_t>(40e6 * slowdown * batch * slower));
   }
 
   Time wait_until(Time deadline, EventBuffer& events) override {
@@ -125,6 +125,7 @@ class FakeWorld : public World {
   bool silent = false;  // the workload answers no command
   bool refuse_commands = false;
   bool stalled = false;  // the workload reports no minibatch
+  double slower = 1;     // times the workload takes so much longer
 
  private:
   void produce_minibatches(EventBuffer& events) {

@@ -1,0 +1,135 @@
+#include "controller/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace gearshift {
+namespace {
+
+constexpr double kMarginDeviations = 3;  // an observation's margin is so many deviations
+
+double square(double value) { return value * value; }
+
+constexpr DriftQuantity time_of(std::size_t kind) {
+  return kind == index(Kind::train) ? DriftQuantity::train_time : DriftQuantity::infer_time;
+}
+
+constexpr std::size_t at(DriftQuantity quantity) { return static_cast<std::size_t>(quantity); }
+
+}  // namespace
+
+std::string_view drift_quantity_name(DriftQuantity quantity) {
+  return quantity == DriftQuantity::train_time   ? "train minibatch time"
+         : quantity == DriftQuantity::infer_time ? "infer minibatch time"
+                                                 : "power";
+}
+
+std::string DriftAlarm::text() const {
+  const std::string name(drift_quantity_name(quantity));
+  const char* const unit = quantity == DriftQuantity::power ? "W" : "ms";
+  char line[200];
+  std::snprintf(line, sizeof line,
+                "%s %.4g %s, expected %.4g %s (%+.1f %%): statistic %.1f of %.1f after %u repeat%s",
+                name.c_str(), measured, unit, expected, unit, 100 * (measured / expected - 1),
+                statistic, threshold, repeats, repeats == 1 ? "" : "s");
+  return line;
+}
+
+Drift::Drift(DriftOptions options) : options_(options) { references_.reserve(kMostReferences); }
+
+void Drift::forget() {
+  references_.clear();
+  sums_ = {};
+}
+
+Drift::Figures Drift::figures_of(const Observation& observation) const {
+  Figures figures;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    const Cost& cost = observation.cost[kind];
+    if (cost.minibatches == 0 || cost.minibatch_mean <= Duration::zero()) continue;
+    const double mean_s = seconds(cost.minibatch_mean);
+    figures[at(time_of(kind))] =
+        Figure{std::log(mean_s), square(seconds(cost.minibatch_stddev) / mean_s) /
+                                     static_cast<double>(cost.minibatches)};
+  }
+  if (observation.power_mean_mw > 0) {
+    const auto power_mw = static_cast<double>(observation.power_mean_mw);
+    // The margin is of one window. A measurement is a few windows long; their number is not kept,
+    // so one it is.
+    figures[at(DriftQuantity::power)] = Figure{
+        std::log(power_mw),
+        square(static_cast<double>(observation.power_margin_mw) / (kMarginDeviations * power_mw))};
+  }
+  return figures;
+}
+
+double Drift::scale(DriftQuantity quantity, const Figure& figure, const Figure& reference) const {
+  const bool power = quantity == DriftQuantity::power;
+  const double step =
+      power ? static_cast<double>(options_.power_step_mw) / std::exp(reference.log_mean) : 0;
+  return std::sqrt(square(power ? options_.power_floor : options_.time_floor) + square(step) +
+                   figure.variance + reference.variance);
+}
+
+void Drift::accumulate(DriftQuantity quantity, double residual) {
+  Sum& sum = sums_[at(quantity)];
+  sum.up = std::max(0.0, sum.up + residual - options_.allowance);
+  sum.down = std::max(0.0, sum.down - residual - options_.allowance);
+  sum.up_repeats = sum.up > 0 ? sum.up_repeats + 1 : 0;
+  sum.down_repeats = sum.down > 0 ? sum.down_repeats + 1 : 0;
+}
+
+std::optional<DriftAlarm> Drift::add(const Observation& observation) {
+  if (!observation.ok() || observation.job.state != JobState::none) return std::nullopt;
+  const Figures figures = figures_of(observation);
+  auto found = references_.find(observation.setting);
+  if (found == references_.end()) {
+    if (references_.size() == kMostReferences) references_.clear();
+    Reference& reference = references_[observation.setting];
+    reference.figures = figures;
+    reference.count.fill(1);
+    return std::nullopt;
+  }
+  ++repeats_;
+  Reference& reference = found->second;
+  const Reference before = reference;
+  for (std::size_t i = 0; i < kDriftQuantities; ++i) {
+    if (!figures[i] || !reference.figures[i]) continue;
+    const auto quantity = static_cast<DriftQuantity>(i);
+    Figure& known = *reference.figures[i];
+    const double off = figures[i]->log_mean - known.log_mean;
+    const double residual = off / scale(quantity, *figures[i], known);
+    accumulate(quantity, std::clamp(residual, -options_.most_residual, options_.most_residual));
+    if (std::abs(residual) > options_.allowance) continue;
+    if (reference.count[i] >= options_.reference_repeats) continue;
+    const double n = ++reference.count[i];
+    known.log_mean += off / n;
+    known.variance = (square(n - 1) * known.variance + figures[i]->variance) / square(n);
+  }
+  return judge(observation.setting, figures, before);
+}
+
+// The alarm of the quantity that is farthest out, if any is out at all.
+std::optional<DriftAlarm> Drift::judge(const Setting& setting, const Figures& figures,
+                                       const Reference& reference) const {
+  std::optional<DriftAlarm> alarm;
+  for (std::size_t i = 0; i < kDriftQuantities; ++i) {
+    const Sum& sum = sums_[i];
+    const double statistic = std::max(sum.up, sum.down);
+    if (statistic <= options_.threshold || !figures[i] || !reference.figures[i]) continue;
+    if (alarm && statistic <= alarm->statistic) continue;
+    const auto quantity = static_cast<DriftQuantity>(i);
+    const double to_unit = quantity == DriftQuantity::power ? 1e-3 : 1e3;  // mW to W, s to ms
+    alarm = DriftAlarm{.setting = setting,
+                       .quantity = quantity,
+                       .expected = to_unit * std::exp(reference.figures[i]->log_mean),
+                       .measured = to_unit * std::exp(figures[i]->log_mean),
+                       .statistic = statistic,
+                       .threshold = options_.threshold,
+                       .repeats = sum.up > sum.down ? sum.up_repeats : sum.down_repeats};
+  }
+  return alarm;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,106 @@
+// Has the world changed: a change-point test on every repeat of a setting that is known.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "controller/observation.h"
+
+namespace gearshift {
+
+// What is compared with what it was; the unit is milliseconds a minibatch, or watts.
+enum class DriftQuantity : std::uint8_t { train_time, infer_time, power };
+inline constexpr std::size_t kDriftQuantities = 3;
+std::string_view drift_quantity_name(DriftQuantity quantity);
+
+struct DriftOptions {
+  // What repeats of an unchanged world differ by beside their own standard errors: temperature,
+  // slow noise, the unlike ends of a warm-up. Relative.
+  double time_floor = 0.02;
+  double power_floor = 0.02;
+  std::int64_t power_step_mw = 200;  // half a step of an INA3221 at 19 V
+  // The following count in scales, the root of all those squares.
+  double allowance = 2;                 // a lasting shift up to here, 4 to 5 %, is none
+  double threshold = 7;                 // of the sum
+  double most_residual = 6;             // one repeat counts no more: an outlier alone alarms nobody
+  std::uint32_t reference_repeats = 8;  // that the reference is the mean of
+};
+
+// Why the world is held to have changed.
+struct DriftAlarm {
+  Setting setting;
+  DriftQuantity quantity = DriftQuantity::power;
+  double expected = 0;  // of the setting, ms or W
+  double measured = 0;
+  double statistic = 0;
+  double threshold = 0;
+  std::uint32_t repeats = 0;  // that the statistic was summed over: since when it is suspected
+
+  // "power 21.3 W, expected 28.0 W (-23.9 %): statistic 8.0 of 7.0 after 2 repeats"
+  std::string text() const;
+};
+
+// Two-sided cumulative sums (Page, Continuous inspection schemes, Biometrika 41, 1954) of
+// log(measured / reference) over its scale, one pair a quantity, over the repeats of all settings:
+// a change of the world shows in whichever is repeated. The reference of a setting is the mean of
+// its first observations, as long as they are within the allowance of it; then it stays, so that
+// what creeps is met too, once it has crept far enough.
+//
+// In an unchanged world a normal residual of deviation 1 runs 1e13 repeats to a false alarm, one of
+// deviation 1.5 still 1.5e6, by Siegmund's approximation of the average run length (Sequential
+// Analysis, 1985): (exp(2 k b) - 2 k b - 1) / (2 k^2), k the allowance, b the threshold + 1.166. A
+// day has up to 4e4. A shift of 14 % alarms at the second repeat that has all of it, one of 10 % at
+// the third.
+class Drift {
+ public:
+  // At most so many settings have a reference; then all begin anew.
+  static constexpr std::size_t kMostReferences = 4096;
+
+  explicit Drift(DriftOptions options = {});
+
+  // Only complete observations count, and none of recurring jobs, whose epochs are their own
+  // measure. The first of a setting is its reference.
+  std::optional<DriftAlarm> add(const Observation& observation);
+  // Nothing is known of the world any more.
+  void forget();
+  // Observations that were compared with a reference, since the beginning.
+  std::uint32_t repeats() const { return repeats_; }
+
+ private:
+  struct Figure {
+    double log_mean = 0;
+    double variance = 0;  // of log_mean
+  };
+  using Figures = std::array<std::optional<Figure>, kDriftQuantities>;
+  struct Reference {
+    Figures figures;
+    std::array<std::uint32_t, kDriftQuantities> count{};
+  };
+  struct Sum {
+    double up = 0;
+    double down = 0;
+    std::uint32_t up_repeats = 0;
+    std::uint32_t down_repeats = 0;
+  };
+  struct SettingHash {
+    std::size_t operator()(const Setting& setting) const { return hash(setting); }
+  };
+
+  Figures figures_of(const Observation& observation) const;
+  double scale(DriftQuantity quantity, const Figure& figure, const Figure& reference) const;
+  void accumulate(DriftQuantity quantity, double residual);
+  std::optional<DriftAlarm> judge(const Setting& setting, const Figures& figures,
+                                  const Reference& reference) const;
+
+  DriftOptions options_;
+  std::unordered_map<Setting, Reference, SettingHash> references_;  // lookup only
+  std::array<Sum, kDriftQuantities> sums_{};
+  std::uint32_t repeats_ = 0;
+};
+
+}  // namespace gearshift
