@@ -13,6 +13,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/evaluate_drift.h"
 #include "cli/evaluate_grid.h"
 #include "cli/evaluate_options.h"
 #include "cli/evaluate_progress.h"
@@ -169,6 +170,11 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       "  gearshift evaluate --problem online --profile resnet_train.csv --policy scripts/bayes.lua "
       "\\\n"
       "    --weights 0,0.5,1 --measurements 500 --seeds 20 --json out.json\n"
+      "Example: clocks that throttle, another workload, and a cap that falls while a choice is "
+      "held\n"
+      "  gearshift evaluate --problem drift --profile resnet_train.csv --profile "
+      "mobilenet_train.csv \\\n"
+      "    --caps 40,20 --policy scripts/bayes.lua --seeds 5 --effects all\n"
       "Example: training jobs that recur, each run with a batch size and power limits of its own\n"
       "  gearshift evaluate --problem recurring --profile gpu.csv --epochs epochs.csv \\\n"
       "    --policy scripts/thompson.lua --eta 0.5 --beta 2 --seeds 10 --json out.json");
@@ -176,7 +182,8 @@ void add_evaluate(CLI::App& app, int& exit_code) {
     try {
       read_evaluate_spec(*command, *options);
       check_evaluate_options(*options);
-      if (options->problem != "recurring") make_problems(*options);
+      const bool grid = options->problem != "recurring" && options->problem != "drift";
+      if (grid) make_problems(*options);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
       exit_code = kExitUsage;
@@ -184,6 +191,7 @@ void add_evaluate(CLI::App& app, int& exit_code) {
     }
     try {
       exit_code = options->problem == "recurring" ? evaluate_recurring(*options)
+                  : options->problem == "drift"   ? evaluate_drift(*options)
                                                   : evaluate(*options, command_text(*command));
     } catch (const PolicyError& error) {
       std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());

@@ -75,7 +75,7 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
   command
       .add_option("--policy", options.policy, "Lua scripts to compare, with commas between them")
       ->delimiter(',');
-  command.add_option("--problem", options.problem, "train, infer, online or recurring")
+  command.add_option("--problem", options.problem, "train, infer, online, drift or recurring")
       ->capture_default_str();
   command.add_option("--caps", options.caps,
                      "power limits, W: FROM:TO:STEP or A,B,C (default: 10:50:1; of online: none)");
@@ -263,7 +263,7 @@ std::vector<Problem> make_problems(const EvaluateOptions& options) {
   }
   if (options.problem != "infer") {
     throw std::runtime_error(fmt::format(
-        "--problem '{}': allowed are train, infer, online and recurring", options.problem));
+        "--problem '{}': allowed are train, infer, online, drift and recurring", options.problem));
   }
   if (options.latency_ms.empty() || options.rate.empty()) {
     throw std::runtime_error(

@@ -99,6 +99,7 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"energy_j", result.energy.energy_j},
               {"duration_s", seconds(result.duration)},
               {"guard_steps", result.guard_steps},
+              {"drifts", result.drifts},
               {"policy_errors", result.policy_errors}};
   out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1000) : json();
   out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();
@@ -187,6 +188,10 @@ void print_result(const SimulationProblem& problem, const SimulationResult& resu
         result.measured_over_cap, result.energy.over_cap_j, result.energy.over_cap_s,
         result.guard_steps);
   }
+  if (result.drifts > 0) {
+    fmt::print("  drift    found {} time{}; each time everything was measured anew\n",
+               result.drifts, result.drifts == 1 ? "" : "s");
+  }
   if (result.filled_nearest + result.filled_model + result.refused + result.not_applied == 0)
     return;
   fmt::print(
@@ -243,6 +248,11 @@ void run(const SimulateOptions& options, const std::string& words) {
   const SimulationResult result = simulate(made.problem, policy, *limit, onlookers);
   // The choice answers to the cap that was in force when it was made.
   if (!made.caps.empty()) made.problem.goal.power_mw = limit->power_mw(Time{} + result.duration);
+  // So it does to what settings cost by then.
+  for (SimulatedTask& task : made.problem.tasks) {
+    task.costs = &task.costs_at(Time{} + result.duration);
+    task.changes.clear();
+  }
   if (recording) recording->finish();
   if (recording && recording->failed()) {
     throw std::runtime_error(fmt::format("--record {}: {}", options.record, recording->failure()));
@@ -333,7 +343,9 @@ void add_simulate(CLI::App& app, int& exit_code) {
       "  ... --fault reading_stuck@5s..15s --fault board_throttles:gpu_mhz=612@8s "
       "--fault cap_steps:20W@30s\n"
       "Faults: reading_missing, reading_stuck, reading_absurd, knob_refuses:KNOB, knob_lies:KNOB,\n"
-      "board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes and cap_steps:POWER. Without "
+      "board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes, cap_steps:POWER,\n"
+      "throttle:FACTOR (CPU and GPU run so much slower than set) and workload:PROFILE (what that\n"
+      "profile, or with --board the model's workload, says is run under the same name). Without "
       "END\n"
       "one lasts to the end of the run, without BEGIN it is there from the start. The result is "
       "judged\n"

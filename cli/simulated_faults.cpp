@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <stdexcept>
 #include <string_view>
@@ -15,10 +16,13 @@ namespace {
 
 // What a search needs to come to a choice again, most of the time.
 constexpr Duration kAftermath = std::chrono::seconds(10);
+// The same where it must first be noticed that the world has changed.
+constexpr Duration kDriftAftermath = std::chrono::minutes(2);
 constexpr std::string_view kForms =
     "give FAULT, FAULT@BEGIN or FAULT@BEGIN..END with a FAULT of reading_missing, reading_stuck, "
     "reading_absurd, knob_refuses:KNOB, knob_lies:KNOB, board_throttles:KNOB=VALUE, "
-    "trainer_stalls, trainer_vanishes and cap_steps:POWER, for example reading_stuck@20s..30s";
+    "trainer_stalls, trainer_vanishes, cap_steps:POWER, throttle:FACTOR and workload:PROFILE, for "
+    "example reading_stuck@20s..30s";
 
 // What stands behind the colon.
 enum class Operand { none, knob, knob_value };
@@ -37,6 +41,8 @@ constexpr Word kWords[] = {{"reading_missing", FaultKind::reading_missing, Opera
                            {"trainer_stalls", FaultKind::trainer_stalls, Operand::none},
                            {"trainer_vanishes", FaultKind::trainer_vanishes, Operand::none}};
 constexpr std::string_view kCapSteps = "cap_steps";
+constexpr std::string_view kThrottle = "throttle";
+constexpr std::string_view kWorkload = "workload";
 
 // A text taken apart. Its times are in `span`.
 struct Parts {
@@ -110,6 +116,21 @@ CapStep cap_step_of(const Parts& parts) {
   }
 }
 
+WorldChange world_change_of(const Parts& parts) {
+  WorldChange change{.begin = parts.span.begin, .end = parts.span.end};
+  if (parts.word == kWorkload) {
+    if (parts.operand.empty()) refuse(parts.option, "name the profile, or the model's workload");
+    change.workload = parts.operand;
+    return change;
+  }
+  const char* const end = parts.operand.data() + parts.operand.size();
+  const auto [rest, error] = std::from_chars(parts.operand.data(), end, change.factor);
+  if (error != std::errc() || rest != end || !(change.factor >= 0.1 && change.factor <= 1)) {
+    refuse(parts.option, "give what is left of the clocks, 0.1 to 1, for example throttle:0.8");
+  }
+  return change;
+}
+
 // At each time that a step begins or ends, the last of those that have begun and not ended.
 std::vector<ScheduleStep> schedule(const std::vector<CapStep>& steps,
                                    const std::optional<std::int64_t>& power_mw) {
@@ -139,13 +160,17 @@ SimulatedFaults parse_faults(const std::vector<std::string>& texts, const KnobSp
   std::vector<CapStep> steps;
   for (const std::string& text : texts) {
     const Parts parts = parts_of(text);
-    if (parts.word == kCapSteps) {
+    const bool drifts = parts.word == kThrottle || parts.word == kWorkload;
+    if (drifts) {
+      faults.changes.push_back(world_change_of(parts));
+    } else if (parts.word == kCapSteps) {
       steps.push_back(cap_step_of(parts));
     } else {
       faults.plan.push_back(fault_of(parts, knobs));
     }
     const Time last = parts.span.end == Time::max() ? parts.span.begin : parts.span.end;
-    faults.least_duration = std::max(faults.least_duration, last - Time{} + kAftermath);
+    faults.least_duration =
+        std::max(faults.least_duration, last - Time{} + (drifts ? kDriftAftermath : kAftermath));
   }
   faults.caps = schedule(steps, power_mw);
   return faults;

@@ -11,6 +11,7 @@
 #include "cli/select_board.h"
 #include "cli/units.h"
 #include "simulator/load.h"
+#include "simulator/throttled_costs.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_profile.h"
 #include "trace/recording_reader.h"
@@ -134,6 +135,44 @@ void take_board(const SimulateOptions& options, SimulatedProblem& made, Simulate
                                                   : std::vector<std::int32_t>{1, 4, 16, 32, 64};
 }
 
+bool same_names(const KnobSpace& one, const KnobSpace& other) {
+  return std::equal(one.knobs.begin(), one.knobs.end(), other.knobs.begin(), other.knobs.end(),
+                    [](const Knob& a, const Knob& b) { return a.name == b.name; });
+}
+
+// What runs under the same name from some time on: of the profile that is named, or of the board's
+// model where that tells the costs.
+std::unique_ptr<CostSource> other_workload(const SimulateOptions& options, const std::string& name,
+                                           SimulatedProblem& made) {
+  if (!made.profile) {
+    return std::make_unique<ModelCosts>(*made.board, *made.board_knobs,
+                                        model_workload(*made.board, name, kind_of(options)));
+  }
+  for (Profile& profile : read_profiles(name)) {
+    if (profile.kind != kind_of(options)) continue;
+    if (!same_names(profile.knobs(), *made.whole_knobs)) {
+      throw std::runtime_error(fmt::format("--fault workload:{}: its knobs are not those of {}",
+                                           name, made.profile->workload));
+    }
+    made.other_profiles.push_back(std::make_unique<Profile>(std::move(profile)));
+    return std::make_unique<ProfileCosts>(*made.other_profiles.back(), Missing::nearest);
+  }
+  throw std::runtime_error(
+      fmt::format("--fault workload:{}: it has no workload of the kind {}", name, options.kind));
+}
+
+void add_changes(const SimulateOptions& options, const std::vector<WorldChange>& changes,
+                 SimulatedProblem& made) {
+  for (const WorldChange& change : changes) {
+    made.other_costs.push_back(
+        change.factor > 0
+            ? std::make_unique<ThrottledCosts>(*made.costs, *made.whole_knobs, change.factor)
+            : other_workload(options, change.workload, made));
+    made.problem.tasks.front().changes.push_back(
+        {change.begin, change.end, made.other_costs.back().get()});
+  }
+}
+
 }  // namespace
 
 KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& texts) {
@@ -172,6 +211,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   choose_batch_sizes(options, task);
   task.costs = made.costs.get();
   made.problem.tasks = {task};
+  made.whole_knobs = std::make_unique<KnobSpace>(made.problem.knobs);
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
   made.problem.goal = goal_of(options);
   made.problem.effects = parse_effects(options.effects);
@@ -180,6 +220,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.faults = std::move(faults.plan);
   made.problem.least_duration = faults.least_duration;
   made.caps = std::move(faults.caps);
+  add_changes(options, faults.changes, made);
   made.problem.seed = options.seed;
   made.problem.most_measurements = options.probes;
   made.problem.most_duration = parse_duration(options.duration);

@@ -51,6 +51,9 @@ struct SimulatedProblem {
   std::unique_ptr<KnobSpace> board_knobs;
   std::unique_ptr<CostSource> model;
   std::unique_ptr<CostSource> costs;
+  std::unique_ptr<KnobSpace> whole_knobs;  // that the costs know
+  std::vector<std::unique_ptr<Profile>> other_profiles;
+  std::vector<std::unique_ptr<CostSource>> other_costs;  // that faults change to
   std::vector<ScheduleStep> caps;  // instead of the goal's power, where a fault steps it
   SimulationProblem problem;
 };

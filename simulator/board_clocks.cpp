@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kCpu = "/sys/devices/system/cpu";
 constexpr std::string_view kDevfreq = "/sys/class/devfreq";
 constexpr std::string_view kMemoryRate = "/sys/kernel/debug/bpmp/debug/clk/emc/rate";
+constexpr std::string_view kClockPercent = "/.virtual/faults/clock_percent";
 constexpr double kKhzInGhz = 1e6;
 constexpr double kHzInGhz = 1e9;
 constexpr std::size_t kMostCores = 1024;
@@ -79,6 +80,7 @@ BoardClocks::BoardClocks(const BoardDescription& board, Sysroot& root) {
   } catch (const FileError&) {
     memory_hz_.reset();
   }
+  if (root.exists(kClockPercent)) clock_percent_ = root.open(kClockPercent);
 }
 
 const ModelMode& BoardClocks::read() {
@@ -100,12 +102,18 @@ const ModelMode& BoardClocks::read() {
     sum_khz += static_cast<double>(cores * *khz);
     counted += static_cast<double>(cores);
   }
-  if (counted > 0) mode_.cpu_ghz = sum_khz / counted / kKhzInGhz;
   const auto take = [](std::optional<DeviceFile>& file, double& ghz) {
     const std::optional<std::int64_t> hz = file ? file->try_read_integer() : std::nullopt;
     if (hz && *hz > 0) ghz = static_cast<double>(*hz) / kHzInGhz;
   };
+  const auto percent =
+      clock_percent_ ? clock_percent_->try_read_integer() : std::optional<std::int64_t>();
+  const double share = percent && *percent > 0 ? static_cast<double>(*percent) / 100 : 1;
+  if (counted > 0) mode_.cpu_ghz = share * sum_khz / counted / kKhzInGhz;
+  const double gpu_before_ghz = mode_.gpu_ghz;
+  mode_.gpu_ghz = 0;
   take(gpu_hz_, mode_.gpu_ghz);
+  mode_.gpu_ghz = mode_.gpu_ghz > 0 ? share * mode_.gpu_ghz : gpu_before_ghz;
   take(memory_hz_, mode_.mem_ghz);
   return mode_;
 }

@@ -35,6 +35,7 @@ class BoardClocks {
   std::optional<DeviceFile> online_file_;
   std::optional<DeviceFile> gpu_hz_;
   std::optional<DeviceFile> memory_hz_;
+  std::optional<DeviceFile> clock_percent_;  // a fault: what a throttled board leaves of clocks
 };
 
 }  // namespace gearshift

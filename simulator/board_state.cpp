@@ -109,9 +109,10 @@ void BoardState::add_truth(BoardTree& tree) {
 }
 
 ModelMode BoardState::clocks() const {
+  const double share = static_cast<double>(faults_.clock_percent) / 100;
   return {.cpu_cores = static_cast<double>(cpu_.cores_online()),
-          .cpu_ghz = cpu_.mean_khz() / kKhzInGhz,
-          .gpu_ghz = gpu_.clock_khz() / kKhzInGhz,
+          .cpu_ghz = share * cpu_.mean_khz() / kKhzInGhz,
+          .gpu_ghz = share * gpu_.clock_khz() / kKhzInGhz,
           .mem_ghz = memory_.clock_khz() / kKhzInGhz};
 }
 

@@ -198,7 +198,9 @@ void CpuClusters::add_cluster(BoardTree& tree, Cluster& cluster) {
       },
       [this, &cluster](std::string_view text) { return write_speed(cluster, text); });
   add("scaling_cur_freq", 0444, [&cluster] { return line(cluster.clock_khz); });
-  add("cpuinfo_cur_freq", 0400, [&cluster] { return line(cluster.clock_khz); });
+  // Measured, so it shows a throttle that scaling_cur_freq does not.
+  add("cpuinfo_cur_freq", 0400,
+      [this, &cluster] { return line(cluster.clock_khz * faults_.clock_percent / 100); });
   add("cpuinfo_min_freq", 0444, [this] { return line(table_khz_.front()); });
   add("cpuinfo_max_freq", 0444, [this] { return line(table_khz_.back()); });
   add("cpuinfo_transition_latency", 0444, [] { return line(kTransitionNs); });

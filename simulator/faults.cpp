@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kFolder = "/.virtual/faults/";
 constexpr std::int64_t kLongestBlockMs = 10'000;
+constexpr std::int64_t kLeastClockPercent = 10;
 constexpr std::int64_t kShortestPeriodMs = 1;
 constexpr std::int64_t kLongestPeriodMs = 3'600'000;
 
@@ -33,6 +34,8 @@ eacces             PATH [read] PATH and everything below it cannot be written (w
                                nor read)
 eio                PATH        reads and writes at and below PATH fail with EIO
 enoent             PATH        PATH and everything below it is not there
+clock_percent      10 to 100   CPU and GPU run at this share of their clocks, as a throttled board
+                               does; cur_freq and scaling_cur_freq do not show it
 block_read_ms      MILLISECONDS            how long each read of a power rail takes
 
 Example: echo VDD_GPU_SOC > dead_channel
@@ -154,6 +157,8 @@ void Faults::add_files(BoardTree& tree) {
   add_switch(tree, "sensor_stuck", sensor_stuck);
   add_path(tree, "eio", broken_path);
   add_path(tree, "enoent", missing_path);
+  tree.add_number(folder + "clock_percent", clock_percent,
+                  [](std::int64_t value) { return value >= kLeastClockPercent && value <= 100; });
   tree.add_number(folder + "block_read_ms", block_read_ms,
                   [](std::int64_t value) { return value >= 0 && value <= kLongestBlockMs; });
   tree.add_file(

@@ -36,9 +36,10 @@ struct Faults {
   OutsideWriter outside_writer;  // no path: none
   std::string closed_path;       // EACCES at and below it
   bool closed_to_readers = false;
-  std::string broken_path;         // EIO at and below it
-  std::string missing_path;        // ENOENT at and below it
-  std::int64_t block_read_ms = 0;  // what a read of a power rail takes
+  std::string broken_path;           // EIO at and below it
+  std::string missing_path;          // ENOENT at and below it
+  std::int64_t clock_percent = 100;  // of what is set and read back, on CPU and GPU
+  std::int64_t block_read_ms = 0;    // what a read of a power rail takes
 
   // Adds the folder's files and its README to the tree, which is also asked whether a path exists.
   // Both must outlive the tree's files.

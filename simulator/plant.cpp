@@ -35,6 +35,14 @@ RailPower one_rail(double power_w) {
 
 }  // namespace
 
+const CostSource& SimulatedTask::costs_at(Time now) const {
+  const CostSource* found = costs;
+  for (const CostChange& change : changes) {
+    if (change.begin <= now && now < change.end) found = change.costs;
+  }
+  return *found;
+}
+
 Plant::Plant(const KnobSpace& knobs, const PowerMode& first, std::span<const SimulatedTask> tasks,
              const Effects& effects, std::uint64_t seed)
     : tasks_(tasks.begin(), tasks.end()),
@@ -54,16 +62,16 @@ Plant::Plant(const KnobSpace& knobs, const PowerMode& first, std::span<const Sim
 
 bool Plant::exists(const PowerMode& mode) const {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    if (!tasks_[i].costs->cost(mode, workloads_[i].wanted_batch_size())) return false;
+    if (!costs(i).cost(mode, workloads_[i].wanted_batch_size())) return false;
   }
   return true;
 }
 
 TrueCost Plant::cost_of(std::size_t task) const {
-  const CostSource& costs = *tasks_[task].costs;
+  const CostSource& source = costs(task);
   const std::int32_t batch_size = workloads_[task].batch_size();
-  const auto cost = costs.cost(knobs_.mode(), batch_size);
-  return cost ? *cost : costs.passing(knobs_.mode(), batch_size);
+  const auto cost = source.cost(knobs_.mode(), batch_size);
+  return cost ? *cost : source.passing(knobs_.mode(), batch_size);
 }
 
 Pace Plant::pace_of(std::size_t task, const TrueCost& cost, double all_ms) const {
@@ -91,32 +99,32 @@ Pace Plant::pace_of(std::size_t task, const TrueCost& cost, double all_ms) const
 void Plant::renew() {
   stale_ = false;
   add_up();
-  std::array<TrueCost, kKinds> costs;
+  std::array<TrueCost, kKinds> each;
   double all_ms = 0;
   double all_mj = 0;
   for (std::size_t i = 0; i < workloads_.size(); ++i) {
     if (!workloads_[i].runs()) continue;
-    costs[i] = cost_of(i);
-    all_ms += costs[i].minibatch_ms;
-    all_mj += costs[i].minibatch_ms * costs[i].power_w;
+    each[i] = cost_of(i);
+    all_ms += each[i].minibatch_ms;
+    all_mj += each[i].minibatch_ms * each[i].power_w;
   }
   for (std::size_t i = 0; i < workloads_.size(); ++i) {
-    if (workloads_[i].runs()) workloads_[i].set_pace(now_, pace_of(i, costs[i], all_ms));
+    if (workloads_[i].runs()) workloads_[i].set_pace(now_, pace_of(i, each[i], all_ms));
   }
-  power_w_ = all_ms > 0 ? all_mj / all_ms : tasks_.front().costs->idle_power_w(knobs_.mode());
-  rails_ = rails(costs, all_ms);
+  power_w_ = all_ms > 0 ? all_mj / all_ms : costs(0).idle_power_w(knobs_.mode());
+  rails_ = rails(each, all_ms);
   if (lag_) lag_->change(now_, rails_);
 }
 
 // Only a sensor that reads rail by rail asks how the power is spread over them.
-RailPower Plant::rails(const std::array<TrueCost, kKinds>& costs, double all_ms) const {
+RailPower Plant::rails(const std::array<TrueCost, kKinds>& each, double all_ms) const {
   if (!effects_.quantised) return one_rail(power_w_);
-  if (all_ms <= 0) return tasks_.front().costs->rails(knobs_.mode(), std::nullopt);
+  if (all_ms <= 0) return costs(0).rails(knobs_.mode(), std::nullopt);
   RailPower mean;
   for (std::size_t i = 0; i < workloads_.size(); ++i) {
     if (!workloads_[i].runs()) continue;
-    const RailPower power = tasks_[i].costs->rails(knobs_.mode(), workloads_[i].batch_size());
-    const double share = costs[i].minibatch_ms / all_ms;
+    const RailPower power = costs(i).rails(knobs_.mode(), workloads_[i].batch_size());
+    const double share = each[i].minibatch_ms / all_ms;
     for (std::size_t rail = 0; rail < kRails; ++rail) mean.mw[rail] += share * power.mw[rail];
   }
   return mean;
@@ -145,7 +153,7 @@ void Plant::answer_commands(EventBuffer& events) {
     if (!workload.take_new_command()) continue;
     const std::int32_t batch_size = workload.wanted_batch_size();
     const PowerMode& mode = knobs_.mode();
-    if (knobs_.space().contains(mode) && !tasks_[i].costs->cost(mode, batch_size)) {
+    if (knobs_.space().contains(mode) && !costs(i).cost(mode, batch_size)) {
       events.push_back(workload.refuse("the profile has no cell for a batch of " +
                                        std::to_string(batch_size) + " in this mode"));
       continue;
@@ -154,6 +162,19 @@ void Plant::answer_commands(EventBuffer& events) {
     workload.follow_if_waiting(now_, events);
     stale_ = stale_ || workload.runs() != ran;
   }
+}
+
+// The next time at which a workload's costs become others; Time::max() where none is left.
+Time Plant::next_change() const {
+  Time next = Time::max();
+  for (const SimulatedTask& task : tasks_) {
+    for (const CostChange& change : task.changes) {
+      for (const Time time : {change.begin, change.end}) {
+        if (time > now_) next = std::min(next, time);
+      }
+    }
+  }
+  return next;
 }
 
 Time Plant::advance(Time until, EventBuffer& events) {
@@ -166,6 +187,12 @@ Time Plant::advance(Time until, EventBuffer& events) {
     SimulatedWorkload* next = &workloads_.front();
     for (SimulatedWorkload& workload : workloads_) {
       if (workload.due() < next->due()) next = &workload;
+    }
+    const Time change = next_change();
+    if (change <= until && change <= next->due()) {
+      now_ = change;
+      renew();
+      continue;
     }
     if (next->due() > until) {
       now_ = std::max(now_, until);

@@ -18,6 +18,13 @@
 
 namespace gearshift {
 
+// From `begin` until before `end` a workload costs what `costs` says.
+struct CostChange {
+  Time begin{};
+  Time end = Time::max();
+  const CostSource* costs = nullptr;  // outlives the simulation
+};
+
 // One workload of a simulation. At most one a kind.
 struct SimulatedTask {
   std::string name;
@@ -26,6 +33,9 @@ struct SimulatedTask {
   std::int32_t batch_size = 0;            // at the beginning, one of them
   std::int64_t samples_per_epoch = 0;     // 0: it does not say
   const CostSource* costs = nullptr;      // outlives the simulation
+  std::vector<CostChange> changes{};      // nobody is told of them; the last that is on counts
+
+  const CostSource& costs_at(Time now) const;
 };
 
 // What the true power added up to.
@@ -71,10 +81,12 @@ class Plant : public Clock {
   void renew_if_stale() {
     if (stale_) renew();
   }
+  const CostSource& costs(std::size_t task) const { return tasks_[task].costs_at(now_); }
+  Time next_change() const;
   TrueCost cost_of(std::size_t task) const;
   Pace pace_of(std::size_t task, const TrueCost& cost, double all_ms) const;
   // What the sensor sees of the power of now.
-  RailPower rails(const std::array<TrueCost, kKinds>& costs, double all_ms) const;
+  RailPower rails(const std::array<TrueCost, kKinds>& each, double all_ms) const;
   bool exists(const PowerMode& mode) const;
   void answer_commands(EventBuffer& events);
   void add_up();

@@ -125,12 +125,13 @@ class SearchTrace : public Recorder {
 };
 
 // True power of a setting; nullopt where it has no cost.
-std::optional<double> true_power_w(const SimulationProblem& problem, const Setting& setting) {
+std::optional<double> true_power_w(const SimulationProblem& problem, const Setting& setting,
+                                   Time end) {
   double all_ms = 0;
   double all_mj = 0;
   for (const SimulatedTask& task : problem.tasks) {
     if (!runs(setting.run, task.kind)) continue;
-    const auto cost = task.costs->cost(setting.mode, setting.batch_size[index(task.kind)]);
+    const auto cost = task.costs_at(end).cost(setting.mode, setting.batch_size[index(task.kind)]);
     if (!cost) return std::nullopt;
     all_ms += cost->minibatch_ms;
     all_mj += cost->minibatch_ms * cost->power_w;
@@ -139,15 +140,17 @@ std::optional<double> true_power_w(const SimulationProblem& problem, const Setti
   return all_mj / all_ms;
 }
 
+// By what the settings cost at the end.
 void judge_truth(const SimulationProblem& problem, SimulationResult& result) {
+  const Time end = Time{} + result.duration;
   for (const Setting& setting : result.measured) {
-    const auto power_w = true_power_w(problem, setting);
+    const auto power_w = true_power_w(problem, setting, end);
     if (power_w && problem.goal.power_mw &&
         *power_w > static_cast<double>(*problem.goal.power_mw) / 1000) {
       ++result.measured_over_cap;
     }
     for (const SimulatedTask& task : problem.tasks) {
-      const auto cost = task.costs->cost(setting.mode, setting.batch_size[index(task.kind)]);
+      const auto cost = task.costs_at(end).cost(setting.mode, setting.batch_size[index(task.kind)]);
       if (cost && cost->origin == CostOrigin::nearest) ++result.filled_nearest;
       if (cost && cost->origin == CostOrigin::model) ++result.filled_model;
     }
@@ -155,7 +158,7 @@ void judge_truth(const SimulationProblem& problem, SimulationResult& result) {
   for (const SimulatedTask& task : problem.tasks) {
     const std::int32_t batch_size = result.setting.batch_size[index(task.kind)];
     if (batch_size == 0) continue;
-    result.cost[index(task.kind)] = task.costs->cost(result.setting.mode, batch_size);
+    result.cost[index(task.kind)] = task.costs_at(end).cost(result.setting.mode, batch_size);
   }
 }
 
@@ -241,6 +244,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy, Limi
   result.measurements = controller.summary().measurements;
   result.guard_steps = controller.summary().guard_steps;
   result.policy_errors = controller.summary().policy_errors;
+  result.drifts = controller.summary().drifts;
   result.duration = controller.summary().duration;
   result.energy = plant.account();
   judge_truth(problem, result);

@@ -63,6 +63,7 @@ struct SimulationResult {
   std::uint32_t not_applied = 0;  // distinct settings that never came into force
   std::uint32_t guard_steps = 0;
   std::uint32_t policy_errors = 0;
+  std::uint32_t drifts = 0;  // how often the controller found that the world had changed
   std::string policy_error;  // the first, where there is one
 
   Duration search{};      // until the choice was made

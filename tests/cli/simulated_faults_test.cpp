@@ -87,5 +87,20 @@ TEST(SimulatedFaults, WhatCannotBeUsedIsNamedWithTheWayOut) {
   EXPECT_NE(error("cap_steps@5s").find("30W"), std::string::npos);
 }
 
+TEST(SimulatedFaults, ReadsWhatTheWorldBecomes) {
+  const SimulatedFaults faults = parse({"throttle:0.8@10s..20s", "workload:mobilenet.csv@30s"});
+  EXPECT_TRUE(faults.plan.empty());
+  ASSERT_EQ(faults.changes.size(), 2U);
+  EXPECT_EQ(faults.changes[0].factor, 0.8);
+  EXPECT_EQ(faults.changes[0].begin, Time{} + std::chrono::seconds(10));
+  EXPECT_EQ(faults.changes[0].end, Time{} + std::chrono::seconds(20));
+  EXPECT_EQ(faults.changes[1].factor, 0);
+  EXPECT_EQ(faults.changes[1].workload, "mobilenet.csv");
+  EXPECT_EQ(faults.least_duration, std::chrono::seconds(150)) << "time to notice and to search";
+  EXPECT_NE(error("throttle:1.5").find("0.8"), std::string::npos);
+  EXPECT_NE(error("throttle").find("0.8"), std::string::npos);
+  EXPECT_NE(error("workload@5s").find("profile"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gearshift

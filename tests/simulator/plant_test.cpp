@@ -179,5 +179,34 @@ TEST(Plant, AFirstMinibatchTakesLongerAndMoreSoAtALowCpuClock) {
   }
 }
 
+TEST(Plant, CostsBecomeOthersInMidMinibatchAndComeBack) {
+  Profile before(fakes::two_knobs());
+  before.add({mode(4, 300000), 16, 100, 10, {}});
+  Profile after(fakes::two_knobs());
+  after.add({mode(4, 300000), 16, 200, 30, {}});
+  const ProfileCosts first(before, Missing::refuse);
+  const ProfileCosts second(after, Missing::refuse);
+  const SimulatedTask task{
+      .name = "net",
+      .kind = Kind::train,
+      .batch_sizes = {16},
+      .batch_size = 16,
+      .samples_per_epoch = 0,
+      .costs = &first,
+      .changes = {{Time{} + milliseconds(350), Time{} + milliseconds(650), &second}}};
+  Plant plant(before.knobs(), mode(4, 300000), {&task, 1}, {}, 1);
+  EventBuffer events;
+  plant.advance(Time{} + milliseconds(500), events);
+  EXPECT_EQ(plant.true_power_w(), 30);
+  plant.advance(Time{} + milliseconds(1000), events);
+  EXPECT_EQ(plant.true_power_w(), 10);
+  ASSERT_GE(events.size(), 6U);
+  EXPECT_EQ(events[2].minibatch.elapsed, milliseconds(100));
+  EXPECT_EQ(events[3].minibatch.elapsed, milliseconds(150)) << "half of it at the new pace";
+  // From 450 to 650 ms is all of one; the next is at the old pace again.
+  EXPECT_EQ(events[4].minibatch.elapsed, milliseconds(200));
+  EXPECT_EQ(events[5].minibatch.elapsed, milliseconds(100));
+}
+
 }  // namespace
 }  // namespace gearshift

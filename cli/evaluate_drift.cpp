@@ -1,0 +1,209 @@
+#include "cli/evaluate_drift.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "boards/board_model.h"
+#include "cli/commands.h"
+#include "cli/read_script.h"
+#include "cli/simulated_problem.h"
+#include "evaluation/drift_report.h"
+#include "limits/operator_limit.h"
+#include "limits/schedule_limit.h"
+#include "policies/lua/lua_policy.h"
+#include "simulator/exhaustive_optimum.h"
+#include "simulator/simulation.h"
+#include "trace/replace_file.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kNear = 1.05;  // times the optimum
+// By then every search that ends has ended, and what it chose is held.
+constexpr Duration kBefore = std::chrono::hours(1);
+constexpr Duration kAfter = std::chrono::hours(1);
+constexpr Duration kDay = std::chrono::hours(24);
+
+// Counts measurements from an alarm, or another time, to the first that is near the optimum.
+class DriftWatch : public Recorder {
+ public:
+  // `after` is the problem as it is after the change.
+  DriftWatch(const SimulationProblem& after, Time change) : after_(after), change_(change) {
+    optimum_ = exhaustive_optimum(after);
+  }
+  void tick(const TickInputs&) override {}
+  void note(const Note& note) override {
+    if (note.type == NoteType::drift) {
+      if (note.time < change_ || alarm_ || at_once_) {
+        ++false_alarms;
+      } else {
+        alarm_ = note.time;
+      }
+      return;
+    }
+    const bool counts = at_once_ ? note.time >= change_ : alarm_.has_value();
+    if (!counts || within) return;
+    if (note.type == NoteType::observation) {
+      ++measured_;
+      if (is_near(note.observation->setting)) within = measured_;
+    } else if (note.type == NoteType::hold && is_near(*note.setting)) {
+      within = measured_;  // of what was known before
+    }
+  }
+  void status(const Status& status) override {
+    if (status.time < change_) repeats_before_ = status.repeats;
+    if (alarm_ && !noticed) noticed = status.repeats - repeats_before_;
+  }
+  // From the change on, not from an alarm: an alarm would be false.
+  void count_at_once() { at_once_ = true; }
+  std::optional<double> excess(const Setting& setting) const {
+    const SimulatedTask& task = after_.tasks.front();
+    const std::int32_t batch_size = setting.batch_size[index(task.kind)];
+    const auto cost = task.costs->cost(setting.mode, batch_size);
+    if (!cost || !optimum_) return std::nullopt;
+    const auto value = judged(after_.goal, task.kind, batch_size, *cost);
+    return value ? std::optional(*value / optimum_->value - 1) : std::nullopt;
+  }
+
+  std::optional<std::uint32_t> noticed;
+  std::optional<std::uint32_t> within;  // measurements to the first that is near
+  std::uint32_t false_alarms = 0;
+
+ private:
+  bool is_near(const Setting& setting) const {
+    const auto over = excess(setting);
+    return over && 1 + *over <= kNear;
+  }
+
+  const SimulationProblem& after_;
+  Time change_;
+  std::optional<ExhaustiveOptimum> optimum_;
+  std::optional<Time> alarm_;
+  bool at_once_ = false;
+  std::uint32_t measured_ = 0;
+  std::uint32_t repeats_before_ = 0;
+};
+
+struct Change {
+  std::string name;
+  std::string fault;  // empty: none
+};
+
+class DriftEvaluation {
+ public:
+  explicit DriftEvaluation(const EvaluateOptions& options) : options_(options) {
+    const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
+    if (caps_w.size() > 2) {
+      throw std::runtime_error(
+          "--caps: --problem drift takes the cap, and the one it falls to: --caps 40,20");
+    }
+    caps_mw_[0] = static_cast<std::int64_t>(1e3 * caps_w.front());
+    caps_mw_[1] = static_cast<std::int64_t>(1e3 * caps_w.back());
+    if (options.profile.size() > 2) {
+      throw std::runtime_error(
+          "--profile: --problem drift takes the workload, and the one that it becomes");
+    }
+    changes_.push_back({"throttle", "throttle:0.8"});
+    if (options.profile.size() == 2) {
+      changes_.push_back({"workload", "workload:" + options.profile[1]});
+    }
+    if (caps_w.size() == 2) changes_.push_back({"cap", ""});
+    changes_.push_back({"none", ""});
+  }
+
+  std::vector<DriftRow> run() const {
+    std::vector<DriftRow> rows;
+    for (const std::string& path : options_.policy) {
+      const NamedText script = read_script(path);
+      for (const Change& change : changes_) {
+        for (std::uint32_t seed = 1; seed <= options_.seeds; ++seed) {
+          rows.push_back(row(script, change, seed));
+        }
+      }
+    }
+    return rows;
+  }
+
+ private:
+  // The workload of the first profile; `fault` may be empty.
+  SimulatedProblem problem(const std::string& fault, std::uint64_t seed) const {
+    SimulateOptions one;
+    one.profile = options_.profile.front();
+    one.keep = options_.keep;
+    one.prior = options_.prior;
+    one.effects = options_.effects;
+    one.missing = options_.missing;
+    one.board = options_.board;
+    one.model = options_.model;
+    one.probes = options_.probes;
+    one.seed = seed;
+    if (!fault.empty()) one.faults = {fault};
+    SimulatedProblem made = make_simulated_problem(one);
+    made.problem.goal.power_mw = caps_mw_[0];
+    return made;
+  }
+
+  static SimulationResult simulated(SimulatedProblem& made, const NamedText& script,
+                                    LimitSource& limit, DriftWatch& watch, Duration duration) {
+    LuaPolicy policy(std::filesystem::path(script.name).filename().string(), script.text,
+                     built_in_board_model(made.problem.board));
+    made.problem.least_duration = made.problem.most_duration = duration;
+    return simulate(made.problem, policy, limit, {.recorder = &watch});
+  }
+
+  DriftRow row(const NamedText& script, const Change& change, std::uint64_t seed) const {
+    DriftRow row{.policy = std::filesystem::path(script.name).stem().string(),
+                 .change = change.name,
+                 .seed = seed};
+    const bool drifts = !change.fault.empty();
+    const bool steps = change.name == "cap";
+    // The world after the change, all the time.
+    SimulatedProblem after = problem(change.fault, seed);
+    if (steps) after.problem.goal.power_mw = caps_mw_[1];
+    for (SimulatedTask& task : after.problem.tasks) {
+      task.costs = &task.costs_at(Time{});
+      task.changes.clear();
+    }
+    const Duration before = drifts || steps ? kBefore : kDay;
+    const Duration duration = drifts || steps ? kBefore + kAfter : kDay;
+    SimulatedProblem made = problem(
+        drifts ? change.fault + "@" + std::to_string(before.count() / 1'000'000'000) + "s" : "",
+        seed);
+    DriftWatch watch(after.problem, Time{} + before);
+    if (steps) watch.count_at_once();
+    ScheduleLimit limit({{{}, caps_mw_[0]}, {before, caps_mw_[steps ? 1 : 0]}});
+    const SimulationResult result = simulated(made, script, limit, watch, duration);
+    row.hours = seconds(result.duration) / 3600;
+    row.false_alarms = watch.false_alarms;
+    row.excess = watch.excess(result.setting);
+    if (!drifts && !steps) return row;
+    row.noticed = steps ? 0 : watch.noticed;
+    row.measurements = watch.within;
+    DriftWatch scratch(after.problem, Time{});
+    scratch.count_at_once();
+    OperatorLimit fixed(after.problem.goal.power_mw);
+    simulated(after, script, fixed, scratch, kAfter);
+    row.from_scratch = scratch.within;
+    return row;
+  }
+
+  const EvaluateOptions& options_;
+  std::int64_t caps_mw_[2] = {0, 0};
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+int evaluate_drift(const EvaluateOptions& options) {
+  const std::vector<DriftRow> rows = DriftEvaluation(options).run();
+  if (!options.json.empty()) replace_file(options.json, drift_json(rows));
+  std::printf("%s", drift_text(rows).c_str());
+  std::fflush(stdout);
+  return kExitOk;
+}
+
+}  // namespace gearshift
