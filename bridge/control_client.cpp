@@ -16,6 +16,11 @@ void ControlClient::cap(std::int64_t power_mw) {
   wire::decode_ok(ask());
 }
 
+void ControlClient::goal(const GoalChange& change) {
+  wire::pack(buffer_, wire::GoalRequest{change});
+  wire::decode_ok(ask());
+}
+
 wire::StatusAnswer ControlClient::status() {
   wire::pack(buffer_, wire::StatusRequest{});
   return wire::decode_status(ask());

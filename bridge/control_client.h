@@ -27,6 +27,7 @@ class ControlClient {
 
   const std::string& endpoint() const { return endpoint_; }
   void cap(std::int64_t power_mw);  // 0 lifts the operator's cap
+  void goal(const GoalChange& change);
   wire::StatusAnswer status();
   void stop();
 

@@ -30,10 +30,20 @@ void ControlEndpoint::answer(std::string_view frame, EventBuffer& events) {
     wire::pack(buffer_, status_, knobs_);
     return;
   }
+  if (const auto* goal = std::get_if<wire::GoalRequest>(&request)) {
+    const std::string_view why = objection(status_.goal, goal->change);
+    if (!why.empty()) {
+      wire::pack(buffer_, wire::Error{wire::Text("invalid"), wire::MessageText(why)});
+      return;
+    }
+  }
   Event& event = events.emplace_back();
   if (const auto* cap = std::get_if<wire::CapRequest>(&request)) {
     event.type = EventType::cap;
     event.power_mw = cap->power_mw;
+  } else if (const auto* goal = std::get_if<wire::GoalRequest>(&request)) {
+    event.type = EventType::goal;
+    event.goal = goal->change;
   } else {
     event.type = EventType::stop;
     event.text = decltype(event.text)("stop command");

@@ -1,4 +1,4 @@
-// The socket that an operator's programs talk to: cap, status and stop.
+// The socket that an operator's programs talk to: cap, goal, status and stop.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ class ControlEndpoint {
 
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return router_.socket(); }
-  // Answers what waits, `budget` messages at most, which it lowers by those it took. Appends cap
-  // and stop events. Never blocks.
+  // Answers what waits, `budget` messages at most, which it lowers by those it took. Appends cap,
+  // goal and stop events. Never blocks.
   void drain(std::size_t& budget, EventBuffer& events);
   // What status requests are answered with until the next call.
   void publish(const Status& status) { status_ = status; }

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <msgpack.hpp>
 
 #include "bridge/protocol.h"
@@ -106,6 +107,17 @@ void pack(FrameBuffer& buffer, const Error& error) {
 void pack(FrameBuffer& buffer, const CapRequest& request) {
   Packer packer = begin(buffer, "cap", 1);
   entry(packer, "power_mw", request.power_mw);
+}
+
+void pack(FrameBuffer& buffer, const GoalRequest& request) {
+  const GoalChange& change = request.change;
+  Packer packer =
+      begin(buffer, "goal", (change.objective ? 1U : 0U) + (change.energy_weight ? 1U : 0U));
+  if (change.objective) entry(packer, "objective", objective_name(*change.objective));
+  if (change.energy_weight) {
+    const std::int64_t weight_ppm = std::llround(*change.energy_weight * kMillion);
+    entry(packer, "energy_weight_ppm", weight_ppm);
+  }
 }
 
 }  // namespace gearshift::wire

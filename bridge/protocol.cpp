@@ -1,5 +1,6 @@
 #include "bridge/protocol.h"
 
+#include <optional>
 #include <span>
 
 #include "bridge/frame_reader.h"
@@ -75,6 +76,10 @@ constexpr Field kWelcomeFields[] = {
     kMessageField,
 };
 constexpr Field kErrorFields[] = {kCodeField, kMessageField};
+constexpr Field kGoalFields[] = {
+    {"objective", Form::text, 1, kMaxTextBytes, Need::optional},
+    {"energy_weight_ppm", Form::integer, 0, kMillion, Need::optional},
+};
 constexpr Field kCapFields[] = {{"power_mw", Form::integer, 0, kMaxPowerMw}};
 
 constexpr Fault malformed(std::string_view reason) { return {Fault::Code::malformed, {}, reason}; }
@@ -290,6 +295,33 @@ Fault take_hello(const Fault& fault, const Values& values, ClientMessage& messag
   return invalid("batch_size", "is not one of batch_sizes");
 }
 
+std::optional<Objective> objective_of(std::string_view name) {
+  for (const Objective one : {Objective::time, Objective::energy, Objective::latency,
+                              Objective::weighted, Objective::target}) {
+    if (objective_name(one) == name) return one;
+  }
+  return std::nullopt;
+}
+
+Fault take_goal(const Fault& fault, const Values& values, ControlRequest& message) {
+  if (fault) return fault;
+  GoalRequest request;
+  if (values.field[0].present) {
+    request.change.objective = objective_of(values.field[0].text);
+    if (!request.change.objective) {
+      return invalid("objective", "is none of time, energy, latency, weighted, target");
+    }
+  }
+  if (values.field[1].present) {
+    request.change.energy_weight = static_cast<double>(values.integer(1)) / kMillion;
+  }
+  if (request.change == GoalChange{}) {
+    return invalid("goal", "changes nothing: it has neither objective nor energy_weight_ppm");
+  }
+  message = request;
+  return {};
+}
+
 // The most frequent first.
 constexpr Type<ClientMessage> kClientTypes[] = {
     {"minibatch", kReportFields, take<build_report>},
@@ -309,6 +341,7 @@ constexpr Type<DaemonMessage> kDaemonTypes[] = {
 constexpr Type<ControlRequest> kControlTypes[] = {
     {"status", {}, take<build_empty<StatusRequest>>},
     {"cap", kCapFields, take<build_cap>},
+    {"goal", kGoalFields, take_goal},
     {"stop", {}, take<build_empty<StopRequest>>},
 };
 

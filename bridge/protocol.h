@@ -24,6 +24,7 @@ inline constexpr std::int64_t kMaxBatchSize = 1 << 20;
 inline constexpr std::int64_t kMaxSamplesPerEpoch = 1'000'000'000'000;
 inline constexpr Duration kMaxElapsed = std::chrono::hours(1);
 inline constexpr std::int64_t kMaxPowerMw = 100'000'000;
+inline constexpr std::int64_t kMillion = 1'000'000;  // parts of one, in fields that end in _ppm
 
 using Text = BoundedText<kMaxTextBytes>;
 using MessageText = BoundedText<kMaxMessageBytes>;
@@ -101,10 +102,13 @@ struct StatusRequest {};
 struct CapRequest {
   std::int64_t power_mw = 0;  // 0 lifts the operator's cap
 };
+struct GoalRequest {
+  GoalChange change;  // something of it is there
+};
 struct StopRequest {};
 struct Ok {};
 
-using ControlRequest = std::variant<StatusRequest, CapRequest, StopRequest>;
+using ControlRequest = std::variant<StatusRequest, CapRequest, GoalRequest, StopRequest>;
 
 // ---- decoding -------------------------------------------------------------------------------
 
@@ -152,6 +156,7 @@ void pack(FrameBuffer& buffer, const Set& set);
 void pack(FrameBuffer& buffer, const Error& error);
 void pack(FrameBuffer& buffer, const StatusRequest&);
 void pack(FrameBuffer& buffer, const CapRequest& request);
+void pack(FrameBuffer& buffer, const GoalRequest& request);
 void pack(FrameBuffer& buffer, const StopRequest&);
 void pack(FrameBuffer& buffer, const Ok&);
 

@@ -1,6 +1,7 @@
 #include "bridge/status_answer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <msgpack.hpp>
@@ -26,6 +27,8 @@ void entry(Packer& packer, std::string_view name, const Value& value) {
   key(packer, name);
   packer.pack(value);
 }
+
+std::int64_t rounded(double number) { return std::llround(number); }
 
 // Unpacks with a bound on everything; the daemon is trusted, but not the file the socket is.
 msgpack::object_handle unpack(std::string_view frame) {
@@ -81,7 +84,7 @@ class Answer {
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
   buffer.clear();
   Packer packer(buffer);
-  packer.pack_map(15);
+  packer.pack_map(22);
   entry(packer, "type", std::string_view("status"));
   entry(packer, "phase", phase_name(status.phase));
   entry(packer, "power_known", status.power_known);
@@ -89,6 +92,13 @@ void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
   entry(packer, "power_mw", status.power_mw);
   entry(packer, "cap_mw", status.cap_mw);
   entry(packer, "cap_source", status.cap_source.view());
+  entry(packer, "objective", objective_name(status.goal.objective));
+  entry(packer, "energy_weight_ppm", rounded(status.goal.energy_weight * kMillion));
+  entry(packer, "reference_ns", rounded(status.goal.reference_s * 1e9));
+  entry(packer, "reference_uj", rounded(status.goal.reference_j * 1e6));
+  entry(packer, "priced_power_mw", status.goal.priced_power_mw);
+  entry(packer, "latency_ns", status.goal.latency.value_or(Duration::zero()).count());
+  entry(packer, "energy_uj", rounded(status.goal.energy_j.value_or(0) * 1e6));
   key(packer, "mode");
   const PowerMode& mode = status.setting.mode;
   const std::size_t named = std::min<std::size_t>(mode.count, knobs.size());
@@ -117,6 +127,13 @@ StatusAnswer decode_status(std::string_view frame) {
   status.power_mw = answer.get<std::int64_t>("power_mw");
   status.cap_mw = answer.get<std::int64_t>("cap_mw");
   status.cap_source = answer.get<std::string>("cap_source");
+  status.objective = answer.get<std::string>("objective");
+  status.energy_weight_ppm = answer.get<std::int64_t>("energy_weight_ppm");
+  status.reference_ns = answer.get<std::int64_t>("reference_ns");
+  status.reference_uj = answer.get<std::int64_t>("reference_uj");
+  status.priced_power_mw = answer.get<std::int64_t>("priced_power_mw");
+  status.latency_ns = answer.get<std::int64_t>("latency_ns");
+  status.energy_uj = answer.get<std::int64_t>("energy_uj");
   status.mode = answer.get<msgpack::type::assoc_vector<std::string, double>>("mode");
   status.batch_size = answer.get<decltype(status.batch_size)>("batch_size");
   status.run = answer.get<std::string>("run");

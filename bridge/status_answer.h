@@ -22,6 +22,13 @@ struct StatusAnswer {
   std::int64_t power_mw = 0;
   std::int64_t cap_mw = 0;  // 0: none
   std::string cap_source;
+  std::string objective;
+  std::int64_t energy_weight_ppm = 0;
+  std::int64_t reference_ns = 0;  // of a sample, as weighted costs are measured against; 0: unknown
+  std::int64_t reference_uj = 0;
+  std::int64_t priced_power_mw = 0;
+  std::int64_t latency_ns = 0;                       // limits; 0: none
+  std::int64_t energy_uj = 0;                        // of a sample
   std::vector<std::pair<std::string, double>> mode;  // knob name, value in the unit of its name
   std::array<std::int64_t, kKinds> batch_size{};
   std::string run;

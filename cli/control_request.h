@@ -1,4 +1,5 @@
-// What cap, status and stop share: their --control option, and what becomes of a failed request.
+// What cap, goal, status and stop share: their --control option, and what becomes of a failed
+// request.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -40,6 +40,17 @@ json to_json(const KnobSpace& space, const Setting& setting) {
   return out;
 }
 
+json to_json(const Goal& goal) {
+  json out = {{"objective", objective_name(goal.objective)}};
+  if (goal.weighs()) out["energy_weight"] = goal.energy_weight;
+  if (goal.objective == Objective::target) out["priced_power_w"] = to_watts(goal.priced_power_mw);
+  if (goal.objective == Objective::weighted) {
+    out["reference_ms"] = goal.has_reference() ? json(1e3 * goal.reference_s) : json(nullptr);
+    out["reference_j"] = goal.has_reference() ? json(goal.reference_j) : json(nullptr);
+  }
+  return out;
+}
+
 json to_json(const KnobSpace& space, const Observation& observation) {
   json out = {{"setting", to_json(space, observation.setting)},
               {"ok", observation.ok()},
@@ -131,6 +142,7 @@ void JsonRecorder::status(const Status& status) {
                {"workloads", status.workloads}};
   line["power_w"] = status.power_known ? json(to_watts(status.power_mw)) : json(nullptr);
   line["cap_w"] = status.cap_mw > 0 ? json(to_watts(status.cap_mw)) : json(nullptr);
+  line.update(to_json(status.goal));
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Duration minibatch = status.minibatch[index(kind)];
     if (minibatch > Duration::zero()) {

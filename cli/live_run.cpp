@@ -108,7 +108,8 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       operator_limit_(plan.power_mw),
       schedule_limit_(options.schedule) {
   controller_options_.duration = plan.duration;
-  controller_options_.goal.objective = plan.objective;
+  controller_options_.goal = plan.goal;
+  complete_goal(controller_options_.goal, knobs_);
   controller_options_.seed = options.seed;
   prior_ = read_prior_tables(options.prior);
   borrowed_prior_ = borrowed(prior_);

@@ -28,7 +28,8 @@ void block_signals();
 class LiveRun {
  public:
   // Opens the board and its sensors and binds the endpoints; no knob is written yet. Throws
-  // BusyError, and std::runtime_error that names what cannot be opened.
+  // BusyError, std::runtime_error that names what cannot be opened, and std::invalid_argument for a
+  // goal that lacks a number on this board.
   LiveRun(const RunOptions& options, const RunPlan& plan);
   // Puts back what was written where run() never began.
   ~LiveRun();

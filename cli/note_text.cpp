@@ -74,6 +74,11 @@ std::string NoteText::line(const Note& note) {
     case NoteType::goal:
       return note.value > 0 ? fmt::format("cap {} (set by {})", watts(note.value), note.text)
                             : std::string("no power cap");
+    case NoteType::objective:
+      return fmt::format("objective {}", note.text);
+    case NoteType::reference:
+      return note.setting != nullptr ? fmt::format("reference {}: {}", setting, note.text)
+                                     : fmt::format("reference {}", note.text);
     case NoteType::setting:
     case NoteType::applied:
       return {};

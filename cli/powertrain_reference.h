@@ -16,8 +16,8 @@ struct Reference {
   std::string source;  // a path, or "gearshift's own"
   Predictor predictor;
 };
-// Of the file `path`; where that is empty of own_reference_path(), if it is there, else the one that
-// ships with gearshift. Throws PredictorFileError.
+// Of the file `path`; where that is empty of own_reference_path(), if it is there, else the one
+// that ships with gearshift. Throws PredictorFileError.
 Reference find_reference(const std::string& path, const std::string& state_folder);
 
 }  // namespace gearshift

@@ -56,6 +56,9 @@ void add_run(CLI::App& app, int& exit_code) {
       "  gearshift run --sysroot /tmp/orin --power 30W &\n"
       "  gearshift emulate --workload resnet18 --sysroot /tmp/orin\n"
       "Lower the cap while it runs with `gearshift cap 20W`; Ctrl-C restores every knob.\n"
+      "Trade time for energy with --objective weighted --energy-weight 0.25, and otherwise while "
+      "it\n"
+      "runs with `gearshift goal --energy-weight 0.75`.\n"
       "Add --record run.db to keep all of it for `gearshift replay` and `gearshift export`.");
   command->callback([command, options, &exit_code] {
     try {
@@ -75,6 +78,9 @@ void add_run(CLI::App& app, int& exit_code) {
     } catch (const BusyError& error) {
       std::fprintf(stderr, "gearshift run: %s\n", error.what());
       exit_code = kExitBusy;
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "gearshift run: %s\n", error.what());
+      exit_code = kExitUsage;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift run: %s\n", error.what());
       exit_code = kExitFailed;

@@ -64,13 +64,12 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "profiles of other workloads, or of this one on another day, that the policy "
                      "may learn from (see gearshift profile and export)");
   command.add_option("--power", options.power, "power cap of the board, for example 30W");
-  command.add_option("--objective", options.objective, "least time or least energy a sample")
-      ->capture_default_str();
+  add_goal_flags(command, options.goal, "time");
   command.add_option("--listen", options.listen,
                      "endpoint for workloads, ipc:// or loopback tcp:// "
                      "(default: workloads.ipc in the runtime folder)");
   command.add_option("--control", options.control,
-                     "endpoint for cap, status and stop (default: control.ipc beside it)");
+                     "endpoint for cap, goal, status and stop (default: control.ipc beside it)");
   command.add_option("--config", options.config, "TOML file with any of these, and a [[schedule]]");
   command.add_option("--duration", options.duration, "stop after so long, for example 60s");
   command.add_option("--seed", options.seed, "seed of the policy's random numbers")
@@ -95,12 +94,23 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
   const std::string& file = options.config;
   const toml::table table = parse_toml(text, file);
   const std::map<std::string_view, std::string*> texts = {
-      {"board", &options.board},       {"sysroot", &options.sysroot},
-      {"gpu", &options.gpu},           {"policy", &options.policy},
-      {"power", &options.power},       {"objective", &options.objective},
-      {"listen", &options.listen},     {"control", &options.control},
-      {"duration", &options.duration}, {"on-exit", &options.on_exit},
-      {"state", &options.state},       {"record", &options.record}};
+      {"board", &options.board},
+      {"sysroot", &options.sysroot},
+      {"gpu", &options.gpu},
+      {"policy", &options.policy},
+      {"power", &options.power},
+      {"objective", &options.goal.objective},
+      {"latency", &options.goal.latency},
+      {"priced-power", &options.goal.priced_power},
+      {"energy-per-sample", &options.goal.energy_per_sample},
+      {"listen", &options.listen},
+      {"control", &options.control},
+      {"duration", &options.duration},
+      {"on-exit", &options.on_exit},
+      {"state", &options.state},
+      {"record", &options.record}};
+  const std::map<std::string_view, std::string*> numbers = {
+      {"energy-weight", &options.goal.energy_weight}, {"rate", &options.goal.rate}};
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
     if (name == "schedule") {
@@ -109,7 +119,7 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       for (const toml::node& step : *steps) options.schedule.push_back(schedule_step(file, step));
       continue;
     }
-    if (name != "seed" && name != "prior" && !texts.contains(name)) {
+    if (name != "seed" && name != "prior" && !texts.contains(name) && !numbers.contains(name)) {
       fail_at(file, value,
               "unknown key " + name +
                   "; known: the long flags of gearshift run without --, and schedule");
@@ -117,6 +127,12 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
     if (command.count("--" + name) > 0) continue;  // a flag says otherwise
     if (name == "prior") {
       options.prior = texts_at(file, name, value);
+      continue;
+    }
+    if (numbers.contains(name)) {
+      const auto number = value.value<double>();
+      if (!number) fail_at(file, value, name + " must be a number");
+      *numbers.at(name) = fmt::format("{}", *number);
       continue;
     }
     if (name != "seed") {
@@ -150,11 +166,10 @@ RunPlan make_run_plan(const RunOptions& options) {
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(fmt::format("--duration: {}", error.what()));
   }
-  if (options.objective == "energy") {
-    plan.objective = Objective::energy;
-  } else if (options.objective != "time") {
-    throw std::runtime_error(
-        fmt::format("--objective '{}': allowed are time and energy", options.objective));
+  try {
+    plan.goal = make_goal(options.goal);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(error.what());
   }
   if (options.on_exit == "keep") {
     plan.on_exit = OnExit::keep;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/goal_flags.h"
 #include "controller/clock.h"
 #include "controller/goal.h"
 #include "limits/schedule_limit.h"
@@ -22,7 +23,7 @@ struct RunOptions {
   std::string policy = "bayes";    // a shipped script's name or a path
   std::vector<std::string> prior;  // tables of measurements that the policy may read
   std::string power;               // "30W"; empty: no cap
-  std::string objective = "time";
+  GoalFlags goal;
   std::string listen;
   std::string control;
   std::string config;
@@ -40,7 +41,7 @@ struct RunOptions {
 struct RunPlan {
   std::optional<std::int64_t> power_mw;
   std::optional<Duration> duration;
-  Objective objective = Objective::time;
+  Goal goal;  // without the cap
   OnExit on_exit = OnExit::restore;
 };
 

@@ -59,8 +59,8 @@ Verdict judge(const SimulationProblem& problem, const SimulationResult& result) 
   if (result.ending != Ending::held) return verdict;
   verdict.chosen = result.cost[index(task.kind)];
   if (!verdict.chosen) return verdict;
-  verdict.value =
-      judged(problem.goal, task.kind, result.setting.batch_size[index(task.kind)], *verdict.chosen);
+  verdict.value = judged(judging_goal(problem), task.kind,
+                         result.setting.batch_size[index(task.kind)], *verdict.chosen);
   return verdict;
 }
 
@@ -78,7 +78,6 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
   json out = {{"board", problem.board},
               {"workload", problem.tasks.front().name},
               {"problem", kind_name(problem.tasks.front().kind)},
-              {"objective", objective_name(goal.objective)},
               {"seed", problem.seed},
               {"ending", ending_name(result.ending)},
               {"solvable", verdict.optimum.has_value()},
@@ -101,7 +100,10 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"guard_steps", result.guard_steps},
               {"drifts", result.drifts},
               {"policy_errors", result.policy_errors}};
+  const Goal judging = judging_goal(problem);
+  out.update(to_json(judging));
   out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1000) : json();
+  out["energy_limit_j"] = goal.energy_j ? json(*goal.energy_j) : json();
   out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();
   out["rate_per_s"] = goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json();
   out["held"] = to_json(problem.knobs, result.setting);
@@ -126,18 +128,11 @@ std::string objective_text(Objective objective, double value) {
     case Objective::latency:
       return fmt::format("{:.1f} ms of latency", 1e3 * value);
     case Objective::weighted:
-      return fmt::format("{:.4f} of the highest setting's cost", value);
+      return fmt::format("{:.4f} of the reference's cost", value);
     case Objective::target:
       return fmt::format("{:.3f} J a sample, its time priced", value);
   }
   return {};
-}
-
-std::string limits_text(const Goal& goal) {
-  std::string text = goal.power_mw ? watts(*goal.power_mw) : "no power cap";
-  if (goal.arrivals_per_s > 0) text += fmt::format(", {:.4g} requests/s", goal.arrivals_per_s);
-  if (goal.latency) text += ", latency up to " + milliseconds_text(*goal.latency);
-  return text;
 }
 
 void print_cost(const char* what, const SimulationProblem& problem, const Setting& setting,
@@ -177,7 +172,9 @@ void print_choice(const SimulationProblem& problem, const SimulationResult& resu
 void print_result(const SimulationProblem& problem, const SimulationResult& result) {
   const SimulatedTask& task = problem.tasks.front();
   fmt::print("{} {} on {}: least {} within {}\n", task.name, kind_name(task.kind), problem.board,
-             objective_name(problem.goal.objective), limits_text(problem.goal));
+             describe(problem.goal),
+             (problem.goal.power_mw ? watts(*problem.goal.power_mw) : "no power cap") +
+                 limits_text(problem.goal));
   print_choice(problem, result);
   fmt::print("  search   {} settings measured in {:.0f} s and {:.0f} J\n", result.measured.size(),
              seconds(result.search), result.search_j);
@@ -276,13 +273,7 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
       ->check(CLI::IsMember({"train", "infer"}))
       ->capture_default_str();
   command.add_option("--power", options.power, "power cap, for example 30W");
-  command
-      .add_option("--objective", options.objective,
-                  "time, energy or latency (default: latency with --rate, else time)")
-      ->check(CLI::IsMember({"time", "energy", "latency"}));
-  command.add_option("--rate", options.arrivals_per_s, "requests a second, for infer")
-      ->check(CLI::PositiveNumber);
-  command.add_option("--latency", options.latency, "most latency of a request, for example 100ms");
+  add_goal_flags(command, options.goal, "latency with --rate, else time");
   command.add_option("--keep", options.keep,
                      "KNOB=A,B,C: the knob has only these values (may be given again)");
   command

@@ -66,14 +66,10 @@ const WorkloadParameters& model_workload(const BoardDescription& board, const st
 }
 
 Goal goal_of(const SimulateOptions& options) {
-  Goal goal;
+  GoalFlags flags = options.goal;
+  if (flags.objective.empty() && !flags.rate.empty()) flags.objective = "latency";
+  Goal goal = make_goal(flags);
   if (!options.power.empty()) goal.power_mw = parse_power_mw(options.power);
-  if (!options.latency.empty()) goal.latency = parse_duration(options.latency);
-  goal.arrivals_per_s = options.arrivals_per_s;
-  std::string objective = options.objective;
-  if (objective.empty()) objective = goal.arrivals_per_s > 0 ? "latency" : "time";
-  if (objective == "energy") goal.objective = Objective::energy;
-  if (objective == "latency") goal.objective = Objective::latency;
   const bool serves = kind_of(options) == Kind::infer && goal.arrivals_per_s > 0;
   if ((goal.latency || goal.objective == Objective::latency || goal.arrivals_per_s > 0) &&
       !serves) {
@@ -214,6 +210,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.whole_knobs = std::make_unique<KnobSpace>(made.problem.knobs);
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
   made.problem.goal = goal_of(options);
+  complete_goal(made.problem.goal, made.problem.knobs);
   made.problem.effects = parse_effects(options.effects);
   SimulatedFaults faults =
       parse_faults(options.faults, made.problem.knobs, made.problem.goal.power_mw);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "boards/board_description.h"
+#include "cli/goal_flags.h"
 #include "cli/simulated_faults.h"
 #include "controller/profile.h"
 #include "simulator/cost_source.h"
@@ -25,9 +26,7 @@ struct SimulateOptions {
   std::string policy = "bayes";
   std::vector<std::string> prior;  // tables that the policy may read
   std::string power;
-  std::string objective;  // empty: time for train, latency for infer with a rate
-  std::string latency;
-  double arrivals_per_s = 0;
+  GoalFlags goal;                 // no objective: time for train, latency for infer with a rate
   std::vector<std::string> keep;  // "knob=a,b,c"
   std::vector<std::int32_t> batch_sizes;
   std::int32_t batch_size = 0;  // at the beginning; 0: 16 where it is allowed, else the least

@@ -7,6 +7,7 @@
 #include "bridge/control_client.h"
 #include "cli/commands.h"
 #include "cli/control_request.h"
+#include "controller/goal.h"
 #include "controller/setting.h"
 
 namespace gearshift {
@@ -25,6 +26,13 @@ std::string status_json(const wire::StatusAnswer& status) {
                                  {"power_mw", status.power_mw},
                                  {"cap_mw", status.cap_mw},
                                  {"cap_source", status.cap_source},
+                                 {"objective", status.objective},
+                                 {"energy_weight_ppm", status.energy_weight_ppm},
+                                 {"reference_ns", status.reference_ns},
+                                 {"reference_uj", status.reference_uj},
+                                 {"priced_power_mw", status.priced_power_mw},
+                                 {"latency_ns", status.latency_ns},
+                                 {"energy_uj", status.energy_uj},
                                  {"mode", nlohmann::ordered_json::object()}};
   for (const auto& [knob, value] : status.mode) json["mode"][knob] = value;
   for (const Kind kind : {Kind::train, Kind::infer}) {
@@ -46,12 +54,42 @@ std::string watts(std::int64_t power_mw) {
   return text;
 }
 
+std::string number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+// "weighted, energy weight 0.75, against 4.44 ms and 0.2 J a sample"
+std::string objective_text(const wire::StatusAnswer& status) {
+  std::string text = status.objective;
+  const bool weighted = status.objective == objective_name(Objective::weighted);
+  if (weighted || status.objective == objective_name(Objective::target)) {
+    const double weight = static_cast<double>(status.energy_weight_ppm) / 1e6;
+    text += number(", energy weight %.6g", weight);
+  }
+  if (weighted && status.reference_ns > 0) {
+    text += number(", against %.4g ms", static_cast<double>(status.reference_ns) / 1e6);
+    text += number(" and %.4g J a sample", static_cast<double>(status.reference_uj) / 1e6);
+  } else if (weighted) {
+    text += ", reference not measured yet";
+  }
+  if (status.energy_uj > 0) {
+    text += number("; at most %.6g J a sample", static_cast<double>(status.energy_uj) / 1e6);
+  }
+  if (status.latency_ns > 0) {
+    text += number("; latency up to %.6g ms", static_cast<double>(status.latency_ns) / 1e6);
+  }
+  return text;
+}
+
 std::string status_text(const wire::StatusAnswer& status) {
   std::string power = status.power_known ? watts(status.power_mw) : "unknown";
   if (status.power_known && status.power_is_estimate) power += " (an estimate)";
   std::string text = "phase         " + status.phase + "\npower         " + power;
   text += "\ncap           " + (status.cap_mw > 0 ? watts(status.cap_mw) : "none");
   if (status.cap_mw > 0 && !status.cap_source.empty()) text += " (" + status.cap_source + ")";
+  text += "\nobjective     " + objective_text(status);
   text += "\nsetting      ";
   for (const auto& [knob, value] : status.mode) {
     char pair[96];

@@ -69,7 +69,8 @@ std::string summary_text(const SummaryInputs& inputs) {
   const char* estimate = inputs.power_is_estimate ? " (estimate)" : "";
   std::string text = fmt::format("\nSummary of {:.1f} s\n", seconds(summary.duration));
   for (const Choice& choice : summary.choices) {
-    const std::string cap = choice.cap_mw > 0 ? "under " + watts(choice.cap_mw) : "without a cap";
+    std::string cap = choice.cap_mw > 0 ? "under " + watts(choice.cap_mw) : "without a cap";
+    if (choice.goal.objective != Objective::time) cap += ", least " + describe(choice.goal);
     text += fmt::format("  chosen {:<14} {}\n", cap, describe(inputs.space, choice.setting));
     text += fmt::format("  {:<21} {}\n", "",
                         choice.observation ? describe(*choice.observation) : "not measured");
@@ -118,6 +119,7 @@ json summary_json(const SummaryInputs& inputs) {
     json entry = {{"setting", to_json(inputs.space, choice.setting)}};
     entry["cap_w"] =
         choice.cap_mw > 0 ? json(static_cast<double>(choice.cap_mw) / 1000.0) : json(nullptr);
+    entry.update(to_json(choice.goal));
     entry["observation"] =
         choice.observation ? to_json(inputs.space, *choice.observation) : json(nullptr);
     out["choices"].push_back(entry);

@@ -51,6 +51,27 @@ Duration parse_duration(std::string_view text) {
   return Duration(static_cast<Duration::rep>(nanoseconds));
 }
 
+double parse_energy_j(std::string_view text) {
+  constexpr std::string_view kAllowed = "an energy above 0 and up to 10^9 J, like 2J or 500mJ";
+  const double energy_j = parse(text, {{"J", 1}, {"mJ", 1e-3}, {"kJ", 1e3}}, kAllowed);
+  if (energy_j <= 0 || energy_j > 1e9) fail(text, kAllowed);
+  return energy_j;
+}
+
+double parse_energy_weight(std::string_view text) {
+  constexpr std::string_view kAllowed = "a number from 0 (time alone) to 1 (energy alone)";
+  const double weight = parse(text, {{"", 1}}, kAllowed);
+  if (weight > 1) fail(text, kAllowed);
+  return weight;
+}
+
+double parse_rate(std::string_view text) {
+  constexpr std::string_view kAllowed = "a number a second, above 0 and up to 10^9, like 60";
+  const double rate = parse(text, {{"", 1}}, kAllowed);
+  if (rate <= 0 || rate > 1e9) fail(text, kAllowed);
+  return rate;
+}
+
 double parse_percent(std::string_view text) {
   constexpr std::string_view kAllowed = "a share from 0% to 100%, like 50% or 12.5%";
   const double percent = parse(text, {{"%", 1}}, kAllowed);

@@ -15,6 +15,12 @@ namespace gearshift {
 std::int64_t parse_power_mw(std::string_view text);
 // "100ms", "60s", "5m", "2h": 0 to 366 days (8784 h).
 Duration parse_duration(std::string_view text);
+// "2J", "500mJ", "1.5kJ": joules, above 0, at most 10^9.
+double parse_energy_j(std::string_view text);
+// "0.75": the share of energy in a cost, 0 to 1.
+double parse_energy_weight(std::string_view text);
+// "60", "0.5": a second, above 0, at most 10^9.
+double parse_rate(std::string_view text);
 // "50%", "12.5 %": percent, 0 to 100.
 double parse_percent(std::string_view text);
 

@@ -33,6 +33,7 @@ void Controller::run() {
     const bool go_on = tick(now);
     events_.clear();
     summary_.duration = now - started_;
+    summary_.goal = goal_;
     if (!go_on) return;
     // Periods that were missed are skipped, not made up for.
     if (deadline <= now) deadline += options_.period * ((now - deadline) / options_.period + 1);
@@ -106,6 +107,9 @@ bool Controller::consume(const Event& event, Time now) {
       break;
     case EventType::cap:
       break;  // the operator's LimitSource has consumed it
+    case EventType::goal:
+      change_goal(event.goal, now);
+      break;
     case EventType::script_changed:
       reload_script(now);
       break;
@@ -136,7 +140,10 @@ void Controller::on_attached(const Workload& workload, Time now) {
     }
   }
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
-  if (!memory_.keep_for(roster_.key())) drift_.forget();
+  if (!memory_.keep_for(roster_.key())) {
+    drift_.forget();
+    forget_reference();
+  }
   pending_ = Pending::restart;
 }
 
@@ -148,7 +155,10 @@ void Controller::on_detached(const Event& event, Time now) {
   if (!roster_.detach(event.handle)) return;
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   if (roster_.any_managed()) {
-    if (!memory_.keep_for(roster_.key())) drift_.forget();
+    if (!memory_.keep_for(roster_.key())) {
+      drift_.forget();
+      forget_reference();
+    }
     pending_ = Pending::restart;
     return;
   }
@@ -180,7 +190,7 @@ void Controller::reload_script(Time now) {
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
   const bool stepping_down =
       aim_ == Aim::fallback || (aim_ == Aim::safe && pending_ != Pending::nothing);
-  if (stepping_down || power_lost_) {
+  if (stepping_down || power_lost_ || needs_reference()) {
     pending_ = Pending::restart;
     return;
   }
@@ -209,6 +219,7 @@ void Controller::publish(Time now) {
   });
   status.cap_mw = cap_mw_.value_or(0);
   status.cap_source = cap_source_;
+  status.goal = goal_;
   status.setting = wanted_;
   status.minibatch = newest_minibatch_;
   status.workloads = roster_.attached();

@@ -35,21 +35,23 @@ struct ControllerOptions {
   Duration goal_dwell = std::chrono::seconds(1);  // least time between two looser goals
 };
 
-// What was chosen under one cap.
+// What was chosen under one cap for one goal.
 struct Choice {
   std::int64_t cap_mw = 0;  // 0: none
+  Goal goal;                // as the policy had it
   Setting setting;
   std::optional<Observation> observation;  // nullopt until the setting has been measured
 };
 
 struct Summary {
   Duration duration{};
-  std::vector<Choice> choices;  // one a cap, the newest for it; in the order they were made
+  std::vector<Choice> choices;  // one a cap and goal, the newest; in the order they were made
   std::uint32_t measurements = 0;
   std::optional<std::int64_t> baseload_mw;  // mean idle power before the first workload came
   std::uint32_t policy_errors = 0;
   std::uint32_t guard_steps = 0;  // how often the guard stepped in
   std::uint32_t drifts = 0;       // how often the world was found to have changed
+  Goal goal;                      // at the end
 };
 
 class Controller {
@@ -92,6 +94,14 @@ class Controller {
   const Observation* best_known() const;
   void watch_knobs(Time now);
   Setting safe_setting() const;
+
+  // objective.cpp: what is minimised.
+  void change_goal(const GoalChange& change, Time now);
+  bool needs_reference() const;
+  void forget_reference();
+  Setting reference_setting(const PowerMode& mode) const;
+  bool seek_reference(Time now);
+  void take_answer(const Observation& answer, Time now);
 
   // search.cpp: what the policy asks for.
   PolicyContext policy_context() const;
@@ -150,6 +160,8 @@ class Controller {
   std::uint32_t measurements_ = 0;  // of this run of the policy
   bool measuring_hold_ = false;     // a setting is held, and measured on and on
   Time hold_measured_since_{};
+  bool seeks_reference_ = false;     // the running measurement is the controller's own
+  bool reference_is_lower_ = false;  // than the highest setting, which could not be measured
   std::uint32_t failed_holds_ = 0;
   std::uint32_t rewrites_ = 0;  // of the running measurement
   bool refused_by_workload_ = false;

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "controller/clock.h"
+#include "controller/goal.h"
 #include "controller/setting.h"
 
 namespace gearshift {
@@ -88,6 +89,7 @@ enum class EventType : std::uint8_t {
   applied,         // handle, set_sequence, batch_size: a workload runs with the setting from now on
   refused,         // handle, set_sequence, text: it will not
   cap,             // power_mw; 0 lifts the operator's cap
+  goal,            // goal: the operator changes what is minimised
   script_changed,  // World::script() has a new text
   stop,            // signal number, or 0 for a stop command; text = who asked
 };
@@ -101,6 +103,7 @@ struct Event {
   std::int64_t power_mw = 0;
   Minibatch minibatch;
   Workload workload;
+  GoalChange goal;
   BoundedText<96> text;
 };
 static_assert(std::is_trivially_copyable_v<Event> && std::is_trivially_copyable_v<Reading>);

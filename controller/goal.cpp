@@ -1,5 +1,6 @@
 #include "controller/goal.h"
 
+#include <cstdio>
 #include <limits>
 
 namespace gearshift {
@@ -10,26 +11,60 @@ double weighed(double weight, double value) { return weight > 0 ? weight * value
 
 }  // namespace
 
-double Goal::cost(double time_s, double energy_j) const {
+double Goal::cost(double time_s, double joules) const {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
   const double time_weight = 1 - energy_weight;
   switch (objective) {
     case Objective::time:
       return time_s;
     case Objective::energy:
-      return energy_j;
+      return joules;
     case Objective::latency:
       return kUnknown;
     case Objective::weighted:
-      if (reference_s <= 0 || reference_j <= 0) return kUnknown;
-      return weighed(energy_weight, energy_j / reference_j) +
+      if (!has_reference()) return kUnknown;
+      return weighed(energy_weight, joules / reference_j) +
              weighed(time_weight, time_s / reference_s);
     case Objective::target:
       if (priced_power_mw <= 0 && time_weight > 0) return kUnknown;
-      return weighed(energy_weight, energy_j) +
+      return weighed(energy_weight, joules) +
              weighed(time_weight, static_cast<double>(priced_power_mw) / 1e3 * time_s);
   }
   return kUnknown;
+}
+
+std::string describe(const Goal& goal) {
+  std::string text(objective_name(goal.objective));
+  if (goal.weighs()) {
+    char weight[40];
+    std::snprintf(weight, sizeof weight, ", energy weight %.6g", goal.energy_weight);
+    text += weight;
+  }
+  return text;
+}
+
+Goal changed(Goal goal, const GoalChange& change) {
+  goal.objective = change.objective.value_or(goal.objective);
+  goal.energy_weight = change.energy_weight.value_or(goal.energy_weight);
+  return goal;
+}
+
+std::string_view objection(const Goal& goal) {
+  if (goal.objective == Objective::latency && goal.arrivals_per_s <= 0) {
+    return "objective latency needs the rate at which requests arrive";
+  }
+  if (goal.objective == Objective::target && goal.priced_power_mw <= 0 && goal.energy_weight < 1) {
+    return "objective target needs the power that prices a second, the most the device may draw";
+  }
+  return {};
+}
+
+std::string_view objection(const Goal& goal, const GoalChange& change) {
+  const Goal wanted = changed(goal, change);
+  if (change.energy_weight && !wanted.weighs()) {
+    return "the energy weight counts with objective weighted or target; change the objective too";
+  }
+  return objection(wanted);
 }
 
 }  // namespace gearshift

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "controller/clock.h"
@@ -34,14 +35,38 @@ struct Goal {
   double reference_s = 0;            // weighted: a sample's time in the highest setting, s
   double reference_j = 0;            // weighted: its energy there, J; 0: not measured yet
   std::int64_t priced_power_mw = 0;  // target: what a second costs, the most the device draws
+  std::optional<double> energy_j{};  // of a sample, at most
 
   // What time objectives, energy and their mixtures minimise, of a sample or of an epoch that takes
-  // `time_s` seconds and `energy_j` joules: in seconds for time, joules for energy and target, of
+  // `time_s` seconds and `joules`: in seconds for time, joules for energy and target, of
   // no unit for weighted. Infinity where a reference is needed and unknown, and for latency, which
   // needs a batch size and a rate. docs/objectives.md has the formulas.
-  double cost(double time_s, double energy_j) const;
+  double cost(double time_s, double joules) const;
+
+  // Whether the objective has an energy weight.
+  bool weighs() const { return objective == Objective::weighted || objective == Objective::target; }
+  bool has_reference() const { return reference_s > 0 && reference_j > 0; }
 
   friend bool operator==(const Goal&, const Goal&) = default;
 };
+
+// What an operator changes of the goal of a run; what is absent stays as it is.
+struct GoalChange {
+  std::optional<Objective> objective{};
+  std::optional<double> energy_weight{};  // 0 to 1
+
+  friend bool operator==(const GoalChange&, const GoalChange&) = default;
+};
+
+// "weighted, energy weight 0.75"
+std::string describe(const Goal& goal);
+
+Goal changed(Goal goal, const GoalChange& change);
+
+// Why the goal cannot be reached whatever is measured: an objective that lacks the number it needs.
+// Empty where it can.
+std::string_view objection(const Goal& goal);
+// Why the goal cannot be changed so; empty where it can.
+std::string_view objection(const Goal& goal, const GoalChange& change);
 
 }  // namespace gearshift

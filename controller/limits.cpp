@@ -55,6 +55,7 @@ void Controller::update_goal(Time now) {
     goal_pending_ = true;
     return;
   }
+  if (looser && reference_is_lower_) forget_reference();
   goal_.power_mw = wanted;
   goal_changed_ = now;
   if (!roster_.any_managed()) return;
@@ -108,7 +109,7 @@ void Controller::on_over_cap(Time now) {
   cut.duration = now - applying_since_;
   if (measuring()) {
     ++summary_.measurements;
-    pending_ = Pending::resume;
+    pending_ = seeks_reference_ ? Pending::restart : Pending::resume;
     pending_answer_ = cut;
   } else if (roster_.any_managed()) {
     if (pending_ == Pending::nothing) pending_ = Pending::restart;

@@ -54,6 +54,7 @@ double Observation::latency_s(double arrivals_per_s) const {
 
 bool Observation::keeps(const Goal& goal) const {
   if (!within(goal.power_mw.value_or(0))) return false;
+  if (goal.energy_j && sample_j(counted()) > *goal.energy_j) return false;
   if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
   const bool keeps_up = sample_s(Kind::infer) * goal.arrivals_per_s <= 1;
   return keeps_up && (!goal.latency || latency_s(goal.arrivals_per_s) <= seconds(*goal.latency));
@@ -65,9 +66,7 @@ double Observation::value(const Goal& goal) const {
     const double epoch_s = seconds(job.epoch);
     return goal.cost(epoch_s, epoch_s * static_cast<double>(power_mean_mw) / 1000.0);
   }
-  const bool trains = cost[index(Kind::train)].minibatches > 0;
-  const Kind kind = trains ? Kind::train : Kind::infer;
-  return goal.cost(sample_s(kind), sample_j(kind));
+  return goal.cost(sample_s(counted()), sample_j(counted()));
 }
 
 }  // namespace gearshift

@@ -81,16 +81,20 @@ struct Observation {
   // Latency of a request in seconds: it waits until its batch is full, then for the minibatch.
   // Infinity unless ok and inference ran.
   double latency_s(double arrivals_per_s) const;
-  // True when every limit of the goal is kept: power as within() judges it; with a known arrival
-  // rate, inference that keeps up (a minibatch takes no longer than its batch takes to arrive) and
-  // whose latency is within the limit. Where training alone runs, only power counts.
+  // True when every limit of the goal is kept: power as within() judges it; energy of a sample;
+  // with a known arrival rate, inference that keeps up (a minibatch takes no longer than its batch
+  // takes to arrive) and whose latency is within the limit.
   bool keeps(const Goal& goal) const;
+  // The kind that a goal counts: train where it was measured.
+  Kind counted() const {
+    return cost[index(Kind::train)].minibatches > 0 ? Kind::train : Kind::infer;
+  }
   // Time of a sample of the kind, in seconds; infinity unless ok and the kind ran.
   double sample_s(Kind kind) const;
   // Energy of a sample of the kind, in joules: mean board power times sample_s.
   double sample_j(Kind kind) const;
-  // What the goal minimises (Goal::cost) for the kind that was measured, train where both were: of
-  // a sample, or of the epoch of a recurring job. Latency is inference's.
+  // What the goal minimises (Goal::cost) for the kind that counts: of a sample, or of the epoch of
+  // a recurring job. Latency is inference's.
   double value(const Goal& goal) const;
 };
 static_assert(std::is_trivially_copyable_v<Observation>);

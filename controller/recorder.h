@@ -18,6 +18,8 @@ enum class NoteType : std::uint8_t {
   detached,         // workload, text = why
   baseload,         // value = idle power, mW
   goal,             // value = cap in mW, text = the limit source that binds
+  objective,        // text = what is minimised from now on: the operator has changed it
+  reference,        // setting, text = its cost: what a weighted goal is measured against
   setting,          // setting: a change begins
   applied,          // setting is in force; value = nanoseconds it took
   observation,      // observation: a measurement ended

@@ -29,7 +29,7 @@ PolicyContext Controller::policy_context() const {
 
 void Controller::restart_policy(Time now) {
   measurements_ = 0;
-  handle(policy_.start(policy_context()), now);
+  if (!seek_reference(now)) handle(policy_.start(policy_context()), now);
 }
 
 void Controller::handle(Request request, Time now) {
@@ -111,6 +111,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   settled_ = false;
   applying_since_ = now;
   rewrites_ = 0;
+  seeks_reference_ = false;
   measuring_hold_ = false;
   refused_by_workload_ = false;
   recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
@@ -180,7 +181,7 @@ void Controller::on_settled(ApplyState state, Time now) {
       return;
     }
     // The policy meets the failure as an answer, within the same tick.
-    handle(policy_.resume(pending_answer_), now);
+    take_answer(pending_answer_, now);
     return;
   }
   if (aim_ != Aim::hold) return;
@@ -194,13 +195,18 @@ void Controller::on_settled(ApplyState state, Time now) {
 void Controller::record_hold(Time now) {
   failed_holds_ = 0;
   note(NoteType::hold, now, {});
-  Choice choice{.cap_mw = cap_mw_.value_or(0), .setting = wanted_, .observation = {}};
+  Choice choice{
+      .cap_mw = cap_mw_.value_or(0), .goal = goal_, .setting = wanted_, .observation = {}};
   const Observation* known = memory_.find(wanted_, choice.cap_mw);
   if (known != nullptr) {
     choice.observation = *known;
   }
   measure_hold(now);
-  if (!summary_.choices.empty() && summary_.choices.back().cap_mw == choice.cap_mw) {
+  const auto same = [&](const Choice& one) {
+    return one.cap_mw == choice.cap_mw && one.goal.objective == goal_.objective &&
+           one.goal.energy_weight == goal_.energy_weight;
+  };
+  if (!summary_.choices.empty() && same(summary_.choices.back())) {
     summary_.choices.back() = choice;
   } else {
     summary_.choices.push_back(choice);
@@ -251,6 +257,7 @@ void Controller::forget_world(const DriftAlarm& alarm, Time now) {
                   .text = alarm.text()});
   memory_.forget();
   drift_.forget();
+  forget_reference();
 }
 
 void Controller::on_hold_failed(ApplyState state, Time now) {
@@ -296,7 +303,7 @@ void Controller::finish_measurement(Observation observation, Time now) {
     return;
   }
   remember(observation);
-  handle(policy_.resume(observation), now);
+  take_answer(observation, now);
 }
 
 // Ends the running measurement without a cost. What depends on the setting itself is remembered;

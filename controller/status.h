@@ -35,6 +35,7 @@ struct Status {
   std::uint32_t repeats = 0;       // of known settings, that looked for drift
   std::uint32_t drifts = 0;        // how often the world was found to have changed
   BoundedText<32> cap_source;      // which limit binds
+  Goal goal;                       // as the policy has it
 };
 
 }  // namespace gearshift

@@ -28,7 +28,7 @@
 ---@field ok boolean a complete, stable measurement
 ---@field reason string "complete", "over_limit", "refused", "not_applied", "timed_out", "stalled", ...
 ---@field within boolean ok, and every limit of the goal is kept: mean power plus noise margin is within
----goal.power_w; inference keeps up with goal.arrivals_per_s and its latency is within goal.latency_ms
+---goal.power_w; a sample takes no more than goal.energy_j; inference keeps up with goal.arrivals_per_s and its latency is within goal.latency_ms
 ---@field setting setting
 ---@field power_w number mean board power
 ---@field power_max_w number
@@ -78,6 +78,10 @@ function log(text) end
 ---@field arrivals_per_s number requests that arrive a second; 0 if not known
 ---@field energy_weight number of weighted and target: 0 counts time alone, 1 energy alone
 ---@field priced_power_w number of target: what a second of training costs, in joules
+---@field energy_j number most energy of a sample, in joules; math.huge if there is no limit
+---@field reference_ms number of weighted: what a sample takes and costs in the reference, which is
+---among `observations`; 0 if not known
+---@field reference_j number
 goal = {}
 
 ---Every knob's allowed values, lowest first, by the knob's name.

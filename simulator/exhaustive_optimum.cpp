@@ -2,15 +2,42 @@
 
 #include <cassert>
 
+#include "controller/reference_search.h"
+
 namespace gearshift {
+namespace {
+
+bool keeps_power(const Goal& goal, const TrueCost& cost) {
+  return !goal.power_mw || cost.power_w <= static_cast<double>(*goal.power_mw) / 1000;
+}
+
+}  // namespace
+
+Goal judging_goal(const SimulationProblem& problem) {
+  Goal goal = problem.goal;
+  if (goal.objective != Objective::weighted || goal.has_reference()) return goal;
+  const SimulatedTask& task = problem.tasks.front();
+  const std::vector<PowerMode> modes = unmeasured_order(problem.knobs);
+  ReferenceSearch search(modes.size());
+  while (const auto place = search.next()) {
+    const auto cost = task.costs->cost(modes[*place], task.batch_size);
+    if (cost && keeps_power(goal, *cost)) {
+      goal.reference_s = cost->minibatch_ms / 1e3 / task.batch_size;
+      goal.reference_j = goal.reference_s * cost->power_w;
+      search.measured();
+    } else {
+      search.failed();
+    }
+  }
+  return goal;
+}
 
 std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_size,
                              const TrueCost& cost) {
-  if (goal.power_mw && cost.power_w > static_cast<double>(*goal.power_mw) / 1000) {
-    return std::nullopt;
-  }
+  if (!keeps_power(goal, cost)) return std::nullopt;
   const double minibatch_s = cost.minibatch_ms / 1000;
   const double sample_s = minibatch_s / batch_size;
+  if (goal.energy_j && sample_s * cost.power_w > *goal.energy_j) return std::nullopt;
   if (kind == Kind::infer && goal.arrivals_per_s > 0) {
     const double fill_s = batch_size / goal.arrivals_per_s;
     if (minibatch_s > fill_s) return std::nullopt;
@@ -19,18 +46,19 @@ std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_siz
     if (goal.objective == Objective::latency) return latency_s;
   }
   if (goal.objective == Objective::latency) return std::nullopt;
-  return goal.objective == Objective::time ? sample_s : sample_s * cost.power_w;
+  return goal.cost(sample_s, sample_s * cost.power_w);
 }
 
 std::optional<ExhaustiveOptimum> exhaustive_optimum(const SimulationProblem& problem) {
   assert(problem.tasks.size() == 1);
   const SimulatedTask& task = problem.tasks.front();
+  const Goal goal = judging_goal(problem);
   std::optional<ExhaustiveOptimum> best;
   for (const PowerMode& mode : unmeasured_order(problem.knobs)) {
     for (const std::int32_t batch_size : task.batch_sizes) {
       const auto cost = task.costs->cost(mode, batch_size);
       if (!cost) continue;
-      const auto value = judged(problem.goal, task.kind, batch_size, *cost);
+      const auto value = judged(goal, task.kind, batch_size, *cost);
       if (!value) continue;
       const bool better = !best || *value < best->value ||
                           (*value == best->value && cost->power_w < best->cost.power_w);

@@ -10,12 +10,16 @@ namespace gearshift {
 struct ExhaustiveOptimum {
   Setting setting;
   TrueCost cost;
-  double value = 0;  // of the goal's objective: seconds or joules a sample, or seconds of latency
+  double value = 0;  // as judged() has it
 };
 
-// What the goal minimises, of one task's true cost: seconds or joules a sample, or seconds of
-// latency. Nullopt where a limit of the goal is broken: power above the cap, a minibatch that takes
-// longer than its batch takes to arrive, a latency above its limit.
+// The problem's goal; a weighted one with the true cost of the setting that the controller takes
+// for its reference (ReferenceSearch), unless the problem gives one.
+Goal judging_goal(const SimulationProblem& problem);
+
+// What the goal minimises (Goal::cost), of one task's true cost; seconds of latency. Nullopt where
+// a limit of the goal is broken: power above the cap, the energy of a sample, a minibatch that
+// takes longer than its batch takes to arrive, a latency above its limit.
 std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_size,
                              const TrueCost& cost);
 

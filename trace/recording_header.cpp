@@ -17,6 +17,14 @@ constexpr std::string_view kHowToRead =
 
 // ---- metadata: one list of fields, walked by the writer and by the reader -----------------------
 
+// Keys that recordings made before them lack: what they tell was then as the header's default is.
+constexpr std::string_view kLaterKeys[] = {"energy_weight", "reference_s", "reference_j",
+                                           "priced_power_mw", "goal_energy_j"};
+
+bool may_be_missing(std::string_view key) {
+  return std::find(std::begin(kLaterKeys), std::end(kLaterKeys), key) != std::end(kLaterKeys);
+}
+
 // Calls `visit(key, member)` for every field that is one row of the table. A field of
 // ControllerOptions that is missing here would not be replayed: the bindings name every one, so
 // that a new one does not compile until it is recorded.
@@ -39,7 +47,7 @@ void each_field(Header& header, Visit visit) {
   visit("most_measurements", most_measurements);
   visit("goal_dwell_ns", goal_dwell);
   auto& [objective, power_mw, latency, arrivals_per_s, energy_weight, reference_s, reference_j,
-         priced_power_mw] = goal;
+         priced_power_mw, energy_j] = goal;
   visit("objective", objective);
   visit("goal_power_mw", power_mw);
   visit("goal_latency_ns", latency);
@@ -48,6 +56,7 @@ void each_field(Header& header, Visit visit) {
   visit("reference_s", reference_s);
   visit("reference_j", reference_j);
   visit("priced_power_mw", priced_power_mw);
+  visit("goal_energy_j", energy_j);
   auto& [least_minibatches, most_minibatches, confidence, settle_tolerance, settle_most,
          power_least, most_time, stall_after, first_minibatch_most] = meter;
   visit("meter_least_minibatches", least_minibatches);
@@ -318,8 +327,11 @@ RecordingHeader read_header(Database& database) {
   each_field(header, [&](std::string_view key, auto& value) {
     Statement row(database, "SELECT key, value FROM metadata WHERE key = ?");
     row.text(key);
-    if (!row.step()) throw RecordingError("metadata." + std::string(key) + " is missing");
-    read(row, value);
+    if (row.step()) {
+      read(row, value);
+    } else if (!may_be_missing(key)) {
+      throw RecordingError("metadata." + std::string(key) + " is missing");
+    }
   });
   header.knobs = read_knobs(database);
   header.traits.modes = read_modes(database, "modes", header.knobs);

@@ -16,8 +16,9 @@ struct Words;
 
 template <>
 struct Words<EventType> {
-  static constexpr std::array<std::string_view, 8> words = {
-      "attached", "detached", "minibatch", "applied", "refused", "cap", "script_changed", "stop"};
+  static constexpr std::array<std::string_view, 9> words = {
+      "attached", "detached", "minibatch",      "applied", "refused",
+      "cap",      "goal",     "script_changed", "stop"};
 };
 template <>
 struct Words<Quantity> {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "trace/csv_lines.h"
+#include "trace/goal_change_text.h"
 #include "trace/recording_cursor.h"
 #include "trace/recording_header.h"
 
@@ -112,6 +113,13 @@ Event read_event(const Cursor& row) {
   event.signal = row.integer<std::int32_t>(6, "signal");
   event.power_mw = row.power_mw(7, "power_mw");
   event.text = BoundedText<96>(row.text(8));
+  if (event.type != EventType::goal) return event;
+  const auto goal = parse_goal_change(row.text(8));
+  if (!goal) {
+    row.fail("text", "'" + std::string(row.text(8).substr(0, 64)) + "' is no change of a goal");
+  }
+  event.goal = *goal;
+  event.text = {};
   return event;
 }
 

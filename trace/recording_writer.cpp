@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/goal_change_text.h"
 #include "trace/recording_header.h"
 #include "trace/recording_schema.h"
 
@@ -82,6 +83,10 @@ void RecordingWriter::tick(const TickInputs& inputs) {
         break;
       case EventType::attached:
         put(EntryType::workload, WorkloadEntry{position, event.workload});
+        break;
+      case EventType::goal:
+        put(EntryType::event, EventEntry{.position = position, .type = event.type},
+            format_goal_change(event.goal));
         break;
       default:
         put(EntryType::event,

@@ -162,7 +162,7 @@ void add_handle(lua_State* lua, const char* name, lua_CFunction length, lua_CFun
 }
 
 void add_goal(lua_State* lua, const Goal& goal) {
-  lua_createtable(lua, 0, 6);
+  lua_createtable(lua, 0, 9);
   set_text(lua, "objective", objective_name(goal.objective));
   if (goal.power_mw) {
     push_scaled(lua, *goal.power_mw, Unit::mw);
@@ -174,6 +174,9 @@ void add_goal(lua_State* lua, const Goal& goal) {
   set_number(lua, "arrivals_per_s", goal.arrivals_per_s);
   set_number(lua, "energy_weight", goal.energy_weight);
   set_number(lua, "priced_power_w", static_cast<double>(goal.priced_power_mw) / 1e3);
+  set_number(lua, "energy_j", goal.energy_j.value_or(kHuge));
+  set_number(lua, "reference_ms", 1e3 * goal.reference_s);
+  set_number(lua, "reference_j", goal.reference_j);
   lua_setfield(lua, -2, "goal");
 }
 

@@ -24,8 +24,11 @@ double value_of(const Surface& surface, const SettingGrid& grid, const Goal& goa
     return std::numeric_limits<double>::infinity();
   }
   const double minibatch_ms = std::exp(log_time);
-  return goal_value(goal, grid.kind(), batch_size, minibatch_ms,
-                    std::exp(static_cast<double>(surface.log_power[i])));
+  const double power_w = std::exp(static_cast<double>(surface.log_power[i]));
+  if (!keeps_limits(goal, grid.kind(), batch_size, minibatch_ms, power_w)) {
+    return std::numeric_limits<double>::infinity();
+  }
+  return goal_value(goal, grid.kind(), batch_size, minibatch_ms, power_w);
 }
 
 }  // namespace
@@ -58,6 +61,12 @@ double goal_value(const Goal& goal, Kind kind, double batch_size, double minibat
     return batch_size * (sample_s + 1 / goal.arrivals_per_s);
   }
   return goal.cost(sample_s, sample_s * power_w);
+}
+
+bool keeps_limits(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
+                  double power_w) {
+  if (goal.energy_j && minibatch_ms / 1e3 / batch_size * power_w > *goal.energy_j) return false;
+  return keeps_up(goal, kind, batch_size, minibatch_ms);
 }
 
 bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_ms) {

@@ -44,6 +44,13 @@ Status full_status() {
   status.repeats = 21;
   status.drifts = 2;
   status.cap_source = decltype(status.cap_source)("operator");
+  status.goal = {.objective = Objective::weighted,
+                 .latency = milliseconds(100),
+                 .energy_weight = 0.3,
+                 .reference_s = 0.0025,
+                 .reference_j = 0.055,
+                 .priced_power_mw = 60'000,
+                 .energy_j = 2};
   return status;
 }
 
@@ -108,6 +115,29 @@ TEST_F(ControlTest, SetsAndLiftsTheCap) {
   EXPECT_EQ(events[1].power_mw, 0);
 }
 
+TEST_F(ControlTest, ChangesTheGoal) {
+  control.publish(full_status());
+  EXPECT_EQ(ask([](ControlClient& client) { client.goal({.energy_weight = 0.25}); }), "");
+  EXPECT_EQ(ask([](ControlClient& client) { client.goal({.objective = Objective::energy}); }), "");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].type, EventType::goal);
+  EXPECT_EQ(events[0].goal, (GoalChange{.energy_weight = 0.25}));
+  EXPECT_EQ(events[1].goal, (GoalChange{.objective = Objective::energy}));
+}
+
+TEST_F(ControlTest, RefusesAGoalThatLacksANumberAndOneThatCountsNothing) {
+  const std::string latency =
+      ask([](ControlClient& client) { client.goal({.objective = Objective::latency}); });
+  EXPECT_NE(latency.find("rate"), std::string::npos) << latency;
+  const std::string weight =
+      ask([](ControlClient& client) { client.goal({.energy_weight = 0.25}); });
+  EXPECT_NE(weight.find("objective"), std::string::npos) << weight;
+  const std::string past = ask([](ControlClient& client) { client.goal({.energy_weight = 1.1}); });
+  EXPECT_NE(past.find("energy_weight_ppm"), std::string::npos) << past;
+  EXPECT_NE(ask([](ControlClient& client) { client.goal({}); }), "");
+  EXPECT_TRUE(events.empty());
+}
+
 TEST_F(ControlTest, Stops) {
   EXPECT_EQ(ask([](ControlClient& client) { client.stop(); }), "");
   ASSERT_EQ(events.size(), 1u);
@@ -127,6 +157,13 @@ TEST_F(ControlTest, TellsItsStatus) {
   EXPECT_EQ(status.power_mw, 24'513);
   EXPECT_EQ(status.cap_mw, 30'000);
   EXPECT_EQ(status.cap_source, "operator");
+  EXPECT_EQ(status.objective, "weighted");
+  EXPECT_EQ(status.energy_weight_ppm, 300'000);
+  EXPECT_EQ(status.reference_ns, 2'500'000);
+  EXPECT_EQ(status.reference_uj, 55'000);
+  EXPECT_EQ(status.priced_power_mw, 60'000);
+  EXPECT_EQ(status.latency_ns, 100'000'000);
+  EXPECT_EQ(status.energy_uj, 2'000'000);
   ASSERT_EQ(status.mode.size(), 2u);
   EXPECT_EQ(status.mode[0].first, "cpu_cores");
   EXPECT_DOUBLE_EQ(status.mode[0].second, 12);
@@ -153,6 +190,12 @@ TEST_F(ControlTest, AnswersEveryFaultWithItsCode) {
   EXPECT_EQ(code_of(answer_to(frames::Map("launch").frame())), "unknown_type");
   EXPECT_EQ(code_of(answer_to(frames::packed(frames::hello()))), "unknown_type");
   EXPECT_EQ(code_of(answer_to(frames::Map("cap").with("power_mw", -1).frame())), "invalid");
+  EXPECT_EQ(code_of(answer_to(frames::Map("goal").frame())), "invalid");
+  EXPECT_EQ(code_of(answer_to(frames::Map("goal").with("objective", "speed").frame())), "invalid");
+  EXPECT_EQ(code_of(answer_to(frames::Map("goal").with("energy_weight_ppm", 1000001).frame())),
+            "invalid");
+  EXPECT_EQ(code_of(answer_to(frames::Map("goal").with("energy_weight_ppm", 0.5).frame())),
+            "invalid");
   EXPECT_TRUE(events.empty());
 }
 

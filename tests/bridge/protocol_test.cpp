@@ -88,6 +88,11 @@ TEST(Protocol, CarriesMessagesWithoutFields) {
   round_trip<ControlRequest>(StatusRequest{});
   round_trip<ControlRequest>(StopRequest{});
   EXPECT_EQ(round_trip<ControlRequest>(CapRequest{20'000}).power_mw, 20'000);
+  for (const GoalChange& change :
+       {GoalChange{.objective = Objective::target}, GoalChange{.energy_weight = 0},
+        GoalChange{.objective = Objective::weighted, .energy_weight = 0.123456}}) {
+    EXPECT_EQ(round_trip<ControlRequest>(GoalRequest{change}).change, change);
+  }
 }
 
 // The text is a specification: its bytes must be ours.

@@ -40,6 +40,19 @@ TEST_F(RunConfig, FillsInWhatNoFlagHasSet) {
   EXPECT_EQ(plan.on_exit, OnExit::keep);
 }
 
+TEST_F(RunConfig, TakesTheGoalFromFlagsAndFile) {
+  parse("--energy-weight 0.25");
+  apply(
+      "objective = \"weighted\"\nenergy-weight = 0.75\nenergy-per-sample = \"500mJ\"\n"
+      "rate = 60\nlatency = \"100ms\"\n");
+  const Goal goal = make_run_plan(options_).goal;
+  EXPECT_EQ(goal.objective, Objective::weighted);
+  EXPECT_EQ(goal.energy_weight, 0.25) << "the flag wins";
+  EXPECT_EQ(goal.energy_j, 0.5);
+  EXPECT_EQ(goal.arrivals_per_s, 60);
+  EXPECT_EQ(goal.latency, std::chrono::milliseconds(100));
+}
+
 TEST_F(RunConfig, ReadsASchedule) {
   apply(
       "[[schedule]]\nafter = \"60s\"\npower = \"20W\"\n[[schedule]]\nafter = \"2m\"\n"
@@ -58,6 +71,7 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
       {"powr = \"30W\"", "run.toml:1: unknown key powr"},
       {"\npower = 30", "run.toml:2: power must be a string"},
       {"seed = -1", "run.toml:1: seed must be an integer, 0 or more"},
+      {"energy-weight = \"much\"", "run.toml:1: energy-weight must be a number"},
       {"schedule = 3", "run.toml:1: schedule must be [[schedule]] tables"},
       {"[[schedule]]\nafter = \"1s\"", "run.toml:1: [[schedule]] needs power"},
       {"[[schedule]]\nafter = \"1 eon\"\npower = \"1W\"", "run.toml:2: after: "},
@@ -73,7 +87,7 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
 TEST_F(RunConfig, APlanRefusesWhatItDoesNotKnow) {
   options_.policy = "a.lua";
   for (std::string RunOptions::*option :
-       {&RunOptions::power, &RunOptions::duration, &RunOptions::objective, &RunOptions::on_exit}) {
+       {&RunOptions::power, &RunOptions::duration, &RunOptions::on_exit}) {
     RunOptions wrong = options_;
     wrong.*option = "nonsense";
     EXPECT_THROW(make_run_plan(wrong), std::runtime_error);

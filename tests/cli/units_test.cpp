@@ -8,6 +8,23 @@
 namespace gearshift {
 namespace {
 
+TEST(Units, TakeEnergiesWeightsAndRatesWithinTheirBounds) {
+  EXPECT_EQ(parse_energy_j("2J"), 2);
+  EXPECT_EQ(parse_energy_j("500 mJ"), 0.5);
+  EXPECT_EQ(parse_energy_weight("0"), 0);
+  EXPECT_EQ(parse_energy_weight("1"), 1);
+  EXPECT_EQ(parse_rate("0.5"), 0.5);
+  for (const char* text : {"", "0J", "2", "-2J", "2W", "infJ"}) {
+    EXPECT_THROW(parse_energy_j(text), std::invalid_argument) << text;
+  }
+  for (const char* text : {"", "1.01", "-0.1", "50%", "nan", "1e-3"}) {
+    EXPECT_THROW(parse_energy_weight(text), std::invalid_argument) << text;
+  }
+  for (const char* text : {"", "0", "-1", "60/s"}) {
+    EXPECT_THROW(parse_rate(text), std::invalid_argument) << text;
+  }
+}
+
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;

@@ -57,5 +57,25 @@ TEST(Goal, ValueOfARecurringJobIsItsEpochs) {
   EXPECT_TRUE(std::isinf(seen.value(goal)));
 }
 
+TEST(Goal, ChangesOnlyWhatAChangeNames) {
+  const Goal goal = weighted(0.25);
+  EXPECT_EQ(changed(goal, {}), goal);
+  EXPECT_EQ(changed(goal, {.energy_weight = 0.75}), weighted(0.75));
+  EXPECT_EQ(changed(goal, {.objective = Objective::time}).objective, Objective::time);
+  EXPECT_EQ(changed(goal, {.objective = Objective::time}).energy_weight, 0.25);
+  EXPECT_EQ(describe(weighted(0.75)), "weighted, energy weight 0.75");
+  EXPECT_EQ(describe(Goal{}), "time");
+}
+
+TEST(Goal, CannotBeChangedToWhatLacksANumber) {
+  EXPECT_EQ(objection(weighted(0.25), {.energy_weight = 0.75}), "");
+  EXPECT_EQ(objection(Goal{}, {.objective = Objective::weighted, .energy_weight = 1}), "");
+  EXPECT_NE(objection(Goal{}, {.energy_weight = 0.75}), "") << "time has no energy weight";
+  EXPECT_NE(objection(Goal{}, {.objective = Objective::latency}), "") << "no rate is known";
+  EXPECT_EQ(objection({.arrivals_per_s = 60}, {.objective = Objective::latency}), "");
+  EXPECT_NE(objection(Goal{}, {.objective = Objective::target}), "") << "nothing prices a second";
+  EXPECT_EQ(objection({.priced_power_mw = 60000}, {.objective = Objective::target}), "");
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -155,5 +155,34 @@ TEST(Observation, LatencyDoesNotBindTraining) {
   EXPECT_TRUE(observed().keeps({Objective::time, 20000, milliseconds(1), 40}));
 }
 
+TEST(Observation, KeepsALimitOfEnergyAtTheLimitAndBreaksItPastIt) {
+  Observation observation = observed();
+  observation.cost[0].minibatch_mean = milliseconds(250);  // 16 samples at 32 W: half a joule each
+  observation.power_mean_mw = 32000;
+  EXPECT_TRUE(observation.keeps({.energy_j = 0.5}));
+  EXPECT_FALSE(observation.keeps({.energy_j = std::nextafter(0.5, 0)}));
+  observation.power_mean_mw = 32001;
+  EXPECT_FALSE(observation.keeps({.energy_j = 0.5}));
+}
+
+TEST(Observation, KeepsLimitsOfEnergyAndLatencyTogether) {
+  Observation infer = observed();
+  infer.setting.run = Run::infer;
+  infer.setting.batch_size = {0, 8};
+  infer.cost[1] = {.minibatch_mean = milliseconds(250), .minibatches = 3};
+  infer.cost[0] = {};
+  infer.power_mean_mw = 16000;  // half a joule a sample; 8 requests at 16 a second wait for 0.5 s
+  Goal goal{.objective = Objective::energy,
+            .latency = milliseconds(750),
+            .arrivals_per_s = 16,
+            .energy_j = 0.5};
+  EXPECT_TRUE(infer.keeps(goal));
+  goal.latency = milliseconds(749);
+  EXPECT_FALSE(infer.keeps(goal));
+  goal.latency = milliseconds(750);
+  goal.energy_j = 0.49;
+  EXPECT_FALSE(infer.keeps(goal));
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "limits/operator_limit.h"
+#include "simulator/exhaustive_optimum.h"
 #include "tests/fakes/fake_world.h"
 
 namespace gearshift {
@@ -110,6 +111,36 @@ TEST(Simulation, AChoiceEndsItBeforeAllMeasurementsAreMade) {
   EXPECT_EQ(result.ending, Ending::held);
   EXPECT_EQ(result.sequence.size(), 2U);
   EXPECT_EQ(result.setting.mode, mode(2, 300000));
+}
+
+TEST(Simulation, AWeightedGoalIsJudgedByTheReferenceThatTheControllerMeasures) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.goal = {.objective = Objective::weighted, .energy_weight = 0.5};
+  for (const std::int64_t cap_mw : {20'000, 15'000}) {
+    problem.goal.power_mw = cap_mw;
+    ListPolicy policy = measure_all({mode(2, 300000)});
+    OperatorLimit limit(cap_mw);
+    simulate(problem, policy, limit);
+    ASSERT_FALSE(policy.goals.empty());
+    const Goal judging = judging_goal(problem);
+    EXPECT_NEAR(policy.goals.back().reference_s, judging.reference_s, 1e-9) << cap_mw;
+    EXPECT_NEAR(policy.goals.back().reference_j, judging.reference_j, 1e-6) << cap_mw;
+    const bool highest = cap_mw == 20'000;
+    EXPECT_EQ(judging.reference_s == 40e-3 / 16, highest) << cap_mw;
+    const auto best = exhaustive_optimum(problem);
+    ASSERT_TRUE(best);
+    EXPECT_LE(best->value, 1) << "the reference itself costs 1";
+  }
+}
+
+TEST(Simulation, ALimitOfEnergyIsKeptAtTheLimitAndBrokenPastIt) {
+  const TrueCost cost{.minibatch_ms = 500, .power_w = 16};  // 16 samples: half a joule each
+  Goal goal{.energy_j = 0.5};
+  EXPECT_TRUE(judged(goal, Kind::train, 16, cost));
+  goal.energy_j = std::nextafter(0.5, 0);
+  EXPECT_FALSE(judged(goal, Kind::train, 16, cost));
 }
 
 }  // namespace

@@ -98,8 +98,8 @@ struct RecordedRun {
   std::string failure;
 
   // A trainer that comes and goes, a cap that falls, rises and falls below everything, power that
-  // jumps, readings that stop for a while, a knob that refuses, one that another program moves, and
-  // a new script.
+  // jumps, readings that stop for a while, a knob that refuses, one that another program moves, a
+  // new script, and a goal that changes.
   void make_eventful() {
     using std::chrono::milliseconds;
     using std::chrono::seconds;
@@ -117,6 +117,12 @@ struct RecordedRun {
     Event script;
     script.type = EventType::script_changed;
     world.at(milliseconds(60100), script);
+    Event goal;
+    goal.type = EventType::goal;
+    goal.goal = {.objective = Objective::weighted, .energy_weight = 0.3};
+    world.at(seconds(62), goal);
+    goal.goal = {.energy_weight = 0.9};
+    world.at(seconds(66), goal);
     world.detach(seconds(80));
     world.attach(seconds(82));
     world.cap(seconds(85), 12500);

@@ -7,6 +7,7 @@
 #include "trace/profile_csv.h"
 #include "trace/recording_reader.h"
 #include "trace/recording_text.h"
+#include "trace/replay.h"
 
 namespace gearshift {
 namespace {
@@ -32,6 +33,8 @@ TEST(Recording, GivesTheHeaderBack) {
   run.header.options.goal.objective = Objective::latency;
   run.header.options.goal.latency = std::chrono::milliseconds(120);
   run.header.options.goal.arrivals_per_s = 30.1;
+  run.header.options.goal.energy_weight = 0.3;
+  run.header.options.goal.energy_j = 1.7;
   run.header.options.meter.confidence = 0.015;
   const std::vector<Profile> measured = parse_profiles(
       "device,workload,kind,batch_size,cpu_cores,minibatch_ms,power_w\n"
@@ -65,6 +68,27 @@ TEST(Recording, GivesTheHeaderBack) {
   ASSERT_EQ(read.knobs.size(), 2U);
   EXPECT_EQ(read.knobs.knobs[1].values, run.header.knobs.knobs[1].values);
   EXPECT_EQ(read.knobs.knobs[0].knob_class, KnobClass::hotplug);
+}
+
+TEST(Recording, OfATimeBeforeAKeyOfTheGoalIsReadAsItWasThen) {
+  RecordedRun run;
+  run.run();
+  change_file(run.file,
+              "DELETE FROM metadata WHERE key IN ('energy_weight', 'reference_s', 'reference_j', "
+              "'priced_power_mw', 'goal_energy_j')");
+  RecordingReader reader(run.file);
+  EXPECT_EQ(reader.header().options.goal, Goal{});
+  ListPolicy policy(search_four);
+  const ReplayResult result = Replay(reader).run(policy);
+  EXPECT_FALSE(result.difference) << result.difference->replayed;
+  EXPECT_GT(result.decisions, 0);
+}
+
+TEST(Recording, WithoutAKeyThatItAlwaysHadIsRefused) {
+  RecordedRun run;
+  run.run();
+  change_file(run.file, "DELETE FROM metadata WHERE key = 'objective'");
+  EXPECT_EQ(error_of(run.file), "metadata.objective is missing");
 }
 
 TEST(Recording, GivesEveryTickBack) {

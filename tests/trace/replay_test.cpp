@@ -41,10 +41,11 @@ TEST_F(Replays, ReproduceEveryDecisionOfAnEventfulRun) {
   EXPECT_EQ(policy.replaces, 1);
   EXPECT_EQ(policy.starts, recorded_.policy.starts);
   // The run was one that has it all.
-  for (const NoteType type : {NoteType::attached, NoteType::detached, NoteType::baseload,
-                              NoteType::goal, NoteType::observation, NoteType::hold, NoteType::safe,
-                              NoteType::over_cap, NoteType::power_unknown, NoteType::knob_failed,
-                              NoteType::outside_writer, NoteType::policy_reload, NoteType::stop}) {
+  for (const NoteType type :
+       {NoteType::attached, NoteType::detached, NoteType::baseload, NoteType::goal,
+        NoteType::observation, NoteType::hold, NoteType::safe, NoteType::over_cap,
+        NoteType::power_unknown, NoteType::knob_failed, NoteType::outside_writer,
+        NoteType::policy_reload, NoteType::objective, NoteType::reference, NoteType::stop}) {
     EXPECT_FALSE(recorded_.kept.of(type).empty()) << note_name(type);
   }
 }

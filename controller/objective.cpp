@@ -1,0 +1,100 @@
+// The part of the loop that knows what is minimised: the operator's changes, and what a weighted
+// goal is measured against.
+#include <cstdio>
+
+#include "controller/controller.h"
+#include "controller/reference_search.h"
+
+namespace gearshift {
+namespace {
+
+// Of settings that no workload can be asked for nothing was remembered.
+bool is_measured(const Observation* known) { return known != nullptr && known->ok(); }
+
+std::string sample_text(double time_s, double energy_j) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%.6g ms and %.6g J a sample", 1e3 * time_s, energy_j);
+  return text;
+}
+
+}  // namespace
+
+void Controller::change_goal(const GoalChange& change, Time now) {
+  const Goal wanted = changed(goal_, change);
+  if (const std::string_view why = objection(goal_, change); !why.empty()) {
+    note(NoteType::objective, now, "unchanged: " + std::string(why));
+    return;
+  }
+  note(NoteType::objective, now, describe(wanted));
+  if (wanted == goal_) return;
+  goal_ = wanted;
+  if (!roster_.any_managed()) return;
+  if (measuring()) cut_measurement(Outcome::goal_changed, now);
+  pending_ = Pending::restart;
+}
+
+bool Controller::needs_reference() const {
+  return goal_.objective == Objective::weighted && !goal_.has_reference();
+}
+
+// What a program gave with the goal is its own to change.
+void Controller::forget_reference() {
+  goal_.reference_s = options_.goal.reference_s;
+  goal_.reference_j = options_.goal.reference_j;
+  reference_is_lower_ = false;
+}
+
+Setting Controller::reference_setting(const PowerMode& mode) const {
+  Setting setting;
+  setting.mode = mode;
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Workload* workload = roster_.managed(kind);
+    if (workload != nullptr) setting.batch_size[index(kind)] = workload->batch_size;
+  }
+  return roster_.normalised(setting);
+}
+
+// True where a measurement has begun: the search goes on from memory once it has ended, and the
+// policy is asked after that.
+bool Controller::seek_reference(Time now) {
+  if (!needs_reference()) return false;
+  const std::vector<PowerMode>& modes = board_.traits().modes;
+  ReferenceSearch search(modes.size());
+  for (auto place = search.next(); place; place = search.next()) {
+    const Setting setting = reference_setting(modes[*place]);
+    const Observation* known = memory_.find(setting, cap_mw_.value_or(0));
+    if (known == nullptr && !roster_.objection(setting)) {
+      apply(setting, Aim::measure, now);
+      seeks_reference_ = true;
+      return true;
+    }
+    is_measured(known) ? search.measured() : search.failed();
+  }
+  if (!search.found()) {
+    recorder_.note({.type = NoteType::reference,
+                    .time = now,
+                    .text = "none: no setting could be measured, and no cost is known"});
+    return false;
+  }
+  const Setting setting = reference_setting(modes[*search.found()]);
+  const Observation& found = *memory_.find(setting, cap_mw_.value_or(0));
+  goal_.reference_s = found.sample_s(found.counted());
+  goal_.reference_j = found.sample_j(found.counted());
+  reference_is_lower_ = !search.is_highest();
+  std::string text = sample_text(goal_.reference_s, goal_.reference_j);
+  if (reference_is_lower_) text += "; the highest setting cannot be measured";
+  if (reference_is_lower_ && cap_mw_) text += " under this cap";
+  recorder_.note({.type = NoteType::reference, .time = now, .setting = &setting, .text = text});
+  return false;
+}
+
+// What the policy asked for, or what the controller asks before the policy.
+void Controller::take_answer(const Observation& answer, Time now) {
+  if (seeks_reference_) {
+    restart_policy(now);
+  } else {
+    handle(policy_.resume(answer), now);
+  }
+}
+
+}  // namespace gearshift

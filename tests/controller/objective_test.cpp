@@ -1,0 +1,154 @@
+// What is minimised: the operator's changes, and what a weighted goal is measured against.
+#include <gtest/gtest.h>
+
+#include "controller/controller.h"
+#include "tests/fakes/rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::seconds;
+
+const PowerMode kModes[] = {mode(1, 300000), mode(2, 300000), mode(3, 300000),
+                            mode(3, 600000), mode(4, 600000), mode(4, 900000)};
+
+// Measures the middle mode, then holds what costs least of all that is known.
+Request least_known(const PolicyContext& context, const std::vector<Observation>& answers) {
+  if (answers.empty()) return measure(kMiddle);
+  Observation best = answers.front();
+  for (const Observation& one : context.observations) {
+    if (one.keeps(context.goal) && one.value(context.goal) < best.value(context.goal)) best = one;
+  }
+  return hold(best.setting.mode);
+}
+
+struct WeightedRig : Rig {
+  explicit WeightedRig(std::optional<std::int64_t> cap_mw = std::nullopt, double energy_weight = 0)
+      : Rig(least_known, seconds(60), cap_mw) {
+    BoardTraits traits = fake_traits();
+    traits.modes.assign(std::begin(kModes), std::end(kModes));
+    std::vector<std::unique_ptr<Sensor>> sensors;
+    sensors.push_back(std::make_unique<FakeSensor>(hardware));
+    board = Board(std::make_unique<FakeActuator>(hardware), std::move(sensors), traits);
+    hardware.values = {1, 300000};
+    options.goal.objective = Objective::weighted;
+    options.goal.energy_weight = energy_weight;
+    world.attach(seconds(1));
+  }
+  void change(Duration time, const GoalChange& change) {
+    Event event;
+    event.type = EventType::goal;
+    event.goal = change;
+    world.at(time, event);
+  }
+  std::vector<PowerMode> measured() const {
+    std::vector<PowerMode> modes;
+    for (const KeptNote& note : recorder.of(NoteType::observation)) {
+      modes.push_back(note.setting.mode);
+    }
+    return modes;
+  }
+};
+
+TEST(Objective, TheHighestSettingIsMeasuredBeforeThePolicyIsAskedAndSeenByIt) {
+  WeightedRig rig;
+  rig.run();
+  EXPECT_EQ(rig.measured(), (std::vector<PowerMode>{kFast, kMiddle}));
+  ASSERT_EQ(rig.policy.goals.size(), 1U);
+  // 40 ms for 16 samples at 22 W.
+  EXPECT_NEAR(rig.policy.goals[0].reference_s, 0.0025, 1e-6);
+  EXPECT_NEAR(rig.policy.goals[0].reference_j, 0.055, 1e-4);
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].setting.mode, kFast);
+  EXPECT_EQ(notes[0].text.find("highest"), std::string::npos) << notes[0].text;
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kFast) << "weight 0 is time";
+}
+
+TEST(Objective, UnderACapTheReferenceIsTheHighestModeThatKeepsIt) {
+  WeightedRig rig(18000);
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].setting.mode, mode(3, 600000)) << "17 W; the next draws 19 W";
+  EXPECT_NE(notes[0].text.find("cannot be measured under this cap"), std::string::npos);
+  EXPECT_LE(rig.summary.measurements, 5U);
+  EXPECT_GT(rig.summary.goal.reference_j, 0);
+}
+
+TEST(Objective, ARaisedCapLetsTheHighestSettingBeMeasuredAfterAll) {
+  WeightedRig rig(18000);
+  rig.world.cap(seconds(30), 0);
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[1].setting.mode, kFast);
+}
+
+TEST(Objective, AChangedWeightRestartsThePolicyAndMeasuresNothingAgain) {
+  WeightedRig rig;
+  rig.change(seconds(30), {.energy_weight = 1});
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_EQ(rig.policy.goals.back().energy_weight, 1);
+  EXPECT_EQ(rig.policy.goals.back().reference_s, rig.policy.goals.front().reference_s);
+  EXPECT_EQ(rig.measured().size(), 2U);
+  EXPECT_EQ(rig.recorder.of(NoteType::reference).size(), 1U);
+  EXPECT_EQ(rig.recorder.of(NoteType::objective).at(0).text, "weighted, energy weight 1");
+  EXPECT_EQ(rig.world.published.goal.energy_weight, 1);
+  ASSERT_EQ(rig.summary.choices.size(), 2U) << "one for each goal";
+}
+
+TEST(Objective, AChangeToAWeightedGoalMeasuresTheReferenceThen) {
+  WeightedRig rig;
+  rig.options.goal.objective = Objective::time;
+  rig.change(seconds(30), {.objective = Objective::weighted, .energy_weight = 0.5});
+  rig.run();
+  EXPECT_EQ(rig.measured(), (std::vector<PowerMode>{kMiddle, kFast}));
+  EXPECT_EQ(rig.policy.goals.size(), 2U);
+}
+
+TEST(Objective, AnotherWorkloadIsMeasuredAgainstItsOwnReference) {
+  WeightedRig rig;
+  rig.world.detach(seconds(30));
+  rig.world.attach(seconds(32), trainer(2, "lstm"));
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::reference).size(), 2U);
+  EXPECT_EQ(rig.measured(), (std::vector<PowerMode>{kFast, kMiddle, kFast, kMiddle}));
+}
+
+TEST(Objective, TheSameWorkloadThatComesBackKeepsItsReference) {
+  WeightedRig rig;
+  rig.world.detach(seconds(30));
+  rig.world.attach(seconds(32), trainer(2));
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::reference).size(), 1U);
+  EXPECT_EQ(rig.measured().size(), 2U);
+}
+
+TEST(Objective, AChangeThatLacksANumberIsRefusedInANote) {
+  WeightedRig rig;
+  rig.change(seconds(30), {.objective = Objective::target});
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::objective).at(0).text.rfind("unchanged: ", 0), 0U);
+  EXPECT_EQ(rig.policy.starts, 1);
+}
+
+TEST(Objective, WithoutAModeThatCanBeMeasuredThePolicyIsAskedAllTheSame) {
+  WeightedRig rig(8000);  // the lowest mode draws 10 W
+  rig.run();
+  EXPECT_GT(rig.recorder.of(NoteType::over_cap).size(), 0U);
+  EXPECT_EQ(rig.summary.goal.reference_s, 0);
+}
+
+TEST(Objective, AReferenceThatAProgramGaveIsNotMeasured) {
+  WeightedRig rig;
+  rig.options.goal.reference_s = 1;
+  rig.options.goal.reference_j = 20;
+  rig.run();
+  EXPECT_EQ(rig.measured(), (std::vector<PowerMode>{kMiddle}));
+}
+
+}  // namespace
+}  // namespace gearshift
