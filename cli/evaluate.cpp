@@ -53,13 +53,20 @@ unsigned cores() {
   return online > 0 ? static_cast<unsigned>(online) : 1;
 }
 
+// The weights are told row by row.
+std::string objective_text(const EvaluateOptions& options) {
+  if (!options.objective.empty()) return options.objective;
+  return options.problem == "infer" ? "latency" : "time";
+}
+
 Provenance provenance_of(const EvaluateOptions& options, const std::string& command) {
   return {.command = command,
           .version = "gearshift " GEARSHIFT_VERSION,
           .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
-          .conditions = fmt::format("effects: {}; missing cells: {}; at most {} measurements a "
-                                    "search",
-                                    effects_of(options), options.missing, options.probes)};
+          .conditions = fmt::format(
+              "least {}; effects: {}; missing cells: {}; at most {} measurements a "
+              "search",
+              objective_text(options), effects_of(options), options.missing, options.probes)};
 }
 
 void write_online_reports(const EvaluateOptions& options, const Grid& grid,

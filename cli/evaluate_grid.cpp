@@ -140,8 +140,8 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
   const std::string name = options.problem == "online"
                                ? fmt::format("{} {}", whole.workload, kind_name(whole.kind))
                                : whole.workload;
-  grid_.workloads.push_back(
-      {free_name(grid_.workloads, name, whole.device), OptimumTable(*bench.truth)});
+  grid_.workloads.push_back({free_name(grid_.workloads, name, whole.device),
+                             OptimumTable(*bench.truth, unmeasured_order(bench.truth->knobs()))});
   if (options.problem == "online") with_reference({}, *bench.truth);
   benches_.push_back(std::move(bench));
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "boards/toml_parse.h"
+#include "cli/goal_flags.h"
 #include "cli/toml_text.h"
 #include "evaluation/recurring_job.h"
 
@@ -49,11 +50,23 @@ struct Fields {
   std::map<std::string_view, double*> numbers;
 
   explicit Fields(EvaluateOptions& o)
-      : texts{{"problem", &o.problem}, {"caps", &o.caps},      {"latency-ms", &o.latency_ms},
-              {"rate", &o.rate},       {"json", &o.json},      {"effects", &o.effects},
-              {"missing", &o.missing}, {"board", &o.board},    {"model", &o.model},
-              {"csv", &o.csv},         {"html", &o.html},      {"results", &o.results},
-              {"epochs", &o.epochs},   {"weights", &o.weights}},
+      : texts{{"problem", &o.problem},
+              {"caps", &o.caps},
+              {"latency-ms", &o.latency_ms},
+              {"rate", &o.rate},
+              {"json", &o.json},
+              {"effects", &o.effects},
+              {"missing", &o.missing},
+              {"board", &o.board},
+              {"model", &o.model},
+              {"csv", &o.csv},
+              {"html", &o.html},
+              {"results", &o.results},
+              {"epochs", &o.epochs},
+              {"energy-weight", &o.weights},
+              {"weights", &o.weights},
+              {"objective", &o.objective},
+              {"energy-per-sample", &o.energy_per_sample}},
         lists{{"profile", &o.profile},
               {"prior", &o.prior},
               {"policy", &o.policy},
@@ -77,12 +90,19 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
       ->delimiter(',');
   command.add_option("--problem", options.problem, "train, infer, online, drift or recurring")
       ->capture_default_str();
-  command.add_option("--caps", options.caps,
-                     "power limits, W: FROM:TO:STEP or A,B,C (default: 10:50:1; of online: none)");
+  command.add_option(
+      "--caps", options.caps,
+      "power limits, W: FROM:TO:STEP, A,B,C or none (default: 10:50:1; of online: none)");
+  command.add_option("--objective", options.objective,
+                     "what is least: time, energy, latency or weighted (default: time for train, "
+                     "latency for infer); online is weighted, recurring is target");
   command
-      .add_option("--weights", options.weights,
-                  "what energy counts beside time in online, 0 to 1: A,B,C or FROM:TO:STEP")
+      .add_option("--weights,--energy-weight", options.weights,
+                  "of weighted and online: what energy counts beside time, 0 to 1: A,B,C or "
+                  "FROM:TO:STEP")
       ->capture_default_str();
+  command.add_option("--energy-per-sample", options.energy_per_sample,
+                     "most energy of a sample, for example 2J");
   command
       .add_option("--measurements", options.measurements, "how many a policy of online may make")
       ->check(CLI::Range(1U, kMostMeasurements))
@@ -214,32 +234,63 @@ std::vector<double> parse_numbers_from(double least, const std::string& option,
   return range;
 }
 
-std::vector<Problem> make_online_problems(const EvaluateOptions& options) {
-  if (!options.latency_ms.empty() || !options.rate.empty()) {
-    throw std::runtime_error("--latency-ms and --rate belong to --problem infer");
+Goal goal_of(const EvaluateOptions& options) {
+  GoalFlags flags;
+  flags.objective = options.objective;
+  flags.energy_per_sample = options.energy_per_sample;
+  const char* usual = options.problem == "online"  ? "weighted"
+                      : options.problem == "infer" ? "latency"
+                                                   : "time";
+  if (flags.objective.empty()) flags.objective = usual;
+  Goal goal;
+  try {
+    goal = make_goal(flags);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(error.what());
   }
-  std::vector<std::optional<std::int64_t>> caps_mw = {std::nullopt};
-  if (!options.caps.empty()) {
-    caps_mw.clear();
-    for (const double cap_w : parse_numbers("--caps", options.caps)) {
+  const bool fits = options.problem == "online"            ? goal.objective == Objective::weighted
+                    : goal.objective == Objective::latency ? options.problem == "infer"
+                                                           : goal.objective != Objective::target;
+  if (!fits) {
+    throw std::runtime_error(fmt::format(
+        "--objective {}: latency is of --problem infer, target of recurring, and online "
+        "has weighted alone",
+        flags.objective));
+  }
+  return goal;
+}
+
+// A goal of each weight under each cap; caps change slowest. Limits of latency are left out.
+std::vector<Goal> make_goals(const EvaluateOptions& options) {
+  std::vector<std::optional<std::int64_t>> caps_mw;
+  const bool online = options.problem == "online";
+  const std::string caps = options.caps.empty() && !online ? "10:50:1" : options.caps;
+  if (caps.empty() || caps == "none") {
+    caps_mw = {std::nullopt};
+  } else {
+    for (const double cap_w : parse_numbers("--caps", caps)) {
       caps_mw.push_back(std::llround(1e3 * cap_w));
     }
   }
-  const std::vector<double> weights = parse_numbers_from(0, "--weights", options.weights);
+  Goal goal = goal_of(options);
+  std::vector<double> weights = {goal.energy_weight};
+  if (goal.weighs()) weights = parse_numbers_from(0, "--energy-weight", options.weights);
   if (caps_mw.size() * weights.size() > kMostProblems) {
-    throw std::runtime_error(fmt::format("--caps and --weights make {} problems; at most {}",
+    throw std::runtime_error(fmt::format("--caps and --energy-weight make {} problems; at most {}",
                                          caps_mw.size() * weights.size(), kMostProblems));
   }
-  std::vector<Problem> problems;
+  std::vector<Goal> goals;
   for (const auto& cap_mw : caps_mw) {
     for (const double weight : weights) {
       if (weight > 1) {
-        throw std::runtime_error(fmt::format("--weights {}: must be from 0 to 1", weight));
+        throw std::runtime_error(fmt::format("--energy-weight {}: must be from 0 to 1", weight));
       }
-      problems.push_back(online_problem(cap_mw, weight));
+      goal.power_mw = cap_mw;
+      goal.energy_weight = weight;
+      goals.push_back(goal);
     }
   }
-  return problems;
+  return goals;
 }
 
 }  // namespace
@@ -249,39 +300,38 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
 }
 
 std::vector<Problem> make_problems(const EvaluateOptions& options) {
-  if (options.problem == "online") return make_online_problems(options);
-  std::vector<Problem> problems;
-  const std::vector<double> caps_w =
-      parse_numbers("--caps", options.caps.empty() ? "10:50:1" : options.caps);
-  const auto milliwatts = [](double watts) { return std::llround(1e3 * watts); };
-  if (options.problem == "train") {
-    if (!options.latency_ms.empty() || !options.rate.empty()) {
-      throw std::runtime_error("--latency-ms and --rate belong to --problem infer");
-    }
-    for (const double cap_w : caps_w) problems.push_back(train_problem(milliwatts(cap_w)));
-    return problems;
-  }
-  if (options.problem != "infer") {
+  const bool infer = options.problem == "infer";
+  if (!infer && options.problem != "train" && options.problem != "online") {
     throw std::runtime_error(fmt::format(
         "--problem '{}': allowed are train, infer, online, drift and recurring", options.problem));
   }
-  if (options.latency_ms.empty() || options.rate.empty()) {
+  if (!infer && (!options.latency_ms.empty() || !options.rate.empty())) {
+    throw std::runtime_error("--latency-ms and --rate belong to --problem infer");
+  }
+  if (infer && (options.latency_ms.empty() || options.rate.empty())) {
     throw std::runtime_error(
         "--problem infer needs --latency-ms and --rate, for example --latency-ms 50:150:10 --rate "
         "30:90:5");
   }
+  const std::vector<Goal> goals = make_goals(options);
+  std::vector<Problem> problems;
+  if (!infer) {
+    for (const Goal& goal : goals) problems.push_back({.kind = Kind::train, .goal = goal});
+    return problems;
+  }
   const std::vector<double> latencies_ms = parse_numbers("--latency-ms", options.latency_ms);
   const std::vector<double> rates = parse_numbers("--rate", options.rate);
-  const std::size_t count = caps_w.size() * latencies_ms.size() * rates.size();
+  const std::size_t count = goals.size() * latencies_ms.size() * rates.size();
   if (count > kMostProblems) {
     throw std::runtime_error(fmt::format(
         "--caps, --latency-ms and --rate make {} problems; at most {}", count, kMostProblems));
   }
-  for (const double cap_w : caps_w) {
+  for (Goal goal : goals) {
     for (const double latency_ms : latencies_ms) {
       for (const double rate : rates) {
-        problems.push_back(
-            infer_problem(milliwatts(cap_w), Duration(std::llround(1e6 * latency_ms)), rate));
+        goal.latency = Duration(std::llround(1e6 * latency_ms));
+        goal.arrivals_per_s = rate;
+        problems.push_back({.kind = Kind::infer, .goal = goal});
       }
     }
   }
@@ -296,6 +346,14 @@ void check_recurring_options(const EvaluateOptions& options) {
       throw std::runtime_error("--epochs and --job belong to --problem recurring");
     }
     return;
+  }
+  if (!options.objective.empty() && options.objective != "target") {
+    throw std::runtime_error(fmt::format(
+        "--objective {}: --problem recurring has target alone, with --eta for its weight",
+        options.objective));
+  }
+  if (!options.energy_per_sample.empty()) {
+    throw std::runtime_error("--energy-per-sample is not for --problem recurring");
   }
   if (options.epochs.empty()) {
     throw std::runtime_error(

@@ -18,10 +18,12 @@ struct EvaluateOptions {
   std::vector<std::string> policy;
   std::vector<std::string> keep;  // "knob=a,b,c"
   std::string problem = "train";
-  std::string caps;        // W; empty: 10:50:1, and for online none
-  std::string latency_ms;  // infer only
-  std::string rate;        // requests a second; infer only
-  std::string effects;     // empty: none, and for online jitter,noise
+  std::string caps;               // W, or none; empty: 10:50:1, and for online none
+  std::string objective;          // empty: time for train, latency for infer
+  std::string energy_per_sample;  // "2J"; empty: no limit
+  std::string latency_ms;         // infer only
+  std::string rate;               // requests a second; infer only
+  std::string effects;            // empty: none, and for online jitter,noise
   std::string missing = "refuse";
   std::string board;  // whose model fills missing cells
   std::string model;  // its workload that does; empty: the one of the profile's name
@@ -35,7 +37,7 @@ struct EvaluateOptions {
   std::vector<std::string> job;  // recurring only: "WORKLOAD,TARGET,BATCH,MOST_EPOCHS"
   double eta = 0.5;              // recurring only: what energy counts beside time, 0 to 1
   double beta = 2;               // recurring only: a run of so many times the least cost is stopped
-  std::string weights = "0,0.25,0.5,0.75,1";  // online only: of energy beside time, 0 to 1
+  std::string weights = "0,0.25,0.5,0.75,1";  // of weighted: energy beside time, 0 to 1
   std::uint32_t measurements = 500;           // online only
   std::string results;                        // the file of trials; empty: beside the first report
 };

@@ -12,12 +12,12 @@ namespace gearshift {
 
 // As typed; an empty text was not given. The power cap is no part of it.
 struct GoalFlags {
-  std::string objective;
-  std::string energy_weight;      // "0.75"
-  std::string priced_power;       // "60W"
-  std::string energy_per_sample;  // "2J"
-  std::string latency;            // "100ms"
-  std::string rate;               // "60", requests a second
+  std::string objective{};
+  std::string energy_weight{};      // "0.75"
+  std::string priced_power{};       // "60W"
+  std::string energy_per_sample{};  // "2J"
+  std::string latency{};            // "100ms"
+  std::string rate{};               // "60", requests a second
 };
 
 // `fallback` says what holds where no objective is given.

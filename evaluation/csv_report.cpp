@@ -30,8 +30,8 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
           std::to_string(grid.seeds[row.of.seed]),
           truth(row.solvable),
           truth(row.solved),
-          number_or_empty(row.optimum_ms),
-          number_or_empty(row.chosen_ms),
+          number_or_empty(row.optimum),
+          number_or_empty(row.chosen),
           number_or_empty(row.excess),
           number_or_empty(row.power_w),
           std::to_string(row.trial.modes_profiled),
@@ -45,7 +45,10 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
           std::to_string(row.trial.filled_nearest),
           std::to_string(row.trial.filled_model),
           std::to_string(row.trial.refused),
-          row.trial.failure};
+          row.trial.failure,
+          std::string(objective_name(goal.objective)),
+          number_or_empty(goal.weighs() ? std::optional(goal.energy_weight) : std::nullopt),
+          number_or_empty(goal.energy_j)};
 }
 
 }  // namespace
@@ -54,7 +57,8 @@ std::string csv_report(const Grid& grid, std::span<const Row> rows) {
   std::string text =
       "policy,workload,problem,cap_w,latency_ms,rate_per_s,seed,solvable,solved,optimum,chosen,"
       "excess,power_w,modes_profiled,probes_over_cap,over_ws,mode,batch_size,infeasible,search_s,"
-      "search_j,filled_nearest,filled_model,refused,failure\n";
+      "search_j,filled_nearest,filled_model,refused,failure,objective,energy_weight,energy_limit_"
+      "j\n";
   for (const Row& row : rows) text += csv_line(fields_of(grid, row));
   return text;
 }

@@ -55,6 +55,7 @@ std::uint64_t CaseKeys::key(const Case& one) const {
       .add(static_cast<std::uint64_t>(goal.latency.value_or(Duration(-1)).count()))
       .add(goal.arrivals_per_s)
       .add(goal.energy_weight)
+      .add(goal.energy_j.value_or(0))
       .add(grid_.seeds[one.seed])
       .add(grid_.conditions)
       .value();

@@ -9,6 +9,13 @@ using json = nlohmann::ordered_json;
 
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
+std::string_view unit_of(const Grid& grid) {
+  if (grid.problems.empty()) return "ms";
+  const Objective objective = grid.problems.front().goal.objective;
+  if (objective == Objective::time || objective == Objective::latency) return "ms";
+  return objective == Objective::weighted ? "1" : "J";
+}
+
 json to_json(const Grid& grid, const Row& row) {
   const Problem& problem = grid.problems[row.of.problem];
   const Goal& goal = problem.goal;
@@ -17,6 +24,9 @@ json to_json(const Grid& grid, const Row& row) {
   out["policy"] = grid.policies[row.of.policy].name;
   out["workload"] = grid.workloads[row.of.workload].name;
   out["problem"] = kind_name(problem.kind);
+  out["objective"] = objective_name(goal.objective);
+  out["energy_weight"] = goal.weighs() ? json(goal.energy_weight) : json();
+  out["energy_limit_j"] = number_or_null(goal.energy_j);
   out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1e3) : json();
   out["latency_ms"] = goal.latency
                           ? json(std::chrono::duration<double, std::milli>(*goal.latency).count())
@@ -25,8 +35,8 @@ json to_json(const Grid& grid, const Row& row) {
   out["seed"] = grid.seeds[row.of.seed];
   out["solvable"] = row.solvable;
   out["solved"] = row.solved;
-  out["optimum"] = number_or_null(row.optimum_ms);
-  out["chosen"] = number_or_null(row.chosen_ms);
+  out["optimum"] = number_or_null(row.optimum);
+  out["chosen"] = number_or_null(row.chosen);
   out["excess"] = number_or_null(row.excess);
   out["power_w"] = number_or_null(row.power_w);
   out["modes_profiled"] = row.trial.modes_profiled;
@@ -87,7 +97,8 @@ std::string json_report(const Grid& grid, std::span<const Row> rows,
          {"refused", standing.refused},
          {"unsolvable", {{"rows", standing.unsolvable}, {"recognised", standing.recognised}}}});
   }
-  out["summary"] = {{"objective_unit", "ms"}, {"rows", rows.size()}, {"policies", policies}};
+  out["summary"] = {
+      {"objective_unit", unit_of(grid)}, {"rows", rows.size()}, {"policies", policies}};
   return out.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
+
+#include "controller/reference_search.h"
 
 namespace gearshift {
 
-OptimumTable::OptimumTable(const Profile& profile) : profile_(&profile) {
+OptimumTable::OptimumTable(const Profile& profile, std::vector<PowerMode> modes)
+    : profile_(&profile), modes_(std::move(modes)) {
   for (const std::int32_t batch_size : profile.batch_sizes()) {
     std::vector<const ProfileCell*> cells;
     for (const ProfileCell& cell : profile.cells()) {
@@ -24,18 +28,60 @@ OptimumTable::OptimumTable(const Profile& profile) : profile_(&profile) {
   }
 }
 
-double OptimumTable::value_ms(const Problem& problem, const ProfileCell& cell) const {
-  if (problem.goal.objective == Objective::latency) {
+Goal OptimumTable::judging_goal(const Problem& problem) const {
+  Goal goal = problem.goal;
+  if (goal.objective != Objective::weighted || goal.has_reference()) return goal;
+  const std::int32_t smallest = profile_->batch_sizes().front();
+  ReferenceSearch search(modes_.size());
+  while (const auto place = search.next()) {
+    const ProfileCell* cell = profile_->find(modes_[*place], smallest);
+    if (cell == nullptr || !cell->timed() || !keeps_power(problem, *cell)) {
+      search.failed();
+      continue;
+    }
+    search.measured();
+    goal.reference_s = sample_s(*cell);
+    goal.reference_j = goal.reference_s * cell->power_w;
+  }
+  return goal;
+}
+
+double OptimumTable::value(Kind kind, const Goal& goal, const ProfileCell& cell) const {
+  const Problem problem{.kind = kind, .goal = goal};
+  if (goal.objective == Objective::latency) {
     return arrival_ms(problem, cell.batch_size) + cell.minibatch_ms;
+  }
+  if (goal.objective != Objective::time) {
+    return goal.cost(sample_s(cell), sample_s(cell) * cell.power_w);
   }
   const std::int32_t smallest = profile_->batch_sizes().front();
   return cell.batch_size == smallest ? cell.minibatch_ms
                                      : cell.minibatch_ms * smallest / cell.batch_size;
 }
 
+std::optional<BestCell> OptimumTable::best_of_all(const Problem& problem) const {
+  const Goal goal = judging_goal(problem);
+  std::optional<BestCell> best;
+  for (const ProfileCell& cell : profile_->cells()) {
+    if (!cell.timed() || !keeps_power(problem, cell) || !keeps_energy(problem, cell) ||
+        !keeps_pace(problem, cell)) {
+      continue;
+    }
+    const double value = this->value(problem.kind, goal, cell);
+    if (!best || std::tie(value, cell.power_w) < std::tie(best->value, best->cell->power_w)) {
+      best = BestCell{.cell = &cell, .value = value};
+    }
+  }
+  return best;
+}
+
 // Of one batch size the fastest cell within the power limit is the best, whatever the other limits:
 // where it breaks them, so does every slower one.
 std::optional<BestCell> OptimumTable::best(const Problem& problem) const {
+  const bool fastest_is_best =
+      (problem.goal.objective == Objective::time || problem.goal.objective == Objective::latency) &&
+      !problem.goal.energy_j;
+  if (!fastest_is_best) return best_of_all(problem);
   std::optional<BestCell> best;
   for (const Staircase& staircase : staircases_) {
     const auto above =
@@ -44,9 +90,9 @@ std::optional<BestCell> OptimumTable::best(const Problem& problem) const {
     if (above == staircase.steps.begin()) continue;
     const ProfileCell& cell = *std::prev(above)->fastest;
     if (!keeps_pace(problem, cell)) continue;
-    const double value = value_ms(problem, cell);
-    if (!best || std::tie(value, cell.power_w) < std::tie(best->value_ms, best->cell->power_w)) {
-      best = BestCell{.cell = &cell, .value_ms = value};
+    const double value = this->value(problem.kind, problem.goal, cell);
+    if (!best || std::tie(value, cell.power_w) < std::tie(best->value, best->cell->power_w)) {
+      best = BestCell{.cell = &cell, .value = value};
     }
   }
   return best;

@@ -9,26 +9,30 @@
 
 namespace gearshift {
 
-// The best cell of a problem and its value in milliseconds.
+// The best cell of a problem and its value.
 struct BestCell {
   const ProfileCell* cell = nullptr;
-  double value_ms = 0;
+  double value = 0;
 };
 
-// Sorts the cells once, so that a problem costs one binary search a batch size. Borrows the
-// profile.
+// Sorts the cells once, so that a problem of time or latency costs one binary search a batch size;
+// one of energy looks at every cell. Borrows the profile.
 class OptimumTable {
  public:
-  explicit OptimumTable(const Profile& profile);
+  // `modes`, lowest power first, are the order in which a weighted goal's reference is sought.
+  explicit OptimumTable(const Profile& profile, std::vector<PowerMode> modes = {});
 
   const Profile& profile() const { return *profile_; }
   // The least value of all cells that keep the problem's limits; nullopt where none does. Ties go
   // to the lower power, then to the earlier cell of the profile.
   std::optional<BestCell> best(const Problem& problem) const;
-  // What the problem minimises, in milliseconds, whether the cell keeps the limits or not. train:
-  // the time of as many samples as the profile's smallest batch has (a minibatch, where there is
-  // one batch size). infer: the latency of a request.
-  double value_ms(const Problem& problem, const ProfileCell& cell) const;
+  // The problem's goal; a weighted one with the reference that the controller takes without noise
+  // (ReferenceSearch), with the profile's smallest batch.
+  Goal judging_goal(const Problem& problem) const;
+  // What a judging goal minimises, whether the cell keeps the limits or not. time: milliseconds of
+  // as many samples as the profile's smallest batch has (a minibatch, where there is one batch
+  // size). latency: milliseconds of a request. Else Goal::cost of a sample.
+  double value(Kind kind, const Goal& goal, const ProfileCell& cell) const;
   // True where the power limit changes the answer: without it the optimum would be a cell that
   // draws more.
   bool binds(const Problem& problem) const;
@@ -47,7 +51,10 @@ class OptimumTable {
     std::vector<Step> steps;
   };
 
+  std::optional<BestCell> best_of_all(const Problem& problem) const;
+
   const Profile* profile_;
+  std::vector<PowerMode> modes_;
   std::vector<Staircase> staircases_;
 };
 

@@ -32,6 +32,12 @@ bool keeps_power(const Problem& problem, const ProfileCell& cell) {
          1e3 * cell.power_w <= static_cast<double>(*problem.goal.power_mw);
 }
 
+double sample_s(const ProfileCell& cell) { return cell.minibatch_ms / 1e3 / cell.batch_size; }
+
+bool keeps_energy(const Problem& problem, const ProfileCell& cell) {
+  return !problem.goal.energy_j || sample_s(cell) * cell.power_w <= *problem.goal.energy_j;
+}
+
 bool keeps_pace(const Problem& problem, const ProfileCell& cell) {
   if (problem.kind == Kind::train || problem.goal.arrivals_per_s <= 0) return true;
   const double arrives_ms = arrival_ms(problem, cell.batch_size);

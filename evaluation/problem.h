@@ -9,10 +9,11 @@
 
 namespace gearshift {
 
-// `train`: least time of a minibatch within the power limit. `infer`: least latency of a request,
-// batch / rate + minibatch time, within the limits of power and latency, where a minibatch takes no
-// longer than its batch takes to arrive. Judged on true cells, without margins.
-// `online`: least weighted cost of a sample, measurement by measurement, within the power limit.
+// `train`: by default least time of a minibatch within the power limit. `infer`: by default least
+// latency of a request, batch / rate + minibatch time, within the limits of power and latency,
+// where a minibatch takes no longer than its batch takes to arrive. Judged on true cells, without
+// margins. `online`: least weighted cost of a sample, measurement by measurement, within the power
+// limit.
 struct Problem {
   Kind kind = Kind::train;  // of online, whatever each workload's is
   Goal goal;
@@ -30,6 +31,10 @@ Problem online_problem(std::optional<std::int64_t> power_mw, double energy_weigh
 double arrival_ms(const Problem& problem, std::int32_t batch_size);
 // True where the cell's power is within the limit, or there is none.
 bool keeps_power(const Problem& problem, const ProfileCell& cell);
+// Time of a sample in seconds.
+double sample_s(const ProfileCell& cell);
+// True where a sample's energy is within the limit, or there is none.
+bool keeps_energy(const Problem& problem, const ProfileCell& cell);
 // True where inference keeps up with its arrivals and its latency limit; training always does.
 bool keeps_pace(const Problem& problem, const ProfileCell& cell);
 

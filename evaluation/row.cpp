@@ -18,20 +18,22 @@ Row judge(const Grid& grid, const Case& one, const Trial& trial) {
   row.trial = trial;
   const std::optional<BestCell> best = table.best(problem);
   row.solvable = best.has_value();
-  if (best) row.optimum_ms = best->value_ms;
+  if (best) row.optimum = best->value;
   row.binding = row.solvable && table.binds(problem);
   row.recognised =
       !row.solvable && trial.infeasible && trial.held.mode == table.profile().knobs().lowest();
+  const Goal goal = table.judging_goal(problem);
   const ProfileCell* cell = held_cell(grid, row);
   if (cell == nullptr) return row;
-  row.chosen_ms = table.value_ms(problem, *cell);
+  row.chosen = table.value(problem.kind, goal, *cell);
   row.power_w = cell->power_w;
   if (problem.goal.power_mw) {
     row.over_w = std::max(0.0, cell->power_w - static_cast<double>(*problem.goal.power_mw) / 1e3);
   }
   row.late = !keeps_pace(problem, *cell);
-  row.solved = row.solvable && keeps_power(problem, *cell) && !row.late;
-  if (best) row.excess = *row.chosen_ms / best->value_ms - 1;
+  row.solved =
+      row.solvable && keeps_power(problem, *cell) && keeps_energy(problem, *cell) && !row.late;
+  if (best) row.excess = *row.chosen / best->value - 1;
   return row;
 }
 

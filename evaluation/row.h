@@ -19,12 +19,13 @@ struct Row {
   bool binding = false;   // solvable, and the power limit excludes the cell that is best without it
   // Unsolvable problems only: the search ended as infeasible, and the mode held is the lowest.
   bool recognised = false;
-  bool late = false;                 // the setting held falls behind, or is over the latency limit
-  std::optional<double> optimum_ms;  // nullopt where unsolvable
-  std::optional<double> chosen_ms;   // of the setting held; nullopt where it has no cell
-  std::optional<double> excess;      // chosen / optimum - 1, whether the limits are kept or not
-  std::optional<double> power_w;     // of the setting held
-  double over_w = 0;                 // that power above the limit
+  bool late = false;  // the setting held falls behind, or is over the latency limit
+  // Of what the problem minimises, as OptimumTable::value has it.
+  std::optional<double> optimum;  // nullopt where unsolvable
+  std::optional<double> chosen;   // of the setting held; nullopt where it has no cell
+  std::optional<double> excess;   // chosen / optimum - 1, whether the limits are kept or not
+  std::optional<double> power_w;  // of the setting held
+  double over_w = 0;              // that power above the limit
 };
 
 Row judge(const Grid& grid, const Case& one, const Trial& trial);

@@ -28,7 +28,8 @@
 ---@field ok boolean a complete, stable measurement
 ---@field reason string "complete", "over_limit", "refused", "not_applied", "timed_out", "stalled", ...
 ---@field within boolean ok, and every limit of the goal is kept: mean power plus noise margin is within
----goal.power_w; a sample takes no more than goal.energy_j; inference keeps up with goal.arrivals_per_s and its latency is within goal.latency_ms
+---goal.power_w; a sample takes no more than goal.energy_j; inference keeps up with goal.arrivals_per_s and
+---its latency is within goal.latency_ms
 ---@field setting setting
 ---@field power_w number mean board power
 ---@field power_max_w number

@@ -61,7 +61,7 @@ if not best then
   log("nothing measured keeps the goal")
   return nil
 end
-local unit = goal.objective == "energy" and "J a sample"
-  or goal.objective == "latency" and "s of latency" or "s a sample"
-log(string.format("chose %.4g %s at %.1f W after %d probes", best.value, unit, best.power_w, probes))
+local units = { time = "s a sample", energy = "J a sample", latency = "s of latency",
+  weighted = "of the reference's cost", target = "J a sample, time priced" }
+log(string.format("chose %.4g %s at %.1f W after %d probes", best.value, units[goal.objective], best.power_w, probes))
 return best.setting

@@ -45,17 +45,32 @@ struct Judge {
     return std::min(wait, 1e3 * seconds(*goal.latency) - wait);
   }
   bool latency_counts() const { return goal.objective == Objective::latency && waits; }
-  // As Observation::value: seconds or joules.
+  // Of time and energy. Until its reference is known a weighted goal counts time.
+  bool mixes() const {
+    return goal.objective == Objective::target ||
+           (goal.objective == Objective::weighted && goal.has_reference());
+  }
+  // Natural logarithm of a sample's energy over the most the goal allows.
+  double log_energy_over(double batch_size, double log_time, double log_power) const {
+    if (!goal.energy_j) return -kHuge;
+    return log_time + log_power - std::log(1e3 * batch_size * *goal.energy_j);
+  }
+  // As Observation::value: seconds, joules or a mixture.
   double log_value(double batch_size, double log_time, double log_power) const {
     if (latency_counts()) return std::log((wait_ms(batch_size) + std::exp(log_time)) / 1e3);
     double log = log_time - std::log(1e3);
     if (goal.objective != Objective::latency) log -= std::log(batch_size);
     if (goal.objective == Objective::energy) log += log_power;
-    return log;
+    return mixes() ? std::log(goal.cost(std::exp(log), std::exp(log + log_power))) : log;
   }
   // Standard deviation of the logarithm of the value.
-  double deviation(double batch_size, double log_time, double time, double power) const {
+  double deviation(double batch_size, double log_time, double log_power, double time,
+                   double power) const {
     if (goal.objective == Objective::energy) return std::hypot(time, power);
+    if (mixes()) {
+      const double energy_share = 1 - goal.cost(1, 0) / goal.cost(1, std::exp(log_power));
+      return std::hypot(time, energy_share * power);
+    }
     if (!latency_counts()) return time;
     const double time_ms = std::exp(log_time);
     return time * time_ms / (wait_ms(batch_size) + time_ms);
@@ -80,7 +95,9 @@ std::vector<std::size_t> screened(const CostProcess& process, const Judge& judge
     if (excluded[i] != 0 || most_ms <= 0) continue;
     const CostProcess::Mean mean = process.mean(i);
     const double over = judge.log_limit == kHuge ? -kHuge : mean.log_power - judge.log_limit;
-    const double late = most_ms == kHuge ? -kHuge : mean.log_time - std::log(most_ms);
+    const double late =
+        std::max(most_ms == kHuge ? -kHuge : mean.log_time - std::log(most_ms),
+                 judge.log_energy_over(process.batch_size(i), mean.log_time, mean.log_power));
     if (safest) {
       ranked.emplace_back(std::max(over, late / 2), i);
       continue;
@@ -111,10 +128,12 @@ Probe weigh(const CostProcess& process, const Judge& judge, std::size_t setting,
     const double time = samples.log_time[k];
     const double power = samples.log_power[k];
     const double fits = odds_below(judge.log_limit, power, samples.power_deviation);
-    const double keeps = fits * odds_below(log_most_ms, time, samples.time_deviation);
+    const double thrifty = odds_below(0, judge.log_energy_over(batch_size, time, power),
+                                      std::hypot(samples.time_deviation, samples.power_deviation));
+    const double keeps = fits * odds_below(log_most_ms, time, samples.time_deviation) * thrifty;
     const double ahead = best_log - judge.log_value(batch_size, time, power);
     const double deviation =
-        judge.deviation(batch_size, time, samples.time_deviation, samples.power_deviation);
+        judge.deviation(batch_size, time, power, samples.time_deviation, samples.power_deviation);
     const double score = ahead / deviation;
     const double improvement =
         least_improvement > 0 ? ahead + least_improvement

@@ -131,5 +131,26 @@ TEST_F(EvaluateOptionsTest, RefusesProblemsThatDoNotFitTheirLimits) {
   EXPECT_THROW(check_evaluate_options(options), std::runtime_error);
 }
 
+TEST_F(EvaluateOptionsTest, MakesAProblemOfEveryEnergyWeight) {
+  options.objective = "weighted";
+  options.weights = "0,0.25,1";
+  options.caps = "none";
+  const std::vector<Problem> problems = make_problems(options);
+  ASSERT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems[1].goal, (Goal{.objective = Objective::weighted, .energy_weight = 0.25}));
+  options.caps = "20,30";
+  EXPECT_EQ(make_problems(options).size(), 6u);
+}
+
+TEST_F(EvaluateOptionsTest, RefusesObjectivesThatDoNotFitTheProblem) {
+  for (const char* objective : {"target", "latency", "speed"}) {
+    options.objective = objective;
+    EXPECT_THROW(make_problems(options), std::runtime_error) << objective;
+  }
+  options.problem = "online";
+  options.objective = "energy";
+  EXPECT_THROW(make_problems(options), std::runtime_error) << "online is weighted";
+}
+
 }  // namespace
 }  // namespace gearshift

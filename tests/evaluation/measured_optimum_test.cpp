@@ -48,7 +48,7 @@ TEST_P(MeasuredInference, SolvesAsManyProblemsAsWerePublished) {
         const auto slow = slow_infer_optimum_s(*profile, cap_w, latency_ms / 1000.0, rate);
         ASSERT_EQ(best.has_value(), slow.has_value());
         if (best) {
-          EXPECT_NEAR(best->value_ms, 1000 * *slow, 1e-9);
+          EXPECT_NEAR(best->value, 1000 * *slow, 1e-9);
         }
       }
     }
@@ -79,7 +79,7 @@ TEST(MeasuredTraining, IsSolvableFromFifteenWattsOnAndBoundUpToTheForties) {
         if (cell.power_w <= cap_w) least = std::min(least, cell.minibatch_ms);
       }
       if (best) {
-        EXPECT_EQ(best->value_ms, least) << name << " at " << cap_w << " W";
+        EXPECT_EQ(best->value, least) << name << " at " << cap_w << " W";
       }
     }
     EXPECT_TRUE(table.binds(train_problem(39'000))) << name;  // LSTM is fastest at 39.87 W

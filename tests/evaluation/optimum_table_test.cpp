@@ -58,7 +58,7 @@ TEST(OptimumTable, AgreesWithBruteForceWhateverTheCellsAre) {
           ASSERT_EQ(best.has_value(), expected < 1e300);
           ++(best ? solvable : unsolvable);
           if (best) {
-            EXPECT_DOUBLE_EQ(best->value_ms, expected);
+            EXPECT_DOUBLE_EQ(best->value, expected);
             EXPECT_TRUE(keeps_power(problem, *best->cell) && keeps_pace(problem, *best->cell));
           }
         }
@@ -72,8 +72,8 @@ TEST(OptimumTable, AgreesWithBruteForceWhateverTheCellsAre) {
 TEST(OptimumTable, TakesACellThatDrawsExactlyTheLimit) {
   const Profile profile = small_profile();
   const OptimumTable table(profile);
-  EXPECT_DOUBLE_EQ(table.best(train_problem(26'000))->value_ms, 15);  // 8 cores, 624.75 MHz
-  EXPECT_DOUBLE_EQ(table.best(train_problem(25'999))->value_ms, 20);
+  EXPECT_DOUBLE_EQ(table.best(train_problem(26'000))->value, 15);  // 8 cores, 624.75 MHz
+  EXPECT_DOUBLE_EQ(table.best(train_problem(25'999))->value, 20);
   EXPECT_FALSE(table.best(train_problem(13'999)));
 }
 
@@ -106,7 +106,7 @@ TEST(OptimumTable, ComparesBatchSizesByTheTimeOfAsManySamples) {
                .epoch_s = {}});
   const auto best = OptimumTable(profile).best(train_problem(30'000));
   EXPECT_EQ(best->cell->batch_size, 32);
-  EXPECT_DOUBLE_EQ(best->value_ms, 8);
+  EXPECT_DOUBLE_EQ(best->value, 8);
 }
 
 TEST(OptimumTable, BindsWhereTheFastestModeIsExcluded) {
@@ -114,6 +114,54 @@ TEST(OptimumTable, BindsWhereTheFastestModeIsExcluded) {
   const OptimumTable table(profile);
   EXPECT_TRUE(table.binds(train_problem(33'999)));
   EXPECT_FALSE(table.binds(train_problem(34'000)));
+}
+
+// Cells by two modes and batches of 1 and 2: the higher mode is faster and dearer.
+Profile two_modes() {
+  KnobSpace space;
+  space.knobs.push_back({"gpu_mhz", Unit::khz, KnobClass::clock, {100, 200}});
+  Profile profile(space);
+  PowerMode low, high;
+  low.count = high.count = 1;
+  low.values[0] = 100;
+  high.values[0] = 200;
+  profile.add({low, 1, 2000, 10, {}});   // 2 s, 20 J
+  profile.add({high, 1, 1000, 40, {}});  // 1 s, 40 J
+  profile.add({low, 2, 3000, 12, {}});   // 1.5 s, 18 J a sample
+  profile.add({high, 2, 1600, 44, {}});  // 0.8 s, 35.2 J a sample
+  return profile;
+}
+
+TEST(OptimumTable, KnowsTheBestCellOfEnergyAndOfWeights) {
+  const Profile profile = two_modes();
+  PowerMode low = profile.cells()[0].mode;
+  PowerMode high = profile.cells()[1].mode;
+  const OptimumTable table(profile, {low, high});
+  Problem problem{.goal = {.objective = Objective::energy}};
+  EXPECT_DOUBLE_EQ(table.best(problem)->value, 18);
+  problem.goal = {.objective = Objective::weighted, .energy_weight = 0};
+  EXPECT_DOUBLE_EQ(table.best(problem)->value, 0.8);
+  problem.goal.energy_weight = 1;
+  EXPECT_DOUBLE_EQ(table.best(problem)->value, 18.0 / 40);
+  problem.goal.energy_weight = 0.5;
+  EXPECT_DOUBLE_EQ(table.best(problem)->value, 0.5 * 35.2 / 40 + 0.5 * 0.8);
+  // Where the cap forbids the highest mode, the one below it is what costs 1.
+  problem.goal.power_mw = 20'000;
+  EXPECT_DOUBLE_EQ(table.judging_goal(problem).reference_s, 2);
+  EXPECT_DOUBLE_EQ(table.best(problem)->value, 0.5 * 18 / 20 + 0.5 * 1.5 / 2);
+}
+
+TEST(OptimumTable, KeepsALimitOfEnergyAtTheLimitAndNotPastIt) {
+  const Profile profile = two_modes();
+  const OptimumTable table(profile);
+  Problem problem{.goal = {.objective = Objective::time, .energy_j = 36}};
+  EXPECT_EQ(table.best(problem)->cell->power_w, 44);
+  problem.goal.energy_j = 35;
+  EXPECT_EQ(table.best(problem)->cell->power_w, 12) << "the fastest within the energy";
+  problem.goal.energy_j = 18;
+  EXPECT_TRUE(table.best(problem));
+  problem.goal.energy_j = 17.9;
+  EXPECT_FALSE(table.best(problem));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ struct RowTest : testing::Test {
 TEST_F(RowTest, ComparesTheSettingHeldWithTheOptimum) {
   const Row row = judged(26, holding(profile, 2));
   EXPECT_TRUE(row.solvable && row.solved && row.binding);
-  EXPECT_DOUBLE_EQ(*row.optimum_ms, 15);
-  EXPECT_DOUBLE_EQ(*row.chosen_ms, 20);
+  EXPECT_DOUBLE_EQ(*row.optimum, 15);
+  EXPECT_DOUBLE_EQ(*row.chosen, 20);
   EXPECT_DOUBLE_EQ(*row.excess, 20.0 / 15 - 1);
   EXPECT_DOUBLE_EQ(*row.power_w, 22);
   EXPECT_EQ(row.over_w, 0);
@@ -53,7 +53,7 @@ TEST_F(RowTest, CountsUnsolvableProblemsApart) {
   const Row row = judged(13, trial);
   EXPECT_FALSE(row.solvable || row.solved);
   EXPECT_TRUE(row.recognised);
-  EXPECT_FALSE(row.excess || row.optimum_ms);
+  EXPECT_FALSE(row.excess || row.optimum);
   Trial elsewhere = holding(profile, 1);
   elsewhere.infeasible = true;
   EXPECT_FALSE(judged(13, elsewhere).recognised);
@@ -65,7 +65,7 @@ TEST_F(RowTest, HasNoCostForASettingWithoutACell) {
   trial.held.batch_size[index(Kind::train)] = 64;
   const Row row = judged(26, trial);
   EXPECT_TRUE(row.solvable);
-  EXPECT_FALSE(row.solved || row.chosen_ms || row.excess || row.power_w);
+  EXPECT_FALSE(row.solved || row.chosen || row.excess || row.power_w);
 }
 
 TEST_F(RowTest, JudgesInferenceByItsPace) {
@@ -78,7 +78,7 @@ TEST_F(RowTest, JudgesInferenceByItsPace) {
   EXPECT_FALSE(late.solved);
   const Row in_time = judge(grid, {}, holding(profile, 7));  // 40 + 7.5 ms
   EXPECT_TRUE(in_time.solved);
-  EXPECT_DOUBLE_EQ(*in_time.chosen_ms, 47.5);
+  EXPECT_DOUBLE_EQ(*in_time.chosen, 47.5);
   grid.problems = {infer_problem(50'000, milliseconds(500), 400)};
   EXPECT_TRUE(judge(grid, {}, holding(profile, 6)).late);  // 15 ms of work every 10 ms
 }

@@ -129,6 +129,42 @@ TEST_F(NextProbeTest, SavesEnergyWhereThatIsTheGoal) {
   EXPECT_LT(joules(probe->setting), 1.15 * least);
 }
 
+TEST_F(NextProbeTest, WeighsTimeAgainstEnergy) {
+  const TrueCost highest = truth(grid_.size() - 1);
+  const auto joules = [&](std::size_t i) { return truth(i).minibatch_ms * truth(i).power_w; };
+  Goal goal{.objective = Objective::weighted, .energy_weight = 0};
+  const auto of_time = next({Objective::time}, {.limit_w = kHuge});
+  EXPECT_EQ(next(goal, {.limit_w = kHuge})->setting, of_time->setting) << "no reference is known";
+  const double batch_size = grid_.batch_size(grid_.size() - 1);
+  goal.reference_s = highest.minibatch_ms / 1e3 / batch_size;
+  goal.reference_j = goal.reference_s * highest.power_w;
+  EXPECT_EQ(next(goal, {.limit_w = kHuge})->setting, of_time->setting);
+  goal.energy_weight = 1;
+  const auto of_energy = next({Objective::energy}, {.limit_w = kHuge});
+  EXPECT_EQ(next(goal, {.limit_w = kHuge})->setting, of_energy->setting);
+  goal.energy_weight = 0.5;
+  const auto between = next(goal, {.limit_w = kHuge});
+  ASSERT_TRUE(between);
+  EXPECT_LE(joules(between->setting), joules(of_time->setting));
+  EXPECT_LE(truth(between->setting).minibatch_ms, truth(of_energy->setting).minibatch_ms);
+}
+
+TEST_F(NextProbeTest, KeepsALimitOfEnergy) {
+  const auto joules = [&](std::size_t i) {
+    return truth(i).minibatch_ms / 1e3 / grid_.batch_size(i) * truth(i).power_w;
+  };
+  const auto free = next({Objective::time}, {.limit_w = kHuge});
+  const auto least = next({Objective::energy}, {.limit_w = kHuge});
+  ASSERT_TRUE(free && least);
+  const double budget_j = (joules(free->setting) + joules(least->setting)) / 2;
+  const auto thrifty = next({.energy_j = budget_j}, {.limit_w = kHuge});
+  ASSERT_TRUE(thrifty);
+  EXPECT_LT(joules(thrifty->setting), 1.1 * budget_j);
+  EXPECT_LT(joules(thrifty->setting), joules(free->setting));
+  EXPECT_LT(thrifty->odds, 1);
+  EXPECT_FALSE(next({.energy_j = joules(least->setting) / 10}, {.limit_w = kHuge}));
+}
+
 class NextServingProbeTest : public NextProbeTest {
  protected:
   NextServingProbeTest() : NextProbeTest(Kind::infer) {}

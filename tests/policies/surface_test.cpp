@@ -104,6 +104,13 @@ TEST(Surface, ChoosesWhatIsLeastKnown) {
   EXPECT_FALSE(least_known_setting(surface, {5}).has_value());
 }
 
+TEST(Surface, KeepsALimitOfEnergyAtTheLimitAndBreaksItPastIt) {
+  const Goal goal{.energy_j = 0.5};
+  EXPECT_TRUE(keeps_limits(goal, Kind::train, 16, 500, 16));
+  EXPECT_FALSE(keeps_limits(goal, Kind::train, 16, 500, 16.1));
+  EXPECT_FALSE(keeps_limits(goal, Kind::train, 16, 501, 16));
+}
+
 TEST(Surface, LeavesOutWhatAnswersLate) {
   Problem problem;
   problem.trainer.kind = Kind::infer;

@@ -75,7 +75,7 @@ class Goals(unittest.TestCase):
     def refuses_what_lacks_a_number(self, stack):
         for words, says in (
             (("--objective", "latency"), "rate"),
-            (("--objective", "target"), "power that prices a second"),
+            (("--objective", "target", "--energy-weight", "0.5"), "power that prices a second"),
             (("--objective", "time", "--energy-weight", "0.5"), "objective weighted or target"),
         ):
             done = self.goal(stack, *words)

@@ -88,7 +88,7 @@ TEST(Recording, WithoutAKeyThatItAlwaysHadIsRefused) {
   RecordedRun run;
   run.run();
   change_file(run.file, "DELETE FROM metadata WHERE key = 'objective'");
-  EXPECT_EQ(error_of(run.file), "metadata.objective is missing");
+  EXPECT_NE(error_of(run.file).find("metadata.objective is missing"), std::string::npos);
 }
 
 TEST(Recording, GivesEveryTickBack) {
