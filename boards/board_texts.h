@@ -1,17 +1,11 @@
-// The text of every boards/*.toml, compiled in by boards/CMakeLists.txt.
+// The text of every boards/*.toml, compiled in by embed_texts() of CMakeLists.txt.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "boards/embedded_text.h"
 
 namespace gearshift {
 
-struct BoardText {
-  std::string_view file;  // "boards/host.toml"
-  std::string_view toml;
-};
-
 // In the order of the file names.
-std::span<const BoardText> board_texts();
+std::span<const EmbeddedText> board_texts();
 
 }  // namespace gearshift

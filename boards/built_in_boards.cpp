@@ -8,8 +8,8 @@ namespace gearshift {
 std::span<const BoardDescription> built_in_boards() {
   static const std::vector<BoardDescription> boards = [] {
     std::vector<BoardDescription> parsed;
-    for (const BoardText& text : board_texts()) {
-      parsed.push_back(parse_board(text.toml, text.file));
+    for (const EmbeddedText& board : board_texts()) {
+      parsed.push_back(parse_board(board.text, board.file));
     }
     std::sort(parsed.begin(), parsed.end(),
               [](const auto& a, const auto& b) { return a.id < b.id; });

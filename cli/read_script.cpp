@@ -1,5 +1,6 @@
 #include "cli/read_script.h"
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -15,9 +16,10 @@ bool names_shipped_script(std::string_view policy) {
 NamedText read_script(const std::string& policy) {
   if (names_shipped_script(policy)) {
     std::string names;
-    for (const ShippedScript& script : shipped_scripts()) {
-      if (script.name == policy) return {policy + ".lua", std::string(script.text)};
-      names += (names.empty() ? "" : ", ") + std::string(script.name);
+    for (const EmbeddedText& script : shipped_scripts()) {
+      const std::string name = std::filesystem::path(script.file).stem();
+      if (name == policy) return {policy + ".lua", std::string(script.text)};
+      names += (names.empty() ? "" : ", ") + name;
     }
     throw PolicyError("--policy " + policy + ": no such script ships; there are " + names +
                       ", and a file's path takes your own: ./" + policy + ".lua");

@@ -21,8 +21,8 @@ std::string command_words(const CLI::App& command) {
 }
 
 NamedText board_text(const BoardDescription& board) {
-  for (const BoardText& text : board_texts()) {
-    if (text.file == board.source) return {board.source, std::string(text.toml)};
+  for (const EmbeddedText& text : board_texts()) {
+    if (text.file == board.source) return {board.source, std::string(text.text)};
   }
   std::ifstream file(board.source, std::ios::binary);
   std::ostringstream text;

@@ -1,17 +1,11 @@
-// The text of every scripts/*.lua, compiled in by cli/CMakeLists.txt.
+// The text of every scripts/*.lua, compiled in by embed_texts() of CMakeLists.txt.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include "boards/embedded_text.h"
 
 namespace gearshift {
 
-struct ShippedScript {
-  std::string_view name;  // "bayes"
-  std::string_view text;
-};
-
-// In the order of the names.
-std::span<const ShippedScript> shipped_scripts();
+// In the order of the file names.
+std::span<const EmbeddedText> shipped_scripts();
 
 }  // namespace gearshift
