@@ -3,14 +3,15 @@
 -- is the best setting that was measured to keep the goal.
 --
 -- The method is "PowerTrain" (doi:10.1016/j.future.2024.07.001), which looks the cap up in the predicted
--- Pareto front and trusts what it says. Ours are two things: modes are chosen to cover the space below
--- the cap, by the power that the board's model predicts where there is one, not at random; and nothing is
--- held that was not measured.
+-- Pareto front and trusts what it says. Ours are three things: modes are chosen to cover the space below
+-- the cap, by the power that the board's model predicts where there is one, not at random; what a
+-- measurement rules out is not tried; and nothing is held that was not measured.
 
-local cover, verify = 9, 6 -- measurements to learn from, and of predictions
+local cover, verify = 6, 9 -- measurements to learn from, and of predictions
+local candidates = 300 -- looked at for each mode that covers
 local step_down = 0.98 -- after a mode over the cap, predictions below this part of its own come next
 
-local best, margin_w, measured, tried = nil, 0, 0, {}
+local best, margin_w, measured, answers = nil, 0, 0, {}
 
 local function keep(answer)
   if answer.ok then
@@ -18,40 +19,76 @@ local function keep(answer)
     measured = measured + 1
   end
   if answer.within and (not best or answer.value < best.value) then best = answer end
-  tried[#tried + 1] = answer.setting
+  answers[#answers + 1] = answer
   return answer
 end
 
 for i = 1, #observations do keep(observations[i]) end
 
--- The next mode that covers the space: points of a sequence that fills a cube evenly (Roberts' R), those
--- that are predicted to be below the cap.
 local expected = roofline.known and roofline.prior() or nil
 local point = 0
 local ratio = 1.5 -- becomes the root of x^(n+1) = x + 1
 for _ = 1, 30 do ratio = (1 + ratio) ^ (1 / (#dimensions + 1)) end
 
-local function sequence_setting()
-  point = point + 1
-  local setting = {}
+-- How many values of each dimension are expected below the cap with all others at their lowest: the
+-- space to cover. A knob that draws much has few of them, and they count as much as the many of others.
+local function reach_of(model)
+  local reach, setting = {}, {}
+  for d = 1, #dimensions do setting[dimensions[d].name] = dimensions[d].values[1] end
   for d = 1, #dimensions do
-    local values = dimensions[d].values
-    local place = (0.5 + point / ratio ^ d) % 1
-    setting[dimensions[d].name] = values[1 + math.floor(place * #values)]
+    local name, values = dimensions[d].name, dimensions[d].values
+    reach[d] = #values
+    while model and reach[d] > 2 do
+      setting[name] = values[reach[d]]
+      if roofline.predict(model, setting).power_w <= goal.power_w then break end
+      reach[d] = reach[d] - 1
+    end
+    setting[name] = values[1]
   end
-  return setting
+  return reach
 end
 
+-- The next point of a sequence that fills a cube evenly (Roberts' R), as a setting and as indexes.
+local function sequence_setting(reach)
+  point = point + 1
+  local setting, place = {}, {}
+  for d = 1, #dimensions do
+    place[d] = 1 + math.floor((0.5 + point / ratio ^ d) % 1 * reach[d])
+    setting[dimensions[d].name] = dimensions[d].values[place[d]]
+  end
+  return setting, place
+end
+
+local covered = { {} } -- the lowest mode is measured too
+for d = 1, #dimensions do covered[1][d] = 1 end
+
+local function distance_to_covered(place, reach)
+  local least = math.huge
+  for i = 1, #covered do
+    local sum = 0
+    for d = 1, #place do sum = sum + ((place[d] - covered[i][d]) / reach[d]) ^ 2 end
+    least = math.min(least, sum)
+  end
+  return least
+end
+
+-- Of those that are expected below the cap the one farthest from all that were measured.
 local function next_mode()
-  if not roofline.known then return sequence_setting() end
-  local model = roofline.fit(nil, expected)
-  for _ = 1, 200 do
-    local setting = sequence_setting()
-    if roofline.predict(model, setting).power_w <= goal.power_w then return setting end
+  local model = roofline.known and roofline.fit(nil, expected)
+  local reach = reach_of(model)
+  local farthest, farthest_place, most = nil, nil, 0
+  for _ = 1, candidates do
+    local setting, place = sequence_setting(reach)
+    if not model or roofline.predict(model, setting).power_w <= goal.power_w then
+      local distance = distance_to_covered(place, reach)
+      if distance > most then farthest, farthest_place, most = setting, place, distance end
+    end
   end
+  covered[#covered + 1] = farthest_place
+  return farthest
 end
 
-while #tried < cover - 1 do
+while #answers < cover - 1 do
   local setting = next_mode()
   if not setting then break end
   keep(measure(setting))
@@ -59,15 +96,46 @@ end
 -- The lowest mode last: it has to be in force while the networks are trained.
 local lowest = keep(remeasure(safe))
 
+-- No mode with all knobs at least as high as one over the cap keeps it, and none with all at most as
+-- high as one that keeps the goal is faster.
+local function rule_out(surface, answer)
+  if #dimensions > #knobs.names then return end
+  local over
+  if answer.ok then
+    over = answer.power_w > goal.power_w
+  else
+    over = answer.reason == "over_limit" and answer.limit_w >= goal.power_w
+  end
+  local faster = answer.within and (goal.objective == "time" or goal.objective == "latency")
+  if not over and not faster then return end
+  local sign = over and 1 or -1
+  local bounds = {}
+  for i, name in ipairs(knobs.names) do bounds[i] = sign * answer.setting[name] end
+  for i = 1, #modes do
+    local mode, ruled_out = modes[i], true
+    for k, name in ipairs(knobs.names) do
+      if sign * mode[name] < bounds[k] then
+        ruled_out = false
+        break
+      end
+    end
+    if ruled_out then surface:exclude(mode) end
+  end
+end
+
 if lowest.ok and measured >= 3 then
   local surface = predict.transfer()
-  for i = 1, #tried do surface:exclude(tried[i]) end
+  for i = 1, #answers do
+    surface:exclude(answers[i].setting)
+    rule_out(surface, answers[i])
+  end
   local limit_w = goal.power_w - margin_w
   for _ = 1, verify do
     local setting, prediction = surface:best({ power_w = limit_w })
     if not setting then break end
     surface:exclude(setting)
     local answer = keep(measure(setting))
+    rule_out(surface, answer)
     if answer.within then -- what it draws near the cap tells how far off the networks are there
       limit_w = (goal.power_w - margin_w) * prediction.power_w / answer.power_w
     else
@@ -80,5 +148,5 @@ if not best then
   log("nothing measured keeps the goal")
   return nil
 end
-log(string.format("best of %d measured: %.1f W", #tried, best.power_w))
+log(string.format("best of %d measured: %.1f W", #answers, best.power_w))
 return best.setting
