@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
@@ -21,8 +22,10 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   block_signals();
   const NamedText script = read_script(options.policy);
   LuaPolicy(script.name, script.text).check();
-  LiveRun live(options, plan);
   const ReferenceTransfer transfer = policy_transfer();
+  // Before the board is opened: the loop would do nothing else meanwhile, and guard nothing.
+  if (script.text.find("predict.transfer") != std::string::npos) transfer.warm_up();
+  LiveRun live(options, plan);
   LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer);
   if (!options.record.empty()) live.record(command, script);
 

@@ -232,9 +232,9 @@ predict = {}
 
 ---Trains the reference's networks on all answers that are known, at least three of them, and predicts
 ---every setting of `dimensions`. The deviations of the surface are twice the errors on these answers.
----It takes a third of a second, and a second more the first time, in which nothing is guarded: the last answer
----that was measured must be that of the mode `safe` (remeasure it). An error where libtorch is not
----there, or the reference does not know the board's knobs or several batch sizes.
+---It takes a third of a second at most, and a second more where libtorch is not loaded yet, in which
+---nothing is guarded: the last answer that was measured must be that of the mode `safe` (remeasure it). An
+---error where libtorch is not there, or the reference does not know the board's knobs or several batch sizes.
 ---@return surface
 function predict.transfer() end
 

@@ -1,6 +1,7 @@
 #include "policies/powertrain/reference_transfer.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "policies/powertrain/network_module.h"
@@ -39,6 +40,30 @@ TransferResult ReferenceTransfer::transfer(const Profile& measured,
   result.time_error = error.time_percent / 100;
   result.power_error = error.power_percent / 100;
   return result;
+}
+
+void ReferenceTransfer::warm_up() const noexcept {
+  try {
+    const std::lock_guard lock(one_at_a_time_);
+    const NetworkModule module;
+    if (!reference_) reference_ = load_();
+    Profile made_up(reference_->knobs);
+    made_up.device = reference_->device;
+    made_up.workload = "warm-up";
+    for (std::size_t i = 0; i < reference_->knobs.size(); ++i) {
+      ProfileCell cell;
+      cell.mode = reference_->knobs.lowest();
+      cell.mode.values[i] = reference_->knobs.knobs[i].values.back();
+      cell.minibatch_ms = cell.power_w = static_cast<double>(1 + i);
+      cell.batch_size = reference_->batch_sizes.front();
+      made_up.add(cell);
+    }
+    TrainingOptions options;
+    options.epochs = 1;
+    transfer_predictor(module, *reference_, made_up, timed_cells(made_up), options);
+  } catch (const std::exception&) {
+    return;
+  }
 }
 
 }  // namespace gearshift

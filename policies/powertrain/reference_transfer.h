@@ -22,6 +22,11 @@ class ReferenceTransfer : public ModeTransfer {
   TransferResult transfer(const Profile& measured,
                           std::span<const TransferSetting> settings) const override;
 
+  // Loads libtorch and the reference and trains a little, so that the first transfer takes no
+  // longer than the others. Takes about a second. Why it cannot, the transfer that meets it will
+  // tell.
+  void warm_up() const noexcept;
+
  private:
   std::function<Predictor()> load_;
   mutable std::mutex one_at_a_time_;
