@@ -14,6 +14,10 @@ namespace {
 // A network may predict less than nothing; no setting takes less than this part of the mean.
 constexpr double kLeastPart = 0.01;
 
+// Of fewer than this a transfer holds none back, and all rows both train and validate: one or two
+// tell nothing of when enough is learnt.
+constexpr std::size_t kFewestValidationRows = 3;
+
 std::string named(const Profile& profile) { return profile.device + " " + profile.workload; }
 
 std::mt19937_64 seeded(std::uint64_t seed, std::string_view name) {
@@ -115,15 +119,22 @@ void fit(const NetworkModule& module, std::span<const float> inputs, std::size_t
   const Scale scale = scale_of(values);
   network.mean = scale.mean;
   network.deviation = scale.deviation > 0 ? scale.deviation : 1;
-  const std::vector<float> targets(values.begin(), values.end());
+  std::vector<float> targets(values.begin(), values.end());
+  std::vector<float> rows(inputs.begin(), inputs.end());
   const bool transfer = !network.weights.empty();
+  std::size_t validation_rows = std::max<std::size_t>(1, targets.size() / 10);
+  if (transfer && validation_rows < kFewestValidationRows) {
+    validation_rows = targets.size();
+    targets.insert(targets.end(), values.begin(), values.end());
+    rows.insert(rows.end(), inputs.begin(), inputs.end());
+  }
   Report report{options, target, transfer ? 2 * options.epochs : options.epochs};
   GearshiftTraining training{};
-  training.inputs = inputs.data();
+  training.inputs = rows.data();
   training.targets = targets.data();
   training.rows = targets.size();
   training.columns = columns;
-  training.validation_rows = std::max<std::size_t>(1, targets.size() / 10);
+  training.validation_rows = validation_rows;
   training.target_mean = network.mean;
   training.target_deviation = network.deviation;
   training.loss = options.loss == Loss::mape ? GEARSHIFT_LOSS_MAPE : GEARSHIFT_LOSS_MSE;

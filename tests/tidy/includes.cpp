@@ -53,6 +53,7 @@ const std::vector<Library>& libraries() {
       {"unsupported/Eigen/", {"boards"}},
       {"torch/", {"policies/powertrain"}},
       {"ATen/", {"policies/powertrain"}},
+      {"c10/", {"policies/powertrain"}},
       {"zmq", {"bridge"}},
       {"msgpack", {"bridge"}},
       {"httplib", {"bridge"}},
