@@ -165,6 +165,7 @@ void Controller::on_settled(ApplyState state, Time now) {
   if (aim_ == Aim::fallback || aim_ == Aim::safe) {
     guard_.settles_by(now + kLagWindows * board_.traits().power_window);
     guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
+    if (roster_.any_managed()) measure_hold(now);
     return;
   }
   if (aim_ == Aim::measure) {
@@ -224,19 +225,22 @@ void Controller::measure_hold(Time now) {
 // whether the world is still the same: it is neither kept nor recorded, or a night of holding would
 // fill the memory with one setting.
 void Controller::finish_hold_measurement(Observation observation, Time now) {
-  std::optional<Observation>& known = summary_.choices.back().observation;
-  const bool first = !known || (!known->ok() && observation.ok());
   observation.limit_mw = cap_mw_.value_or(0);
-  observation.duration = now - (known ? hold_measured_since_ : applying_since_);
+  observation.duration = now - hold_measured_since_;
   const auto alarm = drift_.add(observation);
   if (alarm) {
     forget_world(*alarm, now);
     restart_policy(now);
     return;
   }
-  if (first) {
+  // What is held in a choice's stead was not chosen.
+  Choice* const choice = aim_ == Aim::hold ? &summary_.choices.back() : nullptr;
+  const bool known = choice == nullptr || (choice->observation && choice->observation->ok());
+  const bool stalls_again = choice != nullptr && choice->observation && !observation.ok();
+  if (!known && !stalls_again) {
+    observation.duration = now - applying_since_;
     ++summary_.measurements;
-    known = observation;
+    choice->observation = observation;
     remember(observation);
     recorder_.note({.type = NoteType::observation,
                     .time = now,

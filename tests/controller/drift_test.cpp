@@ -243,6 +243,17 @@ TEST(DriftInTheLoop, AChangeThatTheGuardMeetsFirstIsNoticedInWhatItFallsBackTo) 
   EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle) << "25 W there now";
 }
 
+TEST(DriftInTheLoop, AChangeIsNoticedWhileTheSafeSettingStandsInForAChoice) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return Request{}; },
+          seconds(90));
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(60), [&rig] { rig.world.slower = 0.7; });
+  rig.run();
+  EXPECT_EQ(rig.summary.drifts, 1U);
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_TRUE(rig.recorder.of(NoteType::observation).empty());
+}
+
 TEST(DriftInTheLoop, AnotherWorkloadIsMeasuredAgainstItself) {
   Rig rig(fastest_of({kSlow, kFast}), seconds(120));
   rig.world.attach(seconds(1));
