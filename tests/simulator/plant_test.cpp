@@ -193,7 +193,7 @@ TEST(Plant, CostsBecomeOthersInMidMinibatchAndComeBack) {
       .batch_size = 16,
       .samples_per_epoch = 0,
       .costs = &first,
-      .changes = {{Time{} + milliseconds(350), Time{} + milliseconds(650), &second}}};
+      .changes = {{Time{} + milliseconds(350), Time{} + milliseconds(600), &second}}};
   Plant plant(before.knobs(), mode(4, 300000), {&task, 1}, {}, 1);
   EventBuffer events;
   plant.advance(Time{} + milliseconds(500), events);
@@ -203,8 +203,8 @@ TEST(Plant, CostsBecomeOthersInMidMinibatchAndComeBack) {
   ASSERT_GE(events.size(), 6U);
   EXPECT_EQ(events[2].minibatch.elapsed, milliseconds(100));
   EXPECT_EQ(events[3].minibatch.elapsed, milliseconds(150)) << "half of it at the new pace";
-  // From 450 to 650 ms is all of one; the next is at the old pace again.
-  EXPECT_EQ(events[4].minibatch.elapsed, milliseconds(200));
+  // From 450 to 600 ms is three quarters of one; the last goes at the old pace again.
+  EXPECT_EQ(events[4].minibatch.elapsed, milliseconds(175));
   EXPECT_EQ(events[5].minibatch.elapsed, milliseconds(100));
 }
 
