@@ -288,9 +288,28 @@ function surface:front(choice) end
 ---rows of `prior`, and knows only what the script gives it; each run of a script has one of its own.
 gp = {}
 ---Takes an answer of `measure` into account: one that is ok, or one that was cut short over its limit.
+---Of several of one setting the mean counts; of more than 48 settings the last.
 ---@param answer answer
 ---@return boolean learnt false where it says nothing, or is of another batch size or run
 function gp.learn(answer) end
+
+---@class draw_terms
+---@field over? number most odds to be over the cap, 0 to 1; 1
+---@field temper? number so many times as far from what is expected as the model says, worlds are drawn; 1
+
+---@class drawn
+---@field setting setting not learnt before
+---@field value number what the goal minimises, in the world drawn
+---@field expected number the same by all that is believed
+---@field deviation number standard deviation of log(value)
+---@field power_odds number to keep the cap
+---@field odds number to keep the whole goal
+
+---Thompson sampling: draws one world of those that may be, by what was learnt, and the setting that
+---keeps the goal there at the least value. Nil where none does. Costs as much as gp.next.
+---@param terms? draw_terms
+---@return drawn?
+function gp.draw(terms) end
 
 ---@class terms
 ---@field best? number the least `answer.value` so far of an answer within the goal

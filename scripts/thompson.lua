@@ -1,8 +1,18 @@
--- Thompson sampling for a training job that recurs: which batch size and which power limit reach the
--- target at the least cost. A run's cost is the epochs it takes, which depend on the batch size and
--- on chance, times the cost of an epoch, which hardly varies; so what is drawn is each batch size's
--- mean number of epochs, from a normal-inverse-gamma belief, and the power limits are measured an
--- epoch each while runs go on. docs/policies.md has the sources, and what the constants are.
+-- Thompson sampling: draws what may be true from what is believed, and does what would then be best. So
+-- what is hopeless is left alone, what may be better is tried, and it never quite stops trying.
+-- docs/policies.md has the sources, and what the constants are.
+--
+-- A recurring job (objective target): which batch size and which power limit reach the target at the least
+-- cost. A run's cost is the epochs it takes, which depend on the batch size and on chance, times the cost
+-- of an epoch, which hardly varies; so what is drawn is each batch size's mean number of epochs, from a
+-- normal-inverse-gamma belief, and the power limits are measured an epoch each while runs go on.
+--
+-- Anything else: which of thousands of settings costs least. What is drawn is a whole world (gp.draw): the
+-- demands of the workload on the board's cost model, and a Gaussian process for what the model lacks, so
+-- that one measurement says something of all settings. A setting that was measured has a belief of its
+-- own, normal-inverse-gamma around its measurements, and is drawn from that.
+
+-- Recurring jobs -----------------------------------------------------------------------------------
 
 local DEVIATION <const> = 0.1 -- of a run's epochs about their mean, expected before any repeats
 local DEVIATION_WORTH <const> = 4 -- what that is worth, in runs
@@ -14,17 +24,11 @@ local PATIENCE <const> = 0.005 -- how much less that is, as a share, with every 
 local TEMPER <const> = 0.5 -- of a draw's distance from the mean: 1 is Thompson sampling, 0 greed
 local FALL <const> = 0.5 -- exponent by which epochs fall with the batch size below
 
-local batches = batch_sizes.train
 local space = {} -- settings without a batch size, dearest limit first
-for i = #modes, 1, -1 do space[#space + 1] = modes[i] end
-
 -- One arm a batch size: `cost[i]` of an epoch in space[i], `epochs` of every run that reached the
 -- target, `floor` the least that a run costs by what is known, until one reached it.
 local arms = {}
-for i, batch in ipairs(batches) do
-  arms[i] = { batch = batch, cost = {}, next_limit = 1, epochs = {}, floor = nil }
-end
-
+local first, low, high = 1, 1, 1 -- of arms: the job's own batch size, and those that were tried
 local runs = 0 -- of the job so far
 
 local function mean(values)
@@ -106,12 +110,6 @@ local function promised(arm, edge, inner)
   return PROMISE * math.exp(at_edge - PATIENCE * runs + slope * (math.log(arm.batch) - math.log(edge.batch)))
 end
 
-local first = 1
-for i, batch in ipairs(batches) do
-  if batch <= workload.train.batch_size then first = i end
-end
-local low, high = first, first -- the arms that were tried
-
 -- The arm of the next run, and where it was never tried the tried one beside it.
 local function choose()
   if #arms[first].epochs == 0 and not arms[first].floor then return arms[first] end
@@ -187,11 +185,148 @@ local function run_once(arm, beside)
   end
 end
 
-while true do
-  local arm, beside = choose()
-  run_once(arm, beside)
-  runs = runs + 1
-  for i, one in ipairs(arms) do
-    if one == arm then low, high = math.min(low, i), math.max(high, i) end
+local function serve_job()
+  for i = #modes, 1, -1 do space[#space + 1] = modes[i] end
+  for i, batch in ipairs(batch_sizes.train) do
+    arms[i] = { batch = batch, cost = {}, next_limit = 1, epochs = {}, floor = nil }
+    if batch <= workload.train.batch_size then first = i end
+  end
+  low, high = first, first
+  while true do
+    local arm, beside = choose()
+    run_once(arm, beside)
+    runs = runs + 1
+    for i, one in ipairs(arms) do
+      if one == arm then low, high = math.min(low, i), math.max(high, i) end
+    end
   end
 end
+
+-- Anything else -------------------------------------------------------------------------------------
+
+local NOISE <const> = 0.01 -- of a measurement, relative, expected before any repeats
+local NOISE_SHAPE <const> = 2 -- what that is worth, in half measurements
+local WINDOW <const> = 32 -- measurements of a setting that count, the newest
+local RIVALS <const> = 8 -- measured settings that are drawn: the best on average
+local LOOKS <const> = 90 -- for something better: one a measurement, and rarer and rarer after these
+local BESIDE <const> = 0.5 -- of the looks, the share that goes beside the best and not where the draw says
+local MOST_OVER <const> = 0.1 -- odds to be over the cap that a setting may have to be tried
+local LEAST_GAIN <const> = 0.005 -- of the value, that a new setting must have in the world drawn
+-- A world is drawn wider than the model says where measurements surprise it: by their deviations, root
+-- mean square, each of which counts for so many at most; one deviation is worth so many measurements.
+local MOST_SURPRISE <const> = 2.5
+local TRUST <const> = 4
+
+local measured, by_key = {}, {} -- arms of one setting each, the best on average first
+local capped = goal.power_w < math.huge
+local surprises, guesses = TRUST, TRUST -- squared, and how many
+
+local function key_of(setting)
+  local parts = {}
+  for d, dimension in ipairs(dimensions) do parts[d] = setting[dimension.name] end
+  return table.concat(parts, " ")
+end
+
+local function learn(answer)
+  gp.learn(answer)
+  local key = key_of(answer.setting)
+  local arm = by_key[key]
+  if not arm then
+    arm = { setting = answer.setting, logs = {} }
+    by_key[key], measured[#measured + 1] = arm, arm
+  end
+  if answer.within and answer.value > 0 then
+    if #arm.logs == WINDOW then table.remove(arm.logs, 1) end
+    arm.logs[#arm.logs + 1] = math.log(answer.value)
+    arm.mean = mean(arm.logs)
+  else
+    arm.mean = math.huge -- over the cap once is once too often
+  end
+  table.sort(measured, function(one, other) return one.mean < other.mean end)
+end
+
+-- The measured setting that is best by values drawn from what is believed of each, and that value.
+local function drawn_arm()
+  local best, least = nil, math.huge
+  for i = 1, math.min(RIVALS, #measured) do
+    if measured[i].mean == math.huge then break end
+    local prior = { mean = 0, weight = 0, shape = NOISE_SHAPE, scale = NOISE_SHAPE * NOISE ^ 2 }
+    local log = posterior.draw(posterior.update(prior, measured[i].logs))
+    if log < least then best, least = measured[i], log end
+  end
+  return best, math.exp(least)
+end
+
+-- Every knob at its highest value, where no cap is set; else the lowest mode.
+local function first_setting()
+  if capped then return safe end
+  local setting = {}
+  for _, dimension in ipairs(dimensions) do setting[dimension.name] = dimension.values[#dimension.values] end
+  return setting
+end
+
+-- A setting with one knob elsewhere in half its range, lower where there is a cap: one that was never
+-- measured, or else one that was.
+local function beside(setting)
+  local again = nil
+  for _ = 1, 10 do
+    local dimension = dimensions[math.random(#dimensions)]
+    local at = 1
+    for i, value in ipairs(dimension.values) do
+      if value == setting[dimension.name] then at = i end
+    end
+    local far = math.random(math.max(1, #dimension.values // 2))
+    local to = dimension.values[(capped or math.random() < 0.5) and at - far or at + far]
+    if to then
+      local other = {}
+      for _, one in ipairs(dimensions) do other[one.name] = setting[one.name] end
+      other[dimension.name] = to
+      local seen = by_key[key_of(other)]
+      if not seen then return other end
+      if seen.mean < math.huge then again = other end
+    end
+  end
+  return again
+end
+
+-- A new setting that may be better than the arm, whose value was drawn; and what was believed of it.
+local function look(arm, value)
+  local other = arm and math.random() < BESIDE and beside(arm.setting)
+  if other then return other end
+  local drawn = gp.draw { over = MOST_OVER, temper = math.max(1, math.sqrt(surprises / guesses)) }
+  if drawn and drawn.value < value * (1 - LEAST_GAIN) then return drawn.setting, drawn end
+  return nil
+end
+
+local function compare(answer, guess)
+  local surprise = math.abs(math.log(answer.value / guess.expected)) / guess.deviation
+  surprises = surprises + math.min(surprise, MOST_SURPRISE) ^ 2
+  guesses = guesses + 1
+end
+
+local function search_settings()
+  for i = 1, #observations do learn(observations[i]) end
+  if #measured == 0 then learn(remeasure(first_setting())) end
+  local looks, waited, pause = 0, 0, 1 -- `pause`: measurements from one look to the next
+  while true do
+    local arm, value = drawn_arm()
+    local setting, guess = nil, nil
+    waited = waited + 1
+    if not arm or waited >= pause then
+      looks, waited = looks + 1, 0
+      if looks > LOOKS then pause = pause + 2 end
+      setting, guess = look(arm, value)
+    end
+    setting = setting or (arm and arm.setting)
+    if not setting then
+      log("nothing measured keeps the goal")
+      return nil
+    end
+    local answer = remeasure(setting)
+    learn(answer)
+    if guess and answer.within then compare(answer, guess) end
+  end
+end
+
+if goal.objective == "target" then serve_job() end
+return search_settings()

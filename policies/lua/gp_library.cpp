@@ -152,14 +152,15 @@ int learn(lua_State* lua) {
   return 1;
 }
 
-double option(lua_State* lua, const char* name, double otherwise, double most) {
+double option(lua_State* lua, const char* function, const char* name, double otherwise,
+              double most) {
   if (lua_type(lua, 1) != LUA_TTABLE) return otherwise;
   lua_getfield(lua, 1, name);
   double value = otherwise;
   if (!lua_isnil(lua, -1)) {
     value = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
     if (!(value >= 0 && value <= most)) {
-      luaL_error(lua, "gp.next: %s: expected a number from 0 to %f, got %s", name, most,
+      luaL_error(lua, "%s: %s: expected a number from 0 to %f, got %s", function, name, most,
                  lua_type(lua, -1) == LUA_TNUMBER ? lua_tostring(lua, -1) : luaL_typename(lua, -1));
     }
   }
@@ -172,15 +173,18 @@ void condition(GpSearch& gp) {
   gp.conditioned = true;
 }
 
+// What mean power must keep: an answer is within the limit only with its noise margin.
+double limit_w(const GpSearch& gp, const Goal& goal) {
+  if (!goal.power_mw) return kHuge;
+  const double margin = gp.margin_count > 0 ? gp.margins / static_cast<double>(gp.margin_count) : 0;
+  return static_cast<double>(*goal.power_mw) / 1e3 * (1 - margin);
+}
+
 // False with an error where memory runs out.
 bool choose(ScriptState& state, ProbeTerms terms, std::optional<Probe>& probe) noexcept {
   GpSearch& gp = *state.gp;
   const Goal& goal = state.context.goal;
-  terms.limit_w = goal.power_mw ? static_cast<double>(*goal.power_mw) / 1e3 : kHuge;
-  // An answer is within the limit only with its noise margin.
-  if (gp.margin_count > 0) {
-    terms.limit_w *= 1 - gp.margins / static_cast<double>(gp.margin_count);
-  }
+  terms.limit_w = limit_w(gp, goal);
   try {
     condition(gp);
     probe = next_probe(gp.process, goal, gp.grid.kind(), gp.known, terms);
@@ -201,25 +205,29 @@ void set_field(lua_State* lua, const char* name, double value) {
   lua_setfield(lua, -2, name);
 }
 
-int next(lua_State* lua) {
-  luaL_checkstack(lua, 8, "gp.next");
+void check_terms(lua_State* lua, const char* function) {
+  luaL_checkstack(lua, 8, function);
   if (!lua_isnoneornil(lua, 1) && lua_type(lua, 1) != LUA_TTABLE) {
-    return luaL_error(lua, "gp.next: expected a table of terms, got %s", luaL_typename(lua, 1));
+    luaL_error(lua, "%s: expected a table of terms, got %s", function, luaL_typename(lua, 1));
   }
+}
+
+int next(lua_State* lua) {
+  check_terms(lua, "gp.next");
   ProbeTerms terms;
-  const double best = option(lua, "best", kHuge, kHuge);
+  const double best = option(lua, "gp.next", "best", kHuge, kHuge);
   if (std::isfinite(best)) {
     if (!(best > 0)) return luaL_error(lua, "gp.next: best: expected a value above 0, got 0");
     terms.best_log = std::log(best);
   }
-  terms.price = option(lua, "price", 0, 1e3);
-  terms.least_odds = option(lua, "odds", 0, 1);
-  terms.doubt = std::max(1e-3, option(lua, "doubt", 1, 1e3));
+  terms.price = option(lua, "gp.next", "price", 0, 1e3);
+  terms.least_odds = option(lua, "gp.next", "odds", 0, 1);
+  terms.doubt = std::max(1e-3, option(lua, "gp.next", "doubt", 1, 1e3));
   if (lua_type(lua, 1) == LUA_TTABLE) {
     lua_getfield(lua, 1, "safest");
     const bool safest = !lua_isnil(lua, -1);
     lua_pop(lua, 1);
-    if (safest) terms.safest_odds = option(lua, "safest", 0, 1);
+    if (safest) terms.safest_odds = option(lua, "gp.next", "safest", 0, 1);
   }
   begin_or_raise(lua, "gp.next");
   ScriptState& state = state_of(lua);
@@ -240,6 +248,44 @@ int next(lua_State* lua) {
   return 1;
 }
 
+// False with an error where memory runs out.
+bool draw_setting(ScriptState& state, DrawTerms terms,
+                  std::optional<DrawnSetting>& drawn) noexcept {
+  GpSearch& gp = *state.gp;
+  const Goal& goal = state.context.goal;
+  terms.limit_w = limit_w(gp, goal);
+  try {
+    condition(gp);
+    drawn = drawn_setting(gp.process, goal, gp.grid.kind(), gp.known, terms, state.random);
+  } catch (const std::exception& failure) {
+    state.error = ErrorText(failure.what());
+    return false;
+  }
+  return true;
+}
+
+int draw(lua_State* lua) {
+  check_terms(lua, "gp.draw");
+  DrawTerms terms;
+  terms.most_over_odds = option(lua, "gp.draw", "over", 1, 1);
+  terms.temper = option(lua, "gp.draw", "temper", 1, 1e3);
+  begin_or_raise(lua, "gp.draw");
+  ScriptState& state = state_of(lua);
+  charge(lua, charge_to_ask(*state.gp));
+  std::optional<DrawnSetting> drawn;
+  if (!draw_setting(state, terms, drawn)) push_error(lua, "gp.draw", state.error);
+  if (!drawn) return 0;
+  lua_createtable(lua, 0, 6);
+  push_setting(lua, state.gp->grid.setting(drawn->setting));
+  lua_setfield(lua, -2, "setting");
+  set_field(lua, "value", drawn->value);
+  set_field(lua, "expected", drawn->expected);
+  set_field(lua, "deviation", drawn->deviation);
+  set_field(lua, "power_odds", drawn->power_odds);
+  set_field(lua, "odds", drawn->odds);
+  return 1;
+}
+
 }  // namespace
 
 GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
@@ -248,7 +294,9 @@ GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
       known(grid.size()) {}
 
 void add_gp(lua_State* lua) {
-  lua_createtable(lua, 0, 2);
+  lua_createtable(lua, 0, 3);
+  lua_pushcfunction(lua, draw);
+  lua_setfield(lua, -2, "draw");
   lua_pushcfunction(lua, learn);
   lua_setfield(lua, -2, "learn");
   lua_pushcfunction(lua, next);

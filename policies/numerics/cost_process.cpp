@@ -50,6 +50,15 @@ constexpr std::size_t kLeastRowsToDoubt = 5;
 
 double square(double x) { return x * x; }
 
+// The mean of two measurements, weighed by their noise, and its noise, in place of the second.
+void average(double older, double older_noise, double& mean, double& noise) {
+  constexpr double kLeastNoise = 1e-3;
+  const double older_weight = 1 / square(std::max(kLeastNoise, older_noise));
+  const double weight = 1 / square(std::max(kLeastNoise, noise));
+  mean = (older_weight * older + weight * mean) / (older_weight + weight);
+  noise = 1 / std::sqrt(older_weight + weight);
+}
+
 }  // namespace
 
 CostProcess::Vector CostProcess::Series::all_seen() const {
@@ -175,7 +184,15 @@ double CostProcess::likeness(std::size_t one, std::size_t other) const {
 }
 
 void CostProcess::learn(const CostRow& row) {
-  rows_.push_back(row);
+  CostRow together = row;
+  for (auto older = rows_.begin(); older != rows_.end(); ++older) {
+    if (older->setting != row.setting || older->over_limit || row.over_limit) continue;
+    average(older->minibatch_ms, older->time_noise, together.minibatch_ms, together.time_noise);
+    average(older->power_w, older->power_noise, together.power_w, together.power_noise);
+    rows_.erase(older);
+    break;
+  }
+  rows_.push_back(together);
   if (rows_.size() > kMostCostRows) rows_.erase(rows_.begin());
 }
 

@@ -5,8 +5,8 @@
 #include <Eigen/Core>
 #include <cstddef>
 #include <optional>
+#include <random>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "boards/cost_model.h"
@@ -70,13 +70,17 @@ class CostProcess {
   // Borrows the grid.
   CostProcess(const SettingGrid& grid, CostCentre centre, CostPrior prior);
 
-  // Takes effect at the next condition(). Numbers are above 0 and finite.
+  // Takes effect at the next condition(). Numbers are above 0 and finite. Of a setting that was
+  // learnt before, the mean of both counts, weighed by their noise.
   void learn(const CostRow& row);
   void condition();
 
   std::size_t size() const { return places_.size(); }
   const std::vector<CostRow>& rows() const { return rows_; }
   double batch_size(std::size_t setting) const { return places_[setting].batch_size; }
+  // Standard deviations of what is a setting's own, of the logarithms of time and power.
+  double time_own() const { return time_own_; }
+  double power_own() const { return power_own_; }
   // Of the most likely parameters; quick.
   struct Mean {
     double log_time = 0;
@@ -86,6 +90,11 @@ class CostProcess {
   void sample(std::size_t setting, CostSamples& samples) const;
   // One a sample, adding up to 1.
   std::span<const double> weights() const { return weights_; }
+  // One world of those that may be: costs of all settings that go together. `temper` scales how far
+  // its process is from the most likely one; 0: not at all.
+  struct World;
+  World draw_world(std::mt19937_64& random, double temper) const;
+  Mean mean(const World& world, std::size_t setting) const;
 
  private:
   using Vector = Eigen::VectorXd;
@@ -118,6 +127,8 @@ class CostProcess {
   void prepare_samples();
   Hypothesis hypothesis(const Vector& parameters) const;
   Mean model(const Hypothesis& at, std::size_t setting) const;
+  // The same, bent to the rows by its pulls.
+  Mean pulled(const Hypothesis& at, std::size_t setting) const;
   double likeness(std::size_t one, std::size_t other) const;
   void fill_precision(Series& series, double amplitude) const;
   void fit_parameters();
@@ -153,6 +164,14 @@ class CostProcess {
   Matrix normals_;     // one column a sample
   std::vector<Hypothesis> samples_;
   std::vector<double> weights_;
+};
+
+struct CostProcess::World {
+  Hypothesis at;  // with the pulls of what this world leaves of the rows
+  // The process before anything was measured, as a sum of cosines of the coordinates.
+  Matrix frequencies;  // one row a cosine
+  Vector phases;
+  Vector time_heights, power_heights;
 };
 
 }  // namespace gearshift

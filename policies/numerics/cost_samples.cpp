@@ -28,14 +28,16 @@ Eigen::VectorXd likenesses(const std::vector<std::size_t>& settings, double ampl
 
 }  // namespace
 
-CostProcess::Mean CostProcess::mean(std::size_t setting) const {
-  Mean mean = model(likely_, setting);
+CostProcess::Mean CostProcess::mean(std::size_t setting) const { return pulled(likely_, setting); }
+
+CostProcess::Mean CostProcess::pulled(const Hypothesis& at, std::size_t setting) const {
+  Mean mean = model(at, setting);
   for (std::size_t i = 0; i < power_.settings.size(); ++i) {
     const double alike = likeness(setting, power_.settings[i]);
     const auto row = static_cast<Eigen::Index>(i);
-    mean.log_power += square(power_amplitude_) * alike * likely_.power_pull[row];
+    mean.log_power += square(power_amplitude_) * alike * at.power_pull[row];
     if (i < time_.settings.size()) {
-      mean.log_time += square(time_amplitude_) * alike * likely_.time_pull[row];
+      mean.log_time += square(time_amplitude_) * alike * at.time_pull[row];
     }
   }
   return mean;

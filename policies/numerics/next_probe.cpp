@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "policies/numerics/goal_judge.h"
 #include "policies/numerics/normal.h"
+#include "policies/numerics/random_draw.h"
 
 namespace gearshift {
 namespace {
@@ -23,60 +25,6 @@ constexpr double kOverWeight = 1.25;
 // the goal.
 constexpr double kLeastImprovement = 0.05;
 
-// The goal, in logarithms.
-struct Judge {
-  Judge(const Goal& of, Kind of_kind, double limit_w)
-      : goal(of),
-        kind(of_kind),
-        log_limit(std::log(limit_w)),
-        waits(kind == Kind::infer && goal.arrivals_per_s > 0) {}
-
-  const Goal& goal;
-  Kind kind;
-  double log_limit;
-  bool waits;
-
-  double wait_ms(double batch_size) const { return 1e3 * batch_size / goal.arrivals_per_s; }
-  // The longest time of a minibatch that keeps up and answers in time; infinity: any.
-  double most_ms(double batch_size) const {
-    if (!waits) return kHuge;
-    const double wait = wait_ms(batch_size);
-    if (!goal.latency) return wait;
-    return std::min(wait, 1e3 * seconds(*goal.latency) - wait);
-  }
-  bool latency_counts() const { return goal.objective == Objective::latency && waits; }
-  // Of time and energy. Until its reference is known a weighted goal counts time.
-  bool mixes() const {
-    return goal.objective == Objective::target ||
-           (goal.objective == Objective::weighted && goal.has_reference());
-  }
-  // Natural logarithm of a sample's energy over the most the goal allows.
-  double log_energy_over(double batch_size, double log_time, double log_power) const {
-    if (!goal.energy_j) return -kHuge;
-    return log_time + log_power - std::log(1e3 * batch_size * *goal.energy_j);
-  }
-  // As Observation::value: seconds, joules or a mixture.
-  double log_value(double batch_size, double log_time, double log_power) const {
-    if (latency_counts()) return std::log((wait_ms(batch_size) + std::exp(log_time)) / 1e3);
-    double log = log_time - std::log(1e3);
-    if (goal.objective != Objective::latency) log -= std::log(batch_size);
-    if (goal.objective == Objective::energy) log += log_power;
-    return mixes() ? std::log(goal.cost(std::exp(log), std::exp(log + log_power))) : log;
-  }
-  // Standard deviation of the logarithm of the value.
-  double deviation(double batch_size, double log_time, double log_power, double time,
-                   double power) const {
-    if (goal.objective == Objective::energy) return std::hypot(time, power);
-    if (mixes()) {
-      const double energy_share = 1 - goal.cost(1, 0) / goal.cost(1, std::exp(log_power));
-      return std::hypot(time, energy_share * power);
-    }
-    if (!latency_counts()) return time;
-    const double time_ms = std::exp(log_time);
-    return time * time_ms / (wait_ms(batch_size) + time_ms);
-  }
-};
-
 double odds_below(double log_limit, double log_mean, double deviation) {
   return log_limit == kHuge ? 1 : normal_odds((log_limit - log_mean) / deviation);
 }
@@ -86,7 +34,7 @@ double odds_below(double log_limit, double log_mean, double deviation) {
 constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
 
 // Settings worth a closer look, best first, and the worst mean value among them.
-std::vector<std::size_t> screened(const CostProcess& process, const Judge& judge,
+std::vector<std::size_t> screened(const CostProcess& process, const GoalJudge& judge,
                                   std::span<const std::uint8_t> excluded, bool safest, double below,
                                   double& worst_log) {
   std::vector<std::pair<double, std::size_t>> ranked;
@@ -117,7 +65,7 @@ std::vector<std::size_t> screened(const CostProcess& process, const Judge& judge
 }
 
 // What the samples say of one setting.
-Probe weigh(const CostProcess& process, const Judge& judge, std::size_t setting,
+Probe weigh(const CostProcess& process, const GoalJudge& judge, std::size_t setting,
             const CostSamples& samples, double best_log, double least_improvement) {
   Probe probe{.setting = setting};
   const double batch_size = process.batch_size(setting);
@@ -157,7 +105,7 @@ Probe weigh(const CostProcess& process, const Judge& judge, std::size_t setting,
 
 struct Search {
   const CostProcess& process;
-  const Judge judge;
+  const GoalJudge judge;
   std::span<const std::uint8_t> excluded;
   const ProbeTerms& terms;
 
@@ -194,12 +142,51 @@ struct Search {
 std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Kind kind,
                                 std::span<const std::uint8_t> excluded, const ProbeTerms& terms) {
   assert(excluded.size() == process.size());
-  const Search search{process, Judge(goal, kind, terms.limit_w), excluded, terms};
+  const Search search{process, GoalJudge(goal, kind, terms.limit_w), excluded, terms};
   for (const double below : kBelow) {
     const std::optional<Probe> best = search.best_of(false, below);
     if (best || search.judge.log_limit == kHuge) return best;
   }
   return terms.safest_odds ? search.best_of(true, 0) : std::nullopt;
+}
+
+std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal& goal, Kind kind,
+                                          std::span<const std::uint8_t> excluded,
+                                          const DrawTerms& terms, std::mt19937_64& random) {
+  assert(excluded.size() == process.size());
+  const GoalJudge judge(goal, kind, terms.limit_w);
+  double worst_log = 0;
+  const std::vector<std::size_t> settings = screened(process, judge, excluded, false, 0, worst_log);
+  const CostProcess::World world = process.draw_world(random, terms.temper);
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (const std::size_t setting : settings) {
+    CostProcess::Mean cost = process.mean(world, setting);
+    cost.log_time += terms.temper * process.time_own() * draw_normal(random);
+    cost.log_power += terms.temper * process.power_own() * draw_normal(random);
+    const double batch_size = process.batch_size(setting);
+    if (cost.log_power > judge.log_limit || cost.log_time > std::log(judge.most_ms(batch_size)) ||
+        judge.log_energy_over(batch_size, cost.log_time, cost.log_power) > 0) {
+      continue;
+    }
+    ranked.emplace_back(judge.log_value(batch_size, cost.log_time, cost.log_power), setting);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  CostSamples samples;
+  for (const auto& [value, setting] : ranked) {
+    process.sample(setting, samples);
+    const Probe probe = weigh(process, judge, setting, samples, value, 0);
+    if (1 - probe.power_odds > terms.most_over_odds) continue;
+    const double log_time = std::log(probe.minibatch_ms), log_power = std::log(probe.power_w);
+    const double batch_size = process.batch_size(setting);
+    return DrawnSetting{setting,
+                        std::exp(value),
+                        std::exp(judge.log_value(batch_size, log_time, log_power)),
+                        judge.deviation(batch_size, log_time, log_power, probe.time_deviation,
+                                        probe.power_deviation),
+                        probe.power_odds,
+                        probe.odds};
+  }
+  return std::nullopt;
 }
 
 }  // namespace gearshift

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <span>
 
 #include "controller/goal.h"
@@ -45,5 +46,27 @@ struct Probe {
 inline constexpr std::size_t kMostProbed = 400;
 std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Kind kind,
                                 std::span<const std::uint8_t> excluded, const ProbeTerms& terms);
+
+struct DrawTerms {
+  double limit_w = 0;         // that mean power must keep; infinity: none
+  double most_over_odds = 1;  // of going over it, by all that is believed and not by the draw alone
+  double temper = 1;          // see CostProcess::draw_world
+};
+
+struct DrawnSetting {
+  std::size_t setting = 0;
+  double value = 0;       // of the goal, in the world that was drawn
+  double expected = 0;    // of the goal, by all that is believed
+  double deviation = 0;   // of the logarithm of the value, standard
+  double power_odds = 0;  // to keep the power limit
+  double odds = 0;        // to keep the whole goal
+};
+
+// Thompson sampling (Thompson 1933): the best setting of one world drawn from what is believed.
+// Nullopt where no setting but those of `excluded` keeps the goal in that world and the power limit
+// with the odds that are asked for. Looks at kMostProbed settings, as next_probe does.
+std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal& goal, Kind kind,
+                                          std::span<const std::uint8_t> excluded,
+                                          const DrawTerms& terms, std::mt19937_64& random);
 
 }  // namespace gearshift

@@ -40,6 +40,25 @@ TEST(Gp, NamesWhatItCannotTake) {
       std::string::npos);
 }
 
+TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
+  EXPECT_NE(failure_of("gp.draw(3)").find("gp.draw: expected a table of terms, got number"),
+            std::string::npos);
+  EXPECT_NE(failure_of("gp.draw { over = 2 }").find("gp.draw: over: expected a number from 0 to 1"),
+            std::string::npos);
+  EXPECT_NE(failure_of("while true do gp.draw() end").find("instructions"), std::string::npos);
+  OrinProblem problem;
+  problem.goal.power_mw.reset();
+  LuaPolicy policy("gp.lua",
+                   "local drawn = gp.draw { temper = 0.5 }\n"
+                   "log(string.format('%s %s', drawn.value > 0, drawn.deviation > 0))\n"
+                   "log(string.format('%s', drawn.odds > 0.99 and drawn.power_odds > 0.99))\n"
+                   "measure(drawn.setting)",
+                   orin());
+  EXPECT_EQ(policy.start(problem.context()).what, Request::What::measure) << policy.failure();
+  EXPECT_EQ(policy.take_log(), "true true");
+  EXPECT_EQ(policy.take_log(), "true");
+}
+
 TEST(Gp, CannotBeAskedForEver) {
   EXPECT_NE(failure_of("while true do gp.next() end").find("instructions"), std::string::npos);
 }

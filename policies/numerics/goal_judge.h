@@ -1,0 +1,71 @@
+// What a goal says of a cost in logarithms: its value, and the longest minibatch that is in time.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "controller/goal.h"
+#include "controller/setting.h"
+
+namespace gearshift {
+
+// Log times are of a minibatch in ms, log powers in W; all are natural logarithms.
+struct GoalJudge {
+  // `limit_w`: what mean power must keep; infinity: none.
+  GoalJudge(const Goal& of, Kind of_kind, double limit_w)
+      : goal(of),
+        kind(of_kind),
+        log_limit(std::log(limit_w)),
+        waits(kind == Kind::infer && goal.arrivals_per_s > 0) {}
+
+  const Goal& goal;
+  Kind kind;
+  double log_limit;
+  bool waits;
+
+  double wait_ms(double batch_size) const { return 1e3 * batch_size / goal.arrivals_per_s; }
+  // The longest time of a minibatch that keeps up and answers in time; infinity: any.
+  double most_ms(double batch_size) const {
+    if (!waits) return std::numeric_limits<double>::infinity();
+    const double wait = wait_ms(batch_size);
+    if (!goal.latency) return wait;
+    return std::min(wait, 1e3 * seconds(*goal.latency) - wait);
+  }
+  // Of a sample's energy over the most that the goal allows; minus infinity: any.
+  double log_energy_over(double batch_size, double log_time, double log_power) const {
+    if (!goal.energy_j) return -std::numeric_limits<double>::infinity();
+    return log_time + log_power - std::log(1e3 * batch_size * *goal.energy_j);
+  }
+  // Of Observation::value: seconds, joules or a mixture.
+  double log_value(double batch_size, double log_time, double log_power) const {
+    if (latency_counts()) return std::log((wait_ms(batch_size) + std::exp(log_time)) / 1e3);
+    double log = log_time - std::log(1e3);
+    if (goal.objective != Objective::latency) log -= std::log(batch_size);
+    if (goal.objective == Objective::energy) log += log_power;
+    return mixes() ? std::log(goal.cost(std::exp(log), std::exp(log + log_power))) : log;
+  }
+  // Standard deviation of the logarithm of the value, to first order, from those of log time and
+  // log power, which are independent.
+  double deviation(double batch_size, double log_time, double log_power, double time,
+                   double power) const {
+    if (goal.objective == Objective::energy) return std::hypot(time, power);
+    if (mixes()) {
+      const double energy_share = 1 - goal.cost(1, 0) / goal.cost(1, std::exp(log_power));
+      return std::hypot(time, energy_share * power);
+    }
+    if (!latency_counts()) return time;
+    const double time_ms = std::exp(log_time);
+    return time * time_ms / (wait_ms(batch_size) + time_ms);
+  }
+
+ private:
+  bool latency_counts() const { return goal.objective == Objective::latency && waits; }
+  // Of time and energy. Until its reference is known a weighted goal counts time.
+  bool mixes() const {
+    return goal.objective == Objective::target ||
+           (goal.objective == Objective::weighted && goal.has_reference());
+  }
+};
+
+}  // namespace gearshift

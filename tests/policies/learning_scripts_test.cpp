@@ -1,0 +1,190 @@
+// The scripts that never end: what they learn of a modelled board, and what they do under a cap.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/lua/lua_policy.h"
+#include "policies/numerics/random_draw.h"
+#include "policies/numerics/setting_grid.h"
+#include "tests/policies/orin_problem.h"
+#include "tests/policies/script_text.h"
+
+namespace gearshift {
+namespace {
+
+std::string setting_text(const Setting& setting) {
+  std::string text;
+  for (const std::int64_t value : setting.mode.values) text += std::to_string(value) + " ";
+  return text;
+}
+
+// A run of so many measurements against a modelled board whose readings scatter.
+struct Learning {
+  std::vector<Setting> measured;
+  std::vector<double> excess;  // of each: true value over the least within the cap, less 1
+  int over = 0;                // measured over the cap
+  int repeated_over = 0;       // of these, the same setting again
+  Request last;
+  std::string failure;
+  std::string log;
+};
+
+class LearningScript : public testing::TestWithParam<std::string> {
+ protected:
+  LearningScript()
+      : board_(*built_in_board_model("jetson-agx-orin")), world_(problem_.world(board_)) {
+    const SettingGrid grid(problem_.context(), board_.highest);
+    for (std::size_t i = 0; i < grid.size(); ++i) settings_.push_back(grid.setting(i));
+    Goal& goal = world_.problem().goal;
+    goal.power_mw.reset();
+    goal.objective = Objective::weighted;
+    const Observation highest = world_.truth(settings_.back());
+    goal.reference_s = highest.sample_s(Kind::train);
+    goal.reference_j = highest.sample_j(Kind::train);
+  }
+
+  Goal& goal() { return world_.problem().goal; }
+
+  double least() const {
+    double least = INFINITY;
+    for (const Setting& setting : settings_) {
+      const Observation truth = world_.truth(setting);
+      if (truth.keeps(goal_of_world())) least = std::min(least, truth.value(goal_of_world()));
+    }
+    return least;
+  }
+  const Goal& goal_of_world() const { return const_cast<ProfileWorld&>(world_).problem().goal; }
+
+  Learning learn(int measurements, std::uint64_t seed = 7) {
+    world_.problem().seed = seed;
+    LuaPolicy policy(GetParam(), script_text(GetParam()), board_);
+    std::mt19937_64 random(seed);
+    Learning learning;
+    std::set<std::string> over;
+    const double best = least();
+    Request request = policy.start(world_.problem().context());
+    while (static_cast<int>(learning.measured.size()) < measurements &&
+           (request.what == Request::What::measure || request.what == Request::What::remeasure)) {
+      Observation answer = world_.truth(request.setting);
+      learning.measured.push_back(request.setting);
+      learning.excess.push_back(answer.value(goal()) / best - 1);
+      Duration& mean = answer.cost[0].minibatch_mean;
+      mean = Duration(static_cast<std::int64_t>(static_cast<double>(mean.count()) *
+                                                std::exp(0.01 * draw_normal(random))));
+      if (!answer.within(goal().power_mw.value_or(0))) {
+        answer = cut_short(request.setting, Outcome::over_limit);
+        answer.limit_mw = *goal().power_mw;
+        ++learning.over;
+        learning.repeated_over += !over.insert(setting_text(request.setting)).second;
+      }
+      request = policy.resume(answer);
+    }
+    learning.last = request;
+    learning.failure = std::string(policy.failure());
+    for (std::string line = policy.take_log(); !line.empty(); line = policy.take_log()) {
+      learning.log += line + "\n";
+    }
+    return learning;
+  }
+
+  OrinProblem problem_;
+  BoardModel board_;
+  ProfileWorld world_;
+  std::vector<Setting> settings_;
+};
+
+TEST_P(LearningScript, ComesToTheLeastWeightedCostAndStaysThere) {
+  for (const double weight : {0.0, 0.5, 1.0}) {
+    goal().energy_weight = weight;
+    const Learning learning = learn(300);
+    ASSERT_EQ(learning.measured.size(), 300u) << learning.failure;
+    EXPECT_EQ(learning.measured.front(), settings_.back()) << "starts from the highest";
+    const auto first = std::find_if(learning.excess.begin(), learning.excess.end(),
+                                    [](double excess) { return excess <= 0.03; });
+    EXPECT_LE(first - learning.excess.begin(), 60) << weight;
+    double regret = 0;
+    for (std::size_t i = 100; i < 300; ++i) regret += learning.excess[i] / 200;
+    EXPECT_LT(regret, 0.02) << weight;
+  }
+}
+
+TEST_P(LearningScript, NeverStopsLooking) {
+  goal().energy_weight = 0.5;
+  const Learning learning = learn(500);
+  // On so few settings all near the best are known by then: it looks at those again.
+  std::map<std::string, int> late;
+  for (std::size_t i = 250; i < learning.measured.size(); ++i) {
+    ++late[setting_text(learning.measured[i])];
+  }
+  int most = 0;
+  for (const auto& [setting, count] : late) most = std::max(most, count);
+  EXPECT_GE(250 - most, 3) << "looked elsewhere";
+  EXPECT_LE(250 - most, 80) << "held the best";
+}
+
+TEST_P(LearningScript, TakesWhatTheGuardCutAsAWall) {
+  goal().power_mw = 25'000;
+  goal().energy_weight = 0.25;
+  const Learning learning = learn(300);
+  ASSERT_EQ(learning.measured.size(), 300u) << learning.failure;
+  EXPECT_EQ(learning.repeated_over, 0);
+  EXPECT_LE(learning.over, 30);
+  double regret = 0;
+  int within = 0;
+  for (std::size_t i = 100; i < 300; ++i) {
+    if (learning.excess[i] < -1e-9) continue;  // over the cap: better than what may be held
+    regret += learning.excess[i];
+    ++within;
+  }
+  EXPECT_LT(regret / within, 0.06);
+}
+
+TEST_P(LearningScript, SaysWhenNothingKeepsTheCap) {
+  goal().power_mw = 1'000;
+  const Learning learning = learn(100);
+  EXPECT_LT(learning.measured.size(), 20u);
+  EXPECT_EQ(learning.last.what, Request::What::hold_safe);
+  EXPECT_NE(learning.log.find("nothing measured keeps the goal"), std::string::npos)
+      << learning.log;
+}
+
+TEST_P(LearningScript, DoesTheSameWithTheSameSeedAndElseNot) {
+  const Learning one = learn(150, 3), again = learn(150, 3), other = learn(150, 4);
+  EXPECT_EQ(one.measured, again.measured);
+  EXPECT_NE(one.measured, other.measured);
+}
+
+// After a restart what is known is not measured again: the goal changed, and observations stay.
+TEST_P(LearningScript, GoesOnFromWhatIsKnown) {
+  goal().energy_weight = 1;
+  LuaPolicy policy(GetParam(), script_text(GetParam()), board_);
+  Request request = policy.start(world_.problem().context());
+  std::vector<Observation> made;
+  for (int i = 0; i < 60; ++i) {
+    made.push_back(world_.truth(request.setting));
+    request = policy.resume(made.back());
+  }
+  world_.problem().observations = made;
+  const auto best = std::min_element(made.begin(), made.end(), [&](const auto& a, const auto& b) {
+    return a.value(goal()) < b.value(goal());
+  });
+  const Learning learning = learn(40);
+  double least_excess = INFINITY;
+  for (const double excess : learning.excess) least_excess = std::min(least_excess, excess);
+  EXPECT_LE(least_excess, best->value(goal()) / least() - 1 + 1e-9);
+  EXPECT_NE(learning.measured.front(), settings_.back());
+}
+
+INSTANTIATE_TEST_SUITE_P(Scripts, LearningScript, testing::Values("ogd.lua", "thompson.lua"),
+                         [](const auto& test) {
+                           return test.param.substr(0, test.param.find('.'));
+                         });
+
+}  // namespace
+}  // namespace gearshift
