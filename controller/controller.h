@@ -94,6 +94,7 @@ class Controller {
   const Observation* best_known() const;
   void watch_knobs(Time now);
   Setting safe_setting() const;
+  Setting smallest_batches(Setting setting) const;
 
   // objective.cpp: what is minimised.
   void change_goal(const GoalChange& change, Time now);

@@ -88,6 +88,11 @@ void Controller::enforce(Time now) {
 void Controller::on_over_cap(Time now) {
   const std::int64_t power_mw = guard_.power_mw(now).value_or(0);
   const bool lowest = aim_ == Aim::safe && settled_;
+  // A smaller batch draws less, and the search that left the large one in force may know no more.
+  if (const Setting smaller = smallest_batches(wanted_); lowest && smaller != wanted_) {
+    apply(smaller, Aim::safe, now);
+    return;
+  }
   if (lowest) {
     if (!infeasible_) {
       note(NoteType::over_cap, now,
@@ -177,6 +182,16 @@ Setting Controller::safe_setting() const {
     }
   }
   return roster_.normalised(setting);
+}
+
+Setting Controller::smallest_batches(Setting setting) const {
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Workload* workload = roster_.managed(kind);
+    std::int32_t& batch_size = setting.batch_size[index(kind)];
+    if (workload == nullptr || workload->batch_size_count == 0 || batch_size == 0) continue;
+    batch_size = std::min(batch_size, workload->batch_sizes[0]);
+  }
+  return setting;
 }
 
 // Another program may move a knob at any time (nvpmodel.service does): say so once, set it again.

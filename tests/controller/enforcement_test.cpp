@@ -186,6 +186,22 @@ TEST(Enforcement, AnInfeasibleCapIsReportedOnceAndTheLowestModeHeld) {
   EXPECT_EQ(rig.policy.starts, 0) << "whatever it asked for would draw more";
 }
 
+TEST(Enforcement, ABatchTooLargeForTheLowestModeIsMadeSmallerBeforeTheCapIsCalledInfeasible) {
+  const auto decide = [](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.empty() ? measure(kSlow, 32) : hold(kSlow, 8);
+  };
+  LowRig rig(decide, seconds(60), 13'500);
+  rig.hardware.sample_mw = 200;  // 11.6 W of 8 samples, 16.4 W of 32
+  rig.world.attach(seconds(1));
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 1U);
+  EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::over_limit);
+  for (const KeptNote& note : rig.recorder.of(NoteType::over_cap)) {
+    EXPECT_FALSE(note.text.starts_with("infeasible: "));
+  }
+  EXPECT_EQ(rig.hardware.batch_size, 8);
+}
+
 TEST(Enforcement, AnInfeasibleCapThatRisesOrIsLiftedAsksThePolicyAgain) {
   for (const std::optional<std::int64_t> cap_mw :
        {std::optional<std::int64_t>(25000), std::optional<std::int64_t>()}) {

@@ -42,12 +42,14 @@ struct Hardware {
   bool frozen = false;  // readings keep their time: stale
   Time frozen_at{};
   std::int64_t extra_mw = 0;
+  std::int64_t sample_mw = 0;  // for each sample of a batch
+  std::int32_t batch_size = 16;
   double lag_s = 0;  // of the sensor, first order
 
   // 5 W idle, and with a load 2 W a core and 10 W a GHz of GPU clock.
   std::int64_t power_mw() const {
     if (!loaded) return 5000 + extra_mw;
-    return 5000 + 2000 * values[0] + values[1] / 100 + extra_mw;
+    return 5000 + 2000 * values[0] + values[1] / 100 + extra_mw + sample_mw * batch_size;
   }
 };
 

@@ -112,6 +112,7 @@ class FakeWorld : public World {
     answers_.push_back(event);
     if (!refuse_commands) {
       running_->batch_size = command.batch_size;
+      hardware_.batch_size = command.batch_size;
       set_sequence_ = command.sequence;
     }
   }
