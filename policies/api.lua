@@ -316,8 +316,8 @@ function gp.draw(terms) end
 ---@field price? number what a probe over the cap costs, as a share of the value (0.01 is 1 %); 0
 ---@field odds? number least odds to keep the cap, 0 to 1; 0
 ---@field doubt? number so many times as unsure of each setting as it is, the process is taken to be; 1
----@field safest? number where no setting has `odds`, the setting most likely to keep the whole goal,
----whatever it gains, if it is at least so likely; nil: none
+---@field safest? number where no setting has `odds`, or the best is less than half as likely to keep
+---the whole goal: the setting most likely to, whatever it gains, if it is at least so likely; nil: none
 
 ---@class probe
 ---@field setting setting not learnt before

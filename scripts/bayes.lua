@@ -17,6 +17,7 @@ local most_failures = 2     -- settings in a row that could not be measured (far
 -- Where the model promises nothing, it may be less sure than it says. The price of a probe over the cap
 -- is an improvement that must be expected beyond it: 2 %, then 3 %.
 local rounds = { { doubt = 1, price = 0.02 }, { doubt = 2, price = 0.03 } }
+local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
 
 local best, probes, over, failures = nil, 0, 0, 0
 
@@ -43,7 +44,11 @@ local function choose()
     end
     return nil
   end
-  return gp.next { odds = careful[math.min(over + 1, #careful)], safest = hopeless }
+  local odds = careful[math.min(over + 1, #careful)]
+  for _, doubt in ipairs(despair) do
+    local probe = gp.next { odds = odds, safest = hopeless, doubt = doubt }
+    if probe and probe.odds >= hopeless then return probe end
+  end
 end
 
 while probes < most_probes do

@@ -29,6 +29,10 @@ double odds_below(double log_limit, double log_mean, double deviation) {
   return log_limit == kHuge ? 1 : normal_odds((log_limit - log_mean) / deviation);
 }
 
+// The setting that promises most must have this share of the odds of the likeliest one: else it
+// would keep the power limit only to be late for certain.
+constexpr double kFairShare = 0.5;
+
 // How far below the limit mean power must be (natural logarithm) of the settings looked at, where
 // none of those nearer to it has the odds that are asked for. The first is no such bound.
 constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
@@ -145,7 +149,10 @@ std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Ki
   const Search search{process, GoalJudge(goal, kind, terms.limit_w), excluded, terms};
   for (const double below : kBelow) {
     const std::optional<Probe> best = search.best_of(false, below);
-    if (best || search.judge.log_limit == kHuge) return best;
+    if (!best && search.judge.log_limit != kHuge) continue;
+    if (!best || !terms.safest_odds) return best;
+    const std::optional<Probe> safest = search.best_of(true, 0);
+    return safest && best->odds < kFairShare * safest->odds ? safest : best;
   }
   return terms.safest_odds ? search.best_of(true, 0) : std::nullopt;
 }
