@@ -1,10 +1,15 @@
 // The baselines: scripts that do not search, or not cleverly, as they ship.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "policies/lua/lua_policy.h"
+#include "policies/sweep_policy.h"
 #include "tests/policies/measured_problem.h"
 #include "tests/policies/script_text.h"
 
@@ -103,23 +108,120 @@ TEST(RandomScript, MeasuresTenSettingsAndHoldsTheBestOfThem) {
   EXPECT_EQ(other.measurements, 10);
 }
 
-TEST(FullSweepScript, FindsTheOptimumAndAsksNothingTwice) {
+struct SettingHash {
+  std::size_t operator()(const Setting& setting) const { return hash(setting); }
+};
+
+// The least value of all settings that keep the goal.
+double optimum_of(ProfileWorld& world) {
+  const PolicyProblem& problem = world.problem();
+  double least = INFINITY;
+  for (const PowerMode& mode : sweep_modes(problem.knobs, SweepOrder::ascend)) {
+    for (std::size_t i = 0; i < problem.trainer.batch_size_count; ++i) {
+      Setting setting{.mode = mode, .batch_size = {}, .run = Run::train};
+      setting.batch_size[0] = problem.trainer.batch_sizes[i];
+      const Observation one = world.truth(setting);
+      if (one.keeps(problem.goal)) least = std::min(least, one.value(problem.goal));
+    }
+  }
+  return least;
+}
+
+TEST(FullSweepScript, FindsTheOptimumAndLeavesOutWhatCannotBeBetter) {
+  for (const Objective objective : {Objective::time, Objective::energy, Objective::weighted}) {
+    for (const std::int64_t cap_mw : {20'000, 30'000, 100'000}) {
+      ProfileWorld world = synthetic_world();
+      world.problem().goal.objective = objective;
+      world.problem().goal.reference_s = 0.001;
+      world.problem().goal.reference_j = 0.03;
+      LuaPolicy policy = shipped("full_sweep.lua");
+      const SearchOutcome outcome = world.run(policy, cap_mw);
+      ASSERT_TRUE(outcome.held) << outcome.failure;
+      EXPECT_DOUBLE_EQ(world.truth(outcome.setting).value(world.problem().goal), optimum_of(world));
+      // Under a low cap even the best is slow, and little can be left out.
+      EXPECT_LE(outcome.measurements, cap_mw > 20'000 ? 441 * 4 * 9 / 10 : 441 * 4)
+          << objective_name(objective) << ' ' << cap_mw;
+      std::unordered_set<Setting, SettingHash> asked;
+      for (const Observation& one : world.problem().observations) asked.insert(one.setting);
+      EXPECT_EQ(asked.size(), world.problem().observations.size()) << "something was asked twice";
+    }
+  }
+}
+
+TEST(FullSweepScript, UnderALooserCapLooksAgainAtWhatWasCutShort) {
   ProfileWorld world = synthetic_world();
   LuaPolicy policy = shipped("full_sweep.lua");
-  const SearchOutcome outcome = world.run(policy, 30'000);
-  ASSERT_TRUE(outcome.held) << outcome.failure;
-  EXPECT_EQ(outcome.measurements, 441 * 4);
-  const Goal goal = world.problem().goal;
-  const double held = world.truth(outcome.setting).value(goal);
-  for (const Observation& one : world.problem().observations) {
-    EXPECT_FALSE(one.keeps(goal) && one.value(goal) < held);
-  }
-  // Under a tighter cap all is known; under a looser one, what was cut short is not.
-  EXPECT_EQ(world.run(policy, 25'000).measurements, 0) << policy.failure();
+  const SearchOutcome tight = world.run(policy, 25'000);
   const SearchOutcome looser = world.run(policy, 35'000);
-  EXPECT_GT(looser.measurements, 0);
-  EXPECT_LT(looser.measurements, 441 * 4);
-  EXPECT_LT(world.truth(looser.setting).value(goal), held);
+  EXPECT_GT(looser.measurements, 0) << looser.failure;
+  EXPECT_LT(looser.measurements, tight.measurements);
+  EXPECT_DOUBLE_EQ(world.truth(looser.setting).value(world.problem().goal), optimum_of(world));
+  EXPECT_EQ(world.run(policy, 35'000).measurements, 0) << policy.failure();
+}
+
+TEST(FullSweepScript, GoesOnWhereObservationsEndAfterARestart) {
+  ProfileWorld whole = synthetic_world();
+  LuaPolicy policy = shipped("full_sweep.lua");
+  const int measurements = whole.run(policy, 30'000).measurements;
+  const std::vector<Observation> made = whole.problem().observations;
+  ASSERT_EQ(made.size(), static_cast<std::size_t>(measurements));
+  for (const std::size_t known : {std::size_t{1}, made.size() / 3, made.size() - 1, made.size()}) {
+    ProfileWorld rest = synthetic_world();
+    rest.problem().observations.assign(made.begin(),
+                                       made.begin() + static_cast<std::ptrdiff_t>(known));
+    LuaPolicy fresh = shipped("full_sweep.lua");
+    const SearchOutcome outcome = rest.run(fresh, 30'000);
+    EXPECT_EQ(outcome.measurements, measurements - static_cast<int>(known)) << outcome.failure;
+    for (std::size_t i = known; i < rest.problem().observations.size(); ++i) {
+      EXPECT_EQ(rest.problem().observations[i].setting, made[i].setting) << known << ' ' << i;
+    }
+  }
+}
+
+// Memory, then the CPU, then the GPU: each goes back up only when the ones before it have gone
+// down.
+TEST(FullSweepScript, WithoutAModelClocksGoBackUpAsSeldomAsCanBe) {
+  ProfileWorld world = synthetic_world();
+  LuaPolicy policy = shipped("full_sweep.lua");
+  world.run(policy, 30'000);
+  std::array<int, 4> rises{};
+  const std::vector<Observation>& made = world.problem().observations;
+  for (std::size_t i = 1; i < made.size(); ++i) {
+    for (std::size_t knob = 0; knob < 4; ++knob) {
+      if (made[i].setting.mode.values[knob] > made[i - 1].setting.mode.values[knob]) ++rises[knob];
+    }
+  }
+  EXPECT_EQ(rises[3], 0);
+  EXPECT_LE(rises[1], 3 - 1);
+  EXPECT_LE(rises[2], 3 * 7 - 1);
+}
+
+// A board that takes a higher clock only after a reboot refuses each rise.
+TEST(FullSweepScript, DescendsOnABoardThatNeverRaisesAClock) {
+  const ProfileWorld costs = synthetic_world();
+  std::optional<PowerMode> last;
+  ProfileWorld world(synthetic_world().problem(), [&](const Setting& setting) {
+    for (std::size_t knob = 1; last && knob < 4; ++knob) {
+      if (setting.mode.values[knob] > last->values[knob]) return TrueCost{};
+    }
+    last = setting.mode;
+    const Observation one = costs.truth(setting);
+    return TrueCost{1e3 * seconds(one.cost[0].minibatch_mean),
+                    static_cast<double>(one.power_mean_mw) / 1e3};
+  });
+  world.problem().trainer.batch_size_count = 0;
+  LuaPolicy policy = shipped("full_sweep_descend.lua");
+  const SearchOutcome outcome = world.run(policy, 100'000);
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_EQ(outcome.setting.mode, MeasuredTable::sub_grid().highest());
+  std::size_t measured = 0;
+  for (const Observation& one : world.problem().observations) measured += one.ok() ? 1 : 0;
+  EXPECT_GE(measured, 3u * 7u / 2) << "all core counts at a clock are measured before it falls";
+  bool told = false;
+  for (std::string line = policy.take_log(); !line.empty(); line = policy.take_log()) {
+    told = told || line.find("the best setting needs a reboot") != std::string::npos;
+  }
+  EXPECT_TRUE(told);
 }
 
 TEST(FullSweepScript, HoldsNothingWhereNothingFits) {
