@@ -70,10 +70,14 @@ Provenance provenance_of(const EvaluateOptions& options, const std::string& comm
 }
 
 void write_online_reports(const EvaluateOptions& options, const Grid& grid,
-                          const std::vector<OnlineRow>& rows) {
+                          const std::vector<OnlineRow>& rows, const std::string& command) {
   const std::vector<OnlineStanding> standings = summarise_online(rows);
   if (!options.json.empty()) replace_file(options.json, online_json(grid, rows, standings));
   if (!options.csv.empty()) replace_file(options.csv, online_csv(grid, rows));
+  if (!options.html.empty()) {
+    const Provenance provenance = provenance_of(options, command);
+    replace_file(options.html, online_html(grid, rows, standings, provenance));
+  }
   std::printf("%s", online_text(grid, standings).c_str());
   std::fflush(stdout);
 }
@@ -141,7 +145,7 @@ int evaluate(const EvaluateOptions& options, const std::string& command) {
     const auto rows = judged<OnlineRow>(grid, trials, [&](const Case& one, const Trial& trial) {
       return judge_online(grid, one, trial, measurements);
     });
-    write_online_reports(options, grid, rows);
+    write_online_reports(options, grid, rows, command);
     report_failures(grid, rows);
   } else {
     const auto rows = judged<Row>(

@@ -374,9 +374,6 @@ void check_recurring_options(const EvaluateOptions& options) {
 }  // namespace
 
 void check_evaluate_options(const EvaluateOptions& options) {
-  if (options.problem == "online" && !options.html.empty()) {
-    throw std::runtime_error("--html is not for --problem online; --json and --csv are");
-  }
   check_recurring_options(options);
   if (options.profile.empty()) {
     throw std::runtime_error("--profile is missing; give the CSV file of a measured workload");

@@ -7,6 +7,7 @@
 
 #include "evaluation/comparison.h"
 #include "evaluation/grid.h"
+#include "evaluation/html_page.h"
 #include "evaluation/online_row.h"
 
 namespace gearshift {
@@ -36,6 +37,9 @@ std::string online_text(const Grid& grid, std::span<const OnlineStanding> standi
 // {"rows": [...], "summary": [...]}; docs/evaluation.md lists the fields. Ends with a newline.
 std::string online_json(const Grid& grid, std::span<const OnlineRow> rows,
                         std::span<const OnlineStanding> standings);
+// One HTML file with the table, and regret by measurement as pictures.
+std::string online_html(const Grid& grid, std::span<const OnlineRow> rows,
+                        std::span<const OnlineStanding> standings, const Provenance& provenance);
 // The fields of a JSON row.
 std::string online_csv(const Grid& grid, std::span<const OnlineRow> rows);
 

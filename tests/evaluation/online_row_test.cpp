@@ -159,6 +159,17 @@ TEST_F(OnlineRowTest, CsvHasALineARowUnderTheFieldsOfJson) {
   EXPECT_NE(text.find("\nfirst,lenet,online,0.0,,1,true,"), std::string::npos) << text;
 }
 
+TEST_F(OnlineRowTest, HtmlHasAFigureAWorkloadAndAPointAStretch) {
+  const std::vector<OnlineRow> rows = {judge_online(grid, {}, trial_of({1}, 6), 120)};
+  const std::string text =
+      online_html(grid, rows, summarise_online(rows),
+                  {.command = "a <b>", .version = "", .date = "", .conditions = ""});
+  EXPECT_NE(text.find("<figcaption>lenet</figcaption>"), std::string::npos);
+  EXPECT_NE(text.find("first: 500.00 % up to measurement 1<"), std::string::npos) << text;
+  EXPECT_NE(text.find("first: 0.00 % up to measurement 120<"), std::string::npos);
+  EXPECT_NE(text.find("a &lt;b&gt;"), std::string::npos);
+}
+
 TEST(OnlineKeys, TellWeightsApart) {
   const Profile profile = small_profile();
   Grid grid = small_grid(profile);
