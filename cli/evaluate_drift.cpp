@@ -96,8 +96,9 @@ struct Change {
 class DriftEvaluation {
  public:
   explicit DriftEvaluation(const EvaluateOptions& options) : options_(options) {
-    const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
-    if (caps_w.size() > 2) {
+    const std::vector<double> caps_w =
+        options.caps.empty() ? std::vector<double>{} : parse_numbers("--caps", options.caps);
+    if (caps_w.empty() || caps_w.size() > 2) {
       throw std::runtime_error(
           "--caps: --problem drift takes the cap, and the one it falls to: --caps 40,20");
     }
@@ -135,7 +136,7 @@ class DriftEvaluation {
     one.profile = options_.profile.front();
     one.keep = options_.keep;
     one.prior = options_.prior;
-    one.effects = options_.effects;
+    one.effects = effects_of(options_);
     one.missing = options_.missing;
     one.board = options_.board;
     one.model = options_.model;

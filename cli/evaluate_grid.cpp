@@ -197,7 +197,8 @@ Trial EvaluateGrid::run(const Case& one) const {
           .search_s = seconds(result.search),
           .search_j = result.search_j,
           .failure = result.policy_error,
-          .sequence = cells_of(result.sequence, *bench.truth)};
+          .sequence = cells_of(result.sequence, *bench.truth),
+          .drifts = result.drifts};
 }
 
 }  // namespace gearshift

@@ -113,6 +113,7 @@ json to_json(const Grid& grid, const OnlineRow& row) {
   out["late_regret"] = number_or_null(row.late_regret);
   out["cumulative_regret"] = solvable ? number_or_null(row.cumulative_regret) : json();
   out["probes_over_cap"] = row.over_cap;
+  out["drift_alarms"] = row.trial.drifts;
   out["modes_profiled"] = row.trial.modes_profiled;
   out["failure"] = row.trial.failure;
   return out;

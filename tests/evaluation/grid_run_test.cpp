@@ -167,6 +167,7 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   trial.search_j = 12345.678;
   trial.failure = "a.lua:1: \"quoted\"";
   trial.sequence = {0, 4'000'000'000, 7, 7};
+  trial.drifts = 3;
   const std::string line = format_trial(0xfedcba9876543210U, trial);
   const auto read = parse_trial(line);
   ASSERT_TRUE(read);
@@ -174,6 +175,7 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   EXPECT_EQ(format_trial(read->first, read->second), line);
   EXPECT_EQ(read->second.over_ws, trial.over_ws);
   EXPECT_EQ(read->second.sequence, trial.sequence);
+  EXPECT_EQ(read->second.drifts, trial.drifts);
   for (std::size_t cut = 0; cut < line.size(); ++cut) {
     EXPECT_FALSE(parse_trial(line.substr(0, cut))) << cut;
   }
