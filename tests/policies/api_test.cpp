@@ -1,10 +1,12 @@
-// Compares policies/api.lua, which documents what a script sees, with what a live script sees.
+// Compares policies/api.lua and api_models.lua, which document what a script sees, with what a live
+// script sees.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <fstream>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "boards/board_model.h"
@@ -25,7 +27,10 @@ struct Documented {
 };
 
 Documented read_documentation() {
-  std::ifstream file(std::string(GEARSHIFT_SOURCE_DIR) + "/policies/api.lua");
+  std::stringstream file;
+  for (const char* name : {"api.lua", "api_models.lua"}) {
+    file << std::ifstream(std::string(GEARSHIFT_SOURCE_DIR) + "/policies/" + name).rdbuf() << '\n';
+  }
   const std::regex function("function ([a-z._]+)\\(.*");
   const std::regex table("([a-z_]+) = [{0\"].*");
   const std::regex method("function ([a-z]+:[a-z_]+)\\(.*");
