@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 
-#include "cli/note_text.h"
 #include "cli/units.h"
 
 namespace gearshift {

@@ -2,14 +2,12 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "cli/units.h"
+
 namespace gearshift {
 
 std::string watts(std::int64_t power_mw) {
   return fmt::format("{:.1f} W", static_cast<double>(power_mw) / 1000.0);
-}
-
-std::string milliseconds_text(Duration duration) {
-  return fmt::format("{:.1f} ms", seconds(duration) * 1e3);
 }
 
 std::string describe(const KnobSpace& space, const Setting& setting) {

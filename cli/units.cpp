@@ -1,5 +1,7 @@
 #include "cli/units.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
@@ -77,6 +79,10 @@ double parse_percent(std::string_view text) {
   const double percent = parse(text, {{"%", 1}}, kAllowed);
   if (percent > 100) fail(text, kAllowed);
   return percent;
+}
+
+std::string milliseconds_text(Duration duration) {
+  return fmt::format("{:.1f} ms", seconds(duration) * 1e3);
 }
 
 }  // namespace gearshift

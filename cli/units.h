@@ -1,7 +1,8 @@
-// Quantities as people type them: a number and its unit.
+// Quantities as people type and read them: a number and its unit.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "controller/clock.h"
@@ -23,5 +24,8 @@ double parse_energy_weight(std::string_view text);
 double parse_rate(std::string_view text);
 // "50%", "12.5 %": percent, 0 to 100.
 double parse_percent(std::string_view text);
+
+// "61.2 ms".
+std::string milliseconds_text(Duration duration);
 
 }  // namespace gearshift

@@ -20,6 +20,7 @@ local LEAST_LOOK <const> = 0.15 -- of a range, however steep
 local LOOKING <const> = 100   -- measurements, from the start, that all look
 local LOOK_RATE <const> = 0.05 -- share that looks from then on, falling with the square root
 local WINDOW <const> = 8      -- a cost is the mean of about so many of its last measurements
+local MOST_RECALLED <const> = 1000 -- answers of before a restart
 local DRAWS <const> = 20      -- at a setting that is new, before one that was measured is taken
 local HALVINGS <const> = 6    -- between the lowest and the highest setting, where that is over the cap
 
@@ -70,7 +71,6 @@ local function learn(position, answer)
     point.cost, point.repeats = math.huge, 0
     point.power = answer.ok and math.log(answer.power_w + answer.power_margin_w) or nil
   end
-  find_best()
   return point
 end
 
@@ -78,7 +78,9 @@ local function ask(position)
   local setting = {}
   for d = 1, count do setting[names[d]] = values[d][position[d]] end
   measurements = measurements + 1
-  return learn(position, remeasure(setting))
+  local point = learn(position, remeasure(setting))
+  find_best()
+  return point
 end
 
 -- What is known of a place, measured where nothing is.
@@ -87,11 +89,13 @@ local function look_at(x)
   return known[table.concat(position, " ")] or ask(position)
 end
 
-for i = 1, #observations do
-  local position = {}
-  for d = 1, count do position[d] = index_of[d][observations[i].setting[names[d]]] end
-  if #position == count then learn(position, observations[i]) end
+for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do
+  local answer, position = observations[i], {}
+  for d = 1, count do position[d] = index_of[d][answer.setting[names[d]]] end
+  if #position == count then learn(position, answer) end
+  measurements = measurements + 1
 end
+find_best()
 
 -- Where the descent starts: at the best that is known; else at the highest setting, or as high as the cap
 -- lets it on the line to the lowest.

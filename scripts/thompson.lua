@@ -207,6 +207,7 @@ end
 local NOISE <const> = 0.01 -- of a measurement, relative, expected before any repeats
 local NOISE_SHAPE <const> = 2 -- what that is worth, in half measurements
 local WINDOW <const> = 32 -- measurements of a setting that count, the newest
+local MOST_RECALLED <const> = 1000 -- answers of before a restart
 local RIVALS <const> = 8 -- measured settings that are drawn: the best on average
 local LOOKS <const> = 90 -- for something better: one a measurement, and rarer and rarer after these
 local BESIDE <const> = 0.5 -- of the looks, the share that goes beside the best and not where the draw says
@@ -242,6 +243,9 @@ local function learn(answer)
   else
     arm.mean = math.huge -- over the cap once is once too often
   end
+end
+
+local function rank()
   table.sort(measured, function(one, other) return one.mean < other.mean end)
 end
 
@@ -305,10 +309,11 @@ local function compare(answer, guess)
 end
 
 local function search_settings()
-  for i = 1, #observations do learn(observations[i]) end
+  for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do learn(observations[i]) end
   if #measured == 0 then learn(remeasure(first_setting())) end
   local looks, waited, pause = 0, 0, 1 -- `pause`: measurements from one look to the next
   while true do
+    rank()
     local arm, value = drawn_arm()
     local setting, guess = nil, nil
     waited = waited + 1

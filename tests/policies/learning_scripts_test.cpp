@@ -161,6 +161,16 @@ TEST_P(LearningScript, DoesTheSameWithTheSameSeedAndElseNot) {
 }
 
 // After a restart what is known is not measured again: the goal changed, and observations stay.
+TEST_P(LearningScript, RemembersWithinItsInstructions) {
+  std::vector<Observation>& known = world_.problem().observations;
+  while (known.size() < 4'000) {
+    for (const Setting& setting : settings_) known.push_back(world_.truth(setting));
+  }
+  const Learning learning = learn(20);
+  EXPECT_EQ(learning.failure, "");
+  EXPECT_EQ(learning.measured.size(), 20u);
+}
+
 TEST_P(LearningScript, GoesOnFromWhatIsKnown) {
   goal().energy_weight = 1;
   LuaPolicy policy(GetParam(), script_text(GetParam()), board_);
@@ -174,7 +184,7 @@ TEST_P(LearningScript, GoesOnFromWhatIsKnown) {
   const auto best = std::min_element(made.begin(), made.end(), [&](const auto& a, const auto& b) {
     return a.value(goal()) < b.value(goal());
   });
-  const Learning learning = learn(40);
+  const Learning learning = learn(80);
   double least_excess = INFINITY;
   for (const double excess : learning.excess) least_excess = std::min(least_excess, excess);
   EXPECT_LE(least_excess, best->value(goal()) / least() - 1 + 1e-9);
