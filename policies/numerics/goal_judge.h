@@ -24,6 +24,8 @@ struct GoalJudge {
   double log_limit;
   bool waits;
 
+  // Whether a setting that keeps the power limit may still break the goal.
+  bool asks_more() const { return waits || goal.energy_j.has_value(); }
   double wait_ms(double batch_size) const { return 1e3 * batch_size / goal.arrivals_per_s; }
   // The longest time of a minibatch that keeps up and answers in time; infinity: any.
   double most_ms(double batch_size) const {

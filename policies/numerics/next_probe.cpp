@@ -29,8 +29,10 @@ double odds_below(double log_limit, double log_mean, double deviation) {
   return log_limit == kHuge ? 1 : normal_odds((log_limit - log_mean) / deviation);
 }
 
-// The setting that promises most must have this share of the odds of the likeliest one: else it
-// would keep the power limit only to be late for certain.
+// Where a goal asks for more than the power limit, the setting that promises most must have this
+// share of the odds of the likeliest one: else it would keep that limit only to be late for
+// certain. (By the power limit alone the likeliest setting is the slowest, which may not even end a
+// minibatch.)
 constexpr double kFairShare = 0.5;
 
 // How far below the limit mean power must be (natural logarithm) of the settings looked at, where
@@ -150,7 +152,7 @@ std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Ki
   for (const double below : kBelow) {
     const std::optional<Probe> best = search.best_of(false, below);
     if (!best && search.judge.log_limit != kHuge) continue;
-    if (!best || !terms.safest_odds) return best;
+    if (!best || !terms.safest_odds || !search.judge.asks_more()) return best;
     const std::optional<Probe> safest = search.best_of(true, 0);
     return safest && best->odds < kFairShare * safest->odds ? safest : best;
   }

@@ -22,8 +22,8 @@ struct ProbeTerms {
   double least_odds = 0;  // of keeping the power limit
   // The process is taken to be so many times as unsure as it says.
   double doubt = 1;
-  // Where no setting has least_odds, or the best is less than half as likely to keep the whole
-  // goal: the one likeliest to, if it is so likely.
+  // Where no setting has least_odds, or the goal asks for more than the power limit and the best is
+  // less than half as likely to keep all of it: the one likeliest to, if it is so likely.
   std::optional<double> safest_odds = std::nullopt;
 };
 

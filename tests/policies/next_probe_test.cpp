@@ -111,6 +111,24 @@ TEST_F(NextProbeTest, IsSaferWhereOnlySafetyCounts) {
   EXPECT_GE(safe->odds, bold->odds);
 }
 
+TEST_F(NextProbeTest, DoesNotTakeTheSlowestForThePowerLimitAlone) {
+  CostProcess unknown(grid_, cost_centre(problem_.context(), &board_, grid_),
+                      cost_prior(problem_.context(), &board_, grid_));
+  unknown.condition();
+  std::size_t doubtful = 0;  // where the likeliest has more than twice the odds
+  for (double limit_w = 12; limit_w <= 40; ++limit_w) {
+    ProbeTerms terms{.limit_w = limit_w, .least_odds = 0.15};
+    const auto fast = next_probe(unknown, {Objective::time}, grid_.kind(), excluded_, terms);
+    terms.safest_odds = 0.002;
+    const auto likely = next_probe(unknown, {Objective::time}, grid_.kind(), excluded_, terms);
+    ASSERT_EQ(fast.has_value(), likely.has_value() && likely->power_odds >= 0.15) << limit_w;
+    if (!fast) continue;
+    EXPECT_EQ(likely->setting, fast->setting) << limit_w;
+    if (fast->odds < 0.45) ++doubtful;
+  }
+  EXPECT_GT(doubtful, 0u);
+}
+
 TEST_F(NextProbeTest, PromisesMoreWhereItIsDoubted) {
   const Goal goal{Objective::time};
   const double best = std::log(truth(grid_.size() - 1).minibatch_ms / 1e3 / 16);
