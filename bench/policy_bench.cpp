@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -83,9 +84,9 @@ BENCHMARK_CAPTURE(solve_a_serving_problem, random, "random.lua")->Unit(benchmark
 BENCHMARK_CAPTURE(solve_a_serving_problem, full_sweep, "full_sweep.lua")
     ->Unit(benchmark::kMillisecond);
 
-// One decision of bayes.lua at 15 observations on the 4,368 modes that were measured of an AGX
-// Orin.
-void decide_by_gaussian_process(benchmark::State& state) {
+// One decision at 15 observations on the 4,368 modes that were measured of an AGX Orin:
+// bayes.lua's, or thompson.lua's, which draws a world.
+void decide_by_gaussian_process(benchmark::State& state, bool draws) {
   const BoardModel board = *built_in_board_model("jetson-agx-orin");
   PolicyProblem problem;
   problem.modes.clear();
@@ -119,13 +120,21 @@ void decide_by_gaussian_process(benchmark::State& state) {
     }
   }
   const ProbeTerms terms{.best_log = std::log(5e-3), .limit_w = 30, .price = 0.02};
+  const DrawTerms draw_terms{.limit_w = 30, .most_over_odds = 0.1};
+  const Goal goal{Objective::time, 30'000};
+  std::mt19937_64 random(1);
   for (auto _ : state) {
     process.condition();
-    benchmark::DoNotOptimize(
-        next_probe(process, {Objective::time, 30'000}, Kind::train, known, terms));
+    if (draws) {
+      benchmark::DoNotOptimize(
+          drawn_setting(process, goal, Kind::train, known, draw_terms, random));
+    } else {
+      benchmark::DoNotOptimize(next_probe(process, goal, Kind::train, known, terms));
+    }
   }
 }
-BENCHMARK(decide_by_gaussian_process)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(decide_by_gaussian_process, bayes, false)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(decide_by_gaussian_process, thompson, true)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace gearshift

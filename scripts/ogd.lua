@@ -20,6 +20,7 @@ local LEAST_LOOK <const> = 0.15 -- of a range, however steep
 local LOOKING <const> = 100   -- measurements, from the start, that all look
 local LOOK_RATE <const> = 0.05 -- share that looks from then on, falling with the square root
 local WINDOW <const> = 8      -- a cost is the mean of about so many of its last measurements
+local MARGIN <const> = 0.02   -- below the cap, of log power: slopes are not quite straight
 local MOST_RECALLED <const> = 1000 -- answers of before a restart
 local DRAWS <const> = 20      -- at a setting that is new, before one that was measured is taken
 local HALVINGS <const> = 6    -- between the lowest and the highest setting, where that is over the cap
@@ -117,7 +118,7 @@ local slopes, looks = {}, {} -- sums of squared slopes of the cost, and how many
 local power_slope = {}       -- of log power, as last measured
 local steps = {}
 for d = 1, count do slopes[d], looks[d], power_slope[d], steps[d] = 0, 0, 0, 0 end
-local cap = math.log(goal.power_w)
+local cap = math.log(goal.power_w) - MARGIN
 
 local function clamp(number) return math.max(0, math.min(1, number)) end
 
@@ -127,7 +128,9 @@ local function moved(x, d, to, power)
   y[d] = clamp(to)
   local more = power_slope[d] * (y[d] - x[d])
   if power and more > 0 and power + more > cap then
-    y[d] = x[d] + (y[d] - x[d]) * math.max(0, (cap - power) / more)
+    local places, sign = #values[d] - 1, y[d] > x[d] and 1 or -1
+    local far = math.abs(y[d] - x[d]) * math.max(0, (cap - power) / more)
+    y[d] = x[d] + sign * math.floor(far * places) / places
   end
   return y
 end
@@ -183,16 +186,18 @@ end
 local function around(point)
   local x, again = place_of(point.position), nil
   for _ = 1, DRAWS do
-    local y = {}
+    local y, power = {}, point.power
     for d = 1, count do
       local steep = looks[d] > 0 and math.sqrt(slopes[d] / looks[d]) or 0
       local far = steep > CHEAP and math.max(LEAST_LOOK, CHEAP / steep) or 1
       y[d] = clamp(x[d] + far * (2 * math.random() - 1))
     end
     local position = cell_of(y)
+    local at = place_of(position)
+    for d = 1, count do power = power + power_slope[d] * (at[d] - x[d]) end
     local seen = known[table.concat(position, " ")]
-    if not seen then return position end
-    if seen ~= point and seen.cost < math.huge then again = position end
+    if not seen and power <= cap then return position end
+    if seen and seen ~= point and seen.cost < math.huge then again = position end
   end
   return again
 end

@@ -212,6 +212,8 @@ local RIVALS <const> = 8 -- measured settings that are drawn: the best on averag
 local LOOKS <const> = 90 -- for something better: one a measurement, and rarer and rarer after these
 local BESIDE <const> = 0.5 -- of the looks, the share that goes beside the best and not where the draw says
 local MOST_OVER <const> = 0.1 -- odds to be over the cap that a setting may have to be tried
+local HOPELESS <const> = 0.002 -- odds to keep the goal below which a setting is not worth a measurement
+local MOST_VAIN <const> = 8 -- measurements, where none keeps the goal
 local LEAST_GAIN <const> = 0.005 -- of the value, that a new setting must have in the world drawn
 -- A world is drawn wider than the model says where measurements surprise it: by their deviations, root
 -- mean square, each of which counts for so many at most; one deviation is worth so many measurements.
@@ -261,9 +263,13 @@ local function drawn_arm()
   return best, math.exp(least)
 end
 
--- Every knob at its highest value, where no cap is set; else the lowest mode.
-local function first_setting()
-  if capped then return safe end
+-- What to measure where nothing is known to keep the goal: at the very first every knob at its highest
+-- value, where no cap is set; else what is most surely within it.
+local function careful()
+  if capped or #measured > 0 then
+    local probe = gp.next { odds = 1 - MOST_OVER, safest = HOPELESS }
+    return probe and probe.setting
+  end
   local setting = {}
   for _, dimension in ipairs(dimensions) do setting[dimension.name] = dimension.values[#dimension.values] end
   return setting
@@ -295,7 +301,7 @@ end
 
 -- A new setting that may be better than the arm, whose value was drawn; and what was believed of it.
 local function look(arm, value)
-  local other = arm and math.random() < BESIDE and beside(arm.setting)
+  local other = math.random() < BESIDE and beside(arm.setting)
   if other then return other end
   local drawn = gp.draw { over = MOST_OVER, temper = math.max(1, math.sqrt(surprises / guesses)) }
   if drawn and drawn.value < value * (1 - LEAST_GAIN) then return drawn.setting, drawn end
@@ -310,18 +316,18 @@ end
 
 local function search_settings()
   for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do learn(observations[i]) end
-  if #measured == 0 then learn(remeasure(first_setting())) end
   local looks, waited, pause = 0, 0, 1 -- `pause`: measurements from one look to the next
   while true do
     rank()
     local arm, value = drawn_arm()
     local setting, guess = nil, nil
     waited = waited + 1
-    if not arm or waited >= pause then
+    if arm and waited >= pause then
       looks, waited = looks + 1, 0
       if looks > LOOKS then pause = pause + 2 end
       setting, guess = look(arm, value)
     end
+    if not arm then setting = #measured < MOST_VAIN and careful() or nil end
     setting = setting or (arm and arm.setting)
     if not setting then
       log("nothing measured keeps the goal")

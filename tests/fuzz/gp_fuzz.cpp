@@ -3,6 +3,7 @@
 // numbers.
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -63,6 +64,10 @@ std::string learn(Bytes& bytes) {
 
 std::string ask(Bytes& bytes) {
   const std::uint8_t terms = bytes.byte();
+  if (terms >= 192) {
+    return "check_drawn(gp.draw { over = " + bytes.number() + " / 80, temper = " + bytes.number() +
+           " })\n";
+  }
   std::string text = "check(gp.next {";
   const char* names[] = {"best", "price", "odds", "doubt", "safest"};
   for (int i = 0; i < 5; ++i) {
@@ -91,6 +96,12 @@ local function check(probe)
   assert(probe.power_odds >= 0 and probe.power_odds <= 1.001, "broken power odds")
   assert(number(probe.gain), "broken gain")
   assert(number(probe.minibatch_ms) and number(probe.power_w), "broken costs")
+end
+local function check_drawn(drawn)
+  if not drawn then return end
+  assert(drawn.odds >= 0 and drawn.odds <= 1.001, "broken odds")
+  assert(drawn.power_odds >= 0 and drawn.power_odds <= 1.001, "broken power odds")
+  assert(drawn.value >= 0 and number(drawn.expected) and number(drawn.deviation), "broken value")
 end
 )";
 
