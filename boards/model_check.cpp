@@ -53,7 +53,7 @@ double value_of(Quantity quantity, const MinibatchCost& cost) {
 
 class Prediction {
  public:
-  Prediction(const Target& target, std::span<const BoardDescription> boards,
+  Prediction(const ModelTarget& target, std::span<const BoardDescription> boards,
              std::span<const Profile> profiles)
       : target_(target), profiles_(profiles), board_(find_board(target.device, boards)) {
     for (const LeftOut& left_out : kLeftOut) {
@@ -117,7 +117,7 @@ class Prediction {
   double ratio() const;
   double side(const ComparisonSide& side, Quantity quantity) const;
 
-  const Target& target_;
+  const ModelTarget& target_;
   std::span<const Profile> profiles_;
   const BoardDescription* board_ = nullptr;
   const DeviceParameters* device_ = nullptr;
@@ -183,7 +183,7 @@ std::vector<ModelMode> Prediction::sweep() const {
   std::vector<ModelMode> modes;
   for (const std::int64_t khz : space.knobs[*knob].values) {
     const double mhz = static_cast<double>(khz) / unit_scale(Unit::khz);
-    Target one = target_;
+    ModelTarget one = target_;
     (target_.sweep == "gpu_mhz"   ? one.gpu_mhz
      : target_.sweep == "cpu_mhz" ? one.cpu_mhz
                                   : one.mem_mhz) = mhz;
@@ -308,12 +308,12 @@ double Prediction::ratio() const {
 
 }  // namespace
 
-bool within_tolerance(const Target& target, const Judgement& judgement) {
+bool within_tolerance(const ModelTarget& target, const Judgement& judgement) {
   return std::fabs(judgement.predicted.value() - target.value) <=
          target.tolerance * std::fabs(target.value);
 }
 
-Judgement judge(const Target& target, std::span<const BoardDescription> boards,
+Judgement judge(const ModelTarget& target, std::span<const BoardDescription> boards,
                 std::span<const Profile> profiles) {
   try {
     return {Prediction(target, boards, profiles).value(), ""};

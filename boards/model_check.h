@@ -12,7 +12,7 @@
 namespace gearshift {
 
 // One published number and what it was measured in, as a targets file has it (docs/board-model.md).
-struct Target {
+struct ModelTarget {
   std::string id;
   std::string device;    // a board's id or alias
   std::string workload;  // of that board, by name or alias; empty where the label says idle
@@ -38,11 +38,11 @@ struct Judgement {
 };
 
 // Within the target's tolerance. The judgement has a prediction.
-bool within_tolerance(const Target& target, const Judgement& judgement);
+bool within_tolerance(const ModelTarget& target, const Judgement& judgement);
 
 // `profiles` lend their modes to targets over "all N modes", whose grid nothing else tells; the
 // numbers measured there are not looked at.
-Judgement judge(const Target& target, std::span<const BoardDescription> boards,
+Judgement judge(const ModelTarget& target, std::span<const BoardDescription> boards,
                 std::span<const Profile> profiles);
 
 }  // namespace gearshift

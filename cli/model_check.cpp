@@ -30,7 +30,7 @@ struct CheckOptions {
 };
 
 struct JudgedTarget {
-  Target target;
+  ModelTarget target;
   Judgement judgement;
 
   bool expressible() const { return judgement.predicted.has_value(); }
@@ -85,7 +85,7 @@ CheckResult check(const CheckOptions& options) {
   CheckResult result;
   if (!options.targets.empty()) {
     const std::string text = read_csv_text(options.targets, kMostTargetBytes);
-    for (Target& target : parse_targets(text, options.targets)) {
+    for (ModelTarget& target : parse_targets(text, options.targets)) {
       JudgedTarget judged{std::move(target), {}};
       judged.judgement = judge(judged.target, built_in_boards(), profiles);
       result.expressible += judged.expressible() ? 1 : 0;
@@ -101,7 +101,7 @@ void print_targets(const CheckResult& result) {
   std::printf("%-32s %12s %12s %8s %7s\n", "target", "published", "predicted", "error", "allowed");
   std::map<std::string, std::vector<std::string>> left_out;
   for (const JudgedTarget& one : result.targets) {
-    const Target& target = one.target;
+    const ModelTarget& target = one.target;
     if (!one.expressible()) {
       left_out[one.judgement.reason].push_back(target.id);
       continue;
@@ -134,7 +134,7 @@ void print_profiles(const CheckResult& result) {
 }
 
 Json target_json(const JudgedTarget& one) {
-  const Target& target = one.target;
+  const ModelTarget& target = one.target;
   Json json = {{"id", target.id},
                {"device", target.device},
                {"workload", target.workload},

@@ -24,9 +24,9 @@ class TargetParser {
  public:
   TargetParser(std::string_view text, std::string_view source) : lines_(text, source) {}
 
-  std::vector<Target> parse() {
+  std::vector<ModelTarget> parse() {
     read_header();
-    std::vector<Target> targets;
+    std::vector<ModelTarget> targets;
     while (lines_.next()) {
       if (targets.size() == kMostTargets) {
         lines_.fail("more than " + std::to_string(kMostTargets) + " targets; split the file");
@@ -82,14 +82,14 @@ class TargetParser {
   }
 
   // A number, nothing, or the word sweep.
-  std::optional<double> clock(std::string_view column, Target& target) const {
+  std::optional<double> clock(std::string_view column, ModelTarget& target) const {
     if (field(column) != "sweep") return number(column, kLeastClock);
     if (!target.sweep.empty()) fail(column, "one knob alone can be swept");
     target.sweep = column;
     return std::nullopt;
   }
 
-  Target read_target();
+  ModelTarget read_target();
 
   static constexpr double kLeastClock = 1e-3;
   CsvLines lines_;
@@ -97,12 +97,12 @@ class TargetParser {
   std::set<std::string> ids_;
 };
 
-Target TargetParser::read_target() {
+ModelTarget TargetParser::read_target() {
   if (lines_.fields().size() != columns_.size()) {
     lines_.fail(std::to_string(lines_.fields().size()) + " fields, and the first line names " +
                 std::to_string(columns_.size()) + " columns");
   }
-  Target target;
+  ModelTarget target;
   target.id = field("id");
   if (target.id.empty()) fail("id", "must be given");
   if (!ids_.insert(target.id).second) fail("id", "is the id of an earlier line too");
@@ -127,7 +127,7 @@ Target TargetParser::read_target() {
 
 }  // namespace
 
-std::vector<Target> parse_targets(std::string_view text, std::string_view source) {
+std::vector<ModelTarget> parse_targets(std::string_view text, std::string_view source) {
   return TargetParser(text, source).parse();
 }
 

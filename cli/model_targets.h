@@ -11,6 +11,6 @@ namespace gearshift {
 
 // Reads the columns that docs/board-model.md lists, in any order. `source` names the text in
 // errors. Throws CsvError.
-std::vector<Target> parse_targets(std::string_view text, std::string_view source);
+std::vector<ModelTarget> parse_targets(std::string_view text, std::string_view source);
 
 }  // namespace gearshift

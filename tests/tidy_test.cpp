@@ -268,6 +268,16 @@ TEST(TidyFindings, SayWhereWhatAndWhatToDo) {
   EXPECT_EQ(describe(findings[0]), "cli/a.cpp:2: sleep: usleep: only World::wait_until blocks");
 }
 
+TEST(TidyTypes, HaveANameOfTheirOwnInTheirNamespace) {
+  const std::string one = "// A.\n#pragma once\nnamespace gearshift {\nstruct Target {\n};\n}\n";
+  const std::string other =
+      "// B.\n#pragma once\nnamespace gearshift::wire {\nstruct Target {\n};\n}\n";
+  const std::vector<Source> apart = {{"boards/a.h", one}, {"bridge/b.h", other}};
+  EXPECT_EQ(rules(check(apart, {})), Rules{});
+  const std::vector<Source> same = {{"boards/a.h", one}, {"evaluation/b.h", one}};
+  EXPECT_EQ(rules(check(same, {})), Rules{"type:4"});
+}
+
 // Files below the source tree that people write; build folders and caches are not.
 std::vector<Source> read_tree(const std::filesystem::path& root) {
   constexpr std::array<std::string_view, 9> kExtensions = {".cpp", ".h",    ".hpp", ".py",   ".lua",

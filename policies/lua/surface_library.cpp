@@ -92,7 +92,7 @@ int push_choice(lua_State* lua, const Surface& surface, std::optional<std::size_
 
 int surface_best(lua_State* lua) {
   const Surface& surface = checked_surface(lua, 1, "surface:best");
-  const Choice among = checked_choice(lua, 2, "surface:best");
+  const SurfaceChoice among = checked_choice(lua, 2, "surface:best");
   charge_look(lua, surface);
   const Goal& goal = state_of(lua).context.goal;
   return push_choice(lua, surface, best_setting(surface, checked_grid(lua), goal, among));
@@ -100,7 +100,7 @@ int surface_best(lua_State* lua) {
 
 int surface_least_known(lua_State* lua) {
   const Surface& surface = checked_surface(lua, 1, "surface:least_known");
-  const Choice among = checked_choice(lua, 2, "surface:least_known");
+  const SurfaceChoice among = checked_choice(lua, 2, "surface:least_known");
   charge_look(lua, surface);
   return push_choice(lua, surface, least_known_setting(surface, among));
 }
@@ -111,7 +111,7 @@ struct Front {
 };
 
 Front front_of(const Surface& surface, const SettingGrid& grid, const Goal& goal,
-               const Choice& among) noexcept {
+               const SurfaceChoice& among) noexcept {
   Front front;
   for (const std::size_t number : surface_front(surface, grid, goal, among, kMostFront)) {
     front.numbers[front.count++] = number;
@@ -121,7 +121,7 @@ Front front_of(const Surface& surface, const SettingGrid& grid, const Goal& goal
 
 int surface_front_list(lua_State* lua) {
   const Surface& surface = checked_surface(lua, 1, "surface:front");
-  const Choice among = checked_choice(lua, 2, "surface:front");
+  const SurfaceChoice among = checked_choice(lua, 2, "surface:front");
   charge(lua, 3 * kLookCharge * static_cast<std::int64_t>(surface.size()));
   const SettingGrid& grid = checked_grid(lua);
   const Front front = front_of(surface, grid, state_of(lua).context.goal, among);
@@ -232,8 +232,8 @@ int push_numbered(lua_State* lua, const Surface& surface, std::size_t number) {
   return 2;
 }
 
-Choice checked_choice(lua_State* lua, int index, const char* what) {
-  Choice choice;
+SurfaceChoice checked_choice(lua_State* lua, int index, const char* what) {
+  SurfaceChoice choice;
   const std::optional<std::int64_t>& cap_mw = state_of(lua).context.goal.power_mw;
   if (cap_mw) choice.power_w = static_cast<double>(*cap_mw) / 1e3;
   if (lua_isnoneornil(lua, index)) return choice;

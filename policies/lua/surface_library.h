@@ -31,7 +31,7 @@ int push_numbered(lua_State* lua, const Surface& surface, std::size_t number);
 
 // What the table at `index` says about a choice: power_w (goal.power_w by default), deviations and
 // time_deviations (0); all defaults where there is no table.
-Choice checked_choice(lua_State* lua, int index, const char* what);
+SurfaceChoice checked_choice(lua_State* lua, int index, const char* what);
 
 // Reads the setting at `index`; else an error that begins with `what`.
 Setting checked_setting(lua_State* lua, int index, const char* what);

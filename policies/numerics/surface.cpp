@@ -7,7 +7,7 @@
 namespace gearshift {
 namespace {
 
-bool allowed(const Surface& surface, std::size_t i, const Choice& among) {
+bool allowed(const Surface& surface, std::size_t i, const SurfaceChoice& among) {
   if (surface.excluded[i] != 0) return false;
   const double high = static_cast<double>(surface.log_power[i]) +
                       among.deviations * static_cast<double>(surface.power_deviation[i]);
@@ -77,7 +77,7 @@ bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_m
 }
 
 std::optional<std::size_t> best_setting(const Surface& surface, const SettingGrid& grid,
-                                        const Goal& goal, const Choice& among) {
+                                        const Goal& goal, const SurfaceChoice& among) {
   std::optional<std::size_t> best;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < surface.size(); ++i) {
@@ -90,7 +90,7 @@ std::optional<std::size_t> best_setting(const Surface& surface, const SettingGri
   return best;
 }
 
-std::optional<std::size_t> least_known_setting(const Surface& surface, const Choice& among) {
+std::optional<std::size_t> least_known_setting(const Surface& surface, const SurfaceChoice& among) {
   std::optional<std::size_t> widest;
   float most = 0;
   for (std::size_t i = 0; i < surface.size(); ++i) {
@@ -103,7 +103,8 @@ std::optional<std::size_t> least_known_setting(const Surface& surface, const Cho
 }
 
 std::vector<std::size_t> surface_front(const Surface& surface, const SettingGrid& grid,
-                                       const Goal& goal, const Choice& among, std::size_t most) {
+                                       const Goal& goal, const SurfaceChoice& among,
+                                       std::size_t most) {
   std::vector<CostPair> costs(surface.size());
   for (std::size_t i = 0; i < surface.size(); ++i) {
     costs[i].first = static_cast<double>(surface.log_power[i]);

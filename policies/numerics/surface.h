@@ -47,7 +47,7 @@ bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_m
 
 // Which settings a choice is made among: not excluded, with power at most `power_w` even so many
 // deviations above its mean, and in time for the goal even with log time so many above its own.
-struct Choice {
+struct SurfaceChoice {
   double power_w = std::numeric_limits<double>::infinity();
   double deviations = 0;
   double time_deviations = 0;
@@ -55,15 +55,16 @@ struct Choice {
 
 // The number of the setting with the least predicted value of the goal; of equals the first.
 std::optional<std::size_t> best_setting(const Surface& surface, const SettingGrid& grid,
-                                        const Goal& goal, const Choice& among);
+                                        const Goal& goal, const SurfaceChoice& among);
 // The one whose measurement would tell most: the largest product of the deviations of time and
 // power. It need not be in time. With a model of few parameters this is, to first order, the next
 // point of a D-optimal design.
-std::optional<std::size_t> least_known_setting(const Surface& surface, const Choice& among);
+std::optional<std::size_t> least_known_setting(const Surface& surface, const SurfaceChoice& among);
 
 // Numbers of the settings on the Pareto front of predicted power and the goal's value, lowest power
 // first, among those allowed; not more than `most` of them, evenly drawn from a longer front.
 std::vector<std::size_t> surface_front(const Surface& surface, const SettingGrid& grid,
-                                       const Goal& goal, const Choice& among, std::size_t most);
+                                       const Goal& goal, const SurfaceChoice& among,
+                                       std::size_t most);
 
 }  // namespace gearshift

@@ -6,8 +6,8 @@ namespace gearshift {
 namespace {
 
 // ResNet-18 training on AGX Orin at its highest clocks.
-Target target(std::string_view metric, double value, double tolerance = 0.05) {
-  Target target;
+ModelTarget target(std::string_view metric, double value, double tolerance = 0.05) {
+  ModelTarget target;
   target.id = "x";
   target.device = "orin_agx";
   target.workload = "resnet";
@@ -24,7 +24,7 @@ Target target(std::string_view metric, double value, double tolerance = 0.05) {
   return target;
 }
 
-Judgement judged(const Target& target, std::span<const Profile> profiles = {}) {
+Judgement judged(const ModelTarget& target, std::span<const Profile> profiles = {}) {
   return judge(target, built_in_boards(), profiles);
 }
 
@@ -57,7 +57,7 @@ TEST(ModelCheck, ToleranceIsRelativeAndReachesItsBound) {
 }
 
 TEST(ModelCheck, ComparesModesBatchSizesAndWorkers) {
-  Target ratio = target("ratio", 1);
+  ModelTarget ratio = target("ratio", 1);
   ratio.unit = "x";
   ratio.device = "agx_xavier";
   ratio.label = "GPU compute: e over d";
@@ -74,7 +74,7 @@ TEST(ModelCheck, ComparesModesBatchSizesAndWorkers) {
 }
 
 TEST(ModelCheck, SweepsAKnobOverItsTable) {
-  Target sweep = target("power_span_w", 1);
+  ModelTarget sweep = target("power_span_w", 1);
   sweep.gpu_mhz.reset();
   sweep.sweep = "gpu_mhz";
   EXPECT_GT(*judged(sweep).predicted, 15);
@@ -95,7 +95,7 @@ TEST(ModelCheck, TakesTheModesOfAGridFromAProfileAndNothingElse) {
                              .power_w = 1,
                              .epoch_s = {}}));
   }
-  Target span = target("ratio", 1);
+  ModelTarget span = target("ratio", 1);
   span.unit = "x";
   span.id = "x_time_span";
   span.label = "all 2 modes";
@@ -103,7 +103,7 @@ TEST(ModelCheck, TakesTheModesOfAGridFromAProfileAndNothingElse) {
   const double ratio = *judged(span, {&profile, 1}).predicted;
   EXPECT_GT(ratio, 1.5);
   EXPECT_LT(ratio, 5);
-  Target hours = target("hours", 1);
+  ModelTarget hours = target("hours", 1);
   hours.label = "2 modes x 100 minibatches";
   const double seconds = 3600 * *judged(hours, {&profile, 1}).predicted;
   const double fast_s = highest_cost().minibatch_ms / 1000;
@@ -111,14 +111,14 @@ TEST(ModelCheck, TakesTheModesOfAGridFromAProfileAndNothingElse) {
 }
 
 TEST(ModelCheck, FindsTheGpuClockOfLeastEnergy) {
-  Target least = target("gpu_mhz", 1);
+  ModelTarget least = target("gpu_mhz", 1);
   const double mhz = *judged(least).predicted;
   EXPECT_GT(mhz, 306) << "the lowest clock pays idle power for too long";
   EXPECT_LT(mhz, 1300.5) << "the highest needs too high a voltage";
 }
 
 TEST(ModelCheck, IdlePowerNeedsNoWorkload) {
-  Target idle = target("power_w", 7.5);
+  ModelTarget idle = target("power_w", 7.5);
   idle.device = "agx_xavier";
   idle.workload = "";
   EXPECT_EQ(judged(idle).reason, "no workload is named");
@@ -147,19 +147,19 @@ TEST(ModelCheck, SaysWhatItCannotExpress) {
       {"power_span_w", "sweep", "W", "no sweep of a knob"},
   };
   for (const Unsaid& one : unsaid) {
-    Target row = target(one.metric, 1);
+    ModelTarget row = target(one.metric, 1);
     row.label = one.label;
     row.unit = one.unit;
     const Judgement judgement = judged(row);
     EXPECT_FALSE(judgement.predicted) << one.metric << ' ' << one.label;
     EXPECT_NE(judgement.reason.find(one.reason), std::string::npos) << judgement.reason;
   }
-  Target unknown = target("epoch_s", 1);
+  ModelTarget unknown = target("epoch_s", 1);
   unknown.workload = "bert";
   EXPECT_EQ(judged(unknown).reason, "no parameters of 'bert' on jetson-agx-orin");
   unknown.device = "host";
   EXPECT_EQ(judged(unknown).reason, "no board with a model is called 'host'");
-  Target open = target("power_w", 1);
+  ModelTarget open = target("power_w", 1);
   open.mem_mhz.reset();
   EXPECT_EQ(judged(open).reason, "no mode is given");
 }

@@ -17,7 +17,7 @@ constexpr std::string_view kHeader =
 std::string table(std::string_view rows) { return std::string(kHeader) + std::string(rows); }
 
 TEST(ModelTargets, AreReadWithWhatIsGivenAndWhatIsOpen) {
-  const std::vector<Target> targets = parse_targets(
+  const std::vector<ModelTarget> targets = parse_targets(
       table("a,orin_agx,resnet,train,16,4,12,2201.6,1300.5,3199,MAXN,epoch_s,180,s,0.07,a paper\n"
             "b,nano,alexnet,infer,8,0,4,1132.8,sweep,1600,\"sweep, 3200\",power_span_w,-4.7,W,0,p\n"
             "c,nano,,train,16,,,,,,x,mape,8.1,%,0.35,p\n"),
@@ -75,7 +75,7 @@ TEST(ModelTargets, NineOfTenPublishedNumbersThatTheModelExpressesAreMet) {
   const auto profiles = read_profiles(shared / "data" / "agx_orin_resnet_train.csv");
   std::size_t expressible = 0;
   std::size_t within = 0;
-  for (const Target& target : targets) {
+  for (const ModelTarget& target : targets) {
     const Judgement judgement = judge(target, built_in_boards(), profiles);
     EXPECT_NE(judgement.predicted.has_value(), !judgement.reason.empty()) << target.id;
     if (!judgement.predicted) continue;

@@ -12,7 +12,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   try {
-    for (const gearshift::Target& target : gearshift::parse_targets(bytes, "fuzz.csv")) {
+    for (const gearshift::ModelTarget& target : gearshift::parse_targets(bytes, "fuzz.csv")) {
       const auto judgement = gearshift::judge(target, gearshift::built_in_boards(), {});
       if (judgement.predicted.has_value() == !judgement.reason.empty()) std::abort();
       if (judgement.predicted && std::isnan(*judgement.predicted)) std::abort();

@@ -60,7 +60,7 @@ std::string describe(const Finding& finding) {
 std::span<const Exemption> exemptions() { return kExemptions; }
 
 std::vector<Finding> check(std::span<const Source> sources, std::span<const Exemption> exemptions) {
-  std::vector<Finding> kept;
+  std::vector<Finding> kept = check_types(sources);
   std::vector<bool> used(exemptions.size(), false);
   for (const Source& source : sources) {
     for (Finding& finding : check_file(source)) {
