@@ -63,6 +63,7 @@ SimulationResult search(const Profile& profile, const std::string& name, const s
   problem.knobs = profile.knobs();
   problem.tasks = {task};
   problem.goal.power_mw = cap_mw;
+  problem.most_measurements = 200;  // more than there are modes; some scripts never end
   const NearestTransfer transfer;
   LuaPolicy policy(name, text, std::nullopt, &transfer);
   OperatorLimit limit(cap_mw);
