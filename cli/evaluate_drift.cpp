@@ -1,6 +1,9 @@
 #include "cli/evaluate_drift.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -22,7 +25,8 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNear = 1.05;  // times the optimum
+constexpr double kNear = 1.05;       // times the optimum
+constexpr std::size_t kNewest = 20;  // measurements that tell what a script that never returns does
 // By then every search that ends has ended, and what it chose is held.
 constexpr Duration kBefore = std::chrono::hours(1);
 constexpr Duration kAfter = std::chrono::hours(1);
@@ -45,6 +49,11 @@ class DriftWatch : public Recorder {
       }
       return;
     }
+    if (note.type == NoteType::hold || note.type == NoteType::safe) newest_.clear();
+    if (note.type == NoteType::observation) {
+      if (newest_.size() == kNewest) newest_.pop_front();
+      newest_.push_back(note.observation->setting);
+    }
     const bool counts = at_once_ ? note.time >= change_ : alarm_.has_value();
     if (!counts || within) return;
     if (note.type == NoteType::observation) {
@@ -55,7 +64,10 @@ class DriftWatch : public Recorder {
     }
   }
   void status(const Status& status) override {
-    if (status.time < change_) repeats_before_ = status.repeats;
+    if (status.time < change_) {
+      repeats_before_ = status.repeats;
+      before_ = status.setting;
+    }
     if (alarm_ && !noticed) noticed = status.repeats - repeats_before_;
   }
   // From the change on, not from an alarm: an alarm would be false.
@@ -68,6 +80,18 @@ class DriftWatch : public Recorder {
     const auto value = judged(after_.goal, task.kind, batch_size, *cost);
     return value ? std::optional(*value / optimum_->value - 1) : std::nullopt;
   }
+
+  // Of what is held; of a script that never returns, the median of what it measured last.
+  std::optional<double> excess_at_end(const Setting& in_force) const {
+    if (newest_.size() < kNewest) return excess(in_force);
+    std::vector<double> all;
+    for (const Setting& setting : newest_) all.push_back(excess(setting).value_or(HUGE_VAL));
+    std::nth_element(all.begin(), all.begin() + kNewest / 2, all.end());
+    const double median = all[kNewest / 2];
+    return std::isfinite(median) ? std::optional(median) : std::nullopt;
+  }
+
+  const Setting& before() const { return before_; }
 
   std::optional<std::uint32_t> noticed;
   std::optional<std::uint32_t> within;  // measurements to the first that is near
@@ -86,6 +110,8 @@ class DriftWatch : public Recorder {
   bool at_once_ = false;
   std::uint32_t measured_ = 0;
   std::uint32_t repeats_before_ = 0;
+  Setting before_;              // in force at the change
+  std::deque<Setting> newest_;  // measured since something was last held
 };
 
 struct Change {
@@ -156,6 +182,16 @@ class DriftEvaluation {
     return simulate(made.problem, policy, limit, {.recorder = &watch});
   }
 
+  // By what the change does to the costs of a setting.
+  static std::optional<double> shift(const SimulatedTask& task, const Setting& setting) {
+    const std::int32_t batch_size = setting.batch_size[index(task.kind)];
+    const auto before = task.costs->cost(setting.mode, batch_size);
+    const auto after = task.costs_at(Time{} + kBefore).cost(setting.mode, batch_size);
+    if (!before || !after) return std::nullopt;
+    return std::max(std::abs(after->minibatch_ms / before->minibatch_ms - 1),
+                    std::abs(after->power_w / before->power_w - 1));
+  }
+
   DriftRow row(const NamedText& script, const Change& change, std::uint64_t seed) const {
     DriftRow row{.policy = std::filesystem::path(script.name).stem().string(),
                  .change = change.name,
@@ -180,9 +216,10 @@ class DriftEvaluation {
     const SimulationResult result = simulated(made, script, limit, watch, duration);
     row.hours = seconds(result.duration) / 3600;
     row.false_alarms = watch.false_alarms;
-    row.excess = watch.excess(result.setting);
+    row.excess = watch.excess_at_end(result.setting);
     if (!drifts && !steps) return row;
     row.noticed = steps ? 0 : watch.noticed;
+    if (drifts) row.shift = shift(made.problem.tasks.front(), watch.before());
     row.measurements = watch.within;
     DriftWatch scratch(after.problem, Time{});
     scratch.count_at_once();

@@ -110,6 +110,32 @@ std::optional<DriftAlarm> Drift::add(const Observation& observation) {
   return judge(observation.setting, figures, before);
 }
 
+std::optional<DriftAlarm> Drift::add_excess(const Setting& setting, std::int64_t power_mw) {
+  constexpr auto kPower = at(DriftQuantity::power);
+  const auto found = references_.find(setting);
+  if (found == references_.end() || !found->second.figures[kPower] || power_mw <= 0) {
+    return std::nullopt;
+  }
+  const Reference& reference = found->second;
+  const Figure& known = *reference.figures[kPower];
+  // Noise alone takes one window in thousands over a cap that the setting is within: as far off as
+  // the margin, which the allowance covers.
+  Figures figures;
+  figures[kPower] =
+      Figure{std::log(static_cast<double>(power_mw)), known.variance * reference.count[kPower]};
+  ++repeats_;
+  const double residual = (figures[kPower]->log_mean - known.log_mean) /
+                          scale(DriftQuantity::power, *figures[kPower], known);
+  accumulate(DriftQuantity::power, std::clamp(residual, 0.0, options_.most_residual));
+  return judge(setting, figures, reference);
+}
+
+bool Drift::suspects() const {
+  return std::any_of(sums_.begin(), sums_.end(), [&](const Sum& sum) {
+    return std::max(sum.up, sum.down) > options_.allowance;
+  });
+}
+
 // The alarm of the quantity that is farthest out, if any is out at all.
 std::optional<DriftAlarm> Drift::judge(const Setting& setting, const Figures& figures,
                                        const Reference& reference) const {

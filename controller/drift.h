@@ -25,9 +25,9 @@ struct DriftOptions {
   double power_floor = 0.02;
   std::int64_t power_step_mw = 200;  // half a step of an INA3221 at 19 V
   // The following count in scales, the root of all those squares.
-  double allowance = 2;                 // a lasting shift up to here, 4 to 5 %, is none
-  double threshold = 7;                 // of the sum
-  double most_residual = 6;             // one repeat counts no more: an outlier alone alarms nobody
+  double allowance = 1.5;               // a lasting shift up to here, 3 to 4 %, is none
+  double threshold = 6;                 // of the sum
+  double most_residual = 5;             // one repeat counts no more: an outlier alone alarms nobody
   std::uint32_t reference_repeats = 8;  // that the reference is the mean of
 };
 
@@ -41,7 +41,7 @@ struct DriftAlarm {
   double threshold = 0;
   std::uint32_t repeats = 0;  // that the statistic was summed over: since when it is suspected
 
-  // "power 21.3 W, expected 28.0 W (-23.9 %): statistic 8.0 of 7.0 after 2 repeats"
+  // "power 21.3 W, expected 28.0 W (-23.9 %): statistic 7.0 of 6.0 after 2 repeats"
   std::string text() const;
 };
 
@@ -51,11 +51,11 @@ struct DriftAlarm {
 // its first observations, as long as they are within the allowance of it; then it stays, so that
 // what creeps is met too, once it has crept far enough.
 //
-// In an unchanged world a normal residual of deviation 1 runs 1e13 repeats to a false alarm, one of
-// deviation 1.5 still 1.5e6, by Siegmund's approximation of the average run length (Sequential
+// In an unchanged world a normal residual of deviation 1 runs 5e8 repeats to a false alarm, one of
+// deviation 1.25 still 6e5, by Siegmund's approximation of the average run length (Sequential
 // Analysis, 1985): (exp(2 k b) - 2 k b - 1) / (2 k^2), k the allowance, b the threshold + 1.166. A
-// day has up to 4e4. A shift of 14 % alarms at the second repeat that has all of it, one of 10 % at
-// the third.
+// day has up to 4e4; in simulations with all effects the deviation is 0.2 to 0.5. A shift of 10 %
+// alarms at the second repeat that has all of it, one of 8 % at the third.
 class Drift {
  public:
   // At most so many settings have a reference; then all begin anew.
@@ -66,9 +66,15 @@ class Drift {
   // Only complete observations count, and none of recurring jobs, whose epochs are their own
   // measure. The first of a setting is its reference.
   std::optional<DriftAlarm> add(const Observation& observation);
+  // A window's mean power of a setting that the guard cut, so that nothing else was measured: a
+  // repeat whose power is at least that. It tells nothing where the setting has no reference.
+  std::optional<DriftAlarm> add_excess(const Setting& setting, std::int64_t power_mw);
+  bool knows(const Setting& setting) const { return references_.contains(setting); }
+  // Some sum is higher than one repeat of what was expected can take away.
+  bool suspects() const;
   // Nothing is known of the world any more.
   void forget();
-  // Observations that were compared with a reference, since the beginning.
+  // What was compared with a reference, since the beginning.
   std::uint32_t repeats() const { return repeats_; }
 
  private:

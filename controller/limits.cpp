@@ -119,17 +119,40 @@ void Controller::on_over_cap(Time now) {
   } else if (roster_.any_managed()) {
     if (pending_ == Pending::nothing) pending_ = Pending::restart;
   }
-  if (aim_ != Aim::nothing && roster_.any_managed()) {
-    remember(cut);
+  const bool counts = aim_ != Aim::nothing && roster_.any_managed();
+  if (counts) {
     recorder_.note(
         {.type = NoteType::observation, .time = now, .setting = &wanted_, .observation = &cut});
   }
+  const bool surprises = counts && judge_cut(cut, now);
   // Where a setting that was known to fit does not, the others that are known may not either.
   if (aim_ == Aim::fallback && settled_) {
     apply(safe_setting(), Aim::safe, now);
   } else {
     fall_back(now);
   }
+  if (surprises && drift_.knows(wanted_)) proofs_ = kMostProofs;
+}
+
+// Remembers it. True where the setting was known to be within the cap, and so the world may be
+// another: what the board steps down to shows it, before the policy goes on among answers from
+// memory.
+bool Controller::judge_cut(const Observation& cut, Time now) {
+  const Observation* known = memory_.find(cut.setting, cut.limit_mw);
+  const bool fitted = known != nullptr && known->within(cut.limit_mw);
+  // A sensor that lags may still show the setting before, where that drew more.
+  const bool settles = now - wanted_since_ <= kLagWindows * board_.traits().power_window;
+  const bool shows_another = settles && cut.power_mean_mw <= power_before_mw_;
+  std::optional<DriftAlarm> alarm;
+  if (fitted && !shows_another) alarm = drift_.add_excess(cut.setting, cut.power_mean_mw);
+  if (!alarm) {
+    remember(cut);
+    return fitted;
+  }
+  // The cut too: a search in the new world begins like one from scratch.
+  forget_world(*alarm, now);
+  pending_ = Pending::restart;
+  return false;
 }
 
 void Controller::on_power_unknown(Time now) {

@@ -8,9 +8,6 @@ namespace {
 
 constexpr std::uint32_t kMostRewrites = 3;
 constexpr std::uint32_t kMostFailedHolds = 3;
-// A sensor with a first-order lag of 0.7 s, which publishes windows of 0.43 s, shows less than 1 %
-// of a step after so many of them.
-constexpr int kLagWindows = 8;
 // A policy pays for answers from memory with its own instruction budget; this is the second line.
 constexpr std::uint32_t kMostAnswersATick = 100'000;
 
@@ -106,9 +103,14 @@ void Controller::hold(const Setting& setting, Time now) {
 }
 
 void Controller::apply(const Setting& setting, Aim aim, Time now) {
+  if (setting != wanted_) {
+    wanted_since_ = now;
+    power_before_mw_ = guard_.power_mw(now).value_or(0);
+  }
   wanted_ = setting;
   aim_ = aim;
   settled_ = false;
+  proofs_ = 0;
   applying_since_ = now;
   rewrites_ = 0;
   seeks_reference_ = false;
@@ -284,6 +286,7 @@ void Controller::continue_pending(Time now) {
   if (power_lost_ || !roster_.any_managed()) return;
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (stepped_down && !guard_.recovered(now)) return;
+  if (seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
   pending_ = Pending::nothing;
   if (pending == Pending::resume) {
@@ -291,6 +294,34 @@ void Controller::continue_pending(Time now) {
   } else {
     restart_policy(now);
   }
+}
+
+// Where nothing is known of the safe setting, the best known one tells whether the world is
+// another.
+bool Controller::seek_proof(Time now) {
+  if (aim_ != Aim::safe || !cap_mw_ || !drift_.suspects() || drift_.knows(wanted_)) return false;
+  const Observation* best = best_known();
+  if (best == nullptr || roster_.objection(best->setting)) return false;
+  apply(best->setting, Aim::fallback, now);
+  proofs_ = kMostProofs;
+  return true;
+}
+
+// Measures what the board stepped down to until it agrees with what it cost before, or the test
+// alarms. True when the policy may go on.
+bool Controller::proved(Time now) {
+  if (proofs_ == 0) return true;
+  const auto observation = meter_.answer(now);
+  if (!observation) return false;
+  proofs_ = observation->ok() ? proofs_ - 1 : 0;
+  if (const auto alarm = drift_.add(*observation)) {
+    forget_world(*alarm, now);
+    pending_ = Pending::restart;
+    proofs_ = 0;
+  }
+  if (!drift_.suspects()) proofs_ = 0;
+  measure_hold(now);
+  return proofs_ == 0;
 }
 
 void Controller::finish_measurement(Observation observation, Time now) {

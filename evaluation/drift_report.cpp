@@ -19,18 +19,20 @@ json value_or_null(const std::optional<Value>& value) {
   return value ? json(*value) : json();
 }
 
-// "median, most" of the rows that have one; "-" where none has.
+// "median, most" of the rows that have one; "-" where none has. `unmoved` rows cannot have one.
 template <typename Figure>
-std::string spread(std::span<const DriftRow> rows, int digits, Figure figure) {
+std::string spread(std::span<const DriftRow> rows, int digits, Figure figure,
+                   std::size_t unmoved = 0) {
   std::vector<double> values;
   for (const DriftRow& row : rows) {
     if (const std::optional<double> value = figure(row)) values.push_back(*value);
   }
   if (values.empty()) return "-";
-  const std::size_t missing = rows.size() - values.size();
+  const std::size_t missing = rows.size() - values.size() - unmoved;
   const Distribution all = distribution(std::move(values));
   std::string text = fixed(all.median, digits) + ", " + fixed(all.most, digits);
   if (missing > 0) text += " (" + std::to_string(missing) + " never)";
+  if (unmoved > 0) text += " (" + std::to_string(unmoved) + " unmoved)";
   return text;
 }
 
@@ -48,6 +50,7 @@ std::string drift_json(std::span<const DriftRow> rows) {
                            {"change", row.change},
                            {"seed", row.seed},
                            {"hours", row.hours},
+                           {"shift", value_or_null(row.shift)},
                            {"noticed", value_or_null(row.noticed)},
                            {"measurements", value_or_null(row.measurements)},
                            {"from_scratch", value_or_null(row.from_scratch)},
@@ -63,7 +66,7 @@ std::string drift_text(std::span<const DriftRow> rows) {
       "a\nsetting within 5 % of the new optimum, the same from scratch, % over it at the end, and "
       "alarms\nwithout a change.\n";
   std::array<char, 256> line{};
-  std::snprintf(line.data(), line.size(), "%-16s %-9s %5s %10s %18s %18s %16s %8s\n", "policy",
+  std::snprintf(line.data(), line.size(), "%-16s %-9s %5s %16s %18s %18s %16s %8s\n", "policy",
                 "change", "seeds", "noticed", "measurements", "from scratch", "held", "false");
   text += line.data();
   while (!rows.empty()) {
@@ -77,15 +80,19 @@ std::string drift_text(std::span<const DriftRow> rows) {
     std::uint32_t most = 0;
     for (const DriftRow& row : group) most = std::max(most, row.false_alarms);
     const auto noticed = [](const DriftRow& row) { return number(row.noticed); };
+    const auto still = std::count_if(group.begin(), group.end(), [](const DriftRow& row) {
+      return row.shift && *row.shift == 0 && !row.noticed;
+    });
     const auto measurements = [](const DriftRow& row) { return number(row.measurements); };
     const auto scratch = [](const DriftRow& row) { return number(row.from_scratch); };
     const auto excess = [](const DriftRow& row) {
       return row.excess ? std::optional<double>(100 * *row.excess) : std::nullopt;
     };
-    std::snprintf(line.data(), line.size(), "%-16s %-9s %5zu %10s %18s %18s %16s %8u\n",
+    std::snprintf(line.data(), line.size(), "%-16s %-9s %5zu %16s %18s %18s %16s %8u\n",
                   first.policy.c_str(), first.change.c_str(), count,
-                  spread(group, 0, noticed).c_str(), spread(group, 0, measurements).c_str(),
-                  spread(group, 0, scratch).c_str(), spread(group, 1, excess).c_str(), most);
+                  spread(group, 0, noticed, static_cast<std::size_t>(still)).c_str(),
+                  spread(group, 0, measurements).c_str(), spread(group, 0, scratch).c_str(),
+                  spread(group, 1, excess).c_str(), most);
     text += line.data();
     rows = rows.subspan(count);
   }

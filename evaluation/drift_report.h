@@ -14,6 +14,9 @@ struct DriftRow {
   std::string change;  // "throttle", "workload", "cap", or "none"
   std::uint64_t seed = 0;
   double hours = 0;  // simulated
+  // The larger of the relative changes of time and power, by true costs, of the setting that was in
+  // force at the change; 0 where it costs what it did, so that nothing can be noticed in it.
+  std::optional<double> shift{};
   // Repeats that had ended since the change when it was noticed, that one included; 0 for a cap.
   std::optional<std::uint32_t> noticed{};
   // From then on, until a setting within 5 % of the new optimum was measured.
