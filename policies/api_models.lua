@@ -159,8 +159,8 @@ function gp.draw(terms) end
 ---@field time_deviation number standard deviation, as a share of minibatch_ms
 ---@field power_deviation number standard deviation, as a share of power_w
 
----The setting whose measurement promises most. Nil where none has such odds. Costs up to half of the
----instructions between two answers.
+---The setting whose measurement promises most. Nil where none has such odds. Costs up to a quarter of
+---the instructions between two answers, and the first use of gp another 600,000.
 ---@param terms? terms
 ---@return probe?
 function gp.next(terms) end

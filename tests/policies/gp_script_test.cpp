@@ -59,6 +59,19 @@ TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
   EXPECT_EQ(policy.take_log(), "true");
 }
 
+// As bayes.lua does where it starts over, and its first choice of terms promises nothing.
+TEST(Gp, CanBeAskedTwiceAtTheBeginningOnALargeBoard) {
+  OrinProblem problem;
+  for (std::int64_t i = 1; i <= 12; ++i) problem.knobs.knobs[0].values.push_back(12 + i);
+  for (const std::size_t clock : {1U, 2U}) {
+    std::vector<std::int64_t>& values = problem.knobs.knobs[clock].values;
+    values.clear();
+    for (std::int64_t i = 1; i <= 26; ++i) values.push_back(i * 50'000);
+  }
+  LuaPolicy policy("gp.lua", "gp.next() gp.next() measure(safe)", orin());
+  EXPECT_EQ(policy.start(problem.context()).what, Request::What::measure) << policy.failure();
+}
+
 TEST(Gp, CannotBeAskedForEver) {
   EXPECT_NE(failure_of("while true do gp.next() end").find("instructions"), std::string::npos);
 }
