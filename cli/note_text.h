@@ -10,7 +10,7 @@
 
 namespace gearshift {
 
-std::string watts(std::int64_t power_mw);          // "29.8 W"
+std::string watts(std::int64_t power_mw);  // "29.8 W"
 
 // "cpu_cores=12 cpu_mhz=2201.6 ... train_batch=16", and "run=train" where not both run.
 std::string describe(const KnobSpace& space, const Setting& setting);

@@ -14,7 +14,7 @@ namespace gearshift {
 struct WorldChange {
   Time begin{};
   Time end = Time::max();
-  double factor = 0;     // that CPU and GPU clocks are throttled to; 0: they are not
+  double factor = 0;       // that CPU and GPU clocks are throttled to; 0: they are not
   std::string workload{};  // another one that runs under the same name, where `factor` is 0
 };
 

@@ -199,11 +199,12 @@ Surface& push_surface(lua_State* lua) {
 
 Surface& checked_surface(lua_State* lua, int index, const char* what) {
   const auto* handle = static_cast<const Handle*>(luaL_testudata(lua, index, kHandle));
-  if (handle == nullptr || handle->slot >= kMostSurfaces) {
+  const std::size_t slot = handle == nullptr ? kMostSurfaces : handle->slot;
+  if (slot >= kMostSurfaces) {
     luaL_error(lua, "%s: expected a surface, got %s; call it with a colon, surface:best()", what,
                luaL_typename(lua, index));
   }
-  return *state_of(lua).surfaces[handle->slot];
+  return *state_of(lua).surfaces[slot];
 }
 
 void push_prediction(lua_State* lua, const RooflinePrediction& prediction, double batch_size) {

@@ -112,7 +112,7 @@ std::vector<std::size_t> surface_front(const Surface& surface, const SettingGrid
                           ? value_of(surface, grid, goal, i, among.time_deviations)
                           : std::numeric_limits<double>::infinity();
   }
-  const std::vector<std::size_t> front = pareto_front(costs);
+  std::vector<std::size_t> front = pareto_front(costs);
   if (front.size() <= most) return front;
   std::vector<std::size_t> drawn;
   for (std::size_t i = 0; i < most; ++i) {
