@@ -87,8 +87,8 @@ TEST(Gp, ForgetsNothingOfOneRunAndAllOfTheLast) {
 }
 
 // What the script holds in a world, and how far that is from the best.
-double excess(OrinProblem problem, const std::optional<BoardModel>& known, std::int64_t cap_mw,
-              SearchOutcome& outcome) {
+double excess(const OrinProblem& problem, const std::optional<BoardModel>& known,
+              std::int64_t cap_mw, SearchOutcome& outcome) {
   const BoardModel board = *orin();
   ProfileWorld world = problem.world(board);
   LuaPolicy policy("bayes.lua", script_text("bayes.lua"), known);

