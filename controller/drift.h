@@ -54,8 +54,8 @@ struct DriftAlarm {
 // In an unchanged world a normal residual of deviation 1 runs 5e8 repeats to a false alarm, one of
 // deviation 1.25 still 6e5, by Siegmund's approximation of the average run length (Sequential
 // Analysis, 1985): (exp(2 k b) - 2 k b - 1) / (2 k^2), k the allowance, b the threshold + 1.166. A
-// day has up to 4e4; in simulations with all effects the deviation is 0.2 to 0.5. A shift of 10 %
-// alarms at the second repeat that has all of it, one of 8 % at the third.
+// day has up to 4e4. A shift of 10 % alarms at the second repeat that has all of it, one of 8 % at
+// the third.
 class Drift {
  public:
   // At most so many settings have a reference; then all begin anew.
