@@ -296,8 +296,7 @@ Fault take_hello(const Fault& fault, const Values& values, ClientMessage& messag
 }
 
 std::optional<Objective> objective_of(std::string_view name) {
-  for (const Objective one : {Objective::time, Objective::energy, Objective::latency,
-                              Objective::weighted, Objective::target}) {
+  for (const Objective one : kObjectives) {
     if (objective_name(one) == name) return one;
   }
   return std::nullopt;

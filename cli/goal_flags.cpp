@@ -42,12 +42,12 @@ void add_goal_flags(CLI::App& command, GoalFlags& flags, std::string_view fallba
 }
 
 Objective parse_objective(std::string_view name) {
-  for (const Objective one : {Objective::time, Objective::energy, Objective::latency,
-                              Objective::weighted, Objective::target}) {
+  for (const Objective one : kObjectives) {
     if (objective_name(one) == name) return one;
   }
-  fail(fmt::format("--objective '{}': allowed are time, energy, latency, weighted and target",
-                   name));
+  fail(fmt::format(
+      "--objective '{}': allowed are time, energy, latency, weighted, target and throughput",
+      name));
 }
 
 Goal make_goal(const GoalFlags& flags) {

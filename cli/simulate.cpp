@@ -131,6 +131,8 @@ std::string objective_text(Objective objective, double value) {
       return fmt::format("{:.4f} of the reference's cost", value);
     case Objective::target:
       return fmt::format("{:.3f} J a sample, its time priced", value);
+    case Objective::throughput:
+      return fmt::format("{:.2f} training samples a second", 1 / value);
   }
   return {};
 }

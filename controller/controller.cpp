@@ -96,6 +96,8 @@ bool Controller::consume(const Event& event, Time now) {
     case EventType::minibatch:
       on_minibatch(event.minibatch);
       break;
+    case EventType::requests:
+      break;
     case EventType::applied:
       roster_.applied(event);
       break;

@@ -63,6 +63,7 @@ struct Workload {
   std::array<std::int32_t, kMaxBatchSizes> batch_sizes{};  // allowed, lowest first
   std::uint8_t batch_size_count = 0;
   std::int64_t samples_per_epoch = 0;  // 0: unknown
+  Duration latency{};  // that its requests must be answered within; 0: it did not say
   BoundedText<64> name;
 };
 
@@ -80,12 +81,32 @@ struct Minibatch {
   Time received{};
 };
 
+// What became of an inference workload's requests since its last such report. Durations are the
+// client's, of requests from their arrival to their answer.
+struct RequestReport {
+  WorkloadHandle workload = 0;
+  std::uint64_t sequence = 0;      // the client's own count of these reports
+  std::uint32_t set_sequence = 0;  // of the last `set` command that was in force; 0: none yet
+  Duration span{};                 // that the report covers
+  std::uint32_t arrived = 0;
+  std::uint32_t served = 0;
+  std::uint32_t late = 0;     // answered after the latency limit, refused or dropped
+  std::uint32_t refused = 0;  // of them, those refused or dropped: never answered
+  std::uint32_t queued = 0;   // that wait now
+  Duration latency_p50{};     // of those served; 0 where none was
+  Duration latency_p95{};
+  Duration latency_p99{};
+  Duration latency_max{};
+  Time received{};
+};
+
 // ---- events ---------------------------------------------------------------------------------
 
 enum class EventType : std::uint8_t {
   attached,        // workload
   detached,        // handle; text = why ("bye", "silent for 5 s", "connection replaced")
   minibatch,       // minibatch
+  requests,        // requests: how an inference workload's requests fared
   applied,         // handle, set_sequence, batch_size: a workload runs with the setting from now on
   refused,         // handle, set_sequence, text: it will not
   cap,             // power_mw; 0 lifts the operator's cap
@@ -102,6 +123,7 @@ struct Event {
   std::int32_t signal = 0;
   std::int64_t power_mw = 0;
   Minibatch minibatch;
+  RequestReport requests;
   Workload workload;
   GoalChange goal;
   BoundedText<96> text;

@@ -16,6 +16,7 @@ double Goal::cost(double time_s, double joules) const {
   const double time_weight = 1 - energy_weight;
   switch (objective) {
     case Objective::time:
+    case Objective::throughput:
       return time_s;
     case Objective::energy:
       return joules;

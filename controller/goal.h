@@ -1,6 +1,7 @@
 // What the user wants: an objective and the limits it must be reached within.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,13 +17,18 @@ enum class Objective : std::uint8_t {
   latency,   // least latency of a request to the inference workload: batch / rate + minibatch time
   weighted,  // least cost a sample: w energy / reference energy + (1 - w) time / reference time
   target,    // least cost of training to a target metric: w energy + (1 - w) priced power * time, J
+  throughput,  // most training beside an inference workload that answers in time
 };
+inline constexpr std::array kObjectives = {Objective::time,    Objective::energy,
+                                           Objective::latency, Objective::weighted,
+                                           Objective::target,  Objective::throughput};
 constexpr std::string_view objective_name(Objective objective) {
   return objective == Objective::time       ? "time"
          : objective == Objective::energy   ? "energy"
          : objective == Objective::latency  ? "latency"
          : objective == Objective::weighted ? "weighted"
-                                            : "target";
+         : objective == Objective::target   ? "target"
+                                            : "throughput";
 }
 
 // An absent limit binds nothing.
@@ -39,8 +45,9 @@ struct Goal {
 
   // What time objectives, energy and their mixtures minimise, of a sample or of an epoch that takes
   // `time_s` seconds and `joules`: in seconds for time, joules for energy and target, of
-  // no unit for weighted. Infinity where a reference is needed and unknown, and for latency, which
-  // needs a batch size and a rate. docs/objectives.md has the formulas.
+  // no unit for weighted; throughput counts time, as where no inference runs beside. Infinity where
+  // a reference is needed and unknown, and for latency, which needs a batch size and a rate.
+  // docs/objectives.md has the formulas.
   double cost(double time_s, double joules) const;
 
   // Whether the objective has an energy weight.

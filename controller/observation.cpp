@@ -60,7 +60,25 @@ bool Observation::keeps(const Goal& goal) const {
   return keeps_up && (!goal.latency || latency_s(goal.arrivals_per_s) <= seconds(*goal.latency));
 }
 
+double Observation::interleaved_sample_s(double arrivals_per_s) const {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const double train_sample_s = sample_s(Kind::train);
+  const double infer_sample_s = sample_s(Kind::infer);
+  if (std::isinf(train_sample_s) || std::isinf(infer_sample_s) || arrivals_per_s <= 0)
+    return kNever;
+  const double train_samples = setting.batch_size[index(Kind::train)];
+  const double requests = setting.batch_size[index(Kind::infer)];
+  const double window_s = requests * (1 / arrivals_per_s - infer_sample_s);
+  const double minibatches = std::floor(window_s / (train_sample_s * train_samples));
+  if (minibatches < 1) return kNever;
+  return requests / arrivals_per_s / (minibatches * train_samples);
+}
+
 double Observation::value(const Goal& goal) const {
+  if (goal.objective == Objective::throughput && goal.arrivals_per_s > 0 &&
+      cost[index(Kind::train)].minibatches > 0 && cost[index(Kind::infer)].minibatches > 0) {
+    return interleaved_sample_s(goal.arrivals_per_s);
+  }
   if (goal.objective == Objective::latency) return latency_s(goal.arrivals_per_s);
   if (ok() && job.state != JobState::none) {
     const double epoch_s = seconds(job.epoch);

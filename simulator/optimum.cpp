@@ -11,7 +11,7 @@ namespace {
 constexpr int kLeastCapW = 10;
 constexpr int kMostCapW = 60;
 constexpr std::size_t kMaxTables = 16;  // as many as there can be loads
-constexpr Objective kObjectives[] = {Objective::time, Objective::energy};
+constexpr Objective kTabulated[] = {Objective::time, Objective::energy};
 
 std::string row(const KnobSpace& space, const Load& load, int cap_w, Objective objective,
                 const std::optional<Optimum>& optimum) {
@@ -67,7 +67,7 @@ void ModelledOptimum::judge(const PowerMode& mode) {
   for (const std::int32_t batch_size : batch_sizes_) {
     const MinibatchCost cost = minibatch_cost(*board_.model, workload_.demand(batch_size), clocks);
     const Optimum candidate{mode, batch_size, cost.power_w, cost.minibatch_ms};
-    for (const Objective objective : kObjectives) {
+    for (const Objective objective : kTabulated) {
       add(frontiers_[static_cast<std::size_t>(objective)], candidate, objective);
     }
   }
@@ -109,7 +109,7 @@ std::string OptimumText::text(const Loads& loads) {
   for (const auto& [handle, load] : loads.all()) {
     ModelledOptimum& table = table_of(load);
     while (!table.advance()) continue;
-    for (const Objective objective : kObjectives) {
+    for (const Objective objective : kTabulated) {
       for (int cap_w = kLeastCapW; cap_w <= kMostCapW; ++cap_w) {
         text += row(space_, load, cap_w, objective, table.best(objective, cap_w));
       }

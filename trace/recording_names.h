@@ -16,9 +16,9 @@ struct Words;
 
 template <>
 struct Words<EventType> {
-  static constexpr std::array<std::string_view, 9> words = {
-      "attached", "detached", "minibatch",      "applied", "refused",
-      "cap",      "goal",     "script_changed", "stop"};
+  static constexpr std::array<std::string_view, 10> words = {
+      "attached", "detached", "minibatch", "requests",       "applied",
+      "refused",  "cap",      "goal",      "script_changed", "stop"};
 };
 template <>
 struct Words<Quantity> {
@@ -55,8 +55,8 @@ struct Words<Run> {
 };
 template <>
 struct Words<Objective> {
-  static constexpr std::array<std::string_view, 5> words = {"time", "energy", "latency", "weighted",
-                                                            "target"};
+  static constexpr std::array<std::string_view, 6> words = {"time",     "energy", "latency",
+                                                            "weighted", "target", "throughput"};
 };
 
 template <typename E>

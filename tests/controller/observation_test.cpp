@@ -30,6 +30,32 @@ TEST(Observation, GivesTimeAndEnergyOfASample) {
   EXPECT_DOUBLE_EQ(observed().value({Objective::energy}), 0.4);
 }
 
+// Two workloads on one accelerator, at 40 requests a second in batches of 4: one batch each 100 ms.
+Observation interleaved(Duration train, Duration infer) {
+  Observation observation = observed();
+  observation.setting.batch_size = {16, 4};
+  observation.cost[0].minibatch_mean = train;
+  observation.cost[1].minibatch_mean = infer;
+  observation.cost[1].minibatches = 3;
+  return observation;
+}
+
+TEST(Observation, CountsTheTrainingMinibatchesThatFitBetweenTwoOfInference) {
+  const Goal goal{.objective = Objective::throughput, .arrivals_per_s = 40};
+  // 80 ms are left, in which 3 of 25 ms fit: 48 samples each 100 ms.
+  EXPECT_DOUBLE_EQ(interleaved(milliseconds(25), milliseconds(20)).value(goal), 0.1 / 48);
+  EXPECT_DOUBLE_EQ(interleaved(milliseconds(80), milliseconds(20)).value(goal), 0.1 / 16);
+  EXPECT_EQ(interleaved(milliseconds(81), milliseconds(20)).value(goal), kInfinity);
+  EXPECT_EQ(interleaved(milliseconds(25), milliseconds(101)).value(goal), kInfinity);
+}
+
+TEST(Observation, ThroughputOfTrainingAloneIsItsTime) {
+  const Goal goal{.objective = Objective::throughput, .arrivals_per_s = 40};
+  EXPECT_DOUBLE_EQ(observed().value(goal), 0.02);
+  EXPECT_DOUBLE_EQ(interleaved(milliseconds(320), milliseconds(20)).value({Objective::throughput}),
+                   0.02);
+}
+
 TEST(Observation, IsInfinitelyDearForAKindThatDidNotRun) {
   EXPECT_EQ(observed().sample_s(Kind::infer), kInfinity);
   EXPECT_EQ(observed().sample_j(Kind::infer), kInfinity);
