@@ -70,28 +70,35 @@ Provenance provenance_of(const EvaluateOptions& options, const std::string& comm
 }
 
 void write_online_reports(const EvaluateOptions& options, const Grid& grid,
-                          const std::vector<OnlineRow>& rows, const std::string& command) {
+                          const std::vector<OnlineRow>& rows,
+                          const std::vector<OnlineRow>& rows_of_all, const std::string& command) {
   const std::vector<OnlineStanding> standings = summarise_online(rows);
-  if (!options.json.empty()) replace_file(options.json, online_json(grid, rows, standings));
-  if (!options.csv.empty()) replace_file(options.csv, online_csv(grid, rows));
+  const std::vector<OnlineStanding> standings_of_all = summarise_online(rows_of_all);
+  const OnlineAllCells all_cells{.rows = rows_of_all, .standings = standings_of_all};
+  const OnlineAllCells* all = rows_of_all.empty() ? nullptr : &all_cells;
+  if (!options.json.empty()) replace_file(options.json, online_json(grid, rows, standings, all));
+  if (!options.csv.empty()) replace_file(options.csv, online_csv(grid, rows, all));
   if (!options.html.empty()) {
     const Provenance provenance = provenance_of(options, command);
-    replace_file(options.html, online_html(grid, rows, standings, provenance));
+    replace_file(options.html, online_html(grid, rows, standings, provenance, all));
   }
-  std::printf("%s", online_text(grid, standings).c_str());
+  std::printf("%s", online_text(grid, standings, all).c_str());
   std::fflush(stdout);
 }
 
 void write_reports(const EvaluateOptions& options, const Grid& grid, const std::vector<Row>& rows,
-                   const std::string& command) {
+                   const std::vector<Row>& rows_of_all, const std::string& command) {
   const std::vector<Standing> standings = summarise(grid, rows);
-  if (!options.json.empty()) replace_file(options.json, json_report(grid, rows, standings));
-  if (!options.csv.empty()) replace_file(options.csv, csv_report(grid, rows));
+  const std::vector<Standing> standings_of_all = summarise(grid, rows_of_all);
+  const AllCells all_cells{.rows = rows_of_all, .standings = standings_of_all};
+  const AllCells* all = rows_of_all.empty() ? nullptr : &all_cells;
+  if (!options.json.empty()) replace_file(options.json, json_report(grid, rows, standings, all));
+  if (!options.csv.empty()) replace_file(options.csv, csv_report(grid, rows, all));
   if (!options.html.empty()) {
     const Provenance provenance = provenance_of(options, command);
-    replace_file(options.html, html_report(grid, rows, standings, provenance));
+    replace_file(options.html, html_report(grid, rows, standings, provenance, all));
   }
-  std::printf("%s", text_report(grid, standings).c_str());
+  std::printf("%s", text_report(grid, standings, all).c_str());
   std::fflush(stdout);
 }
 
@@ -111,11 +118,15 @@ void report_failures(const Grid& grid, const std::vector<AnyRow>& rows) {
   }
 }
 
+// Nothing where the grid is null.
 template <typename AnyRow, typename Judge>
-std::vector<AnyRow> judged(const Grid& grid, const std::vector<std::optional<Trial>>& trials,
+std::vector<AnyRow> judged(const Grid* grid, const std::vector<std::optional<Trial>>& trials,
                            Judge judge) {
   std::vector<AnyRow> rows;
-  for (std::size_t i = 0; i < trials.size(); ++i) rows.push_back(judge(grid.at(i), *trials[i]));
+  if (grid == nullptr) return rows;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    rows.push_back(judge(*grid, grid->at(i), *trials[i]));
+  }
   return rows;
 }
 
@@ -142,15 +153,17 @@ int evaluate(const EvaluateOptions& options, const std::string& command) {
   }
   const std::size_t measurements = made.measurements();
   if (measurements > 0) {
-    const auto rows = judged<OnlineRow>(grid, trials, [&](const Case& one, const Trial& trial) {
-      return judge_online(grid, one, trial, measurements);
-    });
-    write_online_reports(options, grid, rows, command);
+    const auto judge_it = [&](const Grid& of, const Case& one, const Trial& trial) {
+      return judge_online(of, one, trial, measurements);
+    };
+    const auto rows = judged<OnlineRow>(&grid, trials, judge_it);
+    const auto all = judged<OnlineRow>(made.all_cells(), trials, judge_it);
+    write_online_reports(options, grid, rows, all, command);
     report_failures(grid, rows);
   } else {
-    const auto rows = judged<Row>(
-        grid, trials, [&](const Case& one, const Trial& trial) { return judge(grid, one, trial); });
-    write_reports(options, grid, rows, command);
+    const auto rows = judged<Row>(&grid, trials, judge);
+    const auto all = judged<Row>(made.all_cells(), trials, judge);
+    write_reports(options, grid, rows, all, command);
     report_failures(grid, rows);
   }
   std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", trials.size(),

@@ -20,6 +20,7 @@
 #include "limits/operator_limit.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/profile_csv.h"
+#include "trace/suspect_cells.h"
 
 namespace gearshift {
 namespace {
@@ -92,6 +93,7 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   for (const std::string& path : options.profile) add_profiles(options, path);
   priors_ = read_prior_tables(options.prior);
   choose_priors();
+  if (!options.suspect.empty()) mark_suspects(options.suspect);
   grid_.conditions =
       fmt::format("effects {}, missing {}, probes {}, measurements {}, priors {:016x}, program {}",
                   effects_of(options), options.missing, options.probes, measurements_,
@@ -144,6 +146,23 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
                              OptimumTable(*bench.truth, unmeasured_order(bench.truth->knobs()))});
   if (options.problem == "online") with_reference({}, *bench.truth);
   benches_.push_back(std::move(bench));
+}
+
+// Costs and cases are the same; what they are judged against is not.
+void EvaluateGrid::mark_suspects(const std::vector<std::string>& paths) {
+  std::vector<SuspectCell> listed;
+  for (const std::string& path : paths) {
+    for (SuspectCell& cell : read_suspect_cells(path)) listed.push_back(std::move(cell));
+  }
+  all_cells_ = grid_;
+  for (std::size_t i = 0; i < benches_.size(); ++i) {
+    const Profile& truth = *benches_[i].truth;
+    std::vector<bool> suspect = suspects_in(truth, listed);
+    fmt::print(stderr, "{}: {} of {} cells are suspect\n", grid_.workloads[i].name,
+               std::count(suspect.begin(), suspect.end(), true), suspect.size());
+    grid_.workloads[i].optimum =
+        OptimumTable(truth, unmeasured_order(truth.knobs()), std::move(suspect));
+  }
 }
 
 void EvaluateGrid::choose_priors() {

@@ -24,6 +24,8 @@ class EvaluateGrid {
   explicit EvaluateGrid(const EvaluateOptions& options);
 
   const Grid& grid() const { return grid_; }
+  // The same grid where no cell is suspect; null where none is in grid().
+  const Grid* all_cells() const { return all_cells_ ? &*all_cells_ : nullptr; }
   // How many a policy of an online problem makes; 0 in other problems.
   std::size_t measurements() const { return measurements_; }
   // One case on a simulated board: fresh policy, empty memory. What the policy is shown of measured
@@ -46,7 +48,10 @@ class EvaluateGrid {
   void add_workload(const Profile& whole, const EvaluateOptions& options);
   void choose_priors();
 
+  void mark_suspects(const std::vector<std::string>& paths);
+
   Grid grid_;
+  std::optional<Grid> all_cells_;
   std::unique_ptr<BoardDescription> board_;  // whose model fills gaps
   std::vector<Bench> benches_;
   std::vector<std::unique_ptr<Profile>> priors_;

@@ -67,11 +67,8 @@ struct Fields {
               {"weights", &o.weights},
               {"objective", &o.objective},
               {"energy-per-sample", &o.energy_per_sample}},
-        lists{{"profile", &o.profile},
-              {"prior", &o.prior},
-              {"policy", &o.policy},
-              {"keep", &o.keep},
-              {"job", &o.job}},
+        lists{{"profile", &o.profile}, {"prior", &o.prior}, {"suspect", &o.suspect},
+              {"policy", &o.policy},   {"keep", &o.keep},   {"job", &o.job}},
         counts{{"probes", {&o.probes, kMostProbes}},
                {"measurements", {&o.measurements, kMostMeasurements}},
                {"seeds", {&o.seeds, kMostSeeds}},
@@ -85,6 +82,9 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
                      "measured table of the workloads to judge on (may be given again)");
   command.add_option("--prior", options.prior,
                      "measured table that policies may read (may be given again)");
+  command.add_option("--suspect", options.suspect,
+                     "list of measured cells that do not fit their neighbours: policies meet them, "
+                     "but none is the optimum (may be given again)");
   command
       .add_option("--policy", options.policy, "Lua scripts to compare, with commas between them")
       ->delimiter(',');
@@ -385,6 +385,9 @@ void check_evaluate_options(const EvaluateOptions& options) {
   }
   if (missing == "model" && options.board.empty()) {
     throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
+  }
+  if (!options.suspect.empty() && (options.problem == "recurring" || options.problem == "drift")) {
+    throw std::runtime_error("--suspect is not for --problem " + options.problem);
   }
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");

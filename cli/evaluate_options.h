@@ -15,6 +15,7 @@ struct EvaluateOptions {
   std::string spec;
   std::vector<std::string> profile;
   std::vector<std::string> prior;
+  std::vector<std::string> suspect;  // lists of cells that are no optimum
   std::vector<std::string> policy;
   std::vector<std::string> keep;  // "knob=a,b,c"
   std::string problem = "train";

@@ -25,6 +25,9 @@ std::string text_of(const ComparisonTable& table);
 enum class Rows : std::uint8_t { solvable, binding };
 // Solved share, excess and violations.
 ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows);
+// The same of all solvable problems, where `standings` were judged against all cells and others
+// were not.
+ComparisonTable all_cells_table(const Grid& grid, std::span<const Standing> standings);
 // What the searches cost.
 ComparisonTable cost_table(const Grid& grid, std::span<const Standing> standings);
 // Problems that no setting solves. No lines where there is none.

@@ -53,13 +53,22 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
 
 }  // namespace
 
-std::string csv_report(const Grid& grid, std::span<const Row> rows) {
+std::string csv_report(const Grid& grid, std::span<const Row> rows, const AllCells* all) {
   std::string text =
       "policy,workload,problem,cap_w,latency_ms,rate_per_s,seed,solvable,solved,optimum,chosen,"
       "excess,power_w,modes_profiled,probes_over_cap,over_ws,mode,batch_size,infeasible,search_s,"
       "search_j,filled_nearest,filled_model,refused,failure,objective,energy_weight,energy_limit_"
-      "j\n";
-  for (const Row& row : rows) text += csv_line(fields_of(grid, row));
+      "j";
+  text += all == nullptr ? "\n" : ",solvable_all,solved_all,optimum_all,excess_all\n";
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::vector<std::string> fields = fields_of(grid, rows[i]);
+    if (all != nullptr) {
+      const Row& row = all->rows[i];
+      for (const bool value : {row.solvable, row.solved}) fields.push_back(truth(value));
+      for (const auto& value : {row.optimum, row.excess}) fields.push_back(number_or_empty(value));
+    }
+    text += csv_line(fields);
+  }
   return text;
 }
 

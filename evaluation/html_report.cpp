@@ -37,7 +37,8 @@ std::string pictures(const Grid& grid, std::span<const Row> rows,
 }  // namespace
 
 std::string html_report(const Grid& grid, std::span<const Row> rows,
-                        std::span<const Standing> standings, const Provenance& provenance) {
+                        std::span<const Standing> standings, const Provenance& provenance,
+                        const AllCells* all) {
   std::string out = html_head("How far from the optimum is each policy?") + "<p>";
   out +=
       count_of(grid.policies.size(), "policy", "policies") + " on " +
@@ -50,6 +51,7 @@ std::string html_report(const Grid& grid, std::span<const Row> rows,
   out +=
       "<p class=\"faint\">Excess is chosen / optimum - 1 over the solved problems. Over: the "
       "setting held draws more than the limit, by so many watts (mean and most).</p>\n";
+  if (all != nullptr) out += html_table(grid, all_cells_table(grid, all->standings));
   out += pictures(grid, rows, standings);
   out += html_table(grid, quality_table(grid, standings, Rows::binding));
   out += html_table(grid, cost_table(grid, standings));

@@ -12,6 +12,7 @@
 namespace gearshift {
 
 std::string html_report(const Grid& grid, std::span<const Row> rows,
-                        std::span<const Standing> standings, const Provenance& provenance);
+                        std::span<const Standing> standings, const Provenance& provenance,
+                        const AllCells* all = nullptr);
 
 }  // namespace gearshift

@@ -78,13 +78,23 @@ json to_json(const Score& score) {
           {"search_kj", to_json(score.search_kj)}};
 }
 
+json over_all_cells(const Row& row) {
+  return {{"solvable", row.solvable},
+          {"solved", row.solved},
+          {"optimum", number_or_null(row.optimum)},
+          {"excess", number_or_null(row.excess)}};
+}
+
 }  // namespace
 
 std::string json_report(const Grid& grid, std::span<const Row> rows,
-                        std::span<const Standing> standings) {
+                        std::span<const Standing> standings, const AllCells* all) {
   json out;
   out["rows"] = json::array();
-  for (const Row& row : rows) out["rows"].push_back(to_json(grid, row));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out["rows"].push_back(to_json(grid, rows[i]));
+    if (all != nullptr) out["rows"].back()["all_cells"] = over_all_cells(all->rows[i]);
+  }
   json policies = json::array();
   for (const Standing& standing : standings) {
     policies.push_back(
@@ -96,6 +106,10 @@ std::string json_report(const Grid& grid, std::span<const Row> rows,
          {"filled_model", standing.filled_model},
          {"refused", standing.refused},
          {"unsolvable", {{"rows", standing.unsolvable}, {"recognised", standing.recognised}}}});
+    if (all == nullptr) continue;
+    const Standing& other = all->standings[policies.size() - 1];
+    policies.back()["all_cells"] = {{"solvable", to_json(other.solvable)},
+                                    {"binding", to_json(other.binding)}};
   }
   out["summary"] = {
       {"objective_unit", unit_of(grid)}, {"rows", rows.size()}, {"policies", policies}};

@@ -78,7 +78,8 @@ Chart regret_chart(const Grid& grid, std::span<const OnlineRow> rows, std::size_
 }  // namespace
 
 std::string online_html(const Grid& grid, std::span<const OnlineRow> rows,
-                        std::span<const OnlineStanding> standings, const Provenance& provenance) {
+                        std::span<const OnlineStanding> standings, const Provenance& provenance,
+                        const OnlineAllCells* all) {
   std::string out = html_head("What does each policy lose while it learns?") + "<p>";
   out += count_of(grid.policies.size(), "policy", "policies") + " on " +
          count_of(grid.workloads.size(), "workload", "workloads") + ", " +
@@ -87,6 +88,7 @@ std::string online_html(const Grid& grid, std::span<const OnlineRow> rows,
          ". The weighted cost of a sample is 1 in the highest setting. Regret is the true cost of "
          "what was measured over that of the best setting, less 1.</p>\n";
   out += html_table(grid, online_table(grid, standings));
+  if (all != nullptr) out += html_table(grid, all_cells_table(grid, all->standings));
   out +=
       "<p class=\"faint\">Reached: the first measurement within 3 % of the optimum. Settled: from "
       "it on every 20 in a row are, in the mean; unsettled: seeds that never are. Late: mean "

@@ -119,6 +119,15 @@ json to_json(const Grid& grid, const OnlineRow& row) {
   return out;
 }
 
+void append_all_cells(json& fields, const OnlineRow& row) {
+  const bool solvable = row.optimum != nullptr;
+  fields["optimum_cost_all"] = solvable ? json(row.optimum_cost) : json();
+  fields["reached_all"] = number_or_null(row.reached);
+  fields["settled_all"] = number_or_null(row.settled);
+  fields["late_regret_all"] = number_or_null(row.late_regret);
+  fields["cumulative_regret_all"] = solvable ? number_or_null(row.cumulative_regret) : json();
+}
+
 json to_json(const Grid& grid, const OnlineStanding& standing) {
   return {{"policy", grid.policies[standing.of.policy].name},
           {"workload", grid.workloads[standing.of.workload].name},
@@ -171,27 +180,43 @@ ComparisonTable online_table(const Grid& grid, std::span<const OnlineStanding> s
   return table;
 }
 
-std::string online_text(const Grid& grid, std::span<const OnlineStanding> standings) {
+ComparisonTable all_cells_table(const Grid& grid, std::span<const OnlineStanding> standings) {
+  ComparisonTable table = online_table(grid, standings);
+  table.title = "The same, judged against the optimum over all cells, the suspect ones too";
+  return table;
+}
+
+std::string online_text(const Grid& grid, std::span<const OnlineStanding> standings,
+                        const OnlineAllCells* all) {
   return text_of(online_table(grid, standings)) +
+         (all == nullptr ? "" : '\n' + text_of(all_cells_table(grid, all->standings))) +
          "reached: the first measurement within 3 % of the optimum; settled: from it on every 20\n"
          "are, in the mean, unsettled seeds never; late: mean regret behind the first 100;\n"
          "cumulative: sum of all regrets, in optimal samples' costs\n";
 }
 
 std::string online_json(const Grid& grid, std::span<const OnlineRow> rows,
-                        std::span<const OnlineStanding> standings) {
+                        std::span<const OnlineStanding> standings, const OnlineAllCells* all) {
   json out;
   out["rows"] = json::array();
-  for (const OnlineRow& row : rows) out["rows"].push_back(to_json(grid, row));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    out["rows"].push_back(to_json(grid, rows[i]));
+    if (all != nullptr) append_all_cells(out["rows"].back(), all->rows[i]);
+  }
   out["summary"] = json::array();
-  for (const OnlineStanding& one : standings) out["summary"].push_back(to_json(grid, one));
+  for (std::size_t i = 0; i < standings.size(); ++i) {
+    out["summary"].push_back(to_json(grid, standings[i]));
+    if (all != nullptr) out["summary"].back()["all_cells"] = to_json(grid, all->standings[i]);
+  }
   return out.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
-std::string online_csv(const Grid& grid, std::span<const OnlineRow> rows) {
+std::string online_csv(const Grid& grid, std::span<const OnlineRow> rows,
+                       const OnlineAllCells* all) {
   std::string text;
-  for (const OnlineRow& row : rows) {
-    const json fields = to_json(grid, row);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    json fields = to_json(grid, rows[i]);
+    if (all != nullptr) append_all_cells(fields, all->rows[i]);
     std::vector<std::string> names, values;
     for (const auto& [name, value] : fields.items()) {
       names.push_back(name);

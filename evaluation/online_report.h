@@ -31,16 +31,28 @@ struct OnlineStanding {
 // Rows in the order of the grid: those of one standing follow each other.
 std::vector<OnlineStanding> summarise_online(std::span<const OnlineRow> rows);
 
-ComparisonTable online_table(const Grid& grid, std::span<const OnlineStanding> standings);
+// The other figure, where some cells are suspect: the same trials judged against all cells. Null
+// where none is.
+struct OnlineAllCells {
+  std::span<const OnlineRow> rows;
+  std::span<const OnlineStanding> standings;
+};
 
-std::string online_text(const Grid& grid, std::span<const OnlineStanding> standings);
+ComparisonTable online_table(const Grid& grid, std::span<const OnlineStanding> standings);
+ComparisonTable all_cells_table(const Grid& grid, std::span<const OnlineStanding> standings);
+
+std::string online_text(const Grid& grid, std::span<const OnlineStanding> standings,
+                        const OnlineAllCells* all = nullptr);
 // {"rows": [...], "summary": [...]}; docs/evaluation.md lists the fields. Ends with a newline.
 std::string online_json(const Grid& grid, std::span<const OnlineRow> rows,
-                        std::span<const OnlineStanding> standings);
+                        std::span<const OnlineStanding> standings,
+                        const OnlineAllCells* all = nullptr);
 // One HTML file with the table, and regret by measurement as pictures.
 std::string online_html(const Grid& grid, std::span<const OnlineRow> rows,
-                        std::span<const OnlineStanding> standings, const Provenance& provenance);
+                        std::span<const OnlineStanding> standings, const Provenance& provenance,
+                        const OnlineAllCells* all = nullptr);
 // The fields of a JSON row.
-std::string online_csv(const Grid& grid, std::span<const OnlineRow> rows);
+std::string online_csv(const Grid& grid, std::span<const OnlineRow> rows,
+                       const OnlineAllCells* all = nullptr);
 
 }  // namespace gearshift

@@ -51,10 +51,12 @@ Goal with_reference(Goal goal, const Profile& profile) {
   return goal;
 }
 
-const ProfileCell* best_online_cell(const Goal& goal, const Profile& profile) {
+const ProfileCell* best_online_cell(const Goal& goal, const OptimumTable& table) {
+  const Profile& profile = table.profile();
   const ProfileCell* best = nullptr;
   for (const ProfileCell& cell : profile.cells()) {
-    if (!cell.timed() || !keeps_power({.kind = profile.kind, .goal = goal}, cell)) continue;
+    if (!cell.timed() || !table.trusts(cell)) continue;
+    if (!keeps_power({.kind = profile.kind, .goal = goal}, cell)) continue;
     if (best == nullptr || cost_of(goal, cell) < cost_of(goal, *best)) best = &cell;
   }
   return best;
@@ -62,12 +64,13 @@ const ProfileCell* best_online_cell(const Goal& goal, const Profile& profile) {
 
 OnlineRow judge_online(const Grid& grid, const Case& one, const Trial& trial,
                        std::size_t measurements) {
-  const Profile& profile = grid.workloads[one.workload].optimum.profile();
+  const OptimumTable& table = grid.workloads[one.workload].optimum;
+  const Profile& profile = table.profile();
   const Goal goal = with_reference(grid.problems[one.problem].goal, profile);
   OnlineRow row;
   row.of = one;
   row.trial = trial;
-  row.optimum = best_online_cell(goal, profile);
+  row.optimum = best_online_cell(goal, table);
   if (row.optimum == nullptr) return row;
   row.optimum_cost = cost_of(goal, *row.optimum);
   const ProfileCell* held =

@@ -28,9 +28,9 @@ Goal with_reference(Goal goal, const Profile& profile);
 // What the goal minimises, in that cell; infinity where it was not timed.
 double cost_of(const Goal& goal, const ProfileCell& cell);
 
-// Of the cells that keep the power limit the one of least cost, the earliest where several tie;
-// null where there is none.
-const ProfileCell* best_online_cell(const Goal& goal, const Profile& profile);
+// Of the trusted cells that keep the power limit the one of least cost, the earliest where several
+// tie; null where there is none.
+const ProfileCell* best_online_cell(const Goal& goal, const OptimumTable& table);
 
 // Regret is the true cost of what was measured over the optimum's, less 1. It is never negative: a
 // setting over the power limit that costs less than the optimum counts 0, and is never near.

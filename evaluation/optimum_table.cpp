@@ -8,12 +8,13 @@
 
 namespace gearshift {
 
-OptimumTable::OptimumTable(const Profile& profile, std::vector<PowerMode> modes)
-    : profile_(&profile), modes_(std::move(modes)) {
+OptimumTable::OptimumTable(const Profile& profile, std::vector<PowerMode> modes,
+                           std::vector<bool> suspect)
+    : profile_(&profile), modes_(std::move(modes)), suspect_(std::move(suspect)) {
   for (const std::int32_t batch_size : profile.batch_sizes()) {
     std::vector<const ProfileCell*> cells;
     for (const ProfileCell& cell : profile.cells()) {
-      if (cell.batch_size == batch_size && cell.timed()) cells.push_back(&cell);
+      if (cell.batch_size == batch_size && cell.timed() && trusts(cell)) cells.push_back(&cell);
     }
     std::stable_sort(cells.begin(), cells.end(), [](const ProfileCell* a, const ProfileCell* b) {
       return std::tie(a->power_w, a->minibatch_ms) < std::tie(b->power_w, b->minibatch_ms);
@@ -26,6 +27,10 @@ OptimumTable::OptimumTable(const Profile& profile, std::vector<PowerMode> modes)
     }
     staircases_.push_back(std::move(staircase));
   }
+}
+
+bool OptimumTable::trusts(const ProfileCell& cell) const {
+  return suspect_.empty() || !suspect_[static_cast<std::size_t>(&cell - profile_->cells().data())];
 }
 
 Goal OptimumTable::judging_goal(const Problem& problem) const {
@@ -63,8 +68,8 @@ std::optional<BestCell> OptimumTable::best_of_all(const Problem& problem) const 
   const Goal goal = judging_goal(problem);
   std::optional<BestCell> best;
   for (const ProfileCell& cell : profile_->cells()) {
-    if (!cell.timed() || !keeps_power(problem, cell) || !keeps_energy(problem, cell) ||
-        !keeps_pace(problem, cell)) {
+    if (!cell.timed() || !trusts(cell) || !keeps_power(problem, cell) ||
+        !keeps_energy(problem, cell) || !keeps_pace(problem, cell)) {
       continue;
     }
     const double value = this->value(problem.kind, goal, cell);

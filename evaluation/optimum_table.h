@@ -1,4 +1,4 @@
-// The exhaustive optimum of a problem over the measured cells of one profile.
+// The exhaustive optimum of a problem over the measured cells of one profile, all or those trusted.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,15 @@ struct BestCell {
 class OptimumTable {
  public:
   // `modes`, lowest power first, are the order in which a weighted goal's reference is sought.
-  explicit OptimumTable(const Profile& profile, std::vector<PowerMode> modes = {});
+  // `suspect` has an entry a cell, or none: a suspect cell is no optimum, but has its value.
+  explicit OptimumTable(const Profile& profile, std::vector<PowerMode> modes = {},
+                        std::vector<bool> suspect = {});
 
   const Profile& profile() const { return *profile_; }
-  // The least value of all cells that keep the problem's limits; nullopt where none does. Ties go
-  // to the lower power, then to the earlier cell of the profile.
+  // Whether one of the profile's cells is none of the suspects.
+  bool trusts(const ProfileCell& cell) const;
+  // The least value of all trusted cells that keep the problem's limits; nullopt where none does.
+  // Ties go to the lower power, then to the earlier cell of the profile.
   std::optional<BestCell> best(const Problem& problem) const;
   // The problem's goal; a weighted one with the reference that the controller takes without noise
   // (ReferenceSearch), with the profile's smallest batch.
@@ -55,6 +59,7 @@ class OptimumTable {
 
   const Profile* profile_;
   std::vector<PowerMode> modes_;
+  std::vector<bool> suspect_;
   std::vector<Staircase> staircases_;
 };
 

@@ -34,6 +34,7 @@ Row judge(const Grid& grid, const Case& one, const Trial& trial) {
   row.solved =
       row.solvable && keeps_power(problem, *cell) && keeps_energy(problem, *cell) && !row.late;
   if (best) row.excess = *row.chosen / best->value - 1;
+  if (best && row.solved && !table.trusts(*cell)) row.excess = std::max(0.0, *row.excess);
   return row;
 }
 

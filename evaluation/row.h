@@ -23,7 +23,8 @@ struct Row {
   // Of what the problem minimises, as OptimumTable::value has it.
   std::optional<double> optimum;  // nullopt where unsolvable
   std::optional<double> chosen;   // of the setting held; nullopt where it has no cell
-  std::optional<double> excess;   // chosen / optimum - 1, whether the limits are kept or not
+  // chosen / optimum - 1, whether the limits are kept or not; 0 at least of a suspect cell.
+  std::optional<double> excess;
   std::optional<double> power_w;  // of the setting held
   double over_w = 0;              // that power above the limit
 };

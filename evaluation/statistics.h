@@ -55,6 +55,13 @@ struct Standing {
   std::size_t filled_model = 0;
   std::size_t refused = 0;
 };
+
+// The other figure, where some cells are suspect: the same trials judged against all cells.
+struct AllCells {
+  std::span<const Row> rows;
+  std::span<const Standing> standings;
+};
+
 // Policies in the order of the grid; for each its workloads, then, where there are several, all.
 std::vector<Standing> summarise(const Grid& grid, std::span<const Row> rows);
 

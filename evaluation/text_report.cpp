@@ -2,8 +2,11 @@
 #include "evaluation/table_report.h"
 
 namespace gearshift {
-std::string text_report(const Grid& grid, std::span<const Standing> standings) {
+
+std::string text_report(const Grid& grid, std::span<const Standing> standings,
+                        const AllCells* all) {
   std::string text = text_of(quality_table(grid, standings, Rows::solvable));
+  if (all != nullptr) text += '\n' + text_of(all_cells_table(grid, all->standings));
   text += '\n' + text_of(quality_table(grid, standings, Rows::binding));
   text += '\n' + text_of(cost_table(grid, standings));
   const ComparisonTable unsolvable = unsolvable_table(grid, standings);

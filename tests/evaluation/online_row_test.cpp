@@ -65,7 +65,7 @@ TEST_F(OnlineRowTest, TheOptimumAgreesWithBruteForce) {
         const double time = cell.minibatch_ms / 10;  // of the reference, 10 ms and 34 W
         least = std::min(least, weight * time * cell.power_w / 34 + (1 - weight) * time);
       }
-      const ProfileCell* best = best_online_cell(goal, profile);
+      const ProfileCell* best = best_online_cell(goal, OptimumTable(profile));
       if (cap_mw == 13'000) {
         EXPECT_EQ(best, nullptr);
       } else {

@@ -43,6 +43,18 @@ Profile disordered_profile(std::uint64_t seed) {
   return profile;
 }
 
+TEST(OptimumTable, TakesNoSuspectCellForAnOptimum) {
+  const Profile profile = small_profile();  // 14, 18, 22, 18, 26, 34 W; 60, 30, 20, 30, 15, 10 ms
+  const OptimumTable table(profile, {}, {false, false, false, false, true, false});
+  EXPECT_TRUE(table.trusts(profile.cells()[0]));
+  EXPECT_FALSE(table.trusts(profile.cells()[4]));
+  EXPECT_DOUBLE_EQ(table.best(train_problem(26'000))->value, 20);
+  Problem energy = train_problem(26'000);
+  energy.goal.objective = Objective::energy;
+  EXPECT_EQ(table.best(energy)->cell, &profile.cells()[2]);
+  EXPECT_EQ(OptimumTable(profile).best(energy)->cell, &profile.cells()[4]);
+}
+
 TEST(OptimumTable, AgreesWithBruteForceWhateverTheCellsAre) {
   std::size_t solvable = 0;
   std::size_t unsolvable = 0;

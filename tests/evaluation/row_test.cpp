@@ -68,6 +68,15 @@ TEST_F(RowTest, HasNoCostForASettingWithoutACell) {
   EXPECT_FALSE(row.solved || row.chosen || row.excess || row.power_w);
 }
 
+TEST_F(RowTest, CountsASuspectCellThatIsBetterAsNoExcess) {
+  grid.workloads[0].optimum = OptimumTable(profile, {}, {false, false, false, false, true, false});
+  const Row suspect = judged(26, holding(profile, 4));  // 15 ms; the best of the others takes 20
+  EXPECT_TRUE(suspect.solved);
+  EXPECT_DOUBLE_EQ(*suspect.optimum, 20);
+  EXPECT_DOUBLE_EQ(*suspect.excess, 0);
+  EXPECT_DOUBLE_EQ(*judged(26, holding(profile, 1)).excess, 0.5);
+}
+
 TEST_F(RowTest, JudgesInferenceByItsPace) {
   profile = small_profile(Kind::infer, {1, 4});
   grid = small_grid(profile);

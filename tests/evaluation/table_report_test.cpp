@@ -61,6 +61,23 @@ TEST_F(Reports, GiveJsonRowsOfTheFieldsThatAreDocumented) {
   }
 }
 
+TEST_F(Reports, PrintTheFigureOverAllCellsBesideWhereSomeAreSuspect) {
+  const std::vector<Row> all_rows = rows;
+  const std::vector<Standing> all_standings = standings;
+  const AllCells all{.rows = all_rows, .standings = all_standings};
+  grid.workloads[0].optimum = OptimumTable(profile, {}, {false, false, false, false, false, true});
+  fill();
+  const auto out = ordered_json::parse(json_report(grid, rows, standings, &all));
+  const auto& last = out["rows"].back();
+  EXPECT_EQ(last["optimum"], 15);
+  EXPECT_EQ(last["all_cells"]["optimum"], 10);
+  EXPECT_LT(out["summary"]["policies"][0]["solvable"]["excess"]["mean"],
+            out["summary"]["policies"][0]["all_cells"]["solvable"]["excess"]["mean"]);
+  EXPECT_THAT(text_report(grid, standings, &all), HasSubstr("the suspect ones too"));
+  EXPECT_THAT(text_report(grid, standings), Not(HasSubstr("suspect")));
+  EXPECT_THAT(csv_report(grid, rows, &all), HasSubstr(",optimum_all,excess_all\n"));
+}
+
 TEST_F(Reports, SummariseTheVeryRowsTheyGive) {
   const auto out = ordered_json::parse(json_report(grid, rows, standings));
   ASSERT_EQ(out["summary"]["policies"].size(), 2u);
