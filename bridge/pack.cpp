@@ -44,7 +44,8 @@ void pack(FrameBuffer& buffer, const StopRequest&) { begin(buffer, "stop", 0); }
 void pack(FrameBuffer& buffer, const Ok&) { begin(buffer, "ok", 0); }
 
 void pack(FrameBuffer& buffer, const Hello& hello) {
-  Packer packer = begin(buffer, "hello", 7);
+  const bool has_latency = hello.latency > Duration::zero();
+  Packer packer = begin(buffer, "hello", has_latency ? 8 : 7);
   entry(packer, "version", hello.version);
   entry(packer, "name", hello.name.view());
   entry(packer, "kind", kind_name(hello.kind));
@@ -54,6 +55,7 @@ void pack(FrameBuffer& buffer, const Hello& hello) {
   packer.pack_array(hello.batch_size_count);
   for (std::size_t i = 0; i < hello.batch_size_count; ++i) put(packer, hello.batch_sizes[i]);
   entry(packer, "samples_per_epoch", hello.samples_per_epoch);
+  if (has_latency) entry(packer, "latency_ns", hello.latency);
 }
 
 void pack(FrameBuffer& buffer, const Report& report) {
@@ -65,6 +67,22 @@ void pack(FrameBuffer& buffer, const Report& report) {
   entry(packer, "elapsed_ns", report.elapsed);
   entry(packer, "fetch_stall_ns", report.fetch_stall);
   entry(packer, "compute_ns", report.compute);
+}
+
+void pack(FrameBuffer& buffer, const Requests& requests) {
+  Packer packer = begin(buffer, "requests", 12);
+  entry(packer, "sequence", requests.sequence);
+  entry(packer, "set", requests.set);
+  entry(packer, "span_ns", requests.span);
+  entry(packer, "arrived", requests.arrived);
+  entry(packer, "served", requests.served);
+  entry(packer, "late", requests.late);
+  entry(packer, "refused", requests.refused);
+  entry(packer, "queued", requests.queued);
+  entry(packer, "latency_p50_ns", requests.latency_p50);
+  entry(packer, "latency_p95_ns", requests.latency_p95);
+  entry(packer, "latency_p99_ns", requests.latency_p99);
+  entry(packer, "latency_max_ns", requests.latency_max);
 }
 
 void pack(FrameBuffer& buffer, const Applied& applied) {

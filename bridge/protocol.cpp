@@ -3,42 +3,12 @@
 #include <optional>
 #include <span>
 
-#include "bridge/frame_reader.h"
+#include "bridge/field_table.h"
 
 namespace gearshift::wire {
 namespace {
 
-constexpr std::int64_t kMaxInteger = INT64_MAX;
-constexpr std::size_t kMaxFields = 7;
-
-// What a field's value must be. Names (kind, run) are decoded to the enumerator's number.
-enum class Form : std::uint8_t { integer, boolean, text, kind, run, batch_sizes };
-enum class Need : std::uint8_t { required, optional };
-
-// One row of a table of PROTOCOL.md.
-struct Field {
-  std::string_view name;
-  Form form = Form::integer;
-  std::int64_t low = 0;  // integers: bounds; texts: least and most bytes
-  std::int64_t high = 0;
-  Need need = Need::required;
-};
-
-struct Value {
-  bool present = false;
-  std::int64_t integer = 0;
-  std::string_view text;
-};
-
-struct Values {
-  std::array<Value, kMaxFields> field{};
-  std::array<std::int32_t, kMaxBatchSizes> batch_sizes{};
-  std::uint8_t batch_size_count = 0;
-
-  std::int64_t integer(std::size_t i) const { return field[i].integer; }
-  Duration duration(std::size_t i) const { return Duration(field[i].integer); }
-  Run run(std::size_t i) const { return static_cast<Run>(field[i].integer); }
-};
+constexpr Fault kUnknownType{Fault::Code::unknown_type, "type", "is unknown", 0};
 
 constexpr Field kVersionField{"version", Form::integer, 0, kMaxInteger};
 constexpr Field kSetField{"set", Form::integer, 1, UINT32_MAX};
@@ -55,6 +25,7 @@ constexpr Field kHelloFields[] = {
     kBatchSizeField,
     {"batch_sizes", Form::batch_sizes},
     {"samples_per_epoch", Form::integer, 0, kMaxSamplesPerEpoch, Need::optional},
+    {"latency_ns", Form::integer, 0, kMaxElapsed.count(), Need::optional},
 };
 constexpr Field kReportFields[] = {
     {"sequence", Form::integer, 1, kMaxInteger},
@@ -64,6 +35,20 @@ constexpr Field kReportFields[] = {
     {"elapsed_ns", Form::integer, 1, kMaxElapsed.count()},
     {"fetch_stall_ns", Form::integer, 0, kMaxElapsed.count(), Need::optional},
     {"compute_ns", Form::integer, 0, kMaxElapsed.count(), Need::optional},
+};
+constexpr Field kRequestsFields[] = {
+    {"sequence", Form::integer, 1, kMaxInteger},
+    {"set", Form::integer, 0, UINT32_MAX},
+    {"span_ns", Form::integer, 1, kMaxElapsed.count()},
+    {"arrived", Form::integer, 0, UINT32_MAX},
+    {"served", Form::integer, 0, UINT32_MAX},
+    {"late", Form::integer, 0, UINT32_MAX},
+    {"refused", Form::integer, 0, UINT32_MAX},
+    {"queued", Form::integer, 0, UINT32_MAX},
+    {"latency_p50_ns", Form::integer, 0, kMaxElapsed.count()},
+    {"latency_p95_ns", Form::integer, 0, kMaxElapsed.count()},
+    {"latency_p99_ns", Form::integer, 0, kMaxElapsed.count()},
+    {"latency_max_ns", Form::integer, 0, kMaxElapsed.count()},
 };
 constexpr Field kSettingFields[] = {kSetField, kBatchSizeField, kRunField};
 constexpr Field kRefusedFields[] = {kSetField, kCodeField, kMessageField};
@@ -82,141 +67,6 @@ constexpr Field kGoalFields[] = {
 };
 constexpr Field kCapFields[] = {{"power_mw", Form::integer, 0, kMaxPowerMw}};
 
-constexpr Fault malformed(std::string_view reason) { return {Fault::Code::malformed, {}, reason}; }
-constexpr Fault invalid(std::string_view field, std::string_view reason) {
-  return {Fault::Code::invalid, field, reason, 0};
-}
-constexpr Fault kTruncated = malformed("ends early, nests too deep, or is not msgpack");
-constexpr Fault kUnknownType{Fault::Code::unknown_type, "type", "is unknown", 0};
-
-// Reads the list whose head is `token`. An entry that is none leaves the rest to skip.
-bool read_batch_sizes(FrameReader& reader, const Token& token, Values& values, Fault& fault) {
-  if (token.type != Token::Type::array || token.entries == 0 || token.entries > kMaxBatchSizes) {
-    fault = invalid("batch_sizes", "is not a list of 1 to 32 integers");
-    return reader.skip(token, 2);
-  }
-  std::int64_t last = 0;
-  for (std::uint32_t i = 0; i < token.entries; ++i) {
-    Token entry;
-    if (!reader.next(entry) || !reader.skip(entry, 3)) return false;
-    if (entry.type != Token::Type::integer || entry.integer <= last ||
-        entry.integer > kMaxBatchSize) {
-      fault = invalid("batch_sizes", "has entries that do not ascend from 1 to 1048576");
-      continue;
-    }
-    last = entry.integer;
-    values.batch_sizes[i] = static_cast<std::int32_t>(last);
-  }
-  values.batch_size_count = static_cast<std::uint8_t>(token.entries);
-  return true;
-}
-
-Fault check_name(const Field& field, std::string_view text, std::int64_t& number) {
-  constexpr std::array<std::string_view, 3> kRuns = {"train", "infer", "both"};
-  const std::size_t choices = field.form == Form::kind ? kKinds : kRuns.size();
-  for (std::size_t i = 0; i < choices; ++i) {
-    if (text == kRuns[i]) {
-      number = static_cast<std::int64_t>(i);
-      return {};
-    }
-  }
-  return invalid(field.name, field.form == Form::kind ? "is neither train nor infer"
-                                                      : "is none of train, infer, both");
-}
-
-Fault check_value(const Field& field, const Token& token, Value& value) {
-  switch (field.form) {
-    case Form::integer:
-      if (token.type != Token::Type::integer || token.integer < field.low ||
-          token.integer > field.high) {
-        return invalid(field.name, "is not an integer within its bounds");
-      }
-      value.integer = token.integer;
-      return {};
-    case Form::boolean:
-      if (token.type != Token::Type::boolean) return invalid(field.name, "is not a boolean");
-      value.integer = token.integer;
-      return {};
-    case Form::text: {
-      const auto bytes = static_cast<std::int64_t>(token.text.size());
-      if (token.type != Token::Type::text || bytes < field.low || bytes > field.high ||
-          !printable(token.text)) {
-        return invalid(field.name, "is not printable UTF-8 text within its bounds");
-      }
-      value.text = token.text;
-      return {};
-    }
-    default:
-      if (token.type != Token::Type::text) return invalid(field.name, "is not a string");
-      return check_name(field, token.text, value.integer);
-  }
-}
-
-// Reads the pairs after the type. The first invalid value is kept, and the rest is still read:
-// bytes that are no map, and a version that is not ours, say more than a bound that is broken.
-Fault read_fields(FrameReader& reader, std::uint32_t pairs, std::span<const Field> fields,
-                  Values& values) {
-  Fault first;
-  std::size_t expected = 0;  // Fields mostly come in the table's order.
-  for (std::uint32_t pair = 0; pair < pairs; ++pair) {
-    Token key, token;
-    if (!reader.next(key)) return kTruncated;
-    if (key.type != Token::Type::text) return malformed("has a key that is not a string");
-    if (!reader.next(token)) return kTruncated;
-    std::size_t index = fields.size();
-    for (std::size_t i = 0; i < fields.size(); ++i) {
-      const std::size_t candidate = (expected + i) % fields.size();
-      if (fields[candidate].name == key.text) {
-        index = candidate;
-        break;
-      }
-    }
-    if (index == fields.size()) {
-      if (!reader.skip(token, 2)) return kTruncated;
-      continue;
-    }
-    const Field& field = fields[index];
-    expected = index + 1;
-    if (values.field[index].present) return malformed("gives a field twice");
-    values.field[index].present = true;
-    Fault fault;
-    if (field.form == Form::batch_sizes) {
-      if (!read_batch_sizes(reader, token, values, fault)) return kTruncated;
-    } else {
-      fault = check_value(field, token, values.field[index]);
-      if (!reader.skip(token, 2)) return kTruncated;
-    }
-    if (fault && !first) first = fault;
-  }
-  if (!reader.at_end()) return malformed("has bytes after its map");
-  for (std::size_t i = 0; i < fields.size() && !first; ++i) {
-    if (fields[i].need == Need::required && !values.field[i].present) {
-      first = invalid(fields[i].name, "is missing");
-    }
-  }
-  return first;
-}
-
-// Reads up to the type. On success `pairs` is how many pairs follow.
-Fault read_type(std::string_view frame, FrameReader& reader, std::string_view& type,
-                std::uint32_t& pairs) {
-  if (frame.size() > kMaxFrameBytes) return malformed("is larger than 4096 bytes");
-  Token map, key, value;
-  if (!reader.next(map)) return kTruncated;
-  if (map.type != Token::Type::map || map.entries == 0 || map.entries > kMaxMapEntries) {
-    return malformed("is not a map of 1 to 64 entries");
-  }
-  if (!reader.next(key)) return kTruncated;
-  if (key.type != Token::Type::text || key.text != "type") {
-    return malformed("does not begin with the key type");
-  }
-  if (!reader.next(value)) return kTruncated;
-  if (value.type != Token::Type::text) return malformed("has a type that is not a string");
-  type = value.text;
-  pairs = map.entries - 1;
-  return {};
-}
-
 Report build_report(const Values& values) {
   return {static_cast<std::uint64_t>(values.integer(0)),
           static_cast<std::uint32_t>(values.integer(1)),
@@ -225,6 +75,24 @@ Report build_report(const Values& values) {
           values.duration(4),
           values.duration(5),
           values.duration(6)};
+}
+
+Requests build_requests(const Values& values) {
+  const auto count = [&values](std::size_t i) {
+    return static_cast<std::uint32_t>(values.integer(i));
+  };
+  return {static_cast<std::uint64_t>(values.integer(0)),
+          count(1),
+          values.duration(2),
+          count(3),
+          count(4),
+          count(5),
+          count(6),
+          count(7),
+          values.duration(8),
+          values.duration(9),
+          values.duration(10),
+          values.duration(11)};
 }
 
 template <typename Setting>
@@ -286,6 +154,7 @@ Fault take_hello(const Fault& fault, const Values& values, ClientMessage& messag
   hello.batch_sizes = values.batch_sizes;
   hello.batch_size_count = values.batch_size_count;
   hello.samples_per_epoch = values.integer(6);
+  hello.latency = values.duration(7);
   for (std::size_t i = 0; i < hello.batch_size_count; ++i) {
     if (hello.batch_sizes[i] == hello.batch_size) {
       message = hello;
@@ -293,6 +162,23 @@ Fault take_hello(const Fault& fault, const Values& values, ClientMessage& messag
     }
   }
   return invalid("batch_size", "is not one of batch_sizes");
+}
+
+Fault take_requests(const Fault& fault, const Values& values, ClientMessage& message) {
+  if (fault) return fault;
+  const Requests requests = build_requests(values);
+  if (requests.refused > requests.late) {
+    return invalid("refused", "is more than late, which counts the refused too");
+  }
+  if (requests.late - requests.refused > requests.served) {
+    return invalid("late", "is more than served and refused together");
+  }
+  if (requests.latency_p50 > requests.latency_p95 || requests.latency_p95 > requests.latency_p99 ||
+      requests.latency_p99 > requests.latency_max) {
+    return invalid("latency_p50_ns", "and the other quantiles do not ascend");
+  }
+  message = requests;
+  return {};
 }
 
 std::optional<Objective> objective_of(std::string_view name) {
@@ -325,6 +211,7 @@ Fault take_goal(const Fault& fault, const Values& values, ControlRequest& messag
 constexpr Type<ClientMessage> kClientTypes[] = {
     {"minibatch", kReportFields, take<build_report>},
     {"heartbeat", {}, take<build_empty<Heartbeat>>},
+    {"requests", kRequestsFields, take_requests},
     {"hello", kHelloFields, take_hello},
     {"applied", kSettingFields, take<build_setting<Applied>>},
     {"refused", kRefusedFields, take<build_refused>},

@@ -45,6 +45,7 @@ struct Hello {
   std::array<std::int32_t, kMaxBatchSizes> batch_sizes{};  // ascending
   std::uint8_t batch_size_count = 0;
   std::int64_t samples_per_epoch = 0;
+  Duration latency{};  // that its requests must be answered within; 0: it does not say
 };
 
 struct Report {  // type "minibatch"
@@ -55,6 +56,21 @@ struct Report {  // type "minibatch"
   Duration elapsed{};
   Duration fetch_stall{};
   Duration compute{};
+};
+
+struct Requests {  // type "requests"
+  std::uint64_t sequence = 0;
+  std::uint32_t set = 0;
+  Duration span{};
+  std::uint32_t arrived = 0;
+  std::uint32_t served = 0;
+  std::uint32_t late = 0;
+  std::uint32_t refused = 0;
+  std::uint32_t queued = 0;
+  Duration latency_p50{};
+  Duration latency_p95{};
+  Duration latency_p99{};
+  Duration latency_max{};
 };
 
 struct Applied {
@@ -69,7 +85,7 @@ struct Refused {
   MessageText message;
 };
 
-using ClientMessage = std::variant<Heartbeat, Hello, Report, Applied, Refused, Bye>;
+using ClientMessage = std::variant<Heartbeat, Hello, Report, Requests, Applied, Refused, Bye>;
 
 // ---- daemon to client -----------------------------------------------------------------------
 
@@ -149,6 +165,7 @@ void pack(FrameBuffer& buffer, const Heartbeat&);
 void pack(FrameBuffer& buffer, const Bye&);
 void pack(FrameBuffer& buffer, const Hello& hello);
 void pack(FrameBuffer& buffer, const Report& report);
+void pack(FrameBuffer& buffer, const Requests& requests);
 void pack(FrameBuffer& buffer, const Applied& applied);
 void pack(FrameBuffer& buffer, const Refused& refused);
 void pack(FrameBuffer& buffer, const Welcome& welcome);

@@ -17,6 +17,9 @@ constexpr Duration kHelloPeriod = std::chrono::milliseconds(250);
 constexpr int kStrangerBurst = 64;
 constexpr Duration kStrangerPeriod = std::chrono::milliseconds(16);
 constexpr Duration kErrorPeriod = std::chrono::seconds(1);
+// A report of requests ends the loop's wait; a client sends ten a second at most.
+constexpr int kRequestsBurst = 8;
+constexpr Duration kRequestsPeriod = std::chrono::milliseconds(50);
 
 wire::Error error(std::string_view code, std::string_view message) {
   return {wire::Text(code), wire::MessageText(message)};
@@ -95,6 +98,8 @@ void Sessions::receive(std::string_view identity, std::string_view frame, Time n
     answer_stranger(identity, error("unknown_client", "say hello first"), now);
   } else if (const auto* report = std::get_if<wire::Report>(&message_)) {
     take(*session, *report, now, events);
+  } else if (const auto* requests = std::get_if<wire::Requests>(&message_)) {
+    take(*session, *requests, now, events);
   } else if (const auto* applied = std::get_if<wire::Applied>(&message_)) {
     take(*session, *applied, now, events);
   } else if (const auto* refused = std::get_if<wire::Refused>(&message_)) {
@@ -133,6 +138,7 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   workload.batch_sizes = hello.batch_sizes;
   workload.batch_size_count = hello.batch_size_count;
   workload.samples_per_epoch = hello.samples_per_epoch;
+  workload.latency = hello.latency;
   workload.name = hello.name;
   attach(identity, workload, now, events);
 }
@@ -144,8 +150,17 @@ void Sessions::attach(std::string_view identity, const Workload& workload, Time 
                     now);
     return;
   }
-  sessions_.push_back(
-      {std::string(identity), workload, 0, {}, false, false, now, now, {1, kErrorPeriod}});
+  sessions_.push_back({std::string(identity),
+                       workload,
+                       0,
+                       0,
+                       {},
+                       false,
+                       false,
+                       now,
+                       now,
+                       {1, kErrorPeriod},
+                       {kRequestsBurst, kRequestsPeriod}});
   Session& session = sessions_.back();
   session.workload.handle = static_cast<WorkloadHandle>(++last_handle_);
   wire::Welcome welcome;
@@ -226,6 +241,39 @@ void Sessions::take(Session& session, const wire::Report& report, Time now, Even
                      report.fetch_stall,
                      report.compute,
                      now};
+}
+
+void Sessions::take(Session& session, const wire::Requests& requests, Time now,
+                    EventBuffer& events) {
+  std::string_view wrong;
+  if (session.workload.kind != Kind::infer) wrong = "requests are of workloads of kind infer";
+  if (requests.sequence <= session.last_requests)
+    wrong = "sequence is not larger than the last one";
+  if (requests.set > session.last_set.set) wrong = "set is larger than the last command's";
+  if (!wrong.empty() || !session.requests.take(now)) {
+    ++counters_.dropped;
+    if (!wrong.empty()) answer(session, error("invalid", wrong), now);
+    return;
+  }
+  session.last_requests = requests.sequence;
+  ++counters_.reports;
+  Event& event = events.emplace_back();
+  event.type = EventType::requests;
+  event.handle = session.workload.handle;
+  event.requests = {session.workload.handle,
+                    requests.sequence,
+                    requests.set,
+                    requests.span,
+                    requests.arrived,
+                    requests.served,
+                    requests.late,
+                    requests.refused,
+                    requests.queued,
+                    requests.latency_p50,
+                    requests.latency_p95,
+                    requests.latency_p99,
+                    requests.latency_max,
+                    now};
 }
 
 void Sessions::take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events) {

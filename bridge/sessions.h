@@ -67,12 +67,14 @@ class Sessions {
     std::string identity;
     Workload workload;
     std::uint64_t last_sequence = 0;
+    std::uint64_t last_requests = 0;  // sequence of its last report of requests
     wire::Set last_set;
     bool last_set_open = false;  // sent, not yet applied or refused
     bool unreachable = false;
     Time heard{};
     Time spoken{};
     TokenBucket errors;
+    TokenBucket requests;
   };
 
   Session* find(std::string_view identity);
@@ -84,6 +86,7 @@ class Sessions {
   void take(Session* session, std::string_view identity, const wire::Hello& hello, Time now,
             EventBuffer& events);
   void take(Session& session, const wire::Report& report, Time now, EventBuffer& events);
+  void take(Session& session, const wire::Requests& requests, Time now, EventBuffer& events);
   void take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events);
   void take(Session& session, const wire::Refused& refused, EventBuffer& events);
 

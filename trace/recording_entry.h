@@ -13,6 +13,7 @@ enum class EntryType : std::uint8_t {
   reading,      // Reading
   event,        // EventEntry, text
   minibatch,    // MinibatchEntry
+  requests,     // RequestsEntry
   workload,     // WorkloadEntry
   knob_call,    // KnobCall, text
   explanation,  // Explanation, text
@@ -44,6 +45,10 @@ struct MinibatchEntry {
   std::uint32_t position = 0;
   Minibatch minibatch;
 };
+struct RequestsEntry {
+  std::uint32_t position = 0;
+  RequestReport requests;
+};
 struct WorkloadEntry {
   std::uint32_t position = 0;
   Workload workload;
@@ -63,6 +68,7 @@ struct NoteEntry {
 static_assert(std::is_trivially_copyable_v<NoteEntry> && std::is_trivially_copyable_v<KnobCall> &&
               std::is_trivially_copyable_v<LimitAnswer> &&
               std::is_trivially_copyable_v<SentCommand> &&
-              std::is_trivially_copyable_v<WorkloadEntry>);
+              std::is_trivially_copyable_v<WorkloadEntry> &&
+              std::is_trivially_copyable_v<RequestsEntry>);
 
 }  // namespace gearshift

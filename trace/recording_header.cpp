@@ -264,7 +264,7 @@ void read_texts(Database& database, RecordingHeader& header) {
 
 // ---- is it one of ours, and can a run have been like this ---------------------------------------
 
-void check_tables(Database& database) {
+std::int64_t check_tables(Database& database) {
   const std::int64_t application = database.integer("PRAGMA application_id").value_or(0);
   if (application != kRecordingApplication) {
     throw RecordingError("not a recording of gearshift" + std::string(kHowToRead));
@@ -272,10 +272,11 @@ void check_tables(Database& database) {
   const std::int64_t version = database.integer("PRAGMA user_version").value_or(0);
   if (version > kRecordingVersion || version < 1) {
     throw RecordingError("a recording of format " + std::to_string(version) +
-                         "; this gearshift reads format " + std::to_string(kRecordingVersion) +
+                         "; this gearshift reads formats 1 to " +
+                         std::to_string(kRecordingVersion) +
                          (version > kRecordingVersion ? ": use the newer one that wrote it" : ""));
   }
-  for (const Table& table : recording_tables()) {
+  for (const Table& table : recording_tables(version)) {
     Statement found(database, "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?");
     found.text(table.name);
     if (!found.step() || found.text_at(0) != table.sql) {
@@ -283,6 +284,7 @@ void check_tables(Database& database) {
                            std::to_string(version) + " has it (trace/FORMAT.md)");
     }
   }
+  return version;
 }
 
 void check_header(const RecordingHeader& header) {
@@ -321,8 +323,8 @@ void write_header(Database& database, const RecordingHeader& header) {
   write_texts(database, header);
 }
 
-RecordingHeader read_header(Database& database) {
-  check_tables(database);
+RecordingHeader read_header(Database& database, std::int64_t& version) {
+  version = check_tables(database);
   RecordingHeader header;
   each_field(header, [&](std::string_view key, auto& value) {
     Statement row(database, "SELECT key, value FROM metadata WHERE key = ?");

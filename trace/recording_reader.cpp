@@ -75,7 +75,27 @@ Event read_minibatch(const Cursor& row) {
   return event;
 }
 
-Event read_workload(const Cursor& row) {
+Event read_requests(const Cursor& row) {
+  Event event = event_of(row, EventType::requests);
+  RequestReport& requests = event.requests;
+  requests.workload = event.handle;
+  requests.sequence = static_cast<std::uint64_t>(row.integer<std::int64_t>(3, "sequence"));
+  requests.set_sequence = row.integer<std::uint32_t>(4, "set_sequence");
+  requests.span = row.duration(5, "span_ns");
+  requests.arrived = row.integer<std::uint32_t>(6, "arrived");
+  requests.served = row.integer<std::uint32_t>(7, "served");
+  requests.late = row.integer<std::uint32_t>(8, "late");
+  requests.refused = row.integer<std::uint32_t>(9, "refused");
+  requests.queued = row.integer<std::uint32_t>(10, "queued");
+  requests.latency_p50 = row.duration(11, "latency_p50_ns");
+  requests.latency_p95 = row.duration(12, "latency_p95_ns");
+  requests.latency_p99 = row.duration(13, "latency_p99_ns");
+  requests.latency_max = row.duration(14, "latency_max_ns");
+  requests.received = row.time(15, "received_ns");
+  return event;
+}
+
+Event read_workload(const Cursor& row, std::int64_t version) {
   Event event = event_of(row, EventType::attached);
   Workload& workload = event.workload;
   workload.handle = event.handle;
@@ -98,13 +118,15 @@ Event read_workload(const Cursor& row) {
   }
   workload.samples_per_epoch = row.integer<std::int64_t>(8, "samples_per_epoch", 0);
   workload.name = BoundedText<64>(row.text(9));
+  if (version > 1) workload.latency = row.duration(10, "latency_ns");
   return event;
 }
 
 Event read_event(const Cursor& row) {
   Event event;
   event.type = row.word<EventType>(2, "type");
-  if (event.type == EventType::attached || event.type == EventType::minibatch) {
+  if (event.type == EventType::attached || event.type == EventType::minibatch ||
+      event.type == EventType::requests) {
     row.fail("type", std::string(row.text(2)) + " has a table of its own");
   }
   event.handle = row.integer<WorkloadHandle>(3, "workload");
@@ -177,7 +199,7 @@ auto naming(const std::string& file, Action action) {
 struct RecordingReader::Tables {
   explicit Tables(Database opened)
       : database(in_one_view(std::move(opened))),
-        header(read_header(database)),
+        header(read_header(database, version)),
         end(read_end(database)),
         settings(read_settings()),
         observations(read_observations()) {}
@@ -190,6 +212,7 @@ struct RecordingReader::Tables {
   bool read(RecordedTick& tick);
 
   Database database;
+  std::int64_t version = 0;
   RecordingHeader header;
   std::optional<std::string> end;
   std::vector<Setting> settings;
@@ -201,6 +224,9 @@ struct RecordingReader::Tables {
   Cursor readings{database, "readings"};
   Cursor events{database, "events"};
   Cursor minibatches{database, "minibatches"};
+  // Format 1 has no such table.
+  Cursor requests{database, "requests",
+                  version > 1 ? "SELECT * FROM requests ORDER BY rowid" : "SELECT 0 WHERE 0"};
   Cursor workloads{database, "workloads"};
   Cursor knob_calls{database, "knob_calls"};
   Cursor explanations{database, "explanations"};
@@ -248,7 +274,7 @@ std::vector<Observation> RecordingReader::Tables::read_observations() {
   return all;
 }
 
-// Three tables hold the events of a tick; their positions say how they came.
+// Four tables hold the events of a tick; their positions say how they came.
 void RecordingReader::Tables::read_events(RecordedTick& tick) {
   placed.clear();
   const auto place = [this](const Cursor& row, const Event& event) {
@@ -256,7 +282,9 @@ void RecordingReader::Tables::read_events(RecordedTick& tick) {
   };
   each_row(events, tick.number, [&](const Cursor& row) { place(row, read_event(row)); });
   each_row(minibatches, tick.number, [&](const Cursor& row) { place(row, read_minibatch(row)); });
-  each_row(workloads, tick.number, [&](const Cursor& row) { place(row, read_workload(row)); });
+  each_row(requests, tick.number, [&](const Cursor& row) { place(row, read_requests(row)); });
+  each_row(workloads, tick.number,
+           [&](const Cursor& row) { place(row, read_workload(row, version)); });
   std::stable_sort(placed.begin(), placed.end(),
                    [](const Placed& a, const Placed& b) { return a.position < b.position; });
   tick.events.clear();

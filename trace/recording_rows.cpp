@@ -40,7 +40,8 @@ RecordingRows::RecordingRows(Database& database, const KnobSpace& knobs)
       reading_(database, insert("readings", 7)),
       event_(database, insert("events", 9)),
       minibatch_(database, insert("minibatches", 12)),
-      workload_(database, insert("workloads", 10)),
+      requests_(database, insert("requests", 16)),
+      workload_(database, insert("workloads", 11)),
       knob_call_(database, insert("knob_calls", 9)),
       explanation_(database, insert("explanations", 4)),
       limit_(database, insert("limits", 3)),
@@ -60,6 +61,8 @@ void RecordingRows::write(EntryType type, std::span<const std::byte> bytes) {
       return write(value_of<EventEntry>(bytes), text_after<EventEntry>(bytes));
     case EntryType::minibatch:
       return write(value_of<MinibatchEntry>(bytes));
+    case EntryType::requests:
+      return write(value_of<RequestsEntry>(bytes));
     case EntryType::workload:
       return write(value_of<WorkloadEntry>(bytes));
     case EntryType::knob_call:
@@ -123,6 +126,25 @@ void RecordingRows::write(const MinibatchEntry& entry) {
       .run();
 }
 
+void RecordingRows::write(const RequestsEntry& entry) {
+  const RequestReport& requests = entry.requests;
+  requests_.integer(tick_)
+      .integer(entry.position)
+      .integer(requests.workload)
+      .integer(static_cast<std::int64_t>(requests.sequence))
+      .integer(requests.set_sequence)
+      .integer(requests.span.count());
+  for (const std::uint32_t count :
+       {requests.arrived, requests.served, requests.late, requests.refused, requests.queued}) {
+    requests_.integer(count);
+  }
+  for (const Duration latency :
+       {requests.latency_p50, requests.latency_p95, requests.latency_p99, requests.latency_max}) {
+    requests_.integer(latency.count());
+  }
+  requests_.integer(nanoseconds(requests.received)).run();
+}
+
 void RecordingRows::write(const WorkloadEntry& entry) {
   const Workload& workload = entry.workload;
   std::string batch_sizes;
@@ -139,6 +161,7 @@ void RecordingRows::write(const WorkloadEntry& entry) {
       .text(batch_sizes)
       .integer(workload.samples_per_epoch)
       .text(workload.name.view())
+      .integer(workload.latency.count())
       .run();
 }
 

@@ -25,6 +25,7 @@ class RecordingRows {
   void write(const Reading& reading);
   void write(const EventEntry& entry, std::string_view text);
   void write(const MinibatchEntry& entry);
+  void write(const RequestsEntry& entry);
   void write(const WorkloadEntry& entry);
   void write(const KnobCall& call, std::string_view text);
   void write(const Explanation& explanation, std::string_view text);
@@ -39,6 +40,7 @@ class RecordingRows {
   Statement reading_;
   Statement event_;
   Statement minibatch_;
+  Statement requests_;
   Statement workload_;
   Statement knob_call_;
   Statement explanation_;

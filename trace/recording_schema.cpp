@@ -27,7 +27,12 @@ constexpr Table kTables[] = {
     {"workloads",
      "CREATE TABLE workloads (tick INTEGER, position INTEGER, workload INTEGER, kind TEXT, "
      "managed INTEGER, pid INTEGER, batch_size INTEGER, batch_sizes TEXT, "
-     "samples_per_epoch INTEGER, name TEXT)"},
+     "samples_per_epoch INTEGER, name TEXT, latency_ns INTEGER)"},
+    {"requests",
+     "CREATE TABLE requests (tick INTEGER, position INTEGER, workload INTEGER, sequence INTEGER, "
+     "set_sequence INTEGER, span_ns INTEGER, arrived INTEGER, served INTEGER, late INTEGER, "
+     "refused INTEGER, queued INTEGER, latency_p50_ns INTEGER, latency_p95_ns INTEGER, "
+     "latency_p99_ns INTEGER, latency_max_ns INTEGER, received_ns INTEGER)"},
     {"knob_calls",
      "CREATE TABLE knob_calls (tick INTEGER, call INTEGER, action TEXT, outcome TEXT, "
      "knob INTEGER, value INTEGER, pid INTEGER, kind TEXT, text TEXT)"},
@@ -54,8 +59,22 @@ constexpr Table kTables[] = {
      "value INTEGER, setting INTEGER, observation INTEGER, text TEXT)"},
 };
 
+// Format 1 knew no requests, and of a workload not how soon they must be answered.
+constexpr Table kWorkloads1{"workloads",
+                            "CREATE TABLE workloads (tick INTEGER, position INTEGER, "
+                            "workload INTEGER, kind TEXT, managed INTEGER, pid INTEGER, "
+                            "batch_size INTEGER, batch_sizes TEXT, samples_per_epoch INTEGER, "
+                            "name TEXT)"};
+
 }  // namespace
 
-std::span<const Table> recording_tables() { return kTables; }
+std::vector<Table> recording_tables(std::int64_t version) {
+  std::vector<Table> tables;
+  for (const Table& table : kTables) {
+    if (version == 1 && table.name == "requests") continue;
+    tables.push_back(version == 1 && table.name == kWorkloads1.name ? kWorkloads1 : table);
+  }
+  return tables;
+}
 
 }  // namespace gearshift

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string_view>
+#include <vector>
 
 namespace gearshift {
 
-// PRAGMA user_version. A change of any table is a new version.
-inline constexpr std::int64_t kRecordingVersion = 1;
+// PRAGMA user_version of what is written. A change of any table is a new version; those before are
+// still read.
+inline constexpr std::int64_t kRecordingVersion = 2;
 // PRAGMA application_id, "GSHR": how a recording is told from another program's database.
 inline constexpr std::int64_t kRecordingApplication = 0x47534852;
 
@@ -16,6 +17,7 @@ struct Table {
   std::string_view name;
   std::string_view sql;
 };
-std::span<const Table> recording_tables();
+// As a recording of `version` has them, from 1 to kRecordingVersion.
+std::vector<Table> recording_tables(std::int64_t version);
 
 }  // namespace gearshift

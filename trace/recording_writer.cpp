@@ -23,7 +23,8 @@ Database create(const std::filesystem::path& file, const RecordingHeader& header
   database.run("BEGIN");
   database.run("PRAGMA application_id = " + std::to_string(kRecordingApplication));
   database.run("PRAGMA user_version = " + std::to_string(kRecordingVersion));
-  for (const Table& table : recording_tables()) database.run(std::string(table.sql));
+  for (const Table& table : recording_tables(kRecordingVersion))
+    database.run(std::string(table.sql));
   write_header(database, header);
   database.run("COMMIT");
   return database;
@@ -80,6 +81,9 @@ void RecordingWriter::tick(const TickInputs& inputs) {
     switch (event.type) {
       case EventType::minibatch:
         put(EntryType::minibatch, MinibatchEntry{position, event.minibatch});
+        break;
+      case EventType::requests:
+        put(EntryType::requests, RequestsEntry{position, event.requests});
         break;
       case EventType::attached:
         put(EntryType::workload, WorkloadEntry{position, event.workload});

@@ -73,4 +73,20 @@ inline wire::Report report(std::uint64_t sequence) {
   return report;
 }
 
+inline wire::Requests requests(std::uint64_t sequence) {
+  using std::chrono::milliseconds;
+  wire::Requests requests;
+  requests.sequence = sequence;
+  requests.span = milliseconds(500);
+  requests.arrived = 31;
+  requests.served = 30;
+  requests.late = 1;
+  requests.queued = 3;
+  requests.latency_p50 = milliseconds(41);
+  requests.latency_p95 = milliseconds(78);
+  requests.latency_p99 = milliseconds(95);
+  requests.latency_max = milliseconds(101);
+  return requests;
+}
+
 }  // namespace gearshift::frames

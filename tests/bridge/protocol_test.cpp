@@ -53,6 +53,33 @@ TEST(Protocol, CarriesAReport) {
   EXPECT_EQ(got.compute, sent.compute);
 }
 
+TEST(Protocol, CarriesALatencyInAHello) {
+  Hello sent = frames::hello(Kind::infer);
+  EXPECT_EQ(round_trip<ClientMessage>(sent).latency, Duration::zero());
+  sent.latency = std::chrono::hours(1);
+  EXPECT_EQ(round_trip<ClientMessage>(sent).latency, std::chrono::hours(1));
+}
+
+TEST(Protocol, CarriesAReportOfRequests) {
+  Requests sent = frames::requests(7);
+  sent.set = UINT32_MAX;
+  sent.late = 4;
+  sent.refused = 3;
+  const Requests got = round_trip<ClientMessage>(sent);
+  EXPECT_EQ(got.sequence, 7u);
+  EXPECT_EQ(got.set, UINT32_MAX);
+  EXPECT_EQ(got.span, sent.span);
+  EXPECT_EQ(got.arrived, 31u);
+  EXPECT_EQ(got.served, 30u);
+  EXPECT_EQ(got.late, 4u);
+  EXPECT_EQ(got.refused, 3u);
+  EXPECT_EQ(got.queued, 3u);
+  EXPECT_EQ(got.latency_p50, sent.latency_p50);
+  EXPECT_EQ(got.latency_p95, sent.latency_p95);
+  EXPECT_EQ(got.latency_p99, sent.latency_p99);
+  EXPECT_EQ(got.latency_max, sent.latency_max);
+}
+
 TEST(Protocol, CarriesAnswersToASet) {
   const Applied applied = round_trip<ClientMessage>(Applied{9, 32, Run::infer});
   EXPECT_EQ(applied.set, 9u);
@@ -112,7 +139,7 @@ TEST(Protocol, IsWhatItsTextSays) {
       bytes.clear();
     }
   }
-  ASSERT_EQ(dumps.size(), 2u);
+  ASSERT_EQ(dumps.size(), 3u);
   EXPECT_EQ(dumps[0], packed(Set{1, 32, Run::both}));
   Report report;
   report.sequence = 3;
@@ -122,6 +149,9 @@ TEST(Protocol, IsWhatItsTextSays) {
   report.fetch_stall = Duration(210'000);
   report.compute = Duration(8'000'000);
   EXPECT_EQ(dumps[1], packed(report));
+  Requests requests = frames::requests(2);
+  requests.set = 1;
+  EXPECT_EQ(dumps[2], packed(requests));
 }
 
 TEST(Protocol, TakesFieldsInAnyOrderAndIgnoresUnknownOnes) {
@@ -203,6 +233,68 @@ TEST(Protocol, HoldsTheBoundsOfAReport) {
   }
 }
 
+// A valid report of requests with one field replaced.
+Fault requests_fault(std::string_view field, std::int64_t value) {
+  Map map("requests");
+  const auto with = [&](std::string_view name, std::int64_t valid) {
+    map.with(name, name == field ? value : valid);
+  };
+  with("sequence", 1);
+  with("set", 0);
+  with("span_ns", 500'000'000);
+  with("arrived", 10);
+  with("served", UINT32_MAX);
+  with("late", field == "refused" ? value : 10);
+  with("refused", 0);
+  with("queued", 0);
+  with("latency_p50_ns", 0);
+  with("latency_p95_ns", field == "latency_p50_ns" ? value : 0);
+  const std::int64_t above = field.find("latency") == 0 ? value : 0;
+  with("latency_p99_ns", above);
+  with("latency_max_ns", above);
+  ClientMessage message;
+  return decode(map.frame(), message);
+}
+
+TEST(Protocol, HoldsTheBoundsOfAReportOfRequests) {
+  constexpr std::int64_t kHour = 3'600'000'000'000;
+  const struct {
+    const char* field;
+    std::int64_t low, high;
+  } bounds[] = {
+      {"sequence", 1, INT64_MAX},   {"set", 0, UINT32_MAX},       {"span_ns", 1, kHour},
+      {"arrived", 0, UINT32_MAX},   {"served", 10, UINT32_MAX},   {"late", 0, UINT32_MAX},
+      {"refused", 0, UINT32_MAX},   {"queued", 0, UINT32_MAX},    {"latency_p50_ns", 0, kHour},
+      {"latency_p95_ns", 0, kHour}, {"latency_p99_ns", 0, kHour}, {"latency_max_ns", 0, kHour}};
+  for (const auto& bound : bounds) {
+    EXPECT_FALSE(requests_fault(bound.field, bound.low)) << bound.field;
+    EXPECT_FALSE(requests_fault(bound.field, bound.high)) << bound.field;
+    EXPECT_EQ(requests_fault(bound.field, bound.low - 1).code, Fault::Code::invalid) << bound.field;
+    if (bound.high == INT64_MAX) continue;
+    EXPECT_EQ(requests_fault(bound.field, bound.high + 1).code, Fault::Code::invalid)
+        << bound.field;
+  }
+}
+
+TEST(Protocol, RefusesReportsOfRequestsThatContradictThemselves) {
+  const auto field_of = [](const Requests& requests) {
+    ClientMessage message;
+    return std::string(decode(packed(requests), message).field);
+  };
+  Requests requests = frames::requests(1);
+  requests.refused = 2;  // 1 is late
+  EXPECT_EQ(field_of(requests), "refused");
+  requests = frames::requests(1);
+  requests.late = requests.served + 1;
+  EXPECT_EQ(field_of(requests), "late");
+  requests = frames::requests(1);
+  requests.latency_p95 = requests.latency_p50 - Duration(1);
+  EXPECT_EQ(field_of(requests), "latency_p50_ns");
+  requests = frames::requests(1);
+  requests.latency_max = requests.latency_p99 - Duration(1);
+  EXPECT_EQ(field_of(requests), "latency_p50_ns");
+}
+
 Map hello_map(const std::string& name, std::int64_t pid, std::int64_t batch_size,
               const std::vector<std::int64_t>& sizes, std::int64_t samples) {
   return Map("hello")
@@ -246,6 +338,13 @@ TEST(Protocol, HoldsTheBoundsOfAHello) {
   EXPECT_EQ(invalid(hello_map("a", 0, 32, sizes, 0)), "batch_sizes");
   EXPECT_EQ(invalid(hello_map("a", 0, 8, {8}, -1)), "samples_per_epoch");
   EXPECT_EQ(invalid(hello_map("a", 0, 8, {8}, 1'000'000'000'001)), "samples_per_epoch");
+  const auto with_latency = [](std::int64_t latency_ns) {
+    return hello_map("a", 0, 8, {8}, 0).with("latency_ns", latency_ns);
+  };
+  EXPECT_FALSE(hello_fault(with_latency(0)));
+  EXPECT_FALSE(hello_fault(with_latency(3'600'000'000'000)));
+  EXPECT_EQ(invalid(with_latency(-1)), "latency_ns");
+  EXPECT_EQ(invalid(with_latency(3'600'000'000'001)), "latency_ns");
 }
 
 TEST(Protocol, HoldsTheBoundsOfACap) {

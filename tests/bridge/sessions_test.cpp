@@ -75,6 +75,67 @@ TEST_F(SessionsTest, TurnsAReportIntoAnEvent) {
   EXPECT_TRUE(peers.sent.empty());  // never answered
 }
 
+TEST_F(SessionsTest, TellsWhatAHelloSaysOfItsRequests) {
+  wire::Hello server = hello(Kind::infer);
+  server.latency = milliseconds(100);
+  receive("a", server);
+  EXPECT_EQ(events[0].workload.latency, milliseconds(100));
+}
+
+TEST_F(SessionsTest, TurnsAReportOfRequestsIntoAnEvent) {
+  const WorkloadHandle handle = attach("a", Kind::infer);
+  now += milliseconds(3);
+  const wire::Requests sent = frames::requests(7);
+  receive("a", sent);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].type, EventType::requests);
+  EXPECT_EQ(events[0].handle, handle);
+  const RequestReport& report = events[0].requests;
+  EXPECT_EQ(report.workload, handle);
+  EXPECT_EQ(report.sequence, 7u);
+  EXPECT_EQ(report.set_sequence, 0u);
+  EXPECT_EQ(report.span, milliseconds(500));
+  EXPECT_EQ(report.arrived, 31u);
+  EXPECT_EQ(report.served, 30u);
+  EXPECT_EQ(report.late, 1u);
+  EXPECT_EQ(report.refused, 0u);
+  EXPECT_EQ(report.queued, 3u);
+  EXPECT_EQ(report.latency_p50, milliseconds(41));
+  EXPECT_EQ(report.latency_p95, milliseconds(78));
+  EXPECT_EQ(report.latency_p99, milliseconds(95));
+  EXPECT_EQ(report.latency_max, milliseconds(101));
+  EXPECT_EQ(report.received, now);
+  EXPECT_TRUE(peers.sent.empty());  // never answered
+}
+
+TEST_F(SessionsTest, DropsReportsOfRequestsThatCannotBe) {
+  attach("trainer");
+  receive("trainer", frames::requests(1));
+  EXPECT_EQ(peers.last_error("trainer"), "invalid");
+  attach("a", Kind::infer);
+  for (const std::uint64_t sequence : {5, 5, 4}) receive("a", frames::requests(sequence));
+  wire::Requests early = frames::requests(6);
+  early.set = 1;
+  receive("a", early);
+  EXPECT_EQ(count(EventType::requests), 1);
+  EXPECT_EQ(sessions.counters().dropped, 4u);
+  EXPECT_EQ(peers.last_error("a"), "invalid");
+  receive("a", frames::requests(6));  // its number was not used up
+  EXPECT_EQ(count(EventType::requests), 2);
+}
+
+// Each one ends the loop's wait.
+TEST_F(SessionsTest, TakesTwentyReportsOfRequestsASecond) {
+  attach("a", Kind::infer);
+  std::uint64_t sequence = 0;
+  for (int millisecond = 0; millisecond < 10'000; ++millisecond, now += milliseconds(1)) {
+    receive("a", frames::requests(++sequence));
+  }
+  EXPECT_GE(count(EventType::requests), 199);
+  EXPECT_LE(count(EventType::requests), 208);
+  EXPECT_TRUE(peers.sent.empty());
+}
+
 TEST_F(SessionsTest, DropsReportsThatComeTwiceOrGoBack) {
   attach("a");
   for (const std::uint64_t sequence : {5, 5, 4, 6}) receive("a", report(sequence));

@@ -72,6 +72,17 @@ void check_event(const Event& event) {
     require(workload.batch_size_count >= 1 && workload.batch_size_count <= kMaxBatchSizes);
     require(workload.pid == 0 || workload.pid == 7);
     require(wire::printable(workload.name.view()));
+    require(workload.latency >= Duration::zero() && workload.latency <= wire::kMaxElapsed);
+  } else if (event.type == EventType::requests) {
+    const RequestReport& requests = event.requests;
+    require(requests.refused <= requests.late);
+    require(requests.late - requests.refused <= requests.served);
+    require(requests.span > Duration::zero() && requests.span <= wire::kMaxElapsed);
+    require(requests.latency_p50 >= Duration::zero());
+    require(requests.latency_p50 <= requests.latency_p95);
+    require(requests.latency_p95 <= requests.latency_p99);
+    require(requests.latency_p99 <= requests.latency_max);
+    require(requests.latency_max <= wire::kMaxElapsed);
   } else {
     require(event.type == EventType::detached || event.type == EventType::applied ||
             event.type == EventType::refused);

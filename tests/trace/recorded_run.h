@@ -97,15 +97,16 @@ struct RecordedRun {
   KeptAndWritten kept{open};
   std::string failure;
 
-  // A trainer that comes and goes, a cap that falls, rises and falls below everything, power that
-  // jumps, readings that stop for a while, a knob that refuses, one that another program moves, a
-  // new script, and a goal that changes.
+  // A trainer that comes and goes, a server beside it, a cap that falls, rises and falls below
+  // everything, power that jumps, readings that stop for a while, a knob that refuses, one that
+  // another program moves, a new script, and a goal that changes.
   void make_eventful() {
     using std::chrono::milliseconds;
     using std::chrono::seconds;
     world.attach(seconds(2));
     world.cap(milliseconds(12340), 18000);
     world.cap(seconds(40), 30000);
+    report_requests(milliseconds(30010));
     world.at(seconds(39), [this] { hardware.refuse = "gpu_mhz"; });
     world.at(seconds(42), [this] { hardware.refuse.clear(); });
     world.at(seconds(46), [this] { hardware.extra_mw = 20000; });
@@ -126,6 +127,38 @@ struct RecordedRun {
     world.detach(seconds(80));
     world.attach(seconds(82));
     world.cap(seconds(85), 12500);
+  }
+
+  // A server attaches and tells once how its requests fared.
+  void report_requests(Duration from_start) {
+    Event server;
+    server.type = EventType::attached;
+    server.handle = server.workload.handle = 77;
+    server.workload.kind = Kind::infer;
+    server.workload.batch_size = 4;
+    server.workload.batch_sizes = {4};
+    server.workload.batch_size_count = 1;
+    server.workload.latency = std::chrono::milliseconds(100);
+    server.workload.name = BoundedText<64>("server");
+    world.at(from_start, server);
+    Event event;
+    event.type = EventType::requests;
+    event.handle = 77;
+    event.requests = {77,
+                      3,
+                      2,
+                      Duration(500),
+                      9,
+                      8,
+                      4,
+                      1,
+                      5,
+                      Duration(10),
+                      Duration(20),
+                      Duration(30),
+                      Duration(40),
+                      Time(Duration(7))};
+    world.at(from_start + std::chrono::milliseconds(400), event);
   }
 
   void run() {

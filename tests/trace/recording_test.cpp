@@ -84,6 +84,30 @@ TEST(Recording, OfATimeBeforeAKeyOfTheGoalIsReadAsItWasThen) {
   EXPECT_GT(result.decisions, 0);
 }
 
+TEST(Recording, OfTheFormatBeforeRequestsIsReadAsItWasThen) {
+  RecordedRun run;
+  run.world.attach(seconds(2));
+  run.run();
+  change_file(run.file,
+              "DROP TABLE requests; CREATE TABLE before AS SELECT * FROM workloads;"
+              "DROP TABLE workloads;"
+              "CREATE TABLE workloads (tick INTEGER, position INTEGER, workload INTEGER, "
+              "kind TEXT, managed INTEGER, pid INTEGER, batch_size INTEGER, batch_sizes TEXT, "
+              "samples_per_epoch INTEGER, name TEXT);"
+              "INSERT INTO workloads SELECT tick, position, workload, kind, managed, pid, "
+              "batch_size, batch_sizes, samples_per_epoch, name FROM before;"
+              "DROP TABLE before; PRAGMA user_version = 1");
+  {
+    RecordingReader reader(run.file);
+    ListPolicy policy(search_four);
+    const ReplayResult result = Replay(reader).run(policy);
+    EXPECT_FALSE(result.difference) << result.difference->replayed;
+    EXPECT_GT(result.decisions, 0);
+  }
+  change_file(run.file, "PRAGMA user_version = 2");
+  EXPECT_NE(error_of(run.file).find("table workloads is not as format 2"), std::string::npos);
+}
+
 TEST(Recording, WithoutAKeyThatItAlwaysHadIsRefused) {
   RecordedRun run;
   run.run();
@@ -117,6 +141,21 @@ TEST(Recording, GivesEveryTickBack) {
       EXPECT_EQ(event.minibatch.set_sequence, given.minibatch.set_sequence);
       EXPECT_EQ(event.workload.batch_sizes, given.workload.batch_sizes);
       EXPECT_EQ(event.workload.name.view(), given.workload.name.view());
+      EXPECT_EQ(event.workload.latency, given.workload.latency);
+      EXPECT_EQ(event.requests.workload, given.requests.workload);
+      EXPECT_EQ(event.requests.sequence, given.requests.sequence);
+      EXPECT_EQ(event.requests.set_sequence, given.requests.set_sequence);
+      EXPECT_EQ(event.requests.span, given.requests.span);
+      EXPECT_EQ(event.requests.arrived, given.requests.arrived);
+      EXPECT_EQ(event.requests.served, given.requests.served);
+      EXPECT_EQ(event.requests.late, given.requests.late);
+      EXPECT_EQ(event.requests.refused, given.requests.refused);
+      EXPECT_EQ(event.requests.queued, given.requests.queued);
+      EXPECT_EQ(event.requests.latency_p50, given.requests.latency_p50);
+      EXPECT_EQ(event.requests.latency_p95, given.requests.latency_p95);
+      EXPECT_EQ(event.requests.latency_p99, given.requests.latency_p99);
+      EXPECT_EQ(event.requests.latency_max, given.requests.latency_max);
+      EXPECT_EQ(event.requests.received, given.requests.received);
     }
     ASSERT_EQ(tick.readings.size(), kept.reading_counts[number]);
     for (const Reading& reading : tick.readings) {
@@ -234,8 +273,8 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
     const char* sql;
     const char* words;
   } cases[] = {
-      {"PRAGMA user_version = 9", "format 9; this gearshift reads format 1: use the newer"},
-      {"DROP TABLE limits", "table limits is not as format 1 has it"},
+      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 2: use the newer"},
+      {"DROP TABLE limits", "table limits is not as format 2 has it"},
       {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
       {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
        "metadata.period_ns: must be above"},
@@ -250,6 +289,10 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
       {"UPDATE readings SET value = 1 << 62 WHERE tick = 3", "readings.value: 46116860"},
       {"UPDATE minibatches SET elapsed_ns = -1", "minibatches.elapsed_ns: -1 is not between 0"},
       {"UPDATE minibatches SET position = 99", "event 0 is missing or there twice"},
+      {"UPDATE requests SET late = -1", "requests.late: -1 is not between 0"},
+      {"UPDATE requests SET latency_p99_ns = 1 << 62", "requests.latency_p99_ns: 46116860"},
+      {"UPDATE workloads SET latency_ns = -1", "workloads.latency_ns: -1 is not between 0"},
+      {"UPDATE events SET type = 'requests'", "events.type: requests has a table of its own"},
       {"UPDATE workloads SET batch_sizes = '8,many'", "workloads.batch_sizes: 'many'"},
       {"UPDATE knob_calls SET knob = 2", "knob_calls.knob: 2 is not between 0 and 1"},
       {"UPDATE limits SET source = 7", "limits.source: 7 is not between 0 and 1"},
@@ -260,6 +303,8 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
   };
   RecordedRun run;
   run.world.attach(seconds(2));
+  run.report_requests(seconds(5));
+  run.world.cap(seconds(6), 20000);
   run.run();
   const std::filesystem::path changed = run.folder.at("changed.db");
   for (const auto& [sql, words] : cases) {

@@ -94,8 +94,9 @@ TEST_F(Replays, NoticeADecisionTooManyAndOneTooFew) {
 
 TEST_F(Replays, GoAsFarAsARecordingThatWasCutOff) {
   std::string sql = "DELETE FROM metadata WHERE key = 'end';";
-  for (const char* table : {"ticks", "readings", "events", "minibatches", "workloads", "knob_calls",
-                            "explanations", "limits", "scripts", "commands", "notes"}) {
+  for (const char* table :
+       {"ticks", "readings", "events", "minibatches", "requests", "workloads", "knob_calls",
+        "explanations", "limits", "scripts", "commands", "notes"}) {
     sql += "DELETE FROM " + std::string(table) + " WHERE tick > 300;";
   }
   const ReplayResult result = replay_changed(sql);
