@@ -22,7 +22,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <msgpack.hpp>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -77,17 +76,21 @@ class Workload {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++sequence_;
     if (attached_) {
-      buffer_.clear();
-      msgpack::packer<msgpack::sbuffer> packer(buffer_);
-      packer.pack_map(8);
-      entry(packer, "type", "minibatch");
-      entry(packer, "sequence", sequence_);
-      entry(packer, "set", in_force_.set);
-      entry(packer, "epoch", epoch);
-      entry(packer, "batch_size", in_force_.batch_size);
-      entry(packer, "elapsed_ns", elapsed.count());
-      entry(packer, "fetch_stall_ns", fetch_stall.count());
-      entry(packer, "compute_ns", compute.count());
+      frame_.begin("minibatch", 7).add("sequence", sequence_).add("set", in_force_.set);
+      frame_.add("epoch", epoch).add("batch_size", in_force_.batch_size);
+      frame_.add("elapsed_ns", elapsed).add("fetch_stall_ns", fetch_stall);
+      frame_.add("compute_ns", compute);
+      send();
+    }
+    service();
+  }
+
+  // Reports what became of the requests (kind infer); RequestLog says when, and with what counts.
+  void requests(const RequestCounts& counts) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++requests_sequence_;
+    if (attached_) {
+      detail::pack_requests(frame_, requests_sequence_, in_force_.set, counts);
       send();
     }
     service();
@@ -132,13 +135,8 @@ class Workload {
     const std::lock_guard<std::mutex> lock(mutex_);
     in_force_ = wanted_;
     if (!attached_ || in_force_.set == 0) return;
-    buffer_.clear();
-    msgpack::packer<msgpack::sbuffer> packer(buffer_);
-    packer.pack_map(4);
-    entry(packer, "type", "applied");
-    entry(packer, "set", in_force_.set);
-    entry(packer, "batch_size", in_force_.batch_size);
-    entry(packer, "run", detail::run_name(in_force_.run));
+    frame_.begin("applied", 3).add("set", in_force_.set).add("batch_size", in_force_.batch_size);
+    frame_.add("run", std::string_view(detail::run_name(in_force_.run)));
     send();
   }
 
@@ -170,14 +168,6 @@ class Workload {
   static constexpr std::chrono::milliseconds kShortestPause{2};
   static constexpr std::chrono::milliseconds kLongestPause{250};
 
-  template <typename Value>
-  static void entry(msgpack::packer<msgpack::sbuffer>& packer, std::string_view key,
-                    const Value& value) {
-    packer.pack_str(static_cast<std::uint32_t>(key.size()));
-    packer.pack_str_body(key.data(), static_cast<std::uint32_t>(key.size()));
-    packer.pack(value);
-  }
-
   void connect(const std::string& endpoint) {
     if (endpoint == endpoint_) return;
     try {
@@ -193,7 +183,7 @@ class Workload {
   // False where no daemon takes it now.
   bool send() {
     try {
-      const zmq::const_buffer frame(buffer_.data(), buffer_.size());
+      const zmq::const_buffer frame(frame_.data(), frame_.size());
       if (!socket_.send(frame, zmq::send_flags::dontwait)) return false;
     } catch (const zmq::error_t&) {
       return false;
@@ -203,37 +193,26 @@ class Workload {
   }
 
   bool send_plain(const char* type) {
-    buffer_.clear();
-    msgpack::packer<msgpack::sbuffer> packer(buffer_);
-    packer.pack_map(1);
-    entry(packer, "type", type);
+    frame_.begin(type, 0);
     return send();
   }
 
   bool send_hello() {
-    buffer_.clear();
-    msgpack::packer<msgpack::sbuffer> packer(buffer_);
-    packer.pack_map(8);
-    entry(packer, "type", "hello");
-    entry(packer, "version", detail::kProtocolVersion);
-    entry(packer, "name", options_.name);
-    entry(packer, "kind", options_.kind == Kind::train ? "train" : "infer");
-    entry(packer, "pid", static_cast<std::int64_t>(::getpid()));
-    entry(packer, "batch_size", in_force_.batch_size);
-    entry(packer, "batch_sizes", options_.batch_sizes);
-    entry(packer, "samples_per_epoch", options_.samples_per_epoch);
+    const bool has_latency = options_.latency.count() > 0;
+    frame_.begin("hello", has_latency ? 8 : 7).add("version", detail::kProtocolVersion);
+    frame_.add("name", options_.name);
+    frame_.add("kind", std::string_view(options_.kind == Kind::train ? "train" : "infer"));
+    frame_.add("pid", static_cast<std::int64_t>(::getpid()));
+    frame_.add("batch_size", in_force_.batch_size).add("batch_sizes", options_.batch_sizes);
+    frame_.add("samples_per_epoch", options_.samples_per_epoch);
+    if (has_latency) frame_.add("latency_ns", options_.latency);
     return send();
   }
 
   void refuse(std::uint32_t set, const std::string& code, const std::string& message) {
     if (!attached_ || set == 0) return;
-    buffer_.clear();
-    msgpack::packer<msgpack::sbuffer> packer(buffer_);
-    packer.pack_map(4);
-    entry(packer, "type", "refused");
-    entry(packer, "set", set);
-    entry(packer, "code", code);
-    entry(packer, "message", message.substr(0, 256));
+    frame_.begin("refused", 3).add("set", set).add("code", code);
+    frame_.add("message", message.substr(0, 256));
     send();
   }
 
@@ -334,7 +313,7 @@ class Workload {
   std::condition_variable wake_;
   zmq::context_t context_;
   zmq::socket_t socket_;
-  msgpack::sbuffer buffer_;
+  detail::Frame frame_;
   std::string endpoint_;
   std::string message_;
   Wanted in_force_;  // what minibatches run with
@@ -345,6 +324,7 @@ class Workload {
   bool managed_ = false;
   bool leaving_ = false;
   std::uint64_t sequence_ = 0;
+  std::uint64_t requests_sequence_ = 0;
   std::chrono::milliseconds pause_ = kShortestPause;  // between two looks of the thread
   std::chrono::nanoseconds heartbeat_ = std::chrono::seconds(1);
   std::chrono::nanoseconds silent_after_ = std::chrono::seconds(5);

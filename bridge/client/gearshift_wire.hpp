@@ -4,12 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <msgpack.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -25,6 +29,21 @@ struct Options {
   std::vector<std::int32_t> batch_sizes;  // that may be asked for; empty: only batch_size
   std::int64_t samples_per_epoch = 0;     // 0: unknown
   std::string endpoint;                   // empty: GEARSHIFT_ENDPOINT, else where a daemon listens
+  std::chrono::nanoseconds latency{0};    // infer: what a request is answered within; 0: not said
+};
+
+// What became of the requests of a server in a span of time: a `requests` message of PROTOCOL.md.
+struct RequestCounts {
+  std::chrono::nanoseconds span{0};
+  std::uint32_t arrived = 0;
+  std::uint32_t served = 0;
+  std::uint32_t late = 0;     // answered after the latency, refused or dropped
+  std::uint32_t refused = 0;  // of them, those refused or dropped
+  std::uint32_t queued = 0;   // that wait now
+  std::chrono::nanoseconds latency_p50{0};
+  std::chrono::nanoseconds latency_p95{0};
+  std::chrono::nanoseconds latency_p99{0};
+  std::chrono::nanoseconds latency_max{0};
 };
 
 // What the daemon asks for. `set` is 0 before it has asked.
@@ -41,6 +60,44 @@ inline constexpr int kProtocolVersion = 1;
 
 inline const char* run_name(Run run) {
   return run == Run::train ? "train" : run == Run::infer ? "infer" : "both";
+}
+
+// One message to the daemon. Keeps its memory from one to the next.
+class Frame {
+ public:
+  // Starts a message of a type and so many more fields.
+  Frame& begin(std::string_view type, std::uint32_t fields) {
+    buffer_.clear();
+    msgpack::packer<msgpack::sbuffer>(buffer_).pack_map(fields + 1);
+    return add("type", type);
+  }
+  template <typename Value>
+  Frame& add(std::string_view key, const Value& value) {
+    msgpack::packer<msgpack::sbuffer> packer(buffer_);
+    packer.pack(key);
+    if constexpr (std::is_same_v<Value, std::chrono::nanoseconds>) {
+      packer.pack(std::clamp(value.count(), std::int64_t{0}, kMaxDurationNs));
+    } else {
+      packer.pack(value);
+    }
+    return *this;
+  }
+  const char* data() const { return buffer_.data(); }
+  std::size_t size() const { return buffer_.size(); }
+
+ private:
+  static constexpr std::int64_t kMaxDurationNs = 3'600'000'000'000;  // more is a fault to a daemon
+  msgpack::sbuffer buffer_;
+};
+
+inline void pack_requests(Frame& frame, std::uint64_t sequence, std::uint32_t set,
+                          const RequestCounts& counts) {
+  frame.begin("requests", 12).add("sequence", sequence).add("set", set);
+  frame.add("span_ns", std::max(counts.span, std::chrono::nanoseconds(1)));
+  frame.add("arrived", counts.arrived).add("served", counts.served).add("late", counts.late);
+  frame.add("refused", counts.refused).add("queued", counts.queued);
+  frame.add("latency_p50_ns", counts.latency_p50).add("latency_p95_ns", counts.latency_p95);
+  frame.add("latency_p99_ns", counts.latency_p99).add("latency_max_ns", counts.latency_max);
 }
 
 // One message of the daemon; fields it does not have are zero.
@@ -137,6 +194,10 @@ inline Options checked(Options options) {
       std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end()) {
     throw std::invalid_argument(
         "batch_sizes: give at most 32, each larger than the one before, from 1 to 1048576");
+  }
+  if (options.latency.count() < 0 || options.latency > std::chrono::hours(1)) {
+    throw std::invalid_argument("latency of " + std::to_string(options.latency.count()) +
+                                " ns: give 0 (not said) to an hour");
   }
   if (std::find(sizes.begin(), sizes.end(), options.batch_size) == sizes.end()) {
     throw std::invalid_argument("batch_size " + std::to_string(options.batch_size) +

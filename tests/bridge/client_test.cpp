@@ -95,6 +95,40 @@ TEST_F(ClientTest, SaysHello) {
   EXPECT_EQ(hello.samples_per_epoch, 1437);
 }
 
+TEST_F(ClientTest, TellsOfItsRequests) {
+  Options server = options();
+  server.kind = client::Kind::infer;
+  server.latency = milliseconds(100);
+  client::Workload workload(server);
+  client::RequestCounts counts;
+  workload.requests(counts);
+  const wire::Hello hello = receive<wire::Hello>();
+  EXPECT_EQ(hello.latency, milliseconds(100));
+  wire::Welcome message;
+  message.workload = 1;
+  message.heartbeat = std::chrono::seconds(1);
+  message.silent_after = std::chrono::seconds(60);
+  send(message);
+  await([&] { return workload.attached(); }, workload);
+  counts = {
+      milliseconds(500),    31, 30, 4, 3, 2, milliseconds(1), milliseconds(2), milliseconds(3),
+      std::chrono::hours(2)};
+  workload.requests(counts);
+  const wire::Requests got = receive<wire::Requests>();
+  EXPECT_EQ(got.sequence, 2u);  // the first went nowhere
+  EXPECT_EQ(got.set, 0u);
+  EXPECT_EQ(got.span, milliseconds(500));
+  EXPECT_EQ(got.arrived, 31u);
+  EXPECT_EQ(got.served, 30u);
+  EXPECT_EQ(got.late, 4u);
+  EXPECT_EQ(got.refused, 3u);
+  EXPECT_EQ(got.queued, 2u);
+  EXPECT_EQ(got.latency_p50, milliseconds(1));
+  EXPECT_EQ(got.latency_p95, milliseconds(2));
+  EXPECT_EQ(got.latency_p99, milliseconds(3));
+  EXPECT_EQ(got.latency_max, std::chrono::hours(1));  // more would be a fault
+}
+
 TEST_F(ClientTest, ReportsOnlyOnceItIsWelcome) {
   client::Workload workload(options());
   minibatch(workload);
@@ -249,6 +283,12 @@ TEST(Client, RefusesOptionsThatNoDaemonWouldTake) {
   EXPECT_THROW(make("a", 0, {0, 8}), std::invalid_argument);
   EXPECT_THROW(client::Workload({"a", client::Kind::train, 8, {8}, 0, "nowhere"}),
                std::invalid_argument);
+  const auto within = [](nanoseconds latency) {
+    client::Workload({"a", client::Kind::infer, 8, {8}, 0, "ipc:///nonexistent/x", latency});
+  };
+  EXPECT_NO_THROW(within(std::chrono::hours(1)));
+  EXPECT_THROW(within(std::chrono::hours(1) + nanoseconds(1)), std::invalid_argument);
+  EXPECT_THROW(within(nanoseconds(-1)), std::invalid_argument);
 }
 
 TEST(Client, LooksForTheDaemonWhereTheProtocolSays) {

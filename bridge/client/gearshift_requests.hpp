@@ -1,0 +1,92 @@
+// Counts what becomes of a server's requests, and says when the daemon is to hear of it.
+//
+//   gearshift::client::RequestLog log(latency);
+//   log.arrived();                         // for each request
+//   log.answered(latency_of_this_one);     // or log.refused()
+//   if (const auto counts = log.take_due(now, queued)) workload.requests(*counts);
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "gearshift_wire.hpp"
+
+namespace gearshift::client {
+
+// Not for several threads at once. Any clock that never goes back will do.
+class RequestLog {
+ public:
+  using Time = std::chrono::nanoseconds;  // since any moment
+
+  // `latency`: a request answered later than that is late; 0: none is.
+  RequestLog(std::chrono::nanoseconds latency, Time now) : latency_(latency), began_(now) {
+    latencies_.reserve(kMostLatencies);
+  }
+
+  void arrived() { ++counts_.arrived; }
+  void answered(std::chrono::nanoseconds latency) {
+    ++counts_.served;
+    if (latency_.count() > 0 && latency > latency_) ++counts_.late;
+    if (latencies_.size() < kMostLatencies) latencies_.push_back(latency);
+    latency_max_ = std::max(latency_max_, latency);
+  }
+  // Or dropped: it is never answered.
+  void refused() {
+    ++counts_.refused;
+    ++counts_.late;
+  }
+
+  // The counts since the last time, when they are due: twice a second while requests come or wait,
+  // once more when that ends, and after one was late within a tenth of a second.
+  std::optional<RequestCounts> take_due(Time now, std::size_t queued) {
+    const std::chrono::nanoseconds span = now - began_;
+    const bool moves = counts_.arrived + counts_.served + counts_.refused > 0 || queued > 0;
+    if (span < kShortest || (span < kUsual && counts_.late == 0)) return std::nullopt;
+    if (!moves && !moved_) {
+      began_ = now;  // an idle time is no span
+      return std::nullopt;
+    }
+    moved_ = moves;
+    RequestCounts counts = counts_;
+    counts.span = span;
+    counts.queued = static_cast<std::uint32_t>(std::min<std::size_t>(queued, UINT32_MAX));
+    std::sort(latencies_.begin(), latencies_.end());
+    counts.latency_p50 = quantile(50);
+    counts.latency_p95 = quantile(95);
+    counts.latency_p99 = quantile(99);
+    counts.latency_max = latency_max_;
+    counts_ = {};
+    latencies_.clear();
+    latency_max_ = {};
+    began_ = now;
+    return counts;
+  }
+
+  // When take_due() may next have something, unless a request comes or is answered.
+  Time next_due() const { return began_ + (counts_.late > 0 ? kShortest : kUsual); }
+
+ private:
+  static constexpr std::chrono::nanoseconds kUsual = std::chrono::milliseconds(500);
+  static constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(100);
+  // More in one span are counted, and in no quantile but the maximum.
+  static constexpr std::size_t kMostLatencies = 8192;
+
+  // The value at rank ceil(percent of all), from the first.
+  std::chrono::nanoseconds quantile(std::size_t percent) const {
+    if (latencies_.empty()) return {};
+    return latencies_[(percent * latencies_.size() + 99) / 100 - 1];
+  }
+
+  const std::chrono::nanoseconds latency_;
+  Time began_;
+  RequestCounts counts_;
+  bool moved_ = false;  // the last report told of requests
+  std::vector<std::chrono::nanoseconds> latencies_;
+  std::chrono::nanoseconds latency_max_{0};
+};
+
+}  // namespace gearshift::client
