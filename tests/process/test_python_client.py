@@ -130,6 +130,11 @@ class Attaching(ClientTest):
         ):
             with self.subTest(said), self.assertRaisesRegex(ValueError, said):
                 checked(name, kind, size, sizes, samples)
+        self.assertEqual(checked("n", "infer", 1, None, 0, 3600 * 1000).latency_ns, 3600 * 10**9)
+        self.assertEqual(checked("n", "infer", 1, None, 0, 0.5).latency_ns, 500000)
+        for latency_ms in (-1, 3600 * 1000 + 1):
+            with self.assertRaisesRegex(ValueError, f"latency_ms {latency_ms}"):
+                checked("n", "infer", 1, None, 0, latency_ms)
 
     def test_an_endpoint_that_is_none_is_told_once_and_training_goes_on(self):
         self.endpoint = "nonsense"

@@ -75,6 +75,51 @@ class Reporting(ClientTest):
                 self.work(4)
             self.assertEqual(self.times(daemon.expect("minibatch")), [4, 0, 4])
 
+    def test_what_becomes_of_requests(self):
+        daemon = self.daemon()
+        client = self.attach(kind="infer", latency_ms=100)
+        self.assertEqual(daemon.attach()["latency_ns"], 10**8)
+        self.until(lambda: client.attached)
+        log = gearshift.RequestLog(10**8, 0)
+        client.report_requests(log.take_due(1, 0))  # nothing is due
+        for latency_ms in range(1, 102):
+            log.arrived()
+            log.answered(latency_ms * 10**6)
+        log.refused()
+        client.report_requests(log.take_due(10**8, 3))
+        self.assertEqual(
+            daemon.expect("requests"),
+            {
+                "type": "requests", "sequence": 1, "set": 0, "span_ns": 10**8,
+                "arrived": 101, "served": 101, "late": 2, "refused": 1, "queued": 3,
+                "latency_p50_ns": 51 * 10**6, "latency_p95_ns": 96 * 10**6,
+                "latency_p99_ns": 100 * 10**6, "latency_max_ns": 101 * 10**6,
+            },
+        )
+        daemon.set(4, 32)
+        daemon.expect("applied", lambda: self.step(client, batch_size=32), set=4)
+        log.answered(2 * wire.MAX_ELAPSED_NS)
+        client.report_requests(log.take_due(2 * wire.MAX_ELAPSED_NS, 0))
+        report = daemon.expect("requests")
+        self.assertEqual([report["sequence"], report["set"]], [2, 4])
+        for field in ("span_ns", "latency_p50_ns", "latency_max_ns"):  # more would be a fault
+            self.assertEqual(report[field], wire.MAX_ELAPSED_NS)
+
+    def test_when_requests_are_told_of(self):
+        log = gearshift.RequestLog(10**8, 0)
+        told = []
+        for now_ms in range(1, 3001):
+            if now_ms < 2000:
+                log.arrived()
+                log.answered(10**6)
+            if log.take_due(now_ms * 10**6, 0):
+                told.append(now_ms)
+        self.assertEqual(told, [500, 1000, 1500, 2000, 2500])  # the last one: there are no more
+        log.refused()
+        self.assertEqual(log.next_due_ns(), 3100 * 10**6)
+        self.assertIsNone(log.take_due(3099 * 10**6, 0))
+        self.assertEqual(log.take_due(3100 * 10**6, 0)["late"], 1)
+
     def test_a_minibatch_that_fails_or_takes_over_an_hour_is_not_reported(self):
         daemon, client = self.attached()
         with self.assertRaises(ZeroDivisionError), client.minibatch():
@@ -109,10 +154,22 @@ class Reporting(ClientTest):
         link = client._connection
         link._sequence = 2
         text = (ROOT / "bridge" / "PROTOCOL.md").read_text()
-        shown = bytes.fromhex(text.split("88 a4 74 79", 1)[1].split("```")[0].replace("\n", " "))
+        dump = lambda start: bytes.fromhex(  # noqa: E731
+            start + text.split(start, 1)[1].split("```")[0].replace("\n", " ")
+        )
         with link._lock:
             link.report(wire.Command(link.attachment, 1, 32, "both"), 0, 32, 8400000, 210000, 8000000)
-            self.assertEqual(link._outbox[-1][2], b"\x88\xa4ty" + shown)
+            self.assertEqual(link._outbox[-1][2], dump("88 a4 74 79"))
+            link._request_sequence = 1
+            link.in_force = wire.Command(link.attachment, 1, 4, "both")
+            link.report_requests(
+                {
+                    "span_ns": 500000000, "arrived": 31, "served": 30, "late": 1, "refused": 0,
+                    "queued": 3, "latency_p50_ns": 41000000, "latency_p95_ns": 78000000,
+                    "latency_p99_ns": 95000000, "latency_max_ns": 101000000,
+                }
+            )
+            self.assertEqual(link._outbox[-1][2], dump("8d a4 74 79"))
 
 
 @unittest.skipUnless(torch, "needs python3-torch")

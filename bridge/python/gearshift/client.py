@@ -20,6 +20,7 @@ def attach(
     samples_per_epoch=0,
     endpoint="",
     synchronize=None,
+    latency_ms=0,
 ):
     """Attaches this program to the daemon, now or whenever there is one; returns a Client.
 
@@ -31,11 +32,12 @@ def attach(
     endpoint: where the daemon listens; left out, GEARSHIFT_ENDPOINT or the default place.
     synchronize: called at the end of each minibatch before the time is taken. On a GPU pass
         torch.cuda.synchronize, as the papers do: without it compute time is launch time alone.
+    latency_ms: kind "infer": within what a request must be answered; 0: not said.
 
     Raises ValueError for options that no daemon would take. Nothing of the Client raises later.
     Attach after a fork, not before: a forked child's Client is silent.
     """
-    offer = wire.checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch)
+    offer = wire.checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms)
     return Client(Connection(offer, str(endpoint or "")), synchronize)
 
 
@@ -166,6 +168,12 @@ class Client:
         from the first minibatch that has that size.
         """
         return Minibatch(self, epoch, batch_size)
+
+    @never_raises(None)
+    def report_requests(self, counts):
+        """Tells what became of the requests of a server: what RequestLog.take_due() returned."""
+        if counts:
+            self._connection.report_requests(counts)
 
     @never_raises(None)
     def close(self):

@@ -61,6 +61,7 @@ class Connection:
         self._process = os.getpid()
         self._closed = False
         self._sequence = 0
+        self._request_sequence = 0
         self._outbox = collections.deque()  # of (attachment, must_arrive, frame)
         self._told = set()
         self._heartbeat_ns = 10**9
@@ -145,6 +146,21 @@ class Connection:
         due = time.monotonic_ns() - self._flushed_ns >= GATHER_NS
         if due or len(self._outbox) >= GATHER_MESSAGES:
             self.service_if_free()
+
+    def report_requests(self, counts):
+        """What became of the requests, as RequestLog counts them."""
+        self._request_sequence += 1
+        if not self.attached or not self.usable:
+            return
+        attachment, command = self.attachment, self.in_force
+        number = command.number if command.attachment == attachment else 0
+        message = {"type": "requests", "sequence": self._request_sequence, "set": number}
+        message.update((name, min(value, wire.MOST_COUNTED[name])) for name, value in counts.items())
+        if len(self._outbox) < OUTBOX_MESSAGES:
+            self._outbox.append((attachment, False, self._report_packer.pack(message)))
+            self.service_if_free()
+        else:
+            self.dropped_reports += 1
 
     def service_if_free(self):
         """Sends what is waiting and takes what came, unless the other thread is at it."""
@@ -254,19 +270,7 @@ class Connection:
                     f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it"
                 )
                 return
-        sent = self._send(
-            {
-                "type": "hello",
-                "version": wire.VERSION,
-                "name": self.offer.name,
-                "kind": self.offer.kind,
-                "pid": self._process,
-                "batch_size": self.in_force.batch_size,
-                "batch_sizes": self.offer.batch_sizes,
-                "samples_per_epoch": self.offer.samples_per_epoch,
-            }
-        )
-        if sent:
+        if self._send(wire.hello(self.offer, self._process, self.in_force.batch_size)):
             self._next_hello_ns = now_ns + HELLO_AGAIN_NS
         elif now_ns - self._connected_ns > CONNECT_AGAIN_NS:
             # libzmq gives up for good on a peer that breaks its framing: it is told anew.

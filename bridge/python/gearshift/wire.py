@@ -17,6 +17,13 @@ MAX_SAMPLES_PER_EPOCH = 10**12
 MAX_ELAPSED_NS = 3600 * 10**9
 MAX_NAME_BYTES = 64
 MAX_MESSAGE_BYTES = 256
+MAX_COUNT = (1 << 32) - 1
+# More than these in a report of requests would be a fault.
+MOST_COUNTED = {
+    **dict.fromkeys(("arrived", "served", "late", "refused", "queued"), MAX_COUNT),
+    **dict.fromkeys((f"latency_{part}_ns" for part in ("p50", "p95", "p99", "max")), MAX_ELAPSED_NS),
+    "span_ns": MAX_ELAPSED_NS,
+}
 KINDS = ("train", "infer")
 RUNS = ("train", "infer", "both")
 
@@ -29,6 +36,7 @@ class Offer(NamedTuple):
     batch_size: int
     batch_sizes: Tuple[int, ...]
     samples_per_epoch: int
+    latency_ns: int  # that its requests are answered within; 0: it does not say
 
 
 class Command(NamedTuple):
@@ -40,8 +48,9 @@ class Command(NamedTuple):
     run: str
 
 
-def checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch) -> Offer:
+def checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms=0) -> Offer:
     """Raises ValueError, naming the option and its value, for what no daemon would take."""
+    latency_ns = round(float(latency_ms) * 1e6)
     name, kind, batch_size = str(name), str(kind), int(batch_size)
     sizes = tuple(int(size) for size in batch_sizes) if batch_sizes else (batch_size,)
     samples_per_epoch = int(samples_per_epoch)
@@ -61,7 +70,26 @@ def checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch) -> Off
         raise ValueError(
             f"samples_per_epoch {samples_per_epoch}: it is 0 (unknown) to {MAX_SAMPLES_PER_EPOCH}"
         )
-    return Offer(name, kind, batch_size, sizes, samples_per_epoch)
+    if not 0 <= latency_ns <= MAX_ELAPSED_NS:
+        raise ValueError(f"latency_ms {latency_ms}: it is 0 (none) to {MAX_ELAPSED_NS // 10**6}")
+    return Offer(name, kind, batch_size, sizes, samples_per_epoch, latency_ns)
+
+
+def hello(offer: Offer, pid, batch_size) -> dict:
+    """What a program says of itself; `batch_size` is the one in use now."""
+    message = {
+        "type": "hello",
+        "version": VERSION,
+        "name": offer.name,
+        "kind": offer.kind,
+        "pid": pid,
+        "batch_size": batch_size,
+        "batch_sizes": offer.batch_sizes,
+        "samples_per_epoch": offer.samples_per_epoch,
+    }
+    if offer.latency_ns:
+        message["latency_ns"] = offer.latency_ns
+    return message
 
 
 def integer(message, field, low, high) -> Optional[int]:

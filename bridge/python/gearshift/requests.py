@@ -1,0 +1,78 @@
+"""Counts what becomes of a server's requests, and says when the daemon is to hear of it."""
+
+from __future__ import annotations
+
+USUAL_NS = 500 * 10**6
+SHORTEST_NS = 100 * 10**6
+# More in one span are counted, and in no quantile but the maximum.
+MOST_LATENCIES = 8192
+
+
+class RequestLog:
+    """Not for several threads at once. Times are nanoseconds of any clock that never goes back."""
+
+    def __init__(self, latency_ns, now_ns):
+        """latency_ns: a request answered later than that is late; 0: none is."""
+        self._latency_ns = latency_ns
+        self._moved = False  # the last report told of requests
+        self._begin(now_ns)
+
+    def _begin(self, now_ns):
+        self._began_ns = now_ns
+        self._arrived = self._served = self._late = self._refused = self._latency_max_ns = 0
+        self._latencies_ns = []
+
+    def arrived(self):
+        self._arrived += 1
+
+    def answered(self, latency_ns):
+        self._served += 1
+        if self._latency_ns and latency_ns > self._latency_ns:
+            self._late += 1
+        if len(self._latencies_ns) < MOST_LATENCIES:
+            self._latencies_ns.append(latency_ns)
+        self._latency_max_ns = max(self._latency_max_ns, latency_ns)
+
+    def refused(self):
+        """Or dropped: it is never answered."""
+        self._refused += 1
+        self._late += 1
+
+    def take_due(self, now_ns, queued):
+        """The counts since the last time as a dict, or None where none are due.
+
+        They are due twice a second while requests come or wait, once more when that ends, and within
+        a tenth of a second after one was late.
+        """
+        span_ns = now_ns - self._began_ns
+        if span_ns < SHORTEST_NS or (span_ns < USUAL_NS and not self._late):
+            return None
+        moves = self._arrived + self._served + self._refused + queued > 0
+        if not moves and not self._moved:
+            self._began_ns = now_ns  # an idle time is no span
+            return None
+        self._moved = moves
+        ordered = sorted(self._latencies_ns)
+        counts = {
+            "span_ns": span_ns,
+            "arrived": self._arrived,
+            "served": self._served,
+            "late": self._late,
+            "refused": self._refused,
+            "queued": queued,
+            "latency_p50_ns": quantile(ordered, 50),
+            "latency_p95_ns": quantile(ordered, 95),
+            "latency_p99_ns": quantile(ordered, 99),
+            "latency_max_ns": self._latency_max_ns,
+        }
+        self._begin(now_ns)
+        return counts
+
+    def next_due_ns(self):
+        """When take_due() may next have something, unless a request comes or is answered."""
+        return self._began_ns + (SHORTEST_NS if self._late else USUAL_NS)
+
+
+def quantile(ordered, percent):
+    """The value at rank ceil(percent of all), from the first; 0 where there is none."""
+    return ordered[(percent * len(ordered) + 99) // 100 - 1] if ordered else 0
