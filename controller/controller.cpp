@@ -55,6 +55,7 @@ bool Controller::tick(Time now) {
   }
   add_to_baseload(now);
   enforce(now);
+  enforce_latency(now);
   watch_knobs(now);
   advance(now);
   publish(now);
@@ -97,6 +98,7 @@ bool Controller::consume(const Event& event, Time now) {
       on_minibatch(event.minibatch);
       break;
     case EventType::requests:
+      on_requests(event.requests, now);
       break;
     case EventType::applied:
       roster_.applied(event);
@@ -133,6 +135,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
                   .value = workload.managed,
                   .text = workload.name.view()});
   if (!roster_.attach(workload)) return;
+  if (workload.kind == Kind::infer) meet_server(&workload);
   infeasible_ = false;
   if (workload.pid > 0) {
     try {
@@ -154,7 +157,10 @@ void Controller::on_detached(const Event& event, Time now) {
                   .time = now,
                   .workload = event.handle,
                   .text = event.text.view()});
+  const Workload* server = roster_.managed(Kind::infer);
+  const bool serves = server != nullptr && server->handle == event.handle;
   if (!roster_.detach(event.handle)) return;
+  if (serves) meet_server(nullptr);
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   if (roster_.any_managed()) {
     if (!memory_.keep_for(roster_.key())) {
@@ -175,6 +181,10 @@ void Controller::on_minibatch(const Minibatch& minibatch) {
   roster_.add(minibatch);
   ledger_.add(minibatch);
   newest_minibatch_[index(minibatch.kind)] = minibatch.elapsed;
+  if (minibatch.kind == Kind::infer &&
+      minibatch.batch_size == wanted_.batch_size[index(Kind::infer)]) {
+    unfilled_ -= minibatch.batch_size;
+  }
   if (metering()) meter_.add(minibatch);
 }
 
@@ -190,8 +200,8 @@ void Controller::reload_script(Time now) {
   note(NoteType::policy_reload, now, "reloaded");
   if (!roster_.any_managed()) return;
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
-  const bool stepping_down =
-      aim_ == Aim::fallback || (aim_ == Aim::safe && pending_ != Pending::nothing);
+  const bool stepping_down = aim_ == Aim::fallback || aim_ == Aim::relief ||
+                             (aim_ == Aim::safe && pending_ != Pending::nothing);
   if (stepping_down || power_lost_ || needs_reference()) {
     pending_ = Pending::restart;
     return;

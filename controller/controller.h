@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "controller/arrival_rate.h"
 #include "controller/board.h"
 #include "controller/drift.h"
 #include "controller/guard.h"
+#include "controller/latency_guard.h"
 #include "controller/ledger.h"
 #include "controller/limit_source.h"
 #include "controller/memory.h"
@@ -49,9 +51,10 @@ struct Summary {
   std::uint32_t measurements = 0;
   std::optional<std::int64_t> baseload_mw;  // mean idle power before the first workload came
   std::uint32_t policy_errors = 0;
-  std::uint32_t guard_steps = 0;  // how often the guard stepped in
-  std::uint32_t drifts = 0;       // how often the world was found to have changed
-  Goal goal;                      // at the end
+  std::uint32_t guard_steps = 0;    // how often the guard stepped in
+  std::uint32_t latency_steps = 0;  // how often requests were late, or nearly, and it was acted on
+  std::uint32_t drifts = 0;         // how often the world was found to have changed
+  Goal goal;                        // at the end
 };
 
 class Controller {
@@ -68,7 +71,7 @@ class Controller {
 
  private:
   // What the setting that is being applied or is in force is for.
-  enum class Aim : std::uint8_t { nothing, measure, hold, fallback, safe };
+  enum class Aim : std::uint8_t { nothing, measure, hold, fallback, relief, safe };
   // What happens once power is back within the cap.
   enum class Pending : std::uint8_t { nothing, resume, restart };
   // A sensor with a first-order lag of 0.7 s, which publishes windows of 0.43 s, shows less than
@@ -101,6 +104,20 @@ class Controller {
   void watch_knobs(Time now);
   Setting safe_setting() const;
   Setting smallest_batches(Setting setting) const;
+
+  const Observation* known(const Setting& setting) const;
+  Goal exact_goal() const;
+
+  // latency.cpp: requests are answered in time.
+  void meet_server(const Workload* server);
+  void on_requests(const RequestReport& report, Time now);
+  void update_arrivals(Time now);
+  bool awaits_requests(Time now) const;
+  void enforce_latency(Time now);
+  void on_late(Time now);
+  void blame(double arrivals_per_s, Time now);
+  void relieve(double arrivals_per_s, Time now);
+  std::optional<Setting> raised_setting() const;
 
   // objective.cpp: what is minimised.
   void change_goal(const GoalChange& change, Time now);
@@ -148,6 +165,8 @@ class Controller {
   Drift drift_;
   Meter meter_;
   Guard guard_;
+  ArrivalRate arrivals_;
+  LatencyGuard latency_;
   Ledger ledger_;
   Summary summary_;
   EventBuffer events_;
@@ -178,7 +197,12 @@ class Controller {
   std::uint32_t rewrites_ = 0;  // of the running measurement
   bool refused_by_workload_ = false;
   bool power_lost_ = false;
-  bool infeasible_ = false;  // said once: the lowest mode is over the cap
+  bool infeasible_ = false;        // said once: the lowest mode is over the cap
+  bool unserved_ = false;          // said once: nothing that may be tried serves all requests
+  bool reports_requests_ = false;  // the inference workload says how its requests fare
+  std::int64_t unfilled_ = 0;  // requests served in other than full batches, in this measurement
+  Setting late_setting_;       // that was held when requests were late, and since when
+  Time late_since_{};
   std::optional<OutsideWrite> reported_write_;
 
   std::int64_t baseload_sum_mw_ = 0;

@@ -24,6 +24,14 @@ void Ledger::add(const Minibatch& minibatch) {
   epoch.compute += minibatch.compute;
 }
 
+void Ledger::add(const RequestReport& report) {
+  requests_.arrived += report.arrived;
+  requests_.served += report.served;
+  requests_.late += report.late;
+  requests_.refused += report.refused;
+  requests_.latency_max = std::max(requests_.latency_max, report.latency_max);
+}
+
 // An epoch that begins claims no more than its minibatches took: what came before them was a pause.
 void Ledger::claim(Unclaimed& unclaimed, Epoch& epoch) {
   const double share =

@@ -24,6 +24,15 @@ struct Epoch {
   double energy_j = 0;
 };
 
+// What became of the requests that were reported.
+struct Requests {
+  std::uint64_t arrived = 0;
+  std::uint64_t served = 0;
+  std::uint64_t late = 0;     // refused and dropped ones too
+  std::uint64_t refused = 0;  // or dropped
+  Duration latency_max{};
+};
+
 // Keeps at most kMostEpochs epochs a kind; later ones are added up in the last.
 class Ledger {
  public:
@@ -31,9 +40,11 @@ class Ledger {
   Ledger();
 
   void add(const Minibatch& minibatch);
+  void add(const RequestReport& report);
   // Integrates windowed power since the last call. Unknown power adds nothing.
   void tick(Time now, std::optional<std::int64_t> power_mw, std::optional<std::int64_t> cap_mw);
 
+  const Requests& requests() const { return requests_; }
   double energy_j() const { return energy_j_; }
   double over_cap_s() const { return over_cap_s_; }
   double over_cap_j() const { return over_cap_j_; }
@@ -53,6 +64,7 @@ class Ledger {
 
   std::array<std::vector<Epoch>, kKinds> epochs_;
   std::array<Unclaimed, kKinds> unclaimed_{};
+  Requests requests_;
   std::optional<Time> last_;
   double energy_j_ = 0;
   double over_cap_s_ = 0;

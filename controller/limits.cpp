@@ -36,7 +36,7 @@ void Controller::update_cap(Time now) {
   note(NoteType::goal, now, source, cap.value_or(0));
   if (lower && roster_.any_managed() && aim_ != Aim::safe) {
     // Acted on now, not when a reading shows it: only a setting known to fit stays.
-    const Observation* known = memory_.find(wanted_, *cap);
+    const Observation* known = this->known(wanted_);
     if (measuring()) cut_measurement(Outcome::goal_changed, now);
     if (known == nullptr || !known->within(*cap)) fall_back(now);
     pending_ = Pending::restart;
@@ -138,7 +138,7 @@ void Controller::on_over_cap(Time now) {
 // another: what the board steps down to shows it, before the policy goes on among answers from
 // memory.
 bool Controller::judge_cut(const Observation& cut, Time now) {
-  const Observation* known = memory_.find(cut.setting, cut.limit_mw);
+  const Observation* known = this->known(cut.setting);
   const bool fitted = known != nullptr && known->within(cut.limit_mw);
   // A sensor that lags may still show the setting before, where that drew more.
   const bool settles = now - wanted_since_ <= kLagWindows * board_.traits().power_window;
@@ -172,16 +172,23 @@ void Controller::on_power_unknown(Time now) {
   if (roster_.any_managed()) pending_ = Pending::restart;
 }
 
-// The best by the goal under the exact cap; null where nothing that is known keeps the limits.
-const Observation* Controller::best_known() const {
+Goal Controller::exact_goal() const {
   Goal exact = goal_;
   exact.power_mw = cap_mw_;
-  return memory_.best_within(exact);
+  return exact;
 }
+
+// What the setting is known to cost under the limits of now; null where nothing is.
+const Observation* Controller::known(const Setting& setting) const {
+  return memory_.find(setting, cap_mw_.value_or(0), goal_.arrivals_per_s);
+}
+
+// The best by the goal under the exact cap; null where nothing that is known keeps the limits.
+const Observation* Controller::best_known() const { return memory_.best_within(exact_goal()); }
 
 // The best setting known to be within the cap, else the safe one.
 void Controller::fall_back(Time now) {
-  const Observation* best = cap_mw_ ? best_known() : nullptr;
+  const Observation* best = cap_mw_ || latency_.limit() ? best_known() : nullptr;
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
   } else {

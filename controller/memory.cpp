@@ -21,20 +21,31 @@ bool Memory::add(const Observation& observation) {
   return !full;
 }
 
-const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw) const {
+const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw,
+                                double arrivals_per_s) const {
   const auto found = newest_.find(setting);
   if (found == newest_.end()) return nullptr;
   const Observation& observation = observations_[found->second];
   const bool looser = cap_mw <= 0 || cap_mw > observation.limit_mw;
   if (observation.outcome == Outcome::over_limit && looser) return nullptr;
+  if (observation.outcome == Outcome::late && !observation.known_late(arrivals_per_s)) {
+    return nullptr;
+  }
   return &observation;
 }
 
-const Observation* Memory::best_within(const Goal& goal) const {
+void Memory::mark_late(const Setting& setting, double arrivals_per_s) {
+  const auto found = newest_.find(setting);
+  if (found != newest_.end()) observations_[found->second].late_per_s = arrivals_per_s;
+}
+
+const Observation* Memory::best_within(const Goal& goal,
+                                       std::initializer_list<Setting> except) const {
   const Observation* best = nullptr;
   for (std::size_t i = 0; i < observations_.size(); ++i) {
     const Observation& observation = observations_[i];
     if (!observation.keeps(goal) || newest_.at(observation.setting) != i) continue;
+    if (std::find(except.begin(), except.end(), observation.setting) != except.end()) continue;
     if (best == nullptr || observation.value(goal) < best->value(goal)) {
       best = &observation;
     }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,12 +26,17 @@ class Memory {
   // looks at observations() has to start again.
   bool add(const Observation& observation);
   // The newest observation of the setting, if it still answers under the cap: one that was cut
-  // short by a limit answers only while the cap is no looser than it was then. An older one never
-  // answers. cap_mw 0: no cap.
-  const Observation* find(const Setting& setting, std::int64_t cap_mw) const;
-  // The best by the goal's objective among settings whose newest observation keeps its limits; the
-  // earlier one where two tie; null where there is none.
-  const Observation* best_within(const Goal& goal) const;
+  // short by a limit answers only while the cap is no looser than it was then, and about as many
+  // requests arrive. An older one never answers. cap_mw 0: no cap.
+  const Observation* find(const Setting& setting, std::int64_t cap_mw,
+                          double arrivals_per_s = 0) const;
+  // The newest observation of the setting, if there is one, tells from now on that requests were
+  // late at this rate.
+  void mark_late(const Setting& setting, double arrivals_per_s);
+  // The best by the goal's objective among settings, but those of `except`, whose newest
+  // observation keeps its limits; the earlier one where two tie; null where there is none.
+  const Observation* best_within(const Goal& goal,
+                                 std::initializer_list<Setting> except = {}) const;
   std::span<const Observation> observations() const { return observations_; }
   void forget();
   // Forgets everything, and returns false, if `key` (workload names and kinds) is not the one of

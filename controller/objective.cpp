@@ -62,7 +62,7 @@ bool Controller::seek_reference(Time now) {
   ReferenceSearch search(modes.size());
   for (auto place = search.next(); place; place = search.next()) {
     const Setting setting = reference_setting(modes[*place]);
-    const Observation* known = memory_.find(setting, cap_mw_.value_or(0));
+    const Observation* known = this->known(setting);
     if (known == nullptr && !roster_.objection(setting)) {
       apply(setting, Aim::measure, now);
       seeks_reference_ = true;
@@ -77,7 +77,7 @@ bool Controller::seek_reference(Time now) {
     return false;
   }
   const Setting setting = reference_setting(modes[*search.found()]);
-  const Observation& found = *memory_.find(setting, cap_mw_.value_or(0));
+  const Observation& found = *known(setting);
   goal_.reference_s = found.sample_s(found.counted());
   goal_.reference_j = found.sample_j(found.counted());
   reference_is_lower_ = !search.is_highest();

@@ -27,6 +27,8 @@ std::string_view outcome_name(Outcome outcome) {
       return "workload_changed";
     case Outcome::power_unknown:
       return "power_unknown";
+    case Outcome::late:
+      return "late";
   }
   return "unknown";
 }
@@ -53,7 +55,7 @@ double Observation::latency_s(double arrivals_per_s) const {
 }
 
 bool Observation::keeps(const Goal& goal) const {
-  if (!within(goal.power_mw.value_or(0))) return false;
+  if (!within(goal.power_mw.value_or(0)) || known_late(goal.arrivals_per_s)) return false;
   if (goal.energy_j && sample_j(counted()) > *goal.energy_j) return false;
   if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
   const bool keeps_up = sample_s(Kind::infer) * goal.arrivals_per_s <= 1;

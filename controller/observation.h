@@ -23,6 +23,7 @@ enum class Outcome : std::uint8_t {
   goal_changed,      // cut short because the goal changed
   workload_changed,  // the workload left, or another one came
   power_unknown,     // power readings missing, stale or absurd
+  late,              // cut short: requests were late, or their batch is never full in time
 };
 std::string_view outcome_name(Outcome outcome);  // the `reason` scripts see
 
@@ -73,7 +74,14 @@ struct Observation {
   Duration duration{};    // from the first write to the answer
   double confidence = 0;  // relative half-width of the 95 % interval of the minibatch time
 
+  // The rate of arrivals at which requests were late whatever the times say; 0: none was.
+  double late_per_s = 0;
+
   bool ok() const { return outcome == Outcome::complete; }
+  // True where requests that arrive so fast, or nearly, were late.
+  bool known_late(double arrivals_per_s) const {
+    return late_per_s > 0 && arrivals_per_s >= 0.95 * late_per_s;
+  }
   // True when mean power plus the noise margin is within the cap.
   bool within(std::int64_t cap_mw) const {
     return ok() && (cap_mw <= 0 || power_mean_mw + power_margin_mw <= cap_mw);

@@ -27,6 +27,8 @@ enum class NoteType : std::uint8_t {
   search_ended,     // text: the measurement limit; the best setting so far is held
   drift,            // setting, alarm, text = its text: what was measured is forgotten
   safe,             // setting, text = why the safe setting is held
+  arrivals,         // text: the rate at which requests arrive, where it has changed
+  late,             // setting, text: requests were late, or nearly, and what was done
   over_cap,         // setting, value = windowed power in mW: the guard stepped in
   power_unknown,    // text: which reading is missing, stale or absurd
   knob_failed,      // text: "gpu_mhz: wrote 1300.5, still 1109.25"

@@ -11,6 +11,10 @@ constexpr std::uint32_t kMostFailedHolds = 3;
 // A policy pays for answers from memory with its own instruction budget; this is the second line.
 constexpr std::uint32_t kMostAnswersATick = 100'000;
 
+bool cut_by_limit(const Observation& observation) {
+  return observation.outcome == Outcome::over_limit || observation.outcome == Outcome::late;
+}
+
 }  // namespace
 
 PolicyContext Controller::policy_context() const {
@@ -48,10 +52,10 @@ void Controller::handle(Request request, Time now) {
     }
     const Setting setting = roster_.normalised(request.setting);
     Observation answer;
-    const Observation* known = memory_.find(setting, cap_mw_.value_or(0));
-    // What the limit has cut short is not tried again under that limit, not even to look again.
-    const bool answers_again = known != nullptr && (request.what == Request::What::measure ||
-                                                    known->outcome == Outcome::over_limit);
+    const Observation* known = this->known(setting);
+    // What a limit has cut short is not tried again under that limit, not even to look again.
+    const bool answers_again =
+        known != nullptr && (request.what == Request::What::measure || cut_by_limit(*known));
     if (answers_again) {
       answer = *known;
       answer.from_memory = true;
@@ -88,15 +92,17 @@ void Controller::end_search(Time now) {
 
 // A choice that is known not to fit is not held, however often the policy insists.
 void Controller::hold(const Setting& setting, Time now) {
-  const Observation* known = memory_.find(setting, cap_mw_.value_or(0));
+  const Observation* known = this->known(setting);
   const bool fits = known == nullptr || !cap_mw_ || known->within(*cap_mw_);
-  if (fits) {
+  const bool late = known != nullptr && known->known_late(goal_.arrivals_per_s);
+  if (fits && !late) {
     apply(setting, Aim::hold, now);
     return;
   }
   const bool tried = known->ok() || known->outcome == Outcome::over_limit;
   note(NoteType::safe, now,
-       tried
+       late ? std::string("the policy's choice is known to answer late")
+       : tried
            ? std::string("the policy's choice is known not to fit the cap")
            : "the policy's choice is known to fail: " + std::string(outcome_name(known->outcome)));
   fall_back(now);
@@ -116,6 +122,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   seeks_reference_ = false;
   measuring_hold_ = false;
   refused_by_workload_ = false;
+  unfilled_ = 0;
   recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
   if (const auto objection = roster_.objection(setting);
       objection && roster_.any_managed() && aim == Aim::hold) {
@@ -167,6 +174,9 @@ void Controller::on_settled(ApplyState state, Time now) {
   if (aim_ == Aim::fallback || aim_ == Aim::safe) {
     guard_.settles_by(now + kLagWindows * board_.traits().power_window);
     guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
+  }
+  if (aim_ == Aim::fallback || aim_ == Aim::relief || aim_ == Aim::safe) {
+    if (latency_.limit()) latency_.rearm_at(now + *latency_.limit());
     if (roster_.any_managed()) measure_hold(now);
     return;
   }
@@ -200,7 +210,7 @@ void Controller::record_hold(Time now) {
   note(NoteType::hold, now, {});
   Choice choice{
       .cap_mw = cap_mw_.value_or(0), .goal = goal_, .setting = wanted_, .observation = {}};
-  const Observation* known = memory_.find(wanted_, choice.cap_mw);
+  const Observation* known = this->known(wanted_);
   if (known != nullptr) {
     choice.observation = *known;
   }
@@ -286,6 +296,7 @@ void Controller::continue_pending(Time now) {
   if (power_lost_ || !roster_.any_managed()) return;
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (stepped_down && !guard_.recovered(now)) return;
+  if ((aim_ != Aim::nothing && !latency_.recovered(now)) || awaits_requests(now)) return;
   if (seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
   pending_ = Pending::nothing;
@@ -351,6 +362,7 @@ void Controller::cut_measurement(Outcome outcome, Time now) {
   observation.duration = now - applying_since_;
   const bool partial = outcome == Outcome::goal_changed || outcome == Outcome::workload_changed ||
                        outcome == Outcome::power_unknown;
+  if (outcome == Outcome::late) observation.late_per_s = goal_.arrivals_per_s;
   if (!partial) {
     ++summary_.measurements;
     remember(observation);

@@ -75,7 +75,7 @@ TEST(Observation, IsInfinitelyDearWithoutABatchOrAMinibatch) {
 // A refused setting has no power: infinity times zero must not become a NaN, which every
 // comparison of a policy would let through.
 TEST(Observation, IsInfinitelyDearAndNeverNanForEveryFailure) {
-  for (int i = 1; i <= static_cast<int>(Outcome::power_unknown); ++i) {
+  for (int i = 1; i <= static_cast<int>(Outcome::late); ++i) {
     for (const std::int64_t power_mw : {std::int64_t{0}, std::int64_t{20000}}) {
       Observation failed = observed();
       failed.outcome = static_cast<Outcome>(i);
@@ -133,7 +133,7 @@ TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
 
 TEST(Outcome, HasANameOfItsOwn) {
   std::set<std::string> names;
-  for (int i = 0; i <= static_cast<int>(Outcome::power_unknown); ++i) {
+  for (int i = 0; i <= static_cast<int>(Outcome::late); ++i) {
     const std::string name(outcome_name(static_cast<Outcome>(i)));
     EXPECT_NE(name, "unknown") << i;
     EXPECT_TRUE(names.insert(name).second) << name;

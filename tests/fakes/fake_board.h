@@ -124,10 +124,13 @@ inline BoardTraits fake_traits() {
   return traits;
 }
 
-inline Board fake_board(Hardware& hardware) {
+// `modes`, lowest power first, are what the board tells of itself.
+inline Board fake_board(Hardware& hardware, std::vector<PowerMode> modes = {}) {
   std::vector<std::unique_ptr<Sensor>> sensors;
   sensors.push_back(std::make_unique<FakeSensor>(hardware));
-  return Board(std::make_unique<FakeActuator>(hardware), std::move(sensors), fake_traits());
+  BoardTraits traits = fake_traits();
+  traits.modes = std::move(modes);
+  return Board(std::make_unique<FakeActuator>(hardware), std::move(sensors), std::move(traits));
 }
 
 inline PowerMode mode(std::int64_t cores, std::int64_t gpu_khz) {

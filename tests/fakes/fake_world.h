@@ -13,6 +13,7 @@
 #include "controller/recorder.h"
 #include "controller/world.h"
 #include "tests/fakes/fake_board.h"
+#include "tests/fakes/fake_server.h"
 
 namespace gearshift::fakes {
 
@@ -49,6 +50,19 @@ class FakeWorld : public World {
       running_ = workload;
       next_ = now_ + minibatch();
     });
+  }
+  // Beside the trainer, if there is one.
+  FakeServer& attach_server(Duration time, double per_s,
+                            const Workload& workload = fakes::server()) {
+    Event event;
+    event.type = EventType::attached;
+    event.handle = workload.handle;
+    event.workload = workload;
+    at(time, event);
+    server_handle_ = workload.handle;
+    server_.emplace(hardware_, workload);
+    at(time, [this, per_s] { server_->per_s = per_s; });
+    return *server_;
   }
   void cap(Duration time, std::int64_t power_mw) {
     Event event;
@@ -90,6 +104,7 @@ class FakeWorld : public World {
       it = script_events_.erase(it);
     }
     produce_minibatches(events);
+    if (server_) server_->produce(now_, events);
     for (const Event& event : answers_) events.push_back(event);
     answers_.clear();
     if (now_ >= end_) {
@@ -102,7 +117,8 @@ class FakeWorld : public World {
   }
   void command(WorkloadHandle workload, const WorkloadCommand& command) override {
     commands.push_back(command);
-    if (silent || !running_) return;
+    const bool serves = server_ && workload == server_handle_;
+    if (silent || (!running_ && !serves)) return;
     Event event;
     event.type = refuse_commands ? EventType::refused : EventType::applied;
     event.handle = workload;
@@ -110,7 +126,11 @@ class FakeWorld : public World {
     event.batch_size = command.batch_size;
     event.text = BoundedText<96>("cannot");
     answers_.push_back(event);
-    if (!refuse_commands) {
+    if (refuse_commands) return;
+    if (serves) {
+      server_->command(command);
+    } else {
+      paused_ = command.run == Run::infer;
       running_->batch_size = command.batch_size;
       hardware_.batch_size = command.batch_size;
       set_sequence_ = command.sequence;
@@ -131,6 +151,10 @@ class FakeWorld : public World {
  private:
   void produce_minibatches(EventBuffer& events) {
     while (running_ && !stalled && next_ <= now_) {
+      if (paused_) {
+        next_ = now_ + minibatch();
+        return;
+      }
       Event event;
       event.type = EventType::minibatch;
       event.handle = running_->handle;
@@ -157,6 +181,9 @@ class FakeWorld : public World {
   std::multimap<Time, Event> script_events_;
   std::multimap<Time, std::function<void()>> changes_;
   std::optional<Workload> running_;
+  bool paused_ = false;
+  std::optional<FakeServer> server_;
+  WorkloadHandle server_handle_ = 0;
   std::vector<Event> answers_;
   std::uint32_t set_sequence_ = 0;
   std::uint64_t minibatches_ = 0;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "controller/controller.h"
 #include "limits/operator_limit.h"
@@ -16,9 +17,9 @@ inline const PowerMode kSlow = mode(1, 300000);    // 10 W, the safe mode
 
 struct Rig {
   explicit Rig(ListPolicy::Decide decide, Duration end = std::chrono::seconds(60),
-               std::optional<std::int64_t> cap_mw = std::nullopt)
+               std::optional<std::int64_t> cap_mw = std::nullopt, std::vector<PowerMode> modes = {})
       : world(hardware, end),
-        board(fake_board(hardware)),
+        board(fake_board(hardware, std::move(modes))),
         policy(std::move(decide)),
         limit(cap_mw) {}
 

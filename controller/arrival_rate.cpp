@@ -1,0 +1,93 @@
+#include "controller/arrival_rate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gearshift {
+namespace {
+
+constexpr double kRung = 1.05;
+constexpr double kLongS = 30;
+constexpr double kRecentS = 10;
+constexpr double kBurstS = 1.5;
+constexpr double kNewestS = 0.5;
+constexpr double kFirstS = 3;
+constexpr double kDeviations = 5;
+constexpr double kStep = 0.25;
+constexpr double kLeastChange = 0.1;  // relative, of a lasting change
+constexpr Duration kSilence = std::chrono::seconds(5);
+// Requests that would have arrived while none did: so many are a silence, and no lower rate.
+constexpr double kMissed = 20;
+
+}  // namespace
+
+double rate_rung(double per_s) {
+  if (!(per_s > 0)) return 0;
+  // A rung is its own rung, whatever the logarithm rounds to.
+  return std::pow(kRung, std::ceil(std::log(per_s) / std::log(kRung) - 1e-9));
+}
+
+// Of the newest reports, as few as cover the span.
+ArrivalRate::Count ArrivalRate::newest(double span_s) const {
+  Count count;
+  for (std::size_t i = 0; i < size_ && count.span_s < span_s; ++i) {
+    const Count& one = reports_[(next_ + kMostReports - 1 - i) % kMostReports];
+    count.span_s += one.span_s;
+    count.arrived += one.arrived;
+  }
+  return count;
+}
+
+void ArrivalRate::keep_newest(double span_s) {
+  std::size_t kept = 0;
+  for (double sum_s = 0; kept < size_ && sum_s < span_s; ++kept) {
+    sum_s += reports_[(next_ + kMostReports - 1 - kept) % kMostReports].span_s;
+  }
+  size_ = kept;
+}
+
+bool ArrivalRate::change(double per_s, double kept_s) {
+  const double before = per_s_;
+  per_s_ = rate_rung(per_s);
+  keep_newest(kept_s);
+  return per_s_ != before;
+}
+
+void ArrivalRate::keep(const RequestReport& report) {
+  reports_[next_] = {seconds(report.span), static_cast<double>(report.arrived)};
+  next_ = (next_ + 1) % kMostReports;
+  size_ = std::min(size_ + 1, kMostReports);
+  if (report.arrived == 0) {
+    none_for_s_ += seconds(report.span);
+    if (none_for_s_ * per_s_ > kMissed) size_ = 0;
+    return;
+  }
+  none_for_s_ = 0;
+  seen_ = true;
+  arrived_ = report.received;
+}
+
+bool ArrivalRate::add(const RequestReport& report) {
+  if (report.span <= Duration::zero()) return false;
+  keep(report);
+  const Count all = newest(kLongS);
+  if (all.arrived == 0) return false;
+  if (per_s_ == 0) return all.span_s >= kFirstS && change(all.per_s(), kLongS);
+  const Count burst = newest(kBurstS);
+  const double expected = per_s_ * burst.span_s;
+  if (burst.span_s >= kBurstS && burst.arrived > expected + kDeviations * std::sqrt(expected)) {
+    return change(std::max(burst.per_s(), newest(kNewestS).per_s()), kNewestS);
+  }
+  if (all.span_s < kRecentS) return false;
+  const double long_expected = per_s_ * all.span_s;
+  const double most_off =
+      std::max(kLeastChange * long_expected, kDeviations * std::sqrt(long_expected));
+  if (std::abs(all.arrived - long_expected) <= most_off) return false;
+  // A step shows in the newest seconds alone; a drift is better counted over all of them.
+  const bool drifts = std::abs(all.arrived - long_expected) < kStep * long_expected;
+  return drifts ? change(all.per_s(), kLongS) : change(newest(kRecentS).per_s(), kRecentS);
+}
+
+bool ArrivalRate::silent(Time now) const { return !seen_ || now - arrived_ > kSilence; }
+
+}  // namespace gearshift

@@ -1,0 +1,181 @@
+// The part of the loop that answers requests in time whatever the policy says: the rate at which
+// they arrive, and what is done at once where they are late.
+#include <algorithm>
+#include <cstdio>
+
+#include "controller/controller.h"
+
+namespace gearshift {
+namespace {
+
+// What a step towards the latency limit must be able to serve, over the rate of arrivals: what has
+// queued up in the meantime is served too.
+constexpr double kHeadroom = 1.1;
+// A setting that is held and late again within this time is to blame; once may be an accident.
+constexpr Duration kBlamed = std::chrono::minutes(1);
+// Requests that are served in incomplete batches, in batches, until the batch is held to be too
+// large to fill in time.
+constexpr std::int64_t kUnfilledBatches = 4;
+// Even a batch of one waits no longer than half the limit at the rate that is planned for: below
+// it, requests do not wait for each other.
+constexpr double kFewestInALimit = 2;
+
+std::string late_text(const RequestReport& report, Duration limit) {
+  char text[128];
+  std::snprintf(text, sizeof text, "p99 %.1f ms of %.1f ms, %u late among %u",
+                1e3 * seconds(report.latency_p99), 1e3 * seconds(limit), report.late,
+                report.served + report.refused);
+  return text;
+}
+
+}  // namespace
+
+// A server came, or left: what was known of its requests is another one's.
+void Controller::meet_server(const Workload* server) {
+  arrivals_.forget();
+  goal_.arrivals_per_s = options_.goal.arrivals_per_s;
+  goal_.latency = options_.goal.latency;
+  if (!goal_.latency && server != nullptr && server->latency > Duration::zero()) {
+    goal_.latency = server->latency;
+  }
+  latency_.set_limit(server == nullptr ? std::nullopt : goal_.latency);
+  reports_requests_ = server != nullptr && server->latency > Duration::zero();
+  unserved_ = false;
+}
+
+void Controller::on_requests(const RequestReport& report, Time now) {
+  const Workload* server = roster_.managed(Kind::infer);
+  if (server == nullptr || server->handle != report.workload) return;
+  reports_requests_ = true;
+  ledger_.add(report);
+  latency_.add(report);
+  if (measuring() && settled_) unfilled_ += report.served;
+  if (arrivals_.add(report)) update_arrivals(now);
+}
+
+void Controller::update_arrivals(Time now) {
+  double per_s = arrivals_.per_s();
+  if (goal_.latency) per_s = std::max(per_s, kFewestInALimit / seconds(*goal_.latency));
+  if (per_s == goal_.arrivals_per_s) return;
+  goal_.arrivals_per_s = per_s;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
+  note(NoteType::arrivals, now, text);
+  unserved_ = false;
+  if (!roster_.any_managed()) return;
+  if (measuring()) {
+    cut_measurement(Outcome::goal_changed, now);
+  } else if (aim_ == Aim::hold || aim_ == Aim::fallback) {
+    // What serves the new rate is taken now, not when the first request is late.
+    const Observation* known = this->known(wanted_);
+    if (known != nullptr && !known->keeps(exact_goal())) fall_back(now);
+  }
+  pending_ = Pending::restart;
+}
+
+// Nothing can be learnt of inference while nobody asks.
+bool Controller::awaits_requests(Time now) const {
+  return reports_requests_ && latency_.limit() && roster_.managed(Kind::infer) != nullptr &&
+         arrivals_.silent(now);
+}
+
+void Controller::enforce_latency(Time now) {
+  // Before the first setting there is nothing to step from: the policy is asked.
+  if (roster_.managed(Kind::infer) == nullptr || power_lost_ || aim_ == Aim::nothing) return;
+  if (measuring() && settled_ && awaits_requests(now)) {
+    cut_measurement(Outcome::goal_changed, now);
+    fall_back(now);
+    pending_ = Pending::restart;
+    return;
+  }
+  const std::int64_t most_unfilled = kUnfilledBatches * wanted_.batch_size[index(Kind::infer)];
+  if (measuring() && settled_ && unfilled_ > most_unfilled) {
+    note(NoteType::late, now, "the batch is never full in time");
+    cut_measurement(Outcome::late, now);
+    take_answer(pending_answer_, now);
+    return;
+  }
+  // The guard of power is at work: its steps go first.
+  const bool steps_down = !settled_ && (aim_ == Aim::fallback || aim_ == Aim::safe);
+  if (latency_.near() && !steps_down) on_late(now);
+}
+
+void Controller::on_late(Time now) {
+  const RequestReport& report = latency_.newest();
+  if (!unserved_) {
+    note(NoteType::late, now, late_text(report, *latency_.limit()));
+    ++summary_.latency_steps;
+  }
+  const double rate =
+      std::max(goal_.arrivals_per_s, report.arrived / std::max(1e-3, seconds(report.span)));
+  if (measuring()) {
+    const bool for_reference = seeks_reference_;
+    cut_measurement(Outcome::late, now);
+    if (pending_ == Pending::nothing) {
+      pending_ = for_reference ? Pending::restart : Pending::resume;
+    }
+  } else {
+    blame(rate, now);
+    if (pending_ == Pending::nothing) pending_ = Pending::restart;
+  }
+  relieve(rate, now);
+}
+
+// What is held was measured, and found to answer in time: once may be an accident.
+void Controller::blame(double arrivals_per_s, Time now) {
+  if (aim_ == Aim::relief) return;
+  if (aim_ == Aim::hold && late_setting_ == wanted_ && now - late_since_ < kBlamed) {
+    memory_.mark_late(wanted_, arrivals_per_s);
+  }
+  late_setting_ = wanted_;
+  late_since_ = now;
+}
+
+// To the best setting known to serve so many; else training waits; else the clocks rise.
+void Controller::relieve(double arrivals_per_s, Time now) {
+  Goal pressed = exact_goal();
+  pressed.arrivals_per_s = kHeadroom * arrivals_per_s;
+  const Observation* best = memory_.best_within(pressed, {wanted_, late_setting_});
+  if (best != nullptr && !roster_.objection(best->setting)) {
+    apply(best->setting, Aim::fallback, now);
+  } else if (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train)) {
+    Setting setting = wanted_;
+    setting.run = Run::infer;
+    apply(setting, Aim::relief, now);
+  } else if (const auto raised = raised_setting()) {
+    apply(*raised, Aim::relief, now);
+  } else if (!unserved_) {
+    unserved_ = true;
+    note(NoteType::late, now,
+         "infeasible: no setting that may be tried serves this rate; the best for inference is "
+         "held");
+  }
+  latency_.rearm_at(now + board_.traits().apply_timeout);
+}
+
+// Half of the way to the highest mode, and back towards this one past those that are over the cap;
+// with the largest batch that fills in half the latency limit, since it serves the most.
+std::optional<Setting> Controller::raised_setting() const {
+  const std::vector<PowerMode>& modes = board_.traits().modes;
+  const auto at = std::find(modes.begin(), modes.end(), wanted_.mode);
+  std::size_t place = static_cast<std::size_t>(at - modes.begin());
+  Setting setting = wanted_;
+  const Workload& server = *roster_.managed(Kind::infer);
+  const double most = goal_.arrivals_per_s * seconds(latency_.limit().value_or(Duration{})) / 2;
+  setting.batch_size[index(Kind::infer)] = server.batch_sizes[0];
+  for (std::size_t i = 0; i < server.batch_size_count; ++i) {
+    if (server.batch_sizes[i] <= most) {
+      setting.batch_size[index(Kind::infer)] = server.batch_sizes[i];
+    }
+  }
+  for (std::size_t step = (modes.size() - place) / 2; step > 0; step /= 2) {
+    setting.mode = modes[std::min(place + step, modes.size() - 1)];
+    const Observation* known = this->known(setting);
+    const bool over = known != nullptr && (known->outcome == Outcome::over_limit ||
+                                           (cap_mw_ && known->ok() && !known->within(*cap_mw_)));
+    if (setting.mode != wanted_.mode && !over && !roster_.objection(setting)) return setting;
+  }
+  return std::nullopt;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,28 @@
+#include "controller/latency_guard.h"
+
+namespace gearshift {
+
+void LatencyGuard::set_limit(std::optional<Duration> latency) {
+  *this = {};
+  limit_ = latency;
+}
+
+void LatencyGuard::add(const RequestReport& report) {
+  newest_ = report;
+  if (!limit_ || report.received - report.span < armed_) return;
+  judged_ = true;
+  near_ = report.late > 0 || seconds(report.latency_p99) > kNear * seconds(*limit_);
+}
+
+void LatencyGuard::rearm_at(Time time) {
+  armed_ = time;
+  judged_ = false;
+  near_ = false;
+}
+
+bool LatencyGuard::recovered(Time now) const {
+  if (!limit_) return true;
+  return judged_ ? !near_ : now > armed_ + kQuiet;
+}
+
+}  // namespace gearshift

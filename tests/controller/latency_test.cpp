@@ -1,0 +1,187 @@
+// Requests are answered in time whatever the policy says: bursts, settings that are late, silence.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "controller/controller.h"
+#include "tests/fakes/rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Request with_batch(Request request, std::int32_t infer_batch) {
+  request.setting.batch_size[index(Kind::infer)] = infer_batch;
+  return request;
+}
+
+// Measures each request's setting, then holds the first answer of least value that keeps the goal.
+ListPolicy::Decide best_of(std::vector<Request> asked) {
+  return [asked](const PolicyContext& context, const std::vector<Observation>& answers) {
+    if (answers.size() < asked.size()) return asked[answers.size()];
+    const Observation* best = nullptr;
+    for (const Observation& answer : answers) {
+      if (!answer.keeps(context.goal)) continue;
+      if (best == nullptr || answer.value(context.goal) < best->value(context.goal)) best = &answer;
+    }
+    if (best == nullptr) return Request{Request::What::hold_safe, {}};
+    return Request{Request::What::hold, best->setting};
+  };
+}
+
+const std::vector<Request> kThree = {with_batch(measure(kSlow), 4), with_batch(measure(kMiddle), 4),
+                                     with_batch(measure(kFast), 4)};
+
+struct ServingRig : Rig {
+  explicit ServingRig(ListPolicy::Decide decide, Duration end = seconds(120),
+                      std::optional<std::int64_t> cap_mw = std::nullopt)
+      : Rig(std::move(decide), end, cap_mw, {kSlow, kMiddle, kFast}) {
+    options.goal.objective = Objective::throughput;
+    options.meter.power_least = milliseconds(500);
+    world.attach(milliseconds(0));
+  }
+  std::vector<Setting> settings_since(Duration time) const {
+    std::vector<Setting> settings;
+    for (const KeptNote& note : recorder.of(NoteType::setting)) {
+      if (note.time >= Time{} + time) settings.push_back(note.setting);
+    }
+    return settings;
+  }
+};
+
+TEST(Latency, TheRateThatIsObservedAndTheLimitOfTheServerMakeTheGoal) {
+  ServingRig rig(best_of(kThree));
+  rig.world.attach_server(milliseconds(0), 40);
+  rig.run();
+  ASSERT_FALSE(rig.policy.goals.empty());
+  const Goal& goal = rig.policy.goals.back();
+  EXPECT_NEAR(goal.arrivals_per_s, 41, 1.1);
+  EXPECT_EQ(goal.latency, milliseconds(400));
+  EXPECT_EQ(rig.recorder.of(NoteType::arrivals).size(), 1U);
+  for (const KeptNote& note : rig.recorder.of(NoteType::late)) ADD_FAILURE() << note.text;
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kFast);
+  ASSERT_FALSE(rig.summary.choices.empty());
+  ASSERT_TRUE(rig.summary.choices.back().observation);
+  const Observation held = *rig.summary.choices.back().observation;
+  EXPECT_GT(held.cost[index(Kind::infer)].minibatches, 0U);
+  EXPECT_GT(held.cost[index(Kind::train)].minibatches, 0U);
+}
+
+TEST(Latency, ThreeTimesTheRateIsAnsweredByWhatIsKnownToServeItBeforeThePolicyIsAsked) {
+  // Under 18 W the slow modes are what a policy holds; at 3 x 30 requests a second the lowest,
+  // which takes 48 ms for 4, does not keep up.
+  const auto cheap = [](const PolicyContext& context, const std::vector<Observation>& answers) {
+    if (answers.size() < kThree.size()) return kThree[answers.size()];
+    for (const Observation& answer : answers) {
+      if (answer.keeps(context.goal)) return Request{Request::What::hold, answer.setting};
+    }
+    return Request{Request::What::hold_safe, {}};
+  };
+  ServingRig rig(cheap);
+  FakeServer& server = rig.world.attach_server(milliseconds(0), 30);
+  rig.world.at(seconds(60), [&server] { server.per_s = 90; });
+  rig.run();
+  const std::vector<KeptNote> holds = rig.recorder.of(NoteType::hold);
+  ASSERT_GE(holds.size(), 2U);
+  EXPECT_EQ(holds.front().setting.mode, kSlow);
+  const std::vector<Setting> after = rig.settings_since(seconds(60));
+  ASSERT_FALSE(after.empty());
+  // The first report of the burst already tells: it is acted on within that half second.
+  EXPECT_NE(after.front().mode, kSlow);
+  EXPECT_LE(rig.recorder.of(NoteType::setting).at(holds.size() + 2).time, Time{} + seconds(61));
+  EXPECT_NEAR(rig.policy.goals.back().arrivals_per_s, 92, 4);
+  EXPECT_NE(holds.back().setting.mode, kSlow);
+}
+
+TEST(Latency, AMeasurementWhoseRequestsAreLateIsCutAndNotTriedAgain) {
+  std::vector<Request> asked = kThree;
+  asked.insert(asked.begin() + 1, with_batch(measure(kSlow), 16));  // 15 / 40 s alone are 375 ms
+  asked.push_back(asked[1]);
+  ServingRig rig(best_of(asked));
+  rig.world.attach_server(milliseconds(0), 40);
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 5U);
+  EXPECT_EQ(rig.policy.answers[1].outcome, Outcome::late);
+  EXPECT_EQ(rig.policy.answers[4].outcome, Outcome::late);
+  EXPECT_TRUE(rig.policy.answers[4].from_memory);
+  for (const KeptNote& note : rig.recorder.of(NoteType::late)) {
+    EXPECT_EQ(note.setting.batch_size[index(Kind::infer)], 16) << note.text;
+  }
+  // The step goes to what is known, training and all.
+  const Time late = rig.time_of(NoteType::late);
+  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
+    if (note.time < late) continue;
+    EXPECT_EQ(note.time, late);
+    EXPECT_EQ(note.setting.mode, kSlow);
+    EXPECT_EQ(note.setting.batch_size[index(Kind::infer)], 4);
+    break;
+  }
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kFast);
+}
+
+TEST(Latency, WithNothingKnownTrainingWaitsAndThenTheClocksRise) {
+  ServingRig rig(best_of({with_batch(measure(kSlow), 4)}), seconds(30));
+  rig.hardware.values = {1, 300000};
+  rig.world.attach_server(milliseconds(0), 90);  // 48 ms for 4 of them: 83 a second
+  rig.run();
+  const std::vector<KeptNote> settings = rig.recorder.of(NoteType::setting);
+  const Time late = rig.time_of(NoteType::late);
+  std::vector<Setting> steps;
+  for (const KeptNote& note : settings) {
+    if (note.time >= late) steps.push_back(note.setting);
+  }
+  ASSERT_GE(steps.size(), 2U);
+  EXPECT_EQ(steps[0].mode, kSlow);
+  EXPECT_EQ(steps[0].run, Run::infer);
+  EXPECT_NE(steps[1].mode, kSlow);
+  EXPECT_EQ(steps[1].run, Run::infer);
+}
+
+TEST(Latency, ALateHeldSettingIsBlamedTheSecondTimeAndAnotherOneIsTaken) {
+  ServingRig rig(best_of(kThree), seconds(150));
+  FakeServer& server = rig.world.attach_server(milliseconds(0), 40);
+  // The fast mode alone is late now, whatever its times say.
+  rig.world.at(seconds(40),
+               [&rig, &server] { server.late_ms = rig.hardware.values[1] == 900000 ? 400 : 0; });
+  for (int i = 400; i < 1500; ++i) {
+    rig.world.at(milliseconds(100 * i),
+                 [&rig, &server] { server.late_ms = rig.hardware.values[1] == 900000 ? 400 : 0; });
+  }
+  rig.run();
+  EXPECT_EQ(rig.summary.latency_steps, 2U);
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle);
+}
+
+TEST(Latency, NothingIsMeasuredWhileNobodyAsks) {
+  ServingRig rig(best_of(kThree), seconds(60));
+  rig.world.attach_server(milliseconds(0), 0);
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 0);
+  EXPECT_EQ(rig.summary.measurements, 0U);
+}
+
+TEST(Latency, ASearchThatRequestsDesertGoesOnWhenTheyComeBack) {
+  ServingRig rig(best_of(kThree));
+  FakeServer& server = rig.world.attach_server(milliseconds(0), 40);
+  rig.world.at(milliseconds(4500), [&server] { server.per_s = 0; });
+  rig.world.at(seconds(60), [&server] { server.per_s = 40; });
+  rig.run();
+  for (const Observation& answer : rig.policy.answers) EXPECT_TRUE(answer.ok());
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kFast);
+  EXPECT_GT(rig.time_of(NoteType::hold), Time{} + seconds(60));
+}
+
+TEST(Latency, AServerThatComesAnewBringsItsOwnLimitAndRate) {
+  ServingRig rig(best_of(kThree), seconds(60));
+  rig.world.attach_server(milliseconds(0), 40);
+  rig.world.detach(seconds(30), 2);
+  rig.run();
+  EXPECT_EQ(rig.policy.goals.back().arrivals_per_s, 0);
+  EXPECT_EQ(rig.policy.goals.back().latency, std::nullopt);
+}
+
+}  // namespace
+}  // namespace gearshift
