@@ -84,7 +84,7 @@ class Answer {
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
   buffer.clear();
   Packer packer(buffer);
-  packer.pack_map(22);
+  packer.pack_map(27);
   entry(packer, "type", std::string_view("status"));
   entry(packer, "phase", phase_name(status.phase));
   entry(packer, "power_known", status.power_known);
@@ -115,6 +115,12 @@ void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
   entry(packer, "measurements", status.measurements);
   entry(packer, "repeats", status.repeats);
   entry(packer, "drifts", status.drifts);
+  const double per_s = status.goal.arrivals_per_s;
+  entry(packer, "arrival_interval_ns", per_s > 0 ? rounded(1e9 / per_s) : 0);
+  entry(packer, "latency_p99_ns", status.requests.latency_p99.count());
+  entry(packer, "requests_served", status.requests.served);
+  entry(packer, "requests_late", status.requests.late);
+  entry(packer, "requests_queued", status.requests.queued);
 }
 
 StatusAnswer decode_status(std::string_view frame) {
@@ -142,6 +148,11 @@ StatusAnswer decode_status(std::string_view frame) {
   status.measurements = answer.get<std::int64_t>("measurements");
   status.repeats = answer.get<std::int64_t>("repeats");
   status.drifts = answer.get<std::int64_t>("drifts");
+  status.arrival_interval_ns = answer.get<std::int64_t>("arrival_interval_ns");
+  status.latency_p99_ns = answer.get<std::int64_t>("latency_p99_ns");
+  status.requests_served = answer.get<std::int64_t>("requests_served");
+  status.requests_late = answer.get<std::int64_t>("requests_late");
+  status.requests_queued = answer.get<std::int64_t>("requests_queued");
   return status;
 }
 

@@ -37,6 +37,11 @@ struct StatusAnswer {
   std::int64_t measurements = 0;
   std::int64_t repeats = 0;
   std::int64_t drifts = 0;
+  std::int64_t arrival_interval_ns = 0;  // mean, that is planned for; 0: not known
+  std::int64_t latency_p99_ns = 0;       // of the newest report of requests, as are the next
+  std::int64_t requests_served = 0;
+  std::int64_t requests_late = 0;
+  std::int64_t requests_queued = 0;
 };
 
 // What the daemon answers. Values of a mode beyond the space's knobs are left out.

@@ -27,7 +27,8 @@ void read(const char* flag, const std::string& text, Parse parse, Value& value) 
 void add_goal_flags(CLI::App& command, GoalFlags& flags, std::string_view fallback) {
   command.add_option("--objective", flags.objective,
                      fmt::format("what is least: time or energy of a sample, latency of a request, "
-                                 "weighted or target (default: {})",
+                                 "weighted, target, or throughput of training beside inference "
+                                 "(default: {})",
                                  fallback));
   command.add_option("--energy-weight", flags.energy_weight,
                      "of weighted and target: 0 counts time alone, 1 energy alone (default: 0.5)");
@@ -36,9 +37,11 @@ void add_goal_flags(CLI::App& command, GoalFlags& flags, std::string_view fallba
                      "(default: the board's highest power limit)");
   command.add_option("--energy-per-sample", flags.energy_per_sample,
                      "most energy of a sample, for example 2J");
-  command.add_option("--rate", flags.rate, "requests that arrive a second, for inference");
+  command.add_option(
+      "--rate", flags.rate,
+      "requests that arrive a second, for inference; a server that reports its requests tells it");
   command.add_option("--latency", flags.latency,
-                     "most latency of a request, for example 100ms; needs --rate");
+                     "most latency of a request, for example 100ms; judged at the rate");
 }
 
 Objective parse_objective(std::string_view name) {
@@ -60,9 +63,6 @@ Goal make_goal(const GoalFlags& flags) {
   read("--latency", flags.latency, parse_duration, goal.latency);
   if (!flags.energy_weight.empty() && !goal.weighs()) {
     fail("--energy-weight counts with --objective weighted or target");
-  }
-  if (goal.latency && goal.arrivals_per_s <= 0) {
-    fail("--latency is judged with --rate, for example --rate 60 --latency 100ms");
   }
   return goal;
 }

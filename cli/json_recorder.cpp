@@ -44,6 +44,8 @@ json to_json(const Goal& goal) {
   json out = {{"objective", objective_name(goal.objective)}};
   if (goal.weighs()) out["energy_weight"] = goal.energy_weight;
   if (goal.objective == Objective::target) out["priced_power_w"] = to_watts(goal.priced_power_mw);
+  if (goal.latency) out["latency_ms"] = to_ms(*goal.latency);
+  if (goal.arrivals_per_s > 0) out["arrivals_per_s"] = goal.arrivals_per_s;
   if (goal.objective == Objective::weighted) {
     out["reference_ms"] = goal.has_reference() ? json(1e3 * goal.reference_s) : json(nullptr);
     out["reference_j"] = goal.has_reference() ? json(goal.reference_j) : json(nullptr);
@@ -88,6 +90,19 @@ json to_json(const DriftAlarm& alarm) {
           {"statistic", alarm.statistic},
           {"threshold", alarm.threshold},
           {"repeats", alarm.repeats}};
+}
+
+json to_json(const RequestReport& report) {
+  return {{"span_s", seconds(report.span)},
+          {"arrived", report.arrived},
+          {"served", report.served},
+          {"late", report.late},
+          {"refused", report.refused},
+          {"queued", report.queued},
+          {"latency_p50_ms", to_ms(report.latency_p50)},
+          {"latency_p95_ms", to_ms(report.latency_p95)},
+          {"latency_p99_ms", to_ms(report.latency_p99)},
+          {"latency_max_ms", to_ms(report.latency_max)}};
 }
 
 void JsonRecorder::tick(const TickInputs& inputs) {
@@ -149,6 +164,7 @@ void JsonRecorder::status(const Status& status) {
       line[std::string(kind_name(kind)) + "_minibatch_ms"] = to_ms(minibatch);
     }
   }
+  if (status.requests.span > Duration::zero()) line["requests"] = to_json(status.requests);
   print(file_, line);
 }
 

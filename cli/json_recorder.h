@@ -21,6 +21,8 @@ nlohmann::json to_json(const KnobSpace& space, const Observation& observation);
 
 // {"quantity": "power", "unit": "W", "expected": 28.1, "measured": 21.3, "statistic": ...}.
 nlohmann::json to_json(const DriftAlarm& alarm);
+// How requests fared: counts, and percentiles of their latency in ms.
+nlohmann::json to_json(const RequestReport& report);
 
 // Lines are {"note": NAME, "time_s": seconds since the start, ...}, written to `file`, which stays
 // open, and flushed one by one. Every tenth status is a line of its own: {"note": "status", ...}.

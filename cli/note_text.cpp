@@ -46,6 +46,7 @@ bool NoteText::warns(NoteType type) {
   switch (type) {
     case NoteType::drift:
     case NoteType::safe:
+    case NoteType::late:
     case NoteType::over_cap:
     case NoteType::power_unknown:
     case NoteType::knob_failed:
@@ -88,6 +89,10 @@ std::string NoteText::line(const Note& note) {
       return fmt::format("the world has changed, forgetting what was measured: {}", note.text);
     case NoteType::safe:
       return fmt::format("{}; holding {}", note.text, setting);
+    case NoteType::arrivals:
+      return fmt::format("planning for {}", note.text);
+    case NoteType::late:
+      return fmt::format("requests are late, or nearly: {}", note.text);
     case NoteType::over_cap:
       return fmt::format("over the cap at {}: {}", watts(note.value), note.text);
     case NoteType::power_unknown:
@@ -118,6 +123,9 @@ std::string status_line(const KnobSpace& space, const Status& status) {
   if (status.cap_mw > 0) text += fmt::format(" of {}", watts(status.cap_mw));
   for (const Duration minibatch : status.minibatch) {
     if (minibatch > Duration::zero()) text += fmt::format(" | {}", milliseconds_text(minibatch));
+  }
+  if (status.requests.served > 0) {
+    text += fmt::format(" | p99 {}", milliseconds_text(status.requests.latency_p99));
   }
   text += fmt::format(" | {} measured", status.measurements);
   return text;

@@ -45,6 +45,11 @@ std::string status_json(const wire::StatusAnswer& status) {
   json["measurements"] = status.measurements;
   json["repeats"] = status.repeats;
   json["drifts"] = status.drifts;
+  json["arrival_interval_ns"] = status.arrival_interval_ns;
+  json["latency_p99_ns"] = status.latency_p99_ns;
+  json["requests_served"] = status.requests_served;
+  json["requests_late"] = status.requests_late;
+  json["requests_queued"] = status.requests_queued;
   return json.dump();
 }
 
@@ -104,6 +109,14 @@ std::string status_text(const wire::StatusAnswer& status) {
                   static_cast<long long>(status.batch_size[index(kind)]),
                   static_cast<double>(status.minibatch_ns[index(kind)]) / 1e6);
     text += line;
+  }
+  if (status.arrival_interval_ns > 0) {
+    text += "\nrequests     " + number(" %.4g a second are planned for",
+                                       1e9 / static_cast<double>(status.arrival_interval_ns));
+    text += number("; newest p99 %.1f ms", static_cast<double>(status.latency_p99_ns) / 1e6);
+    text += number(", %.0f late", static_cast<double>(status.requests_late));
+    text += number(" of %.0f answered", static_cast<double>(status.requests_served));
+    text += number(", %.0f wait", static_cast<double>(status.requests_queued));
   }
   text += "\nruns          " + status.run;
   text += "\nworkloads     " + std::to_string(status.workloads);

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/json_recorder.h"
@@ -62,6 +63,11 @@ json epoch_json(const EpochFigures& epoch) {
           {"energy_j", epoch.energy_j}};
 }
 
+double late_percent(const Requests& requests) {
+  return 100 * static_cast<double>(requests.late) /
+         static_cast<double>(std::max<std::uint64_t>(1, requests.arrived));
+}
+
 }  // namespace
 
 std::string summary_text(const SummaryInputs& inputs) {
@@ -81,6 +87,14 @@ std::string summary_text(const SummaryInputs& inputs) {
   text +=
       fmt::format("  over the cap          {:.1f} s, {:.1f} J (the guard stepped in {} times)\n",
                   inputs.ledger.over_cap_s(), inputs.ledger.over_cap_j(), summary.guard_steps);
+  if (const Requests& requests = inputs.ledger.requests(); requests.arrived > 0) {
+    text += fmt::format(
+        "  requests              {} arrived, {} answered, {} late ({:.2f} %, {} refused or "
+        "dropped), "
+        "slowest {:.0f} ms; acted on {} times\n",
+        requests.arrived, requests.served, requests.late, late_percent(requests), requests.refused,
+        1e3 * seconds(requests.latency_max), summary.latency_steps);
+  }
   text += fmt::format("  energy                {:.1f} J{}\n", inputs.ledger.energy_j(), estimate);
   text += summary.baseload_mw
               ? fmt::format("  idle baseload         {}{}\n", watts(*summary.baseload_mw), estimate)
@@ -112,6 +126,15 @@ json summary_json(const SummaryInputs& inputs) {
               {"energy_j", inputs.ledger.energy_j()},
               {"power_is_estimate", inputs.power_is_estimate},
               {"policy_errors", summary.policy_errors}};
+  if (const Requests& requests = inputs.ledger.requests(); requests.arrived > 0) {
+    out["requests"] = {{"arrived", requests.arrived},
+                       {"served", requests.served},
+                       {"late", requests.late},
+                       {"late_percent", late_percent(requests)},
+                       {"refused", requests.refused},
+                       {"latency_max_ms", 1e3 * seconds(requests.latency_max)},
+                       {"latency_steps", summary.latency_steps}};
+  }
   out["baseload_w"] = summary.baseload_mw ? json(static_cast<double>(*summary.baseload_mw) / 1000.0)
                                           : json(nullptr);
   out["choices"] = json::array();

@@ -232,6 +232,7 @@ void Controller::publish(Time now) {
   status.cap_mw = cap_mw_.value_or(0);
   status.cap_source = cap_source_;
   status.goal = goal_;
+  status.requests = latency_.newest();
   status.setting = wanted_;
   status.minibatch = newest_minibatch_;
   status.workloads = roster_.attached();

@@ -36,6 +36,7 @@ struct Status {
   std::uint32_t drifts = 0;        // how often the world was found to have changed
   BoundedText<32> cap_source;      // which limit binds
   Goal goal;                       // as the policy has it
+  RequestReport requests;          // newest of the inference workload; no span: none yet
 };
 
 }  // namespace gearshift

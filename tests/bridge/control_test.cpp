@@ -43,9 +43,14 @@ Status full_status() {
   status.measurements = 9;
   status.repeats = 21;
   status.drifts = 2;
+  status.requests.latency_p99 = std::chrono::milliseconds(120);
+  status.requests.served = 20;
+  status.requests.late = 3;
+  status.requests.queued = 5;
   status.cap_source = decltype(status.cap_source)("operator");
   status.goal = {.objective = Objective::weighted,
                  .latency = milliseconds(100),
+                 .arrivals_per_s = 40,
                  .energy_weight = 0.3,
                  .reference_s = 0.0025,
                  .reference_j = 0.055,
@@ -177,6 +182,11 @@ TEST_F(ControlTest, TellsItsStatus) {
   EXPECT_EQ(status.measurements, 9);
   EXPECT_EQ(status.repeats, 21);
   EXPECT_EQ(status.drifts, 2);
+  EXPECT_EQ(status.arrival_interval_ns, 25'000'000);
+  EXPECT_EQ(status.latency_p99_ns, 120'000'000);
+  EXPECT_EQ(status.requests_served, 20);
+  EXPECT_EQ(status.requests_late, 3);
+  EXPECT_EQ(status.requests_queued, 5);
 }
 
 TEST_F(ControlTest, RefusesACapPastItsBounds) {
