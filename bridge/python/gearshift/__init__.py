@@ -8,7 +8,22 @@ No daemon, one that dies, and one that comes in mid-run are all normal: the prog
 """
 
 from gearshift.client import Client, Minibatch, attach
+from gearshift.interleaver import (
+    Interleaver,
+    RequestDropped,
+    RequestNotServed,
+    RequestRefused,
+)
 from gearshift.requests import RequestLog
 
 __version__ = "0.1.0"
-__all__ = ["Client", "Minibatch", "RequestLog", "attach"]
+__all__ = [
+    "Client",
+    "Interleaver",
+    "Minibatch",
+    "RequestDropped",
+    "RequestLog",
+    "RequestNotServed",
+    "RequestRefused",
+    "attach",
+]

@@ -1,0 +1,342 @@
+"""Trains and serves on one accelerator in one process: one minibatch at a time, requests before all else."""
+
+from __future__ import annotations
+
+import collections
+import logging
+import threading
+from concurrent.futures import Future
+
+from gearshift import client as clients
+from gearshift.interleaving import (
+    NEVER,
+    SECOND_NS,
+    BatchTimes,
+    ServiceTimes,
+    State,
+    admits,
+    next_turn,
+    serves,
+    training_fits,
+)
+from gearshift.requests import RequestLog
+
+log = logging.getLogger("gearshift")
+
+MOST_QUEUED = 65536
+LONGEST_WAIT_NS = 2 * 10**8  # so that a change of the daemon's wish or a stop is noticed
+LONGEST_PATIENCE_NS = 64 * SECOND_NS
+MINIBATCHES_OF_TRUST = 8
+
+
+class RequestNotServed(RuntimeError):
+    """A request got no answer; what() says why. RequestRefused and RequestDropped are the cases."""
+
+
+class RequestRefused(RequestNotServed):
+    """At its arrival so many requests waited that it would have been late."""
+
+
+class RequestDropped(RequestNotServed):
+    """When its turn came it was late already, or the server closed."""
+
+
+class Interleaver:
+    """Owns the accelerator: requests are queued by `submit`, minibatches run in the thread of `run`.
+
+        interleaver = gearshift.Interleaver(train=step, infer=answer, name="lenet", latency_ms=100,
+                                            batch_size=4, batch_sizes=[1, 4, 16])
+        threading.Thread(target=serve, args=(interleaver.submit,), daemon=True).start()
+        interleaver.run()
+
+    train: a function that runs one training minibatch, or an iterator that does so at each next(). None
+        where nothing is trained; training is over when the function returns False or the iterator ends.
+    infer: answers a list of requests: returns as many answers, in their order.
+    latency_ms: within what a request must be answered, from submit to its answer; 0: no limit.
+    name: of the work, told to the daemon; infer_name: of the served model, where that is another one.
+    batch_size, batch_sizes: requests in an inference minibatch at most, and what gearshift may choose from.
+    train_batch_size: samples in a training minibatch. samples_per_epoch: of training, 0 where unknown.
+    synchronize: called at the end of each minibatch before the time is taken; on a GPU
+        torch.cuda.synchronize.
+
+    The next minibatch is a training one unless requests are due: enough of them wait, or the oldest would be
+    late if one more training minibatch ran, by the times measured here. Training that would make a request
+    late waits. A request is refused at its arrival where those before it make it late, and dropped where it
+    is late when its turn comes; both count as late.
+
+    It attaches to the daemon twice, as a trainer and as a server, and needs none.
+    """
+
+    def __init__(
+        self,
+        train=None,
+        infer=None,
+        latency_ms=0,
+        name="interleaved",
+        infer_name=None,
+        batch_size=1,
+        batch_sizes=None,
+        train_batch_size=1,
+        samples_per_epoch=0,
+        endpoint="",
+        synchronize=None,
+    ):
+        if not callable(infer):
+            raise ValueError(f"infer {infer!r}: give the function that answers a list of requests")
+        self._train = train if callable(train) or train is None else _stepping(iter(train))
+        self._infer = infer
+        self._synchronize = synchronize
+        self._server = clients.attach(
+            infer_name or name, "infer", batch_size, batch_sizes, endpoint=endpoint, latency_ms=latency_ms
+        )
+        self._trainer = None
+        if train is not None:
+            self._trainer = clients.attach(
+                name, "train", train_batch_size, None, samples_per_epoch, endpoint
+            )
+        offer = self._server._connection.offer
+        self._latency_ns = offer.latency_ns
+        self._samples_per_epoch = samples_per_epoch
+        self._train_times = ServiceTimes()
+        self._infer_times = BatchTimes(offer.batch_sizes)
+        self._kept_since_ns = None  # since when training waits because its minibatch is too long
+        self._patience_ns = SECOND_NS
+        self._in_a_row = 0  # training minibatches since it last waited
+        self._stopping = False
+        self.train_minibatches = self.infer_minibatches = 0
+
+        self._news = threading.Condition(threading.Lock())  # guards all below
+        self._queue = collections.deque()  # of (arrived_ns, request, Future)
+        self._log = RequestLog(self._latency_ns, clients.now_ns())
+        self._arrived_ns = None  # newest request
+        self._batch_size = batch_size
+        self._infer_ns = 0  # an inference minibatch of that size takes, as far as is known
+        self._busy_until_ns = 0  # when the minibatch that runs will have ended, by the times measured
+        self._closed = False
+
+    # ---- any thread -------------------------------------------------------------------------
+
+    def submit(self, request) -> Future:
+        """Queues a request; the Future gets its answer, or RequestRefused or RequestDropped.
+
+        The answer is set in the thread of run(), so a callback of the Future should be short.
+        """
+        future = Future()
+        with self._news:
+            now_ns = clients.now_ns()
+            if self._closed:
+                future.set_exception(RequestDropped("the server is closed"))
+                return future
+            self._log.arrived()
+            self._arrived_ns = now_ns
+            state = State(
+                queued=len(self._queue),
+                batch_size=self._batch_size,
+                latency=self._latency_ns,
+                infer_minibatch=self._infer_ns,
+            )
+            if len(self._queue) < MOST_QUEUED and admits(state, max(self._busy_until_ns - now_ns, 0)):
+                self._queue.append((now_ns, request, future))
+                self._news.notify()
+                return future
+            self._log.refused()
+            self._news.notify()
+        batch_ms, latency_ms = state.infer_minibatch / 1e6, self._latency_ns / 1e6
+        future.set_exception(
+            RequestRefused(
+                f"{state.queued} requests wait, and {state.batch_size} take {batch_ms:.1f} ms: this one "
+                f"would be answered later than {latency_ms:g} ms"
+            )
+        )
+        return future
+
+    @property
+    def queued(self) -> int:
+        """Requests that wait."""
+        return len(self._queue)
+
+    def stop(self):
+        """Makes run() return after the minibatch under way."""
+        self._stopping = True
+        with self._news:
+            self._news.notify()
+
+    # ---- the thread that owns the accelerator -----------------------------------------------
+
+    def run(self, duration_s=None):
+        """Runs minibatches until stop(), or for so many seconds. Goes on serving when training is over."""
+        end_ns = NEVER if duration_s is None else clients.now_ns() + round(duration_s * 1e9)
+        while not self._stopping and clients.now_ns() < end_ns:
+            self.step(end_ns)
+        self._stopping = False
+
+    def step(self, end_ns=NEVER) -> str:
+        """Runs the minibatch that is next, or waits for one; returns "train", "infer" or "wait"."""
+        trains, infers = self._follow()
+        with self._news:
+            now_ns = clients.now_ns()
+            state = self._state(now_ns, trains, infers)
+            turn, longest_ns = next_turn(state)
+            self._judge_patience(state, turn, now_ns)
+            report = self._log.take_due(now_ns, state.queued)
+            if turn == "wait" and report is None:
+                longest_ns = min(longest_ns, LONGEST_WAIT_NS, end_ns - now_ns)
+                if state.queued:
+                    longest_ns = min(longest_ns, self._log.next_due_ns() - now_ns)
+                self._news.wait(max(longest_ns, 0) / 1e9)
+            batch, dropped = self._take_batch(state, now_ns) if turn == "infer" else ([], [])
+            busy_ns = {"train": state.train_minibatch, "infer": state.infer_minibatch, "wait": 0}[turn]
+            self._busy_until_ns = now_ns + busy_ns
+        self._server.report_requests(report)
+        for arrived_ns, _, future in dropped:
+            waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, self._latency_ns / 1e6
+            future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
+        if turn == "train":
+            self._run_train()
+        elif batch:
+            self._run_infer(batch)
+        return turn
+
+    def close(self):
+        """Says bye to the daemon and drops what waits. Happens at the end of a `with` block."""
+        with self._news:
+            self._closed = True
+            left, self._queue = self._queue, collections.deque()
+        for _, _, future in left:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(RequestDropped("the server closed before its turn came"))
+        self._server.close()
+        if self._trainer is not None:
+            self._trainer.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *failure):
+        self.close()
+
+    # ---- parts of a step --------------------------------------------------------------------
+
+    def _follow(self):
+        """Puts in force what the daemon asks for: (training may run, inference may run)."""
+        runs = []
+        for client in (self._trainer, self._server):
+            if client is None:
+                runs.append(False)
+                continue
+            link = client._connection
+            command = link.news()
+            if command:  # nothing is prefetched: the next minibatch to begin is the first to follow it
+                link.apply(command)
+                if client is self._server:
+                    with self._news:
+                        self._batch_size = command.batch_size
+                if self._kept_since_ns is not None:
+                    # In another mode training may well fit: it is tried once.
+                    self._train_times.restart()
+                    self._patience_ns = SECOND_NS
+            runs.append(client.should_run())
+        return runs[0] and self._train is not None, runs[1]
+
+    def _state(self, now_ns, trains, infers):
+        self._infer_ns = self._infer_times.estimate_ns(self._batch_size)
+        return State(
+            queued=len(self._queue),
+            oldest_wait=now_ns - self._queue[0][0] if self._queue else 0,
+            since_arrival=NEVER if self._arrived_ns is None else now_ns - self._arrived_ns,
+            batch_size=self._batch_size,
+            latency=self._latency_ns,
+            train_minibatch=self._train_times.estimate_ns,
+            infer_minibatch=self._infer_ns,
+            trains=trains,
+            infers=infers,
+        )
+
+    def _judge_patience(self, state, turn, now_ns):
+        """Training that waits takes no times, so one slow minibatch could stop it for good: the longest is
+        forgotten after a second, the next after two, and so on."""
+        if turn == "train":
+            self._kept_since_ns = None
+            self._in_a_row += 1
+            if self._in_a_row == MINIBATCHES_OF_TRUST:
+                self._patience_ns = SECOND_NS
+            return
+        if not state.trains or training_fits(state):
+            return
+        self._in_a_row = 0
+        if self._kept_since_ns is None:
+            self._kept_since_ns = now_ns
+        elif now_ns - self._kept_since_ns >= self._patience_ns:
+            self._kept_since_ns = now_ns
+            self._patience_ns = min(2 * self._patience_ns, LONGEST_PATIENCE_NS)
+            self._train_times.forget_largest()
+
+    def _take_batch(self, state, now_ns):
+        """(entries to answer, entries that are late for certain)"""
+        batch, dropped = [], []
+        while self._queue and len(batch) < self._batch_size:
+            entry = self._queue.popleft()
+            if not entry[2].set_running_or_notify_cancel():
+                continue  # its owner wants no answer any more
+            if serves(state, now_ns - entry[0]):
+                batch.append(entry)
+                continue
+            self._log.refused()
+            dropped.append(entry)
+        return batch, dropped
+
+    def _run_train(self):
+        command = self._trainer._connection.in_force
+        began_ns = clients.now_ns()
+        if self._train() is False:
+            self._train = None
+            return
+        ended_ns = self._ended()
+        self._train_times.add(ended_ns - began_ns)
+        samples = self._trainer._connection.offer.batch_size
+        seen = self.train_minibatches * samples
+        epoch = seen // self._samples_per_epoch if self._samples_per_epoch else 0
+        self.train_minibatches += 1
+        self._trainer._report(command, epoch, samples, began_ns, began_ns, ended_ns)
+
+    def _run_infer(self, batch):
+        command = self._server._connection.in_force
+        began_ns = clients.now_ns()
+        failure = None
+        try:
+            answers = self._infer([request for _, request, _ in batch])
+            if len(answers) != len(batch):
+                raise ValueError(f"infer gave {len(answers)} answers to {len(batch)} requests")
+        except Exception as error:
+            failure = error
+            log.warning("infer failed; its requests get the error", exc_info=True)
+        ended_ns = self._ended()
+        if failure is None:
+            self._infer_times.add(len(batch), ended_ns - began_ns)
+            self._server._report(command, 0, len(batch), began_ns, began_ns, ended_ns)
+        self.infer_minibatches += 1
+        with self._news:
+            self._infer_ns = self._infer_times.estimate_ns(self._batch_size)
+            for arrived_ns, _, _ in batch:
+                if failure is None:
+                    self._log.answered(ended_ns - arrived_ns)
+                else:
+                    self._log.refused()
+        for position, (_, _, future) in enumerate(batch):
+            if failure is None:
+                future.set_result(answers[position])
+            else:
+                future.set_exception(failure)
+
+    def _ended(self):
+        if self._synchronize is not None:
+            self._synchronize()
+        return clients.now_ns()
+
+
+def _stepping(iterator):
+    """A function that runs the iterator's next minibatch; False once it has ended."""
+    return lambda: next(iterator, _ENDED) is not _ENDED
+
+
+_ENDED = object()

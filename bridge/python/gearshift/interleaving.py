@@ -1,0 +1,148 @@
+"""By what rule one accelerator takes turns between training and requests, and how long its minibatches take.
+
+The rule is that of controller/interleaving.h, value for value; a test compares the two. Times are
+nanoseconds, NEVER stands for none.
+"""
+
+from __future__ import annotations
+
+import bisect
+import collections
+from typing import NamedTuple
+
+NEVER = (1 << 63) - 1
+SECOND_NS = 10**9
+
+
+class State(NamedTuple):
+    """How it stands when the accelerator is free.
+
+    Times of minibatches are pure service times that few are above, 0 before the first.
+    """
+
+    queued: int = 0  # requests that wait
+    oldest_wait: int = 0  # of the first of them
+    since_arrival: int = NEVER  # of the newest request; NEVER: none came yet
+    batch_size: int = 1  # requests that an inference minibatch takes at most
+    latency: int = 0  # a request's, from arrival to answer; 0: no limit
+    train_minibatch: int = 0
+    infer_minibatch: int = 0  # of batch_size requests
+    trains: bool = True  # training may run
+    infers: bool = True  # inference may run
+
+
+def planned_latency(latency):
+    """Minibatches end within nine tenths: the last is for what the measured times do not tell."""
+    return latency - latency // 10
+
+
+def arrival_memory(latency):
+    """Requests count as arriving for so long after the last one."""
+    return max(latency, SECOND_NS)
+
+
+def training_fits(state):
+    """Whether a training minibatch may start before a request that comes just after it is answered."""
+    return state.latency <= 0 or (
+        state.train_minibatch + state.infer_minibatch <= planned_latency(state.latency)
+    )
+
+
+def next_turn(state):
+    """("train" | "infer" | "wait", for how long to wait at most: NEVER is until a request comes)."""
+    memory = arrival_memory(state.latency)
+    arriving = state.infers and (state.queued > 0 or state.since_arrival < memory)
+    trains = state.trains and (not arriving or training_fits(state))
+    if state.infers and state.queued > 0:
+        if state.queued >= max(state.batch_size, 1):
+            return "infer", 0
+        latest = memory
+        if state.latency > 0:
+            latest = planned_latency(state.latency) - state.infer_minibatch
+        if state.oldest_wait + (state.train_minibatch if trains else 0) > latest:
+            return "infer", 0
+        return ("train", 0) if trains else ("wait", latest - state.oldest_wait + 1)
+    if trains:
+        return "train", 0
+    return ("wait", memory - state.since_arrival) if state.trains else ("wait", NEVER)
+
+
+def admits(state, under_way):
+    """Whether a request that comes now is queued: no, if those before it alone make it late.
+
+    `state.queued` is without it; `under_way` is what is left of the minibatch that runs.
+    """
+    if state.latency <= 0:
+        return True
+    minibatches = state.queued // max(state.batch_size, 1) + 1
+    return under_way + minibatches * state.infer_minibatch <= state.latency
+
+
+def serves(state, waited):
+    """Whether the inference minibatch that begins now still answers a request that waited so long."""
+    return state.latency <= 0 or waited + state.infer_minibatch <= state.latency
+
+
+class ServiceTimes:
+    """The newest times of one kind of minibatch, and one that few of those to come are above.
+
+    It is the largest of the newest 64, but no more than twice their median: a lone outlier is nothing to
+    plan for. The very first time is left out, since it pays for what is done once.
+    """
+
+    WINDOW = 64
+
+    def __init__(self):
+        self._newest = collections.deque()
+        self._ordered = []
+        self._warm = False
+        self.estimate_ns = 0  # 0: not known
+
+    def add(self, elapsed_ns):
+        if not self._warm:
+            self._warm = True
+            return
+        if len(self._newest) == self.WINDOW:
+            self._ordered.remove(self._newest.popleft())
+        self._newest.append(elapsed_ns)
+        bisect.insort(self._ordered, elapsed_ns)
+        self._estimate()
+
+    def forget_largest(self):
+        """As if the largest had not been seen."""
+        if self._ordered:
+            self._newest.remove(self._ordered.pop())
+        self._estimate()
+
+    def restart(self):
+        """The times to come are others, as in another power mode."""
+        self._newest.clear()
+        self._ordered.clear()
+        self._estimate()
+
+    def _estimate(self):
+        ordered = self._ordered
+        self.estimate_ns = min(ordered[-1], 2 * ordered[(len(ordered) - 1) // 2]) if ordered else 0
+
+
+class BatchTimes:
+    """Service times of inference minibatches by their size: one of the sizes offered, ascending."""
+
+    def __init__(self, sizes):
+        self._sizes = list(sizes)
+        self._times = [ServiceTimes() for _ in self._sizes]
+
+    def add(self, samples, elapsed_ns):
+        """A smaller minibatch counts with the smallest size that holds it."""
+        self._times[min(bisect.bisect_left(self._sizes, samples), len(self._sizes) - 1)].add(elapsed_ns)
+
+    def estimate_ns(self, size):
+        """No less than that of a smaller size; of a size not yet seen, by proportion from the next smaller
+        or, where there is none, that of the next larger."""
+        found, found_size = 0, 0
+        for one, times in zip(self._sizes, self._times):
+            if one > size and found:
+                break
+            if times.estimate_ns:
+                found, found_size = max(found, times.estimate_ns), one
+        return found * size // found_size if 0 < found_size < size else found

@@ -1,0 +1,365 @@
+#!/usr/bin/env python3
+"""Training and serving in one Python process: by the rule of the C++ side, with a daemon and without one."""
+
+import itertools
+import logging
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import threading
+import unittest
+from unittest import mock
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+
+from client_test import DEADLINE_SECONDS, ClientTest  # skips where a package is missing
+
+import gearshift
+from gearshift import interleaving
+from gearshift.interleaving import NEVER, State
+
+MS = 10**6
+
+
+class Rule(unittest.TestCase):
+    """The rule is there twice, since a client imports no C++; both must decide alike."""
+
+    def test_is_that_of_the_header(self):
+        binary = os.environ.get("INTERLEAVING_TURNS", "build/interleaving_turns")
+        choose = random.Random(4)
+
+        def duration(most):
+            # At and around the sums that the rule compares, and anywhere.
+            exact = choose.choice((0, 1, 10 * MS, 45 * MS, 90 * MS, 100 * MS, 1000 * MS))
+            return max(0, choose.choice((exact, exact - 1, exact + 1, choose.randrange(most))))
+
+        cases = []
+        for _ in range(5000):
+            state = State(
+                queued=choose.choice((0, 0, 1, 2, 3, 7, 40)),
+                oldest_wait=duration(200 * MS),
+                since_arrival=choose.choice((NEVER, duration(3000 * MS))),
+                batch_size=choose.choice((0, 1, 2, 4, 8)),
+                latency=choose.choice((0, 1, 9, 100 * MS, 99999999, duration(2000 * MS))),
+                train_minibatch=duration(150 * MS),
+                infer_minibatch=duration(60 * MS),
+                trains=choose.random() < 0.8,
+                infers=choose.random() < 0.8,
+            )
+            cases.append((state, duration(100 * MS), duration(200 * MS)))
+        lines = "".join(
+            " ".join(str(int(value)) for value in (*state, under_way, waited)) + "\n"
+            for state, under_way, waited in cases
+        )
+        answered = subprocess.run([binary], input=lines, capture_output=True, text=True, check=True)
+        answers = answered.stdout.splitlines()
+        self.assertEqual(len(answers), len(cases))
+        turns = set()
+        for (state, under_way, waited), answer in zip(cases, answers):
+            turn, longest_wait = interleaving.next_turn(state)
+            ours = [
+                turn,
+                longest_wait,
+                int(interleaving.training_fits(state)),
+                int(interleaving.admits(state, under_way)),
+                int(interleaving.serves(state, waited)),
+            ]
+            self.assertEqual(" ".join(map(str, ours)), answer, state)
+            turns.add((turn, longest_wait == 0, longest_wait == NEVER))
+        self.assertEqual(len(turns), 4)  # all there are: train, infer, wait for long, wait for ever
+
+
+class Times(unittest.TestCase):
+    def test_the_first_minibatch_and_lone_outliers_are_not_planned_for(self):
+        times = interleaving.ServiceTimes()
+        times.add(3000)
+        self.assertEqual(times.estimate_ns, 0)
+        for elapsed in (10, 11, 12, 10, 11):
+            times.add(elapsed)
+        self.assertEqual(times.estimate_ns, 12)
+        times.add(500)
+        self.assertEqual(times.estimate_ns, 22)
+        times.forget_largest()
+        self.assertEqual(times.estimate_ns, 12)
+        for _ in range(64):
+            times.add(30)
+        self.assertEqual(times.estimate_ns, 30)
+        for _ in range(64):
+            times.add(20)
+        self.assertEqual(times.estimate_ns, 20)
+        times.restart()
+        self.assertEqual(times.estimate_ns, 0)
+        times.add(7)
+        self.assertEqual(times.estimate_ns, 7)
+
+    def test_a_batch_size_that_was_not_seen_is_no_faster_than_its_neighbours(self):
+        times = interleaving.BatchTimes([1, 4, 16])
+        self.assertEqual(times.estimate_ns(4), 0)
+        for _ in range(2):
+            times.add(3, 40)  # three of four
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [40, 40, 160])
+        for _ in range(2):
+            times.add(1, 15)
+            times.add(16, 30)
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [15, 40, 40])
+
+
+class PretendedTime(ClientTest):
+    """An interleaver in a time that only its minibatches and waits move on."""
+
+    def setUp(self):
+        super().setUp()
+        self.now = 10**9
+        patch = mock.patch("gearshift.client.now_ns", lambda: self.now)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.train_ms, self.infer_ms = 10, 5
+        self.done = []
+
+    def train(self):
+        self.now += self.train_ms * MS
+        self.done.append("train")
+
+    def infer(self, requests):
+        self.now += self.infer_ms * MS
+        self.done.append(len(requests))
+        return [2 * request for request in requests]
+
+    def interleaver(self, **options):
+        given = {"train": self.train, "infer": self.infer, "latency_ms": 100, "batch_size": 4,
+                 "batch_sizes": [1, 4, 16], "endpoint": self.endpoint, **options}
+        made = gearshift.Interleaver(**given)
+        self.addCleanup(made.close)
+
+        def wait(timeout=None):
+            self.now += round(timeout * 1e9)
+
+        patch = mock.patch.object(made._news, "wait", wait)
+        patch.start()
+        self.addCleanup(patch.stop)
+        return made
+
+    def steps(self, interleaver, count):
+        self.done.clear()
+        for _ in range(count):
+            interleaver.step()
+        return self.done
+
+
+class Interleaving(PretendedTime):
+    def test_trains_until_a_batch_is_full(self):
+        one = self.interleaver()
+        self.assertEqual(self.steps(one, 3), ["train"] * 3)
+        futures = [one.submit(number) for number in range(3)]
+        self.assertEqual(self.steps(one, 1), ["train"])
+        futures.append(one.submit(3))
+        self.assertEqual(self.steps(one, 2), [4, "train"])
+        self.assertEqual([future.result(0) for future in futures], [0, 2, 4, 6])
+
+    def test_serves_a_batch_that_is_not_full_where_one_more_training_minibatch_is_too_much(self):
+        one = self.interleaver()
+        for _ in range(2):  # the first times are left out
+            for number in range(4):
+                one.submit(number)
+            one.step()
+        self.steps(one, 2)
+        future = one.submit(1)
+        # 90 - 10 - 5: it waits for 80 ms, after which another 10 would be too long.
+        self.assertEqual(self.steps(one, 9), ["train"] * 8 + [1])
+        self.assertEqual(future.result(0), 2)
+
+    def test_training_that_is_too_long_waits_for_as_long_as_requests_come(self):
+        one = self.interleaver()
+        self.train_ms = 95
+        for _ in range(2):
+            for number in range(4):
+                one.submit(number)
+            one.step()
+        self.steps(one, 2)
+        one.submit(1)
+        self.steps(one, 200)
+        # It waits until its latest start, is served, and nothing trains for the second after it.
+        self.assertEqual(self.done[:2], [1, "train"])
+        self.assertGreaterEqual(self.now, 10**9 + 10**9)
+
+    def test_one_slow_minibatch_does_not_keep_training_out_for_good(self):
+        one = self.interleaver()
+        self.steps(one, 2)
+        one._train_times.restart()
+        self.train_ms = 99
+        self.steps(one, 1)
+        self.train_ms = 10
+        trained = 0
+        for _ in range(400):  # a request each 10 ms, which never ends
+            one.submit(1)
+            one.step()
+            trained += self.done[-1:] == ["train"]
+            self.now += 5 * MS
+        self.assertGreater(trained, 50)
+
+    def test_refuses_what_would_be_late_and_drops_what_is(self):
+        one = self.interleaver()
+        self.infer_ms = 30
+        for _ in range(2):
+            for number in range(4):
+                one.submit(number)
+            one.step()
+        futures = [one.submit(number) for number in range(13)]
+        refused = futures.pop().exception(0)  # 3 minibatches of 30 ms go before it
+        self.assertIsInstance(refused, gearshift.RequestRefused)
+        self.assertIn("12 requests wait, and 4 take 30.0 ms", str(refused))
+        self.infer_ms = 80  # and now it takes longer than it did
+        self.assertEqual(self.steps(one, 2), [4, "train"])
+        for future in futures[4:]:
+            self.assertIsInstance(future.exception(0), gearshift.RequestDropped)
+        self.assertEqual([future.result(0) for future in futures[:4]], [0, 2, 4, 6])
+
+    def test_waits_for_a_full_batch_where_nothing_is_trained(self):
+        one = self.interleaver(train=None)
+        for _ in range(2):
+            for number in range(4):
+                one.submit(number)
+            one.step()
+        began, future = self.now, one.submit(1)
+        while not future.done():
+            one.step()
+        self.assertEqual(self.done[-1:], [1])
+        self.assertGreater(self.now - began, 85 * MS)
+        self.assertLess(self.now - began, 91 * MS)
+
+    def test_goes_on_serving_when_training_is_over(self):
+        one = self.interleaver(train=iter(lambda: self.train(), self))  # never ends
+        self.assertEqual(self.steps(one, 1), ["train"])
+        two = self.interleaver(train=(self.train() for _ in range(2)))
+        self.assertEqual(self.steps(two, 4), ["train", "train"])
+        three = self.interleaver(train=lambda: False)
+        self.steps(three, 3)
+        self.assertEqual((two.train_minibatches, three.train_minibatches), (2, 0))
+        futures = [two.submit(number) for number in range(4)]
+        self.assertEqual(self.steps(two, 1), [4])
+        self.assertEqual(futures[3].result(0), 6)
+
+    def test_an_error_of_the_model_goes_to_its_requests(self):
+        one = self.interleaver(infer=lambda requests: requests[:1])
+        futures = [one.submit(number) for number in range(4)]
+        with self.assertLogs("gearshift", logging.WARNING):
+            one.step()
+        self.assertIn("1 answers to 4 requests", str(futures[0].exception(0)))
+        self.assertEqual(self.steps(one, 1), ["train"])
+
+    def test_closing_drops_what_waits(self):
+        one = self.interleaver()
+        waiting = one.submit(1)
+        one.close()
+        self.assertIsInstance(waiting.exception(0), gearshift.RequestDropped)
+        self.assertIsInstance(one.submit(1).exception(0), gearshift.RequestDropped)
+
+    def test_a_request_that_nobody_wants_any_more_takes_no_place(self):
+        one = self.interleaver()
+        futures = [one.submit(number) for number in range(4)]
+        self.assertTrue(futures[1].cancel())
+        self.assertEqual(self.steps(one, 1), [3])
+        self.assertEqual(futures[3].result(0), 6)
+
+    def test_options_that_cannot_be(self):
+        with self.assertRaisesRegex(ValueError, "infer None"):
+            self.interleaver(infer=None)
+        with self.assertRaisesRegex(ValueError, "latency_ms -1"):
+            self.interleaver(latency_ms=-1)
+
+
+class Reporting(PretendedTime):
+    def attached_interleaver(self, **options):
+        daemon = self.daemon()
+        one = self.interleaver(**options)
+        hellos = {}
+        while len(hellos) < 2:
+            hello = daemon.attach()
+            hellos[hello["kind"]] = hello
+            hellos[hello["kind"]]["peer"] = daemon._peer
+        self.until(lambda: one._server.attached and one._trainer.attached)
+        return daemon, one, hellos
+
+    def test_attaches_twice_and_reports_pure_times(self):
+        daemon, one, hellos = self.attached_interleaver(train_batch_size=16, samples_per_epoch=32)
+        self.assertEqual(hellos["infer"]["latency_ns"], 100 * MS)
+        self.assertEqual(hellos["infer"]["batch_sizes"], [1, 4, 16])
+        self.assertEqual(hellos["train"]["batch_sizes"], [16])
+        for number in range(4):
+            one.submit(number)
+            self.steps(one, 1)
+        self.steps(one, 2)
+        self.now += 500 * MS
+        self.steps(one, 1)
+        for link in (one._trainer._connection, one._server._connection):
+            link.service_if_free()
+        reports = [daemon.expect("minibatch") for _ in range(7 - 1)]
+        trains = [report for report in reports if report["batch_size"] == 16]
+        serves = [report for report in reports if report["batch_size"] == 4]
+        self.assertEqual({report["elapsed_ns"] for report in trains}, {10 * MS})
+        self.assertEqual([report["elapsed_ns"] for report in serves], [5 * MS])
+        self.assertEqual([report["epoch"] for report in trains][:4], [0, 0, 1, 1])
+        requests = next(m for m in daemon.received if m["type"] == "requests")
+        fields = ("arrived", "served", "late", "refused", "queued", "latency_max_ns")
+        self.assertEqual([requests[field] for field in fields], [4, 4, 0, 0, 0, 35 * MS])
+
+    def test_follows_a_batch_size_and_a_pause(self):
+        daemon, one, hellos = self.attached_interleaver()
+        daemon._peer = hellos["infer"]["peer"]
+        daemon.set(1, 1, "infer")
+        daemon.expect("applied", lambda: one.step(), set=1, batch_size=1)
+        daemon._peer = hellos["train"]["peer"]
+        daemon.set(2, 1, "infer")
+        daemon.expect("applied", lambda: one.step(), set=2)
+        self.assertEqual(self.steps(one, 3), [])
+        one.submit(1)
+        self.assertEqual(self.steps(one, 1), [1])
+        daemon.set(3, 1, "both")
+        daemon.expect("applied", lambda: one.step(), set=3)
+        self.assertEqual(self.steps(one, 1), ["train"])
+
+    def test_a_pause_ends_with_the_daemon(self):
+        daemon, one, hellos = self.attached_interleaver()
+        daemon._peer = hellos["train"]["peer"]
+        daemon.set(1, 1, "infer")
+        daemon.expect("applied", lambda: one.step(), set=1)
+        daemon.send("bye")
+        self.until(lambda: self.steps(one, 1) == ["train"])
+
+
+class Threads(ClientTest):
+    """In real time, with a thread that sends requests: everything is answered once, in time or not."""
+
+    def test_every_request_ends_and_training_goes_on(self):
+        trained = itertools.count()
+        one = gearshift.Interleaver(
+            train=lambda: next(trained) and None, infer=lambda requests: requests, latency_ms=1000,
+            batch_size=4, endpoint=self.endpoint,
+        )
+        self.addCleanup(one.close)
+        ended = threading.Semaphore(0)
+        results = []
+
+        def arrive():
+            for number in range(500):
+                future = one.submit(number)
+                future.add_done_callback(lambda done: (results.append(done), ended.release()))
+            for _ in range(500):
+                ended.acquire(timeout=DEADLINE_SECONDS)
+            one.stop()
+
+        arriving = threading.Thread(target=arrive)
+        arriving.start()
+        one.run(DEADLINE_SECONDS)
+        arriving.join(DEADLINE_SECONDS)
+        self.assertEqual(len(results), 500)
+        answered = [future.result() for future in results if future.exception() is None]
+        self.assertEqual(answered, sorted(set(answered)))
+        self.assertGreater(len(answered), 400)
+        self.assertGreater(one.train_minibatches, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
