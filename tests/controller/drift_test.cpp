@@ -311,6 +311,41 @@ TEST(DriftInTheLoop, ASpikeOfPowerIsNoChange) {
   EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle);
 }
 
+// A spike makes the test suspect a change, and a sensor that fails ends in the safe setting, which
+// nobody has measured. `slower`: than before, from when power is not known.
+void suspect_and_lose_power(Rig& rig, double slower) {
+  rig.hardware.values = {1, 300000};
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(45), [&rig] { rig.hardware.extra_mw = 20'000; });
+  rig.world.at(std::chrono::milliseconds(45'600), [&rig] { rig.hardware.extra_mw = 0; });
+  rig.world.at(std::chrono::milliseconds(46'500), [&rig, slower] {
+    rig.hardware.reading_state = ReadingState::missing;
+    rig.world.slower = slower;
+  });
+  rig.world.at(seconds(50), [&rig] { rig.hardware.reading_state = ReadingState::ok; });
+  rig.run();
+}
+
+TEST(DriftInTheLoop, ASuspicionIsProvedOnTheBestKnownSettingWhereNothingIsKnownOfTheSafeOne) {
+  Rig rig(fastest_of({kMiddle, kFast}), seconds(120), 25500);
+  suspect_and_lose_power(rig, 1.5);
+  const auto drifts = rig.recorder.of(NoteType::drift);
+  ASSERT_EQ(drifts.size(), 1U);
+  EXPECT_EQ(drifts[0].setting.mode, kMiddle);
+  EXPECT_EQ(rig.policy.starts, 2) << "it never went on among answers of the world before";
+}
+
+TEST(DriftInTheLoop, ASuspicionThatTheBestKnownSettingDispelsCostsTheSearchNothing) {
+  Rig rig(fastest_of({kMiddle, kFast}), seconds(120), 25500);
+  suspect_and_lose_power(rig, 1);
+  EXPECT_EQ(rig.summary.drifts, 0U);
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_EQ(rig.recorder.of(NoteType::observation).size(), 3U) << "two, and the cut";
+  const auto hold = rig.recorder.of(NoteType::hold).back();
+  EXPECT_EQ(hold.setting.mode, kMiddle);
+  EXPECT_GE(hold.time, Time{} + seconds(52)) << "not before it was measured";
+}
+
 TEST(DriftInTheLoop, AChangeIsNoticedWhileTheSafeSettingStandsInForAChoice) {
   Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return Request{}; },
           seconds(90));
