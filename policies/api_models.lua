@@ -140,6 +140,16 @@ function gp.learn(answer) end
 ---@return drawn?
 function gp.draw(terms) end
 
+---@class smooth_terms
+---@field over? number most odds to be over the cap, 0 to 1; 1
+
+---As gp.draw, in a world that knows nothing of the board: a parabola in each knob and a smooth process,
+---by what was learnt alone. Nothing of a setting's own is drawn, so settings come in the order of what
+---their neighbours promise. Odds are those of gp.draw. Nil where nothing was learnt either.
+---@param terms? smooth_terms
+---@return drawn?
+function gp.draw_smooth(terms) end
+
 ---@class terms
 ---@field best? number the least `answer.value` so far of an answer within the goal
 ---@field price? number what a probe over the cap costs, as a share of the value (0.01 is 1 %); 0

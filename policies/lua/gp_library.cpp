@@ -12,6 +12,7 @@
 #include "policies/lua/script_state.h"
 #include "policies/lua/values.h"
 #include "policies/numerics/cost_prior.h"
+#include "policies/numerics/goal_judge.h"
 #include "policies/numerics/next_probe.h"
 
 namespace gearshift {
@@ -133,6 +134,12 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   }
   try {
     gp.process.learn(row);
+    if (answer.ok) {
+      const GoalJudge judge(state.context.goal, gp.grid.kind(), kHuge);
+      const double batch_size = gp.grid.batch_size(*at);
+      gp.smooth.learn(
+          *at, judge.log_value(batch_size, std::log(row.minibatch_ms), std::log(row.power_w)));
+    }
   } catch (const std::exception& failure) {
     state.error = ErrorText(failure.what());
     return std::nullopt;
@@ -249,14 +256,22 @@ int next(lua_State* lua) {
   return 1;
 }
 
+enum class World : std::uint8_t { process, smooth };
+
 // False with an error where memory runs out.
-bool draw_setting(ScriptState& state, DrawTerms terms,
+bool draw_setting(ScriptState& state, DrawTerms terms, World from,
                   std::optional<DrawnSetting>& drawn) noexcept {
   GpSearch& gp = *state.gp;
   const Goal& goal = state.context.goal;
   terms.limit_w = limit_w(gp, goal);
   try {
     condition(gp);
+    std::vector<double> log_values;
+    if (from == World::smooth) {
+      log_values = gp.smooth.draw(state.random);
+      if (log_values.empty()) return true;
+      terms.log_values = log_values;
+    }
     drawn = drawn_setting(gp.process, goal, gp.grid.kind(), gp.known, terms, state.random);
   } catch (const std::exception& failure) {
     state.error = ErrorText(failure.what());
@@ -265,16 +280,13 @@ bool draw_setting(ScriptState& state, DrawTerms terms,
   return true;
 }
 
-int draw(lua_State* lua) {
-  check_terms(lua, "gp.draw");
-  DrawTerms terms;
-  terms.most_over_odds = option(lua, "gp.draw", "over", 1, 1);
-  terms.temper = option(lua, "gp.draw", "temper", 1, 1e3);
-  begin_or_raise(lua, "gp.draw");
+// `from`: which of the two worlds is drawn.
+int push_drawn(lua_State* lua, const char* function, const DrawTerms& terms, World from) {
+  begin_or_raise(lua, function);
   ScriptState& state = state_of(lua);
   charge(lua, charge_to_ask(*state.gp));
   std::optional<DrawnSetting> drawn;
-  if (!draw_setting(state, terms, drawn)) push_error(lua, "gp.draw", state.error);
+  if (!draw_setting(state, terms, from, drawn)) push_error(lua, function, state.error);
   if (!drawn) return 0;
   lua_createtable(lua, 0, 6);
   push_setting(lua, state.gp->grid.setting(drawn->setting));
@@ -287,17 +299,35 @@ int draw(lua_State* lua) {
   return 1;
 }
 
+int draw(lua_State* lua) {
+  check_terms(lua, "gp.draw");
+  DrawTerms terms;
+  terms.most_over_odds = option(lua, "gp.draw", "over", 1, 1);
+  terms.temper = option(lua, "gp.draw", "temper", 1, 1e3);
+  return push_drawn(lua, "gp.draw", terms, World::process);
+}
+
+int draw_smooth(lua_State* lua) {
+  check_terms(lua, "gp.draw_smooth");
+  DrawTerms terms;
+  terms.most_over_odds = option(lua, "gp.draw_smooth", "over", 1, 1);
+  return push_drawn(lua, "gp.draw_smooth", terms, World::smooth);
+}
+
 }  // namespace
 
 GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
     : grid(context, highest_mode(board), kMostGpSettings),
       process(grid, cost_centre(context, board, grid), cost_prior(context, board, grid)),
+      smooth(grid),
       known(grid.size()) {}
 
 void add_gp(lua_State* lua) {
-  lua_createtable(lua, 0, 3);
+  lua_createtable(lua, 0, 4);
   lua_pushcfunction(lua, draw);
   lua_setfield(lua, -2, "draw");
+  lua_pushcfunction(lua, draw_smooth);
+  lua_setfield(lua, -2, "draw_smooth");
   lua_pushcfunction(lua, learn);
   lua_setfield(lua, -2, "learn");
   lua_pushcfunction(lua, next);

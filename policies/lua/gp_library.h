@@ -9,6 +9,7 @@
 #include "controller/policy.h"
 #include "policies/numerics/cost_process.h"
 #include "policies/numerics/setting_grid.h"
+#include "policies/numerics/smooth_values.h"
 
 struct lua_State;
 
@@ -23,6 +24,7 @@ struct GpSearch {
 
   SettingGrid grid;
   CostProcess process;
+  SmoothValues smooth;
   std::vector<std::uint8_t> known;  // one a setting: 1 where it was learnt
   bool conditioned = true;          // nothing was learnt since
   // Sums over the answers with a power: of their noise margins relative to it, and their number.

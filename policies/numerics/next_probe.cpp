@@ -159,19 +159,21 @@ std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Ki
   return terms.safest_odds ? search.best_of(true, 0) : std::nullopt;
 }
 
-std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal& goal, Kind kind,
-                                          std::span<const std::uint8_t> excluded,
-                                          const DrawTerms& terms, std::mt19937_64& random) {
-  assert(excluded.size() == process.size());
-  const GoalJudge judge(goal, kind, terms.limit_w);
+namespace {
+
+// Settings that keep the goal in a world drawn from the process, with their log values there.
+std::vector<std::pair<double, std::size_t>> drawn_values(const CostProcess& process,
+                                                         const GoalJudge& judge,
+                                                         std::span<const std::uint8_t> excluded,
+                                                         double temper, std::mt19937_64& random) {
   double worst_log = 0;
   const std::vector<std::size_t> settings = screened(process, judge, excluded, false, 0, worst_log);
-  const CostProcess::World world = process.draw_world(random, terms.temper);
+  const CostProcess::World world = process.draw_world(random, temper);
   std::vector<std::pair<double, std::size_t>> ranked;
   for (const std::size_t setting : settings) {
     CostProcess::Mean cost = process.mean(world, setting);
-    cost.log_time += terms.temper * process.time_own() * draw_normal(random);
-    cost.log_power += terms.temper * process.power_own() * draw_normal(random);
+    cost.log_time += temper * process.time_own() * draw_normal(random);
+    cost.log_power += temper * process.power_own() * draw_normal(random);
     const double batch_size = process.batch_size(setting);
     if (cost.log_power > judge.log_limit || cost.log_time > std::log(judge.most_ms(batch_size)) ||
         judge.log_energy_over(batch_size, cost.log_time, cost.log_power) > 0) {
@@ -179,12 +181,42 @@ std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal
     }
     ranked.emplace_back(judge.log_value(batch_size, cost.log_time, cost.log_power), setting);
   }
+  return ranked;
+}
+
+// The same of a world that says values alone: those that keep the power limit on average.
+std::vector<std::pair<double, std::size_t>> given_values(const CostProcess& process,
+                                                         const GoalJudge& judge,
+                                                         std::span<const std::uint8_t> excluded,
+                                                         std::span<const double> log_values) {
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t setting = 0; setting < log_values.size(); ++setting) {
+    if (excluded[setting] != 0 || log_values[setting] == kHuge) continue;
+    const bool fits =
+        judge.log_limit == kHuge || process.mean(setting).log_power <= judge.log_limit;
+    if (fits) ranked.emplace_back(log_values[setting], setting);
+  }
+  return ranked;
+}
+
+}  // namespace
+
+std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal& goal, Kind kind,
+                                          std::span<const std::uint8_t> excluded,
+                                          const DrawTerms& terms, std::mt19937_64& random) {
+  assert(excluded.size() == process.size());
+  const GoalJudge judge(goal, kind, terms.limit_w);
+  const bool given = !terms.log_values.empty();
+  auto ranked = given ? given_values(process, judge, excluded, terms.log_values)
+                      : drawn_values(process, judge, excluded, terms.temper, random);
   std::sort(ranked.begin(), ranked.end());
+  if (ranked.size() > kMostProbed) ranked.resize(kMostProbed);
   CostSamples samples;
   for (const auto& [value, setting] : ranked) {
     process.sample(setting, samples);
     const Probe probe = weigh(process, judge, setting, samples, value, 0);
     if (1 - probe.power_odds > terms.most_over_odds) continue;
+    if (given && judge.asks_more() && probe.odds < kFairShare) continue;
     const double log_time = std::log(probe.minibatch_ms), log_power = std::log(probe.power_w);
     const double batch_size = process.batch_size(setting);
     return DrawnSetting{setting,

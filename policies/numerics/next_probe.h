@@ -52,6 +52,9 @@ struct DrawTerms {
   double limit_w = 0;         // that mean power must keep; infinity: none
   double most_over_odds = 1;  // of going over it, by all that is believed and not by the draw alone
   double temper = 1;          // see CostProcess::draw_world
+  // Log values of another world, one a setting (SmoothValues::draw): then the process draws none,
+  // and says only what keeps the goal.
+  std::span<const double> log_values{};
 };
 
 struct DrawnSetting {

@@ -64,6 +64,7 @@ std::string learn(Bytes& bytes) {
 
 std::string ask(Bytes& bytes) {
   const std::uint8_t terms = bytes.byte();
+  if (terms >= 224) return "check_drawn(gp.draw_smooth { over = " + bytes.number() + " / 80 })\n";
   if (terms >= 192) {
     return "check_drawn(gp.draw { over = " + bytes.number() + " / 80, temper = " + bytes.number() +
            " })\n";

@@ -59,6 +59,26 @@ TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
   EXPECT_EQ(policy.take_log(), "true");
 }
 
+TEST(Gp, DrawsWithoutTheBoardWhereSomethingWasLearnt) {
+  EXPECT_NE(
+      failure_of("gp.draw_smooth { over = 2 }").find("gp.draw_smooth: over: expected a number"),
+      std::string::npos);
+  EXPECT_NE(failure_of("while true do gp.draw_smooth() end").find("instructions"),
+            std::string::npos);
+  OrinProblem problem;
+  problem.goal.power_mw.reset();
+  LuaPolicy policy("gp.lua",
+                   "log(tostring((gp.draw_smooth())))\n"
+                   "gp.learn { setting = safe, ok = true, minibatch_ms = 90, power_w = 20 }\n"
+                   "local drawn = gp.draw_smooth { over = 0.1 }\n"
+                   "log(string.format('%s %s', drawn.value > 0, drawn.odds > 0.99))\n"
+                   "measure(drawn.setting)",
+                   orin());
+  EXPECT_EQ(policy.start(problem.context()).what, Request::What::measure) << policy.failure();
+  EXPECT_EQ(policy.take_log(), "nil");
+  EXPECT_EQ(policy.take_log(), "true true");
+}
+
 // As bayes.lua does where it starts over, and its first choice of terms promises nothing.
 TEST(Gp, CanBeAskedTwiceAtTheBeginningOnALargeBoard) {
   OrinProblem problem;
