@@ -209,8 +209,13 @@ local NOISE_SHAPE <const> = 2 -- what that is worth, in half measurements
 local WINDOW <const> = 32 -- measurements of a setting that count, the newest
 local MOST_RECALLED <const> = 1000 -- answers of before a restart
 local RIVALS <const> = 8 -- measured settings that are drawn: the best on average
-local LOOKS <const> = 90 -- for something better: one a measurement, and rarer and rarer after these
-local BESIDE <const> = 0.5 -- of the looks, the share that goes beside the best and not where the draw says
+local LOOKS <const> = 90 -- for something better: one a measurement, and few after these
+local MOST_LOST <const> = 60 -- by looks in vain, in measurements of the best: then few as well
+local SHARE <const> = 0.004 -- of the cost of everything, that the few may add
+local RARE <const> = 6 -- measurements from one of the few to the next, at least
+local BLIND <const> = 0.85 -- of the looks, the share that trusts measurements alone, and not the board's model
+local BESIDE <const> = 0.1 -- the share that goes beside the best
+local BESIDE_LATE <const> = 0.7 -- the same once looks are few: there they cost least
 local MOST_OVER <const> = 0.1 -- odds to be over the cap that a setting may have to be tried
 local HOPELESS <const> = 0.002 -- odds to keep the goal below which a setting is not worth a measurement
 local MOST_VAIN <const> = 8 -- measurements, where none keeps the goal
@@ -275,8 +280,8 @@ local function careful()
   return setting
 end
 
--- A setting with one knob elsewhere in half its range, lower where there is a cap: one that was never
--- measured, or else one that was.
+-- A setting with one knob elsewhere in half its range, rather near than far, lower where there is a
+-- cap: one that was never measured, or else one that was.
 local function beside(setting)
   local again = nil
   for _ = 1, 10 do
@@ -285,7 +290,7 @@ local function beside(setting)
     for i, value in ipairs(dimension.values) do
       if value == setting[dimension.name] then at = i end
     end
-    local far = math.random(math.max(1, #dimension.values // 2))
+    local far = math.random(math.random(math.max(1, #dimension.values // 2)))
     local to = dimension.values[(capped or math.random() < 0.5) and at - far or at + far]
     if to then
       local other = {}
@@ -300,10 +305,13 @@ local function beside(setting)
 end
 
 -- A new setting that may be better than the arm, whose value was drawn; and what was believed of it.
-local function look(arm, value)
-  local other = math.random() < BESIDE and beside(arm.setting)
+local function look(arm, value, few)
+  local kind = math.random()
+  local other = kind < (few and BESIDE_LATE or BESIDE) and beside(arm.setting)
   if other then return other end
-  local drawn = gp.draw { over = MOST_OVER, temper = math.max(1, math.sqrt(surprises / guesses)) }
+  local drawn = #measured > 1 and kind < (few and 1 or BESIDE + BLIND) and gp.draw_smooth { over = MOST_OVER }
+  if drawn then return drawn.setting, drawn end
+  drawn = gp.draw { over = MOST_OVER, temper = math.max(1, math.sqrt(surprises / guesses)) }
   if drawn and drawn.value < value * (1 - LEAST_GAIN) then return drawn.setting, drawn end
   return nil
 end
@@ -316,16 +324,17 @@ end
 
 local function search_settings()
   for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do learn(observations[i]) end
-  local looks, waited, pause = 0, 0, 1 -- `pause`: measurements from one look to the next
+  local looks, waited, pause, lost = 0, 0, 1, 0 -- `pause`: measurements from one look to the next
+  local few = false
   while true do
     rank()
     local arm, value = drawn_arm()
-    local setting, guess = nil, nil
+    local setting, guess, looked = nil, nil, false
     waited = waited + 1
     if arm and waited >= pause then
       looks, waited = looks + 1, 0
-      if looks > LOOKS then pause = pause + 2 end
-      setting, guess = look(arm, value)
+      setting, guess = look(arm, value, few)
+      looked = setting ~= nil
     end
     if not arm then setting = #measured < MOST_VAIN and careful() or nil end
     setting = setting or (arm and arm.setting)
@@ -336,6 +345,12 @@ local function search_settings()
     local answer = remeasure(setting)
     learn(answer)
     if guess and answer.within then compare(answer, guess) end
+    if looked then
+      local excess = answer.within and answer.value / value - 1 or 1
+      lost = excess > 0 and lost + excess or 0
+      few = looks >= LOOKS or lost >= MOST_LOST
+      pause = few and math.max(RARE, excess / SHARE) or 1
+    end
   end
 end
 
