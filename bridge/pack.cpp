@@ -99,6 +99,22 @@ void pack(FrameBuffer& buffer, const Refused& refused) {
   entry(packer, "message", refused.message.view());
 }
 
+void pack(FrameBuffer& buffer, const TurnRequest& request) {
+  Packer packer = begin(buffer, "turn_request", 1);
+  entry(packer, "turn", request.turn);
+}
+
+void pack(FrameBuffer& buffer, const TurnEnd& end) {
+  Packer packer = begin(buffer, "turn_end", 1);
+  entry(packer, "turn", end.turn);
+}
+
+void pack(FrameBuffer& buffer, const Turn& turn) {
+  Packer packer = begin(buffer, "turn", 2);
+  entry(packer, "turn", turn.turn);
+  entry(packer, "longest_ns", turn.longest);
+}
+
 void pack(FrameBuffer& buffer, const Welcome& welcome) {
   Packer packer = begin(buffer, "welcome", 6);
   entry(packer, "version", welcome.version);

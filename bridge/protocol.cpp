@@ -60,6 +60,10 @@ constexpr Field kWelcomeFields[] = {
     {"silent_after_ns", Form::integer, 1, kMaxElapsed.count()},
     kMessageField,
 };
+constexpr Field kTurnNumberField{"turn", Form::integer, 1, kMaxInteger};
+constexpr Field kTurnNumberFields[] = {kTurnNumberField};
+constexpr Field kTurnFields[] = {kTurnNumberField,
+                                 {"longest_ns", Form::integer, 1, kMaxElapsed.count()}};
 constexpr Field kErrorFields[] = {kCodeField, kMessageField};
 constexpr Field kGoalFields[] = {
     {"objective", Form::text, 1, kMaxTextBytes, Need::optional},
@@ -110,6 +114,15 @@ Welcome build_welcome(const Values& values) {
   return {values.integer(0),      static_cast<WorkloadHandle>(values.integer(1)),
           values.integer(2) != 0, values.duration(3),
           values.duration(4),     MessageText(values.field[5].text)};
+}
+
+template <typename Message>
+Message build_turn_number(const Values& values) {
+  return {static_cast<std::uint64_t>(values.integer(0))};
+}
+
+Turn build_turn(const Values& values) {
+  return {static_cast<std::uint64_t>(values.integer(0)), values.duration(1)};
 }
 
 Error build_error(const Values& values) {
@@ -210,6 +223,8 @@ Fault take_goal(const Fault& fault, const Values& values, ControlRequest& messag
 // The most frequent first.
 constexpr Type<ClientMessage> kClientTypes[] = {
     {"minibatch", kReportFields, take<build_report>},
+    {"turn_request", kTurnNumberFields, take<build_turn_number<TurnRequest>>},
+    {"turn_end", kTurnNumberFields, take<build_turn_number<TurnEnd>>},
     {"heartbeat", {}, take<build_empty<Heartbeat>>},
     {"requests", kRequestsFields, take_requests},
     {"hello", kHelloFields, take_hello},
@@ -219,6 +234,7 @@ constexpr Type<ClientMessage> kClientTypes[] = {
 };
 constexpr Type<DaemonMessage> kDaemonTypes[] = {
     {"set", kSettingFields, take<build_setting<Set>>},
+    {"turn", kTurnFields, take<build_turn>},
     {"heartbeat", {}, take<build_empty<Heartbeat>>},
     {"welcome", kWelcomeFields, take<build_welcome>},
     {"error", kErrorFields, take<build_error>},

@@ -85,7 +85,16 @@ struct Refused {
   MessageText message;
 };
 
-using ClientMessage = std::variant<Heartbeat, Hello, Report, Requests, Applied, Refused, Bye>;
+struct TurnRequest {
+  std::uint64_t turn = 0;  // the client's own number
+};
+
+struct TurnEnd {
+  std::uint64_t turn = 0;
+};
+
+using ClientMessage =
+    std::variant<Heartbeat, Hello, Report, Requests, Applied, Refused, TurnRequest, TurnEnd, Bye>;
 
 // ---- daemon to client -----------------------------------------------------------------------
 
@@ -109,7 +118,12 @@ struct Error {
   MessageText message;
 };
 
-using DaemonMessage = std::variant<Heartbeat, Welcome, Set, Error, Bye>;
+struct Turn {
+  std::uint64_t turn = 0;
+  Duration longest{};  // it may be held
+};
+
+using DaemonMessage = std::variant<Heartbeat, Welcome, Set, Turn, Error, Bye>;
 
 // ---- operator to daemon, and back (status answers: bridge/status_answer.h)
 // ------------------------
@@ -168,6 +182,9 @@ void pack(FrameBuffer& buffer, const Report& report);
 void pack(FrameBuffer& buffer, const Requests& requests);
 void pack(FrameBuffer& buffer, const Applied& applied);
 void pack(FrameBuffer& buffer, const Refused& refused);
+void pack(FrameBuffer& buffer, const TurnRequest& request);
+void pack(FrameBuffer& buffer, const TurnEnd& end);
+void pack(FrameBuffer& buffer, const Turn& turn);
 void pack(FrameBuffer& buffer, const Welcome& welcome);
 void pack(FrameBuffer& buffer, const Set& set);
 void pack(FrameBuffer& buffer, const Error& error);

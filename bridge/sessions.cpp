@@ -44,13 +44,21 @@ Sessions::Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& optio
       owner_(std::move(owner)),
       options_(options),
       hellos_(kHelloBurst, kHelloPeriod),
-      strangers_(kStrangerBurst, kStrangerPeriod) {
+      strangers_(kStrangerBurst, kStrangerPeriod),
+      turns_(options.longest_turn) {
   sessions_.reserve(kMaxSessions);
 }
 
 Sessions::Session* Sessions::find(std::string_view identity) {
   for (Session& session : sessions_) {
     if (session.identity == identity) return &session;
+  }
+  return nullptr;
+}
+
+Sessions::Session* Sessions::find(WorkloadHandle workload) {
+  for (Session& session : sessions_) {
+    if (session.workload.handle == workload) return &session;
   }
   return nullptr;
 }
@@ -98,6 +106,14 @@ void Sessions::receive(std::string_view identity, std::string_view frame, Time n
     answer_stranger(identity, error("unknown_client", "say hello first"), now);
   } else if (const auto* report = std::get_if<wire::Report>(&message_)) {
     take(*session, *report, now, events);
+  } else if (const auto* request = std::get_if<wire::TurnRequest>(&message_)) {
+    turns_.request(session->workload.handle, session->workload.kind, request->turn);
+    ++counters_.turns;
+    settle_turns(now);
+  } else if (const auto* end = std::get_if<wire::TurnEnd>(&message_)) {
+    turns_.end(session->workload.handle, end->turn);
+    ++counters_.turns;
+    settle_turns(now);
   } else if (const auto* requests = std::get_if<wire::Requests>(&message_)) {
     take(*session, *requests, now, events);
   } else if (const auto* applied = std::get_if<wire::Applied>(&message_)) {
@@ -182,6 +198,8 @@ void Sessions::attach(std::string_view identity, const Workload& workload, Time 
 void Sessions::detach(std::size_t position, std::string_view why, Time now, EventBuffer& events) {
   const Workload gone = sessions_[position].workload;
   sessions_.erase(sessions_.begin() + static_cast<std::ptrdiff_t>(position));
+  turns_.leave(gone.handle);
+  settle_turns(now);
   Event& event = events.emplace_back();
   event.type = EventType::detached;
   event.handle = gone.handle;
@@ -276,6 +294,19 @@ void Sessions::take(Session& session, const wire::Requests& requests, Time now,
                     now};
 }
 
+void Sessions::settle_turns(Time now) {
+  if (const auto lost = turns_.expire(now)) {
+    Session* const session = find(lost->workload);
+    if (session != nullptr) answer(*session, error("turn_lost", "the turn was held too long"), now);
+  }
+  while (const auto turn = turns_.grant(now)) {
+    Session* const session = find(turn->workload);
+    if (session != nullptr && send(*session, wire::Turn{turn->number, options_.longest_turn}))
+      return;
+    turns_.leave(turn->workload);
+  }
+}
+
 void Sessions::take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events) {
   if (applied.set > session.last_set.set) {
     answer(session, error("invalid", "set is larger than the last command's"), now);
@@ -328,10 +359,11 @@ void Sessions::advance(Time now, EventBuffer& events) {
     ++i;
   }
   drop_unreachable(now, events);
+  settle_turns(now);
 }
 
 Time Sessions::next_due(Time now) const {
-  Time due = now + options_.heartbeat;
+  Time due = std::min(now + options_.heartbeat, turns_.due().value_or(Time::max()));
   for (const Session& session : sessions_) {
     due =
         std::min({due, session.spoken + options_.heartbeat, session.heard + options_.silent_after});

@@ -11,6 +11,7 @@
 
 #include "bridge/protocol.h"
 #include "bridge/token_bucket.h"
+#include "bridge/turns.h"
 #include "controller/clock.h"
 #include "controller/world.h"
 
@@ -33,6 +34,7 @@ struct SessionOptions {
   std::uint32_t allowed_user = 0;  // only this user's pids are believed
   Duration silent_after = std::chrono::seconds(5);
   Duration heartbeat = std::chrono::seconds(1);
+  Duration longest_turn = std::chrono::seconds(10);  // who holds one for longer loses it
 };
 
 inline constexpr std::size_t kMaxSessions = 16;
@@ -44,6 +46,7 @@ class Sessions {
     std::uint64_t reports = 0;  // that became events
     std::uint64_t dropped = 0;  // reports that broke a bound, or came late or twice
     std::uint64_t faults = 0;   // frames that were no message
+    std::uint64_t turns = 0;    // messages about turns, which become no event
   };
 
   Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& options);
@@ -78,6 +81,7 @@ class Sessions {
   };
 
   Session* find(std::string_view identity);
+  Session* find(WorkloadHandle workload);
   template <typename Message>
   bool send(Session& session, const Message& message);
   void answer_stranger(std::string_view identity, const wire::Error& error, Time now);
@@ -89,6 +93,8 @@ class Sessions {
   void take(Session& session, const wire::Requests& requests, Time now, EventBuffer& events);
   void take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events);
   void take(Session& session, const wire::Refused& refused, EventBuffer& events);
+
+  void settle_turns(Time now);
 
   void attach(std::string_view identity, const Workload& workload, Time now, EventBuffer& events);
   void detach(std::size_t position, std::string_view why, Time now, EventBuffer& events);
@@ -103,6 +109,7 @@ class Sessions {
   std::uint32_t last_handle_ = 0;
   TokenBucket hellos_;
   TokenBucket strangers_;
+  Turns turns_;
   Counters counters_;
   wire::FrameBuffer buffer_;
   wire::ClientMessage message_;

@@ -13,7 +13,10 @@ WorkloadEndpoint::~WorkloadEndpoint() { sessions_.close(); }
 
 void WorkloadEndpoint::drain(const Clock& clock, std::size_t& budget, EventBuffer& events) {
   while (router_.receive(identity_, frame_, budget)) {
-    sessions_.receive(identity_.to_string_view(), frame_.to_string_view(), clock.now(), events);
+    const std::uint64_t turns = sessions_.counters().turns;
+    const Time now = clock.now();
+    sessions_.receive(identity_.to_string_view(), frame_.to_string_view(), now, events);
+    if (sessions_.counters().turns != turns && turns_.take(now)) ++budget;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "bridge/local_socket.h"
 #include "bridge/sessions.h"
+#include "bridge/token_bucket.h"
 #include "controller/clock.h"
 #include "controller/world.h"
 
@@ -25,7 +26,8 @@ class WorkloadEndpoint final : private Peers {
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return router_.socket(); }
   // Takes what waits, `budget` messages at most, which it lowers by those it took; each is stamped
-  // with the time it is taken at. Never blocks.
+  // with the time it is taken at. Messages about turns leave nothing for the loop to do and are
+  // not counted, ten thousand of them a second. Never blocks.
   void drain(const Clock& clock, std::size_t& budget, EventBuffer& events);
 
   void advance(Time now, EventBuffer& events) { sessions_.advance(now, events); }
@@ -40,6 +42,7 @@ class WorkloadEndpoint final : private Peers {
 
   LocalRouter router_;
   Sessions sessions_;
+  TokenBucket turns_{1000, std::chrono::microseconds(100)};
   zmq::message_t identity_;
   zmq::message_t frame_;
 };

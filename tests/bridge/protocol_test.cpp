@@ -80,6 +80,22 @@ TEST(Protocol, CarriesAReportOfRequests) {
   EXPECT_EQ(got.latency_max, sent.latency_max);
 }
 
+TEST(Protocol, CarriesTurns) {
+  EXPECT_EQ(round_trip<ClientMessage>(TurnRequest{INT64_MAX}).turn, std::uint64_t{INT64_MAX});
+  EXPECT_EQ(round_trip<ClientMessage>(TurnEnd{1}).turn, 1u);
+  const Turn turn = round_trip<DaemonMessage>(Turn{7, std::chrono::seconds(10)});
+  EXPECT_EQ(turn.turn, 7u);
+  EXPECT_EQ(turn.longest, std::chrono::seconds(10));
+  ClientMessage message;
+  EXPECT_EQ(decode(Map("turn_request").with("turn", 0).frame(), message).field, "turn");
+  EXPECT_EQ(decode(Map("turn_end").frame(), message).field, "turn");
+  EXPECT_EQ(decode(packed(TurnEnd{UINT64_MAX}), message).field, "turn");
+  DaemonMessage answer;
+  EXPECT_EQ(decode(packed(Turn{1, Duration(0)}), answer).field, "longest_ns");
+  EXPECT_EQ(decode(packed(Turn{1, std::chrono::hours(1) + Duration(1)}), answer).field,
+            "longest_ns");
+}
+
 TEST(Protocol, CarriesAnswersToASet) {
   const Applied applied = round_trip<ClientMessage>(Applied{9, 32, Run::infer});
   EXPECT_EQ(applied.set, 9u);

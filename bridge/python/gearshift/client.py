@@ -10,6 +10,7 @@ from gearshift import wire
 from gearshift.connection import Connection
 
 now_ns = time.perf_counter_ns
+MOST_TURN_WAITS = 64
 
 
 def attach(
@@ -68,6 +69,7 @@ class Client:
         self._synchronize = synchronize
         self._epoch = -1
         self._ended_ns = None  # of the newest Minibatch; None where the next begins a new epoch
+        self._turn_waits = []  # (from, to) of the waits for a turn since the last report
         atexit.register(self.close)
 
     # ---- what the daemon wants --------------------------------------------------------------
@@ -169,6 +171,17 @@ class Client:
         """
         return Minibatch(self, epoch, batch_size)
 
+    def turn(self):
+        """A `with` block in which the accelerator is this program's alone, among those that take turns.
+
+            with client.turn(), client.minibatch():
+                train(images, labels)
+
+        Programs that serve go before those that train. Waiting for the turn is in no minibatch's time.
+        Without a daemon, or with one that leaves, the block runs at once.
+        """
+        return Turn(self)
+
     @never_raises(None)
     def report_requests(self, counts):
         """Tells what became of the requests of a server: what RequestLog.take_due() returned."""
@@ -230,6 +243,9 @@ class Client:
 
     @never_raises(None)
     def _report(self, command, epoch, samples, began_ns, fetched_ns, ended_ns):
+        waits, self._turn_waits = self._turn_waits, []
+        fetched_ns -= waited_within(waits, began_ns, fetched_ns)
+        ended_ns -= waited_within(waits, began_ns, ended_ns)
         elapsed_ns = max(ended_ns - began_ns, 1)
         if elapsed_ns > wire.MAX_ELAPSED_NS:
             return  # a laptop lid, a debugger: no minibatch
@@ -297,6 +313,47 @@ class Minibatch:
         client._ended_ns = client._end(
             self._command, self._epoch, self._batch_size, self._began_ns, self._fetched_ns
         )
+
+
+class Turn:
+    """One turn on an accelerator that programs share; see Client.turn."""
+
+    __slots__ = ("_client", "_number", "waited_ns")
+
+    def __init__(self, client):
+        self._client = client
+        self._number = self.waited_ns = 0
+
+    @property
+    def _connection(self):
+        return self._client._connection
+
+    def __enter__(self):
+        asked_ns = now_ns()
+        self._number = self._take()
+        got_ns = now_ns()
+        self.waited_ns = got_ns - asked_ns
+        waits = self._client._turn_waits
+        if len(waits) == MOST_TURN_WAITS:  # nothing is reported in between
+            waits.clear()
+        waits.append((asked_ns, got_ns))
+        return self
+
+    def __exit__(self, *failure):
+        self._end()
+
+    @never_raises(0)
+    def _take(self):
+        return self._connection.take_turn()
+
+    @never_raises(None)
+    def _end(self):
+        self._connection.end_turn(self._number)
+
+
+def waited_within(waits, began_ns, ended_ns):
+    """How much of a time went by waiting for turns."""
+    return sum(max(0, min(to, ended_ns) - max(since, began_ns)) for since, to in waits)
 
 
 def samples_in(batch):

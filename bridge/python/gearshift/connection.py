@@ -62,6 +62,9 @@ class Connection:
         self._closed = False
         self._sequence = 0
         self._request_sequence = 0
+        self._turn = 0  # number of the newest turn asked for
+        self._turn_given = 0  # of the newest one given
+        self._knows_turns = True  # the daemon of this attachment does, as far as is known
         self._outbox = collections.deque()  # of (attachment, must_arrive, frame)
         self._told = set()
         self._heartbeat_ns = 10**9
@@ -175,6 +178,30 @@ class Connection:
         with self._lock:
             self._socket.poll(PAUSED_POLL_MS)
             self._service()
+
+    def take_turn(self) -> int:
+        """Blocks until the accelerator is this workload's; returns the turn's number, 0 where no daemon
+        gives any. One that leaves meanwhile ends the wait."""
+        attachment = None
+        while self.attached and self.usable and self._knows_turns:
+            with self._lock:
+                if attachment != self.attachment:
+                    attachment = self.attachment
+                    self._turn += 1
+                    self._flush()
+                    self._send({"type": "turn_request", "turn": self._turn})
+                elif self._turn_given == self._turn:
+                    return self._turn
+                else:
+                    self._socket.poll(PAUSED_POLL_MS)
+                self._service()
+        return 0
+
+    def end_turn(self, number):
+        with self._lock:
+            if number and self.attached and self.usable:
+                self._flush()
+                self._send({"type": "turn_end", "turn": number})
 
     def close(self):
         """Says bye. Takes a tenth of a second at most where a daemon does not read."""
@@ -295,6 +322,8 @@ class Connection:
         kind = message["type"]
         if kind == "set" and self.attached:
             self._take_set(message)
+        elif kind == "turn":
+            self._turn_given = wire.integer(message, "turn", 1, wire.MAX_SEQUENCE) or 0
         elif kind == "welcome":
             self._take_welcome(message)
         elif kind == "bye":
@@ -313,7 +342,7 @@ class Connection:
         self._wake_ns = min(WAKE_NS, self._heartbeat_ns // 2)
         self.managed = message.get("managed") is True
         self.attachment += 1
-        self.attached = True
+        self.attached = self._knows_turns = True
         said = wire.text(message, "message")
         log.info("attached as %s; managed: %s %s", self.offer.name, self.managed, said)
 
@@ -335,7 +364,9 @@ class Connection:
         if code == "unknown_client":
             if self.attached:
                 self._detach(max(now_ns, self._next_hello_ns))
-        elif code != "unknown_type":
+        elif code == "unknown_type":
+            self._knows_turns = False
+        else:
             self.tell_once(f"the daemon says {code}: {wire.text(message, 'message')}")
             if not self.attached:
                 self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS

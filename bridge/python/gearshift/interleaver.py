@@ -56,6 +56,8 @@ class Interleaver:
     name: of the work, told to the daemon; infer_name: of the served model, where that is another one.
     batch_size, batch_sizes: requests in an inference minibatch at most, and what gearshift may choose from.
     train_batch_size: samples in a training minibatch. samples_per_epoch: of training, 0 where unknown.
+    turns: take turns with other programs through the daemon, minibatch by minibatch. Where this program
+        alone uses the accelerator it is not needed.
     synchronize: called at the end of each minibatch before the time is taken; on a GPU
         torch.cuda.synchronize.
 
@@ -80,12 +82,14 @@ class Interleaver:
         samples_per_epoch=0,
         endpoint="",
         synchronize=None,
+        turns=False,
     ):
         if not callable(infer):
             raise ValueError(f"infer {infer!r}: give the function that answers a list of requests")
         self._train = train if callable(train) or train is None else _stepping(iter(train))
         self._infer = infer
         self._synchronize = synchronize
+        self._turns = turns
         self._server = clients.attach(
             infer_name or name, "infer", batch_size, batch_sizes, endpoint=endpoint, latency_ms=latency_ms
         )

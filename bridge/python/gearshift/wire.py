@@ -18,6 +18,7 @@ MAX_ELAPSED_NS = 3600 * 10**9
 MAX_NAME_BYTES = 64
 MAX_MESSAGE_BYTES = 256
 MAX_COUNT = (1 << 32) - 1
+MAX_SEQUENCE = (1 << 63) - 1
 # More than these in a report of requests would be a fault.
 MOST_COUNTED = {
     **dict.fromkeys(("arrived", "served", "late", "refused", "queued"), MAX_COUNT),

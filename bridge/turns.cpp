@@ -1,0 +1,51 @@
+#include "bridge/turns.h"
+
+#include <algorithm>
+
+namespace gearshift {
+
+void Turns::withdraw(WorkloadHandle workload) {
+  std::erase_if(waiting_, [workload](const Waiting& one) { return one.turn.workload == workload; });
+}
+
+void Turns::request(WorkloadHandle workload, Kind kind, std::uint64_t number) {
+  leave(workload);
+  waiting_.push_back({{workload, number}, kind});
+}
+
+void Turns::end(WorkloadHandle workload, std::uint64_t number) {
+  if (held_ && held_->workload == workload && held_->number == number) held_.reset();
+  std::erase_if(waiting_, [workload, number](const Waiting& one) {
+    return one.turn.workload == workload && one.turn.number == number;
+  });
+}
+
+void Turns::leave(WorkloadHandle workload) {
+  withdraw(workload);
+  if (held_ && held_->workload == workload) held_.reset();
+}
+
+std::optional<Turns::Turn> Turns::expire(Time now) {
+  if (!held_ || now - since_ < longest_) return std::nullopt;
+  const Turn lost = *held_;
+  held_.reset();
+  return lost;
+}
+
+std::optional<Turns::Turn> Turns::grant(Time now) {
+  if (held_ || waiting_.empty()) return std::nullopt;
+  auto next = std::find_if(waiting_.begin(), waiting_.end(),
+                           [](const Waiting& one) { return one.kind == Kind::infer; });
+  if (next == waiting_.end()) next = waiting_.begin();
+  held_ = next->turn;
+  since_ = now;
+  waiting_.erase(next);
+  return held_;
+}
+
+std::optional<Time> Turns::due() const {
+  if (!held_) return std::nullopt;
+  return since_ + longest_;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,97 @@
+// Turns on the accelerator as clients ask for them and get them.
+#include <gtest/gtest.h>
+
+#include "tests/bridge/sessions_fixture.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class SessionsTurns : public SessionsTest {
+ protected:
+  SessionsTurns() {
+    attach("trainer");
+    attach("server", Kind::infer);
+  }
+  // The number of the newest turn that was given to it; 0: none.
+  std::uint64_t given(const std::string& identity) {
+    const auto turn = peers.last<wire::Turn>(identity);
+    return turn ? turn->turn : 0;
+  }
+};
+
+TEST_F(SessionsTurns, AreGivenAtOnceToOneAtATime) {
+  receive("trainer", wire::TurnRequest{3});
+  ASSERT_EQ(given("trainer"), 3u);
+  EXPECT_EQ(peers.last<wire::Turn>("trainer")->longest, seconds(10));
+  receive("server", wire::TurnRequest{8});
+  EXPECT_EQ(given("server"), 0u);
+  receive("trainer", wire::TurnEnd{3});
+  EXPECT_EQ(given("server"), 8u);
+  EXPECT_TRUE(events.empty());  // the loop has nothing to do with it
+}
+
+TEST_F(SessionsTurns, PassOnWhenTheHolderLeaves) {
+  receive("trainer", wire::TurnRequest{1});
+  receive("server", wire::TurnRequest{1});
+  receive("trainer", wire::Bye{});
+  EXPECT_EQ(given("server"), 1u);
+}
+
+TEST_F(SessionsTurns, PassOnWhenTheHolderIsSilent) {
+  receive("trainer", wire::TurnRequest{1});
+  receive("server", wire::TurnRequest{1});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(given("server"), 0u);
+    advance(seconds(1));
+    receive("server", wire::Heartbeat{});
+  }
+  EXPECT_EQ(given("server"), 1u);
+}
+
+TEST_F(SessionsTurns, PassOnWhenTheHolderIsGone) {
+  receive("trainer", wire::TurnRequest{1});
+  receive("server", wire::TurnRequest{1});
+  peers.gone.insert("trainer");
+  advance(seconds(1));  // the heartbeat finds out
+  EXPECT_EQ(given("server"), 1u);
+}
+
+TEST_F(SessionsTurns, AreNotGivenToWhoIsGone) {
+  receive("server", wire::TurnRequest{1});
+  receive("trainer", wire::TurnRequest{1});
+  attach("other");
+  receive("other", wire::TurnRequest{5});
+  peers.gone.insert("trainer");
+  receive("server", wire::TurnEnd{1});
+  EXPECT_EQ(given("other"), 5u);
+}
+
+TEST_F(SessionsTurns, AreLostAfterTenSecondsAndToldOnce) {
+  receive("trainer", wire::TurnRequest{1});
+  receive("server", wire::TurnRequest{1});
+  for (int i = 1; i < 100; ++i) {
+    advance(milliseconds(100));
+    receive("trainer", wire::Heartbeat{});
+    receive("server", wire::Heartbeat{});
+    ASSERT_EQ(given("server"), 0u) << i;
+  }
+  EXPECT_EQ(sessions.next_due(now), now + milliseconds(100));
+  advance(milliseconds(100));
+  EXPECT_EQ(given("server"), 1u);
+  EXPECT_EQ(peers.last_error("trainer"), "turn_lost");
+  receive("trainer", wire::TurnEnd{1});  // too late, and no error
+  EXPECT_EQ(peers.count<wire::Error>("trainer"), 1);
+}
+
+TEST_F(SessionsTurns, OfAStrangerNeedAHello) {
+  receive("nobody", wire::TurnRequest{1});
+  EXPECT_EQ(peers.last_error("nobody"), "unknown_client");
+  receive("trainer", wire::TurnRequest{1});
+  EXPECT_EQ(given("trainer"), 1u);
+}
+
+}  // namespace
+}  // namespace gearshift
