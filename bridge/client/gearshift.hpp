@@ -130,6 +130,35 @@ class Workload {
     service();
   }
 
+  // Blocks until the accelerator is this workload's, among those that take turns through the
+  // daemon; returns the turn's number for end_turn(), and 0 at once where no daemon gives any.
+  std::uint64_t take_turn() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (std::uint64_t attachment = 0; attached_ && knows_turns_;) {
+      if (attachment != attachments_) {
+        attachment = attachments_;
+        frame_.begin("turn_request", 1).add("turn", ++turn_);
+        if (!send()) return 0;
+      }
+      zmq::pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
+      try {
+        zmq::poll(&item, 1, kLongestPause);
+      } catch (const zmq::error_t&) {
+        // A signal: the turn is still waited for.
+      }
+      service();
+      if (attached_ && attachment == attachments_ && turn_given_ == turn_) return turn_;
+    }
+    return 0;
+  }
+  // Ends a turn; of 0 there is nothing to end.
+  void end_turn(std::uint64_t turn) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (turn == 0 || !attached_) return;
+    frame_.begin("turn_end", 1).add("turn", turn);
+    send();
+  }
+
   // wanted() is in force: the next minibatch to begin runs with it.
   void applied() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -249,7 +278,8 @@ class Workload {
     const auto now = heard_ = SteadyClock::now();
     if (incoming.type == "welcome") {
       reset();
-      attached_ = true;
+      attached_ = knows_turns_ = true;
+      ++attachments_;
       managed_ = incoming.managed;
       message_ = incoming.message;
       if (incoming.heartbeat_ns > 0) heartbeat_ = std::chrono::nanoseconds(incoming.heartbeat_ns);
@@ -258,11 +288,15 @@ class Workload {
       }
     } else if (incoming.type == "set" && attached_) {
       take_set(incoming);
+    } else if (incoming.type == "turn") {
+      turn_given_ = static_cast<std::uint64_t>(incoming.turn);
     } else if (incoming.type == "bye") {
       detach(now + std::chrono::seconds(1));
     } else if (incoming.type == "error" && incoming.code == "unknown_client") {
       if (attached_) detach(now);
-    } else if (incoming.type == "error" && incoming.code != "unknown_type") {
+    } else if (incoming.type == "error" && incoming.code == "unknown_type") {
+      knows_turns_ = false;
+    } else if (incoming.type == "error") {
       message_ = incoming.code + ": " + incoming.message;
       if (!attached_) next_hello_ = now + std::chrono::seconds(10);
     }
@@ -325,6 +359,10 @@ class Workload {
   bool leaving_ = false;
   std::uint64_t sequence_ = 0;
   std::uint64_t requests_sequence_ = 0;
+  std::uint64_t attachments_ = 0;
+  std::uint64_t turn_ = 0;        // number of the newest turn asked for
+  std::uint64_t turn_given_ = 0;  // of the newest one given
+  bool knows_turns_ = true;       // the daemon of this attachment does, as far as is known
   std::chrono::milliseconds pause_ = kShortestPause;  // between two looks of the thread
   std::chrono::nanoseconds heartbeat_ = std::chrono::seconds(1);
   std::chrono::nanoseconds silent_after_ = std::chrono::seconds(5);
@@ -332,6 +370,22 @@ class Workload {
   SteadyClock::time_point sent_{};
   SteadyClock::time_point next_hello_{};
   std::thread thread_;
+};
+
+// A turn on an accelerator that programs share, for as long as this lives:
+//
+//   const gearshift::client::Turn turn(workload);
+//   train_one();  // timed from here on: waiting for the turn is in no minibatch
+class Turn {
+ public:
+  explicit Turn(Workload& workload) : workload_(workload), number_(workload.take_turn()) {}
+  ~Turn() { workload_.end_turn(number_); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Workload& workload_;
+  const std::uint64_t number_;
 };
 
 }  // namespace gearshift::client

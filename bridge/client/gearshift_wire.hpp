@@ -103,7 +103,7 @@ inline void pack_requests(Frame& frame, std::uint64_t sequence, std::uint32_t se
 // One message of the daemon; fields it does not have are zero.
 struct Incoming {
   std::string type, run, code, message;
-  std::int64_t set = 0, batch_size = 0, heartbeat_ns = 0, silent_after_ns = 0;
+  std::int64_t set = 0, batch_size = 0, heartbeat_ns = 0, silent_after_ns = 0, turn = 0;
   bool managed = false;
 };
 
@@ -137,6 +137,7 @@ struct Visitor : msgpack::null_visitor {
     if (depth != 1 || at_key) return true;
     const auto bounded = static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
     if (key == "set") incoming.set = bounded;
+    if (key == "turn") incoming.turn = bounded;
     if (key == "batch_size") incoming.batch_size = bounded;
     if (key == "heartbeat_ns") incoming.heartbeat_ns = bounded;
     if (key == "silent_after_ns") incoming.silent_after_ns = bounded;

@@ -216,6 +216,36 @@ TEST_F(ClientTest, SaysHelloAgainToADaemonThatDoesNotKnowIt) {
   EXPECT_EQ(receive<wire::Report>().set, 0u);
 }
 
+TEST_F(ClientTest, TakesTurns) {
+  client::Workload workload(options());
+  { const client::Turn free(workload); }  // nobody to ask
+  welcome(workload);
+  send(wire::Turn{1, std::chrono::seconds(10)});  // it waits in the socket when it is asked for
+  {
+    const client::Turn turn(workload);
+    EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
+  }
+  EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
+  send(wire::Turn{1, std::chrono::seconds(10)});  // of the turn before
+  send(wire::Turn{2, std::chrono::seconds(10)});
+  EXPECT_EQ(workload.take_turn(), 2u);
+  EXPECT_EQ(receive<wire::TurnRequest>().turn, 2u);
+  send(wire::Error{wire::Text("unknown_type"), wire::MessageText("turn_request")});
+  EXPECT_EQ(workload.take_turn(), 0u);  // an older daemon
+  receive<wire::TurnRequest>();
+  EXPECT_EQ(workload.take_turn(), 0u);
+  minibatch(workload);
+  EXPECT_EQ(receive<wire::Report>().sequence, 1u);  // and it was not asked again
+}
+
+TEST_F(ClientTest, WaitsForATurnNoLongerThanTheDaemonLives) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Bye{});
+  EXPECT_EQ(workload.take_turn(), 0u);
+  EXPECT_FALSE(workload.attached());
+}
+
 TEST_F(ClientTest, TellsWhyItIsOnlyObserved) {
   client::Workload workload(options());
   welcome(workload, false);

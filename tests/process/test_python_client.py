@@ -164,6 +164,66 @@ class Attaching(ClientTest):
                 self.assertEqual(endpoint.find("ipc:///x"), "ipc:///x")
 
 
+class Turns(ClientTest):
+    def take(self, client, taken):
+        """In a thread: takes a turn and leaves a note."""
+
+        def run():
+            with client.turn():
+                taken.set()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join, DEADLINE_SECONDS)
+        return thread
+
+    def test_are_asked_for_given_and_ended(self):
+        daemon, client = self.attached()
+        for number in (1, 2):
+            taken = threading.Event()
+            thread = self.take(client, taken)
+            self.assertEqual(daemon.expect("turn_request")["turn"], number)
+            daemon.send("turn", turn=number - 1, longest_ns=10**10)  # one that is long over
+            daemon.send("heartbeat")
+            self.assertFalse(taken.is_set())
+            daemon.send("turn", turn=number, longest_ns=10**10)
+            self.assertTrue(taken.wait(DEADLINE_SECONDS))
+            thread.join(DEADLINE_SECONDS)
+            self.assertEqual(daemon.expect("turn_end")["turn"], number)
+
+    def test_need_no_daemon(self):
+        client = self.attach()
+        with client.turn() as turn:
+            self.step(client)
+        self.assertLess(turn.waited_ns, 10**9)
+
+    def test_are_waited_for_no_longer_than_the_daemon_lives(self):
+        for end in ("silent", "bye", "older"):
+            with self.subTest(end):
+                daemon, client = self.attached(self.daemon(silent_after_ns=3 * 10**8))
+                taken = threading.Event()
+                thread = self.take(client, taken)
+                daemon.expect("turn_request")
+                if end == "bye":
+                    daemon.send("bye")
+                elif end == "older":
+                    daemon.send("error", code="unknown_type", message="turn_request")
+                self.assertTrue(taken.wait(DEADLINE_SECONDS))
+                thread.join(DEADLINE_SECONDS)
+                client.close()
+                daemon.die()
+
+    def test_are_asked_for_anew_in_a_new_attachment(self):
+        daemon, client = self.attached()
+        taken = threading.Event()
+        self.take(client, taken)
+        daemon.expect("turn_request", turn=1)
+        daemon.welcome()  # managed from now on
+        daemon.expect("turn_request", turn=2)
+        daemon.send("turn", turn=2, longest_ns=10**10)
+        self.assertTrue(taken.wait(DEADLINE_SECONDS))
+
+
 class Following(ClientTest):
     def test_a_batch_size_that_was_not_offered_is_refused(self):
         daemon, client = self.attached()

@@ -67,6 +67,26 @@ class Reporting(ClientTest):
         self.assertEqual([report["epoch"] for report in reports], [0, 0, 1, 1, 1, 1])
         self.assertEqual(reports[5]["batch_size"], 8)
 
+    def test_waiting_for_a_turn_is_in_no_minibatch(self):
+        daemon, client = self.attached()
+        link = client._connection
+        with mock.patch.object(link, "take_turn", lambda: self.work(100)):
+            self.work(1)
+            with client.minibatch(epoch=0):
+                self.work(20)
+            self.work(3)
+            with client.turn(), client.minibatch(epoch=0) as minibatch:
+                self.work(2)
+                minibatch.fetched(batch_size=16)
+                self.work(20)
+            for _ in client.batches([[0] * 16], epoch=1):
+                with client.turn():
+                    self.work(7)
+        reports = [daemon.expect("minibatch") for _ in range(3)]
+        self.assertEqual(
+            [self.times(report) for report in reports], [[20, 0, 20], [25, 5, 20], [7, 0, 7]]
+        )
+
     def test_a_server_does_not_count_waiting_for_requests(self):
         daemon, client = self.attached(kind="infer")
         for _ in range(2):

@@ -11,9 +11,12 @@ so that a process too busy to take it is not flattered.
 What a user would do otherwise, two processes left to the operating system, is this script twice:
 
     python3 lenet_interleaved.py --only train & python3 lenet_interleaved.py --only serve
+
+With --turns those two take turns through the daemon, minibatch by minibatch.
 """
 
 import argparse
+import contextlib
 import csv
 import json
 import random
@@ -136,7 +139,7 @@ def train_alone(chosen, train_set):
     steps, end = training(chosen, train_set), time.perf_counter() + chosen.duration
     minibatches = 0
     while time.perf_counter() < end:
-        with client.minibatch():
+        with client.turn() if chosen.turns else contextlib.nullcontext(), client.minibatch():
             next(steps)
         minibatches += 1
     client.close()
@@ -154,6 +157,7 @@ def interleave(chosen, train_set, images):
         train_batch_size=chosen.train_batch_size,
         samples_per_epoch=len(train_set),
         endpoint=chosen.endpoint,
+        turns=chosen.turns,
     )
     with interleaver:
         arrivals = Arrivals(chosen, interleaver.submit, images)
@@ -179,6 +183,7 @@ def options():
     parser.add_argument("--batch-sizes", default="1,2,4,8,16,32", help="what gearshift may choose from")
     parser.add_argument("--train-batch-size", type=int, default=16, help="samples")
     parser.add_argument("--only", choices=("train", "serve"), help="one of the two, for comparison")
+    parser.add_argument("--turns", action="store_true", help="take turns with other processes")
     parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--name", default="lenet", help="workload name told to gearshift")

@@ -189,7 +189,8 @@ class Connection:
                     attachment = self.attachment
                     self._turn += 1
                     self._flush()
-                    self._send({"type": "turn_request", "turn": self._turn})
+                    if not self._send({"type": "turn_request", "turn": self._turn}):
+                        return 0
                 elif self._turn_given == self._turn:
                     return self._turn
                 else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import logging
 import threading
 from concurrent.futures import Future
@@ -188,17 +189,17 @@ class Interleaver:
                 if state.queued:
                     longest_ns = min(longest_ns, self._log.next_due_ns() - now_ns)
                 self._news.wait(max(longest_ns, 0) / 1e9)
-            batch, dropped = self._take_batch(state, now_ns) if turn == "infer" else ([], [])
             busy_ns = {"train": state.train_minibatch, "infer": state.infer_minibatch, "wait": 0}[turn]
             self._busy_until_ns = now_ns + busy_ns
         self._server.report_requests(report)
-        for arrived_ns, _, future in dropped:
-            waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, self._latency_ns / 1e6
-            future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
-        if turn == "train":
-            self._run_train()
-        elif batch:
-            self._run_infer(batch)
+        if turn != "wait":
+            client = self._trainer if turn == "train" else self._server
+            with client.turn() if self._turns else contextlib.nullcontext():
+                # What is planned with is the time until the end, that for the turn included.
+                if turn == "train":
+                    self._run_train(now_ns)
+                else:
+                    self._run_infer(now_ns, state)
         return turn
 
     def close(self):
@@ -275,35 +276,42 @@ class Interleaver:
             self._patience_ns = min(2 * self._patience_ns, LONGEST_PATIENCE_NS)
             self._train_times.forget_largest()
 
-    def _take_batch(self, state, now_ns):
-        """(entries to answer, entries that are late for certain)"""
-        batch, dropped = [], []
-        while self._queue and len(batch) < self._batch_size:
-            entry = self._queue.popleft()
-            if not entry[2].set_running_or_notify_cancel():
-                continue  # its owner wants no answer any more
-            if serves(state, now_ns - entry[0]):
-                batch.append(entry)
-                continue
-            self._log.refused()
-            dropped.append(entry)
-        return batch, dropped
+    def _take_batch(self, state):
+        """Entries to answer; those that are late for certain are dropped."""
+        batch, dropped, now_ns = [], [], clients.now_ns()
+        with self._news:
+            while self._queue and len(batch) < self._batch_size:
+                entry = self._queue.popleft()
+                if not entry[2].set_running_or_notify_cancel():
+                    continue  # its owner wants no answer any more
+                if serves(state, now_ns - entry[0]):
+                    batch.append(entry)
+                    continue
+                self._log.refused()
+                dropped.append(entry)
+        for arrived_ns, _, future in dropped:
+            waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, self._latency_ns / 1e6
+            future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
+        return batch
 
-    def _run_train(self):
+    def _run_train(self, asked_ns):
         command = self._trainer._connection.in_force
         began_ns = clients.now_ns()
         if self._train() is False:
             self._train = None
             return
         ended_ns = self._ended()
-        self._train_times.add(ended_ns - began_ns)
+        self._train_times.add(ended_ns - asked_ns)
         samples = self._trainer._connection.offer.batch_size
         seen = self.train_minibatches * samples
         epoch = seen // self._samples_per_epoch if self._samples_per_epoch else 0
         self.train_minibatches += 1
         self._trainer._report(command, epoch, samples, began_ns, began_ns, ended_ns)
 
-    def _run_infer(self, batch):
+    def _run_infer(self, asked_ns, state):
+        batch = self._take_batch(state)
+        if not batch:
+            return
         command = self._server._connection.in_force
         began_ns = clients.now_ns()
         failure = None
@@ -316,7 +324,7 @@ class Interleaver:
             log.warning("infer failed; its requests get the error", exc_info=True)
         ended_ns = self._ended()
         if failure is None:
-            self._infer_times.add(len(batch), ended_ns - began_ns)
+            self._infer_times.add(len(batch), ended_ns - asked_ns)
             self._server._report(command, 0, len(batch), began_ns, began_ns, ended_ns)
         self.infer_minibatches += 1
         with self._news:
