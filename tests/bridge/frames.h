@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <msgpack.hpp>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "bridge/protocol.h"
 
@@ -15,6 +17,15 @@ std::string packed(const Message& message) {
   wire::FrameBuffer buffer;
   wire::pack(buffer, message);
   return std::string(buffer.view());
+}
+
+// What the other side of the wire gets. Throws std::runtime_error where it takes no such message.
+template <typename Family, typename Message>
+Message round_trip(const Message& message) {
+  Family decoded;
+  const wire::Fault fault = wire::decode(packed(message), decoded);
+  if (fault) throw std::runtime_error(std::string(fault.error().message.view()));
+  return std::get<Message>(decoded);
 }
 
 // Builds a map entry by entry; the count in its head is that of the calls, unless said otherwise.
