@@ -18,6 +18,7 @@ enum ExitCode : int {
 // Each adds a subcommand whose callback leaves its exit code in `exit_code`.
 void add_run(CLI::App& app, int& exit_code);
 void add_simulate(CLI::App& app, int& exit_code);
+void add_requests(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
 void add_emulate(CLI::App& app, int& exit_code);
 void add_board(CLI::App& app, int& exit_code);

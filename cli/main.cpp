@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   int exit_code = gearshift::kExitOk;
   gearshift::add_run(app, exit_code);
   gearshift::add_simulate(app, exit_code);
+  gearshift::add_requests(app, exit_code);
   gearshift::add_evaluate(app, exit_code);
   gearshift::add_emulate(app, exit_code);
   gearshift::add_board(app, exit_code);

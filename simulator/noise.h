@@ -19,6 +19,9 @@ enum class Stream : std::uint64_t {
   unapplied,
   unapplied_knob,
   faults,
+  arrivals,
+  arrival_stays,
+  inference_jitter,
 };
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators).

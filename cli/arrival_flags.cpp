@@ -1,0 +1,97 @@
+#include "cli/arrival_flags.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <stdexcept>
+#include <vector>
+
+#include "cli/units.h"
+#include "trace/arrival_csv.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kMostRate = 1e6;
+constexpr std::size_t kMostBursts = 64;
+
+[[noreturn]] void fail(const std::string& text, const std::string& why) {
+  throw std::invalid_argument(fmt::format("arrivals '{}': {}; give {}", text, why, kArrivalForms));
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',') {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+double rate_of(const std::string& text, const std::string& part) {
+  const double rate = part == "0" ? 0 : parse_rate(part);
+  if (rate > kMostRate) fail(text, fmt::format("a rate of {} is above a million a second", part));
+  return rate;
+}
+
+// "x3@150s+30s"
+Burst burst_of(const std::string& text, const std::string& part) {
+  const std::size_t at = part.find('@');
+  const std::size_t plus = part.find('+', at == std::string::npos ? 0 : at);
+  if (part.front() != 'x' || at == std::string::npos || plus == std::string::npos) {
+    fail(text, fmt::format("'{}' is no burst", part));
+  }
+  Burst burst;
+  burst.factor = rate_of(text, part.substr(1, at - 1));
+  burst.begin = Time{} + parse_duration(part.substr(at + 1, plus - at - 1));
+  burst.length = parse_duration(part.substr(plus + 1));
+  return burst;
+}
+
+void take_two_rates(const std::string& text, const std::vector<std::string>& parts,
+                    ArrivalSpec& spec) {
+  spec.rate_per_s = rate_of(text, parts[0]);
+  spec.highest_rate_per_s = rate_of(text, parts[1]);
+  spec.period = parse_duration(parts[2]);
+  if (spec.highest_rate_per_s < spec.rate_per_s) fail(text, "the higher rate comes second");
+  if (spec.period < std::chrono::milliseconds(100)) fail(text, "the time must be 100ms or more");
+}
+
+}  // namespace
+
+ArrivalSpec parse_arrivals(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string pattern = text.substr(0, colon);
+  const bool two = pattern == "mmpp" || pattern == "day";
+  const std::size_t needed = two ? 3 : pattern == "trace" ? 2 : 1;
+  if (colon == std::string::npos || (!two && pattern != "poisson" && pattern != "trace")) {
+    fail(text, "no such pattern");
+  }
+  const std::vector<std::string> parts = split(text.substr(colon + 1));
+  if (parts.size() < needed || parts.size() > needed + kMostBursts) {
+    fail(text, fmt::format("{} has {} parts, at most {} bursts behind them", pattern, needed,
+                           kMostBursts));
+  }
+  for (const std::string& part : parts) {
+    if (part.empty()) fail(text, "a part is empty");
+  }
+  ArrivalSpec spec;
+  if (two) {
+    spec.pattern = pattern == "mmpp" ? ArrivalPattern::mmpp : ArrivalPattern::day;
+    take_two_rates(text, parts, spec);
+  } else {
+    spec.rate_per_s = rate_of(text, parts[needed - 1]);
+  }
+  if (pattern == "trace") {
+    spec.pattern = ArrivalPattern::trace;
+    spec.times = read_arrival_times(parts.front());
+  }
+  for (std::size_t i = needed; i < parts.size(); ++i) {
+    spec.bursts.push_back(burst_of(text, parts[i]));
+  }
+  return spec;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,270 @@
+// gearshift requests: a setting held beside requests for hours, request by request, in virtual
+// time.
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cli/arrival_flags.h"
+#include "cli/commands.h"
+#include "cli/knob_values.h"
+#include "cli/units.h"
+#include "simulator/request_run.h"
+#include "trace/profile_csv.h"
+
+namespace gearshift {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kMostRequests = 2e7;  // in memory at once, for the quantiles of the whole
+constexpr double kMostMs = 1e6;
+
+struct RequestOptions {
+  std::string arrivals;
+  std::string latency;
+  std::string train_profile;
+  std::string infer_profile;
+  std::vector<std::string> mode;
+  std::int32_t train_batch_size = 16;
+  std::int32_t batch_size = 0;
+  std::string train_time;
+  std::vector<std::string> infer_times;
+  std::string jitter = "3%";
+  std::uint32_t minutes = 60;
+  std::uint64_t seed = 1;
+  bool json = false;
+};
+
+double milliseconds_of(const std::string& text) {
+  const double ms = 1e3 * seconds(parse_duration(text));
+  if (ms <= 0 || ms > kMostMs) throw std::invalid_argument("'" + text + "': give a time above 0");
+  return ms;
+}
+
+// "16=50ms"
+InferenceTime inference_time(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  InferenceTime time;
+  try {
+    std::size_t used = 0;
+    time.batch_size = std::stoi(text, &used);
+    if (equals == std::string::npos || used != equals || time.batch_size < 1)
+      throw std::exception();
+  } catch (const std::exception&) {
+    throw std::invalid_argument("--infer-time '" + text + "': give BATCH=TIME, like 16=50ms");
+  }
+  time.minibatch_ms = milliseconds_of(text.substr(equals + 1));
+  return time;
+}
+
+PowerMode mode_of(const KnobSpace& knobs, const std::vector<std::string>& texts) {
+  PowerMode mode = knobs.highest();
+  for (const std::string& text : texts) {
+    const KnobValues values = parse_knob_values(knobs, "--mode '" + text + "'", text);
+    if (values.values.size() != 1) {
+      throw std::invalid_argument("--mode '" + text + "': give one value");
+    }
+    mode.values[values.knob] = values.values.front();
+  }
+  return mode;
+}
+
+[[noreturn]] void no_cell(const std::string& file, const Profile& profile, const PowerMode& mode,
+                          std::int32_t batch_size) {
+  throw std::runtime_error(fmt::format("{}: no cell for {} with a batch of {}", file,
+                                       profile.knobs().describe(mode), batch_size));
+}
+
+// Both tables may name their knobs' values differently: each is asked in its own words.
+void take_profiles(const RequestOptions& options, RequestRun& run) {
+  const Profile infer = read_one_profile(options.infer_profile);
+  const PowerMode mode = mode_of(infer.knobs(), options.mode);
+  for (const std::int32_t batch_size : infer.batch_sizes()) {
+    const ProfileCell* cell = infer.find(mode, batch_size);
+    if (cell != nullptr && cell->timed()) run.infer.push_back({batch_size, cell->minibatch_ms});
+  }
+  if (infer.find(mode, run.batch_size) == nullptr) {
+    no_cell(options.infer_profile, infer, mode, run.batch_size);
+  }
+  if (options.train_profile.empty()) return;
+  const Profile train = read_one_profile(options.train_profile);
+  const PowerMode same = mode_of(train.knobs(), options.mode);
+  const ProfileCell* cell = train.find(same, options.train_batch_size);
+  if (cell == nullptr || !cell->timed()) {
+    no_cell(options.train_profile, train, same, options.train_batch_size);
+  }
+  run.train_minibatch_ms = cell->minibatch_ms;
+}
+
+RequestRun make_run(const RequestOptions& options) {
+  RequestRun run;
+  run.arrivals = parse_arrivals(options.arrivals);
+  if (!options.latency.empty()) run.latency = parse_duration(options.latency);
+  run.batch_size = options.batch_size;
+  run.jitter = parse_percent(options.jitter) / 100;
+  run.minutes = options.minutes;
+  run.seed = options.seed;
+  if (run.arrivals.mean_rate_per_s() * 60 * run.minutes > kMostRequests) {
+    throw std::invalid_argument(fmt::format("--minutes {}: more than {:.0f} requests at this rate",
+                                            run.minutes, kMostRequests));
+  }
+  if (options.infer_profile.empty() == options.infer_times.empty()) {
+    throw std::invalid_argument(
+        "give --infer-profile FILE or --infer-time BATCH=TIME, like 16=50ms");
+  }
+  if (!options.infer_profile.empty()) {
+    take_profiles(options, run);
+  } else if (!options.train_profile.empty()) {
+    throw std::invalid_argument("--profile goes with --infer-profile; give --train-time");
+  }
+  for (const std::string& text : options.infer_times) run.infer.push_back(inference_time(text));
+  if (!options.train_time.empty()) run.train_minibatch_ms = milliseconds_of(options.train_time);
+  std::sort(run.infer.begin(), run.infer.end(),
+            [](const auto& one, const auto& other) { return one.batch_size < other.batch_size; });
+  const auto fits = [&](const InferenceTime& time) { return time.batch_size == run.batch_size; };
+  if (std::count_if(run.infer.begin(), run.infer.end(), fits) != 1) {
+    throw std::invalid_argument(
+        fmt::format("--batch-size {}: its time must be given, and once", run.batch_size));
+  }
+  return run;
+}
+
+json latency_json(Duration latency) {
+  return latency == Duration::max() ? json() : json(1e3 * seconds(latency));
+}
+
+json minute_json(const RequestMinute& minute) {
+  const RequestFigures& requests = minute.requests;
+  return {{"arrived", requests.arrived},
+          {"served", requests.served},
+          {"late", requests.late},
+          {"refused", requests.refused},
+          {"dropped", requests.dropped},
+          {"latency_p50_ms", latency_json(requests.latency_p50)},
+          {"latency_p95_ms", latency_json(requests.latency_p95)},
+          {"latency_p99_ms", latency_json(requests.latency_p99)},
+          {"latency_max_ms", latency_json(requests.latency_max)},
+          {"train_minibatches", minute.trained},
+          {"infer_minibatches", minute.inferred},
+          {"partial_minibatches", minute.partial}};
+}
+
+json result_json(const RequestOptions& options, const RequestRun& run,
+                 const RequestRunResult& result) {
+  json out = minute_json(result.whole);
+  out["arrivals"] = options.arrivals;
+  out["latency_ms"] = run.latency > Duration::zero() ? latency_json(run.latency) : json();
+  out["batch_size"] = run.batch_size;
+  out["train_minibatch_ms"] = run.train_minibatch_ms;
+  out["seed"] = run.seed;
+  out["share_in_time"] = result.share_in_time;
+  out["train_minibatches_per_s"] = result.trained_per_s;
+  out["minutes"] = json::array();
+  for (const RequestMinute& minute : result.minutes) out["minutes"].push_back(minute_json(minute));
+  return out;
+}
+
+std::string latency_text(Duration latency) {
+  return latency == Duration::max() ? "none (not answered)" : milliseconds_text(latency);
+}
+
+void print_result(const RequestOptions& options, const RequestRun& run,
+                  const RequestRunResult& result) {
+  const RequestFigures& requests = result.whole.requests;
+  fmt::print("{}: {} requests in {} minutes, {} at most in a minibatch{}\n", options.arrivals,
+             requests.arrived, run.minutes, run.batch_size,
+             run.latency > Duration::zero() ? ", within " + milliseconds_text(run.latency) : "");
+  fmt::print("  latency  p50 {}, p95 {}, p99 {}, max {}\n", latency_text(requests.latency_p50),
+             latency_text(requests.latency_p95), latency_text(requests.latency_p99),
+             latency_text(requests.latency_max));
+  fmt::print("  late     {} ({:.3f} %), of them {} refused and {} dropped\n", requests.late,
+             100.0 * requests.late / std::max(1u, requests.ended()), requests.refused,
+             requests.dropped);
+  if (run.latency > Duration::zero()) {
+    fmt::print("  minutes  {:.1f} % with the 99th percentile within the limit\n",
+               100 * result.share_in_time);
+  }
+  fmt::print(
+      "  beside   {:.3f} training minibatches a second; {} inference minibatches, {} of them "
+      "not full\n",
+      result.trained_per_s, result.whole.inferred, result.whole.partial);
+}
+
+void add_flags(CLI::App& command, RequestOptions& options) {
+  command
+      .add_option("--arrivals", options.arrivals,
+                  std::string("how requests come: ") + kArrivalForms)
+      ->required();
+  command.add_option("--latency", options.latency,
+                     "that a request must be answered within, for example 500ms");
+  command.add_option("--batch-size", options.batch_size, "requests in an inference minibatch")
+      ->required()
+      ->check(CLI::Range(1, 1 << 20));
+  command.add_option("--infer-profile", options.infer_profile,
+                     "measured table of the inference workload");
+  command.add_option("--profile", options.train_profile,
+                     "measured table of what trains beside it (default: nothing does)");
+  command.add_option("--mode", options.mode,
+                     "KNOB=VALUE of the mode that is held (may be given again; default: highest)");
+  command
+      .add_option("--train-batch-size", options.train_batch_size, "samples in a training minibatch")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--infer-time", options.infer_times,
+          "instead of a table, BATCH=TIME of a minibatch, like 16=50ms (may be given again)")
+      ->take_all();
+  command.add_option("--train-time", options.train_time,
+                     "instead of a table, the time of a training minibatch");
+  command.add_option("--jitter", options.jitter, "deviation of a minibatch's time")
+      ->capture_default_str();
+  command.add_option("--minutes", options.minutes, "virtual minutes")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "of arrivals and jitter")->capture_default_str();
+  command.add_flag("--json", options.json,
+                   "print the result, minute by minute, as one JSON object");
+}
+
+}  // namespace
+
+void add_requests(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<RequestOptions>();
+  CLI::App* command = app.add_subcommand(
+      "requests", "Hold a setting beside requests in virtual time: true latencies, what trains");
+  add_flags(*command, *options);
+  command->footer(
+      "Example: an hour of 60 requests a second, training beside them\n"
+      "  gearshift requests --arrivals poisson:60 --latency 500ms --batch-size 16 \\\n"
+      "    --infer-time 4=18ms --infer-time 16=50ms --train-time 40ms\n"
+      "Example: a recorded hour at that rate and a burst, times of measured tables\n"
+      "  gearshift requests --arrivals trace:arrivals.csv,60,x3@10m+30s --latency 1s \\\n"
+      "    --infer-profile infer.csv --profile train.csv --mode gpu_mhz=930.75 --batch-size 16\n"
+      "The accelerator takes turns by the rule that live workloads use (docs/simulator.md).");
+  command->callback([options, &exit_code] {
+    try {
+      const RequestRun run = make_run(*options);
+      const RequestRunResult result = run_requests(run);
+      if (options->json) {
+        std::printf("%s\n", result_json(*options, run, result).dump().c_str());
+      } else {
+        print_result(*options, run, result);
+      }
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "gearshift requests: %s\n", error.what());
+      exit_code = kExitUsage;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "gearshift requests: %s\n", error.what());
+      exit_code = kExitFailed;
+    }
+  });
+}
+
+}  // namespace gearshift

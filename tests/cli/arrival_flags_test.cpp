@@ -1,0 +1,58 @@
+#include "cli/arrival_flags.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <stdexcept>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::seconds;
+
+TEST(ArrivalFlags, TakeEachPattern) {
+  EXPECT_EQ(parse_arrivals("poisson:60").rate_per_s, 60);
+  EXPECT_EQ(parse_arrivals("poisson:0").rate_per_s, 0);
+  const ArrivalSpec mmpp = parse_arrivals("mmpp:30,180,20s");
+  EXPECT_EQ(mmpp.pattern, ArrivalPattern::mmpp);
+  EXPECT_EQ(mmpp.rate_per_s, 30);
+  EXPECT_EQ(mmpp.highest_rate_per_s, 180);
+  EXPECT_EQ(mmpp.period, seconds(20));
+  const ArrivalSpec day = parse_arrivals("day:20,90,24h");
+  EXPECT_EQ(day.pattern, ArrivalPattern::day);
+  EXPECT_EQ(day.period, hours(24));
+}
+
+TEST(ArrivalFlags, TakeARecordedTrace) {
+  const std::string path = testing::TempDir() + "arrival_flags.csv";
+  std::ofstream(path) << "t_s\n0\n1\n3\n";
+  const ArrivalSpec spec = parse_arrivals("trace:" + path + ",60");
+  EXPECT_EQ(spec.pattern, ArrivalPattern::trace);
+  EXPECT_EQ(spec.times.size(), 3u);
+  EXPECT_EQ(spec.rate_per_s, 60);
+  EXPECT_THROW(parse_arrivals("trace:/nowhere.csv,60"), std::runtime_error);
+}
+
+TEST(ArrivalFlags, TakeBurstsBehindAnyPattern) {
+  const ArrivalSpec spec = parse_arrivals("poisson:60,x3@150s+30s,x0@200s+1s");
+  ASSERT_EQ(spec.bursts.size(), 2u);
+  EXPECT_EQ(spec.bursts[0].factor, 3);
+  EXPECT_EQ(spec.bursts[0].begin, Time{} + seconds(150));
+  EXPECT_EQ(spec.bursts[0].length, seconds(30));
+  EXPECT_EQ(spec.bursts[1].factor, 0);
+}
+
+TEST(ArrivalFlags, RefuseWhatIsNoPatternAndSayWhatIs) {
+  for (const char* text :
+       {"", "poisson", "poisson:", "poisson:-1", "poisson:1e3", "poisson:1000001", "uniform:60",
+        "mmpp:30,180", "mmpp:180,30,20s", "mmpp:30,180,99ms", "day:1,2,3", "trace:60",
+        "poisson:60,", "poisson:60,3@1s+1s", "poisson:60,x3@1s", "poisson:60,x3+1s@1s"}) {
+    EXPECT_THROW(parse_arrivals(text), std::invalid_argument) << text;
+  }
+  EXPECT_EQ(parse_arrivals("poisson:1000000").rate_per_s, 1e6);
+  EXPECT_EQ(parse_arrivals("mmpp:30,30,100ms").period, std::chrono::milliseconds(100));
+}
+
+}  // namespace
+}  // namespace gearshift
