@@ -13,9 +13,10 @@
 #include "cli/arrival_flags.h"
 #include "cli/commands.h"
 #include "cli/knob_values.h"
+#include "cli/powertrain_commands.h"
+#include "cli/request_text.h"
 #include "cli/units.h"
 #include "simulator/request_run.h"
-#include "trace/profile_csv.h"
 
 namespace gearshift {
 namespace {
@@ -135,31 +136,19 @@ RequestRun make_run(const RequestOptions& options) {
   return run;
 }
 
-json latency_json(Duration latency) {
-  return latency == Duration::max() ? json() : json(1e3 * seconds(latency));
-}
-
 json minute_json(const RequestMinute& minute) {
-  const RequestFigures& requests = minute.requests;
-  return {{"arrived", requests.arrived},
-          {"served", requests.served},
-          {"late", requests.late},
-          {"refused", requests.refused},
-          {"dropped", requests.dropped},
-          {"latency_p50_ms", latency_json(requests.latency_p50)},
-          {"latency_p95_ms", latency_json(requests.latency_p95)},
-          {"latency_p99_ms", latency_json(requests.latency_p99)},
-          {"latency_max_ms", latency_json(requests.latency_max)},
-          {"train_minibatches", minute.trained},
-          {"infer_minibatches", minute.inferred},
-          {"partial_minibatches", minute.partial}};
+  json out = to_json(minute.requests);
+  out["train_minibatches"] = minute.trained;
+  out["infer_minibatches"] = minute.inferred;
+  out["partial_minibatches"] = minute.partial;
+  return out;
 }
 
 json result_json(const RequestOptions& options, const RequestRun& run,
                  const RequestRunResult& result) {
   json out = minute_json(result.whole);
   out["arrivals"] = options.arrivals;
-  out["latency_ms"] = run.latency > Duration::zero() ? latency_json(run.latency) : json();
+  out["latency_ms"] = run.latency > Duration::zero() ? json(1e3 * seconds(run.latency)) : json();
   out["batch_size"] = run.batch_size;
   out["train_minibatch_ms"] = run.train_minibatch_ms;
   out["seed"] = run.seed;
@@ -170,22 +159,12 @@ json result_json(const RequestOptions& options, const RequestRun& run,
   return out;
 }
 
-std::string latency_text(Duration latency) {
-  return latency == Duration::max() ? "none (not answered)" : milliseconds_text(latency);
-}
-
 void print_result(const RequestOptions& options, const RequestRun& run,
                   const RequestRunResult& result) {
-  const RequestFigures& requests = result.whole.requests;
-  fmt::print("{}: {} requests in {} minutes, {} at most in a minibatch{}\n", options.arrivals,
-             requests.arrived, run.minutes, run.batch_size,
+  fmt::print("{}: {} minutes, {} requests at most in a minibatch{}\n", options.arrivals,
+             run.minutes, run.batch_size,
              run.latency > Duration::zero() ? ", within " + milliseconds_text(run.latency) : "");
-  fmt::print("  latency  p50 {}, p95 {}, p99 {}, max {}\n", latency_text(requests.latency_p50),
-             latency_text(requests.latency_p95), latency_text(requests.latency_p99),
-             latency_text(requests.latency_max));
-  fmt::print("  late     {} ({:.3f} %), of them {} refused and {} dropped\n", requests.late,
-             100.0 * requests.late / std::max(1u, requests.ended()), requests.refused,
-             requests.dropped);
+  fmt::print("  requests {}\n", requests_text(result.whole.requests));
   if (run.latency > Duration::zero()) {
     fmt::print("  minutes  {:.1f} % with the 99th percentile within the limit\n",
                100 * result.share_in_time);

@@ -10,12 +10,14 @@
 #include <string>
 
 #include "boards/board_model.h"
+#include "cli/arrival_flags.h"
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
 #include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
+#include "cli/request_text.h"
 #include "cli/simulated_problem.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
@@ -115,6 +117,7 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
     out["optimum"] = cost_json(problem.knobs, verdict.optimum->setting, verdict.optimum->cost);
     out["optimum"]["value"] = verdict.optimum->value;
   }
+  if (result.requests) out["requests"] = to_json(*result.requests);
   if (!result.policy_error.empty()) out["policy_error"] = result.policy_error;
   return out;
 }
@@ -187,6 +190,7 @@ void print_result(const SimulationProblem& problem, const SimulationResult& resu
         result.measured_over_cap, result.energy.over_cap_j, result.energy.over_cap_s,
         result.guard_steps);
   }
+  if (result.requests) fmt::print("  requests {}\n", requests_text(*result.requests));
   if (result.drifts > 0) {
     fmt::print("  drift    found {} time{}; each time everything was measured anew\n",
                result.drifts, result.drifts == 1 ? "" : "s");
@@ -276,6 +280,10 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
       ->capture_default_str();
   command.add_option("--power", options.power, "power cap, for example 30W");
   add_goal_flags(command, options.goal, "latency with --rate, else time");
+  command.add_option("--arrivals", options.arrivals,
+                     std::string("requests that come one by one: ") + kArrivalForms);
+  command.add_option("--hold", options.hold, "how long the choice is held before the end")
+      ->capture_default_str();
   command.add_option("--keep", options.keep,
                      "KNOB=A,B,C: the knob has only these values (may be given again)");
   command

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "boards/sysroot.h"
+#include "cli/arrival_flags.h"
 #include "cli/knob_values.h"
 #include "cli/prior_tables.h"
 #include "cli/select_board.h"
@@ -67,6 +68,9 @@ const WorkloadParameters& model_workload(const BoardDescription& board, const st
 
 Goal goal_of(const SimulateOptions& options) {
   GoalFlags flags = options.goal;
+  if (flags.rate.empty() && !options.arrivals.empty()) {
+    flags.rate = fmt::format("{}", parse_arrivals(options.arrivals).mean_rate_per_s());
+  }
   if (flags.objective.empty() && !flags.rate.empty()) flags.objective = "latency";
   Goal goal = make_goal(flags);
   if (!options.power.empty()) goal.power_mw = parse_power_mw(options.power);
@@ -129,6 +133,18 @@ void take_board(const SimulateOptions& options, SimulatedProblem& made, Simulate
   task.name = options.workload;
   task.batch_sizes = workload.kind == Kind::train ? std::vector<std::int32_t>{16}
                                                   : std::vector<std::int32_t>{1, 4, 16, 32, 64};
+}
+
+// Requests come one by one, to the workload that serves them.
+void add_arrivals(const SimulateOptions& options, SimulationProblem& problem) {
+  if (options.arrivals.empty()) return;
+  for (SimulatedTask& task : problem.tasks) {
+    if (task.kind != Kind::infer) continue;
+    task.arrivals = parse_arrivals(options.arrivals);
+    task.latency = problem.goal.latency.value_or(Duration::zero());
+    return;
+  }
+  throw std::runtime_error("--arrivals: nothing serves them; give --problem infer");
 }
 
 bool same_names(const KnobSpace& one, const KnobSpace& other) {
@@ -211,6 +227,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
   made.problem.goal = goal_of(options);
   complete_goal(made.problem.goal, made.problem.knobs);
+  add_arrivals(options, made.problem);
   made.problem.effects = parse_effects(options.effects);
   SimulatedFaults faults =
       parse_faults(options.faults, made.problem.knobs, made.problem.goal.power_mw);
@@ -221,6 +238,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.seed = options.seed;
   made.problem.most_measurements = options.probes;
   made.problem.most_duration = parse_duration(options.duration);
+  made.problem.hold = parse_duration(options.hold);
   return made;
 }
 

@@ -34,6 +34,8 @@ struct SimulateOptions {
   std::vector<std::string> faults;  // see parse_faults
   std::string missing = "refuse";
   std::string duration = "12h";
+  std::string hold = "2s";  // the choice is held for so long before the end
+  std::string arrivals;     // of requests to the inference workload, see parse_arrivals; or none
   std::uint64_t seed = 1;
   std::uint32_t probes = 5000;
   std::string log;

@@ -23,6 +23,7 @@ Workload hello_of(const SimulatedTask& task, WorkloadHandle handle) {
   std::copy_n(task.batch_sizes.begin(), count, hello.batch_sizes.begin());
   hello.batch_size_count = static_cast<std::uint8_t>(count);
   hello.samples_per_epoch = task.samples_per_epoch;
+  hello.latency = task.latency;
   hello.name = BoundedText<64>(task.name);
   return hello;
 }
@@ -58,6 +59,11 @@ Plant::Plant(const KnobSpace& knobs, const PowerMode& first, std::span<const Sim
     highest_cpu_ = static_cast<double>(knobs.knobs[*knob].values.back());
   }
   if (effects_.lag) lag_.emplace(*effects_.lag, effects_.lag_constant);
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    task_of_[index(tasks_[i].kind)] = i;
+    if (tasks_[i].kind != Kind::infer || !tasks_[i].arrivals) continue;
+    server_.emplace(*tasks_[i].arrivals, tasks_[i].latency, seed_, workloads_[i].hello().handle);
+  }
 }
 
 bool Plant::exists(const PowerMode& mode) const {
@@ -99,6 +105,10 @@ Pace Plant::pace_of(std::size_t task, const TrueCost& cost, double all_ms) const
 void Plant::renew() {
   stale_ = false;
   add_up();
+  if (server_) {
+    renew_turn();
+    return;
+  }
   std::array<TrueCost, kKinds> each;
   double all_ms = 0;
   double all_mj = 0;
@@ -134,7 +144,23 @@ void Plant::add_up() {
   const double span_s = seconds(now_ - added_up_);
   added_up_ = now_;
   account_.energy_j += power_w_ * span_s;
-  const double over_w = power_w_ - static_cast<double>(cap_mw_) / 1000;
+  if (!server_) {
+    hold_against_cap(power_w_ * span_s, span_s);
+    return;
+  }
+  // What runs changes faster than a cap is meant: the mean of a window is held against it.
+  window_j_ += power_w_ * span_s;
+  window_s_ += span_s;
+  sensed_s_ += span_s;
+  for (std::size_t rail = 0; rail < kRails; ++rail) sensed_mj_.mw[rail] += rails_.mw[rail] * span_s;
+  if (window_s_ < seconds(effects_.noise_interval)) return;
+  hold_against_cap(window_j_, window_s_);
+  window_j_ = window_s_ = 0;
+}
+
+void Plant::hold_against_cap(double energy_j, double span_s) {
+  const double mean_w = span_s > 0 ? energy_j / span_s : power_w_;
+  const double over_w = mean_w - static_cast<double>(cap_mw_) / 1000;
   if (cap_mw_ <= 0 || over_w <= 0) {
     if (span_s > 0) over_since_s_ = 0;
     return;
@@ -182,6 +208,7 @@ Time Plant::advance(Time until, EventBuffer& events) {
   if (commanded_) answer_commands(events);
   renew_if_stale();
   if (events.size() > first) return now_;
+  if (server_) return advance_requests(until, events);
   const std::size_t most = first + kMaxEventsPerTick;
   while (events.size() < most) {
     SimulatedWorkload* next = &workloads_.front();
@@ -237,6 +264,15 @@ double Plant::true_power_w() {
 std::int64_t Plant::sensed_power_mw() {
   renew_if_stale();
   RailPower power = lag_ ? lag_->value(now_) : rails_;
+  if (server_) {
+    add_up();
+    // Without a lag it shows the mean since it was last read, not what happens to run.
+    for (std::size_t rail = 0; rail < kRails && !lag_ && sensed_s_ > 0; ++rail) {
+      power.mw[rail] = sensed_mj_.mw[rail] / sensed_s_;
+    }
+    sensed_mj_ = {};
+    sensed_s_ = 0;
+  }
   if (effects_.sensor_noise > 0) {
     const auto interval =
         static_cast<std::uint64_t>(now_.time_since_epoch() / effects_.noise_interval);

@@ -12,6 +12,7 @@
 #include "controller/world.h"
 #include "simulator/cost_source.h"
 #include "simulator/effects.h"
+#include "simulator/request_server.h"
 #include "simulator/sensor_lag.h"
 #include "simulator/simulated_knobs.h"
 #include "simulator/simulated_workload.h"
@@ -33,7 +34,10 @@ struct SimulatedTask {
   std::int32_t batch_size = 0;            // at the beginning, one of them
   std::int64_t samples_per_epoch = 0;     // 0: it does not say
   const CostSource* costs = nullptr;      // outlives the simulation
-  std::vector<CostChange> changes{};      // nobody is told of them; the last that is on counts
+  // Of an inference workload: its requests, one by one, instead of a minibatch whenever it is free.
+  std::optional<ArrivalSpec> arrivals{};
+  Duration latency{};                 // that it promises them; 0: it does not say
+  std::vector<CostChange> changes{};  // nobody is told of them; the last that is on counts
 
   const CostSource& costs_at(Time now) const;
 };
@@ -47,7 +51,9 @@ struct EnergyAccount {
 };
 
 // Several workloads take turns: each minibatch waits for one of every other, and power is the mean
-// weighted with their times.
+// weighted with their times. Where an inference workload has arrivals, one process owns both
+// instead: the rule of controller/interleaving.h says what runs next, minibatches report their own
+// times alone, power is that of what runs, and what became of requests is told in events.
 class Plant : public Clock {
  public:
   // The board begins in the mode `first`, with all tasks at work.
@@ -74,6 +80,10 @@ class Plant : public Clock {
   // The cap that true power is held against from now on; 0: none.
   void set_cap_mw(std::int64_t cap_mw);
   EnergyAccount account();
+  // What became of the requests, where they come one by one.
+  std::optional<RequestFigures> requests() const {
+    return server_ ? std::optional(server_->figures()) : std::nullopt;
+  }
 
  private:
   // The pace of each workload and the power follow the knobs and batch sizes of now.
@@ -90,6 +100,18 @@ class Plant : public Clock {
   bool exists(const PowerMode& mode) const;
   void answer_commands(EventBuffer& events);
   void add_up();
+  void hold_against_cap(double energy_j, double span_s);
+
+  // Beside requests; plant_requests.cpp.
+  Time advance_requests(Time until, EventBuffer& events);
+  bool follow_commands(EventBuffer& events);
+  InterleavingState times_of_now() const;
+  Duration long_minibatch(std::size_t task) const;
+  void begin_turn();
+  void end_turn(EventBuffer& events);
+  void renew_turn();
+  TrueCost cost_of_requests(std::size_t task, std::int32_t count) const;
+  Time turn_end() const { return running_ ? workloads_[*running_].due() : now_; }
 
   const std::vector<SimulatedTask> tasks_;
   const Effects effects_;
@@ -107,6 +129,15 @@ class Plant : public Clock {
   std::int64_t cap_mw_ = 0;
   EnergyAccount account_;
   std::optional<SensorLag> lag_;
+
+  // Where requests come one by one.
+  std::optional<RequestServer> server_;
+  std::array<std::optional<std::size_t>, kKinds> task_of_{};
+  std::optional<std::size_t> running_;  // the task whose minibatch is under way
+  double window_j_ = 0;                 // of true power since it was last held against the cap
+  double window_s_ = 0;
+  RailPower sensed_mj_;  // since the sensor was read
+  double sensed_s_ = 0;
 };
 
 }  // namespace gearshift

@@ -32,6 +32,7 @@ class RequestQueue {
 
   std::uint32_t queued() const { return static_cast<std::uint32_t>(waiting_.size()); }
   RequestTally& tally() { return tally_; }
+  const RequestTally& tally() const { return tally_; }
 
  private:
   Arrivals arrivals_;

@@ -37,6 +37,8 @@ class RequestTally {
   }
   void refuse() { ++figures_.refused; }
   void drop() { ++figures_.dropped; }
+  // Since the last take.
+  std::uint32_t late() const { return figures_.late + figures_.refused + figures_.dropped; }
   // Counts what `other` has counted since its last take.
   void add(const RequestTally& other);
   // Of the requests since the last call.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "simulator/emulated_workload.h"
 #include "simulator/noise.h"
@@ -109,6 +110,15 @@ bool SimulatedWorkload::finish(EventBuffer& events) {
   }
   due_ = began_ + std::max(Duration(1), from_ns(duration_ns()));
   return false;
+}
+
+void SimulatedWorkload::finish_alone(std::int32_t batch_size, EventBuffer& events) {
+  const std::optional<WorkloadCommand> command = std::exchange(wanted_, std::nullopt);
+  finish(events);
+  wanted_ = command;
+  events.back().minibatch.batch_size = batch_size;
+  working_ = false;
+  due_ = Time::max();
 }
 
 }  // namespace gearshift

@@ -42,6 +42,11 @@ class SimulatedWorkload {
   Event refuse(std::string_view why);
   // A workload that waits follows at once: appends its answer.
   void follow_if_waiting(Time now, EventBuffer& events);
+  // One that has no batches under way does so too.
+  void follow_at_once(Time now, EventBuffer& events) {
+    if (wanted_) follow(now, events);
+  }
+  std::uint32_t set_sequence() const { return set_sequence_; }
 
   // The minibatch under way goes on at the new pace; one begins where none is.
   void set_pace(Time now, const Pace& pace);
@@ -49,6 +54,9 @@ class SimulatedWorkload {
   // Ends the minibatch that is due, appends it, and begins the next. True when a command came into
   // force with it, whose answer is appended too: the pace must be set anew.
   bool finish(EventBuffer& events);
+  // Ends the minibatch that is due, of so many samples, and appends it. None begins, and a command
+  // waits until it is followed.
+  void finish_alone(std::int32_t batch_size, EventBuffer& events);
 
  private:
   void follow(Time now, EventBuffer& events);

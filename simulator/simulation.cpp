@@ -247,6 +247,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy, Limi
   result.drifts = controller.summary().drifts;
   result.duration = controller.summary().duration;
   result.energy = plant.account();
+  result.requests = plant.requests();
   judge_truth(problem, result);
   board.restore();
   result.restored = plant.mode() == first;

@@ -1,0 +1,91 @@
+"""`gearshift requests` and `gearshift simulate --arrivals`: requests one by one, in virtual time."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+TIMES = ["--infer-time", "4=18ms", "--infer-time", "16=50ms", "--train-time", "40ms"]
+
+
+def gearshift(*arguments):
+    return subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+
+
+def requests(*arguments):
+    done = gearshift("requests", "--batch-size", 16, "--latency", "500ms", "--json", *arguments)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return json.loads(done.stdout)
+
+
+class Requests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_minutes_add_up_and_equal_commands_print_equal_bytes(self):
+        found = requests("--arrivals", "poisson:60", *TIMES, "--minutes", 10)
+        self.assertEqual(len(found["minutes"]), 10)
+        for name in ("arrived", "served", "late", "train_minibatches", "infer_minibatches"):
+            self.assertEqual(found[name], sum(minute[name] for minute in found["minutes"]), name)
+        self.assertEqual(found["share_in_time"], 1)
+        self.assertLessEqual(found["latency_p50_ms"], found["latency_p99_ms"])
+        self.assertLessEqual(found["latency_max_ms"], 500)
+        # What inference leaves of a second: 60 / 16 minibatches of 50 ms are not training's.
+        self.assertAlmostEqual(found["train_minibatches_per_s"], (1 - 60 / 16 * 0.05) / 0.04, delta=0.4)
+        one, two = (gearshift("requests", "--arrivals", "mmpp:10,90,5s", "--batch-size", 16, *TIMES, "--jitter", "5%").stdout
+                    for _ in range(2))  # fmt: skip
+        self.assertEqual(one, two)
+        self.assertIn("training minibatches a second", one)
+
+    def test_a_trace_comes_scaled_and_bursts_come_on_top(self):
+        trace = self.folder / "trace.csv"
+        trace.write_text("t_s,tokens\n" + "".join(f"{i * 0.5},1\n" for i in range(100)))
+        plain = requests("--arrivals", f"trace:{trace},20", *TIMES, "--minutes", 4)
+        self.assertAlmostEqual(plain["arrived"], 4800, delta=20)
+        burst = requests("--arrivals", f"trace:{trace},20,x3@1m+30s", *TIMES, "--minutes", 4)
+        minutes = [minute["arrived"] for minute in burst["minutes"]]
+        self.assertAlmostEqual(minutes[1], 2400, delta=20)
+        self.assertAlmostEqual(minutes[0], 1200, delta=20)
+
+    def test_what_is_not_answered_is_late_for_ever(self):
+        found = requests("--arrivals", "poisson:700", *TIMES, "--minutes", 2)
+        self.assertIsNone(found["latency_p99_ms"])
+        self.assertEqual(found["share_in_time"], 0)
+        self.assertGreaterEqual(found["late"], found["refused"] + found["dropped"])
+        self.assertGreater(found["refused"], 0)
+
+    def test_errors_name_the_option_and_the_way_out(self):
+        for arguments, words in (
+            (["--arrivals", "uniform:60", *TIMES], "poisson:RATE"),
+            (["--arrivals", "poisson:60"], "--infer-profile"),
+            (["--arrivals", "poisson:60", "--infer-time", "4=18ms"], "--batch-size 16"),
+            (["--arrivals", "poisson:60", "--infer-time", "sixteen"], "16=50ms"),
+        ):
+            done = gearshift("requests", "--batch-size", 16, *arguments)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(words, done.stderr)
+        missing = gearshift("requests", "--batch-size", 16, "--arrivals", "trace:/nowhere.csv,60", *TIMES)
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("/nowhere.csv", missing.stderr)
+
+    def test_the_controller_serves_requests_that_come_one_by_one(self):
+        done = gearshift("simulate", "--board", "jetson-agx-orin", "--workload", "mobilenet_v3-infer", "--problem", "infer",
+                         "--policy", "binary_search", "--arrivals", "poisson:40", "--latency", "500ms", "--hold", "60s",
+                         "--json")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["rate_per_s"], 40)
+        fared = found["requests"]
+        self.assertGreater(fared["arrived"], 40 * 60)
+        self.assertGreaterEqual(found["duration_s"], 60)
+        self.assertLess(fared["late"], 0.1 * fared["arrived"])
+
+
+if __name__ == "__main__":
+    unittest.main()
