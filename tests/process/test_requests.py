@@ -76,15 +76,17 @@ class Requests(unittest.TestCase):
 
     def test_the_controller_serves_requests_that_come_one_by_one(self):
         done = gearshift("simulate", "--board", "jetson-agx-orin", "--workload", "mobilenet_v3-infer", "--problem", "infer",
-                         "--policy", "binary_search", "--arrivals", "poisson:40", "--latency", "500ms", "--hold", "60s",
-                         "--json")  # fmt: skip
+                         "--keep", "cpu_cores=4,8,12", "--keep", "gpu_mhz=306,612,918,1300.5", "--json",
+                         "--arrivals", "poisson:40", "--latency", "500ms", "--hold", "60s")  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(found["rate_per_s"], 40)
         fared = found["requests"]
         self.assertGreater(fared["arrived"], 40 * 60)
         self.assertGreaterEqual(found["duration_s"], 60)
-        self.assertLess(fared["late"], 0.1 * fared["arrived"])
+        self.assertLess(fared["late"], 0.01 * fared["arrived"])
+        self.assertEqual(found["ending"], "held")
+        self.assertTrue(found["solved"])
 
 
 if __name__ == "__main__":
