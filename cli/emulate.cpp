@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -18,8 +16,12 @@
 #include "boards/board_description.h"
 #include "boards/sysroot.h"
 #include "bridge/client/gearshift.hpp"
+#include "cli/arrival_flags.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
+#include "cli/emulate_interleaved.h"
+#include "cli/emulate_options.h"
+#include "cli/stop_signals.h"
 #include "cli/units.h"
 #include "simulator/board_clocks.h"
 #include "simulator/board_state.h"
@@ -35,63 +37,6 @@ using std::chrono::milliseconds;
 constexpr Duration kSlice = milliseconds(20);
 // A plain folder shows a line only to those who look in time: it is repeated.
 constexpr Duration kDeclareAgain = std::chrono::seconds(1);
-
-struct EmulateOptions {
-  std::string workload;
-  std::string sysroot;
-  std::string endpoint;
-  std::string kind = "train";
-  std::int32_t batch_size = 16;
-  std::vector<std::int32_t> batch_sizes = {8, 16, 32, 64};
-  std::string duration;
-  std::string jitter = "3%";
-  std::string warm_up = "3.5s";
-  std::int64_t samples_per_epoch = 50'000;
-  std::uint64_t seed = 1;
-  bool json = false;
-};
-
-// SIGINT and SIGTERM wait to be asked for; the client's thread inherits that.
-class StopSignals {
- public:
-  StopSignals() {
-    sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set_, signal);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
-  // Sleeps until the time is over or a signal came: true then.
-  bool sleep(Duration duration) const {
-    constexpr std::int64_t kNsInSecond = 1'000'000'000;
-    const std::int64_t ns = std::max<std::int64_t>(0, duration.count());
-    const timespec timeout{ns / kNsInSecond, ns % kNsInSecond};
-    return sigtimedwait(&set_, nullptr, &timeout) > 0;
-  }
-
- private:
-  sigset_t set_{};
-};
-
-// What was done, for the line at the end.
-struct Summary {
-  std::int64_t minibatches = 0;
-  double sum_ms = 0;
-  double sum_squares_ms2 = 0;
-
-  void add(Duration elapsed) {
-    const double ms = 1e3 * seconds(elapsed);
-    ++minibatches;
-    sum_ms += ms;
-    sum_squares_ms2 += ms * ms;
-  }
-  double mean_ms() const {
-    return minibatches == 0 ? 0 : sum_ms / static_cast<double>(minibatches);
-  }
-  double stddev_ms() const {
-    if (minibatches < 2) return 0;
-    const auto n = static_cast<double>(minibatches);
-    return std::sqrt(std::max(0.0, (sum_squares_ms2 - sum_ms * sum_ms / n) / (n - 1)));
-  }
-};
 
 class Emulation {
  public:
@@ -111,7 +56,7 @@ class Emulation {
                  .samples_per_epoch = options.samples_per_epoch,
                  .endpoint = options.endpoint}) {}
 
-  Summary run(std::optional<Duration> duration) {
+  EmulationSummary run(std::optional<Duration> duration) {
     const Time began = clock_.now();
     Time before = began;
     declare();
@@ -205,25 +150,23 @@ class Emulation {
   double others_ms_ = 0;
   std::int64_t samples_ = 0;
   std::uint32_t epoch_ = 0;
-  Summary summary_;
+  EmulationSummary summary_;
 };
 
-const WorkloadParameters& require_workload(const BoardDescription& board,
-                                           const EmulateOptions& options) {
-  const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
-  if (const WorkloadParameters* found = find_workload(board, options.workload, kind)) {
-    return *found;
-  }
+const WorkloadParameters& require_workload(const BoardDescription& board, const char* option,
+                                           const std::string& name, Kind kind) {
+  if (const WorkloadParameters* found = find_workload(board, name, kind)) return *found;
   std::string known;
   for (const auto& [name, workload] : board.workloads) {
     known +=
         (known.empty() ? "" : ", ") + name + " (" + std::string(kind_name(workload.kind)) + ')';
   }
-  throw std::invalid_argument("--workload " + options.workload + ": the model of " + board.id +
-                              " has no such " + options.kind + " workload; it has " + known);
+  throw std::invalid_argument(option + (" " + name) + ": the model of " + board.id +
+                              " has no such " + std::string(kind_name(kind)) +
+                              " workload; it has " + known);
 }
 
-void print(const Summary& summary, const EmulateOptions& options) {
+void print(const EmulationSummary& summary, const EmulateOptions& options) {
   if (options.json) {
     const nlohmann::json line = {{"workload", options.workload},
                                  {"kind", options.kind},
@@ -238,13 +181,18 @@ void print(const Summary& summary, const EmulateOptions& options) {
               static_cast<long long>(summary.minibatches), summary.mean_ms(), summary.stddev_ms());
 }
 
+// The batch size at the beginning is one of those that the daemon may choose.
+void offer(std::vector<std::int32_t>& sizes, std::int32_t batch_size) {
+  sizes.push_back(batch_size);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+}
+
 int run_emulation(EmulateOptions& options) {
   std::optional<Duration> duration;
   if (!options.duration.empty()) duration = parse_duration(options.duration);
-  std::vector<std::int32_t>& sizes = options.batch_sizes;
-  sizes.push_back(options.batch_size);
-  std::sort(sizes.begin(), sizes.end());
-  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  offer(options.batch_sizes, options.batch_size);
+  offer(options.serve_batch_sizes, options.serve_batch_size);
   Sysroot root(options.sysroot);
   if (!root.exists(BoardState::kLoadPath)) {
     throw std::runtime_error(
@@ -255,7 +203,16 @@ int run_emulation(EmulateOptions& options) {
   }
   const BoardDescription& board = *detect_board(root, built_in_boards()).board;
   if (!board.model) throw std::runtime_error("board " + board.id + " has no model to emulate by");
-  Emulation emulation(options, board, require_workload(board, options), root);
+  const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
+  const WorkloadParameters& workload =
+      require_workload(board, "--workload", options.workload, kind);
+  if (!options.serve.empty()) {
+    if (kind != Kind::train) throw std::invalid_argument("--serve goes with --kind train");
+    const WorkloadParameters& served =
+        require_workload(board, "--serve", options.serve, Kind::infer);
+    return emulate_interleaved(options, board, workload, served, root, duration);
+  }
+  Emulation emulation(options, board, workload, root);
   print(emulation.run(duration), options);
   return kExitOk;
 }
@@ -293,10 +250,28 @@ void add_emulate(CLI::App& app, int& exit_code) {
   command->add_option("--samples-per-epoch", options->samples_per_epoch, "0: unknown")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
+  command->add_option("--serve", options->serve,
+                      "Serve this workload beside the training, by turns: mobilenet_v3, ...");
+  command
+      ->add_option("--serve-batch-size", options->serve_batch_size, "Requests in a batch, at first")
+      ->check(CLI::Range(1, kMaxBatchSize))
+      ->capture_default_str();
+  command
+      ->add_option("--serve-batch-sizes", options->serve_batch_sizes,
+                   "What the daemon may choose from")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMaxBatchSize))
+      ->capture_default_str();
+  command->add_option("--arrivals", options->arrivals,
+                      std::string("Of the requests: ") + kArrivalForms);
+  command->add_option("--latency", options->latency,
+                      "A request must be answered within, for example 200ms");
   command->add_flag("--json", options->json, "Print the summary as one line of JSON");
   command->footer(
       "It reports to the daemon as a real trainer does, obeys it, and runs on without one.\n"
-      "Example: gearshift emulate --workload resnet18 --sysroot /tmp/orin");
+      "Example: gearshift emulate --workload resnet18 --sysroot /tmp/orin\n"
+      "Example: gearshift emulate --workload resnet18 --serve mobilenet_v3 --arrivals poisson:60 "
+      "--latency 500ms --sysroot /tmp/orin");
   command->callback([options, &exit_code] { exit_code = run_emulation(*options); });
 }
 

@@ -1,0 +1,252 @@
+// Sleeps, because that is all the work it has; reads the boot clock.
+#include "cli/emulate_interleaved.h"
+
+#include <spdlog/fmt/fmt.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "bridge/client/gearshift.hpp"
+#include "cli/arrival_flags.h"
+#include "cli/boottime_clock.h"
+#include "cli/commands.h"
+#include "cli/stop_signals.h"
+#include "cli/units.h"
+#include "simulator/board_clocks.h"
+#include "simulator/board_state.h"
+#include "simulator/emulated_interleaving.h"
+#include "simulator/load.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A clock that changes in mid-minibatch counts from the next slice on.
+constexpr Duration kSlice = milliseconds(20);
+constexpr Duration kReportSpan = milliseconds(500);
+constexpr Duration kLateReportSpan = milliseconds(100);
+
+// One kind's side: its connection, and its line in the board's list of loads.
+struct Side {
+  client::Workload client;
+  DeviceFile load;
+  Load line;
+  bool answered = true;  // the daemon's newest wish
+};
+
+class InterleavedEmulation {
+ public:
+  InterleavedEmulation(const EmulateOptions& options, const BoardDescription& board,
+                       const WorkloadParameters& train, const WorkloadParameters& infer,
+                       Sysroot& root)
+      : options_(options),
+        latency_(parse_duration(options.latency)),
+        arrivals_(parse_arrivals(options.arrivals)),
+        clocks_(board, root),
+        train_(side(Kind::train, root)),
+        infer_(side(Kind::infer, root)),
+        work_(*board.model,
+              {&train, &infer, options.batch_size, options.serve_batch_size, &arrivals_, latency_},
+              emulation_options(options, board)) {}
+
+  void run(std::optional<Duration> duration) {
+    began_ = clock_.now();
+    while (!duration || clock_.now() - began_ < *duration) {
+      const ModelMode& mode = clocks_.read();
+      const Duration until = began_ + (work_.next_change(mode) - Time{}) - clock_.now();
+      if (signals_.sleep(std::min(kSlice, until))) break;
+      const Time now = Time{} + (clock_.now() - began_);
+      while (work_.now() < now) {
+        if (work_.advance(now, clocks_.read())) change();
+      }
+      obey();
+      report(now);
+    }
+  }
+
+  nlohmann::json summary() {
+    tally_.add(work_.queue().tally().take_served());
+    return {{"workload", options_.workload},
+            {"serves", options_.serve},
+            {"duration_s", seconds(clock_.now() - began_)},
+            {"train_minibatches", minibatches_[index(Kind::train)]},
+            {"infer_minibatches", minibatches_[index(Kind::infer)]},
+            {"arrived", tally_.arrived},
+            {"served", tally_.served},
+            {"late", tally_.late},
+            {"refused", tally_.refused},
+            {"latency_max_ms", 1e3 * seconds(tally_.latency_max)}};
+  }
+
+ private:
+  // Counts since the beginning.
+  struct Tally {
+    std::uint64_t arrived = 0, served = 0, late = 0, refused = 0;
+    Duration latency_max{};
+    void add(const RequestFigures& figures) {
+      arrived += figures.arrived;
+      served += figures.served;
+      late += figures.late;
+      refused += figures.refused + figures.dropped;
+      latency_max = std::max(latency_max, figures.latency_max);
+    }
+  };
+
+  Side side(Kind kind, Sysroot& root) const {
+    const bool trains = kind == Kind::train;
+    client::Options attach;
+    attach.name = trains ? options_.workload : options_.serve;
+    attach.kind = trains ? client::Kind::train : client::Kind::infer;
+    attach.batch_size = trains ? options_.batch_size : options_.serve_batch_size;
+    attach.batch_sizes = trains ? options_.batch_sizes : options_.serve_batch_sizes;
+    attach.samples_per_epoch = trains ? options_.samples_per_epoch : 0;
+    attach.endpoint = options_.endpoint;
+    if (!trains) attach.latency = latency_;
+    Load line;
+    line.pid = getpid();
+    line.name = attach.name;
+    line.kind = kind;
+    line.batch_size = attach.batch_size;
+    line.batch_sizes = attach.batch_sizes;
+    line.run = false;
+    return {client::Workload(attach), root.open(BoardState::kLoadPath, Sysroot::Access::read_write),
+            line};
+  }
+
+  static EmulationOptions emulation_options(const EmulateOptions& options,
+                                            const BoardDescription& board) {
+    const KnobSpace space = board.knob_space();
+    return {.seed = options.seed,
+            .jitter = parse_percent(options.jitter) / 100,
+            .warm_up = Duration::zero(),  // requests cannot wait for it
+            .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz};
+  }
+
+  // A turn has ended or begun: the board draws what the turn does.
+  void change() {
+    if (const auto finished = work_.take_finished()) {
+      ++minibatches_[index(finished->kind)];
+      const EmulatedMinibatch& done = finished->minibatch;
+      if (finished->kind == Kind::train) {
+        samples_ += done.batch_size;
+        const std::int64_t epoch =
+            options_.samples_per_epoch > 0 ? samples_ / options_.samples_per_epoch : 0;
+        train_.client.minibatch(static_cast<std::uint32_t>(epoch), done.elapsed, done.fetch_stall,
+                                done.compute);
+      } else if (done.batch_size == work_.infer_batch_size()) {
+        infer_.client.minibatch(0, done.elapsed, done.fetch_stall, done.compute);
+      }
+      obey();
+    }
+    declare(train_, work_.turn() == Kind::train, work_.train_batch_size());
+    declare(infer_, work_.turn() == Kind::infer, work_.infer_batch_size());
+  }
+
+  static void declare(Side& side, bool run, std::int32_t batch_size) {
+    if (side.line.run == run && side.line.batch_size == batch_size) return;
+    side.line.run = run;
+    side.line.batch_size = batch_size;
+    side.load.write(format_load(side.line) + '\n');
+  }
+
+  // Between two minibatches: what the daemon asks for comes into force.
+  void obey() {
+    bool runs_changed = false;
+    for (Side* const one : {&train_, &infer_}) {
+      if (!one->client.poll()) continue;
+      const client::Wanted wanted = one->client.wanted();
+      one->answered = false;
+      runs_changed = true;
+      if (one == &train_) {
+        work_.request_train_batch_size(wanted.batch_size);
+      } else {
+        work_.set_infer_batch_size(wanted.batch_size);
+      }
+    }
+    if (runs_changed) work_.set_runs(train_.client.runs(), infer_.client.runs());
+    if (!train_.answered && !work_.train_batch_size_pending()) answer(train_);
+    if (!infer_.answered && work_.turn() != Kind::infer) answer(infer_);
+  }
+
+  static void answer(Side& side) {
+    side.client.applied();
+    side.answered = true;
+  }
+
+  // As RequestLog of the client does, with what the queue counts.
+  void report(Time now) {
+    const Duration span = now - reported_;
+    const bool late = work_.queue().tally().late() > 0;
+    if (span < (late ? kLateReportSpan : kReportSpan)) return;
+    reported_ = now;
+    const RequestFigures figures = work_.queue().tally().take_served();
+    tally_.add(figures);
+    infer_.client.requests({.span = span,
+                            .arrived = figures.arrived,
+                            .served = figures.served,
+                            .late = figures.late,
+                            .refused = figures.refused + figures.dropped,
+                            .queued = work_.queue().queued(),
+                            .latency_p50 = figures.latency_p50,
+                            .latency_p95 = figures.latency_p95,
+                            .latency_p99 = figures.latency_p99,
+                            .latency_max = figures.latency_max});
+  }
+
+  const EmulateOptions& options_;
+  const Duration latency_;
+  const ArrivalSpec arrivals_;
+  const StopSignals signals_;
+  const BoottimeClock clock_;
+  BoardClocks clocks_;
+  Side train_;
+  Side infer_;
+  EmulatedInterleaving work_;
+  Time began_{};
+  Time reported_{};
+  Tally tally_;
+  std::array<std::int64_t, kKinds> minibatches_{};
+  std::int64_t samples_ = 0;
+};
+
+void print(const nlohmann::json& summary) {
+  const double duration_s = summary["duration_s"];
+  const double arrived = summary["arrived"];
+  const double late = summary["late"];
+  fmt::print(
+      "{} beside {}, {:.1f} s: {} training minibatches ({:.2f} a second), {} requests arrived, {} "
+      "late ({:.2f} %, {} refused or dropped), slowest {:.0f} ms\n",
+      std::string(summary["workload"]), std::string(summary["serves"]), duration_s,
+      std::int64_t(summary["train_minibatches"]),
+      double(summary["train_minibatches"]) / std::max(duration_s, 1e-9), arrived, late,
+      100 * late / std::max(1.0, arrived), std::int64_t(summary["refused"]),
+      double(summary["latency_max_ms"]));
+}
+
+}  // namespace
+
+int emulate_interleaved(const EmulateOptions& options, const BoardDescription& board,
+                        const WorkloadParameters& train, const WorkloadParameters& infer,
+                        Sysroot& root, std::optional<Duration> duration) {
+  if (options.arrivals.empty() || options.latency.empty()) {
+    throw std::invalid_argument(
+        "--serve needs --arrivals and --latency, for example --arrivals poisson:60 --latency "
+        "500ms");
+  }
+  InterleavedEmulation emulation(options, board, train, infer, root);
+  emulation.run(duration);
+  const nlohmann::json summary = emulation.summary();
+  if (options.json) {
+    std::printf("%s\n", summary.dump().c_str());
+  } else {
+    print(summary);
+  }
+  return kExitOk;
+}
+
+}  // namespace gearshift
