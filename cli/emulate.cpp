@@ -157,9 +157,8 @@ const WorkloadParameters& require_workload(const BoardDescription& board, const 
                                            const std::string& name, Kind kind) {
   if (const WorkloadParameters* found = find_workload(board, name, kind)) return *found;
   std::string known;
-  for (const auto& [name, workload] : board.workloads) {
-    known +=
-        (known.empty() ? "" : ", ") + name + " (" + std::string(kind_name(workload.kind)) + ')';
+  for (const auto& [one, workload] : board.workloads) {
+    known += (known.empty() ? "" : ", ") + one + " (" + std::string(kind_name(workload.kind)) + ')';
   }
   throw std::invalid_argument(option + (" " + name) + ": the model of " + board.id +
                               " has no such " + std::string(kind_name(kind)) +

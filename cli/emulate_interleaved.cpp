@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -66,6 +67,7 @@ class InterleavedEmulation {
       }
       obey();
       report(now);
+      if (options_.json && now - told_ >= std::chrono::seconds(1)) tell(now);
     }
   }
 
@@ -198,6 +200,18 @@ class InterleavedEmulation {
                             .latency_max = figures.latency_max});
   }
 
+  // A line of JSON a second, for who looks on.
+  void tell(Time now) {
+    told_ += std::chrono::seconds(1);
+    const nlohmann::json line = {{"second", std::llround(seconds(now - Time{}))},
+                                 {"train_minibatches", minibatches_[index(Kind::train)]},
+                                 {"infer_minibatches", minibatches_[index(Kind::infer)]},
+                                 {"arrived", tally_.arrived},
+                                 {"late", tally_.late}};
+    std::printf("%s\n", line.dump().c_str());
+    std::fflush(stdout);
+  }
+
   const EmulateOptions& options_;
   const Duration latency_;
   const ArrivalSpec arrivals_;
@@ -209,6 +223,7 @@ class InterleavedEmulation {
   EmulatedInterleaving work_;
   Time began_{};
   Time reported_{};
+  Time told_{};
   Tally tally_;
   std::array<std::int64_t, kKinds> minibatches_{};
   std::int64_t samples_ = 0;

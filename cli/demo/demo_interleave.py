@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+"""Training and serving on one accelerator, live: on a virtual Jetson AGX Orin with emulated ResNet-18
+and MobileNet, and on this machine with PyTorch. Requests come by chance; in the middle three times as
+many arrive for a while, and the power cap falls. Beside it what a user would do instead: two processes
+left to the operating system."""
+
+import argparse
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from interleaving_optimum import cells, optimum
+from programs import Daemon, Program, knob_files
+
+ROOT = Path(__file__).resolve().parents[2]
+LENET = ROOT / "bridge/python/examples/lenet_interleaved.py"
+MOST_LATE_PERCENT = 0.5
+LEAST_OF_OPTIMUM = 0.9
+
+
+class Course:
+    """When the burst begins and the cap falls, in seconds, and what the rate and the cap are."""
+
+    def __init__(self, duration_s, rate, caps_w):
+        self.duration_s, self.rate, self.caps_w = duration_s, rate, caps_w
+        self.burst_s, self.burst_length_s = duration_s * 0.4, duration_s * 0.1
+        self.step_s = duration_s * 0.6
+
+    def phases(self):
+        """(name, begin, end, rate, cap)"""
+        burst_end_s = self.burst_s + self.burst_length_s
+        high, low = self.caps_w
+        return [
+            ("before the burst", 0, self.burst_s, self.rate, high),
+            ("in the burst", self.burst_s, burst_end_s, 3 * self.rate, high),
+            ("after the burst", burst_end_s, self.step_s, self.rate, high),
+            ("under the lower cap", self.step_s, self.duration_s, self.rate, low),
+        ]
+
+
+def check(name, holds):
+    print(f"    {'yes' if holds else 'NO ':<4}{name}", flush=True)
+    return holds
+
+
+def note_text(note):
+    if note["note"] == "observation":
+        cost = note["reason"]
+        if note["ok"]:
+            times = [f"{k} {note[k]['minibatch_ms']:.1f} ms" for k in ("train", "infer") if k in note]
+            cost = f"{note['power_w']:.1f} W  " + "  ".join(times)
+        return f"measured {note['setting']}: {cost}"
+    return f"{note['note']}: {note.get('text', '')}" + (
+        f" {note['setting']}" if note["note"] == "hold" else ""
+    )
+
+
+def follow(daemon, until_s, began_s=None):
+    """Prints what the daemon decides until that many seconds after the first request; returns when that was."""
+    shown = ("observation", "hold", "late", "arrivals", "over_cap", "safe", "policy_error", "drift")
+    while True:
+        line = daemon.next_line()
+        if line is None:
+            raise SystemExit("demo: the daemon ended:\n" + daemon.tail())
+        if not line.startswith("{"):
+            continue
+        note = daemon.parse(line)
+        if note["note"] in shown:
+            print(f"    {note['time_s']:6.1f} s  {note_text(note)}", flush=True)
+        if began_s is None and note["note"] == "attached":
+            began_s = note["time_s"]
+        if began_s is not None and note["time_s"] >= began_s + until_s:
+            return began_s
+
+
+def report(name, course, bests, trained_at, late_percent, summary, power_is_estimate):
+    """Prints a run against the optimum, phase by phase; true where what is promised holds.
+
+    trained_at: training minibatches that had ended so many seconds after the beginning."""
+    print(f"\n  {name}: training minibatches a second, of the optimum (exhaustive)")
+    asked = delivered = 0.0
+    for (phase, begin, end, rate, cap), best in zip(course.phases(), bests):
+        if best is None:
+            print(f"    {phase:<20} {rate:5.0f}/s {cap:5.1f} W: cannot be served within the cap")
+            continue
+        count = trained_at(end) - trained_at(begin)
+        asked += best[0] * (end - begin)
+        delivered += count
+        print(
+            f"    {phase:<20} {rate:5.0f}/s {cap:5.1f} W  {count / (end - begin):7.2f} of {best[0]:7.2f}"
+            f"  {100 * count / (end - begin) / best[0]:5.1f} %"
+        )
+    share = delivered / asked if asked else 0.0
+    print(f"    {'the whole':<20} {'':16} {100 * share:22.1f} %, the search included")
+    requests = summary["requests"]
+    over = "by an estimate of power" if power_is_estimate else "by the board's sensor"
+    print(
+        f"    {requests['arrived']} requests, {late_percent:.2f} % late, slowest "
+        f"{requests['latency_max_ms']:.0f} ms; acted on {requests['latency_steps']} times\n"
+        f"    over the cap for {summary['over_cap_s']:.1f} s of {summary['duration_s']:.0f} s "
+        f"({100 * summary['over_cap_j'] / summary['energy_j']:.2f} % of the energy), {over}; the guard "
+        f"stepped in {summary['guard_steps']} times"
+    )
+    return [
+        check(f"no more than {MOST_LATE_PERCENT} % of the requests are late",
+              late_percent <= MOST_LATE_PERCENT),
+        check(f"at least {100 * LEAST_OF_OPTIMUM:.0f} % of the optimum is trained",
+              share >= LEAST_OF_OPTIMUM),
+    ]  # fmt: skip
+
+
+def run_course(arguments, daemon, course, control):
+    """Follows a run through the burst and past the step of the cap to its end."""
+    began_s = follow(daemon, course.step_s)
+    print(f"  gearshift cap {course.caps_w[1]}W", flush=True)
+    Program(
+        [arguments.binary, "cap", f"{course.caps_w[1]}W", "--control", control], "cap"
+    ).finish()
+    follow(daemon, course.duration_s - 1 - course.step_s, began_s + course.step_s)
+
+
+def on_board(arguments, folder):
+    course = Course(arguments.duration, 60, (30, 20))
+    latency_s, mount = 0.5, folder / "orin"
+    workloads, control = f"ipc://{folder}/board.ipc", f"ipc://{folder}/board-control.ipc"
+    tables = {}
+    for workload, kind, batches in (("resnet18", "train", "16"), ("mobilenet_v3", "infer", "1,4,16,32,64")):
+        tables[kind] = folder / f"{kind}.csv"
+        subprocess.run(
+            [arguments.binary, "model", "profile", "--board", "jetson-agx-orin", "--workload", workload,
+             "--kind", kind, "--batch", batches, "-o", tables[kind]],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+    train, infer = cells(tables["train"]), cells(tables["infer"])
+    bests = [
+        optimum(train, infer, 16, rate, latency_s, cap) for _, _, _, rate, cap in course.phases()
+    ]
+    programs = []
+    try:
+        board = Program(
+            [arguments.binary, "board", "--virtual", "jetson-agx-orin", "--mount", mount], "board"
+        )
+        programs.append(board)
+        board.wait_for(lambda line: line.startswith("ready"))
+        before = knob_files(mount)
+        daemon = Daemon(
+            [arguments.binary, "run", "--json", "--sysroot", mount, "--policy", arguments.policy,
+             "--objective", "throughput", "--power", f"{course.caps_w[0]}W", "--listen", workloads,
+             "--control", control, "--state", folder / "state"],
+            "run",
+        )  # fmt: skip
+        programs.append(daemon)
+        daemon.note("status")
+        print(
+            "  a virtual Jetson AGX Orin: ResNet-18 trains, MobileNet answers 60 requests a second "
+            f"within {1000 * latency_s:.0f} ms; 180 a second from {course.burst_s:.0f} s to "
+            f"{course.burst_s + course.burst_length_s:.0f} s",
+            flush=True,
+        )
+        burst = f"x3@{course.burst_s:.0f}s+{course.burst_length_s:.0f}s"
+        emulate = Program(
+            [arguments.binary, "emulate", "--workload", "resnet18", "--batch-sizes", "16",
+             "--serve", "mobilenet_v3", "--arrivals", f"poisson:60,{burst}",
+             "--latency", f"{1000 * latency_s:.0f}ms", "--sysroot", mount, "--connect", workloads,
+             "--duration", f"{course.duration_s:.0f}s", "--json"],
+            "emulate",
+        )  # fmt: skip
+        programs.append(emulate)
+        run_course(arguments, daemon, course, control)
+        emulate.finish()
+        daemon.finish(signal.SIGINT)
+        seconds = [json.loads(line) for line in emulate.lines if '"second"' in line]
+        done = json.loads(emulate.lines[-1])
+        counts = [0] + [line["train_minibatches"] for line in seconds]
+        after = knob_files(mount)
+        holds = report(
+            "virtual board", course, bests, lambda second: counts[min(int(second), len(counts) - 1)],
+            100 * done["late"] / max(done["arrived"], 1), daemon.summary(), False,
+        )  # fmt: skip
+        holds.append(check("every knob reads as before the run", before == after))
+        return all(holds)
+    finally:
+        for program in reversed(programs[1:]):
+            program.kill()
+        if programs:
+            programs[0].finish(signal.SIGTERM)
+
+
+def lenet(arguments, *words):
+    return [sys.executable, LENET, "--json", *words]
+
+
+def measured_profile(arguments, folder, kind):
+    """`gearshift profile` of one half of the example, alone on this machine."""
+    endpoint, output = f"ipc://{folder}/{kind}.ipc", folder / f"host_{kind}.csv"
+    half = ("--only", "train") if kind == "train" else ("--only", "serve", "--rate", "400", "--latency-ms", "0")
+    program = Program(lenet(arguments, *half, "--duration", "3600", "--endpoint", endpoint), kind)
+    try:
+        subprocess.run(
+            [arguments.binary, "profile", "--board", "host", "--listen", endpoint, "-o", output,
+             "--state", folder / "state"],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+    finally:
+        program.kill()
+    return cells(output)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", default="build/gearshift")
+    parser.add_argument("--policy", default="bayes")
+    parser.add_argument("--duration", type=float, default=300.0, help="seconds of each run")
+    parser.add_argument("--only", choices=("board", "host"))
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="gearshift-demo-"))
+    try:
+        holds = []
+        if arguments.only != "host":
+            holds.append(on_board(arguments, folder))
+        return 0 if all(holds) else 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
