@@ -103,6 +103,7 @@ class Controller {
   const Observation* best_known() const;
   void watch_knobs(Time now);
   Setting safe_setting() const;
+  Setting with_batches(Setting setting) const;
   Setting smallest_batches(Setting setting) const;
 
   const Observation* known(const Setting& setting) const;

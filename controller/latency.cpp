@@ -73,10 +73,11 @@ void Controller::update_arrivals(Time now) {
   pending_ = Pending::restart;
 }
 
-// Nothing can be learnt of inference while nobody asks.
+// Nothing can be learnt of inference while nobody asks, and nothing be chosen before the rate is
+// known.
 bool Controller::awaits_requests(Time now) const {
   return reports_requests_ && latency_.limit() && roster_.managed(Kind::infer) != nullptr &&
-         arrivals_.silent(now);
+         (arrivals_.silent(now) || goal_.arrivals_per_s <= 0);
 }
 
 void Controller::enforce_latency(Time now) {
@@ -116,7 +117,8 @@ void Controller::on_late(Time now) {
     }
   } else {
     blame(rate, now);
-    if (pending_ == Pending::nothing) pending_ = Pending::restart;
+    // A policy that found no setting, or failed, is not asked again for that.
+    if (pending_ == Pending::nothing && aim_ == Aim::hold) pending_ = Pending::restart;
   }
   relieve(rate, now);
 }
@@ -139,7 +141,7 @@ void Controller::relieve(double arrivals_per_s, Time now) {
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
   } else if (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train)) {
-    Setting setting = wanted_;
+    Setting setting = with_batches(wanted_);
     setting.run = Run::infer;
     apply(setting, Aim::relief, now);
   } else if (const auto raised = raised_setting()) {

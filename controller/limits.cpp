@@ -202,6 +202,11 @@ Setting Controller::safe_setting() const {
   // Batch sizes stay as they are: changing them takes as long as the loader has prefetched. What
   // the policy asked for last may be one that no workload takes.
   if (!roster_.objection(wanted_)) setting.batch_size = wanted_.batch_size;
+  return roster_.normalised(with_batches(setting));
+}
+
+// Batch sizes of kinds that came since are those at attach.
+Setting Controller::with_batches(Setting setting) const {
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Workload* workload = roster_.managed(kind);
     std::int32_t& batch_size = setting.batch_size[index(kind)];
@@ -211,7 +216,7 @@ Setting Controller::safe_setting() const {
       batch_size = workload->batch_size;
     }
   }
-  return roster_.normalised(setting);
+  return setting;
 }
 
 Setting Controller::smallest_batches(Setting setting) const {

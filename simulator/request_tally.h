@@ -41,8 +41,6 @@ class RequestTally {
   std::uint32_t late() const { return figures_.late + figures_.refused + figures_.dropped; }
   // Counts what `other` has counted since its last take.
   void add(const RequestTally& other);
-  // Late since the last take, those that were not answered too.
-  std::uint32_t late() const { return figures_.late + figures_.refused + figures_.dropped; }
   // Of the requests since the last call.
   RequestFigures take();
   // The same, with the quantiles of the requests that were answered.

@@ -155,6 +155,18 @@ TEST(Latency, ALateHeldSettingIsBlamedTheSecondTimeAndAnotherOneIsTaken) {
   EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle);
 }
 
+TEST(Latency, AServerThatComesLaterIsAskedForABatchSizeThatItOffers) {
+  ServingRig rig([](const PolicyContext&, const auto&) { return Request{}; }, seconds(30));
+  rig.hardware.values = {1, 300000};
+  rig.world.attach_server(seconds(5), 90);
+  rig.run();
+  ASSERT_FALSE(rig.recorder.of(NoteType::late).empty());
+  for (const WorkloadCommand& command : rig.world.commands) EXPECT_GT(command.batch_size, 0);
+  // A policy that has no setting is not asked again because requests are late: twice for the
+  // workloads, once for the rate.
+  EXPECT_LE(rig.policy.starts, 3);
+}
+
 TEST(Latency, NothingIsMeasuredWhileNobodyAsks) {
   ServingRig rig(best_of(kThree), seconds(60));
   rig.world.attach_server(milliseconds(0), 0);

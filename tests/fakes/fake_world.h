@@ -61,7 +61,7 @@ class FakeWorld : public World {
     at(time, event);
     server_handle_ = workload.handle;
     server_.emplace(hardware_, workload);
-    at(time, [this, per_s] { server_->per_s = per_s; });
+    at(time, [this, per_s] { server_->per_s = per_s; });  // no request comes before
     return *server_;
   }
   void cap(Duration time, std::int64_t power_mw) {
