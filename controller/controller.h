@@ -98,10 +98,13 @@ class Controller {
   void enforce(Time now);
   void on_over_cap(Time now);
   bool judge_cut(const Observation& cut, Time now);
+  void forget_world(const DriftAlarm& alarm, Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
   const Observation* best_known() const;
   void watch_knobs(Time now);
+  bool awaits_smaller_batches() const;
+  bool lets_mode_go(Time now);
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
   Setting smallest_batches(Setting setting) const;
@@ -148,7 +151,6 @@ class Controller {
   void record_hold(Time now);
   void measure_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);
-  void forget_world(const DriftAlarm& alarm, Time now);
   bool proved(Time now);
   bool seek_proof(Time now);
   bool measuring() const { return aim_ == Aim::measure; }
@@ -182,7 +184,8 @@ class Controller {
 
   Aim aim_ = Aim::nothing;
   Setting wanted_;
-  bool settled_ = true;  // the wanted setting's change has ended
+  bool settled_ = true;      // the wanted setting's change has ended
+  bool mode_waits_ = false;  // for smaller batches: the knobs are still those of the setting before
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then

@@ -155,6 +155,20 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   return false;
 }
 
+// All of it: other settings were measured in the same world as the one that shows the change, and
+// nothing says by how much they moved. What is kept back would answer the policy in its stead.
+void Controller::forget_world(const DriftAlarm& alarm, Time now) {
+  ++summary_.drifts;
+  recorder_.note({.type = NoteType::drift,
+                  .time = now,
+                  .setting = &alarm.setting,
+                  .alarm = &alarm,
+                  .text = alarm.text()});
+  memory_.forget();
+  drift_.forget();
+  forget_reference();
+}
+
 void Controller::on_power_unknown(Time now) {
   power_lost_ = true;
   std::string why = "no power reading";
@@ -232,7 +246,7 @@ Setting Controller::smallest_batches(Setting setting) const {
 // Another program may move a knob at any time (nvpmodel.service does): say so once, set it again.
 void Controller::watch_knobs(Time now) {
   if (settled_ && board_.state() == ApplyState::applying) board_.advance(now);
-  if (aim_ == Aim::nothing || board_.state() == ApplyState::applying) return;
+  if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
   const auto write = board_.outside_write();
   if (!write) return;
   const bool known = reported_write_ && reported_write_->knob == write->knob &&
@@ -247,6 +261,22 @@ void Controller::watch_knobs(Time now) {
   if (!measuring()) return;
   settled_ = false;  // the measurement starts again once the knobs are back
   ++rewrites_;
+}
+
+// What the loader has prefetched still runs: large batches in the mode of small ones may draw more
+// than either setting, and the guard would blame the wrong one. A step down waits for nothing.
+bool Controller::awaits_smaller_batches() const {
+  return (aim_ == Aim::measure || aim_ == Aim::hold) && roster_.awaits_smaller_batches();
+}
+
+// A mode waits no longer than half of the time that a workload has: the one in force may be slow.
+bool Controller::lets_mode_go(Time now) {
+  if (!mode_waits_) return true;
+  const bool late = 2 * (now - applying_since_) > options_.workload_timeout;
+  if (roster_.awaits_smaller_batches() && !refused_by_workload_ && !late) return false;
+  mode_waits_ = false;
+  board_.begin(wanted_.mode, now);
+  return true;
 }
 
 }  // namespace gearshift

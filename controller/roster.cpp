@@ -9,7 +9,7 @@ bool Roster::attach(const Workload& workload) {
   auto& slot = managed_[index(workload.kind)];
   if (!workload.managed || slot) return false;
   slot = Managed{.workload = workload};
-  slot->batch_size = workload.batch_size;
+  slot->batch_size = slot->in_force = workload.batch_size;
   return true;
 }
 
@@ -92,6 +92,7 @@ void Roster::applied(const Event& event) {
   for (auto& slot : managed_) {
     if (slot && slot->workload.handle == event.handle && event.set_sequence <= slot->asked) {
       slot->answered = std::max(slot->answered, event.set_sequence);
+      slot->in_force = event.batch_size;
     }
   }
 }
@@ -112,6 +113,12 @@ bool Roster::refused(const Event& event) {
 bool Roster::settled() const {
   return std::all_of(managed_.begin(), managed_.end(),
                      [](const auto& slot) { return !slot || slot->answered == slot->asked; });
+}
+
+bool Roster::awaits_smaller_batches() const {
+  return std::any_of(managed_.begin(), managed_.end(), [](const auto& slot) {
+    return slot && slot->answered != slot->asked && slot->batch_size < slot->in_force;
+  });
 }
 
 void Roster::add(const Minibatch& minibatch) {

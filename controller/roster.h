@@ -39,6 +39,8 @@ class Roster {
   bool refused(const Event& event);
   // True when every command has been answered.
   bool settled() const;
+  // True while a workload still runs larger batches than it was asked for last.
+  bool awaits_smaller_batches() const;
   void add(const Minibatch& minibatch);  // marks its workload as warm
   std::array<Expected, kKinds> expected(const Setting& setting) const;
 
@@ -47,6 +49,7 @@ class Roster {
     Workload workload;
     bool warm = false;
     std::int32_t batch_size = 0;  // last asked for, or as attached
+    std::int32_t in_force = 0;    // by its newest answer
     Run run = Run::both;
     std::uint32_t asked = 0;  // sequence of the last command; 0: none
     std::uint32_t answered = 0;

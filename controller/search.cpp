@@ -123,6 +123,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   measuring_hold_ = false;
   refused_by_workload_ = false;
   unfilled_ = 0;
+  mode_waits_ = false;
   recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
   if (const auto objection = roster_.objection(setting);
       objection && roster_.any_managed() && aim == Aim::hold) {
@@ -130,10 +131,13 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
     refused_by_workload_ = true;
   } else {
     roster_.command(world_, setting);
+    mode_waits_ = awaits_smaller_batches();
   }
   // Clock writes go out in this very tick; only hot-plug is left for the next ones.
-  board_.begin(setting.mode, now);
-  board_.advance(now);
+  if (!mode_waits_) {
+    board_.begin(setting.mode, now);
+    board_.advance(now);
+  }
   // The window still holds readings from before. While the change goes on, and until the window and
   // the sensor's own averaging are through, a step down is not judged again.
   const bool down = aim == Aim::fallback || aim == Aim::safe;
@@ -143,6 +147,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
 
 void Controller::advance(Time now) {
   if (!settled_) {
+    if (!lets_mode_go(now)) return;
     const ApplyState state = board_.advance(now);
     if (state == ApplyState::applying) return;
     const bool waits = !roster_.settled() && !refused_by_workload_;
@@ -260,20 +265,6 @@ void Controller::finish_hold_measurement(Observation observation, Time now) {
                     .observation = &observation});
   }
   measure_hold(now);
-}
-
-// All of it: other settings were measured in the same world as the one that shows the change, and
-// nothing says by how much they moved. What is kept back would answer the policy in its stead.
-void Controller::forget_world(const DriftAlarm& alarm, Time now) {
-  ++summary_.drifts;
-  recorder_.note({.type = NoteType::drift,
-                  .time = now,
-                  .setting = &alarm.setting,
-                  .alarm = &alarm,
-                  .text = alarm.text()});
-  memory_.forget();
-  drift_.forget();
-  forget_reference();
 }
 
 void Controller::on_hold_failed(ApplyState state, Time now) {

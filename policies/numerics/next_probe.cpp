@@ -18,7 +18,7 @@ constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Settings whose mean power is farther over the limit than e^this are not looked at closely, nor
 // those that are so late.
 constexpr double kFarOver = 0.16;
-constexpr double kFarLate = 0.4;
+constexpr double kFarLate = 0.7;
 // How much a setting over the limit on average counts as slower in the choice of those looked at.
 constexpr double kOverWeight = 1.25;
 // What a setting that is no better than the slowest one still counts while nothing is known to keep

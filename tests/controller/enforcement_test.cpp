@@ -326,5 +326,61 @@ TEST(Enforcement, AnOutsideWriterInMidMeasurementStartsItAgainAndIsGivenUpOnAtLa
   EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::outside_writer);
 }
 
+// Of two settings that fit, the mode of one with the batch size of the other may not: 25.2 W here.
+TEST(Enforcement, AChangeOfBatchSizeIsNeverHeavierThanBothSettings) {
+  for (const bool grows : {false, true}) {
+    LowRig rig(
+        [grows](const PolicyContext&, const std::vector<Observation>& answers) {
+          const Request large = measure(kSlow, 32), small = measure(kFast, 8);
+          if (answers.size() == 2) return hold(kFast, 8);
+          return (answers.size() == 1) == grows ? large : small;
+        },
+        seconds(60), 24000);
+    rig.hardware.sample_mw = 100;
+    rig.world.answers_after = seconds(1);
+    rig.world.attach(seconds(1));
+    rig.run();
+    ASSERT_EQ(rig.policy.answers.size(), 2U);
+    EXPECT_TRUE(rig.policy.answers[0].ok());
+    EXPECT_TRUE(rig.policy.answers[1].ok());
+    EXPECT_EQ(rig.summary.guard_steps, 0U);
+    EXPECT_EQ(rig.over_cap_s, 0);
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{4, 900000}));
+  }
+}
+
+TEST(Enforcement, AModeWaitsForASmallerBatchNoLongerThanHalfOfWhatTheWorkloadHas) {
+  LowRig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) -> Request {
+        if (answers.empty()) return measure(kFast, 8);
+        return {};
+      },
+      seconds(90), std::nullopt);
+  rig.world.silent = true;
+  rig.world.attach(seconds(1));
+  std::vector<std::int64_t> waiting, given_up;
+  rig.world.at(seconds(30), [&] { waiting = rig.hardware.values; });
+  rig.world.at(seconds(33), [&] { given_up = rig.hardware.values; });
+  rig.run();
+  EXPECT_EQ(waiting, (std::vector<std::int64_t>{1, 300000}));
+  EXPECT_EQ(given_up, (std::vector<std::int64_t>{4, 900000}));
+  ASSERT_EQ(rig.policy.answers.size(), 1U);
+  EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::timed_out);
+}
+
+TEST(Enforcement, AStepDownWaitsForNoBatch) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return measure(kMiddle, 8); },
+          seconds(30), 30000);
+  rig.world.silent = true;
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(10), 12000);
+  std::vector<std::int64_t> before, after;
+  rig.world.at(seconds(9), [&] { before = rig.hardware.values; });
+  rig.world.at(seconds(12), [&] { after = rig.hardware.values; });
+  rig.run();
+  EXPECT_EQ(before, (std::vector<std::int64_t>{4, 900000}));
+  EXPECT_EQ(after, (std::vector<std::int64_t>{1, 300000}));
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -195,6 +195,23 @@ TEST_F(RosterTest, CommandsTheKindThatStopsWhenWhatRunsChanges) {
   EXPECT_EQ(world_.commands, (Commands{{2, 1, 1, Run::train}})) << "the trainer ran and runs on";
 }
 
+TEST_F(RosterTest, AwaitsSmallerBatchesUntilTheyAreInForce) {
+  roster_.attach(fakes::trainer(1));
+  const auto answer = [&](std::uint32_t sequence, std::int32_t batch_size) {
+    Event event = applied(1, sequence);
+    event.batch_size = batch_size;
+    roster_.applied(event);
+  };
+  roster_.command(world_, asked(32));
+  EXPECT_FALSE(roster_.awaits_smaller_batches());
+  answer(1, 32);
+  roster_.command(world_, asked(16));
+  roster_.command(world_, asked(16));
+  EXPECT_TRUE(roster_.awaits_smaller_batches());
+  answer(2, 16);
+  EXPECT_FALSE(roster_.awaits_smaller_batches());
+}
+
 TEST_F(RosterTest, NeverCommandsAnObservedWorkload) {
   roster_.attach(fakes::trainer(1));
   roster_.attach(fakes::trainer(2));

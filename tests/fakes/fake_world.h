@@ -119,6 +119,17 @@ class FakeWorld : public World {
     commands.push_back(command);
     const bool serves = server_ && workload == server_handle_;
     if (silent || (!running_ && !serves)) return;
+    if (answers_after > Duration{} && !refuse_commands && !serves) {
+      Event event;
+      event.type = EventType::applied;
+      event.handle = workload;
+      event.set_sequence = command.sequence;
+      event.batch_size = command.batch_size;
+      const Duration then = now_ - Time{} + answers_after;
+      at(then, event);
+      at(then, [this, command] { follow(command); });
+      return;
+    }
     Event event;
     event.type = refuse_commands ? EventType::refused : EventType::applied;
     event.handle = workload;
@@ -131,9 +142,7 @@ class FakeWorld : public World {
       server_->command(command);
     } else {
       paused_ = command.run == Run::infer;
-      running_->batch_size = command.batch_size;
-      hardware_.batch_size = command.batch_size;
-      set_sequence_ = command.sequence;
+      follow(command);
     }
   }
   std::string_view script() override { return script_text; }
@@ -145,10 +154,17 @@ class FakeWorld : public World {
   Status published;
   bool silent = false;  // the workload answers no command
   bool refuse_commands = false;
-  bool stalled = false;  // the workload reports no minibatch
-  double slower = 1;     // times the workload takes so much longer
+  Duration answers_after{};  // what was prefetched takes so long
+  bool stalled = false;      // the workload reports no minibatch
+  double slower = 1;         // times the workload takes so much longer
 
  private:
+  void follow(const WorkloadCommand& command) {
+    if (!running_) return;
+    running_->batch_size = command.batch_size;
+    hardware_.batch_size = command.batch_size;
+    set_sequence_ = command.sequence;
+  }
   void produce_minibatches(EventBuffer& events) {
     while (running_ && !stalled && next_ <= now_) {
       if (paused_) {

@@ -200,5 +200,23 @@ TEST_F(NextServingProbeTest, KeepsUpWithRequestsAndAnswersInTime) {
   EXPECT_FALSE(next(hopeless, {.limit_w = 40, .safest_odds = 0}));
 }
 
+// The likeliest demands may be far off: what they call too late is still looked at, and what they
+// call more than twice too late is not.
+TEST_F(NextServingProbeTest, LooksAtWhatIsLateByTheLikeliestDemandsAlone) {
+  std::size_t looked_at = 0;
+  for (double rate = 50; rate < 5000; rate *= 1.1) {
+    const Goal goal{Objective::latency, {}, {}, rate};
+    double least_late = kHuge;
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      const double wait_ms = 1e3 * grid_.batch_size(i) / rate;
+      least_late = std::min(least_late, process_.mean(i).log_time - std::log(wait_ms));
+    }
+    const auto probe = next(goal, {.limit_w = kHuge});
+    EXPECT_EQ(probe.has_value(), least_late <= 0.7) << rate << ", late by " << least_late;
+    if (least_late > 0.45 && probe) ++looked_at;
+  }
+  EXPECT_GT(looked_at, 0u);
+}
+
 }  // namespace
 }  // namespace gearshift
