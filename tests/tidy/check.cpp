@@ -17,6 +17,8 @@ constexpr Exemption kExemptions[] = {
     {"thread", "trace/recording_writer.h", "a disk may take seconds to take a row"},
     {"sleep", "simulator/virtual_board/fuse_mount.cpp", "plays hardware that answers late"},
     {"sleep", "cli/emulate.cpp", "plays a trainer, which takes the time a minibatch takes"},
+    {"sleep", "cli/emulate_interleaved.cpp", "plays a trainer that serves, in the same way"},
+    {"sleep", "cli/stop_signals.h", "how those two sleep: until a signal comes"},
     {"sleep", "actuators/control_group.cpp",
      "after the loop: no kernel tells when a group is empty"},
     {"path", "boards/detection.cpp", "looks before it knows which board's data to use"},
