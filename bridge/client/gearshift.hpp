@@ -374,14 +374,14 @@ class Workload {
 
 // A turn on an accelerator that programs share, for as long as this lives:
 //
-//   const gearshift::client::Turn turn(workload);
+//   const gearshift::client::HeldTurn turn(workload);
 //   train_one();  // timed from here on: waiting for the turn is in no minibatch
-class Turn {
+class HeldTurn {
  public:
-  explicit Turn(Workload& workload) : workload_(workload), number_(workload.take_turn()) {}
-  ~Turn() { workload_.end_turn(number_); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  explicit HeldTurn(Workload& workload) : workload_(workload), number_(workload.take_turn()) {}
+  ~HeldTurn() { workload_.end_turn(number_); }
+  HeldTurn(const HeldTurn&) = delete;
+  HeldTurn& operator=(const HeldTurn&) = delete;
 
  private:
   Workload& workload_;

@@ -218,11 +218,11 @@ TEST_F(ClientTest, SaysHelloAgainToADaemonThatDoesNotKnowIt) {
 
 TEST_F(ClientTest, TakesTurns) {
   client::Workload workload(options());
-  { const client::Turn free(workload); }  // nobody to ask
+  { const client::HeldTurn free(workload); }  // nobody to ask
   welcome(workload);
   send(wire::Turn{1, std::chrono::seconds(10)});  // it waits in the socket when it is asked for
   {
-    const client::Turn turn(workload);
+    const client::HeldTurn turn(workload);
     EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
   }
   EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);

@@ -11,6 +11,7 @@ constexpr Exemption kExemptions[] = {
     {"clock", "cli/evaluate.cpp", "the date in a report"},
     {"clock", "bridge/client/gearshift.hpp", "in the trainer's program: when is a heartbeat due"},
     {"thread", "bridge/client/gearshift.hpp", "a minibatch may outlast the daemon's patience"},
+    {"clock", "bridge/client/gearshift_interleaver.hpp", "times minibatches in a server's program"},
     {"thread", "evaluation/grid_run.cpp", "thousands of cases that know nothing of each other"},
     {"thread", "sensors/sampler.h", "a sensor's read may block for 430 ms"},
     {"thread", "sensors/sampler.cpp", "a sensor's read may block for 430 ms"},

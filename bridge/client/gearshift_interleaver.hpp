@@ -1,0 +1,312 @@
+// Trains and serves on one accelerator in one process: one minibatch at a time, requests before all
+// else.
+//
+//   gearshift::client::Interleaver<Image, int> interleaver(
+//       {.name = "lenet", .latency = 100ms, .batch_size = 4, .batch_sizes = {1, 4, 16}},
+//       [&] { train_one(); return true; },                      // false: training is over
+//       [&](const std::vector<Image>& images) { return answer(images); });
+//   std::thread server([&] { serve([&](Image image) { return interleaver.submit(image); }); });
+//   interleaver.run([] { return false; });                      // until told to stop
+//
+// The next minibatch is a training one unless requests are due: the rule is that of
+// controller/interleaving.h, by the times measured here. A request is refused at its arrival where
+// those before it make it late, and dropped where it is late when its turn comes; both count as
+// late. It attaches to the daemon twice, as a trainer and as a server, and needs none.
+//
+// Requests come from other threads, so it has a lock; reads the steady clock, to time minibatches.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridge/client/gearshift.hpp"
+#include "bridge/client/gearshift_requests.hpp"
+#include "bridge/client/gearshift_service_times.hpp"
+#include "controller/interleaving.h"
+
+namespace gearshift::client {
+
+// A request that got no answer: refused when it came, or dropped when it was late.
+struct RequestNotServed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+struct InterleaverOptions {
+  std::string name;                       // of the work
+  std::string infer_name;                 // of the served model; empty: the same
+  std::chrono::nanoseconds latency{0};    // a request's, from submit() to its answer; 0: no limit
+  std::int32_t batch_size = 1;            // requests in an inference minibatch at most
+  std::vector<std::int32_t> batch_sizes;  // that gearshift may choose from
+  std::int32_t train_batch_size = 1;      // samples
+  std::int64_t samples_per_epoch = 0;     // of training; 0: unknown
+  std::string endpoint;                   // as Options::endpoint
+};
+
+template <typename Request, typename Answer>
+class Interleaver {
+ public:
+  using Train = std::function<bool()>;
+  using Infer = std::function<std::vector<Answer>(const std::vector<Request>&)>;
+
+  // Throws std::invalid_argument as Workload does.
+  Interleaver(InterleaverOptions options, Train train, Infer infer)
+      : options_(std::move(options)),
+        train_(std::move(train)),
+        infer_(std::move(infer)),
+        trainer_({.name = options_.name,
+                  .kind = Kind::train,
+                  .batch_size = options_.train_batch_size,
+                  .batch_sizes = {},
+                  .samples_per_epoch = options_.samples_per_epoch,
+                  .endpoint = options_.endpoint}),
+        server_({.name = options_.infer_name.empty() ? options_.name : options_.infer_name,
+                 .kind = Kind::infer,
+                 .batch_size = options_.batch_size,
+                 .batch_sizes = options_.batch_sizes,
+                 .samples_per_epoch = 0,
+                 .endpoint = options_.endpoint,
+                 .latency = options_.latency}),
+        infer_times_(options_.batch_sizes.empty() ? std::vector{options_.batch_size}
+                                                  : options_.batch_sizes),
+        log_(options_.latency, now()),
+        batch_size_(options_.batch_size) {}
+
+  // Drops what waits.
+  ~Interleaver() {
+    for (Entry& entry : queue_) fail(entry, "dropped: the server closed before its turn came");
+  }
+  Interleaver(const Interleaver&) = delete;
+  Interleaver& operator=(const Interleaver&) = delete;
+
+  // From any thread. The future holds the answer, or throws RequestNotServed.
+  std::future<Answer> submit(Request request) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Entry entry{now(), std::move(request), {}};
+    std::future<Answer> future = entry.promise.get_future();
+    log_.arrived();
+    newest_ = entry.arrived;
+    InterleavingState state = state_of(entry.arrived, true, true);
+    const auto under_way = std::max(busy_until_ - entry.arrived, std::chrono::nanoseconds(0));
+    if (queue_.size() < kMostQueued && admits(state, under_way)) {
+      queue_.push_back(std::move(entry));
+    } else {
+      log_.refused();
+      fail(entry, "refused: " + std::to_string(queue_.size()) + " requests wait before it");
+    }
+    news_.notify_one();
+    return future;
+  }
+
+  // Runs minibatches in this thread until `stop` says so, which is asked between two. Goes on
+  // serving when training is over.
+  template <typename Stop>
+  void run(Stop stop) {
+    while (!stop()) step();
+  }
+
+  // Runs the minibatch that is next, or waits for one, a fifth of a second at most.
+  Turn step() {
+    const bool trains = follow(trainer_) && training_;
+    const bool infers = follow(server_);
+    TurnChoice choice;
+    std::optional<RequestCounts> counts;
+    InterleavingState state;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      batch_size_ = server_.wanted().batch_size;
+      const std::chrono::nanoseconds began = now();
+      state = state_of(began, trains, infers);
+      choice = next_turn(state);
+      judge_patience(state, choice.turn, began);
+      counts = log_.take_due(began, queue_.size());
+      if (choice.turn == Turn::wait && !counts) {
+        news_.wait_for(lock, std::min(choice.longest_wait, kLongestWait));
+      }
+      busy_until_ = now();
+      if (choice.turn == Turn::train) busy_until_ += state.train_minibatch;
+      if (choice.turn == Turn::infer) busy_until_ += state.infer_minibatch;
+    }
+    if (counts) server_.requests(*counts);
+    if (choice.turn == Turn::train) run_train();
+    if (choice.turn == Turn::infer) run_infer(state);
+    return choice.turn;
+  }
+
+  std::int64_t train_minibatches() const { return train_minibatches_; }
+  std::int64_t infer_minibatches() const { return infer_minibatches_; }
+  // The two attachments: whether a daemon knows them, and what it said for people.
+  Workload& trainer() { return trainer_; }
+  Workload& server() { return server_; }
+
+ private:
+  struct Entry {
+    std::chrono::nanoseconds arrived{0};
+    Request request;
+    std::promise<Answer> promise;
+  };
+  static constexpr std::size_t kMostQueued = 65536;
+  static constexpr std::chrono::nanoseconds kLongestWait = std::chrono::milliseconds(200);
+  static constexpr std::chrono::nanoseconds kShortestPatience = std::chrono::seconds(1);
+  static constexpr std::chrono::nanoseconds kLongestPatience = std::chrono::seconds(64);
+  static constexpr int kMinibatchesOfTrust = 8;
+
+  static std::chrono::nanoseconds now() {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
+  static void fail(Entry& entry, const std::string& why) {
+    entry.promise.set_exception(std::make_exception_ptr(RequestNotServed(why)));
+  }
+
+  // Puts in force what the daemon asks for; whether the kind runs. Nothing is prefetched, so the
+  // next minibatch to begin is the first to follow it.
+  bool follow(Workload& workload) {
+    if (workload.poll()) {
+      workload.applied();
+      if (kept_since_) {
+        train_times_.restart();  // in another mode training may well fit: it is tried once
+        patience_ = kShortestPatience;
+      }
+    }
+    return workload.runs();
+  }
+
+  InterleavingState state_of(std::chrono::nanoseconds at, bool trains, bool infers) const {
+    InterleavingState state;
+    state.queued = static_cast<std::uint32_t>(queue_.size());
+    if (!queue_.empty()) state.oldest_wait = at - queue_.front().arrived;
+    state.since_arrival = newest_ ? at - *newest_ : std::chrono::nanoseconds::max();
+    state.batch_size = batch_size_;
+    state.latency = options_.latency;
+    state.train_minibatch = train_times_.estimate();
+    state.infer_minibatch = infer_times_.estimate(batch_size_);
+    state.trains = trains;
+    state.infers = infers;
+    return state;
+  }
+
+  // Training that waits takes no times, so one slow minibatch could stop it for good: the longest
+  // is forgotten after a second, the next after two, and so on.
+  void judge_patience(const InterleavingState& state, Turn turn, std::chrono::nanoseconds at) {
+    if (turn == Turn::train) {
+      kept_since_.reset();
+      if (++in_a_row_ == kMinibatchesOfTrust) patience_ = kShortestPatience;
+      return;
+    }
+    if (!state.trains || training_fits(state)) return;
+    in_a_row_ = 0;
+    if (!kept_since_) {
+      kept_since_ = at;
+    } else if (at - *kept_since_ >= patience_) {
+      kept_since_ = at;
+      patience_ = std::min(2 * patience_, kLongestPatience);
+      train_times_.forget_largest();
+    }
+  }
+
+  void run_train() {
+    const std::chrono::nanoseconds began = now();
+    if (!train_()) {
+      training_ = false;
+      return;
+    }
+    const std::chrono::nanoseconds elapsed = now() - began;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      train_times_.add(elapsed);
+    }
+    const std::int64_t seen = train_minibatches_++ * options_.train_batch_size;
+    const std::int64_t epoch =
+        options_.samples_per_epoch > 0 ? seen / options_.samples_per_epoch : 0;
+    trainer_.minibatch(static_cast<std::uint32_t>(epoch), elapsed, {}, elapsed);
+  }
+
+  // Requests to answer; those that are late for certain are dropped.
+  std::vector<Entry> take_batch(const InterleavingState& state) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::chrono::nanoseconds at = now();
+    std::vector<Entry> batch;
+    while (!queue_.empty() && batch.size() < static_cast<std::size_t>(batch_size_)) {
+      Entry entry = std::move(queue_.front());
+      queue_.pop_front();
+      if (serves(state, at - entry.arrived)) {
+        batch.push_back(std::move(entry));
+        continue;
+      }
+      log_.refused();
+      fail(entry, "dropped: it would be answered later than its latency");
+    }
+    return batch;
+  }
+
+  void run_infer(const InterleavingState& state) {
+    std::vector<Entry> batch = take_batch(state);
+    if (batch.empty()) return;
+    std::vector<Request> requests;
+    requests.reserve(batch.size());
+    for (Entry& entry : batch) requests.push_back(std::move(entry.request));
+    const std::chrono::nanoseconds began = now();
+    std::vector<Answer> answers;
+    std::exception_ptr failure;
+    try {
+      answers = infer_(requests);
+      if (answers.size() != batch.size()) {
+        throw std::length_error("infer gave " + std::to_string(answers.size()) + " answers to " +
+                                std::to_string(batch.size()) + " requests");
+      }
+    } catch (...) {
+      failure = std::current_exception();  // thrown again by the futures of its requests
+    }
+    const std::chrono::nanoseconds ended = now();
+    const auto size = static_cast<std::int32_t>(batch.size());
+    ++infer_minibatches_;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (!failure) infer_times_.add(size, ended - began);
+      for (const Entry& entry : batch) {
+        failure ? log_.refused() : log_.answered(ended - entry.arrived);
+      }
+    }
+    // A smaller one is of no size that the daemon compares.
+    if (!failure && size == batch_size_) server_.minibatch(0, ended - began, {}, ended - began);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      failure ? batch[i].promise.set_exception(failure)
+              : batch[i].promise.set_value(std::move(answers[i]));
+    }
+  }
+
+  const InterleaverOptions options_;
+  Train train_;
+  Infer infer_;
+  Workload trainer_;
+  Workload server_;
+  bool training_ = true;
+  std::int64_t train_minibatches_ = 0;
+  std::int64_t infer_minibatches_ = 0;
+  std::optional<std::chrono::nanoseconds> kept_since_;  // since when training waits for its length
+  std::chrono::nanoseconds patience_ = kShortestPatience;
+  int in_a_row_ = 0;  // training minibatches since it last waited
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable news_;
+  ServiceTimes train_times_;
+  BatchTimes infer_times_;
+  std::deque<Entry> queue_;
+  RequestLog log_;
+  std::int32_t batch_size_;
+  std::optional<std::chrono::nanoseconds> newest_;  // arrival of the newest request
+  std::chrono::nanoseconds busy_until_{0};          // when the minibatch that runs will have ended
+};
+
+}  // namespace gearshift::client

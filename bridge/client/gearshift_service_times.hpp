@@ -1,0 +1,82 @@
+// How long minibatches take: for each kind a time that few of those to come are above.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace gearshift::client {
+
+// The largest of the newest 64 times, but no more than twice their median: a lone outlier is
+// nothing to plan for. The very first time is left out, since it pays for what is done once.
+class ServiceTimes {
+ public:
+  void add(std::chrono::nanoseconds elapsed) {
+    if (!std::exchange(warm_, true)) return;
+    if (newest_.size() == kWindow) {
+      ordered_.erase(std::lower_bound(ordered_.begin(), ordered_.end(), newest_.front()));
+      newest_.pop_front();
+    }
+    newest_.push_back(elapsed);
+    ordered_.insert(std::upper_bound(ordered_.begin(), ordered_.end(), elapsed), elapsed);
+  }
+  // 0: not known.
+  std::chrono::nanoseconds estimate() const {
+    if (ordered_.empty()) return {};
+    return std::min(ordered_.back(), 2 * ordered_[(ordered_.size() - 1) / 2]);
+  }
+  // As if the largest had not been seen.
+  void forget_largest() {
+    if (ordered_.empty()) return;
+    newest_.erase(std::find(newest_.begin(), newest_.end(), ordered_.back()));
+    ordered_.pop_back();
+  }
+  // The times to come are others, as in another power mode.
+  void restart() {
+    newest_.clear();
+    ordered_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kWindow = 64;
+  bool warm_ = false;
+  std::deque<std::chrono::nanoseconds> newest_;
+  std::vector<std::chrono::nanoseconds> ordered_;
+};
+
+// Of inference minibatches by their size: one of the sizes offered, ascending.
+class BatchTimes {
+ public:
+  explicit BatchTimes(std::vector<std::int32_t> sizes)
+      : sizes_(std::move(sizes)), times_(sizes_.size()) {}
+
+  // A smaller minibatch counts with the smallest size that holds it.
+  void add(std::int32_t samples, std::chrono::nanoseconds elapsed) {
+    const auto at = std::lower_bound(sizes_.begin(), sizes_.end(), samples) - sizes_.begin();
+    times_[std::min(static_cast<std::size_t>(at), sizes_.size() - 1)].add(elapsed);
+  }
+  // No less than that of a smaller size; of a size not yet seen, by proportion from the next
+  // smaller or, where there is none, that of the next larger.
+  std::chrono::nanoseconds estimate(std::int32_t size) const {
+    std::chrono::nanoseconds found{0};
+    std::int32_t found_size = 0;
+    for (std::size_t i = 0; i < sizes_.size(); ++i) {
+      if (sizes_[i] > size && found_size > 0) break;
+      const std::chrono::nanoseconds estimate = times_[i].estimate();
+      if (estimate.count() == 0) continue;
+      found = std::max(found, estimate);
+      found_size = sizes_[i];
+    }
+    return found_size > 0 && found_size < size ? found * size / found_size : found;
+  }
+
+ private:
+  std::vector<std::int32_t> sizes_;
+  std::vector<ServiceTimes> times_;
+};
+
+}  // namespace gearshift::client

@@ -1,0 +1,153 @@
+// The C++ interleaver, and the times that it plans with.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "bridge/client/gearshift_interleaver.hpp"
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift::client {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+
+TEST(ServiceTimes, LeaveOutTheFirstAndLoneOutliers) {
+  ServiceTimes times;
+  times.add(nanoseconds(3000));
+  EXPECT_EQ(times.estimate(), nanoseconds(0));
+  for (const int elapsed : {10, 11, 12, 10, 11}) times.add(nanoseconds(elapsed));
+  EXPECT_EQ(times.estimate(), nanoseconds(12));
+  times.add(nanoseconds(500));
+  EXPECT_EQ(times.estimate(), nanoseconds(22));
+  times.forget_largest();
+  EXPECT_EQ(times.estimate(), nanoseconds(12));
+  for (int i = 0; i < 64; ++i) times.add(nanoseconds(30));
+  for (int i = 0; i < 64; ++i) times.add(nanoseconds(20));
+  EXPECT_EQ(times.estimate(), nanoseconds(20));
+  times.restart();
+  EXPECT_EQ(times.estimate(), nanoseconds(0));
+  times.add(nanoseconds(7));
+  EXPECT_EQ(times.estimate(), nanoseconds(7));
+}
+
+TEST(BatchTimes, OfASizeNotSeenAreNoShorterThanItsNeighbours) {
+  BatchTimes times({1, 4, 16});
+  EXPECT_EQ(times.estimate(4), nanoseconds(0));
+  for (int i = 0; i < 2; ++i) times.add(3, nanoseconds(40));
+  EXPECT_EQ(times.estimate(1), nanoseconds(40));
+  EXPECT_EQ(times.estimate(4), nanoseconds(40));
+  EXPECT_EQ(times.estimate(16), nanoseconds(160));
+  for (int i = 0; i < 2; ++i) {
+    times.add(1, nanoseconds(15));
+    times.add(16, nanoseconds(30));
+  }
+  EXPECT_EQ(times.estimate(1), nanoseconds(15));
+  EXPECT_EQ(times.estimate(4), nanoseconds(40));
+  EXPECT_EQ(times.estimate(16), nanoseconds(40));
+}
+
+class Interleaving : public testing::Test {
+ protected:
+  InterleaverOptions options() const {
+    InterleaverOptions options;
+    options.name = "lenet";
+    options.latency = std::chrono::seconds(100);  // no machine is that slow
+    options.batch_size = 4;
+    options.endpoint = "ipc://" + tree.at("nobody.ipc").string();
+    return options;
+  }
+  Interleaver<int, int>::Train train() {
+    return [this] {
+      done += "t";
+      return true;
+    };
+  }
+  Interleaver<int, int>::Infer infer() {
+    return [this](const std::vector<int>& requests) {
+      done += std::to_string(requests.size());
+      std::vector<int> answers;
+      for (const int request : requests) answers.push_back(2 * request);
+      return answers;
+    };
+  }
+
+  const fakes::TempTree tree;
+  std::string done;  // what ran
+};
+
+TEST_F(Interleaving, TrainsUntilABatchIsFull) {
+  Interleaver<int, int> one(options(), train(), infer());
+  EXPECT_EQ(one.step(), Turn::train);
+  std::vector<std::future<int>> futures;
+  for (int i = 0; i < 3; ++i) futures.push_back(one.submit(i));
+  one.step();
+  futures.push_back(one.submit(3));
+  EXPECT_EQ(one.step(), Turn::infer);
+  one.step();
+  EXPECT_EQ(done, "tt4t");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(futures[static_cast<std::size_t>(i)].get(), 2 * i);
+  EXPECT_EQ(one.train_minibatches(), 3);
+  EXPECT_EQ(one.infer_minibatches(), 1);
+}
+
+TEST_F(Interleaving, DropsWhatIsLateAndRefusesWhatWouldBe) {
+  InterleaverOptions hasty = options();
+  hasty.latency = nanoseconds(1);
+  Interleaver<int, int> one(hasty, train(), infer());
+  std::future<int> first = one.submit(1);  // nothing is known of the times yet
+  while (first.wait_for(nanoseconds(0)) != std::future_status::ready) one.step();
+  EXPECT_THROW(first.get(), RequestNotServed);
+
+  InterleaverOptions patient = options();
+  patient.latency = milliseconds(500);
+  Interleaver<int, int> other(patient, train(), [&](const std::vector<int>& requests) {
+    for (volatile int spin = 0; spin < 3'000'000;) spin = spin + 1;  // 1 ms at the very least
+    return requests;
+  });
+  std::vector<std::future<int>> futures;
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < 4; ++i) futures.push_back(other.submit(i));
+    other.step();
+  }
+  // A millisecond or more for four of them: not all of these can be answered in time.
+  for (int i = 0; i < 4000; ++i) futures.push_back(other.submit(i));
+  EXPECT_EQ(futures.back().wait_for(nanoseconds(0)), std::future_status::ready);
+  EXPECT_THROW(futures.back().get(), RequestNotServed);
+  EXPECT_NE(futures[8].wait_for(nanoseconds(0)), std::future_status::ready);
+}
+
+TEST_F(Interleaving, GivesTheErrorOfTheModelToItsRequests) {
+  Interleaver<int, int> one(options(), train(),
+                            [](const std::vector<int>&) { return std::vector<int>{1}; });
+  std::vector<std::future<int>> futures;
+  for (int i = 0; i < 4; ++i) futures.push_back(one.submit(i));
+  one.step();
+  EXPECT_THROW(futures[0].get(), std::length_error);
+  EXPECT_THROW(futures[3].get(), std::length_error);
+  EXPECT_EQ(one.step(), Turn::train);
+}
+
+TEST_F(Interleaving, GoesOnServingWhenTrainingIsOver) {
+  Interleaver<int, int> one(
+      options(), [] { return false; }, infer());
+  one.step();
+  std::vector<std::future<int>> futures;
+  for (int i = 0; i < 4; ++i) futures.push_back(one.submit(i));
+  EXPECT_EQ(one.step(), Turn::infer);
+  EXPECT_EQ(one.train_minibatches(), 0);
+  EXPECT_EQ(futures[3].get(), 6);
+}
+
+TEST_F(Interleaving, DropsWhatWaitsWhenItEnds) {
+  std::future<int> waiting;
+  {
+    Interleaver<int, int> one(options(), train(), infer());
+    waiting = one.submit(1);
+  }
+  EXPECT_THROW(waiting.get(), RequestNotServed);
+}
+
+}  // namespace
+}  // namespace gearshift::client
