@@ -16,7 +16,7 @@ try:
 except ImportError as missing:
     harness.skip_all(f"{missing}; apt-get install python3-zmq python3-msgpack")
 
-# Holds the lowest mode at the largest batch that the server offers.
+# Holds the safe setting.
 POLICY = "return nil\n"
 
 
