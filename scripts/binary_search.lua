@@ -18,7 +18,8 @@
 -- larger one, so halving keeps to the smallest, refining goes up only where models say it is late, and
 -- in the end a smaller batch that was only just late is tried again.
 --
--- Under a new goal the script starts again: what it meets in `observations` replaces the halving.
+-- Under a new goal the script starts again: what it meets in `observations` replaces the halving. Where all
+-- of it is over the cap, models have one try; if that is over it too, halving knows the way better.
 
 local kind = workload.train and "train" or "infer"
 local energy = goal.objective == "energy"
@@ -59,12 +60,9 @@ if combinations == 0 or not batch_at and most_ms(workload[kind].batch_size) <= 0
   return nil
 end
 
--- Halving takes log2(N) measurements, refining one a dimension; where halving is left out, three.
-local measurements_left = #observations > count and 3 * count
-  or math.ceil(math.log(combinations, 2)) + count
-
 -- What is known: complete answers, and settings that were not measured to the end.
 local points, failures, seen = {}, {}, {}
+local measurements_left = 0
 
 -- A setting is held as one position a dimension.
 local function setting_at(positions)
@@ -110,6 +108,11 @@ local function ask(positions)
   return answer
 end
 
+local function none_within_cap()
+  for _, point in ipairs(points) do if point.power <= goal.power_w then return false end end
+  return true
+end
+
 local function best_point()
   local best
   for _, point in ipairs(points) do
@@ -146,7 +149,7 @@ local function halve()
       low[d] = math.min(middle[d] + 1, high[d])
     else
       over = over + 1
-      for _, one in ipairs(#points == 0 and over >= enough_over and open or { d }) do
+      for _, one in ipairs(none_within_cap() and over >= enough_over and open or { d }) do
         high[one] = math.min(middle[one], high[one] - 1)
       end
     end
@@ -366,9 +369,12 @@ for i = #observations, 1, -1 do
   local positions = says and positions_of(known.setting)
   if positions then learn(positions, known) end
 end
--- What is known replaces the halving. Under a tighter cap it may all be over: the models then lead
--- below it; if they do not, halving does; and the safe mode is what is left to try.
-local halved = #points <= count
+-- What is known spares halving its first measurement at least, which pays for the one try.
+measurements_left = #points > count and none_within_cap() and 1 or 0
+refine()
+local halved = #points <= count or none_within_cap()
+-- Halving takes log2(N) measurements, refining one a dimension; where halving is left out, three.
+measurements_left = halved and math.ceil(math.log(combinations, 2)) + count or 3 * count
 if halved then halve() end
 if #points > 0 then refine() end
 if batch_at and goal.objective == "latency" and best_point() then
