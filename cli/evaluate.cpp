@@ -1,23 +1,18 @@
 // gearshift evaluate: many searches of many policies, judged against the exhaustive optimum.
-#include <spdlog/fmt/chrono.h>
-#include <spdlog/fmt/fmt.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <ctime>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/evaluate_concurrent.h"
 #include "cli/evaluate_drift.h"
 #include "cli/evaluate_grid.h"
 #include "cli/evaluate_options.h"
-#include "cli/evaluate_progress.h"
 #include "cli/evaluate_recurring.h"
+#include "cli/evaluate_run.h"
 #include "controller/policy.h"
 #include "evaluation/html_report.h"
 #include "evaluation/online_report.h"
@@ -26,14 +21,6 @@
 
 namespace gearshift {
 namespace {
-
-std::string results_path(const EvaluateOptions& options) {
-  if (!options.results.empty()) return options.results;
-  for (const std::string* report : {&options.json, &options.csv, &options.html}) {
-    if (!report->empty()) return *report + ".trials";
-  }
-  return "";
-}
 
 // The command line as one could type it again.
 std::string command_text(const CLI::App& command) {
@@ -46,27 +33,6 @@ std::string command_text(const CLI::App& command) {
     }
   }
   return text;
-}
-
-unsigned cores() {
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  return online > 0 ? static_cast<unsigned>(online) : 1;
-}
-
-// The weights are told row by row.
-std::string objective_text(const EvaluateOptions& options) {
-  if (!options.objective.empty()) return options.objective;
-  return options.problem == "infer" ? "latency" : "time";
-}
-
-Provenance provenance_of(const EvaluateOptions& options, const std::string& command) {
-  return {.command = command,
-          .version = "gearshift " GEARSHIFT_VERSION,
-          .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
-          .conditions = fmt::format(
-              "least {}; effects: {}; missing cells: {}; at most {} measurements a "
-              "search",
-              objective_text(options), effects_of(options), options.missing, options.probes)};
 }
 
 void write_online_reports(const EvaluateOptions& options, const Grid& grid,
@@ -102,73 +68,44 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
   std::fflush(stdout);
 }
 
-// A script that failed has rows, too: the safe setting is held. They are not to be overlooked.
-template <typename AnyRow>
-void report_failures(const Grid& grid, const std::vector<AnyRow>& rows) {
-  for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
-    std::size_t failed = 0;
-    std::string first;
-    for (const AnyRow& row : rows) {
-      if (row.of.policy != policy || row.trial.failure.empty()) continue;
-      if (failed++ == 0) first = row.trial.failure;
-    }
-    if (failed == 0) continue;
-    fmt::print(stderr, "gearshift evaluate: {} failed in {} of {} rows; the first time:\n{}\n",
-               grid.policies[policy].name, failed, rows.size() / grid.policies.size(), first);
-  }
-}
-
 // Nothing where the grid is null.
 template <typename AnyRow, typename Judge>
-std::vector<AnyRow> judged(const Grid* grid, const std::vector<std::optional<Trial>>& trials,
-                           Judge judge) {
+std::vector<AnyRow> judged(const Grid* grid, const std::vector<Trial>& trials, Judge judge) {
   std::vector<AnyRow> rows;
   if (grid == nullptr) return rows;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    rows.push_back(judge(*grid, grid->at(i), *trials[i]));
+    rows.push_back(judge(*grid, grid->at(i), trials[i]));
   }
   return rows;
 }
 
-int evaluate(const EvaluateOptions& options, const std::string& command) {
+int evaluate_grid(const EvaluateOptions& options, const std::string& command) {
   const EvaluateGrid made(options);
   const Grid& grid = made.grid();
-  std::optional<TrialFile> file;
-  const std::string path = results_path(options);
-  if (!path.empty()) file.emplace(path);
-  EvaluateProgress progress;
-  const unsigned threads = options.threads > 0 ? options.threads : cores();
-  const auto trials = run_grid(
-      grid, [&](const Case& one) { return made.run(one); }, file ? &*file : nullptr, progress,
-      threads);
-  progress.end();
-  const auto finished = static_cast<std::size_t>(
-      std::count_if(trials.begin(), trials.end(), [](const auto& one) { return one.has_value(); }));
-  if (finished < trials.size()) {
-    std::fprintf(
-        stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, trials.size(),
-        path.empty() ? "give --results FILE to keep them the next time"
-                     : (path + " has them, and the same command goes on from there").c_str());
-    return kExitFailed;
-  }
+  const auto trials = run_or_resume(options, grid, [&](const Case& one) { return made.run(one); });
+  if (!trials) return kExitFailed;
   const std::size_t measurements = made.measurements();
   if (measurements > 0) {
     const auto judge_it = [&](const Grid& of, const Case& one, const Trial& trial) {
       return judge_online(of, one, trial, measurements);
     };
-    const auto rows = judged<OnlineRow>(&grid, trials, judge_it);
-    const auto all = judged<OnlineRow>(made.all_cells(), trials, judge_it);
+    const auto rows = judged<OnlineRow>(&grid, *trials, judge_it);
+    const auto all = judged<OnlineRow>(made.all_cells(), *trials, judge_it);
     write_online_reports(options, grid, rows, all, command);
-    report_failures(grid, rows);
   } else {
-    const auto rows = judged<Row>(&grid, trials, judge);
-    const auto all = judged<Row>(made.all_cells(), trials, judge);
+    const auto rows = judged<Row>(&grid, *trials, judge);
+    const auto all = judged<Row>(made.all_cells(), *trials, judge);
     write_reports(options, grid, rows, all, command);
-    report_failures(grid, rows);
   }
-  std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", trials.size(),
-               progress.seconds_elapsed(), threads);
+  report_failures(grid, *trials);
   return kExitOk;
+}
+
+int evaluate(const EvaluateOptions& options, const std::string& command) {
+  if (options.problem == "recurring") return evaluate_recurring(options);
+  if (options.problem == "drift") return evaluate_drift(options);
+  if (options.problem == "concurrent") return evaluate_concurrent(options, command);
+  return evaluate_grid(options, command);
 }
 
 }  // namespace
@@ -194,6 +131,11 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       "  gearshift evaluate --problem online --profile resnet_train.csv --policy scripts/bayes.lua "
       "\\\n"
       "    --weights 0,0.5,1 --measurements 500 --seeds 20 --json out.json\n"
+      "Example: training beside inference on one accelerator, mode and batch size chosen together\n"
+      "  gearshift evaluate --problem concurrent --profile resnet_train.csv --infer-profile "
+      "mobnet_infer.csv \\\n"
+      "    --caps 10:50:5 --latency-ms 500:2000:500 --rate 30:120:30 --policy scripts/bayes.lua "
+      "--probes 12\n"
       "Example: clocks that throttle, another workload, and a cap that falls while a choice is "
       "held\n"
       "  gearshift evaluate --problem drift --profile resnet_train.csv --profile "
@@ -214,9 +156,7 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       return;
     }
     try {
-      exit_code = options->problem == "recurring" ? evaluate_recurring(*options)
-                  : options->problem == "drift"   ? evaluate_drift(*options)
-                                                  : evaluate(*options, command_text(*command));
+      exit_code = evaluate(*options, command_text(*command));
     } catch (const PolicyError& error) {
       std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
       exit_code = kExitPolicy;

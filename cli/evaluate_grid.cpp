@@ -1,17 +1,14 @@
 #include "cli/evaluate_grid.h"
 
 #include <spdlog/fmt/fmt.h>
-#include <sys/auxv.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <stdexcept>
-#include <system_error>
 
 #include "boards/sysroot.h"
+#include "cli/evaluate_run.h"
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
-#include "cli/read_script.h"
 #include "cli/select_board.h"
 #include "cli/simulated_problem.h"
 #include "evaluation/fingerprint.h"
@@ -24,30 +21,6 @@
 
 namespace gearshift {
 namespace {
-
-// A program that was built anew may end a case otherwise; its version does not tell.
-std::string this_program() {
-  const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  const auto written = std::filesystem::last_write_time(path, error);
-  return fmt::format("{} {} {}", GEARSHIFT_VERSION, size, written.time_since_epoch().count());
-}
-
-template <typename Named>
-bool has_name(const std::vector<Named>& all, const std::string& name) {
-  return std::any_of(all.begin(), all.end(), [&](const Named& one) { return one.name == name; });
-}
-
-// `name`, or, where that is taken, with `detail` and then a number behind it.
-template <typename Named>
-std::string free_name(const std::vector<Named>& all, const std::string& name,
-                      const std::string& detail) {
-  if (!has_name(all, name)) return name;
-  std::string longer = fmt::format("{} ({})", name, detail);
-  for (int i = 2; has_name(all, longer); ++i) longer = fmt::format("{} ({}, {})", name, detail, i);
-  return longer;
-}
 
 std::uint64_t text_print(const std::vector<std::unique_ptr<Profile>>& profiles) {
   Fingerprint print;
@@ -87,7 +60,7 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   if (!options.board.empty()) {
     board_ = std::make_unique<BoardDescription>(select_board(options.board, Sysroot("/")));
   }
-  for (const std::string& path : options.policy) add_policy(path);
+  grid_.policies = read_contestants(options.policy);
   grid_.problems = make_problems(options);
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
   for (const std::string& path : options.profile) add_profiles(options, path);
@@ -98,15 +71,6 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
       fmt::format("effects {}, missing {}, probes {}, measurements {}, priors {:016x}, program {}",
                   effects_of(options), options.missing, options.probes, measurements_,
                   text_print(priors_), this_program());
-}
-
-void EvaluateGrid::add_policy(const std::string& path) {
-  const NamedText script = read_script(path);
-  LuaPolicy(script.name, script.text).check();
-  const std::string stem = std::filesystem::path(path).stem().string();
-  grid_.policies.push_back({.name = free_name(grid_.policies, stem, path),
-                            .text = script.text,
-                            .script = std::filesystem::path(script.name).filename().string()});
 }
 
 void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::string& path) {
@@ -142,7 +106,9 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
   const std::string name = options.problem == "online"
                                ? fmt::format("{} {}", whole.workload, kind_name(whole.kind))
                                : whole.workload;
-  grid_.workloads.push_back({free_name(grid_.workloads, name, whole.device),
+  std::vector<std::string> taken;
+  for (const Target& target : grid_.workloads) taken.push_back(target.name);
+  grid_.workloads.push_back({free_name(taken, name, whole.device),
                              OptimumTable(*bench.truth, unmeasured_order(bench.truth->knobs()))});
   if (options.problem == "online") with_reference({}, *bench.truth);
   benches_.push_back(std::move(bench));

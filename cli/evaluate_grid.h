@@ -43,7 +43,6 @@ class EvaluateGrid {
     std::optional<BoardModel> board;  // of the built-in board that the profile names
   };
 
-  void add_policy(const std::string& path);
   void add_profiles(const EvaluateOptions& options, const std::string& path);
   void add_workload(const Profile& whole, const EvaluateOptions& options);
   void choose_priors();

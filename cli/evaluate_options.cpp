@@ -8,15 +8,11 @@
 #include <stdexcept>
 
 #include "boards/toml_parse.h"
-#include "cli/goal_flags.h"
 #include "cli/toml_text.h"
 #include "evaluation/recurring_job.h"
 
 namespace gearshift {
 namespace {
-
-constexpr std::size_t kMostNumbers = 10'000;
-constexpr std::size_t kMostProblems = 1'000'000;
 
 // At every comma, as the flag does it.
 std::vector<std::string> split(const std::vector<std::string>& texts) {
@@ -67,8 +63,10 @@ struct Fields {
               {"weights", &o.weights},
               {"objective", &o.objective},
               {"energy-per-sample", &o.energy_per_sample}},
-        lists{{"profile", &o.profile}, {"prior", &o.prior}, {"suspect", &o.suspect},
-              {"policy", &o.policy},   {"keep", &o.keep},   {"job", &o.job}},
+        lists{{"profile", &o.profile}, {"prior", &o.prior},
+              {"suspect", &o.suspect}, {"infer-profile", &o.infer_profile},
+              {"policy", &o.policy},   {"keep", &o.keep},
+              {"job", &o.job}},
         counts{{"probes", {&o.probes, kMostProbes}},
                {"measurements", {&o.measurements, kMostMeasurements}},
                {"seeds", {&o.seeds, kMostSeeds}},
@@ -80,6 +78,9 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
   command.add_option("spec", options.spec, "TOML file with any of these flags, without --");
   command.add_option("--profile", options.profile,
                      "measured table of the workloads to judge on (may be given again)");
+  command.add_option(
+      "--infer-profile", options.infer_profile,
+      "of concurrent: measured table of what runs beside --profile (may be given again)");
   command.add_option("--prior", options.prior,
                      "measured table that policies may read (may be given again)");
   command.add_option("--suspect", options.suspect,
@@ -88,7 +89,9 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
   command
       .add_option("--policy", options.policy, "Lua scripts to compare, with commas between them")
       ->delimiter(',');
-  command.add_option("--problem", options.problem, "train, infer, online, drift or recurring")
+  command
+      .add_option("--problem", options.problem,
+                  "train, infer, concurrent, online, drift or recurring")
       ->capture_default_str();
   command.add_option(
       "--caps", options.caps,
@@ -107,8 +110,10 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
       .add_option("--measurements", options.measurements, "how many a policy of online may make")
       ->check(CLI::Range(1U, kMostMeasurements))
       ->capture_default_str();
-  command.add_option("--latency-ms", options.latency_ms, "latency limits of infer, the same forms");
-  command.add_option("--rate", options.rate, "requests a second of infer, the same forms");
+  command.add_option("--latency-ms", options.latency_ms,
+                     "latency limits of infer and concurrent, the same forms");
+  command.add_option("--rate", options.rate,
+                     "requests a second of infer and concurrent, the same forms");
   command.add_option("--epochs", options.epochs,
                      "recorded runs of recurring jobs: epochs to a target metric");
   command.add_option("--job", options.job,
@@ -190,154 +195,6 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
   }
 }
 
-std::string effects_of(const EvaluateOptions& options) {
-  if (!options.effects.empty()) return options.effects;
-  return options.problem == "online" ? "jitter,noise" : "none";
-}
-
-namespace {
-
-// As parse_numbers, from `least` on.
-std::vector<double> parse_numbers_from(double least, const std::string& option,
-                                       const std::string& text) {
-  const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error(
-        fmt::format("{} '{}': {}; give FROM:TO:STEP, A,B,C or one number, for example 10:50:1",
-                    option, text, why));
-  };
-  const char separator = text.find(':') != std::string::npos ? ':' : ',';
-  std::vector<double> numbers;
-  const char* at = text.data();
-  const char* end = text.data() + text.size();
-  while (true) {
-    double number = 0;
-    const auto [rest, error] = std::from_chars(at, end, number, std::chars_format::fixed);
-    if (error != std::errc() || !(number >= least) || number > 1e9) {
-      refuse(fmt::format("'{}' is no number from {} on", std::string_view(at, end), least));
-    }
-    numbers.push_back(number);
-    if (numbers.size() > kMostNumbers) refuse("more than 10,000 numbers");
-    if (rest == end) break;
-    if (*rest != separator) refuse(fmt::format("'{}' is too much", std::string_view(rest, end)));
-    at = rest + 1;
-  }
-  if (separator == ',') return numbers;
-  if (numbers.size() != 3) refuse("a range has three numbers");
-  const double steps = std::floor((numbers[1] - numbers[0]) / numbers[2] + 1e-9);
-  if (steps < 0) refuse("it ends before it begins");
-  if (steps >= static_cast<double>(kMostNumbers)) refuse("more than 10,000 numbers");
-  std::vector<double> range;
-  for (int i = 0; i <= static_cast<int>(steps); ++i) {
-    // Decimal steps do not add up in binary: 0.1 three times is not 0.3.
-    range.push_back(std::round((numbers[0] + i * numbers[2]) * 1e6) / 1e6);
-  }
-  return range;
-}
-
-Goal goal_of(const EvaluateOptions& options) {
-  GoalFlags flags;
-  flags.objective = options.objective;
-  flags.energy_per_sample = options.energy_per_sample;
-  const char* usual = options.problem == "online"  ? "weighted"
-                      : options.problem == "infer" ? "latency"
-                                                   : "time";
-  if (flags.objective.empty()) flags.objective = usual;
-  Goal goal;
-  try {
-    goal = make_goal(flags);
-  } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(error.what());
-  }
-  const bool fits = options.problem == "online"            ? goal.objective == Objective::weighted
-                    : goal.objective == Objective::latency ? options.problem == "infer"
-                                                           : goal.objective != Objective::target;
-  if (!fits) {
-    throw std::runtime_error(fmt::format(
-        "--objective {}: latency is of --problem infer, target of recurring, and online "
-        "has weighted alone",
-        flags.objective));
-  }
-  return goal;
-}
-
-// A goal of each weight under each cap; caps change slowest. Limits of latency are left out.
-std::vector<Goal> make_goals(const EvaluateOptions& options) {
-  std::vector<std::optional<std::int64_t>> caps_mw;
-  const bool online = options.problem == "online";
-  const std::string caps = options.caps.empty() && !online ? "10:50:1" : options.caps;
-  if (caps.empty() || caps == "none") {
-    caps_mw = {std::nullopt};
-  } else {
-    for (const double cap_w : parse_numbers("--caps", caps)) {
-      caps_mw.push_back(std::llround(1e3 * cap_w));
-    }
-  }
-  Goal goal = goal_of(options);
-  std::vector<double> weights = {goal.energy_weight};
-  if (goal.weighs()) weights = parse_numbers_from(0, "--energy-weight", options.weights);
-  if (caps_mw.size() * weights.size() > kMostProblems) {
-    throw std::runtime_error(fmt::format("--caps and --energy-weight make {} problems; at most {}",
-                                         caps_mw.size() * weights.size(), kMostProblems));
-  }
-  std::vector<Goal> goals;
-  for (const auto& cap_mw : caps_mw) {
-    for (const double weight : weights) {
-      if (weight > 1) {
-        throw std::runtime_error(fmt::format("--energy-weight {}: must be from 0 to 1", weight));
-      }
-      goal.power_mw = cap_mw;
-      goal.energy_weight = weight;
-      goals.push_back(goal);
-    }
-  }
-  return goals;
-}
-
-}  // namespace
-
-std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
-  return parse_numbers_from(1e-3, option, text);
-}
-
-std::vector<Problem> make_problems(const EvaluateOptions& options) {
-  const bool infer = options.problem == "infer";
-  if (!infer && options.problem != "train" && options.problem != "online") {
-    throw std::runtime_error(fmt::format(
-        "--problem '{}': allowed are train, infer, online, drift and recurring", options.problem));
-  }
-  if (!infer && (!options.latency_ms.empty() || !options.rate.empty())) {
-    throw std::runtime_error("--latency-ms and --rate belong to --problem infer");
-  }
-  if (infer && (options.latency_ms.empty() || options.rate.empty())) {
-    throw std::runtime_error(
-        "--problem infer needs --latency-ms and --rate, for example --latency-ms 50:150:10 --rate "
-        "30:90:5");
-  }
-  const std::vector<Goal> goals = make_goals(options);
-  std::vector<Problem> problems;
-  if (!infer) {
-    for (const Goal& goal : goals) problems.push_back({.kind = Kind::train, .goal = goal});
-    return problems;
-  }
-  const std::vector<double> latencies_ms = parse_numbers("--latency-ms", options.latency_ms);
-  const std::vector<double> rates = parse_numbers("--rate", options.rate);
-  const std::size_t count = goals.size() * latencies_ms.size() * rates.size();
-  if (count > kMostProblems) {
-    throw std::runtime_error(fmt::format(
-        "--caps, --latency-ms and --rate make {} problems; at most {}", count, kMostProblems));
-  }
-  for (Goal goal : goals) {
-    for (const double latency_ms : latencies_ms) {
-      for (const double rate : rates) {
-        goal.latency = Duration(std::llround(1e6 * latency_ms));
-        goal.arrivals_per_s = rate;
-        problems.push_back({.kind = Kind::infer, .goal = goal});
-      }
-    }
-  }
-  return problems;
-}
-
 namespace {
 
 void check_recurring_options(const EvaluateOptions& options) {
@@ -371,6 +228,19 @@ void check_recurring_options(const EvaluateOptions& options) {
   for (const std::string& text : options.job) parse_job_terms(text);
 }
 
+void check_concurrent_options(const EvaluateOptions& options) {
+  const bool concurrent = options.problem == "concurrent";
+  if (concurrent == options.infer_profile.empty()) {
+    throw std::runtime_error(
+        concurrent ? "--problem concurrent needs --infer-profile, the measured table of the "
+                     "inference workload"
+                   : "--infer-profile belongs to --problem concurrent");
+  }
+  if (concurrent && (!options.objective.empty() || options.missing != "refuse")) {
+    throw std::runtime_error("--objective and --missing are not for --problem concurrent");
+  }
+}
+
 }  // namespace
 
 void check_evaluate_options(const EvaluateOptions& options) {
@@ -389,6 +259,7 @@ void check_evaluate_options(const EvaluateOptions& options) {
   if (!options.suspect.empty() && (options.problem == "recurring" || options.problem == "drift")) {
     throw std::runtime_error("--suspect is not for --problem " + options.problem);
   }
+  check_concurrent_options(options);
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
   }

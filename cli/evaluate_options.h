@@ -15,15 +15,16 @@ struct EvaluateOptions {
   std::string spec;
   std::vector<std::string> profile;
   std::vector<std::string> prior;
-  std::vector<std::string> suspect;  // lists of cells that are no optimum
+  std::vector<std::string> infer_profile;  // concurrent only
+  std::vector<std::string> suspect;        // lists of cells that are no optimum
   std::vector<std::string> policy;
   std::vector<std::string> keep;  // "knob=a,b,c"
   std::string problem = "train";
   std::string caps;               // W, or none; empty: 10:50:1, and for online none
   std::string objective;          // empty: time for train, latency for infer
   std::string energy_per_sample;  // "2J"; empty: no limit
-  std::string latency_ms;         // infer only
-  std::string rate;               // requests a second; infer only
+  std::string latency_ms;         // infer and concurrent
+  std::string rate;               // requests a second; infer and concurrent
   std::string effects;            // empty: none, and for online jitter,noise
   std::string missing = "refuse";
   std::string board;  // whose model fills missing cells

@@ -16,6 +16,15 @@ Problem infer_problem(std::int64_t power_mw, Duration latency, double arrivals_p
                    .arrivals_per_s = arrivals_per_s}};
 }
 
+Problem concurrent_problem(std::optional<std::int64_t> power_mw, Duration latency,
+                           double arrivals_per_s) {
+  return {.kind = Kind::infer,
+          .goal = {.objective = Objective::throughput,
+                   .power_mw = power_mw,
+                   .latency = latency,
+                   .arrivals_per_s = arrivals_per_s}};
+}
+
 Problem online_problem(std::optional<std::int64_t> power_mw, double energy_weight) {
   return {
       .kind = Kind::train,

@@ -22,6 +22,9 @@ struct Problem {
 };
 
 Problem train_problem(std::int64_t power_mw);
+// Most training beside inference that answers in time; for a ConcurrentTable.
+Problem concurrent_problem(std::optional<std::int64_t> power_mw, Duration latency,
+                           double arrivals_per_s);
 Problem infer_problem(std::int64_t power_mw, Duration latency, double arrivals_per_s);
 
 // No limit of power where it is nullopt.

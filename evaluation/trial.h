@@ -27,7 +27,8 @@ struct Trial {
   // Online problems only: every measurement in order, by the index of its cell in the profile. It
   // ends early where the policy has made up its mind: `held` is all that would follow.
   std::vector<std::uint32_t> sequence{};
-  std::uint32_t drifts = 0;  // how often the world was found to have changed
+  std::uint32_t power_modes = 0;  // concurrent problems only: distinct modes among those measured
+  std::uint32_t drifts = 0;       // how often the world was found to have changed
 };
 
 // Runs one case from an empty memory in a fresh state. Called on several threads at once; the same

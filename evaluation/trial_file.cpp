@@ -58,6 +58,7 @@ std::string format_trial(std::uint64_t key, const Trial& trial) {
                {"search_j", trial.search_j},
                {"failure", trial.failure}};
   if (!trial.sequence.empty()) line["sequence"] = trial.sequence;
+  if (trial.power_modes > 0) line["power_modes"] = trial.power_modes;
   if (trial.drifts > 0) line["drifts"] = trial.drifts;
   return line.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -94,6 +95,7 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     line.at("search_s").get_to(trial.search_s);
     line.at("search_j").get_to(trial.search_j);
     line.at("failure").get_to(trial.failure);
+    trial.power_modes = whole<std::uint32_t>(line.value("power_modes", json(0U)));
     trial.drifts = whole<std::uint32_t>(line.value("drifts", json(0U)));
     const json sequence = line.value("sequence", json::array());
     if (!sequence.is_array()) return std::nullopt;

@@ -17,16 +17,21 @@ local most_failures = 2     -- settings in a row that could not be measured (far
 -- Where the model promises nothing, it may be less sure than it says. The price of a probe over the cap
 -- is an improvement that must be expected beyond it: 2 %, then 3 %.
 local rounds = { { doubt = 1, price = 0.02 }, { doubt = 2, price = 0.03 } }
+-- Beside inference whole minibatches count: a setting hardly better may be worth much.
+if goal.objective == "throughput" then rounds[3] = { doubt = 4, price = 0.03 } end
 local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
 
 local best, probes, over, failures = nil, 0, 0, 0
 
 local function take(answer)
   gp.learn(answer)
-  if answer.within and (not best or answer.value < best.value) then best = answer end
+  -- Of equals the one that draws less: where nothing can train beside inference, all are.
+  local better = answer.within and (not best or answer.value < best.value
+    or (answer.value == best.value and answer.power_w < best.power_w))
+  if better then best = answer end
 end
 
-if batch_sizes.infer and not batch_sizes.train and goal.arrivals_per_s > 0
+if batch_sizes.infer and goal.arrivals_per_s > 0 and (not batch_sizes.train or goal.objective == "throughput")
   and 1000 * batch_sizes.infer[1] / goal.arrivals_per_s >= goal.latency_ms then
   log("no batch size is full in time for the latency")
   return nil
@@ -67,6 +72,7 @@ if not best then
   return nil
 end
 local units = { time = "s a sample", energy = "J a sample", latency = "s of latency",
-  weighted = "of the reference's cost", target = "J a sample, time priced" }
+  weighted = "of the reference's cost", target = "J a sample, time priced",
+  throughput = "s a training sample beside inference" }
 log(string.format("chose %.4g %s at %.1f W after %d probes", best.value, units[goal.objective], best.power_w, probes))
 return best.setting

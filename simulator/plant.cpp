@@ -45,10 +45,11 @@ const CostSource& SimulatedTask::costs_at(Time now) const {
 }
 
 Plant::Plant(const KnobSpace& knobs, const PowerMode& first, std::span<const SimulatedTask> tasks,
-             const Effects& effects, std::uint64_t seed)
+             const Effects& effects, std::uint64_t seed, Sharing sharing)
     : tasks_(tasks.begin(), tasks.end()),
       effects_(effects),
       seed_(seed),
+      sharing_(sharing),
       knobs_(knobs, first, effects, seed, [this](const PowerMode& mode) { return exists(mode); }) {
   assert(!tasks_.empty() && tasks_.size() <= kKinds);
   workloads_.reserve(tasks_.size());
@@ -85,6 +86,7 @@ Pace Plant::pace_of(std::size_t task, const TrueCost& cost, double all_ms) const
   Pace pace;
   pace.minibatch_ns = cost.minibatch_ms * kNsInMs;
   pace.others_ns = (all_ms - cost.minibatch_ms) * kNsInMs;
+  pace.tells_others = sharing_ == Sharing::turns;
   pace.fetch_stall_ns = cost.fetch_stall_ms * kNsInMs;
   pace.gpu_ns = cost.gpu_ms * kNsInMs;
   pace.jitter = mode == knobs_.space().highest() ? effects_.highest_jitter : effects_.jitter;
@@ -112,9 +114,11 @@ void Plant::renew() {
   std::array<TrueCost, kKinds> each;
   double all_ms = 0;
   double all_mj = 0;
+  double most_w = 0;
   for (std::size_t i = 0; i < workloads_.size(); ++i) {
     if (!workloads_[i].runs()) continue;
     each[i] = cost_of(i);
+    most_w = std::max(most_w, each[i].power_w);
     all_ms += each[i].minibatch_ms;
     all_mj += each[i].minibatch_ms * each[i].power_w;
   }
@@ -122,6 +126,7 @@ void Plant::renew() {
     if (workloads_[i].runs()) workloads_[i].set_pace(now_, pace_of(i, each[i], all_ms));
   }
   power_w_ = all_ms > 0 ? all_mj / all_ms : costs(0).idle_power_w(knobs_.mode());
+  if (all_ms > 0 && sharing_ == Sharing::interleaved) power_w_ = most_w;
   rails_ = rails(each, all_ms);
   if (lag_) lag_->change(now_, rails_);
 }
@@ -131,9 +136,15 @@ RailPower Plant::rails(const std::array<TrueCost, kKinds>& each, double all_ms) 
   if (!effects_.quantised) return one_rail(power_w_);
   if (all_ms <= 0) return costs(0).rails(knobs_.mode(), std::nullopt);
   RailPower mean;
+  double most_w = 0;
   for (std::size_t i = 0; i < workloads_.size(); ++i) {
     if (!workloads_[i].runs()) continue;
     const RailPower power = costs(i).rails(knobs_.mode(), workloads_[i].batch_size());
+    if (sharing_ == Sharing::interleaved) {
+      if (each[i].power_w > most_w) mean = power;
+      most_w = std::max(most_w, each[i].power_w);
+      continue;
+    }
     const double share = each[i].minibatch_ms / all_ms;
     for (std::size_t rail = 0; rail < kRails; ++rail) mean.mw[rail] += share * power.mw[rail];
   }

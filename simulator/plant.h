@@ -50,15 +50,22 @@ struct EnergyAccount {
   double longest_over_cap_s = 0;  // without a break
 };
 
-// Several workloads take turns: each minibatch waits for one of every other, and power is the mean
-// weighted with their times. Where an inference workload has arrivals, one process owns both
-// instead: the rule of controller/interleaving.h says what runs next, minibatches report their own
+// How two workloads share the board. Either way each minibatch waits for one of the other.
+enum class Sharing : std::uint8_t {
+  turns,  // elapsed times hold the wait; power is the mean weighted with the times
+  // One process owns both: elapsed times are pure service times, and power is the higher of the
+  // two, as the concurrent problem defines it.
+  interleaved,
+};
+
+// Where an inference workload has arrivals, one process owns both and requests come one by one: the
+// rule of controller/interleaving.h says what runs next, minibatches report their own
 // times alone, power is that of what runs, and what became of requests is told in events.
 class Plant : public Clock {
  public:
   // The board begins in the mode `first`, with all tasks at work.
   Plant(const KnobSpace& knobs, const PowerMode& first, std::span<const SimulatedTask> tasks,
-        const Effects& effects, std::uint64_t seed);
+        const Effects& effects, std::uint64_t seed, Sharing sharing = Sharing::turns);
 
   Time now() const override { return now_; }
   // Appends what happens until then and returns the time now: `until`, or earlier after an answer
@@ -116,6 +123,7 @@ class Plant : public Clock {
   const std::vector<SimulatedTask> tasks_;
   const Effects effects_;
   const std::uint64_t seed_;
+  const Sharing sharing_;
   SimulatedKnobs knobs_;
   std::vector<SimulatedWorkload> workloads_;  // indexed like tasks_; handle = index + 1
   Time now_{};

@@ -99,6 +99,9 @@ bool SimulatedWorkload::finish(EventBuffer& events) {
     samples_ += static_cast<std::uint64_t>(batch_size_);
   }
   minibatch.elapsed = due_ - began_;
+  if (!pace_.tells_others) {
+    minibatch.elapsed = std::max(Duration(1), minibatch.elapsed - from_ns(pace_.others_ns));
+  }
   minibatch.fetch_stall = from_ns(pace_.fetch_stall_ns);
   minibatch.compute = pace_.gpu_ns > 0 ? std::min(from_ns(pace_.gpu_ns), minibatch.elapsed)
                                        : minibatch.elapsed - minibatch.fetch_stall;

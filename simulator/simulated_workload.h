@@ -14,8 +14,9 @@ namespace gearshift {
 
 // How fast a minibatch goes.
 struct Pace {
-  double minibatch_ns = 0;  // mean of its own work
-  double others_ns = 0;     // it waits so long for the workloads it takes turns with
+  double minibatch_ns = 0;   // mean of its own work
+  double others_ns = 0;      // it waits so long for the workloads it takes turns with
+  bool tells_others = true;  // the wait is a part of the elapsed time that it reports
   double fetch_stall_ns = 0;
   double gpu_ns = 0;           // 0: all but the stall
   double jitter = 0;           // relative deviation of its own work

@@ -129,14 +129,17 @@ std::optional<double> true_power_w(const SimulationProblem& problem, const Setti
                                    Time end) {
   double all_ms = 0;
   double all_mj = 0;
+  double most_w = 0;
   for (const SimulatedTask& task : problem.tasks) {
     if (!runs(setting.run, task.kind)) continue;
     const auto cost = task.costs_at(end).cost(setting.mode, setting.batch_size[index(task.kind)]);
     if (!cost) return std::nullopt;
     all_ms += cost->minibatch_ms;
     all_mj += cost->minibatch_ms * cost->power_w;
+    most_w = std::max(most_w, cost->power_w);
   }
   if (all_ms <= 0) return std::nullopt;
+  if (problem.sharing == Sharing::interleaved) return most_w;
   return all_mj / all_ms;
 }
 
@@ -222,7 +225,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy, Limi
   RecordingWriter* const recording = onlookers.recording;
   BoardTraits traits = simulated_traits(problem);
   const PowerMode first = *traits.safe;
-  Plant plant(problem.knobs, first, problem.tasks, problem.effects, problem.seed);
+  Plant plant(problem.knobs, first, problem.tasks, problem.effects, problem.seed, problem.sharing);
   SimulatedWorld world(plant);
   FaultyWorld faulty_world(world, problem.faults);
   World* seen_world = problem.faults.empty() ? static_cast<World*>(&world) : &faulty_world;

@@ -22,6 +22,7 @@ struct SimulationProblem {
   std::string board;                 // a name for messages
   KnobSpace knobs;                   // what may be set: a part of what the costs know, or all
   std::vector<SimulatedTask> tasks;  // one or two, at most one a kind
+  Sharing sharing = Sharing::turns;  // of two
   Goal goal;                         // power_mw too: it is judged by, and a limit source of it runs
   Effects effects;
   FaultPlan faults;

@@ -9,10 +9,11 @@
 #include <optional>
 #include <string_view>
 
+#include "policies/lua/gp_search.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/values.h"
-#include "policies/numerics/cost_prior.h"
 #include "policies/numerics/goal_judge.h"
+#include "policies/numerics/interleaved_probe.h"
 #include "policies/numerics/next_probe.h"
 
 namespace gearshift {
@@ -21,6 +22,7 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // In instructions, by what they take on the machines of docs/policies.md.
 constexpr std::int64_t kChargeToBegin = 600'000;
+constexpr std::int64_t kChargeToInterleave = 800'000;  // two priors
 constexpr std::int64_t kChargeToLearn = 200;
 constexpr std::int64_t kChargeToAsk = 400'000;
 constexpr std::int64_t kChargePerSetting = 30;
@@ -38,6 +40,10 @@ struct LearntAnswer {
   double power_w = 0;
   double power_margin_w = 0;
   double limit_w = 0;
+  // Of inference, where it ran beside training.
+  double infer_ms = 0;
+  double infer_ms_stddev = 0;
+  double infer_count = 0;
 };
 
 void push_error(lua_State* lua, const char* function, const ErrorText& error) {
@@ -64,7 +70,7 @@ bool begin(ScriptState& state) noexcept {
 
 void begin_or_raise(lua_State* lua, const char* function) {
   ScriptState& state = state_of(lua);
-  if (!state.gp) charge(lua, kChargeToBegin);
+  if (!state.gp) charge(lua, interleaves(state.context) ? kChargeToInterleave : kChargeToBegin);
   if (!begin(state)) push_error(lua, function, state.error);
 }
 
@@ -96,12 +102,40 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
   answer.power_w = number_in(lua, 1, "power_w");
   answer.power_margin_w = number_in(lua, 1, "power_margin_w");
   answer.limit_w = number_in(lua, 1, "limit_w");
+  lua_getfield(lua, 1, "infer");
+  if (lua_type(lua, -1) == LUA_TTABLE) {
+    const int infer = lua_gettop(lua);
+    answer.infer_ms = number_in(lua, infer, "minibatch_ms");
+    answer.infer_ms_stddev = number_in(lua, infer, "minibatch_ms_stddev");
+    answer.infer_count = number_in(lua, infer, "count");
+  }
+  lua_pop(lua, 1);
 }
 
 bool positive(double number) { return number > 0 && std::isfinite(number); }
 // The relative standard deviation of a mean; 0 where it is not known.
 double noise_of(double deviation, double mean) {
   return positive(deviation) ? std::min(0.3, deviation / mean) : 0;
+}
+
+double mean_noise_of(double deviation, double mean, double count) {
+  return noise_of(deviation, mean) / std::sqrt(std::max(1.0, count));
+}
+
+void teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
+  if (!gp.interleaved) {
+    gp.process->learn(row);
+  } else if (row.over_limit || (answer.infer_count > 0 && positive(answer.infer_ms))) {
+    gp.interleaved->process.learn(
+        {.setting = row.setting,
+         .train_ms = row.minibatch_ms,
+         .infer_ms = answer.infer_ms,
+         .power_w = row.power_w,
+         .train_noise = row.time_noise,
+         .infer_noise = mean_noise_of(answer.infer_ms_stddev, answer.infer_ms, answer.infer_count),
+         .power_noise = row.power_noise,
+         .over_limit = row.over_limit});
+  }
 }
 
 // Whether the answer has taught anything; nullopt and an error where it is none.
@@ -121,8 +155,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   if (answer.ok) {
     row.minibatch_ms = answer.minibatch_ms;
     row.power_w = answer.power_w;
-    row.time_noise = noise_of(answer.minibatch_ms_stddev, answer.minibatch_ms) /
-                     std::sqrt(std::max(1.0, answer.count));
+    row.time_noise = mean_noise_of(answer.minibatch_ms_stddev, answer.minibatch_ms, answer.count);
     row.power_noise = noise_of(answer.power_margin_w / 3, answer.power_w);
     gp.margins += 3 * row.power_noise;
     ++gp.margin_count;
@@ -133,8 +166,8 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
     return false;
   }
   try {
-    gp.process.learn(row);
-    if (answer.ok) {
+    teach(gp, answer, row);
+    if (answer.ok && !gp.interleaved) {
       const GoalJudge judge(state.context.goal, gp.grid.kind(), kHuge);
       const double batch_size = gp.grid.batch_size(*at);
       gp.smooth.learn(
@@ -177,7 +210,8 @@ double option(lua_State* lua, const char* function, const char* name, double oth
 }
 
 void condition(GpSearch& gp) {
-  if (!gp.conditioned) gp.process.condition();
+  if (!gp.conditioned && gp.interleaved) gp.interleaved->process.condition();
+  if (!gp.conditioned && gp.process) gp.process->condition();
   gp.conditioned = true;
 }
 
@@ -189,13 +223,22 @@ double limit_w(const GpSearch& gp, const Goal& goal) {
 }
 
 // False with an error where memory runs out.
-bool choose(ScriptState& state, ProbeTerms terms, std::optional<Probe>& probe) noexcept {
+bool choose(ScriptState& state, ProbeTerms terms, double best,
+            std::optional<Probe>& probe) noexcept {
   GpSearch& gp = *state.gp;
   const Goal& goal = state.context.goal;
   terms.limit_w = limit_w(gp, goal);
   try {
     condition(gp);
-    probe = next_probe(gp.process, goal, gp.grid.kind(), gp.known, terms);
+    if (gp.interleaved) {
+      InterleavedTerms both{.probe = terms};
+      // A value is seconds a sample; infinite where no training minibatch has room.
+      const double batch = static_cast<double>(gp.interleaved->train_grid.batch_sizes().front());
+      if (best > 0) both.best_rate = std::isfinite(best) ? 1 / (best * batch) : 0;
+      probe = interleaved_probe(gp.interleaved->process, goal, gp.known, both);
+    } else {
+      probe = next_probe(*gp.process, goal, gp.grid.kind(), gp.known, terms);
+    }
   } catch (const std::exception& failure) {
     state.error = ErrorText(failure.what());
     return false;
@@ -223,11 +266,18 @@ void check_terms(lua_State* lua, const char* function) {
 int next(lua_State* lua) {
   check_terms(lua, "gp.next");
   ProbeTerms terms;
-  const double best = option(lua, "gp.next", "best", kHuge, kHuge);
-  if (std::isfinite(best)) {
-    if (!(best > 0)) return luaL_error(lua, "gp.next: best: expected a value above 0, got 0");
-    terms.best_log = std::log(best);
+  // 0: none.
+  double best = 0;
+  if (lua_type(lua, 1) == LUA_TTABLE) {
+    lua_getfield(lua, 1, "best");
+    const bool given = !lua_isnil(lua, -1);
+    lua_pop(lua, 1);
+    if (given) best = option(lua, "gp.next", "best", kHuge, kHuge);
+    if (given && !(best > 0)) {
+      return luaL_error(lua, "gp.next: best: expected a value above 0, got 0");
+    }
   }
+  if (best > 0 && std::isfinite(best)) terms.best_log = std::log(best);
   terms.price = option(lua, "gp.next", "price", 0, 1e3);
   terms.least_odds = option(lua, "gp.next", "odds", 0, 1);
   terms.doubt = std::max(1e-3, option(lua, "gp.next", "doubt", 1, 1e3));
@@ -241,7 +291,7 @@ int next(lua_State* lua) {
   ScriptState& state = state_of(lua);
   charge(lua, charge_to_ask(*state.gp));
   std::optional<Probe> probe;
-  if (!choose(state, terms, probe)) push_error(lua, "gp.next", state.error);
+  if (!choose(state, terms, best, probe)) push_error(lua, "gp.next", state.error);
   if (!probe) return 0;
   lua_createtable(lua, 0, 8);
   push_setting(lua, state.gp->grid.setting(probe->setting));
@@ -272,7 +322,7 @@ bool draw_setting(ScriptState& state, DrawTerms terms, World from,
       if (log_values.empty()) return true;
       terms.log_values = log_values;
     }
-    drawn = drawn_setting(gp.process, goal, gp.grid.kind(), gp.known, terms, state.random);
+    drawn = drawn_setting(*gp.process, goal, gp.grid.kind(), gp.known, terms, state.random);
   } catch (const std::exception& failure) {
     state.error = ErrorText(failure.what());
     return false;
@@ -284,6 +334,10 @@ bool draw_setting(ScriptState& state, DrawTerms terms, World from,
 int push_drawn(lua_State* lua, const char* function, const DrawTerms& terms, World from) {
   begin_or_raise(lua, function);
   ScriptState& state = state_of(lua);
+  if (state.gp->interleaved) {
+    return luaL_error(lua, "%s: not where training beside inference is the goal; use gp.next",
+                      function);
+  }
   charge(lua, charge_to_ask(*state.gp));
   std::optional<DrawnSetting> drawn;
   if (!draw_setting(state, terms, from, drawn)) push_error(lua, function, state.error);
@@ -315,12 +369,6 @@ int draw_smooth(lua_State* lua) {
 }
 
 }  // namespace
-
-GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
-    : grid(context, highest_mode(board), kMostGpSettings),
-      process(grid, cost_centre(context, board, grid), cost_prior(context, board, grid)),
-      smooth(grid),
-      known(grid.size()) {}
 
 void add_gp(lua_State* lua) {
   lua_createtable(lua, 0, 4);

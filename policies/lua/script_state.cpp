@@ -3,7 +3,7 @@
 #include <cstring>
 #include <lua.hpp>
 
-#include "policies/lua/gp_library.h"
+#include "policies/lua/gp_search.h"
 
 namespace gearshift {
 namespace {

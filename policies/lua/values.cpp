@@ -249,7 +249,12 @@ void add_dimensions(lua_State* lua, const PolicyContext& context) {
   lua_pushvalue(lua, -2);
   lua_insert(lua, -2);  // library, library, dimensions: entries read their values from the library
   for (const Knob& knob : context.knobs->knobs) add("knobs", knob.name, knob.name);
-  const Kind kind = context.workloads[index(Kind::train)] != nullptr ? Kind::train : Kind::infer;
+  const bool trains = context.workloads[index(Kind::train)] != nullptr;
+  // Beside training that is to be most the inference batch size is what there is to choose.
+  const bool beside = context.workloads[index(Kind::infer)] != nullptr &&
+                      context.goal.objective == Objective::throughput &&
+                      context.goal.arrivals_per_s > 0;
+  const Kind kind = trains && !beside ? Kind::train : Kind::infer;
   const Workload* workload = context.workloads[index(kind)];
   if (workload != nullptr && workload->batch_size_count > 1) {
     add("batch_sizes", kind_name(kind), kind == Kind::train ? "train_batch" : "infer_batch");

@@ -69,10 +69,10 @@ CostProcess::CostProcess(const SettingGrid& grid, CostCentre centre, CostPrior p
     : grid_(grid), centre_(std::move(centre)), prior_(std::move(prior)) {
   assert(centre_.lengths.size() == grid.dimensions());
   const double wide = centre_.own ? 1 : kStandIn;
-  time_amplitude_ = wide * kTimeAmplitude;
-  power_amplitude_ = wide * kPowerAmplitude;
-  time_own_ = wide * kTimeOwn;
-  power_own_ = wide * kPowerOwn;
+  time_amplitude_ = wide * kTimeAmplitude * centre_.time_spread;
+  power_amplitude_ = wide * kPowerAmplitude * centre_.power_spread;
+  time_own_ = wide * kTimeOwn * centre_.time_own_spread;
+  power_own_ = wide * kPowerOwn * centre_.power_own_spread;
   const bool several = grid.batch_sizes().size() > 1;
   constants_ = several && grid.kind() == Kind::infer;
   fixed_share_ = several && grid.kind() == Kind::train;

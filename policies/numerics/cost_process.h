@@ -48,6 +48,10 @@ struct CostCentre {
   std::vector<std::size_t> unknown;
   // One a dimension: over how much of the logarithm of its values costs are alike.
   std::vector<double> lengths;
+  // How many times more the model leaves than it does of training: of what is alike in settings
+  // near each other, and of what is each setting's own.
+  double time_spread = 1, time_own_spread = 1;
+  double power_spread = 1, power_own_spread = 1;
 };
 
 // Equally likely costs of one setting, as natural logarithms of ms and W, each with the same
@@ -74,6 +78,8 @@ class CostProcess {
   // learnt before, the mean of both counts, weighed by their noise.
   void learn(const CostRow& row);
   void condition();
+  // Forgets every row, from the next condition() on.
+  void forget() { rows_.clear(); }
 
   std::size_t size() const { return places_.size(); }
   const std::vector<CostRow>& rows() const { return rows_; }

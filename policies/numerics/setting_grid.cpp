@@ -26,17 +26,18 @@ std::vector<std::int64_t> allowed_batches(const Workload& workload) {
 
 }  // namespace
 
-SettingGrid::SettingGrid(const PolicyContext& context, const ModelMode& highest, std::size_t most)
+SettingGrid::SettingGrid(const PolicyContext& context, const ModelMode& highest, std::size_t most,
+                         std::optional<Kind> kind)
     : knobs_(context.knobs->size()), highest_(highest) {
   const bool trains = context.workloads[index(Kind::train)] != nullptr;
   const bool infers = context.workloads[index(Kind::infer)] != nullptr;
   assert(trains || infers);
-  kind_ = trains ? Kind::train : Kind::infer;
+  kind_ = kind.value_or(trains ? Kind::train : Kind::infer);
   base_.run = trains && infers ? Run::both : trains ? Run::train : Run::infer;
   base_.mode.count = static_cast<std::uint8_t>(knobs_);
-  for (const Kind kind : {Kind::train, Kind::infer}) {
-    const Workload* workload = context.workloads[index(kind)];
-    if (workload != nullptr) base_.batch_size[index(kind)] = workload->batch_size;
+  for (const Kind one : {Kind::train, Kind::infer}) {
+    const Workload* workload = context.workloads[index(one)];
+    if (workload != nullptr) base_.batch_size[index(one)] = workload->batch_size;
   }
   for (std::size_t i = 0; i < knobs_; ++i) {
     const Knob& knob = context.knobs->knobs[i];

@@ -24,10 +24,11 @@ class SettingGrid {
   static constexpr std::size_t kDimensions = kMaxKnobs + 1;  // the last is the batch size
   using Position = std::array<std::uint16_t, kDimensions>;   // of a value in each dimension
 
-  // Of the settings that measure the kind of `context` (training where both are attached).
+  // Of the settings that measure `kind`, by default that of `context` (training where both are
+  // attached); the other kind keeps its batch size.
   // `highest` has the clocks of knobs that the board lacks. There is a workload.
   SettingGrid(const PolicyContext& context, const ModelMode& highest,
-              std::size_t most = kMostGridSettings);
+              std::size_t most = kMostGridSettings, std::optional<Kind> kind = std::nullopt);
 
   std::size_t size() const { return size_; }
   Kind kind() const { return kind_; }

@@ -175,6 +175,49 @@ class Evaluate(unittest.TestCase):
         self.assertEqual((row["cap_w"], row["probes_over_cap"]), (20.0, 1))
         self.assertIsNone(row["late_regret"])
 
+    def test_concurrent_rows_agree_with_brute_force(self):
+        infer = self.put("infer.csv", profile_text(workload="served", kind="infer", batches=(1, 4, 16)))
+        cells = {}
+        for path, kind in ((self.train, "train"), (infer, "infer")):
+            for cell in csv.DictReader(path.read_text().splitlines()):
+                mode = (cell["cpu_cores"], cell["cpu_mhz"], cell["gpu_mhz"])
+                cells[kind, mode, int(cell["batch_size"])] = (float(cell["minibatch_ms"]), float(cell["power_w"]))
+        both = {(mode, batch): (cells["train", mode, 16], cells["infer", mode, batch])
+                for kind, mode, batch in cells if kind == "infer"}
+        suspect = self.put("suspect.csv", "workload,kind,batch_size,cpu_cores,cpu_mhz,gpu_mhz\n"
+                           "made-up,train,16,8,2000,1300\n")
+        flags = ["--problem", "concurrent", "--profile", self.train, "--infer-profile", infer, "--caps",
+                 "8:32:8", "--latency-ms", "300:900:300", "--rate", "20,60", "--policy",
+                 SOURCE / "scripts/bayes.lua", "--suspect", suspect, "--probes", "12"]
+        done = self.evaluate(*flags, "--json", "out.json", "--csv", "out.csv", "--html", "out.html")
+        self.assertIn("loss/window %", done.stdout)
+        self.assertIn("108 settings, 3 of them suspect", done.stderr)
+        rows = self.result("out.json")["rows"]
+        self.assertEqual(len(rows), 4 * 3 * 2)
+        for row in rows:
+            values = {"trusted": [], "all": []}
+            for (mode, batch), ((train_ms, train_w), (infer_ms, infer_w)) in both.items():
+                fill_ms = 1000 * batch / row["rate_per_s"]
+                if (infer_ms > fill_ms or fill_ms + infer_ms > row["latency_ms"]
+                        or max(train_w, infer_w) > row["cap_w"]):
+                    continue
+                value = math.floor((fill_ms - infer_ms) / train_ms) * 1000 / fill_ms
+                values["all"].append(value)
+                if mode != ("8", "2000", "1300"):
+                    values["trusted"].append(value)
+            self.assertEqual(row["solvable"], bool(values["trusted"]))
+            self.assertEqual(row["all_cells"]["solvable"], bool(values["all"]))
+            if row["solvable"]:
+                self.assertAlmostEqual(row["minibatches_per_s"]["optimum"], max(values["trusted"]))
+                self.assertAlmostEqual(row["all_cells"]["minibatches_per_s"]["optimum"], max(values["all"]))
+            if row["solved"]:
+                self.assertLessEqual(row["power_w"], row["cap_w"])
+                self.assertFalse(row["late"])
+            self.assertLessEqual(row["modes_profiled"], 12)
+        self.assertGreater(sum(row["solved"] for row in rows), 6)
+        self.evaluate(*flags, "--json", "again.json", "--threads", "1")
+        self.assertEqual((self.folder / "out.json").read_bytes(), (self.folder / "again.json").read_bytes())
+
     def test_missing_cells_are_refused_or_filled_and_counted(self):
         lines = profile_text(device="jetson-agx-orin", workload="resnet18").splitlines()
         gaps = lines[1:][4::7]

@@ -13,13 +13,13 @@ using fakes::mode;
 using std::chrono::milliseconds;
 
 struct Bench {
-  explicit Bench(const Effects& effects = {}, bool both = false) {
+  explicit Bench(const Effects& effects = {}, bool both = false, Sharing sharing = Sharing::turns) {
     profile.add({mode(1, 300000), 8, 60, 9, {}});
     profile.add({mode(1, 300000), 16, 100, 10, {}});
     profile.add({mode(4, 300000), 16, 50, 20, {}});
     std::vector<SimulatedTask> tasks = {task(Kind::train)};
     if (both) tasks.push_back(task(Kind::infer));
-    plant.emplace(profile.knobs(), mode(1, 300000), tasks, effects, 7);
+    plant.emplace(profile.knobs(), mode(1, 300000), tasks, effects, 7, sharing);
   }
   SimulatedTask task(Kind kind) const {
     return {.name = "net",
@@ -104,6 +104,25 @@ TEST(Plant, TwoWorkloadsTakeTurnsAndOneThatWaitsLeavesTheBoardToTheOther) {
   const Minibatch last = bench.minibatches().back();
   EXPECT_EQ(last.kind, Kind::train);
   EXPECT_EQ(last.elapsed, milliseconds(100));
+}
+
+TEST(Plant, InterleavedWorkloadsTellPureTimesAndDrawTheHigherPower) {
+  Bench bench({}, true, Sharing::interleaved);
+  bench.plant->command(2, {1, 8, Run::both});  // 60 ms and 9 W beside 100 ms and 10 W
+  bench.run(milliseconds(3000));
+  EXPECT_DOUBLE_EQ(bench.plant->true_power_w(), 10);
+  const auto minibatches = bench.minibatches();
+  Time last[2] = {};
+  ASSERT_GT(minibatches.size(), 20U);
+  for (std::size_t i = minibatches.size() - 6; i < minibatches.size(); ++i) {
+    const Minibatch& one = minibatches[i];
+    EXPECT_EQ(one.elapsed, milliseconds(one.kind == Kind::train ? 100 : 60));
+    Time& before = last[index(one.kind)];
+    if (before != Time{}) {
+      EXPECT_EQ(one.received - before, milliseconds(160));
+    }
+    before = one.received;
+  }
 }
 
 TEST(Plant, JitterHasTheStatedMeanAndDeviation) {

@@ -1,0 +1,232 @@
+#include "cli/evaluate_concurrent.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "boards/board_model.h"
+#include "cli/commands.h"
+#include "cli/evaluate_run.h"
+#include "cli/policy_transfer.h"
+#include "cli/prior_tables.h"
+#include "cli/simulated_problem.h"
+#include "evaluation/concurrent_report.h"
+#include "evaluation/fingerprint.h"
+#include "evaluation/sub_grid.h"
+#include "limits/operator_limit.h"
+#include "policies/lua/lua_policy.h"
+#include "trace/profile_csv.h"
+#include "trace/replace_file.h"
+#include "trace/suspect_cells.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::int32_t kUsualTrainBatch = 16;
+
+// A training and an inference workload on the modes that both were measured in.
+struct Pair {
+  std::unique_ptr<Profile> train, infer;
+  std::unique_ptr<CostSource> train_costs, infer_costs;
+  std::unique_ptr<ConcurrentTable> table;
+  std::vector<const Profile*> priors;
+  std::int32_t train_batch = 0;
+};
+
+std::vector<Profile> profiles_of(const std::vector<std::string>& paths, Kind kind,
+                                 const std::string& option) {
+  std::vector<Profile> found;
+  for (const std::string& path : paths) {
+    for (Profile& profile : read_profiles(path)) {
+      if (profile.kind == kind) found.push_back(std::move(profile));
+    }
+  }
+  if (found.empty()) {
+    throw std::runtime_error(
+        fmt::format("{}: there is no {} workload in it", option, kind_name(kind)));
+  }
+  return found;
+}
+
+// The knobs with the values that both have.
+KnobSpace common_knobs(const Profile& train, const Profile& infer) {
+  KnobSpace common = infer.knobs();
+  const auto fail = [&](const std::string& what) {
+    throw std::runtime_error(
+        fmt::format("{} and {} cannot run on one board: {}", train.workload, infer.workload, what));
+  };
+  if (train.device != infer.device) fail(train.device + " and " + infer.device);
+  if (common.size() != train.knobs().size()) fail("their knobs differ");
+  for (std::size_t i = 0; i < common.size(); ++i) {
+    const Knob& other = train.knobs().knobs[i];
+    Knob& knob = common.knobs[i];
+    if (knob.name != other.name) fail("their knobs differ");
+    std::erase_if(knob.values, [&](std::int64_t value) {
+      return !std::binary_search(other.values.begin(), other.values.end(), value);
+    });
+    if (knob.values.empty()) fail("they have no value of " + knob.name + " in common");
+  }
+  return common;
+}
+
+std::string print_of(const Profile& profile) {
+  return fmt::format("{:016x}", Fingerprint().add(format_profiles({&profile, 1})).value());
+}
+
+class ConcurrentEvaluation {
+ public:
+  explicit ConcurrentEvaluation(const EvaluateOptions& options)
+      : effects_(parse_effects(effects_of(options))), most_measurements_(options.probes) {
+    grid_.policies = read_contestants(options.policy);
+    grid_.problems = make_problems(options);
+    for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
+    priors_ = read_prior_tables(options.prior);
+    for (const std::string& path : options.suspect) {
+      for (SuspectCell& cell : read_suspect_cells(path)) suspects_.push_back(std::move(cell));
+    }
+    std::string prints;
+    for (const Profile& train : profiles_of(options.profile, Kind::train, "--profile")) {
+      for (const Profile& infer :
+           profiles_of(options.infer_profile, Kind::infer, "--infer-profile")) {
+        add_pair(train, infer, options.keep);
+        prints += ' ' + print_of(*pairs_.back().train);
+      }
+    }
+    for (const auto& prior : priors_) prints += ' ' + print_of(*prior);
+    grid_.conditions = fmt::format("concurrent, effects {}, probes {}, tables{}, program {}",
+                                   effects_of(options), options.probes, prints, this_program());
+  }
+
+  const Grid& grid() const { return grid_; }
+  bool has_suspects() const { return !suspects_.empty(); }
+  Trial run(const Case& one) const;
+  ConcurrentResults judged(const std::vector<Trial>& trials, bool suspects_too) const {
+    ConcurrentResults results;
+    for (std::size_t i = 0; i < trials.size(); ++i) {
+      const Case one = grid_.at(i);
+      results.rows.push_back(
+          judge_concurrent(grid_, *pairs_[one.workload].table, one, trials[i], suspects_too));
+    }
+    results.standings = summarise_concurrent(grid_, results.rows);
+    return results;
+  }
+
+ private:
+  void add_pair(const Profile& train, const Profile& infer, const std::vector<std::string>& keep);
+
+  Grid grid_;
+  std::vector<Pair> pairs_;
+  std::vector<std::unique_ptr<Profile>> priors_;
+  std::vector<SuspectCell> suspects_;
+  ReferenceTransfer transfer_ = policy_transfer();
+  Effects effects_;
+  std::uint32_t most_measurements_ = 0;
+};
+
+// Priors of the very workloads are left out, kind by kind.
+void ConcurrentEvaluation::add_pair(const Profile& train, const Profile& infer,
+                                    const std::vector<std::string>& keep) {
+  const KnobSpace knobs = keep_values(common_knobs(train, infer), keep);
+  Pair pair;
+  pair.train = std::make_unique<Profile>(sub_grid(train, knobs));
+  pair.infer = std::make_unique<Profile>(sub_grid(infer, knobs));
+  pair.train_costs = std::make_unique<ProfileCosts>(*pair.train, Missing::refuse, nullptr);
+  pair.infer_costs = std::make_unique<ProfileCosts>(*pair.infer, Missing::refuse, nullptr);
+  const std::vector<std::int32_t>& batches = pair.train->batch_sizes();
+  const bool usual = std::binary_search(batches.begin(), batches.end(), kUsualTrainBatch);
+  pair.train_batch = usual ? kUsualTrainBatch : batches.front();
+  std::vector<bool> suspect_train, suspect_infer;
+  if (!suspects_.empty()) {
+    suspect_train = suspects_in(*pair.train, suspects_);
+    suspect_infer = suspects_in(*pair.infer, suspects_);
+  }
+  pair.table = std::make_unique<ConcurrentTable>(*pair.train, *pair.infer, pair.train_batch,
+                                                 suspect_train, suspect_infer);
+  for (const auto& prior : priors_) {
+    const Profile& own = prior->kind == Kind::train ? train : infer;
+    if (prior->device == own.device && prior->workload == own.workload) continue;
+    pair.priors.push_back(prior.get());
+  }
+  std::vector<std::string> taken;
+  for (const Target& target : grid_.workloads) taken.push_back(target.name);
+  const std::string name =
+      free_name(taken, fmt::format("{} + {}", train.workload, infer.workload), train.device);
+  const auto& cells = pair.table->cells();
+  fmt::print(stderr, "{}: {} settings, {} of them suspect\n", name, cells.size(),
+             std::count_if(cells.begin(), cells.end(),
+                           [](const ConcurrentCell& cell) { return !cell.trusted; }));
+  grid_.workloads.push_back({name, OptimumTable(*pair.infer)});
+  pairs_.push_back(std::move(pair));
+}
+
+Trial ConcurrentEvaluation::run(const Case& one) const {
+  const Pair& pair = pairs_[one.workload];
+  SimulationProblem problem;
+  problem.board = pair.infer->device;
+  problem.knobs = pair.infer->knobs();
+  problem.sharing = Sharing::interleaved;
+  problem.tasks = {{.name = pair.train->workload,
+                    .kind = Kind::train,
+                    .batch_sizes = {pair.train_batch},
+                    .batch_size = pair.train_batch,
+                    .costs = pair.train_costs.get()},
+                   {.name = pair.infer->workload,
+                    .kind = Kind::infer,
+                    .batch_sizes = pair.infer->batch_sizes(),
+                    .batch_size = pair.infer->batch_sizes().front(),
+                    .costs = pair.infer_costs.get()}};
+  problem.goal = grid_.problems[one.problem].goal;
+  problem.effects = effects_;
+  problem.prior = pair.priors;
+  problem.seed = grid_.seeds[one.seed];
+  problem.most_measurements = most_measurements_;
+  LuaPolicy policy(grid_.policies[one.policy].script, grid_.policies[one.policy].text,
+                   built_in_board_model(problem.board), &transfer_);
+  OperatorLimit limit(problem.goal.power_mw);
+  const SimulationResult result = simulate(problem, policy, limit);
+  std::vector<PowerMode> modes;
+  for (const Setting& setting : result.measured) {
+    if (std::find(modes.begin(), modes.end(), setting.mode) == modes.end()) {
+      modes.push_back(setting.mode);
+    }
+  }
+  return {.held = result.setting,
+          .infeasible = result.ending == Ending::safe && result.policy_errors == 0,
+          .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
+          .probes_over_cap = result.measured_over_cap,
+          .refused = result.refused,
+          .over_ws = result.energy.over_cap_j,
+          .search_s = seconds(result.search),
+          .search_j = result.search_j,
+          .failure = result.policy_error,
+          .power_modes = static_cast<std::uint32_t>(modes.size())};
+}
+
+}  // namespace
+
+int evaluate_concurrent(const EvaluateOptions& options, const std::string& command) {
+  const ConcurrentEvaluation made(options);
+  const Grid& grid = made.grid();
+  const auto trials = run_or_resume(options, grid, [&](const Case& one) { return made.run(one); });
+  if (!trials) return kExitFailed;
+  const ConcurrentResults results = made.judged(*trials, false);
+  std::optional<ConcurrentResults> all_cells;
+  if (made.has_suspects()) all_cells = made.judged(*trials, true);
+  const ConcurrentResults* all = all_cells ? &*all_cells : nullptr;
+  if (!options.json.empty()) replace_file(options.json, concurrent_json(grid, results, all));
+  if (!options.csv.empty()) replace_file(options.csv, concurrent_csv(grid, results, all));
+  if (!options.html.empty()) {
+    replace_file(options.html,
+                 concurrent_html(grid, results, all, provenance_of(options, command)));
+  }
+  std::printf("%s", concurrent_text(grid, results, all).c_str());
+  std::fflush(stdout);
+  report_failures(grid, *trials);
+  return kExitOk;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,49 @@
+#include "policies/lua/gp_search.h"
+
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "policies/numerics/cost_prior.h"
+
+namespace gearshift {
+
+bool interleaves(const PolicyContext& context) {
+  return context.goal.objective == Objective::throughput && context.goal.arrivals_per_s > 0 &&
+         context.workloads[index(Kind::train)] != nullptr &&
+         context.workloads[index(Kind::infer)] != nullptr;
+}
+
+GpSearch::Interleaved::Interleaved(const PolicyContext& context, const BoardModel* board,
+                                   SettingGrid modes, const SettingGrid& infer_grid,
+                                   CostProcess infer)
+    : train_grid(std::move(modes)),
+      process(train_grid, infer_grid,
+              CostProcess(train_grid, cost_centre(context, board, train_grid),
+                          cost_prior(context, board, train_grid)),
+              std::move(infer)) {}
+
+GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
+    : grid(context, highest_mode(board), interleaves(context) ? kMostInterleaved : kMostGpSettings,
+           interleaves(context) ? std::optional(Kind::infer) : std::nullopt),
+      smooth(grid),
+      known(grid.size()) {
+  CostCentre centre = cost_centre(context, board, grid);
+  if (interleaves(context)) centre = beside_training(std::move(centre));
+  CostProcess own(grid, centre, cost_prior(context, board, grid));
+  if (!interleaves(context)) {
+    process = std::make_unique<CostProcess>(std::move(own));
+    return;
+  }
+  // The training batch size stays as it is.
+  Workload train = *context.workloads[index(Kind::train)];
+  train.batch_size_count = 0;
+  PolicyContext beside = context;
+  beside.workloads[index(Kind::train)] = &train;
+  const auto most = std::numeric_limits<std::size_t>::max();
+  SettingGrid modes(beside, highest_mode(board), most, Kind::train);
+  interleaved =
+      std::make_unique<Interleaved>(context, board, std::move(modes), grid, std::move(own));
+}
+
+}  // namespace gearshift

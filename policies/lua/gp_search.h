@@ -1,0 +1,50 @@
+// What the Lua table gp knows of every setting: the beliefs of one run of a script.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "boards/board_model.h"
+#include "controller/policy.h"
+#include "policies/numerics/cost_process.h"
+#include "policies/numerics/interleaved_process.h"
+#include "policies/numerics/setting_grid.h"
+#include "policies/numerics/smooth_values.h"
+
+namespace gearshift {
+
+// Whether the goal is most training beside inference, and both are there.
+bool interleaves(const PolicyContext& context);
+
+// What gp knows in one run of a script: made at its first use, gone with the script's state. It
+// lies outside the memory of Lua; kMostGpSettings bounds it.
+inline constexpr std::size_t kMostGpSettings = 32'768;
+inline constexpr std::size_t kMostInterleaved = 16'384;  // settings, beside all modes
+struct GpSearch {
+  // `context` has a workload.
+  GpSearch(const PolicyContext& context, const BoardModel* board);
+
+  // Of interleaving: the modes with the training batch size, and what is believed of both.
+  struct Interleaved {
+    Interleaved(const PolicyContext& context, const BoardModel* board, SettingGrid modes,
+                const SettingGrid& infer_grid, CostProcess infer);
+
+    SettingGrid train_grid;
+    InterleavedProcess process;
+  };
+
+  SettingGrid grid;  // of interleaving that of inference
+  // One of the two: interleaved where most training beside inference is the goal.
+  std::unique_ptr<CostProcess> process;
+  std::unique_ptr<Interleaved> interleaved;
+  SmoothValues smooth;
+  std::vector<std::uint8_t> known;  // one a setting: 1 where it was learnt
+  bool conditioned = true;          // nothing was learnt since
+  // Sums over the answers with a power: of their noise margins relative to it, and their number.
+  double margins = 0;
+  std::size_t margin_count = 0;
+};
+
+}  // namespace gearshift

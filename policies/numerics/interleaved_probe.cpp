@@ -1,0 +1,165 @@
+#include "policies/numerics/interleaved_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "policies/numerics/goal_judge.h"
+#include "policies/numerics/normal.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kHuge = std::numeric_limits<double>::infinity();
+// So many settings are looked at closely: those that promise most on average, and those nearest to
+// keeping the goal.
+constexpr std::size_t kPromising = 160, kSafe = 40;
+constexpr double kFarOver = 0.16, kFarLate = 0.4, kOverWeight = 1.25;
+constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
+constexpr double kLeastImprovement = 0.05;
+constexpr double kFairShare = 0.5;
+// How unsure a mean is taken to be where settings are only ranked.
+constexpr double kRoughly = 0.06;
+// Places of equal probability of an inference time that is in time.
+constexpr std::array<double, 5> kQuantiles = {0.1, 0.3, 0.5, 0.7, 0.9};
+constexpr double kWide = 4;  // standard deviations that count
+constexpr int kMostTerms = 200;
+
+struct Search {
+  const InterleavedProcess& process;
+  const GoalJudge judge;
+  std::span<const std::uint8_t> excluded;
+  const InterleavedTerms& terms;
+
+  double windows_per_s(std::size_t setting) const {
+    return judge.goal.arrivals_per_s / process.infer_batch(setting);
+  }
+  double promise(std::size_t setting, const InterleavedProcess::Mean& mean) const {
+    const double window = judge.wait_ms(process.infer_batch(setting)) - std::exp(mean.log_infer_ms);
+    return expected_gain(window, windows_per_s(setting), 0, {mean.log_train_ms, kRoughly});
+  }
+  std::vector<std::size_t> screened(bool safest, double below) const;
+  Probe weigh(std::size_t setting, double scale) const;
+  // `desperate`: whatever the odds of power.
+  std::optional<Probe> best_of(bool safest, double below, bool desperate = false) const;
+};
+
+std::vector<std::size_t> Search::screened(bool safest, double below) const {
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t i = 0; i < process.size(); ++i) {
+    const double most_ms = judge.most_ms(process.infer_batch(i));
+    if (excluded[i] != 0 || most_ms <= 0) continue;
+    const InterleavedProcess::Mean mean = process.mean(i);
+    const double over = judge.log_limit == kHuge ? -kHuge : mean.log_power - judge.log_limit;
+    const double late = mean.log_infer_ms - std::log(most_ms);
+    if (safest) {
+      ranked.emplace_back(std::max(over, late / 2), i);
+      continue;
+    }
+    if (over > (below > 0 ? -below : kFarOver) || late > kFarLate) continue;
+    ranked.emplace_back(-promise(i, mean) * std::exp(-kOverWeight * std::max(0.0, over)), i);
+  }
+  const std::size_t count = std::min(safest ? kSafe : kPromising, ranked.size());
+  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count),
+                    ranked.end());
+  std::vector<std::size_t> settings;
+  for (std::size_t i = 0; i < count; ++i) settings.push_back(ranked[i].second);
+  return settings;
+}
+
+// `scale`: a gain of so many minibatches a second counts as 1; 0: it is what is returned.
+Probe Search::weigh(std::size_t setting, double scale) const {
+  const double doubt = terms.probe.doubt;
+  const double batch_size = process.infer_batch(setting);
+  const LogBelief train = process.train_time(setting, doubt);
+  const LogBelief infer = process.infer_time(setting, doubt);
+  Probe probe{.setting = setting};
+  probe.power_odds = process.power_odds(setting, judge.log_limit, doubt);
+  const double log_most = std::log(judge.most_ms(batch_size));
+  const double in_time = normal_odds((log_most - infer.mean) / infer.deviation);
+  probe.odds = probe.power_odds * in_time;
+  probe.minibatch_ms = std::exp(infer.mean);
+  probe.power_w = std::exp(process.mean(setting).log_power);
+  probe.time_deviation = infer.deviation;
+  if (in_time < 1e-6) return probe;
+  const double wait_ms = judge.wait_ms(batch_size);
+  for (const double place : kQuantiles) {
+    const double log_ms = infer.mean + infer.deviation * normal_quantile(place * in_time);
+    probe.gain += expected_gain(wait_ms - std::exp(log_ms), windows_per_s(setting),
+                                terms.best_rate.value_or(0), train) /
+                  kQuantiles.size();
+  }
+  if (scale > 0) {
+    probe.gain /= scale;
+    if (!terms.best_rate) probe.gain += kLeastImprovement;
+  }
+  probe.gain *= probe.odds;
+  return probe;
+}
+
+std::optional<Probe> Search::best_of(bool safest, double below, bool desperate) const {
+  const std::vector<std::size_t> settings = screened(safest, below);
+  double scale = terms.best_rate.value_or(0);
+  if (!(scale > 0)) {
+    for (const std::size_t setting : settings) {
+      // Were it not for whole minibatches: no more than a window without inference has room for.
+      scale = std::max(scale, 1e3 / std::exp(process.mean(setting).log_train_ms));
+    }
+  }
+  std::optional<Probe> best;
+  double most = -kHuge;
+  for (const std::size_t setting : settings) {
+    Probe probe = weigh(setting, scale);
+    if (terms.best_rate) {
+      probe.gain -= terms.probe.price * (1 - probe.power_odds);
+    } else {
+      probe.gain *= probe.power_odds;
+    }
+    const double worth = safest ? probe.odds : probe.gain;
+    const bool likely = (!safest || probe.odds >= *terms.probe.safest_odds) &&
+                        (desperate || probe.power_odds >= terms.probe.least_odds);
+    if (!likely || !(worth > most)) continue;
+    most = worth;
+    best = probe;
+  }
+  return best;
+}
+
+}  // namespace
+
+double expected_gain(double window_ms, double rate, double best, const LogBelief& train_ms) {
+  if (!(window_ms > 0)) return 0;
+  const double log_room = std::log(window_ms) - train_ms.mean;  // log of minibatches in the window
+  const double least = std::floor(best / rate + 1e-9);          // as many are no gain
+  const double sure = std::floor(std::exp(log_room - kWide * train_ms.deviation));
+  double gain = sure > least ? rate * sure - best : 0;
+  double k = std::max(sure, least) + 1;
+  for (int term = 0; term < kMostTerms; ++term, ++k) {
+    const double odds = normal_odds((log_room - std::log(k)) / train_ms.deviation);
+    if (odds < 1e-4) break;
+    // The first minibatch above the best makes up only for what the best has beyond a whole one.
+    gain += odds * std::min(rate, rate * k - best);
+  }
+  return gain;
+}
+
+std::optional<Probe> interleaved_probe(const InterleavedProcess& process, const Goal& goal,
+                                       std::span<const std::uint8_t> excluded,
+                                       const InterleavedTerms& terms) {
+  assert(excluded.size() == process.size() && goal.arrivals_per_s > 0);
+  const Search search{process, GoalJudge(goal, Kind::infer, terms.probe.limit_w), excluded, terms};
+  for (const double below : kBelow) {
+    const std::optional<Probe> best = search.best_of(false, below);
+    if (!best && search.judge.log_limit != kHuge) continue;
+    if (!best || !terms.probe.safest_odds) return best;
+    const std::optional<Probe> safest = search.best_of(true, 0);
+    return safest && best->odds < kFairShare * safest->odds ? safest : best;
+  }
+  return terms.probe.safest_odds ? search.best_of(true, 0, true) : std::nullopt;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,31 @@
+// The setting that a search for the most training beside inference should measure next.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "controller/goal.h"
+#include "policies/numerics/interleaved_process.h"
+#include "policies/numerics/next_probe.h"
+
+namespace gearshift {
+
+// E[max(0, rate * floor(window / t) - best)] where log t is normal: what whole training minibatches
+// of a window are expected to add to `best` a second, with `rate` windows a second.
+double expected_gain(double window_ms, double rate, double best, const LogBelief& train_ms);
+
+struct InterleavedTerms {
+  // Training minibatches a second of the best setting known that keeps the goal, 0 where it leaves
+  // no room for any; nullopt where there is none yet.
+  std::optional<double> best_rate{};
+  ProbeTerms probe{};  // its best_log is not read
+};
+
+// As next_probe; the gain is relative to the best rate, or, where that is 0 or unknown, to the most
+// that is expected anywhere. The goal has arrivals; Probe::minibatch_ms is of inference.
+std::optional<Probe> interleaved_probe(const InterleavedProcess& process, const Goal& goal,
+                                       std::span<const std::uint8_t> excluded,
+                                       const InterleavedTerms& terms);
+
+}  // namespace gearshift
