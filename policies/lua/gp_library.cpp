@@ -22,12 +22,13 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // In instructions, by what they take on the machines of docs/policies.md.
 constexpr std::int64_t kChargeToBegin = 600'000;
-constexpr std::int64_t kChargeToInterleave = 800'000;  // two priors
+constexpr std::int64_t kChargeToInterleave = 450'000;
 constexpr std::int64_t kChargeToLearn = 200;
 constexpr std::int64_t kChargeToAsk = 400'000;
 constexpr std::int64_t kChargePerSetting = 30;
-// A script that starts over may ask twice before it measures.
+// A script that starts over may ask twice before it measures, beside inference three times.
 constexpr std::int64_t kMostCharge = 500'000;
+constexpr std::int64_t kMostInterleavedCharge = 450'000;
 
 // An answer as plain data. Everything a script wrote is checked.
 struct LearntAnswer {
@@ -247,7 +248,7 @@ bool choose(ScriptState& state, ProbeTerms terms, double best,
 }
 
 std::int64_t charge_to_ask(const GpSearch& gp) {
-  return std::min(kMostCharge,
+  return std::min(gp.interleaved ? kMostInterleavedCharge : kMostCharge,
                   kChargeToAsk + kChargePerSetting * static_cast<std::int64_t>(gp.grid.size()));
 }
 
