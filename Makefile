@@ -78,6 +78,11 @@ demo-train: build  ## a real PyTorch training on this machine, under a cap on it
 	@$(call install,$(packages_run) $(packages_train))
 	$(PYTHON) cli/demo/demo_train.py --binary $(BINARY)
 
+.PHONY: demo-interleave
+demo-interleave: build  ## training beside requests, on a virtual board and with PyTorch on this machine
+	@$(call install,$(packages_run) $(packages_train))
+	$(PYTHON) cli/demo/demo_interleave.py --binary $(BINARY)
+
 .PHONY: bench
 bench:  ## build and run the benchmarks
 	@$(call install,$(packages_build) $(packages_run))

@@ -13,6 +13,7 @@ constexpr double kBurstS = 1.5;
 constexpr double kNewestS = 0.5;
 constexpr double kFirstS = 3;
 constexpr double kDeviations = 5;
+constexpr double kSteady = 3;  // deviations between the newest second and the newest ten
 constexpr double kStep = 0.25;
 constexpr double kLeastChange = 0.1;  // relative, of a lasting change
 constexpr Duration kSilence = std::chrono::seconds(5);
@@ -83,9 +84,14 @@ bool ArrivalRate::add(const RequestReport& report) {
   const double most_off =
       std::max(kLeastChange * long_expected, kDeviations * std::sqrt(long_expected));
   if (std::abs(all.arrived - long_expected) <= most_off) return false;
+  // While the burst or the lull before it is still among them, ten seconds say neither.
+  const Count recent = newest(kRecentS);
+  const Count last = newest(kBurstS);
+  const double due = recent.per_s() * last.span_s;
+  if (std::abs(last.arrived - due) > kSteady * std::sqrt(due)) return false;
   // A step shows in the newest seconds alone; a drift is better counted over all of them.
   const bool drifts = std::abs(all.arrived - long_expected) < kStep * long_expected;
-  return drifts ? change(all.per_s(), kLongS) : change(newest(kRecentS).per_s(), kRecentS);
+  return drifts ? change(all.per_s(), kLongS) : change(recent.per_s(), kRecentS);
 }
 
 bool ArrivalRate::silent(Time now) const { return !seen_ || now - arrived_ > kSilence; }

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from interleaving_optimum import cells, optimum
@@ -20,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LENET = ROOT / "bridge/python/examples/lenet_interleaved.py"
 MOST_LATE_PERCENT = 0.5
 LEAST_OF_OPTIMUM = 0.9
+# What is profiled on this machine: a LeNet of one thread has no use for more.
+HOST_KEEP = ("cpu_cores=1,2", "cpu_quota_percent=20,40,60,80,100")
 
 
 class Course:
@@ -190,24 +193,106 @@ def on_board(arguments, folder):
             programs[0].finish(signal.SIGTERM)
 
 
-def lenet(arguments, *words):
+def lenet(*words):
     return [sys.executable, LENET, "--json", *words]
 
 
-def measured_profile(arguments, folder, kind):
+def measured_profile(arguments, folder, kind, words, batches):
     """`gearshift profile` of one half of the example, alone on this machine."""
     endpoint, output = f"ipc://{folder}/{kind}.ipc", folder / f"host_{kind}.csv"
-    half = ("--only", "train") if kind == "train" else ("--only", "serve", "--rate", "400", "--latency-ms", "0")
-    program = Program(lenet(arguments, *half, "--duration", "3600", "--endpoint", endpoint), kind)
+    program = Program(lenet("--only", kind, "--duration", "3600", "--endpoint", endpoint, *words), kind)
+    profile = Program(
+        [arguments.binary, "profile", "--board", "host", "--listen", endpoint, "-o", output,
+         "--control", f"ipc://{folder}/{kind}-control.ipc", "--state", folder / "state",
+         "--batch", batches, *[word for keep in HOST_KEEP for word in ("--keep", keep)]],
+        "profile",
+    )  # fmt: skip
     try:
-        subprocess.run(
-            [arguments.binary, "profile", "--board", "host", "--listen", endpoint, "-o", output,
-             "--state", folder / "state"],
-            check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        while profile.process.poll() is None:
+            if program.process.poll() is not None:
+                raise SystemExit(f"demo: {kind} ended:\n" + "\n".join(iter(program.next_line, None)))
+            time.sleep(0.5)
+        if profile.finish() != 0:
+            raise SystemExit("demo: the profile failed:\n" + profile.tail())
     finally:
+        profile.kill()
         program.kill()
     return cells(output)
+
+
+def on_host(arguments, folder):
+    course = Course(arguments.duration, 60, (22, 16))
+    latency_ms = 200
+    print("\n  this machine: a profile of LeNet's training and serving is measured first", flush=True)
+    train = measured_profile(arguments, folder, "train", (), "16")
+    infer = measured_profile(
+        arguments, folder, "serve", ("--rate", "600", "--latency-ms", "0"), "1,4,16"
+    )
+    bests = [
+        optimum(train, infer, 16, rate, latency_ms / 1000, cap)
+        for _, _, _, rate, cap in course.phases()
+    ]
+    requests = ["--rate", "60", "--latency-ms", latency_ms, "--duration", course.duration_s,
+                "--burst", f"3:{course.burst_s}:{course.burst_length_s}"]  # fmt: skip
+    workloads, control = f"ipc://{folder}/host.ipc", f"ipc://{folder}/host-control.ipc"
+    programs = []
+    try:
+        daemon = Daemon(
+            [arguments.binary, "run", "--json", "--board", "host", "--policy", arguments.policy,
+             "--objective", "throughput", "--power", f"{course.caps_w[0]}W", "--listen", workloads,
+             "--control", control, "--state", folder / "state"],
+            "run",
+        )  # fmt: skip
+        programs.append(daemon)
+        daemon.note("status")
+        print(
+            "  LeNet trains, and another one answers 60 requests a second within "
+            f"{latency_ms} ms; 180 a second from {course.burst_s:.0f} s to "
+            f"{course.burst_s + course.burst_length_s:.0f} s",
+            flush=True,
+        )
+        program = Program(
+            lenet(*requests, "--batch-sizes", "1,4,16", "--progress", "--endpoint", workloads), "lenet"
+        )
+        programs.append(program)
+        run_course(arguments, daemon, course, control)
+        program.finish()
+        daemon.finish(signal.SIGINT)
+    finally:
+        for program in reversed(programs):
+            program.kill()
+    counts = [0] + [
+        json.loads(line)["train_minibatches"] for line in program.lines if '"second"' in line
+    ]
+    done = json.loads([line for line in program.lines if '"late_percent"' in line][-1])
+    holds = report(
+        "this machine", course, bests, lambda second: counts[min(int(second), len(counts) - 1)],
+        done["late_percent"], daemon.summary(), True,
+    )  # fmt: skip
+    instead(done, course, latency_ms)
+    return all(holds)
+
+
+def instead(done, course, latency_ms):
+    """What a user would do without gearshift: the same requests, no cap, a fifth of the time."""
+    duration_s = course.duration_s / 5
+    requests = ["--rate", "60", "--latency-ms", latency_ms, "--duration", duration_s,
+                "--burst", f"3:{course.burst_s / 5}:{course.burst_length_s / 5}"]  # fmt: skip
+    print("\n  the same without gearshift and without a cap, as two processes of the operating system")
+    print(f"    {'':<44} {'p99':>9} {'late':>8} {'trained':>9}")
+    rows = [("interleaved by gearshift, under the caps", done, done, course.duration_s)]
+    for name, pin in (("two processes, two cores", ()), ("two processes, one core", ("taskset", "-c", "0"))):
+        serve = Program([*pin, *lenet("--only", "serve", *requests, "--batch-size", "4")], "serve")
+        train = Program([*pin, *lenet("--only", "train", "--duration", duration_s)], "train")
+        serve.finish(deadline_s=duration_s + 60)
+        train.finish(deadline_s=60)
+        rows.append((name, json.loads(serve.lines[-1]), json.loads(train.lines[-1]), duration_s))
+    for name, served, trained, lasted_s in rows:
+        print(
+            f"    {name:<44} {served['latency_ms_p99']:6.1f} ms {served['late_percent']:6.2f} % "
+            f"{trained['train_minibatches'] / lasted_s:7.1f}/s",
+            flush=True,
+        )
 
 
 def main():
@@ -222,6 +307,8 @@ def main():
         holds = []
         if arguments.only != "host":
             holds.append(on_board(arguments, folder))
+        if arguments.only != "board":
+            holds.append(on_host(arguments, folder))
         return 0 if all(holds) else 1
     finally:
         shutil.rmtree(folder, ignore_errors=True)

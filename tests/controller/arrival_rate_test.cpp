@@ -89,6 +89,16 @@ TEST(ArrivalRate, FallsInTheEndAndNotForASecond) {
   EXPECT_NEAR(reports.rate.per_s(), 61.5, 5);
 }
 
+TEST(ArrivalRate, FallsInAFewStepsOnceABurstIsPast) {
+  Reports reports;
+  reports.add(80, 30);
+  reports.add(20, 90);  // ten seconds
+  const int before = reports.changes;
+  reports.add(60, 30);
+  EXPECT_LE(reports.changes, before + 3);
+  EXPECT_NEAR(reports.rate.per_s(), 61.5, 5);
+}
+
 TEST(ArrivalRate, KeepsItsRateWhileNobodyAsks) {
   Reports reports;
   reports.add(40, 30);

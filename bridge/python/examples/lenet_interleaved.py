@@ -146,6 +146,18 @@ def train_alone(chosen, train_set):
     return {"train_minibatches": minibatches}
 
 
+def tell(interleaver):
+    """A line of JSON a second, for who looks on."""
+    began, second = time.perf_counter(), 0
+    while True:
+        second += 1
+        time.sleep(max(0, began + second - time.perf_counter()))
+        print(
+            json.dumps({"second": second, "train_minibatches": interleaver.train_minibatches}),
+            flush=True,
+        )
+
+
 def interleave(chosen, train_set, images):
     interleaver = gearshift.Interleaver(
         train=None if chosen.only == "serve" else training(chosen, train_set),
@@ -161,6 +173,8 @@ def interleave(chosen, train_set, images):
     )
     with interleaver:
         arrivals = Arrivals(chosen, interleaver.submit, images)
+        if chosen.progress:
+            threading.Thread(target=tell, args=(interleaver,), daemon=True).start()
         interleaver.run(chosen.duration)
         summary = arrivals.summary(chosen.latency_ms)
     summary["infer_minibatches"] = interleaver.infer_minibatches
@@ -188,6 +202,7 @@ def options():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--name", default="lenet", help="workload name told to gearshift")
     parser.add_argument("--endpoint", default="", help="of the daemon; default: where it listens")
+    parser.add_argument("--progress", action="store_true", help="print a line of JSON each second")
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON line")
     chosen = parser.parse_args()
     chosen.batch_sizes = sorted({chosen.batch_size, *map(int, chosen.batch_sizes.split(","))})
