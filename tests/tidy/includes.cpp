@@ -51,7 +51,7 @@ const std::vector<Library>& libraries() {
       {"lauxlib.h", {"policies/lua"}},
       {"Eigen/", {"policies", "boards"}},
       {"unsupported/Eigen/", {"boards"}},
-      {"torch/", {"policies/powertrain"}},
+      {"torch/", {"policies/powertrain", "bridge/client/examples"}},
       {"ATen/", {"policies/powertrain"}},
       {"c10/", {"policies/powertrain"}},
       {"zmq", {"bridge"}},

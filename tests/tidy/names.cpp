@@ -74,7 +74,7 @@ const std::vector<NameRule>& name_rules() {
        "ZeroMQ is spoken in bridge/ only; go through World"},
       {"torch",
        {{"torch", "", "::"}},
-       {"policies/powertrain"},
+       {"policies/powertrain", "bridge/client/examples"},
        "libtorch is a module behind policies/powertrain"},
       {"log",
        {{"spdlog", "", "::"},
