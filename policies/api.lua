@@ -108,7 +108,8 @@ observations = {}
 batch_sizes = {}
 
 ---What a search may vary: every knob in the board's order, and last the batch size of the kind that
----`measure` answers for, where there is more than one. `name` is the field of a setting, `values`
+---`measure` answers for, where there is more than one; of inference where the objective is `throughput`
+---and requests come at a known rate. `name` is the field of a setting, `values`
 ---what it may be, lowest first.
 ---@class dimension
 ---@field name string

@@ -120,6 +120,8 @@ gp = {}
 ---Takes an answer of `measure` into account: one that is ok, or one that was cut short over its limit.
 ---Of several of one setting the mean counts; of more than 48 settings the last.
 ---@param answer answer
+---Where the objective is `throughput` and inference with a known rate runs beside training, gp models
+---both: the settings are modes and inference batch sizes, and an answer needs `infer`.
 ---@return boolean learnt false where it says nothing, or is of another batch size or run
 function gp.learn(answer) end
 
@@ -135,7 +137,8 @@ function gp.learn(answer) end
 ---@field odds number to keep the whole goal
 
 ---Thompson sampling: draws one world of those that may be, by what was learnt, and the setting that
----keeps the goal there at the least value. Nil where none does. Costs as much as gp.next.
+---keeps the goal there at the least value. Nil where none does. Costs as much as gp.next. An error where
+---most training beside inference is the goal.
 ---@param terms? draw_terms
 ---@return drawn?
 function gp.draw(terms) end
@@ -151,7 +154,8 @@ function gp.draw(terms) end
 function gp.draw_smooth(terms) end
 
 ---@class terms
----@field best? number the least `answer.value` so far of an answer within the goal
+---@field best? number the least `answer.value` so far of an answer within the goal; of training beside
+---inference it may be math.huge, where no training minibatch has room
 ---@field price? number what a probe over the cap costs, as a share of the value (0.01 is 1 %); 0
 ---@field odds? number least odds to keep the cap, 0 to 1; 0
 ---@field doubt? number so many times as unsure of each setting as it is, the process is taken to be; 1

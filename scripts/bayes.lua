@@ -17,8 +17,12 @@ local most_failures = 2     -- settings in a row that could not be measured (far
 -- Where the model promises nothing, it may be less sure than it says. The price of a probe over the cap
 -- is an improvement that must be expected beyond it: 2 %, then 3 %.
 local rounds = { { doubt = 1, price = 0.02 }, { doubt = 2, price = 0.03 } }
--- Beside inference whole minibatches count: a setting hardly better may be worth much.
-if goal.objective == "throughput" then rounds[3] = { doubt = 4, price = 0.03 } end
+-- Beside inference whole minibatches count: a setting hardly better may be worth much, and those that
+-- answer in time often lie near the cap.
+if goal.objective == "throughput" then
+  rounds[3] = { doubt = 4, price = 0.03 }
+  careful = { least_odds, 0.5, 0.75 }
+end
 local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
 
 local best, probes, over, failures = nil, 0, 0, 0
