@@ -175,6 +175,7 @@ class Interleaver {
     if (workload.poll()) {
       workload.applied();
       if (kept_since_) {
+        const std::lock_guard<std::mutex> lock(mutex_);
         train_times_.restart();  // in another mode training may well fit: it is tried once
         patience_ = kShortestPatience;
       }
