@@ -10,6 +10,7 @@
 
 #include "boards/board_model.h"
 #include "cli/commands.h"
+#include "cli/evaluate_requests.h"
 #include "cli/evaluate_run.h"
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
@@ -114,6 +115,8 @@ class ConcurrentEvaluation {
     results.standings = summarise_concurrent(grid_, results.rows);
     return results;
   }
+  // Solved rows get what becomes of requests.
+  void hold_beside_requests(const EvaluateOptions& options, ConcurrentResults& results) const;
 
  private:
   void add_pair(const Profile& train, const Profile& infer, const std::vector<std::string>& keep);
@@ -206,6 +209,25 @@ Trial ConcurrentEvaluation::run(const Case& one) const {
           .power_modes = static_cast<std::uint32_t>(modes.size())};
 }
 
+void ConcurrentEvaluation::hold_beside_requests(const EvaluateOptions& options,
+                                                ConcurrentResults& results) const {
+  if (options.requests.empty()) return;
+  constexpr double kUsualJitter = 0.03;
+  const double jitter = effects_.jitter > 0 ? effects_.jitter : kUsualJitter;
+  RequestChecks checks(options.requests, options.minutes, jitter);
+  for (ConcurrentRow& row : results.rows) {
+    if (!row.solved) continue;
+    const Pair& pair = pairs_[row.of.workload];
+    const Setting& held = row.trial.held;
+    row.requests = checks.of(
+        {.infer = pair.infer.get(),
+         .mode = held.mode,
+         .infer_batch = held.batch_size[index(Kind::infer)],
+         .train_minibatch_ms = pair.train->find(held.mode, pair.train_batch)->minibatch_ms,
+         .goal = grid_.problems[row.of.problem].goal});
+  }
+}
+
 }  // namespace
 
 int evaluate_concurrent(const EvaluateOptions& options, const std::string& command) {
@@ -213,7 +235,8 @@ int evaluate_concurrent(const EvaluateOptions& options, const std::string& comma
   const Grid& grid = made.grid();
   const auto trials = run_or_resume(options, grid, [&](const Case& one) { return made.run(one); });
   if (!trials) return kExitFailed;
-  const ConcurrentResults results = made.judged(*trials, false);
+  ConcurrentResults results = made.judged(*trials, false);
+  made.hold_beside_requests(options, results);
   std::optional<ConcurrentResults> all_cells;
   if (made.has_suspects()) all_cells = made.judged(*trials, true);
   const ConcurrentResults* all = all_cells ? &*all_cells : nullptr;

@@ -35,6 +35,7 @@ std::uint32_t count_of(const std::string& file, std::string_view key, const toml
 
 constexpr std::uint32_t kMostMeasurements = 100'000;
 constexpr std::uint32_t kMostProbes = 100'000;
+constexpr std::uint32_t kMostMinutes = 1440;
 constexpr std::uint32_t kMostSeeds = 10'000;
 constexpr std::uint32_t kMostThreads = 256;
 
@@ -63,11 +64,12 @@ struct Fields {
               {"weights", &o.weights},
               {"objective", &o.objective},
               {"energy-per-sample", &o.energy_per_sample}},
-        lists{{"profile", &o.profile}, {"prior", &o.prior},
-              {"suspect", &o.suspect}, {"infer-profile", &o.infer_profile},
-              {"policy", &o.policy},   {"keep", &o.keep},
-              {"job", &o.job}},
-        counts{{"probes", {&o.probes, kMostProbes}},
+        lists{{"profile", &o.profile},   {"prior", &o.prior},
+              {"suspect", &o.suspect},   {"infer-profile", &o.infer_profile},
+              {"requests", &o.requests}, {"policy", &o.policy},
+              {"keep", &o.keep},         {"job", &o.job}},
+        counts{{"minutes", {&o.minutes, kMostMinutes}},
+               {"probes", {&o.probes, kMostProbes}},
                {"measurements", {&o.measurements, kMostMeasurements}},
                {"seeds", {&o.seeds, kMostSeeds}},
                {"threads", {&o.threads, kMostThreads}}},
@@ -114,6 +116,14 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
                      "latency limits of infer and concurrent, the same forms");
   command.add_option("--rate", options.rate,
                      "requests a second of infer and concurrent, the same forms");
+  command
+      .add_option("--requests", options.requests,
+                  "of concurrent: hold each choice beside requests that come one by one, poisson "
+                  "or trace:FILE at the problem's rate, with commas between them")
+      ->delimiter(',');
+  command.add_option("--minutes", options.minutes, "virtual minutes of each --requests")
+      ->check(CLI::Range(1U, kMostMinutes))
+      ->capture_default_str();
   command.add_option("--epochs", options.epochs,
                      "recorded runs of recurring jobs: epochs to a target metric");
   command.add_option("--job", options.job,
@@ -235,6 +245,9 @@ void check_concurrent_options(const EvaluateOptions& options) {
         concurrent ? "--problem concurrent needs --infer-profile, the measured table of the "
                      "inference workload"
                    : "--infer-profile belongs to --problem concurrent");
+  }
+  if (!concurrent && !options.requests.empty()) {
+    throw std::runtime_error("--requests belongs to --problem concurrent");
   }
   if (concurrent && (!options.objective.empty() || options.missing != "refuse")) {
     throw std::runtime_error("--objective and --missing are not for --problem concurrent");

@@ -17,6 +17,8 @@ struct EvaluateOptions {
   std::vector<std::string> prior;
   std::vector<std::string> infer_profile;  // concurrent only
   std::vector<std::string> suspect;        // lists of cells that are no optimum
+  std::vector<std::string> requests;       // concurrent only: "poisson", "trace:FILE"
+  std::uint32_t minutes = 60;              // concurrent only: virtual ones, with --requests
   std::vector<std::string> policy;
   std::vector<std::string> keep;  // "knob=a,b,c"
   std::string problem = "train";

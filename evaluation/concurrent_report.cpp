@@ -7,6 +7,7 @@
 #include "evaluation/chart.h"
 #include "evaluation/csv_line.h"
 #include "evaluation/number_text.h"
+#include "evaluation/request_table.h"
 
 namespace gearshift {
 namespace {
@@ -20,6 +21,13 @@ constexpr std::string_view kLegend =
     "even the\n"
     "best setting has no window for a training minibatch; any setting that keeps the limits loses "
     "nothing.\n";
+
+constexpr std::string_view kRequestLegend =
+    "In time: choices whose 99th percentile of latency is within the limit in 99 % of the minutes; "
+    "of\n"
+    "all minutes and of all requests in the next two columns. Training is what was delivered, by "
+    "what\n"
+    "the formula says. No room: the choice has no window for a training minibatch.\n";
 
 std::vector<std::string> names_of(const Grid& grid, const ConcurrentStanding& standing) {
   return {grid.policies[standing.policy].name,
@@ -148,6 +156,10 @@ json row_json(const Grid& grid, const ConcurrentResults& results, const Concurre
               std::size_t i) {
   json out = to_json(grid, results.rows[i]);
   if (all != nullptr) out["all_cells"] = judgement(all->rows[i]);
+  out["requests"] = json::array();
+  for (const RequestOutcome& outcome : results.rows[i].requests) {
+    out["requests"].push_back(to_json(outcome));
+  }
   return out;
 }
 
@@ -212,6 +224,8 @@ std::string concurrent_text(const Grid& grid, const ConcurrentResults& results,
   std::string text = text_of(quality_table(grid, results.standings, false));
   if (all != nullptr) text += '\n' + text_of(quality_table(grid, all->standings, true));
   text += kLegend;
+  const ComparisonTable held = request_table(grid, results.rows);
+  if (!held.lines.empty()) text += '\n' + text_of(held) + std::string(kRequestLegend);
   return text + '\n' + text_of(search_table(grid, results.standings));
 }
 
@@ -261,6 +275,9 @@ std::string concurrent_html(const Grid& grid, const ConcurrentResults& results,
                       "The mean over the solved problems of each limit, of minibatches a second; "
                       "lower is better. Small values have more room.",
                       [&](std::size_t i) { return svg(loss_chart(grid, results.rows, i)); });
+  if (const ComparisonTable held = request_table(grid, results.rows); !held.lines.empty()) {
+    out += html_table(grid, held) + "<p class=\"faint\">" + std::string(kRequestLegend) + "</p>\n";
+  }
   out += html_table(grid, search_table(grid, results.standings));
   return out + html_end(grid, provenance);
 }

@@ -9,6 +9,7 @@
 
 #include "evaluation/concurrent_table.h"
 #include "evaluation/grid.h"
+#include "evaluation/request_outcome.h"
 #include "evaluation/statistics.h"
 #include "evaluation/trial.h"
 
@@ -35,6 +36,7 @@ struct ConcurrentRow {
   const ConcurrentCell* best = nullptr;  // of most training a second; null where unsolvable
   ConcurrentFigure second;
   ConcurrentFigure window;
+  std::vector<RequestOutcome> requests{};  // of solved rows, where they were asked for
 };
 
 // `suspects_too`: all cells count, not only those trusted.

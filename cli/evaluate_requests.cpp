@@ -1,0 +1,67 @@
+#include "cli/evaluate_requests.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "simulator/request_run.h"
+#include "trace/arrival_csv.h"
+
+namespace gearshift {
+
+RequestChecks::RequestChecks(const std::vector<std::string>& patterns, std::uint32_t minutes,
+                             double jitter)
+    : minutes_(minutes), jitter_(jitter) {
+  for (const std::string& pattern : patterns) {
+    ArrivalSpec spec;
+    if (pattern.starts_with("trace:")) {
+      spec.pattern = ArrivalPattern::trace;
+      spec.times = read_arrival_times(pattern.substr(6));
+    } else if (pattern != "poisson") {
+      throw std::invalid_argument(
+          fmt::format("--requests '{}': give poisson or trace:FILE", pattern));
+    }
+    names_.push_back(pattern.substr(0, pattern.find(':')));
+    patterns_.push_back(std::move(spec));
+  }
+}
+
+RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern) const {
+  RequestRun run;
+  run.arrivals = patterns_[pattern];
+  run.arrivals.rate_per_s = held.goal.arrivals_per_s;
+  run.latency = held.goal.latency.value_or(Duration::zero());
+  run.train_minibatch_ms = held.train_minibatch_ms;
+  run.batch_size = held.infer_batch;
+  run.jitter = jitter_;
+  run.minutes = minutes_;
+  for (const std::int32_t batch_size : held.infer->batch_sizes()) {
+    const ProfileCell* cell = held.infer->find(held.mode, batch_size);
+    if (cell != nullptr && cell->timed()) run.infer.push_back({batch_size, cell->minibatch_ms});
+  }
+  const RequestRunResult result = run_requests(run);
+  const RequestFigures& requests = result.whole.requests;
+  RequestOutcome outcome;
+  outcome.arrivals = names_[pattern];
+  outcome.share_in_time = result.share_in_time;
+  outcome.late_share = static_cast<double>(requests.late) / std::max(1u, requests.ended());
+  outcome.latency_p99_ms = requests.latency_p99 == Duration::max()
+                               ? std::numeric_limits<double>::infinity()
+                               : 1e3 * seconds(requests.latency_p99);
+  outcome.trained_per_s = result.trained_per_s;
+  return outcome;
+}
+
+const std::vector<RequestOutcome>& RequestChecks::of(const HeldSetting& held) {
+  const std::string key = fmt::format(
+      "{} {} {} {} {} {} {}", held.infer->device, held.infer->workload,
+      held.infer->knobs().describe(held.mode), held.infer_batch, held.train_minibatch_ms,
+      held.goal.arrivals_per_s, held.goal.latency.value_or(Duration::zero()).count());
+  const auto [found, added] = known_.try_emplace(key);
+  if (!added) return found->second;
+  for (std::size_t i = 0; i < patterns_.size(); ++i) found->second.push_back(check(held, i));
+  return found->second;
+}
+
+}  // namespace gearshift
