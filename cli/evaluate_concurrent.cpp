@@ -116,7 +116,7 @@ class ConcurrentEvaluation {
     return results;
   }
   // Solved rows get what becomes of requests.
-  void hold_beside_requests(const EvaluateOptions& options, ConcurrentResults& results) const;
+  void hold_beside_requests(RequestChecks& checks, ConcurrentResults& results) const;
 
  private:
   void add_pair(const Profile& train, const Profile& infer, const std::vector<std::string>& keep);
@@ -209,12 +209,9 @@ Trial ConcurrentEvaluation::run(const Case& one) const {
           .power_modes = static_cast<std::uint32_t>(modes.size())};
 }
 
-void ConcurrentEvaluation::hold_beside_requests(const EvaluateOptions& options,
+void ConcurrentEvaluation::hold_beside_requests(RequestChecks& checks,
                                                 ConcurrentResults& results) const {
-  if (options.requests.empty()) return;
-  constexpr double kUsualJitter = 0.03;
-  const double jitter = effects_.jitter > 0 ? effects_.jitter : kUsualJitter;
-  RequestChecks checks(options.requests, options.minutes, jitter);
+  if (checks.empty()) return;
   for (ConcurrentRow& row : results.rows) {
     if (!row.solved) continue;
     const Pair& pair = pairs_[row.of.workload];
@@ -231,12 +228,15 @@ void ConcurrentEvaluation::hold_beside_requests(const EvaluateOptions& options,
 }  // namespace
 
 int evaluate_concurrent(const EvaluateOptions& options, const std::string& command) {
+  constexpr double kUsualJitter = 0.03;
+  const double jitter = parse_effects(effects_of(options)).jitter;
+  RequestChecks checks(options.requests, options.minutes, jitter > 0 ? jitter : kUsualJitter);
   const ConcurrentEvaluation made(options);
   const Grid& grid = made.grid();
   const auto trials = run_or_resume(options, grid, [&](const Case& one) { return made.run(one); });
   if (!trials) return kExitFailed;
   ConcurrentResults results = made.judged(*trials, false);
-  made.hold_beside_requests(options, results);
+  made.hold_beside_requests(checks, results);
   std::optional<ConcurrentResults> all_cells;
   if (made.has_suspects()) all_cells = made.judged(*trials, true);
   const ConcurrentResults* all = all_cells ? &*all_cells : nullptr;

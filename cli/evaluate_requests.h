@@ -28,6 +28,7 @@ class RequestChecks {
   // std::invalid_argument that names another one, std::runtime_error where a file cannot be used.
   RequestChecks(const std::vector<std::string>& patterns, std::uint32_t minutes, double jitter);
 
+  bool empty() const { return patterns_.empty(); }
   // One a pattern; computed once for equal settings and limits.
   const std::vector<RequestOutcome>& of(const HeldSetting& held);
 

@@ -88,6 +88,35 @@ class Requests(unittest.TestCase):
         self.assertEqual(found["ending"], "held")
         self.assertTrue(found["solved"])
 
+    def test_an_evaluation_holds_its_choices_beside_requests(self):
+        grid = ["--keep", "cpu_cores=4,12", "--keep", "cpu_mhz=729.6,2201.6", "--keep", "gpu_mhz=306,1300.5",
+                "--keep", "mem_mhz=3199"]  # fmt: skip
+        for workload, batches, name in (("resnet18", "16", "train"), ("mobilenet_v3-infer", "1,4,16", "infer")):
+            made = gearshift("model", "profile", "--board", "jetson-agx-orin", "--workload", workload, "--batch", batches,
+                             *grid, "-o", self.folder / f"{name}.csv")  # fmt: skip
+            self.assertEqual(made.returncode, 0, made.stderr)
+        trace = self.folder / "trace.csv"
+        trace.write_text("t_s\n" + "".join(f"{i * 0.5}\n" for i in range(100)))
+        report = self.folder / "report.json"
+        command = ["evaluate", "--problem", "concurrent", "--profile", self.folder / "train.csv", "--infer-profile",
+                   self.folder / "infer.csv", "--caps", "40", "--latency-ms", "500", "--rate", "30,60", "--policy", "bayes",
+                   "--requests", f"poisson,trace:{trace}", "--minutes", "5", "--json", report]  # fmt: skip
+        done = gearshift(*command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Held beside requests that come one by one", done.stdout)
+        rows = json.loads(report.read_text())["rows"]
+        self.assertEqual(len(rows), 2)
+        for row in rows:
+            self.assertTrue(row["solved"])
+            self.assertEqual([one["arrivals"] for one in row["requests"]], ["poisson", "trace"])
+            for one in row["requests"]:
+                self.assertEqual(one["share_in_time"], 1)
+                # Whole minibatches between two of inference are at most what the time left allows.
+                self.assertGreater(one["train_minibatches_per_s"], 0.9 * row["minibatches_per_s"]["chosen"])
+        wrong = gearshift(*[{f"poisson,trace:{trace}": "uniform"}.get(word, word) for word in command])
+        self.assertEqual(wrong.returncode, 2, wrong.stderr)
+        self.assertIn("poisson or trace:FILE", wrong.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
