@@ -91,9 +91,9 @@ class Requests(unittest.TestCase):
     def test_an_evaluation_holds_its_choices_beside_requests(self):
         grid = ["--keep", "cpu_cores=4,12", "--keep", "cpu_mhz=729.6,2201.6", "--keep", "gpu_mhz=306,1300.5",
                 "--keep", "mem_mhz=3199"]  # fmt: skip
-        for workload, batches, name in (("resnet18", "16", "train"), ("mobilenet_v3-infer", "1,4,16", "infer")):
+        for workload, batches, kind in (("resnet18", "16", "train"), ("mobilenet_v3-infer", "1,4,16", "infer")):
             made = gearshift("model", "profile", "--board", "jetson-agx-orin", "--workload", workload, "--batch", batches,
-                             *grid, "-o", self.folder / f"{name}.csv")  # fmt: skip
+                             "--kind", kind, *grid, "-o", self.folder / f"{kind}.csv")  # fmt: skip
             self.assertEqual(made.returncode, 0, made.stderr)
         trace = self.folder / "trace.csv"
         trace.write_text("t_s\n" + "".join(f"{i * 0.5}\n" for i in range(100)))
