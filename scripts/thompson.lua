@@ -214,11 +214,12 @@ local MOST_LOST <const> = 60 -- by looks in vain, in measurements of the best: t
 local SHARE <const> = 0.004 -- of the cost of everything, that the few may add
 local RARE <const> = 6 -- measurements from one of the few to the next, at least
 local BLIND <const> = 0.85 -- of the looks, the share that trusts measurements alone, and not the board's model
+local MOST_DEARER <const> = 3 -- times the best, where the board's model expects that, not even these look
 local BESIDE <const> = 0.1 -- the share that goes beside the best
 local BESIDE_LATE <const> = 0.7 -- the same once looks are few: there they cost least
 local MOST_OVER <const> = 0.1 -- odds to be over the cap that a setting may have to be tried
 local HOPELESS <const> = 0.002 -- odds to keep the goal below which a setting is not worth a measurement
-local MOST_VAIN <const> = 8 -- measurements, where none keeps the goal
+local MOST_VAIN <const> = 8 -- measurements in a row, where none keeps the goal
 local LEAST_GAIN <const> = 0.005 -- of the value, that a new setting must have in the world drawn
 -- A world is drawn wider than the model says where measurements surprise it: by their deviations, root
 -- mean square, each of which counts for so many at most; one deviation is worth so many measurements.
@@ -310,7 +311,7 @@ local function look(arm, value, few)
   local other = kind < (few and BESIDE_LATE or BESIDE) and beside(arm.setting)
   if other then return other end
   local drawn = #measured > 1 and kind < (few and 1 or BESIDE + BLIND) and gp.draw_smooth { over = MOST_OVER }
-  if drawn then return drawn.setting, drawn end
+  if drawn and drawn.expected <= MOST_DEARER * value then return drawn.setting, drawn end
   drawn = gp.draw { over = MOST_OVER, temper = math.max(1, math.sqrt(surprises / guesses)) }
   if drawn and drawn.value < value * (1 - LEAST_GAIN) then return drawn.setting, drawn end
   return nil
@@ -325,6 +326,7 @@ end
 local function search_settings()
   for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do learn(observations[i]) end
   local looks, waited, pause, lost = 0, 0, 1, 0 -- `pause`: measurements from one look to the next
+  local vain = 0 -- measurements in a row while nothing known keeps the goal
   local few = false
   while true do
     rank()
@@ -336,7 +338,8 @@ local function search_settings()
       setting, guess = look(arm, value, few)
       looked = setting ~= nil
     end
-    if not arm then setting = #measured < MOST_VAIN and careful() or nil end
+    vain = arm and 0 or vain + 1
+    if not arm then setting = vain <= MOST_VAIN and careful() or nil end
     setting = setting or (arm and arm.setting)
     if not setting then
       log("nothing measured keeps the goal")

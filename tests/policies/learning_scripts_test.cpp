@@ -191,6 +191,22 @@ TEST_P(LearningScript, GoesOnFromWhatIsKnown) {
   EXPECT_NE(learning.measured.front(), settings_.back());
 }
 
+// What was known before the cap fell is no try in vain.
+TEST_P(LearningScript, GoesOnUnderACapThatNothingKnownKeeps) {
+  goal().energy_weight = 0.25;
+  goal().power_mw = 20'000;
+  std::vector<Observation>& known = world_.problem().observations;
+  for (const Setting& setting : settings_) {
+    const Observation truth = world_.truth(setting);
+    if (known.size() < 12 && !truth.within(30'000) && truth.within(40'000)) known.push_back(truth);
+  }
+  ASSERT_EQ(known.size(), 12u);
+  const Learning learning = learn(60);
+  ASSERT_EQ(learning.measured.size(), 60u) << learning.log << learning.failure;
+  EXPECT_LE(learning.over, 30);
+  EXPECT_TRUE(world_.truth(learning.measured.back()).within(20'000));
+}
+
 INSTANTIATE_TEST_SUITE_P(Scripts, LearningScript, testing::Values("ogd.lua", "thompson.lua"),
                          [](const auto& test) {
                            return test.param.substr(0, test.param.find('.'));
