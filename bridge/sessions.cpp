@@ -25,8 +25,12 @@ wire::Error error(std::string_view code, std::string_view message) {
   return {wire::Text(code), wire::MessageText(message)};
 }
 
-bool offers(const Workload& workload, std::int32_t batch_size) {
+// Of samples that training was offered, or of requests that would not wait for more.
+bool counts(const Workload& workload, std::int32_t batch_size) {
   const auto* begin = workload.batch_sizes.data();
+  if (workload.kind == Kind::infer && workload.batch_size_count > 0) {
+    return batch_size <= begin[workload.batch_size_count - 1];
+  }
   return std::binary_search(begin, begin + workload.batch_size_count, batch_size);
 }
 
@@ -241,7 +245,7 @@ void Sessions::take(Session& session, const wire::Report& report, Time now, Even
     return;
   }
   session.last_sequence = report.sequence;
-  if (!offers(session.workload, report.batch_size)) {
+  if (!counts(session.workload, report.batch_size)) {
     ++counters_.dropped;
     return;
   }

@@ -140,8 +140,8 @@ class InterleavedEmulation {
             options_.samples_per_epoch > 0 ? samples_ / options_.samples_per_epoch : 0;
         train_.client.minibatch(static_cast<std::uint32_t>(epoch), done.elapsed, done.fetch_stall,
                                 done.compute);
-      } else if (done.batch_size == work_.infer_batch_size()) {
-        infer_.client.minibatch(0, done.elapsed, done.fetch_stall, done.compute);
+      } else {
+        infer_.client.minibatch(0, done.elapsed, done.fetch_stall, done.compute, done.batch_size);
       }
       obey();
     }

@@ -181,8 +181,7 @@ void Controller::on_minibatch(const Minibatch& minibatch) {
   roster_.add(minibatch);
   ledger_.add(minibatch);
   newest_minibatch_[index(minibatch.kind)] = minibatch.elapsed;
-  if (minibatch.kind == Kind::infer &&
-      minibatch.batch_size == wanted_.batch_size[index(Kind::infer)]) {
+  if (minibatch.kind == Kind::infer && Meter::counts(minibatch, wanted_)) {
     unfilled_ -= minibatch.batch_size;
   }
   if (metering()) meter_.add(minibatch);

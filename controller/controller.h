@@ -121,6 +121,7 @@ class Controller {
   void on_late(Time now);
   void blame(double arrivals_per_s, Time now);
   void relieve(double arrivals_per_s, Time now);
+  std::int32_t serving_batch() const;
   std::optional<Setting> raised_setting() const;
 
   // objective.cpp: what is minimised.
@@ -204,7 +205,7 @@ class Controller {
   bool infeasible_ = false;        // said once: the lowest mode is over the cap
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests
   bool reports_requests_ = false;  // the inference workload says how its requests fare
-  std::int64_t unfilled_ = 0;  // requests served in other than full batches, in this measurement
+  std::int64_t unfilled_ = 0;  // requests served in batches that do not count, in this measurement
   Setting late_setting_;       // that was held when requests were late, and since when
   Time late_since_{};
   std::optional<OutsideWrite> reported_write_;

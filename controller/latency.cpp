@@ -13,8 +13,8 @@ namespace {
 constexpr double kHeadroom = 1.1;
 // A setting that is held and late again within this time is to blame; once may be an accident.
 constexpr Duration kBlamed = std::chrono::minutes(1);
-// Requests that are served in incomplete batches, in batches, until the batch is held to be too
-// large to fill in time.
+// Requests that are served in batches less than half full, in batches, until the batch size is held
+// to be too large to fill in time.
 constexpr std::int64_t kUnfilledBatches = 4;
 // Even a batch of one waits no longer than half the limit at the rate that is planned for: below
 // it, requests do not wait for each other.
@@ -91,7 +91,7 @@ void Controller::enforce_latency(Time now) {
   }
   const std::int64_t most_unfilled = kUnfilledBatches * wanted_.batch_size[index(Kind::infer)];
   if (measuring() && settled_ && unfilled_ > most_unfilled) {
-    note(NoteType::late, now, "the batch is never full in time");
+    note(NoteType::late, now, "the batch is never half full in time");
     cut_measurement(Outcome::late, now);
     take_answer(pending_answer_, now);
     return;
@@ -155,21 +155,25 @@ void Controller::relieve(double arrivals_per_s, Time now) {
   latency_.rearm_at(now + board_.traits().apply_timeout);
 }
 
-// Half of the way to the highest mode, and back towards this one past those that are over the cap;
-// with the largest batch that fills in half the latency limit, since it serves the most.
+// The largest that fills in a quarter of the latency limit: it serves the most, and leaves time for
+// a slow mode; else the smallest.
+std::int32_t Controller::serving_batch() const {
+  const Workload& server = *roster_.managed(Kind::infer);
+  const double most = goal_.arrivals_per_s * seconds(latency_.limit().value_or(Duration{})) / 4;
+  std::int32_t batch_size = server.batch_sizes[0];
+  for (std::size_t i = 0; i < server.batch_size_count; ++i) {
+    if (server.batch_sizes[i] <= most) batch_size = server.batch_sizes[i];
+  }
+  return batch_size;
+}
+
+// Half of the way to the highest mode, and back towards this one past those that are over the cap.
 std::optional<Setting> Controller::raised_setting() const {
   const std::vector<PowerMode>& modes = board_.traits().modes;
   const auto at = std::find(modes.begin(), modes.end(), wanted_.mode);
   std::size_t place = static_cast<std::size_t>(at - modes.begin());
   Setting setting = wanted_;
-  const Workload& server = *roster_.managed(Kind::infer);
-  const double most = goal_.arrivals_per_s * seconds(latency_.limit().value_or(Duration{})) / 2;
-  setting.batch_size[index(Kind::infer)] = server.batch_sizes[0];
-  for (std::size_t i = 0; i < server.batch_size_count; ++i) {
-    if (server.batch_sizes[i] <= most) {
-      setting.batch_size[index(Kind::infer)] = server.batch_sizes[i];
-    }
-  }
+  setting.batch_size[index(Kind::infer)] = serving_batch();
   for (std::size_t step = (modes.size() - place) / 2; step > 0; step /= 2) {
     setting.mode = modes[std::min(place + step, modes.size() - 1)];
     const Observation* known = this->known(setting);

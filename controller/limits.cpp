@@ -216,6 +216,10 @@ Setting Controller::safe_setting() const {
   // Batch sizes stay as they are: changing them takes as long as the loader has prefetched. What
   // the policy asked for last may be one that no workload takes.
   if (!roster_.objection(wanted_)) setting.batch_size = wanted_.batch_size;
+  // A server takes up another at once, and a large one cannot be answered in time in a slow mode.
+  if (latency_.limit() && roster_.managed(Kind::infer) != nullptr) {
+    setting.batch_size[index(Kind::infer)] = serving_batch();
+  }
   return roster_.normalised(with_batches(setting));
 }
 

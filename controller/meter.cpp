@@ -36,7 +36,24 @@ double stddev_ns(const std::array<Duration, Meter::kMostSamples>& values, std::u
 
 Duration from_ns(double ns) { return Duration(std::llround(ns)); }
 
+// As if the batch had been full: by the time of a sample, which is no less in a smaller one.
+Minibatch scaled(Minibatch minibatch, std::int32_t batch_size) {
+  if (minibatch.batch_size == batch_size) return minibatch;
+  const double factor = static_cast<double>(batch_size) / minibatch.batch_size;
+  for (Duration* const part : {&minibatch.elapsed, &minibatch.fetch_stall, &minibatch.compute}) {
+    *part = from_ns(factor * static_cast<double>(part->count()));
+  }
+  return minibatch;
+}
+
 }  // namespace
+
+bool Meter::counts(const Minibatch& minibatch, const Setting& setting) {
+  const std::int32_t wanted = setting.batch_size[index(minibatch.kind)];
+  if (minibatch.batch_size == wanted) return true;
+  return minibatch.kind == Kind::infer && minibatch.batch_size < wanted &&
+         2 * static_cast<std::int64_t>(minibatch.batch_size) >= wanted;
+}
 
 Meter::Meter(MeterOptions options, Duration power_window)
     : options_(options), window_length_(power_window), window_(power_window) {
@@ -57,12 +74,13 @@ void Meter::begin(const Setting& setting, const std::array<Expected, kKinds>& ex
   estimate_ = false;
 }
 
-void Meter::add(const Minibatch& minibatch) {
-  const std::size_t kind = index(minibatch.kind);
-  if (!expected_[kind].runs || minibatch.set_sequence != expected_[kind].set_sequence ||
-      minibatch.batch_size != setting_.batch_size[kind]) {
+void Meter::add(const Minibatch& reported) {
+  const std::size_t kind = index(reported.kind);
+  if (!expected_[kind].runs || reported.set_sequence != expected_[kind].set_sequence ||
+      !counts(reported, setting_)) {
     return;
   }
+  const Minibatch minibatch = scaled(reported, setting_.batch_size[kind]);
   Samples& samples = samples_[kind];
   samples.last = minibatch.received;
   ++samples.seen;
@@ -70,7 +88,7 @@ void Meter::add(const Minibatch& minibatch) {
     work_began_ = std::max(work_began_, minibatch.received);
   }
   // The first one straddles the change or warms up caches; a later one may have begun before too.
-  if (samples.seen == 1 || minibatch.received - minibatch.elapsed < applied_) return;
+  if (samples.seen == 1 || minibatch.received - reported.elapsed < applied_) return;
   if (!settled_) return;
   // Those that still come while power is measured are free, and a CPU quota lets short minibatches
   // through in bursts: the mean is over all of them, the spread over the first ones.

@@ -41,6 +41,10 @@ class Meter {
  public:
   static constexpr std::uint32_t kMostSamples = 64;
 
+  // Whether the minibatch is one of the setting's batch size: a batch of requests that would not
+  // wait counts where it is at least half full, at its time of a sample.
+  static bool counts(const Minibatch& minibatch, const Setting& setting);
+
   // Holds at most kMostSamples minibatches, whatever the options say.
   Meter(MeterOptions options, Duration power_window);
 

@@ -70,14 +70,17 @@ class Workload {
     thread_.join();
   }
 
-  // Reports that a minibatch of the batch size in force has ended. Durations as in PROTOCOL.md.
+  // Reports that a minibatch has ended: of the batch size in force, or of `samples` where a batch
+  // of requests would not wait for more. Durations as in PROTOCOL.md.
   void minibatch(std::uint32_t epoch, std::chrono::nanoseconds elapsed,
-                 std::chrono::nanoseconds fetch_stall, std::chrono::nanoseconds compute) {
+                 std::chrono::nanoseconds fetch_stall, std::chrono::nanoseconds compute,
+                 std::int32_t samples = 0) {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++sequence_;
     if (attached_) {
       frame_.begin("minibatch", 7).add("sequence", sequence_).add("set", in_force_.set);
-      frame_.add("epoch", epoch).add("batch_size", in_force_.batch_size);
+      frame_.add("epoch", epoch);
+      frame_.add("batch_size", samples > 0 ? samples : in_force_.batch_size);
       frame_.add("elapsed_ns", elapsed).add("fetch_stall_ns", fetch_stall);
       frame_.add("compute_ns", compute);
       send();

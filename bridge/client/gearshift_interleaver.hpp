@@ -279,8 +279,7 @@ class Interleaver {
         failure ? log_.refused() : log_.answered(ended - entry.arrived);
       }
     }
-    // A smaller one is of no size that the daemon compares.
-    if (!failure && size == batch_size_) server_.minibatch(0, ended - began, {}, ended - began);
+    if (!failure) server_.minibatch(0, ended - began, {}, ended - began, size);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       failure ? batch[i].promise.set_exception(failure)
               : batch[i].promise.set_value(std::move(answers[i]));

@@ -131,7 +131,7 @@ def on_board(arguments, folder):
     latency_s, mount = 0.5, folder / "orin"
     workloads, control = f"ipc://{folder}/board.ipc", f"ipc://{folder}/board-control.ipc"
     tables = {}
-    for workload, kind, batches in (("resnet18", "train", "16"), ("mobilenet_v3", "infer", "1,4,16,32,64")):
+    for workload, kind, batches in (("resnet18", "train", "16"), ("mobilenet_v3-infer", "infer", "1,4,16,32,64")):
         tables[kind] = folder / f"{kind}.csv"
         subprocess.run(
             [arguments.binary, "model", "profile", "--board", "jetson-agx-orin", "--workload", workload,
@@ -167,7 +167,7 @@ def on_board(arguments, folder):
         burst = f"x3@{course.burst_s:.0f}s+{course.burst_length_s:.0f}s"
         emulate = Program(
             [arguments.binary, "emulate", "--workload", "resnet18", "--batch-sizes", "16",
-             "--serve", "mobilenet_v3", "--arrivals", f"poisson:60,{burst}",
+             "--serve", "mobilenet_v3", "--serve-batch-size", "4", "--arrivals", f"poisson:60,{burst}",
              "--latency", f"{1000 * latency_s:.0f}ms", "--sysroot", mount, "--connect", workloads,
              "--duration", f"{course.duration_s:.0f}s", "--json"],
             "emulate",

@@ -158,6 +158,23 @@ TEST_F(SessionsTest, DropsASmallerLastMinibatchWithoutAnError) {
   EXPECT_TRUE(events.empty());
 }
 
+TEST_F(SessionsTest, TakesAPartOfABatchOfRequestsAndNothingLargerThanAllSizes) {
+  wire::Hello server = hello("mobilenet");
+  server.kind = Kind::infer;
+  receive("a", server);
+  events.clear();
+  peers.sent.clear();
+  wire::Report part = report(1);
+  part.batch_size = server.batch_sizes[server.batch_size_count - 1] - 1;
+  receive("a", part);
+  EXPECT_EQ(count(EventType::minibatch), 1);
+  part.sequence = 2;
+  part.batch_size += 2;
+  receive("a", part);
+  EXPECT_EQ(count(EventType::minibatch), 1);
+  EXPECT_TRUE(peers.sent.empty());
+}
+
 TEST_F(SessionsTest, DropsReportsOfACommandThatWasNeverGiven) {
   const WorkloadHandle handle = attach("a");
   wire::Report early = report(1);
