@@ -49,7 +49,7 @@ void Controller::on_requests(const RequestReport& report, Time now) {
   reports_requests_ = true;
   ledger_.add(report);
   latency_.add(report);
-  if (measuring() && settled_) unfilled_ += report.served;
+  if (measuring() && settled_ && latency_.judges(report)) unfilled_ += report.served;
   if (arrivals_.add(report)) update_arrivals(now);
 }
 

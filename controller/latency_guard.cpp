@@ -9,7 +9,7 @@ void LatencyGuard::set_limit(std::optional<Duration> latency) {
 
 void LatencyGuard::add(const RequestReport& report) {
   newest_ = report;
-  if (!limit_ || report.received - report.span < armed_) return;
+  if (!limit_ || !judges(report)) return;
   judged_ = true;
   near_ = report.late > 0 || seconds(report.latency_p99) > kNear * seconds(*limit_);
 }

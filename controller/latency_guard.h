@@ -23,6 +23,8 @@ class LatencyGuard {
   // `time` are not judged.
   void rearm_at(Time time);
 
+  // Whether a report counts: it covers no time before the guard was armed.
+  bool judges(const RequestReport& report) const { return report.received - report.span >= armed_; }
   // True where the newest report that is judged has a late request, or the limit is near.
   bool near() const { return near_; }
   // The newest report that is judged is in time; true too where none has come for kQuiet.

@@ -195,6 +195,8 @@ void Controller::on_settled(ApplyState state, Time now) {
     } else if (state == ApplyState::timed_out) {
       cut_measurement(Outcome::timed_out, now);
     } else {
+      // Requests that were answered before it was in force are not its own.
+      latency_.rearm_at(now);
       meter_.begin(wanted_, roster_.expected(wanted_), now);
       return;
     }

@@ -159,8 +159,7 @@ TEST_F(SessionsTest, DropsASmallerLastMinibatchWithoutAnError) {
 }
 
 TEST_F(SessionsTest, TakesAPartOfABatchOfRequestsAndNothingLargerThanAllSizes) {
-  wire::Hello server = hello("mobilenet");
-  server.kind = Kind::infer;
+  const wire::Hello server = hello(Kind::infer);
   receive("a", server);
   events.clear();
   peers.sent.clear();

@@ -124,6 +124,33 @@ TEST_F(MeterTest, IgnoresMinibatchesOfAnotherBatchSizeSetCommandOrKind) {
   EXPECT_EQ(meter_.answer(at(milliseconds(2400)))->cost[0].minibatch_mean, milliseconds(100));
 }
 
+// Requests that would be late do not wait for the batch to fill.
+TEST_F(MeterTest, CountsABatchOfRequestsThatIsHalfFullByTheTimeOfASample) {
+  begin({}, {.runs = true, .warm = true, .set_sequence = kSequence});
+  meter_.add(minibatch_at(milliseconds(50), milliseconds(50), Kind::infer));
+  power_until({}, milliseconds(2000), 20000);
+  for (int i = 1; i <= 3; ++i) {
+    Minibatch part = minibatch_at(milliseconds(2000 + 100 * i), milliseconds(40), Kind::infer);
+    part.batch_size = kBatch / 2 - 1;
+    meter_.add(part);
+    EXPECT_FALSE(answers(milliseconds(2000 + 100 * i)));
+    part.batch_size = kBatch / 2;
+    meter_.add(part);
+  }
+  ASSERT_TRUE(answers(milliseconds(2300)));
+  const Cost cost = meter_.answer(at(milliseconds(2300)))->cost[1];
+  EXPECT_EQ(cost.minibatches, 3U);
+  EXPECT_EQ(cost.minibatch_mean, milliseconds(80));
+}
+
+TEST_F(MeterTest, DoesNotCountASmallerMinibatchOfTraining) {
+  settle();
+  Minibatch part = minibatch_at(milliseconds(2100), milliseconds(40));
+  part.batch_size = kBatch - 1;
+  for (int i = 0; i < 3; ++i) meter_.add(part);
+  EXPECT_FALSE(answers(milliseconds(2300)));
+}
+
 TEST_F(MeterTest, DoesNotCallPowerSettledBeforeTheWorkloadIsAtWork) {
   power_until({}, milliseconds(7000), 5000);  // idle, and past settle_most
   minibatch(milliseconds(7050), milliseconds(50));
