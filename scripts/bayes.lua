@@ -27,11 +27,17 @@ local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
 
 local best, probes, over, failures = nil, 0, 0, 0
 
+-- Of equals, what is least: power. Where nothing can train beside inference, all are equal, and the one
+-- that is busy for the least time, ms a request, keeps the latency when requests come in bursts.
+local function spare(answer)
+  if answer.value < math.huge or not answer.infer then return answer.power_w end
+  return answer.infer.minibatch_ms / answer.setting.infer_batch
+end
+
 local function take(answer)
   gp.learn(answer)
-  -- Of equals the one that draws less: where nothing can train beside inference, all are.
   local better = answer.within and (not best or answer.value < best.value
-    or (answer.value == best.value and answer.power_w < best.power_w))
+    or (answer.value == best.value and spare(answer) < spare(best)))
   if better then best = answer end
 end
 

@@ -17,23 +17,41 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // So many settings are looked at closely: those that promise most on average, and those nearest to
 // keeping the goal.
-constexpr std::size_t kPromising = 160, kSafe = 40;
+constexpr std::size_t kPromising = 160, kSafe = 100;
 constexpr double kFarOver = 0.16, kFarLate = 0.4, kOverWeight = 1.25;
 constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
 constexpr double kLeastImprovement = 0.05;
-constexpr double kFairShare = 0.5;
+// While nothing keeps the goal: what promises most is measured where its odds are so much of the
+// likeliest setting's, and one with the odds of power that are asked where its odds are so much of
+// what is likeliest without asking.
+constexpr double kFairShare = 1, kBoldShare = 0.7;
 // How unsure a mean is taken to be where settings are only ranked.
 constexpr double kRoughly = 0.06;
 // Places of equal probability of an inference time that is in time.
 constexpr std::array<double, 5> kQuantiles = {0.1, 0.3, 0.5, 0.7, 0.9};
 constexpr double kWide = 4;  // standard deviations that count
 constexpr int kMostTerms = 200;
+constexpr std::size_t kLooks = 15;  // settings that tell how unsure times are
+
+// Of the logarithm of an inference time, as it is believed in the middle one of some settings.
+double typical_deviation(const InterleavedProcess& process, double doubt) {
+  std::vector<double> deviations;
+  for (std::size_t k = 0; k < kLooks; ++k) {
+    const std::size_t setting = (2 * k + 1) * process.size() / (2 * kLooks);
+    deviations.push_back(process.infer_time(setting, doubt).deviation);
+  }
+  const auto middle = deviations.begin() + kLooks / 2;
+  std::nth_element(deviations.begin(), middle, deviations.end());
+  return *middle;
+}
 
 struct Search {
   const InterleavedProcess& process;
   const GoalJudge judge;
   std::span<const std::uint8_t> excluded;
   const InterleavedTerms& terms;
+  // Of the logarithm of an inference time: how far off it may be, typically.
+  double time_deviation = kFarLate;
 
   double windows_per_s(std::size_t setting) const {
     return judge.goal.arrivals_per_s / process.infer_batch(setting);
@@ -41,6 +59,12 @@ struct Search {
   double promise(std::size_t setting, const InterleavedProcess::Mean& mean) const {
     const double window = judge.wait_ms(process.infer_batch(setting)) - std::exp(mean.log_infer_ms);
     return expected_gain(window, windows_per_s(setting), 0, {mean.log_train_ms, kRoughly});
+  }
+  // How far from keeping the goal: roughly minus the logarithm of the odds.
+  double unlikely(double over, double late) const {
+    constexpr double kLeast = 1e-12;
+    return -std::log(normal_odds(-over / kRoughly) + kLeast) -
+           std::log(normal_odds(-late / time_deviation) + kLeast);
   }
   std::vector<std::size_t> screened(bool safest, double below) const;
   Probe weigh(std::size_t setting, double scale) const;
@@ -57,10 +81,11 @@ std::vector<std::size_t> Search::screened(bool safest, double below) const {
     const double over = judge.log_limit == kHuge ? -kHuge : mean.log_power - judge.log_limit;
     const double late = mean.log_infer_ms - std::log(most_ms);
     if (safest) {
-      ranked.emplace_back(std::max(over, late / 2), i);
+      ranked.emplace_back(unlikely(over, late), i);
       continue;
     }
-    if (over > (below > 0 ? -below : kFarOver) || late > kFarLate) continue;
+    if (over > (below > 0 ? -below : kFarOver) || late > std::max(kFarLate, time_deviation))
+      continue;
     ranked.emplace_back(-promise(i, mean) * std::exp(-kOverWeight * std::max(0.0, over)), i);
   }
   const std::size_t count = std::min(safest ? kSafe : kPromising, ranked.size());
@@ -151,12 +176,17 @@ std::optional<Probe> interleaved_probe(const InterleavedProcess& process, const 
                                        std::span<const std::uint8_t> excluded,
                                        const InterleavedTerms& terms) {
   assert(excluded.size() == process.size() && goal.arrivals_per_s > 0);
-  const Search search{process, GoalJudge(goal, Kind::infer, terms.probe.limit_w), excluded, terms};
+  const Search search{process, GoalJudge(goal, Kind::infer, terms.probe.limit_w), excluded, terms,
+                      typical_deviation(process, terms.probe.doubt)};
   for (const double below : kBelow) {
     const std::optional<Probe> best = search.best_of(false, below);
     if (!best && search.judge.log_limit != kHuge) continue;
     if (!best || !terms.probe.safest_odds) return best;
-    const std::optional<Probe> safest = search.best_of(true, 0);
+    std::optional<Probe> safest = search.best_of(true, 0, true);
+    if (safest && safest->power_odds < terms.probe.least_odds) {
+      const std::optional<Probe> careful = search.best_of(true, 0);
+      if (careful && careful->odds >= kBoldShare * safest->odds) safest = careful;
+    }
     return safest && best->odds < kFairShare * safest->odds ? safest : best;
   }
   return terms.probe.safest_odds ? search.best_of(true, 0, true) : std::nullopt;

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "policies/lua/lua_policy.h"
 #include "policies/numerics/cost_prior.h"
+#include "policies/numerics/normal.h"
 #include "policies/numerics/random_draw.h"
 #include "tests/policies/orin_problem.h"
 #include "tests/policies/script_text.h"
@@ -85,6 +89,7 @@ struct Searched {
   Request request;
   int probes = 0;
   Observation held;
+  std::vector<Observation> measured;
 };
 
 Searched search(const InterleavedProblem& problem) {
@@ -93,7 +98,8 @@ Searched search(const InterleavedProblem& problem) {
   searched.request = policy.start(problem.context());
   while (searched.request.what == Request::What::measure && searched.probes < 30) {
     ++searched.probes;
-    searched.request = policy.resume(problem.measured(searched.request.setting));
+    searched.measured.push_back(problem.measured(searched.request.setting));
+    searched.request = policy.resume(searched.measured.back());
   }
   EXPECT_EQ(policy.failure(), "");
   if (searched.request.what == Request::What::hold) {
@@ -123,6 +129,27 @@ TEST(InterleavedSearch, HoldsASettingThatAnswersInTimeWhereNothingTrains) {
   const Searched searched = search(problem);
   ASSERT_EQ(searched.request.what, Request::What::hold);
   EXPECT_TRUE(searched.held.keeps(problem.goal));
+}
+
+double busy_s_per_request(const Observation& answer) {
+  return seconds(answer.cost[index(Kind::infer)].minibatch_mean) /
+         answer.setting.batch_size[index(Kind::infer)];
+}
+
+TEST(InterleavedSearch, HoldsWhatIsLeastBusyOfTheMeasuredWhereNothingTrains) {
+  InterleavedProblem problem;
+  problem.goal.arrivals_per_s = 90;
+  problem.goal.latency = std::chrono::milliseconds(500);
+  ASSERT_EQ(problem.optimum(), 0);
+  const Searched searched = search(problem);
+  ASSERT_EQ(searched.request.what, Request::What::hold);
+  int kept = 0;
+  for (const Observation& answer : searched.measured) {
+    if (!answer.keeps(problem.goal)) continue;
+    ++kept;
+    EXPECT_LE(busy_s_per_request(searched.held), busy_s_per_request(answer) * (1 + 1e-9));
+  }
+  EXPECT_GT(kept, 1);
 }
 
 TEST(InterleavedSearch, FindsNothingWhereNothingAnswersInTime) {
@@ -164,6 +191,65 @@ TEST(InterleavedProcess, KnowsTrainingOfAModeForEveryInferenceBatch) {
   EXPECT_GT(process.infer_time(setting + 2, 1).deviation, 0.02);
   // Training draws no more than what was read while both ran.
   EXPECT_GT(process.power_odds(setting, std::log(1.2 * power_w), 1), 0.95);
+}
+
+// What is believed of every setting before anything was measured.
+struct Unmeasured {
+  InterleavedProblem problem;
+  PolicyContext context = problem.context();
+  Workload one_batch = problem.trainer;
+  SettingGrid modes = modes_of(context, one_batch, problem.board);
+  SettingGrid grid{context, highest_mode(&problem.board), kMostGridSettings, Kind::infer};
+  InterleavedProcess process{modes, grid, process_of(modes), process_of(grid)};
+  std::vector<std::uint8_t> excluded = std::vector<std::uint8_t>(grid.size());
+
+  Unmeasured() { process.condition(); }
+  static SettingGrid modes_of(PolicyContext context, Workload& workload, const BoardModel& board) {
+    workload.batch_size_count = 0;
+    context.workloads[index(Kind::train)] = &workload;
+    return {context, highest_mode(&board), kMostGridSettings, Kind::train};
+  }
+  CostProcess process_of(const SettingGrid& of) const {
+    CostCentre centre = cost_centre(context, &problem.board, of);
+    if (of.kind() == Kind::infer) centre = beside_training(centre);
+    return {of, centre, cost_prior(context, &problem.board, of)};
+  }
+  double odds(std::size_t setting, const Goal& goal) const {
+    const double wait_ms = 1e3 * grid.batch_size(setting) / goal.arrivals_per_s;
+    const double most_ms = std::min(wait_ms, 1e3 * seconds(*goal.latency) - wait_ms);
+    if (most_ms <= 0) return 0;
+    const LogBelief infer = process.infer_time(setting, 1);
+    return process.power_odds(setting, std::log(limit_w(goal)), 1) *
+           normal_odds((std::log(most_ms) - infer.mean) / infer.deviation);
+  }
+  static double limit_w(const Goal& goal) { return static_cast<double>(*goal.power_mw) / 1e3; }
+  std::optional<Probe> probe(const Goal& goal, double least_odds) const {
+    return interleaved_probe(
+        process, goal, excluded,
+        {.probe = {.limit_w = limit_w(goal), .least_odds = least_odds, .safest_odds = 1e-9}});
+  }
+};
+
+TEST(InterleavedProbe, WhereNothingIsKnownToKeepTheGoalIsTheLikeliestOfAllSettings) {
+  const Unmeasured unmeasured;
+  for (const std::int64_t cap_mw : {12'000, 14'000, 17'000}) {
+    for (const double rate : {20.0, 60.0, 120.0}) {
+      Goal goal = unmeasured.problem.goal;
+      goal.power_mw = cap_mw;
+      goal.arrivals_per_s = rate;
+      double most = 0;
+      for (std::size_t i = 0; i < unmeasured.grid.size(); ++i) {
+        most = std::max(most, unmeasured.odds(i, goal));
+      }
+      const std::optional<Probe> free = unmeasured.probe(goal, 0);
+      ASSERT_TRUE(free) << cap_mw << ' ' << rate;
+      EXPECT_GT(free->odds, 0.98 * most) << cap_mw << ' ' << rate;
+      // Sure of the power, and late for certain, is no help.
+      const std::optional<Probe> careful = unmeasured.probe(goal, 0.9);
+      ASSERT_TRUE(careful) << cap_mw << ' ' << rate;
+      EXPECT_GT(careful->odds, 0.69 * most) << cap_mw << ' ' << rate;
+    }
+  }
 }
 
 TEST(InterleavedDimensions, EndWithTheInferenceBatch) {
