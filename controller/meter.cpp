@@ -118,7 +118,7 @@ void Meter::add(const Reading& reading) {
 void Meter::judge_settled(Time now) {
   // The workload must be at work before its power can have settled.
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    if (expected_[kind].runs && samples_[kind].seen == 0) return;
+    if (expected_[kind].runs && samples_[kind].seen == 0 && !starved(kind, now)) return;
   }
   const Duration since = now - work_began_;
   if (since < 2 * window_length_) return;
@@ -158,9 +158,16 @@ double Meter::half_width(const Samples& samples) const {
          std::sqrt(static_cast<double>(samples.count)) / mean;
 }
 
+// Training that has run before gives way to requests that leave no time for it.
+bool Meter::starved(std::size_t kind, Time now) const {
+  return kind == index(Kind::train) && expected_[kind].warm && samples_[kind].seen == 0 &&
+         samples_[index(Kind::infer)].seen >= options_.least_minibatches &&
+         now - applied_ > kStarvedAfter;
+}
+
 bool Meter::stalled(Time now) const {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    if (!expected_[kind].runs) continue;
+    if (!expected_[kind].runs || starved(kind, now)) continue;
     const bool seen = samples_[kind].seen > 0;
     const Time last = seen ? samples_[kind].last : applied_;
     const Duration most =
@@ -177,7 +184,7 @@ std::optional<Observation> Meter::answer(Time now) const {
   bool enough = settled_.has_value() && power_count_ > 0;
   bool first_seen = true;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    if (!expected_[kind].runs) continue;
+    if (!expected_[kind].runs || starved(kind, now)) continue;
     const Samples& samples = samples_[kind];
     const double width = half_width(samples);
     observation.confidence = std::max(observation.confidence, width);

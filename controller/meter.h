@@ -40,6 +40,8 @@ struct Expected {
 class Meter {
  public:
   static constexpr std::uint32_t kMostSamples = 64;
+  // Training without a minibatch for so long, beside requests, counts as not run.
+  static constexpr Duration kStarvedAfter = std::chrono::seconds(5);
 
   // Whether the minibatch is one of the setting's batch size: a batch of requests that would not
   // wait counts where it is at least half full, at its time of a sample.
@@ -70,6 +72,7 @@ class Meter {
   void judge_settled(Time now);
   Cost cost(const Samples& samples) const;
   double half_width(const Samples& samples) const;
+  bool starved(std::size_t kind, Time now) const;
   bool stalled(Time now) const;
 
   MeterOptions options_;

@@ -77,8 +77,9 @@ double Observation::interleaved_sample_s(double arrivals_per_s) const {
 }
 
 double Observation::value(const Goal& goal) const {
-  if (goal.objective == Objective::throughput && goal.arrivals_per_s > 0 &&
-      cost[index(Kind::train)].minibatches > 0 && cost[index(Kind::infer)].minibatches > 0) {
+  const bool beside = setting.run == Run::both && setting.batch_size[index(Kind::train)] > 0;
+  if (goal.objective == Objective::throughput && goal.arrivals_per_s > 0 && beside &&
+      cost[index(Kind::infer)].minibatches > 0) {
     return interleaved_sample_s(goal.arrivals_per_s);
   }
   if (goal.objective == Objective::latency) return latency_s(goal.arrivals_per_s);

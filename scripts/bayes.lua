@@ -27,15 +27,20 @@ local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
 
 local best, probes, over, failures = nil, 0, 0, 0
 
--- Of equals, what is least: power. Where nothing can train beside inference, all are equal, and the one
--- that is busy for the least time, ms a request, keeps the latency when requests come in bursts.
+-- Of equals, what is least: power. Beside inference, ms of a training minibatch in the time that requests
+-- leave over, whole minibatches or not; where nothing can train, ms that inference is busy for a request,
+-- since what is busy for the least time keeps the latency when requests come in bursts.
 local function spare(answer)
-  if answer.value < math.huge or not answer.infer then return answer.power_w end
-  return answer.infer.minibatch_ms / answer.setting.infer_batch
+  if goal.objective ~= "throughput" or not answer.setting.infer_batch then return answer.power_w end
+  local busy_ms = answer.infer.minibatch_ms / answer.setting.infer_batch
+  if answer.value == math.huge then return busy_ms end
+  return answer.train.minibatch_ms / (1 - goal.arrivals_per_s * busy_ms / 1000)
 end
 
 local function take(answer)
-  gp.learn(answer)
+  -- Requests may have left no time to train: that teaches only that the setting was tried.
+  local starved = answer.ok and batch_sizes.train and answer.train.count == 0
+  gp.learn(starved and { setting = answer.setting, ok = false, reason = "stalled" } or answer)
   local better = answer.within and (not best or answer.value < best.value
     or (answer.value == best.value and spare(answer) < spare(best)))
   if better then best = answer end

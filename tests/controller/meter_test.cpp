@@ -143,6 +143,25 @@ TEST_F(MeterTest, CountsABatchOfRequestsThatIsHalfFullByTheTimeOfASample) {
   EXPECT_EQ(cost.minibatch_mean, milliseconds(80));
 }
 
+TEST_F(MeterTest, AnswersWhereRequestsLeaveNoTimeToTrain) {
+  const Expected both{.runs = true, .warm = true, .set_sequence = kSequence};
+  begin(both, both);
+  for (int i = 1; i <= 80; ++i) {
+    power(milliseconds(100 * i), 20000);
+    meter_.add(minibatch_at(milliseconds(100 * i), milliseconds(80), Kind::infer));
+    EXPECT_TRUE(i > 50 || !answers(milliseconds(100 * i))) << i;
+  }
+  ASSERT_TRUE(answers(milliseconds(8000)));
+  const Observation answer = *meter_.answer(at(milliseconds(8000)));
+  EXPECT_TRUE(answer.ok());
+  EXPECT_EQ(answer.cost[index(Kind::train)].minibatches, 0U);
+  EXPECT_GT(answer.cost[index(Kind::infer)].minibatches, 2U);
+  Goal goal;
+  goal.objective = Objective::throughput;
+  goal.arrivals_per_s = 40;
+  EXPECT_TRUE(std::isinf(answer.value(goal)));
+}
+
 TEST_F(MeterTest, DoesNotCountASmallerMinibatchOfTraining) {
   settle();
   Minibatch part = minibatch_at(milliseconds(2100), milliseconds(40));
