@@ -135,6 +135,7 @@ void Controller::blame(double arrivals_per_s, Time now) {
 
 // To the best setting known to serve so many; else training waits; else the clocks rise.
 void Controller::relieve(double arrivals_per_s, Time now) {
+  latency_.rearm_at(now);
   Goal pressed = exact_goal();
   pressed.arrivals_per_s = kHeadroom * arrivals_per_s;
   const Observation* best = memory_.best_within(pressed, {wanted_, late_setting_});
@@ -152,7 +153,6 @@ void Controller::relieve(double arrivals_per_s, Time now) {
          "infeasible: no setting that may be tried serves this rate; the best for inference is "
          "held");
   }
-  latency_.rearm_at(now + board_.traits().apply_timeout);
 }
 
 // The largest that fills in a quarter of the latency limit: it serves the most, and leaves time for

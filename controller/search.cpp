@@ -141,6 +141,8 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   // The window still holds readings from before. While the change goes on, and until the window and
   // the sensor's own averaging are through, a step down is not judged again.
   const bool down = aim == Aim::fallback || aim == Aim::safe;
+  // What is answered until it is in force was served by the setting before.
+  latency_.rearm_at(now + board_.traits().apply_timeout);
   guard_.rearm_at(down ? now + board_.traits().apply_timeout : now);
   if (down) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
 }
@@ -195,7 +197,6 @@ void Controller::on_settled(ApplyState state, Time now) {
     } else if (state == ApplyState::timed_out) {
       cut_measurement(Outcome::timed_out, now);
     } else {
-      // Requests that were answered before it was in force are not its own.
       latency_.rearm_at(now);
       meter_.begin(wanted_, roster_.expected(wanted_), now);
       return;
@@ -214,6 +215,7 @@ void Controller::on_settled(ApplyState state, Time now) {
 
 void Controller::record_hold(Time now) {
   failed_holds_ = 0;
+  latency_.rearm_at(now);
   note(NoteType::hold, now, {});
   Choice choice{
       .cap_mw = cap_mw_.value_or(0), .goal = goal_, .setting = wanted_, .observation = {}};
