@@ -13,8 +13,7 @@ constexpr double kBurstS = 1.5;
 constexpr double kNewestS = 0.5;
 constexpr double kFirstS = 3;
 constexpr double kDeviations = 5;
-constexpr double kSteady = 3;  // deviations between the newest second and the newest ten
-constexpr double kStep = 0.25;
+constexpr double kSteady = 3;         // deviations of a shorter time from a longer one
 constexpr double kLeastChange = 0.1;  // relative, of a lasting change
 constexpr Duration kSilence = std::chrono::seconds(5);
 // Requests that would have arrived while none did: so many are a silence, and no lower rate.
@@ -90,7 +89,8 @@ bool ArrivalRate::add(const RequestReport& report) {
   const double due = recent.per_s() * last.span_s;
   if (std::abs(last.arrived - due) > kSteady * std::sqrt(due)) return false;
   // A step shows in the newest seconds alone; a drift is better counted over all of them.
-  const bool drifts = std::abs(all.arrived - long_expected) < kStep * long_expected;
+  const double as_all = all.per_s() * recent.span_s;
+  const bool drifts = std::abs(recent.arrived - as_all) <= kSteady * std::sqrt(as_all);
   return drifts ? change(all.per_s(), kLongS) : change(recent.per_s(), kRecentS);
 }
 

@@ -95,7 +95,7 @@ TEST(ArrivalRate, FallsInAFewStepsOnceABurstIsPast) {
   reports.add(20, 90);  // ten seconds
   const int before = reports.changes;
   reports.add(60, 30);
-  EXPECT_LE(reports.changes, before + 3);
+  EXPECT_LE(reports.changes, before + 2);
   EXPECT_NEAR(reports.rate.per_s(), 61.5, 5);
 }
 
