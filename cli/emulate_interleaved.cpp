@@ -49,8 +49,8 @@ class InterleavedEmulation {
         latency_(parse_duration(options.latency)),
         arrivals_(parse_arrivals(options.arrivals)),
         clocks_(board, root),
-        train_(side(Kind::train, root)),
         infer_(side(Kind::infer, root)),
+        train_(side(Kind::train, root)),
         work_(*board.model,
               {&train, &infer, options.batch_size, options.serve_batch_size, &arrivals_, latency_},
               emulation_options(options, board)) {}
@@ -218,8 +218,9 @@ class InterleavedEmulation {
   const StopSignals signals_;
   const BoottimeClock clock_;
   BoardClocks clocks_;
+  Side infer_;  // attaches first: a daemon that knows of the requests leaves the board as it is at
+                // first
   Side train_;
-  Side infer_;
   EmulatedInterleaving work_;
   Time began_{};
   Time reported_{};
