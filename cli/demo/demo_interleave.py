@@ -259,8 +259,8 @@ def on_host(arguments, folder):
         program.finish()
         daemon.finish(signal.SIGINT)
     finally:
-        for program in reversed(programs):
-            program.kill()
+        for one in reversed(programs):
+            one.kill()
     counts = [0] + [
         json.loads(line)["train_minibatches"] for line in program.lines if '"second"' in line
     ]
