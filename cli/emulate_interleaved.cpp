@@ -17,6 +17,7 @@
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
 #include "cli/units.h"
+#include "controller/ledger.h"
 #include "simulator/board_clocks.h"
 #include "simulator/board_state.h"
 #include "simulator/emulated_interleaving.h"
@@ -29,8 +30,6 @@ using std::chrono::milliseconds;
 
 // A clock that changes in mid-minibatch counts from the next slice on.
 constexpr Duration kSlice = milliseconds(20);
-constexpr Duration kReportSpan = milliseconds(500);
-constexpr Duration kLateReportSpan = milliseconds(100);
 
 // One kind's side: its connection, and its line in the board's list of loads.
 struct Side {
@@ -66,39 +65,26 @@ class InterleavedEmulation {
         if (work_.advance(now, clocks_.read())) change();
       }
       obey();
-      report(now);
+      if (work_.now() >= work_.report_due()) report();
       if (options_.json && now - told_ >= std::chrono::seconds(1)) tell(now);
     }
   }
 
   nlohmann::json summary() {
-    tally_.add(work_.queue().tally().take_served());
+    report();
     return {{"workload", options_.workload},
             {"serves", options_.serve},
             {"duration_s", seconds(clock_.now() - began_)},
             {"train_minibatches", minibatches_[index(Kind::train)]},
             {"infer_minibatches", minibatches_[index(Kind::infer)]},
-            {"arrived", tally_.arrived},
-            {"served", tally_.served},
-            {"late", tally_.late},
-            {"refused", tally_.refused},
-            {"latency_max_ms", 1e3 * seconds(tally_.latency_max)}};
+            {"arrived", requests_.arrived},
+            {"served", requests_.served},
+            {"late", requests_.late},
+            {"refused", requests_.refused},
+            {"latency_max_ms", 1e3 * seconds(requests_.latency_max)}};
   }
 
  private:
-  // Counts since the beginning.
-  struct Tally {
-    std::uint64_t arrived = 0, served = 0, late = 0, refused = 0;
-    Duration latency_max{};
-    void add(const RequestFigures& figures) {
-      arrived += figures.arrived;
-      served += figures.served;
-      late += figures.late;
-      refused += figures.refused + figures.dropped;
-      latency_max = std::max(latency_max, figures.latency_max);
-    }
-  };
-
   Side side(Kind kind, Sysroot& root) const {
     const bool trains = kind == Kind::train;
     client::Options attach;
@@ -180,24 +166,23 @@ class InterleavedEmulation {
     side.answered = true;
   }
 
-  // As RequestLog of the client does, with what the queue counts.
-  void report(Time now) {
-    const Duration span = now - reported_;
-    const bool late = work_.queue().tally().late() > 0;
-    if (span < (late ? kLateReportSpan : kReportSpan)) return;
-    reported_ = now;
-    const RequestFigures figures = work_.queue().tally().take_served();
-    tally_.add(figures);
-    infer_.client.requests({.span = span,
-                            .arrived = figures.arrived,
-                            .served = figures.served,
-                            .late = figures.late,
-                            .refused = figures.refused + figures.dropped,
-                            .queued = work_.queue().queued(),
-                            .latency_p50 = figures.latency_p50,
-                            .latency_p95 = figures.latency_p95,
-                            .latency_p99 = figures.latency_p99,
-                            .latency_max = figures.latency_max});
+  void report() {
+    reports_.clear();
+    work_.report(clocks_.read(), reports_);
+    for (const Event& event : reports_) {
+      const RequestReport& report = event.requests;
+      ledger_.add(report);
+      infer_.client.requests({.span = report.span,
+                              .arrived = report.arrived,
+                              .served = report.served,
+                              .late = report.late,
+                              .refused = report.refused,
+                              .queued = report.queued,
+                              .latency_p50 = report.latency_p50,
+                              .latency_p95 = report.latency_p95,
+                              .latency_p99 = report.latency_p99,
+                              .latency_max = report.latency_max});
+    }
   }
 
   // A line of JSON a second, for who looks on.
@@ -206,8 +191,8 @@ class InterleavedEmulation {
     const nlohmann::json line = {{"second", std::llround(seconds(now - Time{}))},
                                  {"train_minibatches", minibatches_[index(Kind::train)]},
                                  {"infer_minibatches", minibatches_[index(Kind::infer)]},
-                                 {"arrived", tally_.arrived},
-                                 {"late", tally_.late}};
+                                 {"arrived", requests_.arrived},
+                                 {"late", requests_.late}};
     std::printf("%s\n", line.dump().c_str());
     std::fflush(stdout);
   }
@@ -223,9 +208,10 @@ class InterleavedEmulation {
   Side train_;
   EmulatedInterleaving work_;
   Time began_{};
-  Time reported_{};
   Time told_{};
-  Tally tally_;
+  EventBuffer reports_;
+  Ledger ledger_;
+  const Requests& requests_ = ledger_.requests();
   std::array<std::int64_t, kKinds> minibatches_{};
   std::int64_t samples_ = 0;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "evaluation/standings.h"
+
 namespace gearshift {
 namespace {
 
@@ -79,14 +81,9 @@ ConcurrentRow judge_concurrent(const Grid& grid, const ConcurrentTable& table, c
 
 std::vector<ConcurrentStanding> summarise_concurrent(const Grid& grid,
                                                      std::span<const ConcurrentRow> rows) {
-  std::vector<ConcurrentStanding> standings;
-  for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
-    for (std::size_t workload = 0; workload < grid.workloads.size(); ++workload) {
-      standings.push_back(standing_of(rows, policy, workload));
-    }
-    if (grid.workloads.size() > 1) standings.push_back(standing_of(rows, policy, std::nullopt));
-  }
-  return standings;
+  return standings_of(grid, [&](std::size_t policy, std::optional<std::size_t> workload) {
+    return standing_of(rows, policy, workload);
+  });
 }
 
 }  // namespace gearshift

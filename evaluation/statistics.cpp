@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluation/standings.h"
+
 namespace gearshift {
 namespace {
 
@@ -84,14 +86,9 @@ Score score(std::span<const Row* const> rows) {
 }
 
 std::vector<Standing> summarise(const Grid& grid, std::span<const Row> rows) {
-  std::vector<Standing> standings;
-  for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
-    for (std::size_t workload = 0; workload < grid.workloads.size(); ++workload) {
-      standings.push_back(standing_of(rows, policy, workload));
-    }
-    if (grid.workloads.size() > 1) standings.push_back(standing_of(rows, policy, std::nullopt));
-  }
-  return standings;
+  return standings_of(grid, [&](std::size_t policy, std::optional<std::size_t> workload) {
+    return standing_of(rows, policy, workload);
+  });
 }
 
 }  // namespace gearshift

@@ -12,7 +12,8 @@
 #include "controller/setting.h"
 #include "simulator/arrivals.h"
 #include "simulator/emulated_workload.h"
-#include "simulator/request_queue.h"
+#include "simulator/noise.h"
+#include "simulator/request_server.h"
 
 namespace gearshift {
 
@@ -48,7 +49,9 @@ class EmulatedInterleaving {
   Time next_change(const ModelMode& clocks) const;
 
   Time now() const { return now_; }
-  RequestQueue& queue() { return queue_; }
+  // What became of the requests, when it is due: see RequestServer.
+  Time report_due() const { return server_.report_due(); }
+  void report(const ModelMode& clocks, EventBuffer& events);
   // From the next minibatch on: those under way end as they began.
   void set_infer_batch_size(std::int32_t batch_size) { infer_batch_size_ = batch_size; }
   void request_train_batch_size(std::int32_t batch_size);
@@ -60,22 +63,20 @@ class EmulatedInterleaving {
  private:
   InterleavingState times(const ModelMode& clocks) const;
   bool begin_turn(const ModelMode& clocks);
-  bool begin_inference(const InterleavingState& times);
   EmulatedWorkload& worker() { return turn_ == Kind::train ? train_ : infer_; }
   const EmulatedWorkload& worker() const { return turn_ == Kind::train ? train_ : infer_; }
 
   const DeviceParameters& device_;
   const InterleavedWork work_;
-  const double slow_factor_;  // of a minibatch that 1 % exceed
+  const Jitter jitter_;
   EmulatedWorkload train_;
   EmulatedWorkload infer_;
-  RequestQueue queue_;
+  RequestServer server_;
   std::int32_t infer_batch_size_;
   bool trains_ = true;
   bool infers_ = true;
   Time now_{};
   std::optional<Kind> turn_;
-  Time waits_until_{};  // while nothing runs
   std::optional<Finished> finished_;
 };
 

@@ -23,11 +23,8 @@ EmulatedWorkload::EmulatedWorkload(const DeviceParameters& device,
                                    const EmulationOptions& options)
     : device_(device), workload_(workload), options_(options), batch_size_(batch_size) {}
 
-// Lognormal with mean 1.
 double EmulatedWorkload::factor() const {
-  const double variance = std::log(1 + options_.jitter * options_.jitter);
-  const double normal = normal_noise(options_.seed, Stream::jitter, index_);
-  return std::exp(std::sqrt(variance) * normal - variance / 2);
+  return Jitter(options_.jitter).factor(normal_noise(options_.seed, Stream::jitter, index_));
 }
 
 double EmulatedWorkload::duration_ms(const ModelMode& clocks, double others_ms) const {

@@ -47,4 +47,19 @@ inline double normal_noise(std::uint64_t seed, Stream stream, std::uint64_t inde
   return radius * std::cos(2 * std::numbers::pi * uniform_noise(seed, stream, 2 * index + 1));
 }
 
+// What a minibatch's time deviates by: a lognormal factor with mean 1.
+class Jitter {
+ public:
+  // Its standard deviation; 0 or less: the factor is 1.
+  explicit Jitter(double deviation)
+      : sigma_(deviation > 0 ? std::sqrt(std::log(1 + deviation * deviation)) : 0) {}
+  double factor(double normal) const { return std::exp(sigma_ * normal - 0.5 * sigma_ * sigma_); }
+  bool none() const { return sigma_ == 0; }
+  // That 1 % of the factors are above.
+  double percentile99() const { return factor(2.3263); }
+
+ private:
+  double sigma_;
+};
+
 }  // namespace gearshift

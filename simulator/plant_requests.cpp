@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulator/noise.h"
 #include "simulator/plant.h"
 
 namespace gearshift {
 namespace {
 
-constexpr double kNormalP99 = 2.3263;  // the 99th percentile of a normal distribution
 constexpr double kNsInMs = 1e6;
 
 TrueCost between(const TrueCost& one, const TrueCost& other, double share) {
@@ -44,9 +44,8 @@ TrueCost Plant::cost_of_requests(std::size_t task, std::int32_t count) const {
 Duration Plant::long_minibatch(std::size_t task) const {
   const bool highest = knobs_.mode() == knobs_.space().highest();
   const double jitter = highest ? effects_.highest_jitter : effects_.jitter;
-  const double sigma = std::sqrt(std::log(1 + jitter * jitter));
-  const double factor = std::exp(kNormalP99 * sigma - 0.5 * sigma * sigma);
-  return Duration(std::llround(factor * cost_of(task).minibatch_ms * kNsInMs));
+  return Duration(
+      std::llround(Jitter(jitter).percentile99() * cost_of(task).minibatch_ms * kNsInMs));
 }
 
 InterleavingState Plant::times_of_now() const {

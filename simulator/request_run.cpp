@@ -12,7 +12,6 @@ namespace {
 
 constexpr double kNsInMs = 1e6;
 constexpr Duration kMinute = std::chrono::minutes(1);
-constexpr double kNormalP99 = 2.3263;  // the 99th percentile of a normal distribution
 
 Duration from_ms(double ms) { return std::max(Duration(1), Duration(std::llround(ms * kNsInMs))); }
 
@@ -20,10 +19,10 @@ class Run {
  public:
   explicit Run(const RequestRun& run)
       : run_(run),
-        sigma_(run.jitter > 0 ? std::sqrt(std::log(1 + run.jitter * run.jitter)) : 0),
+        jitter_(run.jitter),
         queue_(Arrivals(run.arrivals, run.seed), run.latency),
         whole_(run.latency) {
-    const double high = std::exp(kNormalP99 * sigma_ - 0.5 * sigma_ * sigma_);
+    const double high = jitter_.percentile99();
     times_.batch_size = run.batch_size;
     times_.latency = run.latency;
     times_.trains = run.train_minibatch_ms > 0;
@@ -67,11 +66,7 @@ class Run {
   }
 
   void work(double mean_ms, Stream stream) {
-    double ms = mean_ms;
-    if (sigma_ > 0) {
-      ms *= std::exp(sigma_ * normal_noise(run_.seed, stream, turns_) - 0.5 * sigma_ * sigma_);
-    }
-    ++turns_;
+    const double ms = mean_ms * jitter_.factor(normal_noise(run_.seed, stream, turns_++));
     const Time free = now_ + from_ms(ms);
     queue_.take_arrivals(free, free, times_);
     advance(free);
@@ -103,7 +98,7 @@ class Run {
   }
 
   const RequestRun& run_;
-  const double sigma_;  // of the logarithm of the jitter
+  const Jitter jitter_;
   RequestQueue queue_;
   RequestTally whole_;
   InterleavingState times_;

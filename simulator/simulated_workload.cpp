@@ -64,10 +64,8 @@ void SimulatedWorkload::follow(Time now, EventBuffer& events) {
 
 double SimulatedWorkload::duration_ns() const {
   double own_ns = pace_.minibatch_ns;
-  if (sigma_ > 0) {
-    // Lognormal with mean 1.
-    const double normal = normal_noise(pace_.noise_seed, Stream::jitter, minibatches_);
-    own_ns *= std::exp(sigma_ * normal - 0.5 * sigma_ * sigma_);
+  if (!jitter_.none()) {
+    own_ns *= jitter_.factor(normal_noise(pace_.noise_seed, Stream::jitter, minibatches_));
   }
   if (minibatches_ == 0) own_ns += pace_.first_ns;
   return own_ns + pace_.others_ns;
@@ -77,7 +75,7 @@ void SimulatedWorkload::set_pace(Time now, const Pace& pace) {
   const double left =
       working_ ? static_cast<double>((due_ - now).count()) / std::max(1.0, duration_ns()) : 1;
   pace_ = pace;
-  sigma_ = pace.jitter > 0 ? std::sqrt(std::log(1 + pace.jitter * pace.jitter)) : 0;
+  jitter_ = Jitter(pace.jitter);
   if (!working_) began_ = now;
   working_ = true;
   due_ = now + std::max(Duration(1), from_ns(left * duration_ns()));

@@ -9,6 +9,7 @@
 #include "controller/event.h"
 #include "controller/world.h"
 #include "simulator/effects.h"
+#include "simulator/noise.h"
 
 namespace gearshift {
 
@@ -72,7 +73,7 @@ class SimulatedWorkload {
   int ends_left_ = 0;  // minibatches until the command is in force
 
   Pace pace_;
-  double sigma_ = 0;  // of the logarithm of the jitter
+  Jitter jitter_{0};
   bool working_ = false;
   Time began_{};
   Time due_ = Time::max();

@@ -116,6 +116,12 @@ def report(name, course, bests, trained_at, late_percent, summary, power_is_esti
     ]  # fmt: skip
 
 
+def start_daemon(arguments, course, folder, workloads, control, *board):
+    words = ["run", "--json", *board, "--policy", arguments.policy, "--objective", "throughput"]
+    words += ["--power", f"{course.caps_w[0]}W", "--listen", workloads, "--control", control]
+    return Daemon([arguments.binary, *words, "--state", folder / "state"], "run")
+
+
 def run_course(arguments, daemon, course, control):
     """Follows a run through the burst and past the step of the cap to its end."""
     began_s = follow(daemon, course.step_s)
@@ -150,12 +156,7 @@ def on_board(arguments, folder):
         programs.append(board)
         board.wait_for(lambda line: line.startswith("ready"))
         before = knob_files(mount)
-        daemon = Daemon(
-            [arguments.binary, "run", "--json", "--sysroot", mount, "--policy", arguments.policy,
-             "--objective", "throughput", "--power", f"{course.caps_w[0]}W", "--listen", workloads,
-             "--control", control, "--state", folder / "state"],
-            "run",
-        )  # fmt: skip
+        daemon = start_daemon(arguments, course, folder, workloads, control, "--sysroot", mount)
         programs.append(daemon)
         daemon.note("status")
         print(
@@ -237,12 +238,7 @@ def on_host(arguments, folder):
     workloads, control = f"ipc://{folder}/host.ipc", f"ipc://{folder}/host-control.ipc"
     programs = []
     try:
-        daemon = Daemon(
-            [arguments.binary, "run", "--json", "--board", "host", "--policy", arguments.policy,
-             "--objective", "throughput", "--power", f"{course.caps_w[0]}W", "--listen", workloads,
-             "--control", control, "--state", folder / "state"],
-            "run",
-        )  # fmt: skip
+        daemon = start_daemon(arguments, course, folder, workloads, control, "--board", "host")
         programs.append(daemon)
         daemon.note("status")
         print(

@@ -42,13 +42,15 @@ struct Emulation {
         if (const auto finished = work.take_finished()) ++ended[index(finished->kind)];
       }
     }
-    figures = work.queue().tally().take_served();
+    EventBuffer events;
+    work.report(mode, events);
+    figures = events.empty() ? RequestReport{} : events.back().requests;
   }
 
   ArrivalSpec arrivals;
   EmulatedInterleaving work;
   std::array<int, kKinds> ended{};
-  RequestFigures figures;
+  RequestReport figures;
 };
 
 TEST(EmulatedInterleaving, TrainsInTheTimeThatRequestsLeaveOver) {
