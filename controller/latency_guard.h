@@ -27,9 +27,10 @@ class LatencyGuard {
 
   // Whether a report counts: it covers no time before the guard was armed.
   bool judges(const RequestReport& report) const { return report.received - report.span >= armed_; }
-  // True where the newest report that is judged has a late request, or the limit is near.
+  // True where a report since the guard was armed has a late request, or the limit is near.
   bool near() const { return near_; }
-  // The newest report that is judged is in time; true too where none has come for kQuiet.
+  // All reports that were judged since the guard was armed are in time; true too where none has
+  // come for kQuiet.
   bool recovered(Time now) const;
   const RequestReport& newest() const { return newest_; }
 

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "controller/controller.h"
 #include "tests/fakes/rig.h"
@@ -120,6 +122,31 @@ TEST(Latency, AMeasurementWhoseRequestsAreLateIsCutAndNotTriedAgain) {
     break;
   }
   EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kFast);
+}
+
+// When the third setting is asked for, and how often requests were held to be late, where a report
+// of a late one comes at `late_at`.
+std::pair<Time, std::size_t> with_late_report(std::optional<Time> late_at) {
+  ServingRig rig(best_of(kThree), seconds(30));
+  rig.world.attach_server(milliseconds(0), 40);
+  if (late_at) {
+    Event event;
+    event.type = EventType::requests;
+    event.requests.workload = server().handle;
+    event.requests.span = milliseconds(10);
+    event.requests.served = event.requests.late = 1;
+    event.requests.received = *late_at;
+    rig.world.at(*late_at - Time{}, event);
+  }
+  rig.run();
+  return {rig.recorder.of(NoteType::setting).at(2).time, rig.recorder.of(NoteType::late).size()};
+}
+
+// Cores come one a tick: a setting is in force a while after it is asked for.
+TEST(Latency, RequestsAnsweredBeforeASettingIsInForceAreNotBlamedOnIt) {
+  const Time asked = with_late_report(std::nullopt).first;
+  EXPECT_EQ(with_late_report(asked + milliseconds(50)).second, 0U);
+  EXPECT_EQ(with_late_report(asked + seconds(1)).second, 1U);
 }
 
 TEST(Latency, WithNothingKnownTrainingWaitsAndThenTheClocksRise) {
