@@ -17,12 +17,18 @@ struct UnreachableError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// Where the daemon is, and what lets this program in.
+struct ControlAddress {
+  std::string endpoint;  // empty: the default one (control_endpoint_to_connect)
+  std::string key;  // the file of gearshift keys client, for tcp; empty: GEARSHIFT_KEY's, if set
+};
+
 // Each call connects, asks once and waits for the answer. Throws UnreachableError, and
-// std::runtime_error where the endpoint is no endpoint or the daemon refuses.
+// std::runtime_error where the endpoint is no endpoint, the key cannot be used, or the daemon
+// refuses.
 class ControlClient {
  public:
-  // An empty endpoint is the default one (control_endpoint_to_connect).
-  explicit ControlClient(std::string endpoint,
+  explicit ControlClient(ControlAddress address,
                          std::chrono::milliseconds timeout = std::chrono::seconds(2));
 
   const std::string& endpoint() const { return endpoint_; }
@@ -35,6 +41,7 @@ class ControlClient {
   std::string ask();  // sends buffer_
 
   std::string endpoint_;
+  std::string key_;
   std::chrono::milliseconds timeout_;
   wire::FrameBuffer buffer_;
 };

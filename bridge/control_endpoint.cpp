@@ -9,15 +9,35 @@
 namespace gearshift {
 
 ControlEndpoint::ControlEndpoint(zmq::context_t& context, const std::string& endpoint,
-                                 KnobSpace knobs)
-    : router_(context, endpoint, ::geteuid()), knobs_(std::move(knobs)) {}
+                                 KnobSpace knobs, const Authenticator* authenticator)
+    : router_(context, endpoint, ::geteuid(),
+              {authenticator != nullptr ? authenticator->secret_key() : "", "control"}),
+      authenticator_(router_.keyed() ? authenticator : nullptr),
+      knobs_(std::move(knobs)) {}
 
-void ControlEndpoint::drain(std::size_t& budget, EventBuffer& events) {
+void ControlEndpoint::drain(Time now, std::size_t& budget, EventBuffer& events) {
   while (router_.receive(identity_, frame_, budget)) {
-    answer(frame_.to_string_view(), events);
+    const wire::Error refused = authenticator_ != nullptr ? refusal(now) : wire::Error{};
+    if (refused.code.view().empty()) {
+      answer(frame_.to_string_view(), events);
+    } else {
+      wire::pack(buffer_, refused);
+    }
     // One that does not wait for its answer gets none.
     router_.send(identity_.to_string_view(), buffer_.view());
   }
+}
+
+wire::Error ControlEndpoint::refusal(Time now) {
+  const Caller caller = authenticator_->caller_of(frame_);
+  if (!caller.rights.has(Right::change_caps)) {
+    return {wire::Text("forbidden"), wire::MessageText(lacking(caller, Right::change_caps))};
+  }
+  if (!requests_.take(caller.name, now)) {
+    return {wire::Text("too_many"),
+            wire::MessageText("more than ten requests a second: ask again in a second")};
+  }
+  return {};
 }
 
 void ControlEndpoint::answer(std::string_view frame, EventBuffer& events) {

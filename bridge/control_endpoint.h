@@ -5,8 +5,10 @@
 #include <string>
 #include <zmq.hpp>
 
-#include "bridge/local_socket.h"
+#include "bridge/authenticator.h"
+#include "bridge/client_budgets.h"
 #include "bridge/protocol.h"
+#include "bridge/router.h"
 #include "controller/knob.h"
 #include "controller/world.h"
 
@@ -14,21 +16,29 @@ namespace gearshift {
 
 class ControlEndpoint {
  public:
-  // Binds, for this process's user only. Throws std::runtime_error as LocalRouter does.
-  ControlEndpoint(zmq::context_t& context, const std::string& endpoint, KnobSpace knobs);
+  // Binds, for this process's user only. Throws std::runtime_error as Router does. With an
+  // authenticator of the same context, which must outlive this, who comes over tcp needs a key, and
+  // the right to change caps for whatever it asks.
+  ControlEndpoint(zmq::context_t& context, const std::string& endpoint, KnobSpace knobs,
+                  const Authenticator* authenticator = nullptr);
 
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return router_.socket(); }
   // Answers what waits, `budget` messages at most, which it lowers by those it took. Appends cap,
-  // goal and stop events. Never blocks.
-  void drain(std::size_t& budget, EventBuffer& events);
+  // goal and stop events. A client with a key that asks more than ten times a second, after a burst
+  // of sixteen, is answered by an error. Never blocks.
+  void drain(Time now, std::size_t& budget, EventBuffer& events);
   // What status requests are answered with until the next call.
   void publish(const Status& status) { status_ = status; }
 
  private:
   void answer(std::string_view frame, EventBuffer& events);
+  // Why a client with a key gets no answer to what it asked; empty: it does.
+  wire::Error refusal(Time now);
 
-  LocalRouter router_;
+  Router router_;
+  const Authenticator* authenticator_;
+  ClientBudgets requests_{TokenBucket(16, std::chrono::milliseconds(100))};
   KnobSpace knobs_;
   Status status_;
   wire::FrameBuffer buffer_;

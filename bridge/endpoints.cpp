@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view kSystemFolder = "/run/gearshift";
 constexpr std::string_view kIpc = "ipc://";
+constexpr std::string_view kTcp = "tcp://";
 
 std::string socket_in(const std::filesystem::path& folder, std::string_view name) {
   return std::string(kIpc) + (folder / name).string();
@@ -52,19 +53,25 @@ std::string control_endpoint_to_connect() {
   return socket_in(only_system ? system : runtime_folder(), "control.ipc");
 }
 
-void require_local(const std::string& endpoint) {
-  const std::string_view view = endpoint;
-  if (view.starts_with(kIpc) && view.size() > kIpc.size()) return;
-  if (view.starts_with("inproc://")) return;
-  if (view.starts_with("tcp://")) {
-    if (loopback(view.substr(6))) return;
-    throw std::runtime_error("endpoint " + endpoint +
-                             ": this version listens on this machine only; give "
-                             "tcp://127.0.0.1:PORT or ipc://PATH (a remote trainer can come in by "
-                             "an ssh tunnel)");
+bool is_tcp(const std::string& endpoint) { return endpoint.starts_with(kTcp); }
+
+bool reaches_other_machines(const std::string& endpoint) {
+  return is_tcp(endpoint) && !loopback(std::string_view(endpoint).substr(kTcp.size()));
+}
+
+void require_bindable(const std::string& endpoint, Keys keys) {
+  if (endpoint.starts_with(kIpc) && endpoint.size() > kIpc.size()) return;
+  if (endpoint.starts_with("inproc://")) return;
+  if (!is_tcp(endpoint)) {
+    throw std::runtime_error("endpoint '" + endpoint +
+                             "': give ipc://PATH, tcp://127.0.0.1:PORT or tcp://[::1]:PORT");
   }
-  throw std::runtime_error("endpoint '" + endpoint +
-                           "': give ipc://PATH, tcp://127.0.0.1:PORT or tcp://[::1]:PORT");
+  if (keys == Keys::none && reaches_other_machines(endpoint)) {
+    throw std::runtime_error("endpoint " + endpoint +
+                             ": other machines can reach it, so that it needs keys: make them "
+                             "with gearshift keys server, let clients in with gearshift keys "
+                             "client NAME; or give tcp://127.0.0.1:PORT or ipc://PATH");
+  }
 }
 
 std::filesystem::path ipc_path(const std::string& endpoint) {

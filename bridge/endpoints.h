@@ -21,9 +21,15 @@ std::string default_control_endpoint();
 // /run/gearshift where only that one exists (a daemon that root started).
 std::string control_endpoint_to_connect();
 
-// Throws std::runtime_error unless `endpoint` is ipc://, inproc:// or tcp:// on a loopback address:
-// this version has no authentication, so it does not listen to other machines.
-void require_local(const std::string& endpoint);
+// Whether other machines can reach it: tcp:// on anything but a loopback address.
+bool reaches_other_machines(const std::string& endpoint);
+bool is_tcp(const std::string& endpoint);
+
+enum class Keys : std::uint8_t { none, required };
+
+// Throws std::runtime_error with the way out unless `endpoint` may be bound: ipc://, inproc:// or
+// tcp:// on a loopback address, and any tcp:// where who connects needs a key.
+void require_bindable(const std::string& endpoint, Keys keys);
 
 // The path of an ipc endpoint; empty for any other.
 std::filesystem::path ipc_path(const std::string& endpoint);

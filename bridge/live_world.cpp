@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bridge/authenticator.h"
 #include "bridge/control_endpoint.h"
 #include "bridge/script_file.h"
 #include "bridge/workload_endpoint.h"
@@ -69,19 +70,27 @@ struct LiveWorld::Parts {
       : clock(given_clock),
         options(std::move(given)),
         script(options.script),
+        authenticator(options.keys.empty()
+                          ? nullptr
+                          : std::make_unique<Authenticator>(context, KeyFolder(options.keys))),
         workloads(context, options.workload_endpoint,
-                  SessionOptions{options.allowed_user, options.silent_after, options.heartbeat}),
-        control(context, options.control_endpoint, options.knobs) {
+                  SessionOptions{options.allowed_user, options.silent_after, options.heartbeat},
+                  authenticator.get()),
+        control(context, options.control_endpoint, options.knobs, authenticator.get()) {
     const auto watch = [this](void* socket, int descriptor) {
-      items.push_back({socket, descriptor, ZMQ_POLLIN, 0});
+      // Where there is no script there is no such descriptor to poll.
+      if (socket != nullptr || descriptor >= 0)
+        items.push_back({socket, descriptor, ZMQ_POLLIN, 0});
     };
     for (const int descriptor : options.wake_descriptors) watch(nullptr, descriptor);
     watch(nullptr, signals.descriptor());
     watch(nullptr, script.descriptor());
+    if (authenticator != nullptr) {
+      watch(authenticator->socket().handle(), 0);
+      watch(nullptr, authenticator->descriptor());
+    }
     watch(control.socket().handle(), 0);
     watch(workloads.socket().handle(), 0);
-    // Where there is no script there is no such descriptor to poll.
-    if (script.descriptor() < 0) items.erase(items.end() - 3);
   }
 
   // Blocks. The workloads' socket comes last, to be left out of a tick that has had its share.
@@ -105,6 +114,14 @@ struct LiveWorld::Parts {
     return woken;
   }
 
+  // Before messages are taken, so that none of a client that is revoked counts.
+  void let_in(EventBuffer& events) {
+    if (authenticator == nullptr) return;
+    const Time now = clock.now();
+    if (authenticator->take_changes()) workloads.review(now, events);
+    authenticator->answer(now);
+  }
+
   void take_signals(EventBuffer& events) {
     while (const int signal = signals.take()) {
       if (signal == SIGHUP && options.script.empty()) continue;
@@ -125,6 +142,7 @@ struct LiveWorld::Parts {
   zmq::context_t context{1};
   SignalDescriptor signals;
   ScriptFile script;
+  std::unique_ptr<Authenticator> authenticator;  // before the sockets that rely on it
   WorkloadEndpoint workloads;
   ControlEndpoint control;
   std::vector<zmq::pollitem_t> items;
@@ -150,7 +168,8 @@ Time LiveWorld::wait_until(Time deadline, EventBuffer& events) {
     if (parts.script.descriptor() >= 0 && parts.script.take_changes()) {
       events.emplace_back().type = EventType::script_changed;
     }
-    parts.control.drain(requests, events);
+    parts.let_in(events);
+    parts.control.drain(parts.clock.now(), requests, events);
     parts.workloads.drain(parts.clock, messages, events);
     const Time now = parts.clock.now();
     parts.workloads.advance(now, events);
@@ -168,7 +187,11 @@ void LiveWorld::publish(const Status& status) { parts_->control.publish(status);
 
 std::uint64_t LiveWorld::dropped_reports() const {
   const Sessions::Counters& counters = parts_->workloads.counters();
-  return counters.dropped + counters.faults;
+  return counters.dropped + counters.faults + counters.excess;
+}
+
+std::string LiveWorld::take_complaint() {
+  return parts_->authenticator == nullptr ? "" : parts_->authenticator->take_complaint();
 }
 
 }  // namespace gearshift

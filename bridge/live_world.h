@@ -17,6 +17,7 @@ namespace gearshift {
 struct LiveWorldOptions {
   std::string workload_endpoint;      // ipc://PATH, tcp://127.0.0.1:PORT, tcp://[::1]:PORT
   std::string control_endpoint;       // the same; an ipc socket gets mode 0600
+  std::filesystem::path keys;         // KeyFolder: tcp is for who has a key, and may be any address
   std::filesystem::path script;       // empty: no script, script() is empty
   std::vector<int> wake_descriptors;  // eventfds (non-blocking), borrowed: readable ends the wait
   std::uint32_t allowed_user = 0;     // owner of the workload socket; only its pids are believed
@@ -32,8 +33,8 @@ struct LiveWorldOptions {
 class LiveWorld final : public World {
  public:
   // Binds both endpoints and reads the script. Throws std::runtime_error that names the endpoint or
-  // file, what is wrong and the way out: another daemon there, no such address, beyond loopback,
-  // a script that is missing or larger than 256 KiB.
+  // file, what is wrong and the way out: another daemon there, no such address, beyond loopback
+  // without keys, keys that others may read, a script that is missing or larger than 256 KiB.
   LiveWorld(const Clock& clock, LiveWorldOptions options);
   // Says bye to every client.
   ~LiveWorld() override;
@@ -45,6 +46,8 @@ class LiveWorld final : public World {
   std::string_view script() override;
   void publish(const Status& status) override;
 
+  // What the operator should hear of clients with keys, once each; empty: nothing new.
+  std::string take_complaint();
   // Reports that broke a bound of the protocol and were not used, since the start.
   std::uint64_t dropped_reports() const;
 

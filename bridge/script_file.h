@@ -6,23 +6,21 @@
 #include <string>
 #include <string_view>
 
+#include "bridge/file_watch.h"
+
 namespace gearshift {
 
 inline constexpr std::size_t kMaxScriptBytes = 256 * 1024;
 
-// Watches the script's folder with inotify: editors replace a file rather than write to it.
 class ScriptFile {
  public:
   // An empty path: no script, no text, nothing to watch. Throws std::runtime_error naming the file
   // and the way out where it cannot be read or is larger than kMaxScriptBytes.
   explicit ScriptFile(std::filesystem::path path);
-  ~ScriptFile();
-  ScriptFile(const ScriptFile&) = delete;
-  ScriptFile& operator=(const ScriptFile&) = delete;
 
   // Readable when something in the folder has changed; -1 where nothing is watched.
-  int descriptor() const { return descriptor_; }
-  // Takes what inotify has to say. True where the script's text is another one now.
+  int descriptor() const { return watch_.descriptor(); }
+  // Looks at the file where it has changed. True where the script's text is another one now.
   bool take_changes();
   // Reads the file again. True where its text is another one now; a file that is gone or empty for
   // the moment keeps the old text. One that is too large becomes a script that fails with that
@@ -32,8 +30,8 @@ class ScriptFile {
 
  private:
   std::filesystem::path path_;
+  FileWatch watch_;  // made before the text is read, so that no change falls between them
   std::string text_;
-  int descriptor_ = -1;
 };
 
 }  // namespace gearshift

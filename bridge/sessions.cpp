@@ -25,15 +25,6 @@ wire::Error error(std::string_view code, std::string_view message) {
   return {wire::Text(code), wire::MessageText(message)};
 }
 
-// Of samples that training was offered, or of requests that would not wait for more.
-bool counts(const Workload& workload, std::int32_t batch_size) {
-  const auto* begin = workload.batch_sizes.data();
-  if (workload.kind == Kind::infer && workload.batch_size_count > 0) {
-    return batch_size <= begin[workload.batch_size_count - 1];
-  }
-  return std::binary_search(begin, begin + workload.batch_size_count, batch_size);
-}
-
 }  // namespace
 
 std::optional<std::uint32_t> process_owner(std::int32_t pid) {
@@ -49,6 +40,9 @@ Sessions::Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& optio
       options_(options),
       hellos_(kHelloBurst, kHelloPeriod),
       strangers_(kStrangerBurst, kStrangerPeriod),
+      stranger_messages_(options.messages),
+      client_messages_(options.messages),
+      client_turn_messages_(options.turn_messages),
       turns_(options.longest_turn) {
   sessions_.reserve(kMaxSessions);
 }
@@ -90,27 +84,65 @@ void Sessions::answer(Session& session, const wire::Error& error, Time now) {
   if (session.errors.take(now)) send(session, error);
 }
 
-void Sessions::receive(std::string_view identity, std::string_view frame, Time now,
-                       EventBuffer& events) {
+// Charges message_ to its sender.
+bool Sessions::admit(Session* session, const Caller& caller, Time now) {
+  const bool turn = std::holds_alternative<wire::TurnRequest>(message_) ||
+                    std::holds_alternative<wire::TurnEnd>(message_);
+  if (!caller.name.empty()) {
+    return (turn ? client_turn_messages_ : client_messages_).take(caller.name, now);
+  }
+  if (session == nullptr) return stranger_messages_.take(now);
+  return (turn ? session->turn_messages : session->messages).take(now);
+}
+
+bool Sessions::receive(std::string_view identity, std::string_view frame, Time now,
+                       EventBuffer& events, const Caller& caller) {
   Session* session = find(identity);
   if (session != nullptr) session->heard = now;
-  if (const wire::Fault fault = wire::decode(frame, message_)) {
-    ++(fault.code == wire::Fault::Code::invalid ? counters_.dropped : counters_.faults);
-    if (session != nullptr) {
-      answer(*session, fault.error(), now);
-    } else {
-      answer_stranger(identity, fault.error(), now);
-    }
+  message_ = wire::Heartbeat{};  // what a frame that is no message counts as
+  const wire::Fault fault = wire::decode(frame, message_);
+  if (!admit(session, caller, now)) {
+    ++counters_.excess;
+    const wire::Error too_many =
+        error("too_many", "more than 2000 messages a second: what is beyond is dropped");
+    if (session != nullptr) answer(*session, too_many, now);
+    return false;
+  }
+  if (!fault) {
+    route(session, identity, caller, now, events);
+    return true;
+  }
+  ++(fault.code == wire::Fault::Code::invalid ? counters_.dropped : counters_.faults);
+  if (session != nullptr) {
+    answer(*session, fault.error(), now);
+  } else {
+    answer_stranger(identity, fault.error(), now);
+  }
+  return true;
+}
+
+void Sessions::route(Session* session, std::string_view identity, const Caller& caller, Time now,
+                     EventBuffer& events) {
+  if (session != nullptr && session->client != caller.name) {
+    // Its key is another client's now, or nobody's.
+    send(*session, error("forbidden", lacking(caller, Right::report)));
+    detach(static_cast<std::size_t>(session - sessions_.data()), "its key was revoked", now,
+           events);
     return;
   }
   if (const auto* hello = std::get_if<wire::Hello>(&message_)) {
-    take(session, identity, *hello, now, events);
+    take(session, identity, *hello, caller, now, events);
   } else if (session == nullptr) {
     if (std::holds_alternative<wire::Bye>(message_)) return;
     answer_stranger(identity, error("unknown_client", "say hello first"), now);
   } else if (const auto* report = std::get_if<wire::Report>(&message_)) {
     take(*session, *report, now, events);
   } else if (const auto* request = std::get_if<wire::TurnRequest>(&message_)) {
+    if (!session->rights.has(Right::request_batch_size)) {
+      // As a daemon answers that knows no turns: nobody waits for one then.
+      answer(*session, error("unknown_type", lacking(caller, Right::request_batch_size)), now);
+      return;
+    }
     turns_.request(session->workload.handle, session->workload.kind, request->turn);
     ++counters_.turns;
     settle_turns(now);
@@ -129,8 +161,12 @@ void Sessions::receive(std::string_view identity, std::string_view frame, Time n
   }
 }
 
-void Sessions::take(Session* session, std::string_view identity, const wire::Hello& hello, Time now,
-                    EventBuffer& events) {
+void Sessions::take(Session* session, std::string_view identity, const wire::Hello& hello,
+                    const Caller& caller, Time now, EventBuffer& events) {
+  if (!caller.rights.has(Right::report)) {
+    answer_stranger(identity, error("forbidden", lacking(caller, Right::report)), now);
+    return;
+  }
   if (!hellos_.take(now)) {
     answer_stranger(identity, error("too_many", "too many hellos: try again in 10 s"), now);
     return;
@@ -152,19 +188,20 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   }
   Workload workload;
   workload.kind = hello.kind;
-  workload.managed = !managed(hello.kind);
-  workload.pid = owner_(hello.pid) == options_.allowed_user ? hello.pid : 0;
+  workload.managed = caller.rights.has(Right::request_batch_size) && !managed(hello.kind);
+  const bool ours = caller.same_machine && owner_(hello.pid) == options_.allowed_user;
+  workload.pid = ours ? hello.pid : 0;
   workload.batch_size = hello.batch_size;
   workload.batch_sizes = hello.batch_sizes;
   workload.batch_size_count = hello.batch_size_count;
   workload.samples_per_epoch = hello.samples_per_epoch;
   workload.latency = hello.latency;
   workload.name = hello.name;
-  attach(identity, workload, now, events);
+  attach(identity, workload, caller, now, events);
 }
 
-void Sessions::attach(std::string_view identity, const Workload& workload, Time now,
-                      EventBuffer& events) {
+void Sessions::attach(std::string_view identity, const Workload& workload, const Caller& caller,
+                      Time now, EventBuffer& events) {
   if (last_handle_ == std::numeric_limits<WorkloadHandle>::max()) {
     answer_stranger(identity, error("too_many", "65535 attachments were made: restart the daemon"),
                     now);
@@ -180,7 +217,11 @@ void Sessions::attach(std::string_view identity, const Workload& workload, Time 
                        now,
                        now,
                        {1, kErrorPeriod},
-                       {kRequestsBurst, kRequestsPeriod}});
+                       {kRequestsBurst, kRequestsPeriod},
+                       options_.messages,
+                       options_.turn_messages,
+                       std::string(caller.name),
+                       caller.rights});
   Session& session = sessions_.back();
   session.workload.handle = static_cast<WorkloadHandle>(++last_handle_);
   wire::Welcome welcome;
@@ -188,7 +229,10 @@ void Sessions::attach(std::string_view identity, const Workload& workload, Time 
   welcome.managed = workload.managed;
   welcome.heartbeat = options_.heartbeat;
   welcome.silent_after = options_.silent_after;
-  if (!workload.managed) {
+  if (!caller.rights.has(Right::request_batch_size)) {
+    welcome.message =
+        wire::MessageText("only observed: " + lacking(caller, Right::request_batch_size));
+  } else if (!workload.managed) {
     welcome.message = wire::MessageText("another " + std::string(kind_name(workload.kind)) +
                                         " workload is managed; this one is only observed");
   }
@@ -215,14 +259,17 @@ void Sessions::detach(std::size_t position, std::string_view why, Time now, Even
 void Sessions::promote(Kind kind, Time now, EventBuffer& events) {
   const auto next =
       std::find_if(sessions_.begin(), sessions_.end(), [kind](const Session& session) {
-        return session.workload.kind == kind && !session.unreachable;
+        return session.workload.kind == kind && !session.unreachable &&
+               session.rights.has(Right::request_batch_size);
       });
   if (next == sessions_.end()) return;
   const std::string identity = next->identity;
+  const std::string client = next->client;
+  const Caller caller{client, next->rights, !client.empty()};
   Workload workload = next->workload;
   detach(static_cast<std::size_t>(next - sessions_.begin()), "managed from now on", now, events);
   workload.managed = true;
-  attach(identity, workload, now, events);
+  attach(identity, workload, caller, now, events);
 }
 
 void Sessions::drop_unreachable(Time now, EventBuffer& events) {
@@ -232,70 +279,6 @@ void Sessions::drop_unreachable(Time now, EventBuffer& events) {
     if (lost == sessions_.end()) return;
     detach(static_cast<std::size_t>(lost - sessions_.begin()), "connection lost", now, events);
   }
-}
-
-void Sessions::take(Session& session, const wire::Report& report, Time now, EventBuffer& events) {
-  if (report.sequence <= session.last_sequence || report.set > session.last_set.set) {
-    ++counters_.dropped;
-    answer(session,
-           report.set > session.last_set.set
-               ? error("invalid", "set is larger than the last command's")
-               : error("invalid", "sequence is not larger than the last one"),
-           now);
-    return;
-  }
-  session.last_sequence = report.sequence;
-  if (!counts(session.workload, report.batch_size)) {
-    ++counters_.dropped;
-    return;
-  }
-  ++counters_.reports;
-  Event& event = events.emplace_back();
-  event.type = EventType::minibatch;
-  event.handle = session.workload.handle;
-  event.minibatch = {session.workload.handle,
-                     session.workload.kind,
-                     report.batch_size,
-                     report.set,
-                     report.epoch,
-                     report.sequence,
-                     report.elapsed,
-                     report.fetch_stall,
-                     report.compute,
-                     now};
-}
-
-void Sessions::take(Session& session, const wire::Requests& requests, Time now,
-                    EventBuffer& events) {
-  std::string_view wrong;
-  if (session.workload.kind != Kind::infer) wrong = "requests are of workloads of kind infer";
-  if (requests.sequence <= session.last_requests)
-    wrong = "sequence is not larger than the last one";
-  if (requests.set > session.last_set.set) wrong = "set is larger than the last command's";
-  if (!wrong.empty() || !session.requests.take(now)) {
-    ++counters_.dropped;
-    if (!wrong.empty()) answer(session, error("invalid", wrong), now);
-    return;
-  }
-  session.last_requests = requests.sequence;
-  ++counters_.reports;
-  Event& event = events.emplace_back();
-  event.type = EventType::requests;
-  event.handle = session.workload.handle;
-  event.requests = {session.workload.handle,
-                    requests.sequence,
-                    requests.set,
-                    requests.span,
-                    requests.arrived,
-                    requests.served,
-                    requests.late,
-                    requests.refused,
-                    requests.queued,
-                    requests.latency_p50,
-                    requests.latency_p95,
-                    requests.latency_p99,
-                    requests.latency_max,
-                    now};
 }
 
 void Sessions::settle_turns(Time now) {
@@ -309,37 +292,6 @@ void Sessions::settle_turns(Time now) {
       return;
     turns_.leave(turn->workload);
   }
-}
-
-void Sessions::take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events) {
-  if (applied.set > session.last_set.set) {
-    answer(session, error("invalid", "set is larger than the last command's"), now);
-    return;
-  }
-  // An older command was replaced by a newer one, whose answer is still to come.
-  if (applied.set < session.last_set.set || !session.last_set_open) return;
-  if (applied.batch_size != session.last_set.batch_size || applied.run != session.last_set.run) {
-    answer(session, error("invalid", "batch_size or run is not what the command asked for"), now);
-    return;
-  }
-  session.last_set_open = false;
-  Event& event = events.emplace_back();
-  event.type = EventType::applied;
-  event.handle = session.workload.handle;
-  event.set_sequence = applied.set;
-  event.batch_size = applied.batch_size;
-}
-
-void Sessions::take(Session& session, const wire::Refused& refused, EventBuffer& events) {
-  if (refused.set != session.last_set.set || !session.last_set_open) return;
-  session.last_set_open = false;
-  Event& event = events.emplace_back();
-  event.type = EventType::refused;
-  event.handle = session.workload.handle;
-  event.set_sequence = refused.set;
-  event.batch_size = session.last_set.batch_size;
-  event.text = decltype(event.text)(std::string(refused.code.view()) + ": " +
-                                    std::string(refused.message.view()));
 }
 
 void Sessions::advance(Time now, EventBuffer& events) {
@@ -382,6 +334,26 @@ void Sessions::command(WorkloadHandle workload, const WorkloadCommand& command) 
     session.last_set = {command.sequence, command.batch_size, command.run};
     session.last_set_open = true;
     send(session, session.last_set);
+  }
+}
+
+void Sessions::review(const ClientTable& clients, Time now, EventBuffer& events) {
+  client_messages_.forget();
+  client_turn_messages_.forget();
+  for (std::size_t i = 0; i < sessions_.size();) {
+    Session& session = sessions_[i];
+    const Client* const client = clients.find_name(session.client);
+    if (session.client.empty() || (client != nullptr && client->rights == session.rights)) {
+      ++i;
+      continue;
+    }
+    if (client == nullptr) {
+      send(session, error("forbidden", lacking({{}, {}, true}, Right::report)));
+    } else {
+      send(session, error("unknown_client", "its rights were changed: say hello again"));
+    }
+    detach(i, client == nullptr ? "its key was revoked" : "its rights were changed", now, events);
+    i = 0;  // A promotion may have moved the others.
   }
 }
 

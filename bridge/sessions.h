@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bridge/client_budgets.h"
+#include "bridge/clients.h"
 #include "bridge/protocol.h"
 #include "bridge/token_bucket.h"
 #include "bridge/turns.h"
@@ -35,6 +37,10 @@ struct SessionOptions {
   Duration silent_after = std::chrono::seconds(5);
   Duration heartbeat = std::chrono::seconds(1);
   Duration longest_turn = std::chrono::seconds(10);  // who holds one for longer loses it
+  // What one client may send: less than the loop takes, so that some is left for the others.
+  // Messages about turns leave the loop nothing to do.
+  TokenBucket messages{512, std::chrono::microseconds(500)};
+  TokenBucket turn_messages{1000, std::chrono::microseconds(100)};
 };
 
 inline constexpr std::size_t kMaxSessions = 16;
@@ -47,13 +53,21 @@ class Sessions {
     std::uint64_t dropped = 0;  // reports that broke a bound, or came late or twice
     std::uint64_t faults = 0;   // frames that were no message
     std::uint64_t turns = 0;    // messages about turns, which become no event
+    std::uint64_t excess = 0;   // messages beyond what one client may send, not looked at
   };
 
   Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& options);
 
   // Takes one frame. Appends an event at most, but for a hello or a bye, which can end attachments
-  // and promote observed workloads: a few for each session.
-  void receive(std::string_view identity, std::string_view frame, Time now, EventBuffer& events);
+  // and promote observed workloads: a few for each session. What `caller` has no right to is
+  // answered by an error that names the right. False where its sender has sent more than the
+  // options allow, counted for a client with a key over all its connections, and together for all
+  // that are not attached.
+  bool receive(std::string_view identity, std::string_view frame, Time now, EventBuffer& events,
+               const Caller& caller = {});
+  // Detaches whose key is in `clients` no more, and whose rights there are others than at their
+  // hello; these say hello again.
+  void review(const ClientTable& clients, Time now, EventBuffer& events);
   // Sends heartbeats, and detaches who was silent or cannot be reached.
   void advance(Time now, EventBuffer& events);
   // When advance() has something to do next, if nothing arrives.
@@ -78,6 +92,10 @@ class Sessions {
     Time spoken{};
     TokenBucket errors;
     TokenBucket requests;
+    TokenBucket messages;
+    TokenBucket turn_messages;
+    std::string client;  // its name in the table of clients; empty: came in without a key
+    Rights rights;
   };
 
   Session* find(std::string_view identity);
@@ -87,8 +105,11 @@ class Sessions {
   void answer_stranger(std::string_view identity, const wire::Error& error, Time now);
   void answer(Session& session, const wire::Error& error, Time now);
 
-  void take(Session* session, std::string_view identity, const wire::Hello& hello, Time now,
-            EventBuffer& events);
+  bool admit(Session* session, const Caller& caller, Time now);
+  void route(Session* session, std::string_view identity, const Caller& caller, Time now,
+             EventBuffer& events);
+  void take(Session* session, std::string_view identity, const wire::Hello& hello,
+            const Caller& caller, Time now, EventBuffer& events);
   void take(Session& session, const wire::Report& report, Time now, EventBuffer& events);
   void take(Session& session, const wire::Requests& requests, Time now, EventBuffer& events);
   void take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events);
@@ -96,7 +117,8 @@ class Sessions {
 
   void settle_turns(Time now);
 
-  void attach(std::string_view identity, const Workload& workload, Time now, EventBuffer& events);
+  void attach(std::string_view identity, const Workload& workload, const Caller& caller, Time now,
+              EventBuffer& events);
   void detach(std::size_t position, std::string_view why, Time now, EventBuffer& events);
   void promote(Kind kind, Time now, EventBuffer& events);
   void drop_unreachable(Time now, EventBuffer& events);
@@ -108,7 +130,10 @@ class Sessions {
   std::vector<Session> sessions_;  // in the order they attached
   std::uint32_t last_handle_ = 0;
   TokenBucket hellos_;
-  TokenBucket strangers_;
+  TokenBucket strangers_;          // answers to them
+  TokenBucket stranger_messages_;  // of all without a session and a key
+  ClientBudgets client_messages_;
+  ClientBudgets client_turn_messages_;
   Turns turns_;
   Counters counters_;
   wire::FrameBuffer buffer_;

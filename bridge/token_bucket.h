@@ -10,7 +10,8 @@ namespace gearshift {
 class TokenBucket {
  public:
   // `burst` at once, and one more each `period`.
-  TokenBucket(int burst, Duration period) : burst_(burst), period_(period), tokens_(burst) {}
+  constexpr TokenBucket(int burst, Duration period)
+      : burst_(burst), period_(period), tokens_(burst) {}
 
   // False where it would be too often.
   bool take(Time now) {

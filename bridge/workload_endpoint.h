@@ -5,7 +5,8 @@
 #include <string>
 #include <zmq.hpp>
 
-#include "bridge/local_socket.h"
+#include "bridge/authenticator.h"
+#include "bridge/router.h"
 #include "bridge/sessions.h"
 #include "bridge/token_bucket.h"
 #include "controller/clock.h"
@@ -15,9 +16,11 @@ namespace gearshift {
 
 class WorkloadEndpoint final : private Peers {
  public:
-  // Binds. Throws std::runtime_error as LocalRouter does.
+  // Binds. Throws std::runtime_error as Router does. With an authenticator of the same context,
+  // which must outlive this, who comes over tcp needs a key.
   WorkloadEndpoint(zmq::context_t& context, const std::string& endpoint,
-                   const SessionOptions& options, ProcessOwner owner = process_owner);
+                   const SessionOptions& options, const Authenticator* authenticator = nullptr,
+                   ProcessOwner owner = process_owner);
   // Says bye to every client.
   ~WorkloadEndpoint() override;
   WorkloadEndpoint(const WorkloadEndpoint&) = delete;
@@ -27,9 +30,12 @@ class WorkloadEndpoint final : private Peers {
   zmq::socket_ref socket() { return router_.socket(); }
   // Takes what waits, `budget` messages at most, which it lowers by those it took; each is stamped
   // with the time it is taken at. Messages about turns leave nothing for the loop to do and are
-  // not counted, ten thousand of them a second. Never blocks.
+  // not counted, ten thousand of them a second; nor are those of a client that sends too much,
+  // twenty thousand a second, so that they cost the others no place. Never blocks.
   void drain(const Clock& clock, std::size_t& budget, EventBuffer& events);
 
+  // After the table of clients has changed.
+  void review(Time now, EventBuffer& events);
   void advance(Time now, EventBuffer& events) { sessions_.advance(now, events); }
   Time next_due(Time now) const { return sessions_.next_due(now); }
   void command(WorkloadHandle workload, const WorkloadCommand& command) {
@@ -40,9 +46,11 @@ class WorkloadEndpoint final : private Peers {
  private:
   bool send(std::string_view identity, std::string_view frame) override;
 
-  LocalRouter router_;
+  Router router_;
+  const Authenticator* authenticator_;
   Sessions sessions_;
   TokenBucket turns_{1000, std::chrono::microseconds(100)};
+  TokenBucket excess_{4096, std::chrono::microseconds(50)};
   zmq::message_t identity_;
   zmq::message_t frame_;
 };

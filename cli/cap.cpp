@@ -13,7 +13,7 @@ namespace {
 
 struct CapOptions {
   std::string power;
-  std::string control;
+  ControlAddress control;
 };
 
 void cap(const CapOptions& options) {

@@ -9,10 +9,13 @@
 
 namespace gearshift {
 
-void add_control_option(CLI::App& command, std::string& endpoint) {
-  command.add_option("--control", endpoint,
+void add_control_option(CLI::App& command, ControlAddress& address) {
+  command.add_option("--control", address.endpoint,
                      "control endpoint of the daemon, as gearshift run was given it "
                      "(default: control.ipc in the runtime folder)");
+  command.add_option("--key", address.key,
+                     "file of gearshift keys client, where the endpoint is tcp:// and the daemon "
+                     "has keys (default: GEARSHIFT_KEY)");
 }
 
 int run_control_request(const std::function<void()>& request) {

@@ -18,7 +18,7 @@ namespace {
 struct GoalChangeOptions {
   std::string objective;
   std::string energy_weight;
-  std::string control;
+  ControlAddress control;
 };
 
 GoalChange change_of(const GoalChangeOptions& options) {

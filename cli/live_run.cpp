@@ -5,11 +5,13 @@
 
 #include <charconv>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "bridge/endpoints.h"
+#include "bridge/key_files.h"
 #include "cli/prior_tables.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
@@ -44,11 +46,28 @@ BoardTraits make_traits(const BoardDescription& description, const KnobSpace& kn
   return traits;
 }
 
+// Empty where nobody comes in by a key.
+std::filesystem::path keys_of(const RunOptions& options, const LiveWorldOptions& world) {
+  const bool needed = reaches_other_machines(world.workload_endpoint) ||
+                      reaches_other_machines(world.control_endpoint);
+  if (options.keys.empty() && !needed) return {};
+  const KeyFolder folder(keys_folder(options.keys, options.state));
+  if (folder.has_server()) return folder.path();
+  throw std::runtime_error(fmt::format(
+      "endpoint {}: who comes over tcp:// from another machine needs a key, and there are none in "
+      "{}: make them with gearshift keys server, let clients in with gearshift keys client NAME; "
+      "or listen on tcp://127.0.0.1:PORT or ipc://PATH",
+      reaches_other_machines(world.control_endpoint) ? world.control_endpoint
+                                                     : world.workload_endpoint,
+      folder.path().string()));
+}
+
 LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSensors& sensors,
                                     const KnobSpace& knobs) {
   LiveWorldOptions world;
   world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
   world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
+  world.keys = keys_of(options, world);
   // A shipped script is part of the program: there is no file to watch.
   if (!names_shipped_script(options.policy)) world.script = options.policy;
   if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};
@@ -57,14 +76,16 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   return world;
 }
 
-// Stops the loop when its work is done.
+// Stops the loop when its work is done, and tells who was refused at the door.
 class EndingWorld : public World {
  public:
-  EndingWorld(World& world, const std::function<bool()>& done, std::string_view text)
+  EndingWorld(LiveWorld& world, const std::function<bool()>& done, std::string_view text)
       : world_(world), done_(done), text_(text) {}
 
   Time wait_until(Time deadline, EventBuffer& events) override {
     const Time now = world_.wait_until(deadline, events);
+    const std::string complaint = world_.take_complaint();
+    if (!complaint.empty()) std::fprintf(stderr, "gearshift: %s\n", complaint.c_str());
     if (done_ && done_()) {
       Event& stop = events.emplace_back();
       stop.type = EventType::stop;
@@ -79,7 +100,7 @@ class EndingWorld : public World {
   void publish(const Status& status) override { world_.publish(status); }
 
  private:
-  World& world_;
+  LiveWorld& world_;
   const std::function<bool()>& done_;
   std::string_view text_;
 };

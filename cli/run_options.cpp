@@ -66,10 +66,13 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
   command.add_option("--power", options.power, "power cap of the board, for example 30W");
   add_goal_flags(command, options.goal, "time");
   command.add_option("--listen", options.listen,
-                     "endpoint for workloads, ipc:// or loopback tcp:// "
+                     "endpoint for workloads: ipc://, loopback tcp://, and any tcp:// with keys "
                      "(default: workloads.ipc in the runtime folder)");
   command.add_option("--control", options.control,
                      "endpoint for cap, goal, status and stop (default: control.ipc beside it)");
+  command.add_option("--keys", options.keys,
+                     "folder of gearshift keys: who comes over tcp:// needs one of them, on "
+                     "loopback too (default: keys in the state folder, for other addresses alone)");
   command.add_option("--config", options.config, "TOML file with any of these, and a [[schedule]]");
   command.add_option("--duration", options.duration, "stop after so long, for example 60s");
   command.add_option("--seed", options.seed, "seed of the policy's random numbers")
@@ -105,6 +108,7 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       {"energy-per-sample", &options.goal.energy_per_sample},
       {"listen", &options.listen},
       {"control", &options.control},
+      {"keys", &options.keys},
       {"duration", &options.duration},
       {"on-exit", &options.on_exit},
       {"state", &options.state},

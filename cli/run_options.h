@@ -26,6 +26,7 @@ struct RunOptions {
   GoalFlags goal;
   std::string listen;
   std::string control;
+  std::string keys;  // folder; empty: keys in the state folder, used where an endpoint needs them
   std::string config;
   std::string duration;  // "60s"; empty: until stopped
   std::string on_exit = "restore";

@@ -25,4 +25,10 @@ std::filesystem::path journal_path(const std::filesystem::path& state_folder) {
   return state_folder / "knobs.journal";
 }
 
+std::filesystem::path keys_folder(const std::string& given, const std::string& state_folder) {
+  if (!given.empty()) return given;
+  return (state_folder.empty() ? default_state_folder() : std::filesystem::path(state_folder)) /
+         "keys";
+}
+
 }  // namespace gearshift

@@ -1,7 +1,8 @@
-// Where gearshift keeps what must outlive a run: the knob journal.
+// Where gearshift keeps what must outlive a run: the knob journal, and keys.
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace gearshift {
 
@@ -11,5 +12,8 @@ std::filesystem::path default_state_folder();
 
 // The knob journal in a state folder.
 std::filesystem::path journal_path(const std::filesystem::path& state_folder);
+
+// The folder of keys, as it was given or else in the state folder, which may be empty: the default.
+std::filesystem::path keys_folder(const std::string& given, const std::string& state_folder);
 
 }  // namespace gearshift

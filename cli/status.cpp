@@ -14,7 +14,7 @@ namespace gearshift {
 namespace {
 
 struct StatusOptions {
-  std::string control;
+  ControlAddress control;
   bool json = false;
 };
 

@@ -10,7 +10,7 @@
 namespace gearshift {
 
 void add_stop(CLI::App& app, int& exit_code) {
-  auto control = std::make_shared<std::string>();
+  auto control = std::make_shared<ControlAddress>();
   CLI::App* command = app.add_subcommand("stop", "Stop a running daemon");
   add_control_option(*command, *control);
   command->footer(

@@ -31,6 +31,7 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "bridge/client/gearshift_key.hpp"
 #include "bridge/client/gearshift_wire.hpp"
 
 namespace gearshift::client {
@@ -205,6 +206,7 @@ class Workload {
     try {
       if (!endpoint_.empty()) socket_.disconnect(endpoint_);
       endpoint_.clear();
+      detail::use_key(socket_, endpoint, options_.key);
       socket_.connect(endpoint);
       endpoint_ = endpoint;
     } catch (const zmq::error_t& error) {

@@ -30,6 +30,7 @@ struct Options {
   std::int64_t samples_per_epoch = 0;     // 0: unknown
   std::string endpoint;                   // empty: GEARSHIFT_ENDPOINT, else where a daemon listens
   std::chrono::nanoseconds latency{0};    // infer: what a request is answered within; 0: not said
+  std::string key{};  // file of gearshift keys client, for tcp; empty: GEARSHIFT_KEY
 };
 
 // What became of the requests of a server in a span of time: a `requests` message of PROTOCOL.md.

@@ -66,7 +66,7 @@ class ControlTest : public testing::Test {
     std::string failure;
     std::thread program([&] {
       try {
-        ControlClient client(endpoint, std::chrono::seconds(20));
+        ControlClient client({endpoint, ""}, std::chrono::seconds(20));
         request(client);
       } catch (const std::exception& error) {
         failure = error.what();
@@ -75,7 +75,7 @@ class ControlTest : public testing::Test {
     zmq::pollitem_t item{control.socket().handle(), 0, ZMQ_POLLIN, 0};
     zmq::poll(&item, 1, std::chrono::seconds(20));
     std::size_t budget = 16;
-    control.drain(budget, events);
+    control.drain(Time{}, budget, events);
     program.join();
     return failure;
   }
@@ -87,7 +87,7 @@ class ControlTest : public testing::Test {
     client.connect("inproc://control");
     client.send(zmq::const_buffer(frame.data(), frame.size()), zmq::send_flags::none);
     std::size_t budget = 16;
-    here.drain(budget, events);
+    here.drain(Time{}, budget, events);
     zmq::message_t answer;
     if (!client.recv(answer, zmq::recv_flags::dontwait)) return "";
     return answer.to_string();
@@ -210,7 +210,7 @@ TEST_F(ControlTest, AnswersEveryFaultWithItsCode) {
 }
 
 TEST_F(ControlTest, SaysHowToFindADaemonThatDoesNotAnswer) {
-  ControlClient client("ipc://" + tree.at("/nobody.ipc").string(), milliseconds(1));
+  ControlClient client({"ipc://" + tree.at("/nobody.ipc").string(), ""}, milliseconds(1));
   try {
     client.stop();
     FAIL();
@@ -218,7 +218,7 @@ TEST_F(ControlTest, SaysHowToFindADaemonThatDoesNotAnswer) {
     EXPECT_NE(std::string(error.what()).find("nobody.ipc"), std::string::npos);
     EXPECT_NE(std::string(error.what()).find("--control"), std::string::npos);
   }
-  EXPECT_THROW(ControlClient("nowhere").stop(), std::runtime_error);
+  EXPECT_THROW(ControlClient({"nowhere", ""}).stop(), std::runtime_error);
 }
 
 TEST(StatusAnswer, IsBoundedForAnyBytes) {

@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "bridge/local_socket.h"
 #include "bridge/protocol.h"
+#include "bridge/router.h"
 #include "tests/bridge/frames.h"
 #include "tests/fakes/temp_tree.h"
 
@@ -20,7 +20,7 @@ namespace {
 std::string failure_of(const std::string& endpoint) {
   zmq::context_t context(1);
   try {
-    const LocalRouter router(context, endpoint, ::geteuid());
+    const Router router(context, endpoint, ::geteuid());
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find(endpoint), std::string::npos) << error.what();
     return error.what();
@@ -47,17 +47,25 @@ TEST(Endpoints, AreInTheUsersRuntimeFolder) {
   EXPECT_EQ(default_control_endpoint(), "ipc://" + runtime_folder().string() + "/control.ipc");
 }
 
-TEST(Endpoints, AreOfThisMachine) {
+TEST(Endpoints, AreOfThisMachineWhereNobodyNeedsAKey) {
   for (const char* endpoint : {"ipc:///tmp/x", "ipc://x", "inproc://x", "tcp://127.0.0.1:5555",
                                "tcp://127.1.2.3:*", "tcp://[::1]:5555"}) {
-    EXPECT_NO_THROW(require_local(endpoint)) << endpoint;
+    EXPECT_NO_THROW(require_bindable(endpoint, Keys::none)) << endpoint;
+    EXPECT_NO_THROW(require_bindable(endpoint, Keys::required)) << endpoint;
+    EXPECT_FALSE(reaches_other_machines(endpoint)) << endpoint;
   }
   for (const char* endpoint :
-       {"", "ipc://", "x", "/tmp/x", "tcp://*:5555", "tcp://0.0.0.0:5555", "tcp://192.168.1.2:5555",
-        "tcp://128.0.0.1:5555", "tcp://localhost.example.org:5555", "tcp://127.0.0.1.example.org:1",
-        "tcp://127.0.0.1", "tcp://[::]:5555", "tcp://eth0:5555", "udp://127.0.0.1:5555",
-        "epgm://eth0;239.192.1.1:5555"}) {
-    EXPECT_THROW(require_local(endpoint), std::runtime_error) << endpoint;
+       {"tcp://*:5555", "tcp://0.0.0.0:5555", "tcp://192.168.1.2:5555", "tcp://128.0.0.1:5555",
+        "tcp://localhost.example.org:5555", "tcp://127.0.0.1.example.org:1", "tcp://127.0.0.1",
+        "tcp://[::]:5555", "tcp://eth0:5555"}) {
+    EXPECT_THROW(require_bindable(endpoint, Keys::none), std::runtime_error) << endpoint;
+    EXPECT_NO_THROW(require_bindable(endpoint, Keys::required)) << endpoint;
+    EXPECT_TRUE(reaches_other_machines(endpoint)) << endpoint;
+  }
+  for (const char* endpoint :
+       {"", "ipc://", "x", "/tmp/x", "udp://127.0.0.1:5555", "epgm://eth0;239.192.1.1:5555"}) {
+    EXPECT_THROW(require_bindable(endpoint, Keys::none), std::runtime_error) << endpoint;
+    EXPECT_THROW(require_bindable(endpoint, Keys::required), std::runtime_error) << endpoint;
   }
 }
 
@@ -65,7 +73,7 @@ TEST(Endpoints, BindTheirSocketForOneUser) {
   const fakes::TempTree tree;
   const std::string path = tree.at("/run/workloads.ipc");
   zmq::context_t context(1);
-  const LocalRouter router(context, "ipc://" + path, ::geteuid());
+  const Router router(context, "ipc://" + path, ::geteuid());
   EXPECT_EQ(mode_of(path), 0600u);
   EXPECT_EQ(mode_of(tree.at("/run")), 0700u);
 }
@@ -75,7 +83,7 @@ TEST(Endpoints, GiveTheSocketToTheUserItIsFor) {
   const fakes::TempTree tree;
   const std::string path = tree.at("/run/workloads.ipc");
   zmq::context_t context(1);
-  const LocalRouter router(context, "ipc://" + path, 1000);
+  const Router router(context, "ipc://" + path, 1000);
   struct stat status {};
   ASSERT_EQ(::lstat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 1000u);
@@ -87,7 +95,7 @@ TEST(Endpoints, KeepTheUmask) {
   const fakes::TempTree tree;
   const mode_t old = ::umask(0027);
   zmq::context_t context(1);
-  const LocalRouter router(context, "ipc://" + tree.at("/a.ipc").string(), ::geteuid());
+  const Router router(context, "ipc://" + tree.at("/a.ipc").string(), ::geteuid());
   EXPECT_EQ(::umask(old), 0027u);
 }
 
@@ -95,7 +103,7 @@ TEST(Endpoints, LeaveALivingDaemonAlone) {
   const fakes::TempTree tree;
   const std::string endpoint = "ipc://" + tree.at("/a.ipc").string();
   zmq::context_t context(1);
-  LocalRouter living(context, endpoint, ::geteuid());
+  Router living(context, endpoint, ::geteuid());
   const std::string failure = failure_of(endpoint);
   EXPECT_TRUE(says(failure, "another daemon")) << failure;
   EXPECT_TRUE(says(failure, "gearshift stop")) << failure;
@@ -135,20 +143,20 @@ TEST(Endpoints, SayWhyAPlaceIsNoGood) {
   tree.mode("/open", 0777);
   EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/open/a.ipc").string()), "every user may write"));
   EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/" + std::string(120, 'a')).string()), "bytes"));
-  EXPECT_TRUE(says(failure_of("tcp://0.0.0.0:5555"), "this machine only"));
+  EXPECT_TRUE(says(failure_of("tcp://0.0.0.0:5555"), "gearshift keys server"));
   EXPECT_TRUE(says(failure_of("tcp://127.0.0.1:port"), "give an endpoint"));
 }
 
 TEST(Endpoints, TellThatAPortIsTaken) {
   zmq::context_t context(1);
-  LocalRouter first(context, "tcp://127.0.0.1:*", ::geteuid());
+  Router first(context, "tcp://127.0.0.1:*", ::geteuid());
   const std::string taken = first.socket().get(zmq::sockopt::last_endpoint);
   EXPECT_TRUE(says(failure_of(taken), "another program"));
 }
 
 TEST(Endpoints, DropMessagesOfAnyOtherNumberOfFrames) {
   zmq::context_t context(1);
-  LocalRouter router(context, "inproc://a", ::geteuid());
+  Router router(context, "inproc://a", ::geteuid());
   zmq::socket_t client(context, zmq::socket_type::dealer);
   client.connect("inproc://a");
   client.send(zmq::str_buffer("one"), zmq::send_flags::sndmore);
@@ -164,7 +172,7 @@ TEST(Endpoints, DropMessagesOfAnyOtherNumberOfFrames) {
 
 TEST(Endpoints, StopReadingWhenTheBudgetIsSpent) {
   zmq::context_t context(1);
-  LocalRouter router(context, "inproc://a", ::geteuid());
+  Router router(context, "inproc://a", ::geteuid());
   zmq::socket_t client(context, zmq::socket_type::dealer);
   client.connect("inproc://a");
   for (int i = 0; i < 3; ++i) client.send(zmq::str_buffer("x"), zmq::send_flags::none);

@@ -22,6 +22,7 @@ def attach(
     endpoint="",
     synchronize=None,
     latency_ms=0,
+    key="",
 ):
     """Attaches this program to the daemon, now or whenever there is one; returns a Client.
 
@@ -34,12 +35,14 @@ def attach(
     synchronize: called at the end of each minibatch before the time is taken. On a GPU pass
         torch.cuda.synchronize, as the papers do: without it compute time is launch time alone.
     latency_ms: kind "infer": within what a request must be answered; 0: not said.
+    key: file of `gearshift keys client`, where the endpoint is tcp:// and the daemon has keys; left out,
+        GEARSHIFT_KEY. One that cannot be used is one warning.
 
     Raises ValueError for options that no daemon would take. Nothing of the Client raises later.
     Attach after a fork, not before: a forked child's Client is silent.
     """
     offer = wire.checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms)
-    return Client(Connection(offer, str(endpoint or "")), synchronize)
+    return Client(Connection(offer, str(endpoint or ""), str(key or "")), synchronize)
 
 
 def never_raises(otherwise):

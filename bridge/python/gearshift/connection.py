@@ -24,6 +24,7 @@ import msgpack
 import zmq
 
 from gearshift import endpoint as endpoints
+from gearshift import key as keys
 from gearshift import wire
 from gearshift.wire import Command
 
@@ -46,7 +47,7 @@ BYE_LINGER_MS = 100
 class Connection:
     """One workload's place at the daemon, attached or not. Nothing here waits but `wait` and `close`."""
 
-    def __init__(self, offer: wire.Offer, endpoint: str):
+    def __init__(self, offer: wire.Offer, endpoint: str, key: str = ""):
         self.offer = offer
         self.attachment = 0  # its number; a new one when an attachment begins, and when it ends
         self.attached = False
@@ -55,7 +56,8 @@ class Connection:
         self.asked = self.in_force  # newest command
         self._refused = self.in_force
         self.dropped_reports = 0
-        self._given_endpoint = endpoint
+        self._given_endpoint, self._given_key = endpoint, key
+        self._handshakes = None  # watched where a key is in use
         self._connected_endpoint = ""
         self._connected_ns = 0
         self._process = os.getpid()
@@ -217,6 +219,8 @@ class Connection:
                 self._send({"type": "bye"})
                 self._socket.setsockopt(zmq.LINGER, BYE_LINGER_MS)
             self.attached = False
+            if self._handshakes is not None:
+                self._handshakes.close()
             self._socket.close()
             self._lock.release()
             self._context.term()
@@ -292,20 +296,28 @@ class Connection:
         if endpoint != self._connected_endpoint:
             try:
                 self._connect(endpoint, now_ns)
+            except keys.KeyFileError as error:
+                self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
+                return self.tell_once(str(error))
             except zmq.ZMQError as error:
                 self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
-                self.tell_once(
+                return self.tell_once(
                     f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it"
                 )
-                return
         if self._send(wire.hello(self.offer, self._process, self.in_force.batch_size)):
             self._next_hello_ns = now_ns + HELLO_AGAIN_NS
         elif now_ns - self._connected_ns > CONNECT_AGAIN_NS:
             # libzmq gives up for good on a peer that breaks its framing: it is told anew.
             self._disconnect()
+            if self._handshakes is not None and self._handshakes.take_refusal():
+                self.tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")
 
     def _connect(self, endpoint, now_ns):
         self._disconnect()
+        key = keys.use(self._socket, endpoint, self._given_key)
+        if key is not None:
+            self._key = f"{key.name}: gearshift keys authorise {key.name} {key.public}"
+            self._handshakes = self._handshakes or keys.Handshakes(self._socket)
         self._socket.connect(endpoint)
         self._connected_endpoint, self._connected_ns = endpoint, now_ns
 

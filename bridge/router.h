@@ -1,4 +1,4 @@
-// Binds a ZeroMQ socket on this machine only, for one user.
+// Binds a ZeroMQ socket: for one user of this machine, or over tcp for who has a key.
 #pragma once
 
 #include <cstddef>
@@ -10,18 +10,28 @@
 
 namespace gearshift {
 
+// The daemon's side of CURVE, for a tcp socket. An empty secret key: everyone who can connect.
+struct RouterKey {
+  std::string secret_key;  // Z85
+  std::string domain;      // what the socket is for, as the Authenticator tells the operator
+};
+
 // A ROUTER that limits messages to the protocol's size and never blocks. An ipc socket is of mode
 // 0600 from its first moment (the process's umask is changed while it is bound) and belongs to
 // `owner`; its folder is made where it is missing, and a socket file that nobody answers on is
-// removed, as is its own when it is closed.
-class LocalRouter {
+// removed, as is its own when it is closed. A tcp socket takes part in CURVE where it is given a
+// secret key: what it then receives has been let in by the context's Authenticator.
+class Router {
  public:
   // Throws std::runtime_error naming the endpoint and the way out.
-  LocalRouter(zmq::context_t& context, const std::string& endpoint, std::uint32_t owner);
-  ~LocalRouter();
-  LocalRouter(const LocalRouter&) = delete;
-  LocalRouter& operator=(const LocalRouter&) = delete;
+  Router(zmq::context_t& context, const std::string& endpoint, std::uint32_t owner,
+         const RouterKey& key = {});
+  ~Router();
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
 
+  // Whoever sent a message was let in by its key.
+  bool keyed() const { return keyed_; }
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return socket_; }
   // The next message of one frame, as its two parts. False where none waits. Messages of any other
@@ -33,6 +43,7 @@ class LocalRouter {
  private:
   zmq::socket_t socket_;
   std::filesystem::path path_;  // of an ipc socket
+  bool keyed_ = false;
 };
 
 }  // namespace gearshift

@@ -1,4 +1,4 @@
-#include "bridge/local_socket.h"
+#include "bridge/router.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -21,6 +21,8 @@ namespace {
 // its connection, not our memory.
 constexpr int kQueuedMessages = 1024;
 constexpr int kByeLingerMs = 100;
+// Who connects and does not show a key in this time is put out.
+constexpr int kHandshakeMs = 5000;
 
 [[noreturn]] void fail(const std::string& endpoint, const std::string& why) {
   throw std::runtime_error("endpoint " + endpoint + ": " + why);
@@ -116,14 +118,23 @@ void bind_socket(zmq::socket_t& socket, const std::string& endpoint) {
 
 }  // namespace
 
-LocalRouter::LocalRouter(zmq::context_t& context, const std::string& endpoint, std::uint32_t owner)
-    : socket_(context, zmq::socket_type::router) {
-  require_local(endpoint);
+Router::Router(zmq::context_t& context, const std::string& endpoint, std::uint32_t owner,
+               const RouterKey& key)
+    : socket_(context, zmq::socket_type::router),
+      keyed_(is_tcp(endpoint) && !key.secret_key.empty()) {
+  require_bindable(endpoint, keyed_ ? Keys::required : Keys::none);
   socket_.set(zmq::sockopt::router_mandatory, true);  // a gone client is an error, not silence
   socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(wire::kMaxFrameBytes));
   socket_.set(zmq::sockopt::rcvhwm, kQueuedMessages);
   socket_.set(zmq::sockopt::sndhwm, kQueuedMessages);
   socket_.set(zmq::sockopt::linger, kByeLingerMs);
+  if (keyed_) {
+    socket_.set(zmq::sockopt::curve_server, true);
+    socket_.set(zmq::sockopt::curve_secretkey, key.secret_key);
+    socket_.set(zmq::sockopt::zap_domain, key.domain);
+    socket_.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
+    socket_.set(zmq::sockopt::tcp_keepalive, 1);  // a machine that vanished holds no connection
+  }
   const std::filesystem::path path = ipc_path(endpoint);
   if (path.empty()) {
     bind_socket(socket_, endpoint);
@@ -147,11 +158,11 @@ LocalRouter::LocalRouter(zmq::context_t& context, const std::string& endpoint, s
 }
 
 // While the socket still answers, so that the file cannot be another daemon's.
-LocalRouter::~LocalRouter() {
+Router::~Router() {
   if (!path_.empty()) ::unlink(path_.c_str());
 }
 
-bool LocalRouter::receive(zmq::message_t& identity, zmq::message_t& frame, std::size_t& budget) {
+bool Router::receive(zmq::message_t& identity, zmq::message_t& frame, std::size_t& budget) {
   while (budget > 0) {
     if (!socket_.recv(identity, zmq::recv_flags::dontwait)) return false;
     --budget;
@@ -167,7 +178,7 @@ bool LocalRouter::receive(zmq::message_t& identity, zmq::message_t& frame, std::
   return false;
 }
 
-bool LocalRouter::send(std::string_view identity, std::string_view frame) {
+bool Router::send(std::string_view identity, std::string_view frame) {
   const zmq::const_buffer head(identity.data(), identity.size());
   const zmq::const_buffer body(frame.data(), frame.size());
   const auto flags = zmq::send_flags::dontwait;

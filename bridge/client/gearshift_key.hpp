@@ -1,0 +1,50 @@
+// The C++ client's key, for a daemon that takes who has one: the file of `gearshift keys client`.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <zmq.hpp>
+
+namespace gearshift::client::detail {
+
+// Makes `socket` take part in CURVE at its next connection, where `endpoint` is tcp:// and there is
+// a key: the file `given`, else GEARSHIFT_KEY's. Throws std::invalid_argument naming the file and
+// the way out where it cannot be used, also where other users may read it.
+inline void use_key(zmq::socket_t& socket, const std::string& endpoint, const std::string& given) {
+  const char* const variable = std::getenv("GEARSHIFT_KEY");
+  const std::string path = given.empty() && variable != nullptr ? variable : given;
+  if (path.empty() || endpoint.compare(0, 6, "tcp://") != 0) return;
+  const auto fail = [&path](const std::string& why) {
+    throw std::invalid_argument("key file " + path + ": " + why);
+  };
+  std::ifstream file(path);
+  struct stat status {};
+  if (!file || ::stat(path.c_str(), &status) != 0) fail("cannot be read");
+  if ((status.st_mode & 077U) != 0) {
+    fail("other users can get at it; chmod 600 it, and make a new key where they may have read it");
+  }
+  std::string public_key;
+  std::string secret_key;
+  std::string server_key;
+  for (std::string line; std::getline(file, line) && line.size() < 256;) {
+    const std::string word = line.substr(0, line.find(' '));
+    const std::string value = line.substr(std::min(word.size() + 1, line.size()));
+    if (word == "public") public_key = value;
+    if (word == "secret") secret_key = value;
+    if (word == "server") server_key = value;
+  }
+  try {
+    socket.set(zmq::sockopt::curve_serverkey, server_key);
+    socket.set(zmq::sockopt::curve_publickey, public_key);
+    socket.set(zmq::sockopt::curve_secretkey, secret_key);
+  } catch (const zmq::error_t&) {
+    fail("has not the keys public, secret and server; give the file of gearshift keys client");
+  }
+}
+
+}  // namespace gearshift::client::detail

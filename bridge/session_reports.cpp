@@ -1,0 +1,120 @@
+// What Sessions does with what an attached workload says: checks its values and makes events of it.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "bridge/sessions.h"
+
+namespace gearshift {
+namespace {
+
+wire::Error invalid(std::string_view message) {
+  return {wire::Text("invalid"), wire::MessageText(message)};
+}
+
+// Of samples that training was offered, or of requests that would not wait for more.
+bool counts(const Workload& workload, std::int32_t batch_size) {
+  const auto* begin = workload.batch_sizes.data();
+  if (workload.kind == Kind::infer && workload.batch_size_count > 0) {
+    return batch_size <= begin[workload.batch_size_count - 1];
+  }
+  return std::binary_search(begin, begin + workload.batch_size_count, batch_size);
+}
+
+}  // namespace
+
+void Sessions::take(Session& session, const wire::Report& report, Time now, EventBuffer& events) {
+  if (report.sequence <= session.last_sequence || report.set > session.last_set.set) {
+    ++counters_.dropped;
+    answer(session,
+           report.set > session.last_set.set ? invalid("set is larger than the last command's")
+                                             : invalid("sequence is not larger than the last one"),
+           now);
+    return;
+  }
+  session.last_sequence = report.sequence;
+  if (!counts(session.workload, report.batch_size)) {
+    ++counters_.dropped;
+    return;
+  }
+  ++counters_.reports;
+  Event& event = events.emplace_back();
+  event.type = EventType::minibatch;
+  event.handle = session.workload.handle;
+  event.minibatch = {session.workload.handle,
+                     session.workload.kind,
+                     report.batch_size,
+                     report.set,
+                     report.epoch,
+                     report.sequence,
+                     report.elapsed,
+                     report.fetch_stall,
+                     report.compute,
+                     now};
+}
+
+void Sessions::take(Session& session, const wire::Requests& requests, Time now,
+                    EventBuffer& events) {
+  std::string_view wrong;
+  if (session.workload.kind != Kind::infer) wrong = "requests are of workloads of kind infer";
+  if (requests.sequence <= session.last_requests)
+    wrong = "sequence is not larger than the last one";
+  if (requests.set > session.last_set.set) wrong = "set is larger than the last command's";
+  if (!wrong.empty() || !session.requests.take(now)) {
+    ++counters_.dropped;
+    if (!wrong.empty()) answer(session, invalid(wrong), now);
+    return;
+  }
+  session.last_requests = requests.sequence;
+  ++counters_.reports;
+  Event& event = events.emplace_back();
+  event.type = EventType::requests;
+  event.handle = session.workload.handle;
+  event.requests = {session.workload.handle,
+                    requests.sequence,
+                    requests.set,
+                    requests.span,
+                    requests.arrived,
+                    requests.served,
+                    requests.late,
+                    requests.refused,
+                    requests.queued,
+                    requests.latency_p50,
+                    requests.latency_p95,
+                    requests.latency_p99,
+                    requests.latency_max,
+                    now};
+}
+
+void Sessions::take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events) {
+  if (applied.set > session.last_set.set) {
+    answer(session, invalid("set is larger than the last command's"), now);
+    return;
+  }
+  // An older command was replaced by a newer one, whose answer is still to come.
+  if (applied.set < session.last_set.set || !session.last_set_open) return;
+  if (applied.batch_size != session.last_set.batch_size || applied.run != session.last_set.run) {
+    answer(session, invalid("batch_size or run is not what the command asked for"), now);
+    return;
+  }
+  session.last_set_open = false;
+  Event& event = events.emplace_back();
+  event.type = EventType::applied;
+  event.handle = session.workload.handle;
+  event.set_sequence = applied.set;
+  event.batch_size = applied.batch_size;
+}
+
+void Sessions::take(Session& session, const wire::Refused& refused, EventBuffer& events) {
+  if (refused.set != session.last_set.set || !session.last_set_open) return;
+  session.last_set_open = false;
+  Event& event = events.emplace_back();
+  event.type = EventType::refused;
+  event.handle = session.workload.handle;
+  event.set_sequence = refused.set;
+  event.batch_size = session.last_set.batch_size;
+  event.text = decltype(event.text)(std::string(refused.code.view()) + ": " +
+                                    std::string(refused.message.view()));
+}
+
+}  // namespace gearshift

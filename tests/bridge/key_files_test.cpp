@@ -1,0 +1,157 @@
+#include "bridge/key_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift {
+namespace {
+
+std::string failure_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool says(const std::string& message, std::string_view part) {
+  return message.find(part) != std::string::npos;
+}
+
+unsigned mode_of(const std::filesystem::path& path) {
+  struct stat status {};
+  EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 0777U;
+}
+
+class KeyFiles : public testing::Test {
+ protected:
+  void make_server() {
+    folder.make();
+    write_key_file(folder.server_path(), {"", pair, ""});
+  }
+  // What is wrong with a key file of this text; never its secret.
+  std::string failure_of_text(const std::string& text) const {
+    const std::string failure = failure_of([&] { parse_key_file(text); });
+    EXPECT_FALSE(says(failure, pair.secret_key)) << failure;
+    EXPECT_FALSE(says(failure, pair.secret_key.substr(1))) << failure;
+    return failure;
+  }
+
+  const fakes::TempTree tree;
+  const KeyFolder folder{tree.at("/state/keys")};
+  const KeyPair pair = make_key_pair();
+  const KeyPair other = make_key_pair();
+};
+
+TEST_F(KeyFiles, AreMadeForTheirOwnerOnlyWhateverTheUmask) {
+  const mode_t old = ::umask(0);
+  make_server();
+  folder.write_clients({});
+  ::umask(old);
+  EXPECT_EQ(mode_of(folder.path()), 0700u);
+  EXPECT_EQ(mode_of(folder.server_path()), 0600u);
+  EXPECT_EQ(mode_of(folder.clients_path()), 0600u);
+}
+
+TEST_F(KeyFiles, AreReadAsTheyAreWritten) {
+  make_server();
+  EXPECT_EQ(folder.read_server().public_key, pair.public_key);
+  EXPECT_EQ(folder.read_server().secret_key, pair.secret_key);
+  write_key_file(folder.client_path("drone7"), {"drone7", other, pair.public_key});
+  const KeyFile client = read_client_key(folder.client_path("drone7"));
+  EXPECT_EQ(client.name, "drone7");
+  EXPECT_EQ(client.pair.secret_key, other.secret_key);
+  EXPECT_EQ(client.server_key, pair.public_key);
+  ClientTable clients;
+  clients.put({"drone7", other.public_key, {Right::report}});
+  folder.write_clients(clients);
+  EXPECT_EQ(folder.read_clients().clients(), clients.clients());
+}
+
+TEST_F(KeyFiles, OfAnOlderPairAreNotOverwritten) {
+  make_server();
+  const std::string failure = failure_of([&] {
+    write_key_file(folder.server_path(), {"", other, ""});
+  });
+  EXPECT_TRUE(says(failure, "there already")) << failure;
+  EXPECT_EQ(folder.read_server().public_key, pair.public_key);
+  // And nothing is left beside it.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST_F(KeyFiles, ThatAreMissingAreNamedWithTheWayOut) {
+  EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }), "gearshift keys server"));
+  EXPECT_TRUE(says(failure_of([&] { read_client_key(tree.at("/x.key")); }), "x.key"));
+  EXPECT_TRUE(folder.read_clients().clients().empty());
+}
+
+TEST_F(KeyFiles, ThatOthersMayReadAreRefused) {
+  make_server();
+  for (const unsigned mode : {0604u, 0640u, 0620u, 0601u}) {
+    ASSERT_EQ(::chmod(folder.server_path().c_str(), mode), 0);
+    const std::string failure = failure_of([&] { folder.read_server(); });
+    EXPECT_TRUE(says(failure, "chmod 0600")) << failure;
+  }
+  ASSERT_EQ(::chmod(folder.server_path().c_str(), 0400), 0);
+  EXPECT_EQ(failure_of([&] { folder.read_server(); }), "");
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0750), 0);
+  EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }), "chmod 0700"));
+  EXPECT_TRUE(says(failure_of([&] { folder.make(); }), "chmod 0700"));
+}
+
+TEST_F(KeyFiles, OfAnotherUserAreRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  make_server();
+  folder.write_clients({});
+  ASSERT_EQ(::chown(folder.clients_path().c_str(), 1000, 1000), 0);
+  EXPECT_TRUE(says(failure_of([&] { folder.read_clients(); }), "belongs to user 1000"));
+}
+
+TEST_F(KeyFiles, ThatAreLinksOrPipesAreRefused) {
+  folder.make();
+  write_key_file(folder.path() / "real", {"", pair, ""});
+  std::filesystem::create_symlink(folder.path() / "real", folder.server_path());
+  EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }), "server.key"));
+  ASSERT_EQ(::mkfifo(folder.clients_path().c_str(), 0600), 0);
+  EXPECT_TRUE(says(failure_of([&] { folder.read_clients(); }), "is no file"));
+}
+
+TEST_F(KeyFiles, OfBadBytesAreRefusedByLine) {
+  const std::string good = "public " + pair.public_key + "\nsecret " + pair.secret_key + "\n";
+  EXPECT_EQ(failure_of_text(good), "");
+  EXPECT_EQ(failure_of_text("# comment\n\n" + good), "");
+  EXPECT_TRUE(says(failure_of_text(""), "not both"));
+  EXPECT_TRUE(says(failure_of_text("public " + pair.public_key + "\n"), "not both"));
+  EXPECT_TRUE(says(failure_of_text(good + "public " + pair.public_key), "line 3: public is there"));
+  EXPECT_TRUE(says(failure_of_text(pair.secret_key + "\n" + good), "line 1"));
+  EXPECT_TRUE(says(failure_of_text("secret " + pair.secret_key.substr(1)), "secret is no key"));
+  EXPECT_TRUE(says(failure_of_text("secret " + pair.secret_key + "x"), "secret is no key"));
+  EXPECT_TRUE(says(failure_of_text("name ../x\n" + good), "name is no client's"));
+  EXPECT_TRUE(says(failure_of_text(std::string(3000, '\0')), "line 1"));
+  const std::string mixed = "public " + other.public_key + "\nsecret " + pair.secret_key + "\n";
+  EXPECT_TRUE(says(failure_of_text(mixed), "not that of its secret key"));
+}
+
+TEST_F(KeyFiles, ThatAreTooLargeAreRefused) {
+  make_server();
+  tree.put("/state/keys/server.key", std::string(4097, '\n'));
+  EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }), "larger"));
+}
+
+TEST_F(KeyFiles, OfAClientNameItsDaemon) {
+  folder.make();
+  write_key_file(folder.client_path("a"), {"a", pair, ""});
+  EXPECT_TRUE(says(failure_of([&] { read_client_key(folder.client_path("a")); }), "server line"));
+}
+
+}  // namespace
+}  // namespace gearshift
