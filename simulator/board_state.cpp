@@ -163,6 +163,7 @@ int BoardState::denied(const BoardNode& node, FileAccess access) const {
   const bool closed = at_or_below(node.path, faults_.closed_path);
   if (closed && (access == FileAccess::write || faults_.closed_to_readers)) return EACCES;
   if (at_or_below(node.path, faults_.broken_path)) return EIO;
+  if (access == FileAccess::write && at_or_below(node.path, faults_.busy_path)) return EBUSY;
   return 0;
 }
 

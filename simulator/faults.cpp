@@ -27,12 +27,14 @@ forget_limits      0 or 1      a cluster whose last core went offline comes back
                                default limits
 dead_channel       LABEL       reads of this rail fail with ENODATA
 sensor_stuck       0 or 1      every rail repeats what it reads now
+sensor_garbage     0 or 1      what every rail reads is no number
 sensor_absurd      MILLIAMPS   every rail reads this current; may be negative
 outside_writer     PATH VALUE PERIOD_MS    another program writes VALUE to PATH, at once
                                and every PERIOD_MS from then on
 eacces             PATH [read] PATH and everything below it cannot be written (with "read":
                                nor read)
 eio                PATH        reads and writes at and below PATH fail with EIO
+ebusy              PATH        writes at and below PATH fail with EBUSY
 enoent             PATH        PATH and everything below it is not there
 clock_percent      10 to 100   CPU and GPU run at this share of their clocks, as a throttled board
                                does; cur_freq and scaling_cur_freq do not show it
@@ -155,7 +157,9 @@ void Faults::add_files(BoardTree& tree) {
   add_ignored_clock(tree, "ignore_cpu_clock", ignore_cpu_clock);
   add_switch(tree, "forget_limits", forget_limits);
   add_switch(tree, "sensor_stuck", sensor_stuck);
+  add_switch(tree, "sensor_garbage", sensor_garbage);
   add_path(tree, "eio", broken_path);
+  add_path(tree, "ebusy", busy_path);
   add_path(tree, "enoent", missing_path);
   tree.add_number(folder + "clock_percent", clock_percent,
                   [](std::int64_t value) { return value >= kLeastClockPercent && value <= 100; });

@@ -32,11 +32,13 @@ struct Faults {
   bool forget_limits = false;  // a cluster that comes back online has its default limits
   std::string dead_channel;    // label of a rail whose reads fail
   bool sensor_stuck = false;
+  bool sensor_garbage = false;  // what a rail reads is no number
   std::optional<std::int64_t> sensor_absurd_ma;
   OutsideWriter outside_writer;  // no path: none
   std::string closed_path;       // EACCES at and below it
   bool closed_to_readers = false;
   std::string broken_path;           // EIO at and below it
+  std::string busy_path;             // writes at and below it end in EBUSY
   std::string missing_path;          // ENOENT at and below it
   std::int64_t clock_percent = 100;  // of what is set and read back, on CPU and GPU
   std::int64_t block_read_ms = 0;    // what a read of a power rail takes

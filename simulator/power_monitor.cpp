@@ -55,7 +55,8 @@ void PowerMonitor::add_rail(BoardTree& tree, const std::string& folder, int chan
   const std::string current = folder + "/curr" + number;
   const auto add = [&](const std::string& path, auto value) {
     tree.add_file(path, 0444, [this, label, rail, value] {
-      return dead(label) ? FileText{"", ENODATA} : line(value(sample(rail)));
+      if (dead(label)) return FileText{"", ENODATA};
+      return faults_.sensor_garbage ? line("?\x07-1e9") : line(value(sample(rail)));
     });
   };
   tree.add_text(voltage + "_label", std::string(label));

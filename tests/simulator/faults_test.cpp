@@ -115,6 +115,24 @@ TEST_F(FaultsOfABoard, CloseFilesToWritersAndToReaders) {
   EXPECT_EQ(write(limit, "408000000"), 0);
 }
 
+TEST_F(FaultsOfABoard, KeepFilesBusyForWriters) {
+  const std::string limit = std::string(kGpu) + "max_freq";
+  EXPECT_EQ(write_fault("ebusy", limit), 0);
+  EXPECT_EQ(write(limit, "408000000"), EBUSY);
+  EXPECT_EQ(error_of(limit), 0);
+  EXPECT_EQ(write_fault("ebusy", "none"), 0);
+  EXPECT_EQ(write(limit, "408000000"), 0);
+}
+
+TEST_F(FaultsOfABoard, MakeWhatRailsReadNoNumber) {
+  const std::string rail = monitor("1-0040") + "curr2_input";
+  const std::string before = read(rail);
+  EXPECT_EQ(write_fault("sensor_garbage", "1"), 0);
+  EXPECT_EQ(read(rail).front(), '?');
+  EXPECT_EQ(write_fault("sensor_garbage", "0"), 0);
+  EXPECT_EQ(read(rail), before);
+}
+
 TEST_F(FaultsOfABoard, BreakAndHideFiles) {
   const std::string limit = std::string(kGpu) + "max_freq";
   EXPECT_EQ(write_fault("eio", limit), 0);
