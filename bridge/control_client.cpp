@@ -64,6 +64,15 @@ wire::StatusAnswer ControlClient::status() {
   return wire::decode_status(ask());
 }
 
+wire::ExplanationAnswer ControlClient::explain() {
+  wire::ExplanationAnswer answer;
+  do {
+    const auto have = static_cast<std::uint32_t>(answer.rationale.tried().size());
+    wire::pack(buffer_, wire::ExplainRequest{have});
+  } while (wire::add_explanation(ask(), answer));
+  return answer;
+}
+
 void ControlClient::stop() {
   wire::pack(buffer_, wire::StopRequest{});
   wire::decode_ok(ask());

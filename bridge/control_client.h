@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "bridge/explanation_answer.h"
 #include "bridge/protocol.h"
 #include "bridge/status_answer.h"
 
@@ -23,7 +24,7 @@ struct ControlAddress {
   std::string key;  // the file of gearshift keys client, for tcp; empty: GEARSHIFT_KEY's, if set
 };
 
-// Each call connects, asks once and waits for the answer. Throws UnreachableError, and
+// Each call connects, asks and waits for the answer. Throws UnreachableError, and
 // std::runtime_error where the endpoint is no endpoint, the key cannot be used, or the daemon
 // refuses.
 class ControlClient {
@@ -35,6 +36,7 @@ class ControlClient {
   void cap(std::int64_t power_mw);  // 0 lifts the operator's cap
   void goal(const GoalChange& change);
   wire::StatusAnswer status();
+  wire::ExplanationAnswer explain();  // asks once a page
   void stop();
 
  private:

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "bridge/explanation_answer.h"
 #include "bridge/status_answer.h"
 
 namespace gearshift {
@@ -19,7 +20,7 @@ void ControlEndpoint::drain(Time now, std::size_t& budget, EventBuffer& events) 
   while (router_.receive(identity_, frame_, budget)) {
     const wire::Error refused = authenticator_ != nullptr ? refusal(now) : wire::Error{};
     if (refused.code.view().empty()) {
-      answer(frame_.to_string_view(), events);
+      answer(frame_.to_string_view(), now, events);
     } else {
       wire::pack(buffer_, refused);
     }
@@ -40,7 +41,7 @@ wire::Error ControlEndpoint::refusal(Time now) {
   return {};
 }
 
-void ControlEndpoint::answer(std::string_view frame, EventBuffer& events) {
+void ControlEndpoint::answer(std::string_view frame, Time now, EventBuffer& events) {
   wire::ControlRequest request;
   if (const wire::Fault fault = wire::decode(frame, request)) {
     wire::pack(buffer_, fault.error());
@@ -48,6 +49,15 @@ void ControlEndpoint::answer(std::string_view frame, EventBuffer& events) {
   }
   if (std::holds_alternative<wire::StatusRequest>(request)) {
     wire::pack(buffer_, status_, knobs_);
+    return;
+  }
+  if (const auto* explain = std::get_if<wire::ExplainRequest>(&request)) {
+    if (rationale_ != nullptr) {
+      wire::pack(buffer_, *rationale_, knobs_, now, explain->from);
+    } else {
+      wire::pack(buffer_, wire::Error{wire::Text("unknown_type"),
+                                      wire::MessageText("this daemon keeps no reasons")});
+    }
     return;
   }
   if (const auto* goal = std::get_if<wire::GoalRequest>(&request)) {

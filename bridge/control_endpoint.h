@@ -10,6 +10,7 @@
 #include "bridge/protocol.h"
 #include "bridge/router.h"
 #include "controller/knob.h"
+#include "controller/rationale.h"
 #include "controller/world.h"
 
 namespace gearshift {
@@ -30,9 +31,11 @@ class ControlEndpoint {
   void drain(Time now, std::size_t& budget, EventBuffer& events);
   // What status requests are answered with until the next call.
   void publish(const Status& status) { status_ = status; }
+  // What explain requests are answered from; must outlive this. Without it they are unknown.
+  void explain_from(const Rationale& rationale) { rationale_ = &rationale; }
 
  private:
-  void answer(std::string_view frame, EventBuffer& events);
+  void answer(std::string_view frame, Time now, EventBuffer& events);
   // Why a client with a key gets no answer to what it asked; empty: it does.
   wire::Error refusal(Time now);
 
@@ -41,6 +44,7 @@ class ControlEndpoint {
   ClientBudgets requests_{TokenBucket(16, std::chrono::milliseconds(100))};
   KnobSpace knobs_;
   Status status_;
+  const Rationale* rationale_ = nullptr;
   wire::FrameBuffer buffer_;
   zmq::message_t identity_;
   zmq::message_t frame_;

@@ -77,6 +77,7 @@ struct LiveWorld::Parts {
                   SessionOptions{options.allowed_user, options.silent_after, options.heartbeat},
                   authenticator.get()),
         control(context, options.control_endpoint, options.knobs, authenticator.get()) {
+    if (options.rationale != nullptr) control.explain_from(*options.rationale);
     const auto watch = [this](void* socket, int descriptor) {
       // Where there is no script there is no such descriptor to poll.
       if (socket != nullptr || descriptor >= 0)

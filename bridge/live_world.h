@@ -10,6 +10,7 @@
 
 #include "controller/clock.h"
 #include "controller/knob.h"
+#include "controller/rationale.h"
 #include "controller/world.h"
 
 namespace gearshift {
@@ -23,7 +24,8 @@ struct LiveWorldOptions {
   std::uint32_t allowed_user = 0;     // owner of the workload socket; only its pids are believed
   Duration silent_after = std::chrono::seconds(5);  // a client this silent is detached
   Duration heartbeat = std::chrono::seconds(1);     // what both sides send in silence
-  KnobSpace knobs;  // names the values of a mode in answers to `status`
+  KnobSpace knobs;                       // names the values of a mode in answers to `status`
+  const Rationale* rationale = nullptr;  // borrowed: what `explain` is answered from
 };
 
 // Reads the time through the Clock it is given; waits with zmq::poll, to a millisecond.

@@ -40,6 +40,10 @@ Packer begin(FrameBuffer& buffer, std::string_view type, std::uint32_t fields) {
 void pack(FrameBuffer& buffer, const Heartbeat&) { begin(buffer, "heartbeat", 0); }
 void pack(FrameBuffer& buffer, const Bye&) { begin(buffer, "bye", 0); }
 void pack(FrameBuffer& buffer, const StatusRequest&) { begin(buffer, "status", 0); }
+void pack(FrameBuffer& buffer, const ExplainRequest& request) {
+  Packer packer = begin(buffer, "explain", 1);
+  entry(packer, "from", request.from);
+}
 void pack(FrameBuffer& buffer, const StopRequest&) { begin(buffer, "stop", 0); }
 void pack(FrameBuffer& buffer, const Ok&) { begin(buffer, "ok", 0); }
 

@@ -69,6 +69,7 @@ constexpr Field kGoalFields[] = {
     {"objective", Form::text, 1, kMaxTextBytes, Need::optional},
     {"energy_weight_ppm", Form::integer, 0, kMillion, Need::optional},
 };
+constexpr Field kExplainFields[] = {{"from", Form::integer, 0, UINT32_MAX, Need::optional}};
 constexpr Field kCapFields[] = {{"power_mw", Form::integer, 0, kMaxPowerMw}};
 
 Report build_report(const Values& values) {
@@ -130,6 +131,9 @@ Error build_error(const Values& values) {
 }
 
 CapRequest build_cap(const Values& values) { return {values.integer(0)}; }
+ExplainRequest build_explain(const Values& values) {
+  return {static_cast<std::uint32_t>(values.integer(0))};
+}
 
 template <typename Empty>
 Empty build_empty(const Values&) {
@@ -242,6 +246,7 @@ constexpr Type<DaemonMessage> kDaemonTypes[] = {
 };
 constexpr Type<ControlRequest> kControlTypes[] = {
     {"status", {}, take<build_empty<StatusRequest>>},
+    {"explain", kExplainFields, take<build_explain>},
     {"cap", kCapFields, take<build_cap>},
     {"goal", kGoalFields, take_goal},
     {"stop", {}, take<build_empty<StopRequest>>},

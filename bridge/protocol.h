@@ -129,6 +129,9 @@ using DaemonMessage = std::variant<Heartbeat, Welcome, Set, Turn, Error, Bye>;
 // ------------------------
 
 struct StatusRequest {};
+struct ExplainRequest {
+  std::uint32_t from = 0;  // number of the first setting that is wanted
+};
 struct CapRequest {
   std::int64_t power_mw = 0;  // 0 lifts the operator's cap
 };
@@ -138,7 +141,8 @@ struct GoalRequest {
 struct StopRequest {};
 struct Ok {};
 
-using ControlRequest = std::variant<StatusRequest, CapRequest, GoalRequest, StopRequest>;
+using ControlRequest =
+    std::variant<StatusRequest, ExplainRequest, CapRequest, GoalRequest, StopRequest>;
 
 // ---- decoding -------------------------------------------------------------------------------
 
@@ -189,6 +193,7 @@ void pack(FrameBuffer& buffer, const Welcome& welcome);
 void pack(FrameBuffer& buffer, const Set& set);
 void pack(FrameBuffer& buffer, const Error& error);
 void pack(FrameBuffer& buffer, const StatusRequest&);
+void pack(FrameBuffer& buffer, const ExplainRequest& request);
 void pack(FrameBuffer& buffer, const CapRequest& request);
 void pack(FrameBuffer& buffer, const GoalRequest& request);
 void pack(FrameBuffer& buffer, const StopRequest&);

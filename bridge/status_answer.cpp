@@ -3,128 +3,58 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <msgpack.hpp>
-#include <stdexcept>
+
+#include "bridge/answer_reader.h"
 
 namespace gearshift::wire {
 namespace {
 
-using Packer = msgpack::packer<FrameBuffer>;
-
-void key(Packer& packer, std::string_view name) {
-  packer.pack_str(static_cast<std::uint32_t>(name.size()));
-  packer.pack_str_body(name.data(), static_cast<std::uint32_t>(name.size()));
-}
-
-void entry(Packer& packer, std::string_view name, std::string_view text) {
-  key(packer, name);
-  key(packer, text);
-}
-
-template <typename Value>
-void entry(Packer& packer, std::string_view name, const Value& value) {
-  key(packer, name);
-  packer.pack(value);
-}
-
 std::int64_t rounded(double number) { return std::llround(number); }
-
-// Unpacks with a bound on everything; the daemon is trusted, but not the file the socket is.
-msgpack::object_handle unpack(std::string_view frame) {
-  const msgpack::unpack_limit limit(kMaxMapEntries, kMaxMapEntries, kMaxMessageBytes, 0, 0,
-                                    kMaxDepth);
-  try {
-    if (frame.size() > kMaxFrameBytes) throw msgpack::parse_error("larger than 4096 bytes");
-    return msgpack::unpack(frame.data(), frame.size(), nullptr, nullptr, limit);
-  } catch (const std::exception& error) {
-    throw std::runtime_error("the answer is no message of gearshift: " + std::string(error.what()));
-  }
-}
-
-class Answer {
- public:
-  explicit Answer(std::string_view frame) : handle_(unpack(frame)) {
-    try {
-      handle_.get().convert(fields_);
-      type_ = get<std::string>("type");
-    } catch (const msgpack::type_error&) {
-      throw std::runtime_error("the answer is no message of gearshift: not a map");
-    }
-    if (type_ == "error") {
-      throw std::runtime_error("the daemon refused: " + get<std::string>("message"));
-    }
-  }
-
-  void require_type(const std::string& type) const {
-    if (type_ != type) {
-      throw std::runtime_error("the answer is of type '" + type_ + "', wanted '" + type + "'");
-    }
-  }
-
-  template <typename Value>
-  Value get(const std::string& name) const {
-    const auto found = fields_.find(name);
-    if (found == fields_.end()) throw std::runtime_error("the answer has no field '" + name + "'");
-    try {
-      return found->second.as<Value>();
-    } catch (const msgpack::type_error&) {
-      throw std::runtime_error("the answer's field '" + name + "' has another type");
-    }
-  }
-
- private:
-  msgpack::object_handle handle_;
-  std::map<std::string, msgpack::object> fields_;
-  std::string type_;
-};
 
 }  // namespace
 
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
-  buffer.clear();
-  Packer packer(buffer);
-  packer.pack_map(27);
-  entry(packer, "type", std::string_view("status"));
-  entry(packer, "phase", phase_name(status.phase));
-  entry(packer, "power_known", status.power_known);
-  entry(packer, "power_is_estimate", status.power_is_estimate);
-  entry(packer, "power_mw", status.power_mw);
-  entry(packer, "cap_mw", status.cap_mw);
-  entry(packer, "cap_source", status.cap_source.view());
-  entry(packer, "objective", objective_name(status.goal.objective));
-  entry(packer, "energy_weight_ppm", rounded(status.goal.energy_weight * kMillion));
-  entry(packer, "reference_ns", rounded(status.goal.reference_s * 1e9));
-  entry(packer, "reference_uj", rounded(status.goal.reference_j * 1e6));
-  entry(packer, "priced_power_mw", status.goal.priced_power_mw);
-  entry(packer, "latency_ns", status.goal.latency.value_or(Duration::zero()).count());
-  entry(packer, "energy_uj", rounded(status.goal.energy_j.value_or(0) * 1e6));
-  key(packer, "mode");
+  AnswerWriter answer(buffer, "status", 26);
+  answer.add("phase", phase_name(status.phase));
+  answer.add("power_known", status.power_known);
+  answer.add("power_is_estimate", status.power_is_estimate);
+  answer.add("power_mw", status.power_mw);
+  answer.add("cap_mw", status.cap_mw);
+  answer.add("cap_source", status.cap_source.view());
+  answer.add("objective", objective_name(status.goal.objective));
+  answer.add("energy_weight_ppm", rounded(status.goal.energy_weight * kMillion));
+  answer.add("reference_ns", rounded(status.goal.reference_s * 1e9));
+  answer.add("reference_uj", rounded(status.goal.reference_j * 1e6));
+  answer.add("priced_power_mw", status.goal.priced_power_mw);
+  answer.add("latency_ns", status.goal.latency.value_or(Duration::zero()).count());
+  answer.add("energy_uj", rounded(status.goal.energy_j.value_or(0) * 1e6));
+  answer.key("mode");
   const PowerMode& mode = status.setting.mode;
   const std::size_t named = std::min<std::size_t>(mode.count, knobs.size());
-  packer.pack_map(static_cast<std::uint32_t>(named));
+  answer.begin_map(named);
   for (std::size_t i = 0; i < named; ++i) {
     const Knob& knob = knobs.knobs[i];
-    entry(packer, knob.name, static_cast<double>(mode.values[i]) / unit_scale(knob.unit));
+    answer.add(knob.name, static_cast<double>(mode.values[i]) / unit_scale(knob.unit));
   }
-  entry(packer, "batch_size", status.setting.batch_size);
-  entry(packer, "run", run_name(status.setting.run));
-  entry(packer, "minibatch_ns",
-        std::array<std::int64_t, kKinds>{status.minibatch[0].count(), status.minibatch[1].count()});
-  entry(packer, "workloads", status.workloads);
-  entry(packer, "measurements", status.measurements);
-  entry(packer, "repeats", status.repeats);
-  entry(packer, "drifts", status.drifts);
+  answer.add("batch_size", status.setting.batch_size);
+  answer.add("run", run_name(status.setting.run));
+  answer.add("minibatch_ns", std::array<std::int64_t, kKinds>{status.minibatch[0].count(),
+                                                              status.minibatch[1].count()});
+  answer.add("workloads", status.workloads);
+  answer.add("measurements", status.measurements);
+  answer.add("repeats", status.repeats);
+  answer.add("drifts", status.drifts);
   const double per_s = status.goal.arrivals_per_s;
-  entry(packer, "arrival_interval_ns", per_s > 0 ? rounded(1e9 / per_s) : 0);
-  entry(packer, "latency_p99_ns", status.requests.latency_p99.count());
-  entry(packer, "requests_served", status.requests.served);
-  entry(packer, "requests_late", status.requests.late);
-  entry(packer, "requests_queued", status.requests.queued);
+  answer.add("arrival_interval_ns", per_s > 0 ? rounded(1e9 / per_s) : 0);
+  answer.add("latency_p99_ns", status.requests.latency_p99.count());
+  answer.add("requests_served", status.requests.served);
+  answer.add("requests_late", status.requests.late);
+  answer.add("requests_queued", status.requests.queued);
 }
 
 StatusAnswer decode_status(std::string_view frame) {
-  const Answer answer(frame);
+  const AnswerReader answer(frame);
   answer.require_type("status");
   StatusAnswer status;
   status.phase = answer.get<std::string>("phase");
@@ -156,6 +86,6 @@ StatusAnswer decode_status(std::string_view frame) {
   return status;
 }
 
-void decode_ok(std::string_view frame) { Answer(frame).require_type("ok"); }
+void decode_ok(std::string_view frame) { AnswerReader(frame).require_type("ok"); }
 
 }  // namespace gearshift::wire

@@ -26,6 +26,7 @@ void add_boards(CLI::App& app, int& exit_code);
 void add_cap(CLI::App& app, int& exit_code);
 void add_goal(CLI::App& app, int& exit_code);
 void add_status(CLI::App& app, int& exit_code);
+void add_explain(CLI::App& app, int& exit_code);
 void add_stop(CLI::App& app, int& exit_code);
 void add_keys(CLI::App& app, int& exit_code);
 void add_restore(CLI::App& app, int& exit_code);

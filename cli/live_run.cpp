@@ -76,6 +76,33 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   return world;
 }
 
+std::unique_ptr<LiveWorld> make_world(const Clock& clock, LiveWorldOptions& options,
+                                      const Rationale& rationale) {
+  options.rationale = &rationale;
+  return std::make_unique<LiveWorld>(clock, options);
+}
+
+// Keeps what `gearshift explain` asks for beside telling the operator.
+class ExplainingRecorder : public Recorder {
+ public:
+  ExplainingRecorder(Rationale& rationale, Recorder& front)
+      : rationale_(rationale), front_(front) {}
+
+  void tick(const TickInputs& inputs) override { front_.tick(inputs); }
+  void note(const Note& note) override {
+    rationale_.note(note);
+    front_.note(note);
+  }
+  void status(const Status& status) override {
+    rationale_.status(status);
+    front_.status(status);
+  }
+
+ private:
+  Rationale& rationale_;
+  Recorder& front_;
+};
+
 // Stops the loop when its work is done, and tells who was refused at the door.
 class EndingWorld : public World {
  public:
@@ -124,8 +151,9 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       sensors_(open_sensors(description_, root_, clock_)),
       knobs_(actuator_->knobs()),
       traits_(make_traits(description_, knobs_)),
+      rationale_(plan.goal),
       world_options_(make_world_options(options, sensors_, knobs_)),
-      world_(std::make_unique<LiveWorld>(clock_, world_options_)),
+      world_(make_world(clock_, world_options_, rationale_)),
       operator_limit_(plan.power_mw),
       schedule_limit_(options.schedule) {
   controller_options_.duration = plan.duration;
@@ -189,6 +217,7 @@ Board LiveRun::make_board() {
 LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::function<bool()>& done,
                              std::string_view done_text) {
   Board board = make_board();
+  ExplainingRecorder explaining(rationale_, front);
   EndingWorld ending(*world_, done, done_text);
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
     Controller controller(world, board, policy, recorder, limits, controller_options_);
@@ -203,13 +232,13 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   Result result;
   if (recording_ == nullptr) {
     LimitSource* limits[] = {&operator_limit_, &schedule_limit_};
-    result = loop(ending, front, limits);
+    result = loop(ending, explaining, limits);
   } else {
     RecordedWorld world(ending, *recording_);
     RecordedLimit operator_limit(operator_limit_, 0, *recording_);
     RecordedLimit schedule_limit(schedule_limit_, 1, *recording_);
     LimitSource* limits[] = {&operator_limit, &schedule_limit};
-    TeeRecorder tee(front, *recording_);
+    TeeRecorder tee(explaining, *recording_);
     result = loop(world, tee, limits);
     tee.finish();
   }

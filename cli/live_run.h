@@ -14,6 +14,7 @@
 #include "cli/boottime_clock.h"
 #include "cli/run_options.h"
 #include "controller/controller.h"
+#include "controller/rationale.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
 #include "sensors/open.h"
@@ -73,6 +74,7 @@ class LiveRun {
   OpenedSensors sensors_;
   KnobSpace knobs_;
   BoardTraits traits_;
+  Rationale rationale_;  // before the world, which answers from it
   LiveWorldOptions world_options_;
   std::unique_ptr<LiveWorld> world_;
   OperatorLimit operator_limit_;

@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   gearshift::add_cap(app, exit_code);
   gearshift::add_goal(app, exit_code);
   gearshift::add_status(app, exit_code);
+  gearshift::add_explain(app, exit_code);
   gearshift::add_stop(app, exit_code);
   gearshift::add_keys(app, exit_code);
   gearshift::add_restore(app, exit_code);

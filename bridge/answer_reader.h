@@ -1,0 +1,73 @@
+// Writes the daemon's answers to an operator's program, and reads them there within bounds.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <msgpack.hpp>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "bridge/protocol.h"
+
+namespace gearshift::wire {
+
+// Replaces what is in a buffer by one map: its type, then as many fields as were announced.
+class AnswerWriter {
+ public:
+  AnswerWriter(FrameBuffer& buffer, std::string_view type, std::uint32_t fields)
+      : packer_((buffer.clear(), buffer)) {
+    packer_.pack_map(fields + 1);
+    add("type", type);
+  }
+  void key(std::string_view name) { put(name); }
+  void add(std::string_view name, std::string_view text) {
+    put(name);
+    put(text);
+  }
+  template <typename Value>
+  requires(!std::is_convertible_v<Value, std::string_view>) void add(std::string_view name,
+                                                                     const Value& value) {
+    put(name);
+    packer_.pack(value);
+  }
+  void begin_map(std::size_t pairs) { packer_.pack_map(static_cast<std::uint32_t>(pairs)); }
+
+ private:
+  void put(std::string_view text) {
+    packer_.pack_str(static_cast<std::uint32_t>(text.size()));
+    packer_.pack_str_body(text.data(), static_cast<std::uint32_t>(text.size()));
+  }
+  msgpack::packer<FrameBuffer> packer_;
+};
+
+// One answer's fields. The daemon is trusted, but not the file that the socket is.
+class AnswerReader {
+ public:
+  // Throws std::runtime_error for bytes that are no message within bounds, and with the daemon's
+  // text where it is an error.
+  explicit AnswerReader(std::string_view frame);
+
+  // Throws std::runtime_error naming both types where it is another one.
+  void require_type(const std::string& type) const;
+
+  // Throws std::runtime_error naming the field where it is missing or of another type.
+  template <typename Value>
+  Value get(const std::string& name) const {
+    const auto found = fields_.find(name);
+    if (found == fields_.end()) throw std::runtime_error("the answer has no field '" + name + "'");
+    try {
+      return found->second.as<Value>();
+    } catch (const msgpack::type_error&) {
+      throw std::runtime_error("the answer's field '" + name + "' has another type");
+    }
+  }
+
+ private:
+  msgpack::object_handle handle_;
+  std::map<std::string, msgpack::object> fields_;
+  std::string type_;
+};
+
+}  // namespace gearshift::wire

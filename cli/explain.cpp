@@ -1,0 +1,84 @@
+// gearshift explain: what is held and why, what was tried and what each cost, and what would change
+// the choice.
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "bridge/control_client.h"
+#include "cli/commands.h"
+#include "cli/control_request.h"
+#include "cli/rationale_text.h"
+#include "trace/recording_reader.h"
+
+namespace gearshift {
+namespace {
+
+constexpr std::size_t kMostTriedShown = 12;
+
+struct ExplainOptions {
+  std::string recording;
+  ControlAddress control;
+  bool json = false;
+  bool all = false;
+};
+
+void print(const KnobSpace& space, const Rationale& rationale, Time now,
+           const ExplainOptions& options) {
+  const std::size_t most = options.all ? Rationale::kMostTried : kMostTriedShown;
+  const std::string text = options.json ? rationale_json(space, rationale, now) + "\n"
+                                        : rationale_text(space, rationale, now, most);
+  std::printf("%s", text.c_str());
+}
+
+// How the run stood at the end of its recording.
+void explain_recording(const ExplainOptions& options) {
+  RecordingReader reader(options.recording);
+  const RecordingHeader& header = reader.header();
+  Goal goal = header.options.goal;
+  Rationale rationale(goal);
+  RecordedTick tick;
+  Time now{};
+  while (reader.next(tick)) {
+    now = tick.now;
+    for (const Event& event : tick.events) {
+      if (event.type != EventType::goal) continue;
+      goal = changed(goal, event.goal);
+      rationale.set_goal(goal);
+    }
+    for (const RecordedNote& note : tick.notes) {
+      rationale.note({note.type, note.time, note.workload, note.value,
+                      note.setting ? &*note.setting : nullptr,
+                      note.observation ? &*note.observation : nullptr, nullptr, note.text});
+    }
+  }
+  print(header.knobs, rationale, now, options);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App* command = app.add_subcommand(
+      "explain", "Say what is held and why, what was tried, and what would change the choice");
+  command->add_option("recording", options->recording,
+                      "a recording of gearshift run --record: how the run stood at its end; left "
+                      "out, a running daemon is asked");
+  add_control_option(*command, options->control);
+  command->add_flag("--json", options->json, "one JSON object instead of text");
+  command->add_flag("--all", options->all, "every setting that was tried");
+  command->footer(
+      "Example: gearshift explain\n"
+      "Example, of a recording: gearshift explain day.db --all");
+  command->callback([options, &exit_code] {
+    exit_code = run_control_request([&] {
+      if (!options->recording.empty()) {
+        explain_recording(*options);
+        return;
+      }
+      const wire::ExplanationAnswer answer = ControlClient(options->control).explain();
+      print(answer.knobs, answer.rationale, answer.now, *options);
+    });
+  });
+}
+
+}  // namespace gearshift

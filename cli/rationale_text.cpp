@@ -1,0 +1,160 @@
+#include "cli/rationale_text.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/json_recorder.h"
+#include "cli/note_text.h"
+
+namespace gearshift {
+namespace {
+
+using nlohmann::json;
+
+std::string ago(Time then, Time now) { return fmt::format("{:.1f} s ago", seconds(now - then)); }
+
+std::string setting_and_cost(const KnobSpace& space, const Observation& observation) {
+  return fmt::format("{}: {}", describe(space, observation.setting), describe(observation));
+}
+
+// "12 % less" of what the goal minimises; empty where it cannot be said.
+std::string gain(double value, double now) {
+  if (!std::isfinite(value) || !std::isfinite(now) || now <= 0) return "";
+  return fmt::format(" ({:.1f} % {})", 100 * std::abs(1 - value / now),
+                     value <= now ? "less" : "more");
+}
+
+std::string alternatives_text(const KnobSpace& space, const Rationale& rationale) {
+  std::string text;
+  const Observation* const held = rationale.held_cost();
+  const double now = held != nullptr ? held->value(rationale.goal()) : 0;
+  const auto line = [&](const std::string& head, const Alternative& other) {
+    text += fmt::format("  {}: {}{}\n", head, setting_and_cost(space, *other.observation),
+                        gain(other.observation->value(rationale.goal()), now));
+  };
+  const Alternative best = rationale.best();
+  if (best.observation != nullptr && held != nullptr && best.observation != held) {
+    line("now, by what was measured", best);
+  }
+  if (const Alternative looser = rationale.looser(); looser.observation != nullptr) {
+    line(fmt::format("a cap of {} or more", watts(looser.cap_mw)), looser);
+  }
+  if (const Alternative tighter = rationale.tighter(); tighter.observation != nullptr) {
+    line(fmt::format("a cap below {}", watts(tighter.cap_mw)), tighter);
+  } else if (held != nullptr && held->ok()) {
+    text += fmt::format("  a cap below {}: nothing that was measured; the safe setting\n",
+                        watts(tighter.cap_mw));
+  }
+  for (const Objective objective : {Objective::time, Objective::energy}) {
+    const Alternative other = rationale.for_objective(objective);
+    if (objective == rationale.goal().objective || other.observation == nullptr) continue;
+    if (other.observation == held) continue;
+    text += fmt::format("  objective {}: {}\n", objective_name(objective),
+                        setting_and_cost(space, *other.observation));
+  }
+  return text;
+}
+
+// Best first; what keeps the goal before what does not.
+std::vector<const Tried*> sorted(const Rationale& rationale) {
+  Goal goal = rationale.goal();
+  goal.power_mw = rationale.cap.power_mw > 0 ? std::optional(rationale.cap.power_mw) : std::nullopt;
+  std::vector<const Tried*> all;
+  for (const Tried& one : rationale.tried()) all.push_back(&one);
+  std::stable_sort(all.begin(), all.end(), [&](const Tried* a, const Tried* b) {
+    const bool keeps_a = a->observation.keeps(goal);
+    const bool keeps_b = b->observation.keeps(goal);
+    if (keeps_a != keeps_b) return keeps_a;
+    return a->observation.value(goal) < b->observation.value(goal);
+  });
+  return all;
+}
+
+std::string tried_text(const KnobSpace& space, const Rationale& rationale, std::size_t most) {
+  const std::vector<const Tried*> all = sorted(rationale);
+  std::string text = fmt::format("tried         {} setting{}{}\n", all.size(),
+                                 all.size() == 1 ? "" : "s", all.empty() ? "" : ", the best first");
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
+    const Observation& observation = all[i]->observation;
+    const bool held = rationale.held_cost() == &observation;
+    const std::int64_t cap_mw = rationale.cap.power_mw;
+    const bool over = observation.ok() && !observation.within(cap_mw);
+    text += fmt::format(
+        "  {} {}{}{}\n", held ? '*' : ' ', setting_and_cost(space, observation),
+        all[i]->times > 1 ? fmt::format(", measured {} times", all[i]->times) : "",
+        over ? fmt::format(", over the cap: it needs {}", watts(needed_power_mw(observation)))
+             : "");
+  }
+  if (all.size() > most) text += fmt::format("    and {} more: --all\n", all.size() - most);
+  return text;
+}
+
+json to_json(const KnobSpace& space, const Alternative& other) {
+  if (other.observation == nullptr) return nullptr;
+  return {{"cap_w", static_cast<double>(other.cap_mw) / 1e3},
+          {"observation", to_json(space, *other.observation)}};
+}
+
+}  // namespace
+
+std::string rationale_text(const KnobSpace& space, const Rationale& rationale, Time now,
+                           std::size_t most_tried) {
+  const Rationale::Held& held = rationale.held;
+  std::string text;
+  if (held.holding == Holding::nothing) {
+    text += "holding       nothing yet\n";
+  } else {
+    text += fmt::format("holding       {}\nwhy           {}; {}\n", describe(space, held.setting),
+                        held.holding == Holding::choice ? held.why
+                        : held.holding == Holding::best
+                            ? "the best that was measured when the search was ended: " + held.why
+                            : "the safe setting: " + held.why,
+                        ago(held.since, now));
+    const Observation* const cost = rationale.held_cost();
+    text += "cost          " + (cost != nullptr ? describe(*cost) : "not measured") + "\n";
+  }
+  text += rationale.cap.power_mw > 0
+              ? fmt::format("cap           {}, set by {} {}\n", watts(rationale.cap.power_mw),
+                            rationale.cap.source, ago(rationale.cap.since, now))
+              : "cap           none\n";
+  text += "objective     " + describe(rationale.goal()) + "\n";
+  text += tried_text(space, rationale, most_tried);
+  const std::string alternatives = alternatives_text(space, rationale);
+  if (!alternatives.empty()) text += "what would change the choice\n" + alternatives;
+  return text;
+}
+
+std::string rationale_json(const KnobSpace& space, const Rationale& rationale, Time now) {
+  const Rationale::Held& held = rationale.held;
+  json out = {{"holding", holding_name(held.holding)},
+              {"cap_w", nullptr},
+              {"objective", objective_name(rationale.goal().objective)},
+              {"tried", json::array()},
+              {"best", to_json(space, rationale.best())},
+              {"looser", to_json(space, rationale.looser())},
+              {"tighter", to_json(space, rationale.tighter())}};
+  if (held.holding != Holding::nothing) {
+    out["setting"] = to_json(space, held.setting);
+    out["why"] = held.why;
+    out["held_for_s"] = seconds(now - held.since);
+  }
+  if (rationale.cap.power_mw > 0) {
+    out["cap_w"] = static_cast<double>(rationale.cap.power_mw) / 1e3;
+    out["cap_source"] = rationale.cap.source;
+    out["cap_for_s"] = seconds(now - rationale.cap.since);
+  }
+  for (const Tried& one : rationale.tried()) {
+    json entry = to_json(space, one.observation);
+    entry["times"] = one.times;
+    entry["needed_power_w"] = static_cast<double>(needed_power_mw(one.observation)) / 1e3;
+    out["tried"].push_back(std::move(entry));
+  }
+  // Script text and limit sources come from outside: bytes that are no UTF-8 are replaced.
+  return out.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace gearshift

@@ -1,0 +1,137 @@
+#include "controller/rationale.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+// The goal under another cap; 0: none.
+Goal capped(Goal goal, std::int64_t cap_mw) {
+  goal.power_mw = cap_mw > 0 ? std::optional(cap_mw) : std::nullopt;
+  return goal;
+}
+
+// An end of the measurement that says nothing of the setting.
+bool says_nothing(Outcome outcome) {
+  return outcome == Outcome::goal_changed || outcome == Outcome::workload_changed;
+}
+
+}  // namespace
+
+std::string_view holding_name(Holding holding) {
+  constexpr std::array<std::string_view, 4> kNames = {"nothing", "choice", "best", "safe"};
+  return kNames[static_cast<std::size_t>(holding)];
+}
+
+std::int64_t needed_power_mw(const Observation& observation) {
+  return observation.power_mean_mw + observation.power_margin_mw;
+}
+
+void Rationale::note(const Note& note) {
+  switch (note.type) {
+    case NoteType::goal:
+      cap = {note.value, std::string(note.text), note.time};
+      return;
+    case NoteType::observation:
+      if (note.observation != nullptr) take(*note.observation);
+      return;
+    case NoteType::search_ended:
+      search_end_ = note.text;
+      return;
+    case NoteType::hold: {
+      if (note.setting == nullptr) return;
+      const bool ended = !search_end_.empty();
+      held = {ended ? Holding::best : Holding::choice, *note.setting, note.time,
+              ended ? std::exchange(search_end_, {}) : "the policy chose it"};
+      return;
+    }
+    case NoteType::safe:
+      if (note.setting == nullptr) return;
+      held = {Holding::safe, *note.setting, note.time, std::string(note.text)};
+      return;
+    case NoteType::drift:
+      tried_.clear();
+      return;
+    case NoteType::attached:
+      // Costs are those of the workloads that ran together: another one makes them others.
+      if (note.value == 0) return;
+      if (std::find(workloads_.begin(), workloads_.end(), note.text) != workloads_.end()) return;
+      workloads_.emplace_back(note.text);
+      tried_.clear();
+      return;
+    default:
+      return;
+  }
+}
+
+void Rationale::take(const Observation& observation) {
+  if (says_nothing(observation.outcome)) return;
+  Tried entry{observation};
+  const auto same = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& one) {
+    return one.observation.setting == observation.setting;
+  });
+  if (same != tried_.end()) {
+    entry.times += observation.from_memory ? same->times - 1 : same->times;
+    tried_.erase(same);
+  } else if (tried_.size() == kMostTried) {
+    tried_.erase(tried_.begin());
+  }
+  tried_.push_back(entry);
+}
+
+const Observation* Rationale::held_cost() const {
+  if (held.holding == Holding::nothing) return nullptr;
+  for (const Tried& one : tried_) {
+    if (one.observation.setting == held.setting) return &one.observation;
+  }
+  return nullptr;
+}
+
+Alternative Rationale::best_for(const Goal& goal) const {
+  Alternative best{goal.power_mw.value_or(0), nullptr, std::numeric_limits<double>::infinity()};
+  for (const Tried& one : tried_) {
+    if (!one.observation.keeps(goal)) continue;
+    const double value = one.observation.value(goal);
+    if (value < best.value) best = {best.cap_mw, &one.observation, value};
+  }
+  return best;
+}
+
+Alternative Rationale::best() const { return best_for(capped(goal_, cap.power_mw)); }
+
+Alternative Rationale::looser() const {
+  const Observation* const now = held_cost();
+  const Goal free = capped(goal_, 0);
+  Alternative least;
+  if (now == nullptr || cap.power_mw == 0) return least;
+  const double value_now = now->value(free);
+  for (const Tried& one : tried_) {
+    const std::int64_t needed_mw = needed_power_mw(one.observation);
+    if (needed_mw <= cap.power_mw || !one.observation.keeps(free)) continue;
+    const double value = one.observation.value(free);
+    if (!(value < value_now)) continue;
+    if (least.observation != nullptr && needed_mw >= least.cap_mw) continue;
+    least = {needed_mw, &one.observation, value};
+  }
+  return least;
+}
+
+Alternative Rationale::tighter() const {
+  const Observation* const now = held_cost();
+  if (now == nullptr || !now->ok()) return {};
+  const std::int64_t needed_mw = needed_power_mw(*now);
+  Alternative next = best_for(capped(goal_, std::max<std::int64_t>(needed_mw - 1, 1)));
+  next.cap_mw = needed_mw;
+  return next;
+}
+
+Alternative Rationale::for_objective(Objective objective) const {
+  Goal goal = capped(goal_, cap.power_mw);
+  goal.objective = objective;
+  return best_for(goal);
+}
+
+}  // namespace gearshift

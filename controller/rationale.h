@@ -1,0 +1,96 @@
+// What a run holds and why: which cap binds, what was tried and what each cost, and what would
+// change the choice.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/goal.h"
+#include "controller/observation.h"
+#include "controller/recorder.h"
+
+namespace gearshift {
+
+enum class Holding : std::uint8_t {
+  nothing,  // no setting was held yet
+  choice,   // the policy's
+  best,     // the best of those measured, since the search was ended
+  safe,     // the safe setting
+};
+std::string_view holding_name(Holding holding);
+
+// A setting that was tried: its newest observation.
+struct Tried {
+  Observation observation;
+  std::uint32_t times = 1;  // how often it was measured
+};
+
+// What another cap, or another objective, would have held, by what was measured.
+struct Alternative {
+  std::int64_t cap_mw = 0;  // that this begins at (looser) or ends at (tighter)
+  const Observation* observation = nullptr;
+  double value = 0;  // what the goal minimises
+};
+
+// Built from a run's notes in the order they were made, live or from a recording. Keeps the newest
+// kMostTried settings of the workloads that are there, and forgets what the run forgets.
+class Rationale final : public Recorder {
+ public:
+  static constexpr std::size_t kMostTried = 256;
+
+  explicit Rationale(const Goal& goal = {}) : goal_(goal) {}
+
+  void tick(const TickInputs&) override {}
+  void note(const Note& note) override;
+  void status(const Status& status) override { goal_ = status.goal; }
+  void set_goal(const Goal& goal) { goal_ = goal; }
+  // As another process told them, in their order.
+  void add(const Tried& tried) { tried_.push_back(tried); }
+
+  // What is held, since when and why; fields for a program that was told them.
+  struct Held {
+    Holding holding = Holding::nothing;
+    Setting setting;
+    Time since{};
+    std::string why;
+  };
+  struct Cap {
+    std::int64_t power_mw = 0;  // 0: none
+    std::string source;         // the limit source that binds
+    Time since{};
+  };
+  Held held;
+  Cap cap;
+
+  const Goal& goal() const { return goal_; }
+  const std::vector<Tried>& tried() const { return tried_; }
+  // The cost of what is held; null where it was not measured.
+  const Observation* held_cost() const;
+
+  // What the measurements say would be best now. Null observation: nothing keeps the goal. It is
+  // what is held, unless the policy knows better or was not asked yet.
+  Alternative best() const;
+  // The least cap above the one that binds at which something measured is better than what is held.
+  Alternative looser() const;
+  // Below this cap what is held is over it, and this is what would be held instead.
+  Alternative tighter() const;
+  // What is best within the cap for another objective.
+  Alternative for_objective(Objective objective) const;
+
+ private:
+  Alternative best_for(const Goal& goal) const;
+  void take(const Observation& observation);
+
+  Goal goal_;
+  std::vector<Tried> tried_;  // oldest first
+  std::vector<std::string> workloads_;
+  std::string search_end_;  // why the search was ended, until the hold that follows
+};
+
+// The least cap that an observation is within, in mW.
+std::int64_t needed_power_mw(const Observation& observation);
+
+}  // namespace gearshift

@@ -1,0 +1,140 @@
+#include "bridge/explanation_answer.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/bridge/frames.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+KnobSpace eight_knobs() {
+  KnobSpace space;
+  for (int i = 0; i < 8; ++i) {
+    space.knobs.push_back({"knob_" + std::to_string(i) + "_mhz", Unit::khz, KnobClass::clock, {1}});
+  }
+  return space;
+}
+
+Setting setting(std::int64_t value) {
+  Setting setting;
+  setting.mode.count = 8;
+  setting.mode.values.fill(4'000'000'000'000);
+  setting.mode.values[0] = value;
+  setting.batch_size = {16, wire::kMaxBatchSize};
+  return setting;
+}
+
+Observation observation(std::int64_t value, Outcome outcome = Outcome::complete) {
+  Observation seen;
+  seen.setting = setting(value);
+  seen.outcome = outcome;
+  seen.power_mean_mw = 28'000 + value;
+  seen.power_margin_mw = 250;
+  seen.limit_mw = 30'000;
+  seen.cost[0] = {milliseconds(50), {}, {}, {}, {}, 12};
+  seen.cost[1] = {milliseconds(5), {}, {}, {}, {}, 120};
+  return seen;
+}
+
+// Thirty settings, of which the second last is held.
+Rationale thirty(Time now) {
+  Rationale rationale(Goal{.objective = Objective::energy, .energy_j = 2.5});
+  const Setting held = setting(28);
+  rationale.note(
+      {NoteType::goal, now - seconds(7), 0, 30'000, nullptr, nullptr, nullptr, "operator"});
+  for (int i = 0; i < 30; ++i) {
+    const Observation seen = observation(i, i == 3 ? Outcome::over_limit : Outcome::complete);
+    rationale.note({NoteType::observation, now, 0, 0, nullptr, &seen, nullptr, ""});
+  }
+  rationale.note({NoteType::hold, now - seconds(2), 0, 0, &held, nullptr, nullptr, ""});
+  return rationale;
+}
+
+wire::ExplanationAnswer read_pages(const Rationale& rationale, Time now, int& pages) {
+  wire::FrameBuffer buffer;
+  wire::ExplanationAnswer answer;
+  pages = 0;
+  do {
+    wire::pack(buffer, rationale, eight_knobs(), now,
+               static_cast<std::uint32_t>(answer.rationale.tried().size()));
+    EXPECT_LE(buffer.view().size(), wire::kMaxFrameBytes);
+    ++pages;
+  } while (wire::add_explanation(buffer.view(), answer) && pages < 10);
+  return answer;
+}
+
+TEST(ExplanationAnswer, IsPutTogetherFromItsPages) {
+  const Time now{std::chrono::hours(1)};
+  const Rationale rationale = thirty(now);
+  int pages = 0;
+  const wire::ExplanationAnswer answer = read_pages(rationale, now, pages);
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(answer.total, 30u);
+  ASSERT_EQ(answer.rationale.tried().size(), 30u);
+  for (std::size_t i = 0; i < 30; ++i) {
+    const Observation& told = answer.rationale.tried()[i].observation;
+    const Observation& known = rationale.tried()[i].observation;
+    EXPECT_EQ(told.setting, known.setting) << i;
+    EXPECT_EQ(told.outcome, known.outcome) << i;
+    EXPECT_EQ(needed_power_mw(told), needed_power_mw(known)) << i;
+    EXPECT_EQ(told.limit_mw, 30'000) << i;
+    EXPECT_EQ(told.cost[1].minibatch_mean, milliseconds(5)) << i;
+    EXPECT_EQ(told.cost[0].minibatches, 12u) << i;
+  }
+  EXPECT_EQ(answer.rationale.held.holding, Holding::choice);
+  EXPECT_EQ(answer.rationale.held.setting, setting(28));
+  EXPECT_EQ(answer.now - answer.rationale.held.since, seconds(2));
+  EXPECT_EQ(answer.now - answer.rationale.cap.since, seconds(7));
+  EXPECT_EQ(answer.rationale.cap.power_mw, 30'000);
+  EXPECT_EQ(answer.rationale.cap.source, "operator");
+  EXPECT_EQ(answer.rationale.goal().objective, Objective::energy);
+  EXPECT_DOUBLE_EQ(*answer.rationale.goal().energy_j, 2.5);
+  ASSERT_EQ(answer.knobs.size(), 8u);
+  EXPECT_EQ(answer.knobs.knobs[7].name, "knob_7_mhz");
+  EXPECT_EQ(answer.knobs.knobs[7].unit, Unit::khz);
+}
+
+TEST(ExplanationAnswer, OfADaemonThatHasTriedNothingIsOnePage) {
+  int pages = 0;
+  const wire::ExplanationAnswer answer =
+      read_pages(Rationale(), Time{std::chrono::hours(1)}, pages);
+  EXPECT_EQ(pages, 1);
+  EXPECT_EQ(answer.rationale.held.holding, Holding::nothing);
+  EXPECT_TRUE(answer.rationale.tried().empty());
+}
+
+TEST(ExplanationAnswer, HasRoomForTheLongestTexts) {
+  const Time now{std::chrono::hours(1)};
+  Rationale rationale = thirty(now);
+  rationale.held.why = std::string(4000, 'w');
+  rationale.cap.source = std::string(4000, 's');
+  int pages = 0;
+  EXPECT_EQ(read_pages(rationale, now, pages).rationale.held.why, std::string(256, 'w'));
+}
+
+TEST(ExplanationAnswer, IsBoundedForAnyBytes) {
+  using std::string_literals::operator""s;
+  wire::ExplanationAnswer answer;
+  for (const std::string& frame : {""s, "\x05"s, "\xdf\xff\xff\xff\xff"s,
+                                   "\x81\xa4type\xab"
+                                   "explanation"s,
+                                   std::string(5000, 'a')}) {
+    EXPECT_THROW(wire::add_explanation(frame, answer), std::runtime_error);
+  }
+  // A setting with a number too few.
+  const std::string short_row = frames::Map("explanation")
+                                    .with("from", 1)
+                                    .with("tried", std::vector<std::vector<int>>{{1, 2, 3}})
+                                    .frame();
+  EXPECT_THROW(wire::add_explanation(short_row, answer), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace gearshift

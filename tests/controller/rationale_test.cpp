@@ -1,0 +1,176 @@
+#include "controller/rationale.h"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Setting mode(std::int64_t gpu_khz) {
+  Setting setting;
+  setting.mode.count = 1;
+  setting.mode.values[0] = gpu_khz;
+  setting.batch_size = {16, 0};
+  return setting;
+}
+
+Observation measured(std::int64_t gpu_khz, int minibatch_ms, std::int64_t power_mw,
+                     Outcome outcome = Outcome::complete) {
+  Observation observation;
+  observation.setting = mode(gpu_khz);
+  observation.outcome = outcome;
+  observation.power_mean_mw = power_mw;
+  observation.cost[0].minibatch_mean = milliseconds(minibatch_ms);
+  observation.cost[0].minibatches = 10;
+  return observation;
+}
+
+class RationaleTest : public testing::Test {
+ protected:
+  void note(NoteType type, std::string_view text, std::int64_t value = 0) {
+    rationale.note({type, now, 1, value, nullptr, nullptr, nullptr, text});
+  }
+  void hold(NoteType type, std::int64_t gpu_khz, std::string_view text = "") {
+    const Setting setting = mode(gpu_khz);
+    rationale.note({type, now, 0, 0, &setting, nullptr, nullptr, text});
+  }
+  void observe(const Observation& observation) {
+    rationale.note(
+        {NoteType::observation, now, 0, 0, &observation.setting, &observation, nullptr, ""});
+  }
+  // Three gears under a cap of 30 W, of which the middle one is held. It is slower than the first,
+  // which is over the cap, and needs more energy than the last.
+  void search() {
+    note(NoteType::goal, "operator", 30'000);
+    note(NoteType::attached, "resnet18", 1);
+    observe(measured(900, 40, 34'000));
+    observe(measured(600, 50, 28'000));
+    observe(measured(300, 80, 15'000));
+    now += seconds(3);
+    hold(NoteType::hold, 600);
+  }
+
+  Rationale rationale;
+  Time now{std::chrono::hours(1)};
+};
+
+TEST_F(RationaleTest, SaysWhatIsHeldSinceWhenAndWhy) {
+  EXPECT_EQ(rationale.held.holding, Holding::nothing);
+  EXPECT_EQ(rationale.held_cost(), nullptr);
+  search();
+  EXPECT_EQ(rationale.held.holding, Holding::choice);
+  EXPECT_EQ(rationale.held.setting, mode(600));
+  EXPECT_EQ(rationale.held.since, now);
+  ASSERT_NE(rationale.held_cost(), nullptr);
+  EXPECT_EQ(rationale.held_cost()->power_mean_mw, 28'000);
+  EXPECT_EQ(rationale.cap.power_mw, 30'000);
+  EXPECT_EQ(rationale.cap.source, "operator");
+}
+
+TEST_F(RationaleTest, SaysWhyTheSafeSettingIsHeld) {
+  hold(NoteType::safe, 100, "power is unknown: the reading is stale");
+  EXPECT_EQ(rationale.held.holding, Holding::safe);
+  EXPECT_EQ(rationale.held.why, "power is unknown: the reading is stale");
+}
+
+TEST_F(RationaleTest, SaysThatTheSearchWasEnded) {
+  note(NoteType::search_ended, "5000 measurements");
+  hold(NoteType::hold, 600);
+  EXPECT_EQ(rationale.held.holding, Holding::best);
+  EXPECT_EQ(rationale.held.why, "5000 measurements");
+  hold(NoteType::hold, 300);
+  EXPECT_EQ(rationale.held.holding, Holding::choice) << "the end was of the search before";
+}
+
+TEST_F(RationaleTest, CountsHowOftenASettingWasMeasuredAndKeepsTheNewest) {
+  observe(measured(600, 50, 28'000));
+  observe(measured(600, 55, 28'500));
+  Observation again = measured(600, 55, 28'500);
+  again.from_memory = true;
+  observe(again);
+  ASSERT_EQ(rationale.tried().size(), 1u);
+  EXPECT_EQ(rationale.tried()[0].times, 2u);
+  EXPECT_EQ(rationale.tried()[0].observation.power_mean_mw, 28'500);
+}
+
+TEST_F(RationaleTest, LeavesOutMeasurementsThatSayNothingOfTheSetting) {
+  observe(measured(600, 50, 28'000, Outcome::goal_changed));
+  observe(measured(600, 50, 28'000, Outcome::workload_changed));
+  EXPECT_TRUE(rationale.tried().empty());
+  observe(measured(600, 0, 31'000, Outcome::over_limit));
+  EXPECT_EQ(rationale.tried().size(), 1u);
+}
+
+TEST_F(RationaleTest, ForgetsWhatTheRunForgets) {
+  search();
+  note(NoteType::attached, "resnet18", 1);
+  EXPECT_EQ(rationale.tried().size(), 3u) << "the same work came back";
+  note(NoteType::attached, "observed", 0);
+  EXPECT_EQ(rationale.tried().size(), 3u) << "a workload that is only observed changes nothing";
+  note(NoteType::drift, "");
+  EXPECT_TRUE(rationale.tried().empty());
+  search();
+  note(NoteType::attached, "mobilenet", 1);
+  EXPECT_TRUE(rationale.tried().empty());
+}
+
+TEST_F(RationaleTest, HasAnEndAndKeepsTheNewest) {
+  for (std::size_t i = 0; i <= Rationale::kMostTried; ++i) {
+    observe(measured(static_cast<std::int64_t>(i), 50, 28'000));
+  }
+  EXPECT_EQ(rationale.tried().size(), Rationale::kMostTried);
+  EXPECT_EQ(rationale.tried().front().observation.setting, mode(1));
+}
+
+TEST_F(RationaleTest, NamesTheCapThatWouldHoldAFasterOne) {
+  search();
+  const Alternative looser = rationale.looser();
+  ASSERT_NE(looser.observation, nullptr);
+  EXPECT_EQ(looser.cap_mw, 34'000);
+  EXPECT_EQ(looser.observation->setting, mode(900));
+  // One over the cap that is slower is no reason for a looser one.
+  Rationale other;
+  rationale = other;
+  note(NoteType::goal, "operator", 30'000);
+  observe(measured(900, 60, 34'000));
+  observe(measured(600, 50, 28'000));
+  hold(NoteType::hold, 600);
+  EXPECT_EQ(rationale.looser().observation, nullptr);
+}
+
+TEST_F(RationaleTest, NamesTheCapBelowWhichAnotherIsHeldAndWhich) {
+  search();
+  const Alternative tighter = rationale.tighter();
+  EXPECT_EQ(tighter.cap_mw, 28'000);
+  ASSERT_NE(tighter.observation, nullptr);
+  EXPECT_EQ(tighter.observation->setting, mode(300));
+  hold(NoteType::hold, 300);
+  EXPECT_EQ(rationale.tighter().observation, nullptr) << "nothing known needs less";
+}
+
+TEST_F(RationaleTest, CountsTheNoiseMargin) {
+  Observation observation = measured(600, 50, 28'000);
+  observation.power_margin_mw = 500;
+  EXPECT_EQ(needed_power_mw(observation), 28'500);
+  note(NoteType::goal, "operator", 28'499);
+  observe(observation);
+  EXPECT_EQ(rationale.best().observation, nullptr);
+  note(NoteType::goal, "operator", 28'500);
+  EXPECT_NE(rationale.best().observation, nullptr);
+}
+
+TEST_F(RationaleTest, JudgesByTheGoalAndByAnother) {
+  search();
+  EXPECT_EQ(rationale.best().observation->setting, mode(600));
+  EXPECT_EQ(rationale.for_objective(Objective::energy).observation->setting, mode(300));
+  rationale.set_goal({.objective = Objective::energy});
+  EXPECT_EQ(rationale.best().observation->setting, mode(300));
+  EXPECT_EQ(rationale.for_objective(Objective::time).observation->setting, mode(600));
+}
+
+}  // namespace
+}  // namespace gearshift

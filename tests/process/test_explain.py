@@ -1,0 +1,75 @@
+"""`gearshift explain`: of a running daemon, and the same of its recording."""
+
+import json
+import signal
+import unittest
+
+from harness import Stack
+
+# Measures three settings, of which the first is over the cap, and holds the best that fits.
+SEARCH = """
+local best
+for _, gpu in ipairs({9, 3, 1}) do
+  local seen = measure({cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[gpu],
+                        mem_mhz = knobs.mem_mhz[3]})
+  if seen.within and (best == nil or seen.value < best.value) then best = seen end
+end
+return best and best.setting
+"""
+
+
+class Explain(unittest.TestCase):
+    def test_a_daemon_and_its_recording_say_the_same(self):
+        with Stack() as stack:
+            recording = stack.folder / "run.db"
+            daemon = stack.daemon(stack.script(SEARCH), "--record", recording, power="27W")
+            empty = json.loads(
+                stack.gearshift("explain", "--json", "--control", stack.control).stdout
+            )
+            self.assertEqual((empty["tried"], empty["holding"]), ([], "nothing"))
+            stack.trainer()
+            hold = daemon.note("hold")
+            done = stack.gearshift("explain", "--json", "--control", stack.control)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            live = json.loads(done.stdout)
+            self.assertEqual(live["holding"], "choice")
+            self.assertEqual(live["setting"], hold["setting"])
+            self.assertEqual((live["cap_w"], live["cap_source"]), (27, "operator"))
+            observations = daemon.notes("observation")
+            self.assertEqual(len(live["tried"]), 3)
+            for told, seen in zip(live["tried"], observations):
+                self.assertEqual(told["setting"], seen["setting"])
+                self.assertEqual(told["reason"], seen["reason"])
+                self.assertAlmostEqual(told["power_w"], seen["power_w"], places=2)
+            text = stack.gearshift("explain", "--control", stack.control).stdout
+            self.assertIn("27.0 W, set by operator", text)
+            self.assertIn("the policy chose it", text)
+            self.assertIn("a cap below", text)
+
+            stack.gearshift("cap", "26W", "--control", stack.control)
+            self.assertEqual(daemon.note("goal")["cap_w"], 26)
+            daemon.note("hold")
+            after = json.loads(
+                stack.gearshift("explain", "--json", "--control", stack.control).stdout
+            )
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            done = stack.gearshift("explain", recording, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            recorded = json.loads(done.stdout)
+            for field in ("holding", "setting", "why", "cap_w", "cap_source", "objective"):
+                self.assertEqual(recorded[field], after[field], field)
+            settings = [[entry["setting"] for entry in one["tried"]] for one in (recorded, after)]
+            self.assertEqual(*settings)
+            self.assertIn("tried", stack.gearshift("explain", recording).stdout)
+
+    def test_what_is_no_recording_and_nobody_are_said_so(self):
+        with Stack(board=False) as stack:
+            letter = stack.script("dear database, " * 20, "letter.db")
+            done = stack.gearshift("explain", letter)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("letter.db", done.stderr)
+            self.assertEqual(stack.gearshift("explain", "--control", stack.control).returncode, 4)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
