@@ -39,7 +39,7 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
   open_all();
   if (controls_.empty()) return;
   try {
-    journal_ = std::make_unique<KnobJournal>(root_, options.journal);
+    journal_ = std::make_unique<KnobJournal>(root_, options.journal, options.use);
   } catch (const BusyError&) {
     throw;
   } catch (const JournalError&) {

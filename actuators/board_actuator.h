@@ -19,6 +19,7 @@ class KnobControl;
 
 struct BoardActuatorOptions {
   std::filesystem::path journal;  // <state folder>/knobs.journal
+  JournalUse use = JournalUse::own;
 };
 
 class BoardActuator : public Actuator {

@@ -6,11 +6,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "actuators/journal_restore.h"
@@ -18,6 +23,9 @@
 namespace gearshift {
 namespace {
 
+constexpr std::string_view kRestoring = " restoring";
+constexpr auto kRestorePause = std::chrono::milliseconds(20);
+constexpr int kRestoreTries = 250;
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
 
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
@@ -136,6 +144,22 @@ std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path&
   return failed;
 }
 
+// What the lock file says: a pid, and whether it only restores.
+std::string holder_of(int descriptor) {
+  std::array<char, 32> text{};
+  const ssize_t size = pread(descriptor, text.data(), text.size() - 1, 0);
+  return size > 0 ? text.data() : "unknown";
+}
+
+// Whether the lock will be free in a moment: it is held to restore, or by somebody who has not yet
+// written over the pid of a daemon that is dead.
+bool passes(const std::string& holder) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
+  const bool dead = error == std::errc() && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+  return dead || holder.ends_with(kRestoring);
+}
+
 }  // namespace
 
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal) {
@@ -144,33 +168,36 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
     report.notes.push_back("no journal at " + journal.string() + ": there is nothing to restore");
     return report;
   }
-  const JournalLock lock(journal);
+  const JournalLock lock(journal, JournalLock::Purpose::restoring);
   restore_file(root, journal, report);
   return report;
 }
 
-JournalLock::JournalLock(const std::filesystem::path& journal) {
+JournalLock::JournalLock(const std::filesystem::path& journal, Purpose purpose) {
   const std::filesystem::path path = journal.string() + ".lock";
   std::error_code ignored;  // opening the lock tells what is wrong with the folder
   std::filesystem::create_directories(folder_of(journal), ignored);
   descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) fail("open", path);
-  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+  for (int tries = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
     const int error = errno;
-    std::array<char, 16> pid{};
-    const ssize_t size = pread(descriptor_, pid.data(), pid.size() - 1, 0);
+    const std::string holder = holder_of(descriptor_);
+    if (error == EWOULDBLOCK && passes(holder) && tries < kRestoreTries) {
+      std::this_thread::sleep_for(kRestorePause);
+      continue;
+    }
     close(descriptor_);
     if (error != EWOULDBLOCK) {
       errno = error;
       fail("lock", path);
     }
-    throw BusyError("another gearshift (pid " + std::string(size > 0 ? pid.data() : "unknown") +
-                    ") holds the knob journal " + journal.string() +
-                    "; stop it first: only one may set a board's knobs");
+    throw BusyError("another gearshift (pid " + holder + ") holds the knob journal " +
+                    journal.string() + "; stop it first: only one may set a board's knobs");
   }
-  const std::string pid = std::to_string(getpid());
+  std::string holder = std::to_string(getpid());
+  if (purpose == Purpose::restoring) holder += kRestoring;
   if (ftruncate(descriptor_, 0) != 0 ||
-      pwrite(descriptor_, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+      pwrite(descriptor_, holder.data(), holder.size(), 0) != static_cast<ssize_t>(holder.size())) {
     close(descriptor_);
     fail("write", path);
   }
@@ -178,8 +205,13 @@ JournalLock::JournalLock(const std::filesystem::path& journal) {
 
 JournalLock::~JournalLock() { close(descriptor_); }
 
-KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path)
-    : root_(root), path_(std::move(path)), lock_(path_) {
+KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse use)
+    : root_(root), path_(std::move(path)) {
+  if (use == JournalUse::beside) {
+    text_ = load(root_, path_);
+    return;
+  }
+  lock_.emplace(path_, JournalLock::Purpose::writing);
   text_.boot_id = boot_id(root);
   text_.prefix = prefix_of(root);
   if (std::filesystem::exists(path_)) text_.entries = restore_file(root_, path_, leftover_);
@@ -213,12 +245,17 @@ void KnobJournal::forget(SavedRole role, std::string_view path) {
 
 void KnobJournal::commit() {
   if (committed_) return;
+  if (!lock_) {
+    throw std::runtime_error("knob journal " + path_.string() +
+                             ": another process has it, so nothing new is saved or written");
+  }
   replace_file(path_, format_journal(text_));
   committed_ = true;
 }
 
 RestoreReport KnobJournal::restore() {
   RestoreReport report;
+  assert(lock_);
   if (text_.entries.empty()) return report;
   text_.entries = put_back(root_, text_.entries, report);
   if (text_.entries.empty()) {

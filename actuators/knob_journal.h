@@ -2,7 +2,9 @@
 // SIGKILL, by the next one. The journal's text is specified in actuators/journal_text.h.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -35,8 +37,12 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
 // holder's pid inside, held for life. The kernel frees it when the process dies in any way.
 class JournalLock {
  public:
-  // Throws BusyError, or std::runtime_error where the file cannot be made.
-  explicit JournalLock(const std::filesystem::path& journal);
+  // What it is held for: life, or the moments that putting the knobs back takes.
+  enum class Purpose : std::uint8_t { writing, restoring };
+
+  // Waits up to 5 s for one that restores. Throws BusyError, or std::runtime_error where the file
+  // cannot be made.
+  JournalLock(const std::filesystem::path& journal, Purpose purpose);
   ~JournalLock();
   JournalLock(const JournalLock&) = delete;
   JournalLock& operator=(const JournalLock&) = delete;
@@ -45,11 +51,16 @@ class JournalLock {
   int descriptor_ = -1;
 };
 
+enum class JournalUse : std::uint8_t {
+  own,     // lock it, restore what an earlier daemon left in it, save anew
+  beside,  // another process has it: know what is saved, and save nothing
+};
+
 class KnobJournal {
  public:
-  // Locks the journal at `path`, making its folder where needed, and restores what an earlier
-  // daemon left in it. What would not go back stays saved. Throws as restore_from_journal does.
-  KnobJournal(Sysroot& root, std::filesystem::path path);
+  // Opens the journal at `path`; to own it, makes its folder where needed. What would not go back
+  // stays saved. Throws as restore_from_journal does.
+  KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse use = JournalUse::own);
 
   // What the constructor found and put back.
   const RestoreReport& leftover() const { return leftover_; }
@@ -60,15 +71,16 @@ class KnobJournal {
   // Takes an entry back, on disk too: what it was saved for was refused.
   void forget(SavedRole role, std::string_view path);
   // Writes the entries to disk and returns when they are there (file and folder synced). Does
-  // nothing where all are. Throws std::runtime_error.
+  // nothing where all are. Throws std::runtime_error, beside another process for any new entry.
   void commit();
   // Puts everything back; removes the journal unless something failed. Later saves begin a new one.
+  // The owner's.
   RestoreReport restore();
 
  private:
   Sysroot& root_;
   const std::filesystem::path path_;
-  JournalLock lock_;
+  std::optional<JournalLock> lock_;  // the owner's
   JournalText text_;
   bool committed_ = true;
   RestoreReport leftover_;

@@ -103,14 +103,28 @@ class ExplainingRecorder : public Recorder {
   Recorder& front_;
 };
 
-// Stops the loop when its work is done, and tells who was refused at the door.
-class EndingWorld : public World {
+void tell_for_guardian(const std::string& text) {
+  std::fprintf(stderr, "gearshift guardian: %s\n", text.c_str());
+  std::fflush(stderr);
+}
+
+// Stops the loop when its work is done, and until then shows the guardian that it goes on, and tells
+// who was refused at the door.
+class GuardedWorld : public World {
  public:
-  EndingWorld(LiveWorld& world, const std::function<bool()>& done, std::string_view text)
-      : world_(world), done_(done), text_(text) {}
+  GuardedWorld(LiveWorld& world, Guardian& guardian, const std::function<bool()>& done,
+               std::string_view text)
+      : world_(world), guardian_(guardian), done_(done), text_(text) {}
 
   Time wait_until(Time deadline, EventBuffer& events) override {
     const Time now = world_.wait_until(deadline, events);
+    guardian_.beat();
+    if (!missed_ && !guardian_.alive()) {
+      missed_ = true;
+      std::fprintf(stderr,
+                   "gearshift: its guardian process was killed; if this process is killed too, "
+                   "`gearshift restore` puts the knobs back\n");
+    }
     const std::string complaint = world_.take_complaint();
     if (!complaint.empty()) std::fprintf(stderr, "gearshift: %s\n", complaint.c_str());
     if (done_ && done_()) {
@@ -128,8 +142,10 @@ class EndingWorld : public World {
 
  private:
   LiveWorld& world_;
+  Guardian& guardian_;
   const std::function<bool()>& done_;
   std::string_view text_;
+  bool missed_ = false;
 };
 
 }  // namespace
@@ -146,6 +162,8 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       plan_(plan),
       root_(options.sysroot),
       description_(select_board(options.board, root_, options.gpu)),
+      guardian_(description_, root_, clock_,
+                {.journal = journal_of(options), .tell = tell_for_guardian}),
       actuator_(std::make_unique<BoardActuator>(
           description_, root_, BoardActuatorOptions{.journal = journal_of(options)})),
       sensors_(open_sensors(description_, root_, clock_)),
@@ -218,7 +236,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
                              std::string_view done_text) {
   Board board = make_board();
   ExplainingRecorder explaining(rationale_, front);
-  EndingWorld ending(*world_, done, done_text);
+  GuardedWorld guarded(*world_, guardian_, done, done_text);
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
     Controller controller(world, board, policy, recorder, limits, controller_options_);
     try {
@@ -232,9 +250,9 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   Result result;
   if (recording_ == nullptr) {
     LimitSource* limits[] = {&operator_limit_, &schedule_limit_};
-    result = loop(ending, explaining, limits);
+    result = loop(guarded, explaining, limits);
   } else {
-    RecordedWorld world(ending, *recording_);
+    RecordedWorld world(guarded, *recording_);
     RecordedLimit operator_limit(operator_limit_, 0, *recording_);
     RecordedLimit schedule_limit(schedule_limit_, 1, *recording_);
     LimitSource* limits[] = {&operator_limit, &schedule_limit};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "actuators/board_actuator.h"
+#include "actuators/guardian.h"
 #include "boards/board_description.h"
 #include "bridge/live_world.h"
 #include "cli/boottime_clock.h"
@@ -28,7 +29,8 @@ void block_signals();
 
 class LiveRun {
  public:
-  // Opens the board and its sensors and binds the endpoints; no knob is written yet. Throws
+  // Starts the guardian process, so before any thread exists; opens the board and its sensors and
+  // binds the endpoints; no knob is written yet. Throws
   // BusyError, std::runtime_error that names what cannot be opened, and std::invalid_argument for a
   // goal that lacks a number on this board.
   LiveRun(const RunOptions& options, const RunPlan& plan);
@@ -70,6 +72,7 @@ class LiveRun {
   BoottimeClock clock_;
   Sysroot root_;
   BoardDescription description_;
+  Guardian guardian_;  // before the sensors' threads
   std::unique_ptr<BoardActuator> actuator_;
   OpenedSensors sensors_;
   KnobSpace knobs_;

@@ -23,9 +23,9 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   const NamedText script = read_script(options.policy);
   LuaPolicy(script.name, script.text).check();
   const ReferenceTransfer transfer = policy_transfer();
-  // Before the board is opened: the loop would do nothing else meanwhile, and guard nothing.
-  if (script.text.find("predict.transfer") != std::string::npos) transfer.warm_up();
   LiveRun live(options, plan);
+  // Before the loop begins, which would do nothing else meanwhile, and guard nothing.
+  if (script.text.find("predict.transfer") != std::string::npos) transfer.warm_up();
   LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer);
   if (!options.record.empty()) live.record(command, script);
 

@@ -1,7 +1,10 @@
 """Starts gearshift's programs and waits for what they say. Shared by the demos and the tests."""
 
 import json
+import os
+import pathlib
 import queue
+import signal
 import subprocess
 import threading
 import time
@@ -67,7 +70,17 @@ class Program:
             pass
         return code
 
+    def children(self):
+        """Process ids of what it has started: a daemon's guardian."""
+        if self.process.poll() is not None:
+            return []
+        pid = self.process.pid
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
     def kill(self):
+        """Kills it and its children, so that nothing is left that could put a knob back."""
+        for child in self.children():
+            os.kill(child, signal.SIGKILL)
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()

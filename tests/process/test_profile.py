@@ -67,7 +67,7 @@ class Profiles(unittest.TestCase):
             stack.trainer()
             daemon.note("measured")
             self.assertEqual(self.fan(stack)[0].strip(), "255")
-            daemon.finish(signal.SIGKILL)
+            daemon.kill()
             self.assertEqual(self.fan(stack)[0].strip(), "255")
             done = stack.gearshift("restore", "--sysroot", stack.mount, "--state", stack.state)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

@@ -26,6 +26,8 @@ constexpr Exemption kExemptions[] = {
     {"sleep", "cli/stop_signals.h", "how those two sleep: until a signal comes"},
     {"sleep", "actuators/control_group.cpp",
      "after the loop: no kernel tells when a group is empty"},
+    {"sleep", "actuators/knob_journal.cpp",
+     "before the loop: a guardian or `gearshift restore` may still be putting knobs back"},
     {"path", "boards/detection.cpp", "looks before it knows which board's data to use"},
     {"path", "actuators/control_group.cpp", "the children of a process, by the kernel's own path"},
     {"path", "actuators/fan.cpp", "the kernel's own names of a fan, on any board"},

@@ -1,0 +1,153 @@
+#include "actuators/guardian.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+#include "actuators/board_actuator.h"
+#include "actuators/knob_journal.h"
+#include "controller/board.h"
+
+namespace gearshift {
+
+struct Guardian::Shared {
+  std::atomic<std::uint64_t> beats{0};
+  std::atomic<std::uint32_t> steps{0};
+};
+
+namespace {
+
+constexpr int kLooks = 10;
+constexpr char kGoodbye = 'q';
+
+[[noreturn]] void fail(const char* what) {
+  throw std::runtime_error(std::string("guardian process: ") + what + ": " + std::strerror(errno));
+}
+
+void say(const GuardianOptions& options, const std::string& text) {
+  if (options.tell != nullptr) options.tell(text);
+}
+
+// What the daemon could not put back any more. Another daemon that has the lock has done it.
+void put_back(Sysroot& root, const GuardianOptions& options) {
+  try {
+    if (!std::filesystem::exists(options.journal)) return;
+    const RestoreReport report = restore_from_journal(root, options.journal);
+    say(options, "the daemon is gone; " + std::to_string(report.restored.size()) +
+                     " files put back, " + std::to_string(report.failed.size()) + " failed");
+    for (const std::string& failed : report.failed) say(options, "FAILED " + failed);
+  } catch (const BusyError&) {
+  } catch (const std::exception& error) {
+    say(options, std::string("the daemon is gone and its knobs are not put back: ") + error.what() +
+                     "; run `gearshift restore`");
+  }
+}
+
+void step_in(const BoardDescription& board, Sysroot& root, const Clock& clock,
+             const GuardianOptions& options) {
+  try {
+    if (!std::filesystem::exists(options.journal)) return;  // no knob has been written yet
+    const std::string failure = step_to_safe_mode(board, root, clock, options.journal);
+    say(options, "the loop stands still; " +
+                     (failure.empty() ? "stepped to the safe mode until it goes on" : failure));
+  } catch (const std::exception& error) {
+    say(options,
+        std::string("the loop stands still, and the safe mode cannot be set: ") + error.what());
+  }
+}
+
+enum class Lifeline : std::uint8_t { quiet, goodbye, cut };
+
+Lifeline listen(int descriptor, int timeout_ms) {
+  pollfd lifeline{.fd = descriptor, .events = POLLIN, .revents = 0};
+  if (poll(&lifeline, 1, timeout_ms) <= 0) return Lifeline::quiet;
+  char word = 0;
+  return read(descriptor, &word, 1) == 1 ? Lifeline::goodbye : Lifeline::cut;
+}
+
+}  // namespace
+
+bool StallWatch::look(std::uint64_t beats) {
+  if (beats != beats_) {
+    beats_ = beats;
+    unchanged_ = 0;
+    return false;
+  }
+  return beats_ > 0 && ++unchanged_ == patience_;
+}
+
+std::string step_to_safe_mode(const BoardDescription& board, Sysroot& root, const Clock& clock,
+                              const std::filesystem::path& journal) {
+  auto actuator = std::make_unique<BoardActuator>(
+      board, root, BoardActuatorOptions{.journal = journal, .use = JournalUse::beside});
+  if (!actuator->writable()) return {};
+  const KnobSpace& knobs = actuator->knobs();
+  BoardTraits traits;
+  traits.apply_timeout = board.apply_timeout;
+  traits.safe = safe_mode(board, knobs, modes_by_power(board, knobs));
+  Board stepped(std::move(actuator), {}, traits);
+  stepped.begin(stepped.safe(), clock.now());
+  while (stepped.advance(clock.now()) == ApplyState::applying) continue;
+  return std::string(stepped.failure());
+}
+
+Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& clock,
+                   GuardianOptions options) {
+  void* page =
+      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) fail("no shared page");
+  shared_ = new (page) Shared;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("no socket pair");
+  child_ = fork();
+  if (child_ < 0) fail("cannot fork");
+  if (child_ > 0) {
+    close(ends[0]);
+    lifeline_ = ends[1];
+    return;
+  }
+  close(ends[1]);
+  setsid();  // what the terminal or a script kills with the daemon's group is not killed with it
+  prctl(PR_SET_NAME, "gs-guardian");
+  StallWatch watch(kLooks);
+  const auto look_ms = static_cast<int>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(options.patience).count() / kLooks);
+  while (true) {
+    const Lifeline lifeline = listen(ends[0], look_ms);
+    if (lifeline == Lifeline::cut) put_back(root, options);
+    if (lifeline != Lifeline::quiet) _exit(0);
+    if (!watch.look(shared_->beats.load(std::memory_order_relaxed))) continue;
+    shared_->steps.fetch_add(1, std::memory_order_relaxed);
+    step_in(board, root, clock, options);
+  }
+}
+
+Guardian::~Guardian() {
+  send(lifeline_, &kGoodbye, 1, MSG_NOSIGNAL);  // it may have been killed
+  close(lifeline_);
+  if (child_ > 0) waitpid(child_, nullptr, 0);
+  munmap(shared_, sizeof(Shared));
+}
+
+void Guardian::beat() { shared_->beats.fetch_add(1, std::memory_order_relaxed); }
+
+bool Guardian::alive() {
+  if (child_ > 0 && waitpid(child_, nullptr, WNOHANG) == child_) child_ = -1;
+  return child_ > 0;
+}
+
+std::uint32_t Guardian::steps() const { return shared_->steps.load(std::memory_order_relaxed); }
+
+}  // namespace gearshift

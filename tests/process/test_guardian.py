@@ -1,0 +1,92 @@
+"""The guardian process beside a daemon that is killed, stands still, or loses its guardian."""
+
+import os
+import signal
+import unittest
+
+from harness import Stack
+
+HOLD = """
+return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
+        mem_mhz = knobs.mem_mhz[3]}
+"""
+GPU_MAX = "/sys/class/devfreq/17000000.gpu/max_freq"
+
+
+class GuardianProcess(unittest.TestCase):
+    def test_a_killed_daemon_leaves_the_board_as_it_was_without_any_help(self):
+        with Stack() as stack:
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            trainer = stack.trainer()
+            daemon.note("hold")
+            self.assertNotEqual(stack.knobs(), before)
+            daemon.send(signal.SIGKILL)
+            told = daemon.wait_for(lambda line: "the daemon is gone" in line)
+            self.assertIn(" 0 failed", told)
+            self.assertEqual(stack.knobs(), before)
+            self.assertFalse((stack.state / "knobs.journal").exists())
+            self.assertIsNone(trainer.process.poll())
+
+    def test_a_daemon_that_is_started_while_the_guardian_puts_back_waits_for_it(self):
+        with Stack() as stack:
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            daemon.send(signal.SIGKILL)
+            daemon.process.wait()
+            second = stack.daemon(stack.script(HOLD))
+            second.note("hold")
+            self.assertEqual(second.finish(signal.SIGINT), 0)
+            self.assertEqual(stack.knobs(), before)
+
+    def test_a_loop_that_stands_still_is_stepped_down_and_goes_on_afterwards(self):
+        with Stack() as stack:
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            held = stack.read(GPU_MAX)
+            daemon.send(signal.SIGSTOP)
+            daemon.wait_for(lambda line: "stepped to the safe mode" in line)
+            self.assertLess(int(stack.read(GPU_MAX)), int(held))
+            daemon.send(signal.SIGCONT)
+            daemon.note("outside_writer")
+            daemon.note("status")
+            daemon.note("status")
+            self.assertEqual(stack.read(GPU_MAX), held)
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            self.assertEqual(stack.knobs(), before)
+
+    def test_a_daemon_that_stands_still_and_is_killed_then_is_put_back(self):
+        with Stack() as stack:
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            daemon.send(signal.SIGSTOP)
+            daemon.wait_for(lambda line: "stepped to the safe mode" in line)
+            daemon.send(signal.SIGKILL)
+            daemon.wait_for(lambda line: "the daemon is gone" in line)
+            self.assertEqual(stack.knobs(), before)
+
+    def test_a_daemon_that_loses_its_guardian_says_so_and_ends_as_it_should(self):
+        with Stack() as stack:
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            (guardian,) = daemon.children()
+            os.kill(guardian, signal.SIGTERM)  # what a group is sent does not reach it
+            daemon.note("status")
+            self.assertEqual(daemon.children(), [guardian])
+            os.kill(guardian, signal.SIGKILL)
+            daemon.wait_for(lambda line: "its guardian process was killed" in line)
+            daemon.note("status")
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            self.assertEqual(stack.knobs(), before)
+
+
+if __name__ == "__main__":
+    unittest.main()
