@@ -97,6 +97,8 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"search_j", result.search_j},
               {"over_ws", result.energy.over_cap_j},
               {"over_s", result.energy.over_cap_s},
+              {"breaches", result.energy.breaches},
+              {"longest_over_s", result.energy.longest_over_cap_s},
               {"energy_j", result.energy.energy_j},
               {"duration_s", seconds(result.duration)},
               {"guard_steps", result.guard_steps},
@@ -282,6 +284,9 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
   add_goal_flags(command, options.goal, "latency with --rate, else time");
   command.add_option("--arrivals", options.arrivals,
                      std::string("requests that come one by one: ") + kArrivalForms);
+  command.add_option("--sensor-interval", options.sensor_interval,
+                     "the power sensor has a new reading so often, for example 430ms, and a cap "
+                     "is judged by it (default: at every look, judged over 430 ms)");
   command.add_option("--hold", options.hold, "how long the choice is held before the end")
       ->capture_default_str();
   command.add_option("--keep", options.keep,

@@ -229,6 +229,14 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   complete_goal(made.problem.goal, made.problem.knobs);
   add_arrivals(options, made.problem);
   made.problem.effects = parse_effects(options.effects);
+  if (!options.sensor_interval.empty()) {
+    const Duration interval = parse_duration(options.sensor_interval);
+    if (interval < std::chrono::milliseconds(1) || interval > std::chrono::seconds(10)) {
+      throw std::invalid_argument(
+          fmt::format("--sensor-interval {}: must be 1ms to 10s", options.sensor_interval));
+    }
+    made.problem.sensor_interval = interval;
+  }
   SimulatedFaults faults =
       parse_faults(options.faults, made.problem.knobs, made.problem.goal.power_mw);
   made.problem.faults = std::move(faults.plan);

@@ -32,15 +32,31 @@ std::string Board::explain(const Reading& reading) const {
   return {};
 }
 
-void Board::begin(const PowerMode& mode, Time now) {
+void Board::begin(const PowerMode& mode, Time now, Route route) {
   assert(knobs().contains(mode));
   wanted_ = mode;
+  next_ = first_leg(route);
   began_ = now;
   verify_attempts_ = 0;
   refused_ = false;
   failure_.clear();
   state_ = ApplyState::applying;
   plan();
+}
+
+PowerMode Board::first_leg(Route route) {
+  PowerMode leg = wanted_;
+  if (route == Route::direct) return leg;
+  bool cores_go = false;
+  for (std::size_t i = 0; i < knobs().size(); ++i) {
+    if (knobs().knobs[i].knob_class != KnobClass::hotplug) {
+      leg.values[i] = std::min(leg.values[i], safe_.values[i]);
+      continue;
+    }
+    const std::optional<std::int64_t> online = actuator_->read(i);
+    cores_go = cores_go || (online && *online > wanted_.values[i]);
+  }
+  return cores_go ? leg : wanted_;
 }
 
 // Orders the knobs that do not read back the wanted value. A knob that cannot be read is written
@@ -54,9 +70,9 @@ void Board::plan() {
   left_ = 0;
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
-    if (actual == wanted_.values[i]) continue;
+    if (actual == next_.values[i]) continue;
     const int knob_class = static_cast<int>(knobs().knobs[i].knob_class);
-    const bool raises = actual && wanted_.values[i] > *actual;
+    const bool raises = actual && next_.values[i] > *actual;
     steps[left_++] = {raises ? 100 - knob_class : knob_class, i};
   }
   std::stable_sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(left_),
@@ -69,7 +85,7 @@ ApplyState Board::advance(Time now) {
   while (left_ > 0) {
     const std::size_t knob = order_[0];
     try {
-      if (actuator_->write(knob, wanted_.values[knob]) == Progress::more) {
+      if (actuator_->write(knob, next_.values[knob]) == Progress::more) {
         if (now - began_ > traits_.apply_timeout) give_up(knob, now);
         return state_;
       }
@@ -82,6 +98,9 @@ ApplyState Board::advance(Time now) {
     std::copy(order_.begin() + 1, order_.begin() + static_cast<std::ptrdiff_t>(left_),
               order_.begin());
     --left_;
+    if (left_ > 0 || next_ == wanted_) continue;
+    next_ = wanted_;
+    plan();
   }
   state_ = refused_ ? ApplyState::refused : state_;
   const ApplyState verified = verify(now);

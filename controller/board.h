@@ -43,6 +43,14 @@ struct OutsideWrite {
   std::int64_t theirs = 0;
 };
 
+// How a mode is reached where cores must go, which takes a tick each.
+enum class Route : std::uint8_t {
+  direct,
+  // A step down: clocks fall to the safe mode's at once and come up again behind the last core, so
+  // that power does not wait for the cores.
+  low_clocks_first,
+};
+
 // Writes that reduce power go clocks, power limit, memory, hot-plug; writes that raise it go after
 // them, in the opposite order. Hot-plug moves one core a call of advance(), so that the guard runs
 // between two cores.
@@ -61,7 +69,7 @@ class Board {
   std::string explain(const Reading& reading) const;
 
   // Starts to apply `mode` (must be in the knob space). Replaces an unfinished change.
-  void begin(const PowerMode& mode, Time now);
+  void begin(const PowerMode& mode, Time now, Route route = Route::direct);
   // Writes what can be written now and says how far the change is. Never throws KnobError: a
   // refused write is a state.
   ApplyState advance(Time now);
@@ -78,6 +86,7 @@ class Board {
   void restore() { actuator_->restore(); }
 
  private:
+  PowerMode first_leg(Route route);
   void plan();
   ApplyState verify(Time now);
   void give_up(std::size_t knob, Time now);
@@ -89,6 +98,7 @@ class Board {
 
   ApplyState state_ = ApplyState::idle;
   PowerMode wanted_;
+  PowerMode next_;  // on the way there; wanted_ on the last leg
   Time began_{};
   std::array<std::size_t, kMaxKnobs> order_{};  // knobs left to write, next first
   std::size_t left_ = 0;

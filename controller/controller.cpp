@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace gearshift {
+namespace {
+
+// Cores go one a tick, and take about so long each: eight of them a period apart would leave a mode
+// that fits the cap over it for most of a second.
+constexpr Duration kApplyPace = std::chrono::milliseconds(20);
+
+}  // namespace
 
 Controller::Controller(World& world, Board& board, Policy& policy, Recorder& recorder,
                        std::span<LimitSource* const> limits, ControllerOptions options)
@@ -28,7 +35,10 @@ void Controller::run() {
   bool first = true;
   while (true) {
     // The first tick consumes what had arrived before it.
-    const Time now = first ? deadline : world_.wait_until(deadline, events_);
+    const bool applying = board_.state() == ApplyState::applying;
+    const Time next = applying ? std::min(deadline, newest_tick_ + kApplyPace) : deadline;
+    const Time now = first ? deadline : world_.wait_until(next, events_);
+    newest_tick_ = now;
     first = false;
     const bool go_on = tick(now);
     events_.clear();
@@ -55,6 +65,7 @@ bool Controller::tick(Time now) {
   }
   add_to_baseload(now);
   enforce(now);
+  add_to_excess(now);
   enforce_latency(now);
   watch_knobs(now);
   advance(now);

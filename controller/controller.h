@@ -11,6 +11,7 @@
 #include "controller/arrival_rate.h"
 #include "controller/board.h"
 #include "controller/drift.h"
+#include "controller/excess_budget.h"
 #include "controller/guard.h"
 #include "controller/latency_guard.h"
 #include "controller/ledger.h"
@@ -99,6 +100,7 @@ class Controller {
   void on_over_cap(Time now);
   bool judge_cut(const Observation& cut, Time now);
   void forget_world(const DriftAlarm& alarm, Time now);
+  void add_to_excess(Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
   const Observation* best_known() const;
@@ -141,6 +143,7 @@ class Controller {
   void on_settled(ApplyState state, Time now);
   void on_hold_failed(ApplyState state, Time now);
   void continue_pending(Time now);
+  bool saves_up(Time now);
   void finish_measurement(Observation observation, Time now);
   void cut_measurement(Outcome outcome, Time now);
   void fail_policy(std::string_view what, Time now);
@@ -169,6 +172,7 @@ class Controller {
   Drift drift_;
   Meter meter_;
   Guard guard_;
+  ExcessBudget excess_;
   ArrivalRate arrivals_;
   LatencyGuard latency_;
   Ledger ledger_;
@@ -176,6 +180,7 @@ class Controller {
   EventBuffer events_;
   std::vector<Reading> readings_;
   Time started_{};
+  Time newest_tick_{};
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
   BoundedText<32> cap_source_;
@@ -186,6 +191,7 @@ class Controller {
   Aim aim_ = Aim::nothing;
   Setting wanted_;
   bool settled_ = true;      // the wanted setting's change has ended
+  bool steps_down_ = false;  // it was asked for by a limit
   bool mode_waits_ = false;  // for smaller batches: the knobs are still those of the setting before
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
@@ -203,6 +209,8 @@ class Controller {
   bool refused_by_workload_ = false;
   bool power_lost_ = false;
   bool infeasible_ = false;        // said once: the lowest mode is over the cap
+  bool over_probe_ = false;        // a setting was cut for its power, which is not back yet
+  bool saving_up_ = false;         // said once: the search waits for its share of the energy
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests
   bool reports_requests_ = false;  // the inference workload says how its requests fare
   std::int64_t unfilled_ = 0;  // requests served in batches that do not count, in this measurement

@@ -36,6 +36,7 @@ void Controller::update_cap(Time now) {
   note(NoteType::goal, now, source, cap.value_or(0));
   if (lower && roster_.any_managed() && aim_ != Aim::safe) {
     // Acted on now, not when a reading shows it: only a setting known to fit stays.
+    over_probe_ = false;
     const Observation* known = this->known(wanted_);
     if (measuring()) cut_measurement(Outcome::goal_changed, now);
     if (known == nullptr || !known->within(*cap)) fall_back(now);
@@ -104,6 +105,7 @@ void Controller::on_over_cap(Time now) {
     return;
   }
   ++summary_.guard_steps;
+  over_probe_ = measuring() || aim_ == Aim::hold;
   note(NoteType::over_cap, now, "stepping down", power_mw);
   Observation cut;
   cut.setting = wanted_;
@@ -132,6 +134,30 @@ void Controller::on_over_cap(Time now) {
     fall_back(now);
   }
   if (surprises && drift_.knows(wanted_)) proofs_ = kMostProofs;
+}
+
+// What a search draws above the cap: from a measurement on until its cut has brought power back. A
+// cap that fell, and what no mode cures, are not the search's fault.
+void Controller::add_to_excess(Time now) {
+  const std::optional<std::int64_t> power_mw = guard_.power_mw(now);
+  if (!power_mw) {
+    excess_.skip(now);
+    return;
+  }
+  const bool searches = measuring() || (over_probe_ && !infeasible_);
+  const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
+  excess_.add(now, *power_mw, std::max<std::int64_t>(0, over_mw));
+}
+
+// A script that asks for one probe over the cap after the other waits between them.
+bool Controller::saves_up(Time now) {
+  if (excess_.spent() && !saving_up_) {
+    note(NoteType::over_cap, now,
+         "the search waits: it has drawn its share of the energy above the cap",
+         guard_.power_mw(now).value_or(0));
+  }
+  saving_up_ = excess_.spent();
+  return saving_up_;
 }
 
 // Remembers it. True where the setting was known to be within the cap, and so the world may be

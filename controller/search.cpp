@@ -134,13 +134,14 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
     mode_waits_ = awaits_smaller_batches();
   }
   // Clock writes go out in this very tick; only hot-plug is left for the next ones.
+  const bool down = aim == Aim::fallback || aim == Aim::safe;
   if (!mode_waits_) {
-    board_.begin(setting.mode, now);
+    board_.begin(setting.mode, now, down ? Route::low_clocks_first : Route::direct);
     board_.advance(now);
   }
   // The window still holds readings from before. While the change goes on, and until the window and
   // the sensor's own averaging are through, a step down is not judged again.
-  const bool down = aim == Aim::fallback || aim == Aim::safe;
+  steps_down_ = down;
   // What is answered until it is in force was served by the setting before.
   latency_.rearm_at(now + board_.traits().apply_timeout);
   guard_.rearm_at(down ? now + board_.traits().apply_timeout : now);
@@ -178,7 +179,7 @@ void Controller::on_settled(ApplyState state, Time now) {
   const std::string_view failure = board_.failure();
   if (state != ApplyState::applied && !failure.empty()) note(NoteType::knob_failed, now, failure);
   note(NoteType::applied, now, {}, (now - applying_since_).count());
-  if (aim_ == Aim::fallback || aim_ == Aim::safe) {
+  if (steps_down_) {
     guard_.settles_by(now + kLagWindows * board_.traits().power_window);
     guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
   }
@@ -291,10 +292,12 @@ void Controller::continue_pending(Time now) {
   if (power_lost_ || !roster_.any_managed()) return;
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (stepped_down && !guard_.recovered(now)) return;
+  if (saves_up(now)) return;
   if ((aim_ != Aim::nothing && !latency_.recovered(now)) || awaits_requests(now)) return;
   if (seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
   pending_ = Pending::nothing;
+  over_probe_ = false;
   if (pending == Pending::resume) {
     handle(policy_.resume(pending_answer_), now);
   } else {

@@ -178,6 +178,7 @@ void Plant::hold_against_cap(double energy_j, double span_s) {
   }
   account_.over_cap_j += over_w * span_s;
   account_.over_cap_s += span_s;
+  if (over_since_s_ == 0 && span_s > 0) ++account_.breaches;
   over_since_s_ += span_s;
   account_.longest_over_cap_s = std::max(account_.longest_over_cap_s, over_since_s_);
 }

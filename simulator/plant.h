@@ -48,6 +48,7 @@ struct EnergyAccount {
   double over_cap_j = 0;
   double over_cap_s = 0;
   double longest_over_cap_s = 0;  // without a break
+  std::uint32_t breaches = 0;     // how often it went over
 };
 
 // How two workloads share the board. Either way each minibatch waits for one of the other.

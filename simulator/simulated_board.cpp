@@ -3,12 +3,19 @@
 namespace gearshift {
 
 void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
-  readings.push_back({.quantity = Quantity::power,
-                      .state = ReadingState::ok,
-                      .estimate = false,
-                      .channel = 0,
-                      .value = plant_.sensed_power_mw(),
-                      .taken = now});
+  const auto cycle = [this](Time time) {
+    return interval_ > Duration::zero() ? time.time_since_epoch() / interval_
+                                        : time.time_since_epoch().count();
+  };
+  if (!newest_ || cycle(newest_->taken) != cycle(now)) {
+    newest_ = {.quantity = Quantity::power,
+               .state = ReadingState::ok,
+               .estimate = false,
+               .channel = 0,
+               .value = plant_.sensed_power_mw(),
+               .taken = now};
+  }
+  readings.push_back(*newest_);
 }
 
 }  // namespace gearshift

@@ -1,6 +1,7 @@
 // The sensor and the knobs of a simulated board, as the controller meets them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,16 @@ namespace gearshift {
 
 class SimulatedSensor : public Sensor {
  public:
-  explicit SimulatedSensor(Plant& plant) : plant_(plant) {}
+  // A reading is taken at the first call in each `interval`, and repeated until the next; 0: at
+  // every call.
+  SimulatedSensor(Plant& plant, Duration interval) : plant_(plant), interval_(interval) {}
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading&) const override { return {}; }
 
  private:
   Plant& plant_;
+  const Duration interval_;
+  std::optional<Reading> newest_;
 };
 
 class SimulatedActuator : public Actuator {

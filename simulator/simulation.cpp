@@ -169,7 +169,8 @@ void judge_truth(const SimulationProblem& problem, SimulationResult& result) {
 Board make_board(const SimulationProblem& problem, Plant& plant, BoardTraits traits,
                  RecordingWriter* recording) {
   std::unique_ptr<Actuator> actuator = std::make_unique<SimulatedActuator>(plant);
-  std::unique_ptr<Sensor> sensor = std::make_unique<SimulatedSensor>(plant);
+  std::unique_ptr<Sensor> sensor =
+      std::make_unique<SimulatedSensor>(plant, problem.sensor_interval.value_or(Duration::zero()));
   if (!problem.faults.empty()) {
     actuator = std::make_unique<FaultyActuator>(std::move(actuator), problem.faults, plant);
     sensor = std::make_unique<FaultySensor>(std::move(sensor), problem.faults);
@@ -196,8 +197,8 @@ std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs) {
 BoardTraits simulated_traits(const SimulationProblem& problem) {
   BoardTraits traits;
   traits.name = problem.board;
-  traits.power_window = milliseconds(430);
-  traits.stale_after = milliseconds(1000);
+  traits.power_window = problem.sensor_interval.value_or(milliseconds(430));
+  traits.stale_after = std::max<Duration>(milliseconds(1000), 2 * traits.power_window);
   traits.apply_timeout = milliseconds(5000);
   traits.modes = unmeasured_order(problem.knobs);
   const auto exists = [&](const PowerMode& mode) {

@@ -25,6 +25,9 @@ struct SimulationProblem {
   Sharing sharing = Sharing::turns;  // of two
   Goal goal;                         // power_mw too: it is judged by, and a limit source of it runs
   Effects effects;
+  // The power sensor has a new reading so often, and that is the window that a cap is judged by;
+  // nullopt: a reading at every look, and 430 ms.
+  std::optional<Duration> sensor_interval{};
   FaultPlan faults;
   std::uint64_t seed = 1;
   std::vector<const Profile*> prior;       // tables that the policy may read

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "simulator/simulated_board.h"
 #include "tests/fakes/fake_board.h"
 
 namespace gearshift {
@@ -172,6 +173,41 @@ TEST(Plant, EnergyAndPowerOverTheCapAddUpExactly) {
   EXPECT_NEAR(account.energy_j, 10 + 40, 1e-9);
   EXPECT_NEAR(account.over_cap_j, 10, 1e-9);
   EXPECT_NEAR(account.over_cap_s, 2, 1e-9);
+}
+
+TEST(Plant, BreachesAreCountedAndTheLongestIsTold) {
+  Bench bench;
+  bench.plant->set_cap_mw(15'000);
+  bench.run(milliseconds(1000));
+  EXPECT_EQ(bench.plant->account().breaches, 0U);
+  milliseconds until(1000);
+  for (const int over_ms : {300, 500, 200}) {
+    bench.plant->write(0, 4);
+    bench.plant->account();  // being asked at the moment it begins begins no other
+    bench.run(until += milliseconds(over_ms));
+    bench.plant->write(0, 1);
+    bench.run(until += milliseconds(1000));
+  }
+  EXPECT_EQ(bench.plant->account().breaches, 3U);
+  EXPECT_NEAR(bench.plant->account().longest_over_cap_s, 0.5, 1e-9);
+}
+
+TEST(Plant, ASensorWithAnIntervalRepeatsItsReadingWithTheTimeItWasTaken) {
+  Bench bench;
+  SimulatedSensor sensor(*bench.plant, milliseconds(430));
+  std::vector<Reading> readings;
+  const auto read_at = [&](int ms) {
+    bench.run(milliseconds(ms));
+    readings.clear();
+    sensor.read(bench.plant->now(), readings);
+    return readings.at(0);
+  };
+  EXPECT_EQ(read_at(100).value, 10'000);
+  bench.plant->write(0, 4);
+  EXPECT_EQ(read_at(429).value, 10'000);
+  EXPECT_EQ(readings[0].taken, Time{} + milliseconds(100));
+  EXPECT_EQ(read_at(430).value, 20'000);
+  EXPECT_EQ(readings[0].taken, Time{} + milliseconds(430));
 }
 
 TEST(Plant, AFirstMinibatchTakesLongerAndMoreSoAtALowCpuClock) {

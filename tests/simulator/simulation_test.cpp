@@ -100,6 +100,33 @@ TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
   EXPECT_GT(policy.answers.size(), 5U);
 }
 
+// However many settings a script asks for that are over the cap, little of the energy is.
+TEST(Simulation, AScriptThatAsksForOneProbeOverTheCapAfterTheOtherWaitsBetweenThem) {
+  KnobSpace knobs{.knobs = {{"gpu_mhz", Unit::khz, KnobClass::clock, {}}}};
+  for (int step = 1; step <= 2000; ++step) knobs.knobs[0].values.push_back(1000 * step);
+  Profile profile(knobs);
+  profile.workload = "small";
+  std::vector<PowerMode> modes;
+  for (const std::int64_t khz : knobs.knobs[0].values) {
+    modes.push_back(PowerMode{.values = {khz}, .count = 1});
+    profile.add({modes.back(), 16, 40, khz == 1000 ? 10.0 : 40.0, {}});
+  }
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.goal.power_mw = 20000;
+  problem.most_duration = std::chrono::hours(2);
+  ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
+    return measure(modes[1 + answers.size() % 1999]);
+  });
+  OperatorLimit limit(20000);
+  const SimulationResult result = simulate(problem, policy, limit);
+  EXPECT_GT(result.measured.size(), 5U) << "it waits, but does not end";
+  const double saved_up = 1 + 300 / seconds(result.duration);
+  const double one_probe_j = 20;  // a window of 430 ms at 20 W over, and the way back
+  EXPECT_LE(result.energy.over_cap_j, 0.0025 * result.energy.energy_j * saved_up + one_probe_j);
+  EXPECT_GT(result.energy.over_cap_j, 0.001 * result.energy.energy_j);
+}
+
 TEST(Simulation, AChoiceEndsItBeforeAllMeasurementsAreMade) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
