@@ -18,8 +18,13 @@
 -- take no longer than that, nor than the latency limit leaves. The search starts with the smallest
 -- batch, and goes to the next where all that keeps the cap is late: a smaller batch that keeps up beats
 -- a larger one. Elsewhere the batch size is a knob like others.
+--
+-- Training beside inference, the slopes are those of training, and it is the batch of requests that is
+-- backtracked, from the largest that is full in time: what that leaves of the time to train is most.
 
-local kind = workload.train and "train" or "infer"
+local beside = goal.objective == "throughput" and workload.train and workload.infer
+  and goal.arrivals_per_s > 0
+local kind = workload.train and not beside and "train" or "infer"
 local rate = kind == "infer" and goal.arrivals_per_s or 0
 local energy = goal.objective == "energy"
 local batch_name = kind .. "_batch"
@@ -30,6 +35,7 @@ local margin_step = 0.02 -- kept to the cap after that
 local least_wait, least_draw = 0.02, 0.01 -- of the time and the power is every knob's share, at least
 local most_draw = 1 -- of the power is all knobs' share
 local least_gain = 0.003 -- of the cost; less is not worth a measurement
+local reachable = 1.5 -- times too late in the first mode within the cap: the next batch beside training
 local hopeless = 1.4 -- times too slow with every knob at its highest: the next batch size is tried
 
 -- The longest a minibatch may take.
@@ -53,6 +59,7 @@ local batches, batch = {}, nil
 for _, size in ipairs(batch_sizes[kind]) do
   if rate > 0 and most_ms(size) > 0 then batches[#batches + 1] = size end
 end
+if beside then table.sort(batches, function(a, b) return a > b end) end
 if rate > 0 and #batches == 0 then
   log("no batch size is full in time: the rate is too low, or the latency limit")
   return nil
@@ -72,6 +79,8 @@ local function ask(positions)
   measurements_left = measurements_left - 1
   answer.positions, answer.batch = { table.unpack(positions) }, batch
   answer.power = answer.power_w + answer.power_margin_w
+  -- Requests may have left no time to train: the times of their batches then have to do for slopes.
+  if beside and answer.ok and answer.train.count == 0 then answer.sample_ms = answer.infer.minibatch_ms end
   answer.keeps_cap = answer.ok and answer.power <= goal.power_w
   if answer.within and (not best or answer.value < best.value) then best = answer end
   measured[key] = answer
@@ -239,7 +248,7 @@ end
 local function least_ms(from)
   local sample_ms = from.sample_ms
   for d = 1, count do sample_ms = sample_ms + time_change(d, from.positions[d], #values[d]) end
-  return sample_ms * from.minibatch_ms / from.sample_ms
+  return sample_ms * from[kind].minibatch_ms / from.sample_ms
 end
 
 local function climb()
@@ -247,7 +256,7 @@ local function climb()
   while measurements_left > 0 do
     local from = fastest_within()
     fit_slopes(from)
-    if batch and not best and least_ms(from) > most_ms(batch) * hopeless then return end
+    if batch and not beside and not best and least_ms(from) > most_ms(batch) * hopeless then return end
     local positions = best_target(from, margin) or best_target(from, 0)
     if not positions then return end
     local answer = ask(positions)
@@ -258,8 +267,19 @@ end
 
 local middle = {}
 for d = 1, count do middle[d] = (#values[d] + 1) // 2 end
+local tried = 1
 batch = batches[1]
+if beside then measurements_left = 2 * count + 1 end
 local from, ends = first_within(middle)
+-- A batch that the middle is far too late for is not worth its slopes, where the next one is less so.
+local function lateness(answer) return answer.infer.minibatch_ms / most_ms(answer.batch) end
+while beside and from and tried < #batches and lateness(from) > reachable do
+  batch = batches[tried + 1]
+  local smaller = first_within(from.positions)
+  if not smaller or lateness(smaller) > lateness(from) then break end
+  from, tried = smaller, tried + 1
+end
+if beside and from then batch = from.batch end -- the last one tried may be left behind
 if from then
   expect_equal_shares(from)
   probe_each_knob(from, ends)
@@ -268,7 +288,7 @@ end
 -- The next batch size, from the fastest mode so far: where requests are late, and where latency is only
 -- a limit, as long as larger batches are better.
 local latency_counts = goal.objective == "latency"
-for i = 2, from and #batches or 0 do
+for i = tried + 1, from and #batches or 0 do
   if best and (latency_counts or best.batch ~= batch) then break end
   local before = fastest_within()
   batch, measurements_left = batches[i], measurements_left + measurements_a_batch

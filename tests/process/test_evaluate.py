@@ -175,6 +175,19 @@ class Evaluate(unittest.TestCase):
         self.assertEqual((row["cap_w"], row["probes_over_cap"]), (20.0, 1))
         self.assertIsNone(row["late_regret"])
 
+    def test_the_published_heuristic_trains_beside_inference_too(self):
+        infer = self.put("infer.csv", profile_text(workload="served", kind="infer", batches=(1, 4, 16)))
+        self.evaluate("--problem", "concurrent", "--profile", self.train, "--infer-profile", infer, "--caps", "16:32:8",
+                      "--latency-ms", "300:900:300", "--rate", "20,60", "--policy", SOURCE / "scripts/gradient.lua",
+                      "--json", "out.json")
+        rows = self.result("out.json")["rows"]
+        for row in rows:
+            self.assertEqual((row["failure"], row["solved"], row["late"], row["over_w"]), ("", True, False, 0))
+            # Batches of 4 leave no time to train where requests come fast and the cap is low.
+            if row["cap_w"] == 16 and row["rate_per_s"] == 60 and row["latency_ms"] >= 600:
+                self.assertEqual(row["infer_batch"], 16)
+        self.assertLess(sum(row["minibatches_per_s"]["loss"] for row in rows), 0.1 * len(rows))
+
     def test_concurrent_rows_agree_with_brute_force(self):
         infer = self.put("infer.csv", profile_text(workload="served", kind="infer", batches=(1, 4, 16)))
         cells = {}
