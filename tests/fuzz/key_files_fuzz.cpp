@@ -33,10 +33,11 @@ void read_key_file(std::string_view text) {
     const auto again = gearshift::parse_key_file(gearshift::key_file_text(file));
     require(again.pair.secret_key == file.pair.secret_key && again.name == file.name);
   } catch (const std::runtime_error& error) {
-    // Any line may hold a key: no forty characters of the text come back.
+    // Any line may hold a secret: no key of the text comes back.
     const std::string_view what(error.what());
-    for (std::size_t i = 0; i + 40 <= text.size(); ++i) {
-      require(what.find(text.substr(i, 40)) == std::string_view::npos);
+    for (std::size_t i = 0; i + gearshift::kKeyCharacters <= text.size(); ++i) {
+      const std::string_view word = text.substr(i, gearshift::kKeyCharacters);
+      require(what.find(word) == std::string_view::npos || !gearshift::is_key(word));
     }
   }
 }
