@@ -92,8 +92,8 @@ struct Searched {
   std::vector<Observation> measured;
 };
 
-Searched search(const InterleavedProblem& problem) {
-  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), problem.board);
+Searched search(const InterleavedProblem& problem, const char* script = "bayes.lua") {
+  LuaPolicy policy(script, script_text(script), problem.board);
   Searched searched;
   searched.request = policy.start(problem.context());
   while (searched.request.what == Request::What::measure && searched.probes < 30) {
@@ -118,6 +118,23 @@ TEST(InterleavedSearch, ComesNearTheOptimumWithinItsProbes) {
     EXPECT_TRUE(searched.held.keeps(problem.goal));
     EXPECT_EQ(searched.held.setting.run, Run::both);
     EXPECT_GT(1 / searched.held.value(problem.goal), 0.9 * problem.optimum()) << rate;
+  }
+}
+
+TEST(InterleavedSearch, ByGradientBacktracksTheBatchOfRequests) {
+  for (const double rate : {15.0, 30.0, 60.0}) {
+    InterleavedProblem problem;
+    problem.goal.arrivals_per_s = rate;
+    const Searched searched = search(problem, "gradient.lua");
+    ASSERT_EQ(searched.request.what, Request::What::hold) << rate;
+    EXPECT_LE(searched.probes, 16) << rate;
+    EXPECT_TRUE(searched.held.keeps(problem.goal)) << rate;
+    EXPECT_GT(1 / searched.held.value(problem.goal), 0.6 * problem.optimum()) << rate;
+    // The largest batch that is full within 0.8 s comes first.
+    const double most = 0.8 * rate;
+    const std::int32_t first = searched.measured.front().setting.batch_size[index(Kind::infer)];
+    EXPECT_LT(first, most) << rate;
+    EXPECT_GE(4 * first, most) << rate;
   }
 }
 
