@@ -83,6 +83,11 @@ demo-interleave: build  ## training beside requests, on a virtual board and with
 	@$(call install,$(packages_run) $(packages_train))
 	$(PYTHON) cli/demo/demo_interleave.py --binary $(BINARY)
 
+.PHONY: demo-battery
+demo-battery: build  ## a drone's battery of 10 Wh, training in gusts of wind, planned against what else one would do
+	@$(call install,$(packages_run))
+	$(PYTHON) cli/demo/demo_battery.py --binary $(BINARY)
+
 .PHONY: bench
 bench:  ## build and run the benchmarks
 	@$(call install,$(packages_build) $(packages_run))

@@ -31,6 +31,9 @@ struct VirtualBoardOptions {
   std::uint64_t seed = 1;
   std::string noise = "2%";
   std::string lag = "boxcar";
+  std::string battery;  // its capacity; empty: the board hangs on the mains
+  std::string charge = "100%";
+  double resistance_ohm = 0.1;
   std::vector<std::string> faults;
   std::string optimum;  // a cap: print what is best under it
   std::string workload = "resnet18";
@@ -106,12 +109,23 @@ std::unique_ptr<FuseMount> try_fuse(BoardState& board, const Clock& clock,
   return nullptr;
 }
 
+std::optional<SupplySpec> supply_of(const VirtualBoardOptions& options) {
+  if (options.battery.empty()) return std::nullopt;
+  SupplySpec supply;
+  supply.battery.capacity_wh = parse_energy_wh(options.battery);
+  supply.battery.charge = parse_percent(options.charge) / 100;
+  supply.battery.resistance_ohm = options.resistance_ohm;
+  supply.battery.check();
+  return supply;
+}
+
 int mount_board(const VirtualBoardOptions& options) {
   const BoardDescription& description = require_board(options.board);
   BoardState board(description,
                    {.seed = options.seed,
                     .noise = parse_noise(options.noise),
-                    .lag = options.lag == "boxcar" ? LagShape::boxcar : LagShape::first_order});
+                    .lag = options.lag == "boxcar" ? LagShape::boxcar : LagShape::first_order,
+                    .supply = supply_of(options)});
   const BoottimeClock clock;
   board.advance(clock.now());
   for (const std::string& fault : options.faults) set_fault(board, fault);
@@ -210,6 +224,13 @@ void add_board(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--lag", options->lag, "Of the power sensor: a mean of 0.43 s, or 0.7 s")
       ->check(CLI::IsMember({"boxcar", "first-order"}))
+      ->capture_default_str();
+  command->add_option("--battery", options->battery,
+                      "the board runs on a battery of this capacity, for example 10Wh, which a "
+                      "power_supply and an INA219 show");
+  command->add_option("--charge", options->charge, "of the battery at the beginning")
+      ->capture_default_str();
+  command->add_option("--resistance", options->resistance_ohm, "of the battery, ohm")
       ->capture_default_str();
   command->add_option("--fault", options->faults, "NAME=VALUE: begin with a fault switched on");
   add_optimum_flags(*command, *options);

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "controller/clock.h"
+#include "limits/timetable.h"
 
 namespace gearshift {
 
@@ -23,6 +24,18 @@ inline std::int64_t unix_time_ms() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
+}
+
+// What the clock on the wall shows here (TZ, else the machine's zone). Where the zone's rules are
+// not to be had it is that of UTC.
+inline LocalTime local_time() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  tm shown{};
+  if (localtime_r(&time.tv_sec, &shown) == nullptr) gmtime_r(&time.tv_sec, &shown);
+  return {(shown.tm_wday + 6) % 7, std::chrono::hours(shown.tm_hour) +
+                                       std::chrono::minutes(shown.tm_min) +
+                                       std::chrono::seconds(shown.tm_sec)};
 }
 
 }  // namespace gearshift

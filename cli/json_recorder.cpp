@@ -144,6 +144,16 @@ void JsonRecorder::note(const Note& note) {
   print(file_, line);
 }
 
+json to_json(const Battery& battery) {
+  json out = {{"energy_wh", battery.energy_wh.value_or(0)},
+              {"charging", battery.charging()},
+              {"estimate", battery.estimate}};
+  if (battery.capacity_wh) out["capacity_wh"] = *battery.capacity_wh;
+  if (battery.voltage_v) out["voltage_v"] = *battery.voltage_v;
+  if (battery.current_a) out["current_a"] = *battery.current_a;
+  return out;
+}
+
 void JsonRecorder::status(const Status& status) {
   if (statuses_++ % 10 != 0) return;
   json line = {{"note", "status"},
@@ -157,6 +167,8 @@ void JsonRecorder::status(const Status& status) {
                {"workloads", status.workloads}};
   line["power_w"] = status.power_known ? json(to_watts(status.power_mw)) : json(nullptr);
   line["cap_w"] = status.cap_mw > 0 ? json(to_watts(status.cap_mw)) : json(nullptr);
+  line["cap_source"] = status.cap_source.view();
+  if (status.battery.known()) line["battery"] = to_json(status.battery);
   line.update(to_json(status.goal));
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Duration minibatch = status.minibatch[index(kind)];

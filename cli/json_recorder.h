@@ -24,6 +24,9 @@ nlohmann::json to_json(const DriftAlarm& alarm);
 // How requests fared: counts, and percentiles of their latency in ms.
 nlohmann::json to_json(const RequestReport& report);
 
+// What the gauge tells of it: Wh, V, A.
+nlohmann::json to_json(const Battery& battery);
+
 // Lines are {"note": NAME, "time_s": seconds since the start, ...}, written to `file`, which stays
 // open, and flushed one by one. Every tenth status is a line of its own: {"note": "status", ...}.
 class JsonRecorder : public Recorder {

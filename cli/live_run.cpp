@@ -8,10 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 
 #include "bridge/endpoints.h"
 #include "bridge/key_files.h"
+#include "cli/predicted_work.h"
 #include "cli/prior_tables.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
@@ -103,6 +105,7 @@ class ExplainingRecorder : public Recorder {
   Recorder& front_;
 };
 
+<<<<<<< HEAD
 void tell_for_guardian(const std::string& text) {
   std::fprintf(stderr, "gearshift guardian: %s\n", text.c_str());
   std::fflush(stderr);
@@ -111,6 +114,18 @@ void tell_for_guardian(const std::string& text) {
 // Stops the loop when its work is done, and until then shows the guardian that it goes on, and tells
 // who was refused at the door.
 class GuardedWorld : public World {
+=======
+// The board's, and those of its battery where it is to be read.
+OpenedSensors open_all_sensors(const BoardDescription& description, const RunPlan& plan,
+                               Sysroot& root, const Clock& clock) {
+  OpenedSensors opened = open_sensors(description, root, clock);
+  if (!plan.battery || open_battery(*plan.battery, root, opened)) return opened;
+  throw std::runtime_error("--battery auto: " + opened.findings.back());
+}
+
+// Stops the loop when its work is done, and tells who was refused at the door.
+class EndingWorld : public World {
+>>>>>>> e31832b (Plan a battery over the work that is left: a mission is done in time with its reserve kept, live and over a day of sun)
  public:
   GuardedWorld(LiveWorld& world, Guardian& guardian, const std::function<bool()>& done,
                std::string_view text)
@@ -166,14 +181,22 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
                 {.journal = journal_of(options), .tell = tell_for_guardian}),
       actuator_(std::make_unique<BoardActuator>(
           description_, root_, BoardActuatorOptions{.journal = journal_of(options)})),
-      sensors_(open_sensors(description_, root_, clock_)),
+      sensors_(open_all_sensors(description_, plan, root_, clock_)),
       knobs_(actuator_->knobs()),
       traits_(make_traits(description_, knobs_)),
       rationale_(plan.goal),
       world_options_(make_world_options(options, sensors_, knobs_)),
       world_(make_world(clock_, world_options_, rationale_)),
       operator_limit_(plan.power_mw),
-      schedule_limit_(options.schedule) {
+      schedule_limit_(options.schedule, options.timetable, local_time) {
+  if (plan.battery_goal) {
+    BatteryLimitOptions battery = *plan.battery_goal;
+    if (battery.aim == BatteryAim::serve) {
+      battery.pause_w = modelled_pause_w(description_, knobs_, *traits_.safe);
+    }
+    battery_limit_ =
+        std::make_unique<BatteryLimit>(battery, predict_by_model(description_, knobs_));
+  }
   controller_options_.duration = plan.duration;
   controller_options_.goal = plan.goal;
   complete_goal(controller_options_.goal, knobs_);
@@ -220,8 +243,14 @@ void LiveRun::record(const std::string& command, const NamedText& policy) {
   header.traits = traits_;
   header.options = controller_options_;
   header.policy = policy;
-  header.limits = {std::string(operator_limit_.name()), std::string(schedule_limit_.name())};
+  for (const LimitSource* limit : limits()) header.limits.emplace_back(limit->name());
   recording_ = start_recording(options_.record, header);
+}
+
+std::vector<LimitSource*> LiveRun::limits() {
+  std::vector<LimitSource*> limits = {&operator_limit_, &schedule_limit_};
+  if (battery_limit_) limits.push_back(battery_limit_.get());
+  return limits;
 }
 
 Board LiveRun::make_board() {
@@ -249,6 +278,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   };
   Result result;
   if (recording_ == nullptr) {
+<<<<<<< HEAD
     LimitSource* limits[] = {&operator_limit_, &schedule_limit_};
     result = loop(guarded, explaining, limits);
   } else {
@@ -256,8 +286,19 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
     RecordedLimit operator_limit(operator_limit_, 0, *recording_);
     RecordedLimit schedule_limit(schedule_limit_, 1, *recording_);
     LimitSource* limits[] = {&operator_limit, &schedule_limit};
+=======
+    result = loop(ending, explaining, limits());
+  } else {
+    RecordedWorld world(ending, *recording_);
+    std::deque<RecordedLimit> recorded_limits;
+    std::vector<LimitSource*> seen;
+    for (LimitSource* limit : limits()) {
+      const auto source = static_cast<std::uint32_t>(recorded_limits.size());
+      seen.push_back(&recorded_limits.emplace_back(*limit, source, *recording_));
+    }
+>>>>>>> e31832b (Plan a battery over the work that is left: a mission is done in time with its reserve kept, live and over a day of sun)
     TeeRecorder tee(explaining, *recording_);
-    result = loop(world, tee, limits);
+    result = loop(world, tee, seen);
     tee.finish();
   }
   leave(board);

@@ -16,6 +16,7 @@
 #include "cli/run_options.h"
 #include "controller/controller.h"
 #include "controller/rationale.h"
+#include "limits/battery_limit.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
 #include "sensors/open.h"
@@ -64,6 +65,8 @@ class LiveRun {
              std::string_view done_text = "done");
 
  private:
+  // In the order in which they are asked; pointers into this object.
+  std::vector<LimitSource*> limits();
   Board make_board();
   void leave(Board& board) const;
 
@@ -82,6 +85,7 @@ class LiveRun {
   std::unique_ptr<LiveWorld> world_;
   OperatorLimit operator_limit_;
   ScheduleLimit schedule_limit_;
+  std::unique_ptr<BatteryLimit> battery_limit_;  // null where nothing plans a battery
   std::vector<std::unique_ptr<Profile>> prior_;
   std::vector<const Profile*> borrowed_prior_;
   ControllerOptions controller_options_;

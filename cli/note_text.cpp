@@ -121,6 +121,10 @@ std::string status_line(const KnobSpace& space, const Status& status) {
   text += status.power_known ? fmt::format(" | {}", watts(status.power_mw)) : " | power unknown";
   if (status.power_is_estimate) text += " (estimate)";
   if (status.cap_mw > 0) text += fmt::format(" of {}", watts(status.cap_mw));
+  if (status.battery.known()) {
+    text += fmt::format(" | battery {:.2f} Wh", *status.battery.energy_wh);
+    if (status.battery.voltage_v) text += fmt::format(" {:.2f} V", *status.battery.voltage_v);
+  }
   for (const Duration minibatch : status.minibatch) {
     if (minibatch > Duration::zero()) text += fmt::format(" | {}", milliseconds_text(minibatch));
   }

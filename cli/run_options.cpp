@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <stdexcept>
@@ -13,29 +14,64 @@
 namespace gearshift {
 namespace {
 
-ScheduleStep schedule_step(const std::string& file, const toml::node& node) {
+// One bit a day, of "mon", "tue" and so on.
+std::uint8_t days_at(const std::string& file, const toml::node& node) {
+  constexpr std::string_view kDays[] = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"};
+  std::uint8_t days = 0;
+  for (const std::string& text : texts_at(file, "days", node)) {
+    const auto* const found = std::find(std::begin(kDays), std::end(kDays), text);
+    if (found == std::end(kDays)) {
+      fail_at(file, node,
+              fmt::format("days: '{}': allowed are mon, tue, wed, thu, fri, sat and sun", text));
+    }
+    days = static_cast<std::uint8_t>(days | 1U << (found - std::begin(kDays)));
+  }
+  if (days == 0) fail_at(file, node, "days: none is given; leave the key out for every day");
+  return days;
+}
+
+// Either a step after the start or one of the timetable.
+void add_schedule_step(const std::string& file, const toml::node& node, RunOptions& options) {
   const toml::table* table = node.as_table();
   if (table == nullptr) fail_at(file, node, "schedule must be [[schedule]] tables");
-  ScheduleStep step;
-  bool has_power = false;
+  std::optional<Duration> after;
+  std::optional<Duration> at;
+  std::optional<std::int64_t> power_mw;
+  std::uint8_t days = kEveryDay;
   for (const auto& [key, value] : *table) {
     try {
       if (key.str() == "after") {
-        step.after = parse_duration(text_at(file, "after", value));
+        after = parse_duration(text_at(file, "after", value));
+      } else if (key.str() == "at") {
+        at = parse_time_of_day(text_at(file, "at", value));
+      } else if (key.str() == "days") {
+        days = days_at(file, value);
       } else if (key.str() == "power") {
         const std::string power = text_at(file, "power", value);
-        if (power != "none") step.power_mw = parse_power_mw(power);
-        has_power = true;
+        if (power != "none") power_mw = parse_power_mw(power);
       } else {
         fail_at(file, value,
-                fmt::format("unknown key {} in [[schedule]]; known: after, power", key.str()));
+                fmt::format("unknown key {} in [[schedule]]; known: after, at, days, power",
+                            key.str()));
       }
     } catch (const std::invalid_argument& error) {
       fail_at(file, value, fmt::format("{}: {}", key.str(), error.what()));
     }
   }
-  if (!has_power) fail_at(file, node, "[[schedule]] needs power, for example power = \"20W\"");
-  return step;
+  if (table->get("power") == nullptr) {
+    fail_at(file, node, "[[schedule]] needs power, for example power = \"20W\"");
+  }
+  if (after && at) {
+    fail_at(file, node, "[[schedule]]: give after (the start) or at (a time of day), not both");
+  }
+  if (!at && table->get("days") != nullptr) {
+    fail_at(file, node, "[[schedule]]: days needs at, for example at = \"08:00\"");
+  }
+  if (at) {
+    options.timetable.push_back({days, *at, power_mw});
+  } else {
+    options.schedule.push_back({after.value_or(Duration::zero()), power_mw});
+  }
 }
 
 }  // namespace
@@ -65,6 +101,15 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "may learn from (see gearshift profile and export)");
   command.add_option("--power", options.power, "power cap of the board, for example 30W");
   add_goal_flags(command, options.goal, "time");
+  command.add_option(
+      "--battery", options.battery,
+      "the board runs on a battery: auto reads what is left in it from the kernel; a "
+      "capacity, for example 10Wh, is for one that does not tell");
+  command
+      .add_option("--charge", options.charge,
+                  "of the battery at the start, where nothing tells what is left")
+      ->capture_default_str();
+  add_battery_flags(command, options.battery_goal);
   command.add_option("--listen", options.listen,
                      "endpoint for workloads: ipc://, loopback tcp://, and any tcp:// with keys "
                      "(default: workloads.ipc in the runtime folder)");
@@ -112,7 +157,13 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       {"duration", &options.duration},
       {"on-exit", &options.on_exit},
       {"state", &options.state},
-      {"record", &options.record}};
+      {"record", &options.record},
+      {"battery", &options.battery},
+      {"charge", &options.charge},
+      {"battery-goal", &options.battery_goal.aim},
+      {"until", &options.battery_goal.until},
+      {"reserve", &options.battery_goal.reserve},
+      {"brown-out", &options.battery_goal.brownout}};
   const std::map<std::string_view, std::string*> numbers = {
       {"energy-weight", &options.goal.energy_weight}, {"rate", &options.goal.rate}};
   for (const auto& [key, value] : table) {
@@ -120,10 +171,11 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
     if (name == "schedule") {
       const toml::array* steps = value.as_array();
       if (steps == nullptr) fail_at(file, value, "schedule must be [[schedule]] tables");
-      for (const toml::node& step : *steps) options.schedule.push_back(schedule_step(file, step));
+      for (const toml::node& step : *steps) add_schedule_step(file, step, options);
       continue;
     }
-    if (name != "seed" && name != "prior" && !texts.contains(name) && !numbers.contains(name)) {
+    const bool counts = name == "seed" || name == "epochs";
+    if (!counts && name != "prior" && !texts.contains(name) && !numbers.contains(name)) {
       fail_at(file, value,
               "unknown key " + name +
                   "; known: the long flags of gearshift run without --, and schedule");
@@ -139,15 +191,47 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       *numbers.at(name) = fmt::format("{}", *number);
       continue;
     }
-    if (name != "seed") {
+    if (!counts) {
       *texts.at(name) = text_at(file, name, value);
       continue;
     }
-    const auto seed = value.value<std::int64_t>();
-    if (!seed || *seed < 0) fail_at(file, value, "seed must be an integer, 0 or more");
-    options.seed = static_cast<std::uint64_t>(*seed);
+    const auto count = value.value<std::int64_t>();
+    if (!count || *count < 0) fail_at(file, value, name + " must be an integer, 0 or more");
+    if (name == "seed") options.seed = static_cast<std::uint64_t>(*count);
+    if (name != "epochs") continue;
+    if (*count < 1 || *count > 1'000'000) fail_at(file, value, "epochs must be 1 to 1000000");
+    options.battery_goal.epochs = static_cast<std::uint32_t>(*count);
   }
 }
+
+namespace {
+
+void plan_battery_use(const RunOptions& options, RunPlan& plan) {
+  const BatteryFlags& goal = options.battery_goal;
+  if (options.battery.empty()) {
+    if (goal.aim.empty() && goal.epochs == 0 && goal.until.empty() && goal.brownout.empty()) return;
+    throw std::runtime_error(
+        "--battery-goal, --epochs, --until and --brown-out: give --battery too, auto or a capacity "
+        "like 10Wh");
+  }
+  BatteryDescription battery;
+  try {
+    plan.battery_goal = make_battery_options(goal);
+    if (options.battery != "auto") battery.capacity_wh = parse_energy_wh(options.battery);
+  } catch (const std::invalid_argument& error) {
+    const std::string what = error.what();
+    throw std::runtime_error(what.starts_with("--") ? what : "--battery: " + what + ", or auto");
+  }
+  try {
+    battery.charge = parse_percent(options.charge) / 100;
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(fmt::format("--charge: {}", error.what()));
+  }
+  if (plan.battery_goal) plan.battery_goal->capacity_wh = battery.capacity_wh.value_or(0);
+  plan.battery = battery;
+}
+
+}  // namespace
 
 RunPlan make_run_plan(const RunOptions& options) {
   RunPlan plan;
@@ -175,6 +259,7 @@ RunPlan make_run_plan(const RunOptions& options) {
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(error.what());
   }
+  plan_battery_use(options, plan);
   if (options.on_exit == "keep") {
     plan.on_exit = OnExit::keep;
   } else if (options.on_exit == "safe") {

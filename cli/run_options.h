@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/battery_flags.h"
 #include "cli/goal_flags.h"
 #include "controller/clock.h"
 #include "controller/goal.h"
 #include "limits/schedule_limit.h"
+#include "sensors/open_battery.h"
 
 namespace gearshift {
 
@@ -24,6 +26,9 @@ struct RunOptions {
   std::vector<std::string> prior;  // tables of measurements that the policy may read
   std::string power;               // "30W"; empty: no cap
   GoalFlags goal;
+  std::string battery;          // auto, or a capacity; empty: the board hangs on the mains
+  std::string charge = "100%";  // at the start, where no gauge tells
+  BatteryFlags battery_goal;
   std::string listen;
   std::string control;
   std::string keys;  // folder; empty: keys in the state folder, used where an endpoint needs them
@@ -35,7 +40,8 @@ struct RunOptions {
   bool overwrite = false;
   std::uint64_t seed = 1;
   bool json = false;
-  std::vector<ScheduleStep> schedule;  // config file only
+  std::vector<ScheduleStep> schedule;    // config file only
+  std::vector<TimetableStep> timetable;  // config file only
 };
 
 // The same, checked and in our units.
@@ -44,6 +50,8 @@ struct RunPlan {
   std::optional<Duration> duration;
   Goal goal;  // without the cap
   OnExit on_exit = OnExit::restore;
+  std::optional<BatteryDescription> battery;        // the machine's, to be read
+  std::optional<BatteryLimitOptions> battery_goal;  // what it is spent on; it is only read without
 };
 
 // Of every command that opens a board.

@@ -15,6 +15,7 @@
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
 #include "cli/policy_transfer.h"
+#include "cli/predicted_work.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
 #include "cli/request_text.h"
@@ -182,7 +183,7 @@ void print_result(const SimulationProblem& problem, const SimulationResult& resu
              describe(problem.goal),
              (problem.goal.power_mw ? watts(*problem.goal.power_mw) : "no power cap") +
                  limits_text(problem.goal));
-  print_choice(problem, result);
+  if (!result.mission) print_choice(problem, result);
   fmt::print("  search   {} settings measured in {:.0f} s and {:.0f} J\n", result.measured.size(),
              seconds(result.search), result.search_j);
   if (problem.goal.power_mw) {
@@ -224,12 +225,24 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
   header.options = simulated_options(made.problem);
   header.policy = policy;
   header.limits = {made.caps.empty() ? "operator" : "schedule"};
+  const bool plans = made.problem.mission && make_battery_options(options.mission.goal);
+  if (plans) header.limits.emplace_back("battery");
   return start_recording(options.record, header, {.when_full = WhenFull::wait});
 }
 
 std::unique_ptr<LimitSource> limit_of(const SimulatedProblem& made) {
   if (made.caps.empty()) return std::make_unique<OperatorLimit>(made.problem.goal.power_mw);
   return std::make_unique<ScheduleLimit>(made.caps);
+}
+
+// The battery's own limit, beside the one that the operator or the faults set.
+std::unique_ptr<BatteryLimit> battery_limit_of(const SimulateOptions& options,
+                                               const SimulatedProblem& made) {
+  if (!made.board) return make_battery_limit(options.mission, made.problem, {}, 0);
+  const PowerMode safe = *simulated_traits(made.problem).safe;
+  return make_battery_limit(options.mission, made.problem,
+                            predict_by_model(*made.board, made.problem.knobs),
+                            modelled_pause_w(*made.board, made.problem.knobs, safe));
 }
 
 void run(const SimulateOptions& options, const std::string& words) {
@@ -242,6 +255,9 @@ void run(const SimulateOptions& options, const std::string& words) {
       &transfer);
   policy.check();
   const std::unique_ptr<LimitSource> limit = limit_of(made);
+  const std::unique_ptr<BatteryLimit> battery = battery_limit_of(options, made);
+  std::vector<LimitSource*> limits = {limit.get()};
+  if (battery) limits.push_back(battery.get());
   const File log = open_log(options.log);
   std::optional<JsonRecorder> recorder;
   if (log) recorder.emplace(made.problem.knobs, log.get());
@@ -250,7 +266,7 @@ void run(const SimulateOptions& options, const std::string& words) {
   std::optional<TeeRecorder> tee;
   if (recording && recorder) tee.emplace(*recorder, *recording);
   if (recording) onlookers.recorder = tee ? static_cast<Recorder*>(&*tee) : recording.get();
-  const SimulationResult result = simulate(made.problem, policy, *limit, onlookers);
+  const SimulationResult result = simulate(made.problem, policy, limits, onlookers);
   // The choice answers to the cap that was in force when it was made.
   if (!made.caps.empty()) made.problem.goal.power_mw = limit->power_mw(Time{} + result.duration);
   // So it does to what settings cost by then.
@@ -263,10 +279,15 @@ void run(const SimulateOptions& options, const std::string& words) {
     throw std::runtime_error(fmt::format("--record {}: {}", options.record, recording->failure()));
   }
   if (options.json) {
-    const json out = result_json(made.problem, result);
+    json out = result_json(made.problem, result);
+    if (result.mission) {
+      out["mission"] = mission_json(options.mission, made.problem, result, battery.get());
+    }
     std::printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } else {
     print_result(made.problem, result);
+    if (!result.mission) return;
+    fmt::print("{}", mission_text(options.mission, made.problem, result, battery.get()));
   }
 }
 
@@ -307,6 +328,7 @@ void add_simulate(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "simulate", "Run one search in virtual time and compare its choice with the optimum");
   add_problem_flags(*command, *options);
+  add_mission_flags(*command, options->mission);
   command
       ->add_option("--policy", options->policy,
                    "what chooses: the name of a shipped Lua script or the path of one")

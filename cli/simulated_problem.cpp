@@ -228,6 +228,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.goal = goal_of(options);
   complete_goal(made.problem.goal, made.problem.knobs);
   add_arrivals(options, made.problem);
+  add_mission(options.mission, made.problem);
   made.problem.effects = parse_effects(options.effects);
   if (!options.sensor_interval.empty()) {
     const Duration interval = parse_duration(options.sensor_interval);

@@ -10,6 +10,7 @@
 #include "boards/board_description.h"
 #include "cli/goal_flags.h"
 #include "cli/simulated_faults.h"
+#include "cli/simulated_mission.h"
 #include "controller/profile.h"
 #include "simulator/cost_source.h"
 #include "simulator/simulation.h"
@@ -43,6 +44,7 @@ struct SimulateOptions {
   std::string record;
   bool overwrite = false;
   bool json = false;
+  MissionFlags mission;
 };
 
 // The problem and what it refers to. Moving it keeps the references.

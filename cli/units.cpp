@@ -53,11 +53,41 @@ Duration parse_duration(std::string_view text) {
   return Duration(static_cast<Duration::rep>(nanoseconds));
 }
 
+Duration parse_time_of_day(std::string_view text) {
+  constexpr std::string_view kAllowed = "a time of day from 00:00 to 23:59:59, like 08:00";
+  if (text.size() != 5 && text.size() != 8) fail(text, kAllowed);
+  int parts[3] = {0, 0, 0};
+  for (std::size_t i = 0; 3 * i < text.size(); ++i) {
+    const char* const begin = text.data() + 3 * i;
+    const bool digits = begin[0] >= '0' && begin[0] <= '9' && begin[1] >= '0' && begin[1] <= '9';
+    const bool last = 3 * i + 2 == text.size();
+    if (!digits || (!last && begin[2] != ':')) fail(text, kAllowed);
+    parts[i] = 10 * (begin[0] - '0') + (begin[1] - '0');
+  }
+  if (parts[0] > 23 || parts[1] > 59 || parts[2] > 59) fail(text, kAllowed);
+  return std::chrono::hours(parts[0]) + std::chrono::minutes(parts[1]) +
+         std::chrono::seconds(parts[2]);
+}
+
 double parse_energy_j(std::string_view text) {
   constexpr std::string_view kAllowed = "an energy above 0 and up to 10^9 J, like 2J or 500mJ";
   const double energy_j = parse(text, {{"J", 1}, {"mJ", 1e-3}, {"kJ", 1e3}}, kAllowed);
   if (energy_j <= 0 || energy_j > 1e9) fail(text, kAllowed);
   return energy_j;
+}
+
+double parse_energy_wh(std::string_view text) {
+  constexpr std::string_view kAllowed = "an energy above 0 and up to 1000kWh, like 10Wh or 500mWh";
+  const double energy_wh = parse(text, {{"Wh", 1}, {"mWh", 1e-3}, {"kWh", 1e3}}, kAllowed);
+  if (energy_wh <= 0 || energy_wh > 1e6) fail(text, kAllowed);
+  return energy_wh;
+}
+
+double parse_voltage_v(std::string_view text) {
+  constexpr std::string_view kAllowed = "a voltage above 0 and up to 1000V, like 9.5V or 9500mV";
+  const double voltage_v = parse(text, {{"V", 1}, {"mV", 1e-3}}, kAllowed);
+  if (voltage_v <= 0 || voltage_v > 1000) fail(text, kAllowed);
+  return voltage_v;
 }
 
 double parse_energy_weight(std::string_view text) {

@@ -79,6 +79,8 @@ bool Controller::tick(Time now) {
 
 void Controller::consume_readings() {
   for (const Reading& reading : readings_) {
+    for (LimitSource* limit : limits_) limit->read(reading);
+    battery_.add(reading);
     if (reading.quantity != Quantity::power) continue;
     guard_.add(reading);
     if (reading.state != ReadingState::ok) continue;
@@ -222,11 +224,15 @@ void Controller::reload_script(Time now) {
 
 void Controller::publish(Time now) {
   const auto power = guard_.power_mw(now);
-  ledger_.tick(now, power, cap_mw_);
+  // While the workloads wait there is nothing left to cap.
+  const std::optional<std::int64_t> cap_mw = paused_ ? std::nullopt : cap_mw_;
+  ledger_.tick(now, power, cap_mw);
   Status status;
   status.time = now;
   if (!roster_.any_managed()) {
     status.phase = Phase::waiting;
+  } else if (paused_) {
+    status.phase = Phase::paused;
   } else if (!settled_) {
     status.phase = Phase::applying;
   } else if (aim_ == Aim::measure) {
@@ -239,10 +245,11 @@ void Controller::publish(Time now) {
   status.power_is_estimate = std::any_of(readings_.begin(), readings_.end(), [](const Reading& r) {
     return r.quantity == Quantity::power && r.estimate;
   });
-  status.cap_mw = cap_mw_.value_or(0);
+  status.cap_mw = cap_mw.value_or(0);
   status.cap_source = cap_source_;
   status.goal = goal_;
   status.requests = latency_.newest();
+  status.battery = battery_;
   status.setting = wanted_;
   status.minibatch = newest_minibatch_;
   status.workloads = roster_.attached();

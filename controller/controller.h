@@ -96,6 +96,7 @@ class Controller {
   // limits.cpp: what holds whatever the policy says.
   void update_cap(Time now);
   void update_goal(Time now);
+  void update_pause(Time now);
   void enforce(Time now);
   void on_over_cap(Time now);
   bool judge_cut(const Observation& cut, Time now);
@@ -208,6 +209,7 @@ class Controller {
   std::uint32_t rewrites_ = 0;  // of the running measurement
   bool refused_by_workload_ = false;
   bool power_lost_ = false;
+  bool paused_ = false;            // a limit leaves no power to work with: the workloads wait
   bool infeasible_ = false;        // said once: the lowest mode is over the cap
   bool over_probe_ = false;        // a setting was cut for its power, which is not back yet
   bool saving_up_ = false;         // said once: the search waits for its share of the energy
@@ -218,6 +220,7 @@ class Controller {
   Time late_since_{};
   std::optional<OutsideWrite> reported_write_;
 
+  Battery battery_;
   std::int64_t baseload_sum_mw_ = 0;
   std::int64_t baseload_count_ = 0;
   std::array<Duration, kKinds> newest_minibatch_{};

@@ -31,9 +31,13 @@ struct BoundedText {
 // ---- readings -------------------------------------------------------------------------------
 
 enum class Quantity : std::uint8_t {
-  power,        // mW of the whole board by its own total rule; the one the guard acts on
-  rail_power,   // mW of one rail
-  temperature,  // milli-degrees Celsius of one thermal zone
+  power,             // mW of the whole board by its own total rule; the one the guard acts on
+  rail_power,        // mW of one rail
+  temperature,       // milli-degrees Celsius of one thermal zone
+  battery_energy,    // mJ that are left in the battery
+  battery_capacity,  // mJ of the full battery
+  battery_voltage,   // mV at its terminals
+  battery_current,   // mA out of it; negative while it charges
 };
 
 enum class ReadingState : std::uint8_t { ok, missing, absurd };
@@ -44,7 +48,7 @@ struct Reading {
   ReadingState state = ReadingState::missing;
   bool estimate = false;     // computed from a model, not read from a sensor
   std::uint8_t channel = 0;  // rail or zone index in the sensor's own order
-  std::int64_t value = 0;    // mW or milli-degrees; meaningless unless state is ok
+  std::int64_t value = 0;    // in the quantity's unit; meaningless unless state is ok
   Time taken{};              // when the read ended
 };
 

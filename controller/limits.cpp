@@ -31,9 +31,13 @@ void Controller::update_cap(Time now) {
   }
   const bool lower = cap && (!cap_mw_ || *cap < *cap_mw_);
   cap_mw_ = cap;
-  guard_.set_cap(cap);
   infeasible_ = false;
   note(NoteType::goal, now, source, cap.value_or(0));
+  if (paused_ != (cap && *cap <= kNoPowerMw)) {
+    update_pause(now);
+    return;
+  }
+  guard_.set_cap(cap);
   if (lower && roster_.any_managed() && aim_ != Aim::safe) {
     // Acted on now, not when a reading shows it: only a setting known to fit stays.
     over_probe_ = false;

@@ -16,6 +16,8 @@ std::string_view phase_name(Phase phase) {
       return "holding";
     case Phase::safe:
       return "safe";
+    case Phase::paused:
+      return "paused";
   }
   return "unknown";
 }

@@ -88,6 +88,16 @@ void Roster::command(World& world, const Setting& setting) {
   }
 }
 
+void Roster::pause(World& world) {
+  for (auto& slot : managed_) {
+    if (!slot || !runs(slot->run, slot->workload.kind)) continue;
+    if (slot->batch_size <= 0) slot->batch_size = slot->workload.batch_size;
+    slot->run = slot->workload.kind == Kind::train ? Run::infer : Run::train;
+    slot->asked = ++sequence_;
+    world.command(slot->workload.handle, {slot->asked, slot->batch_size, slot->run});
+  }
+}
+
 void Roster::applied(const Event& event) {
   for (auto& slot : managed_) {
     if (slot && slot->workload.handle == event.handle && event.set_sequence <= slot->asked) {

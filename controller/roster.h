@@ -34,6 +34,8 @@ class Roster {
 
   // Asks every managed workload whose batch size or run differs from what it was asked last.
   void command(World& world, const Setting& setting);
+  // Asks every managed workload to wait, by asking for the other kind to run. Batch sizes stay.
+  void pause(World& world);
   void applied(const Event& event);
   // True when the refusal answers the newest command.
   bool refused(const Event& event);

@@ -129,6 +129,8 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
       objection && roster_.any_managed() && aim == Aim::hold) {
     note(NoteType::knob_failed, now, *objection);
     refused_by_workload_ = true;
+  } else if (paused_) {
+    roster_.pause(world_);
   } else {
     roster_.command(world_, setting);
     mode_waits_ = awaits_smaller_batches();
@@ -290,6 +292,10 @@ void Controller::on_hold_failed(ApplyState state, Time now) {
 // After a step down the policy goes on only when power is known to be back within the cap.
 void Controller::continue_pending(Time now) {
   if (power_lost_ || !roster_.any_managed()) return;
+  if (paused_) {
+    roster_.pause(world_);  // one that came since
+    return;
+  }
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (stepped_down && !guard_.recovered(now)) return;
   if (saves_up(now)) return;
@@ -374,6 +380,7 @@ void Controller::cut_measurement(Outcome outcome, Time now) {
 }
 
 void Controller::remember(const Observation& observation) {
+  for (LimitSource* limit : limits_) limit->learn(observation);
   if (!memory_.add(observation)) pending_ = Pending::restart;
 }
 

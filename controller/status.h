@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "controller/battery.h"
 #include "controller/clock.h"
 #include "controller/event.h"
 #include "controller/setting.h"
@@ -17,6 +18,7 @@ enum class Phase : std::uint8_t {
   measuring,  // a setting's cost
   holding,    // the policy's choice
   safe,       // the safe setting, because the policy or the power readings failed
+  paused,     // the workloads wait: a limit leaves no power to work with
 };
 std::string_view phase_name(Phase phase);
 
@@ -37,6 +39,7 @@ struct Status {
   BoundedText<32> cap_source;      // which limit binds
   Goal goal;                       // as the policy has it
   RequestReport requests;          // newest of the inference workload; no span: none yet
+  Battery battery;                 // as its newest readings tell; nothing where there is none
 };
 
 }  // namespace gearshift

@@ -4,7 +4,9 @@
 
 namespace gearshift {
 
-ScheduleLimit::ScheduleLimit(std::vector<ScheduleStep> steps) : steps_(std::move(steps)) {
+ScheduleLimit::ScheduleLimit(std::vector<ScheduleStep> steps, std::vector<TimetableStep> timetable,
+                             LocalClock clock)
+    : steps_(std::move(steps)), timetable_(std::move(timetable)), clock_(std::move(clock)) {
   std::stable_sort(steps_.begin(), steps_.end(),
                    [](const ScheduleStep& a, const ScheduleStep& b) { return a.after < b.after; });
 }
@@ -16,6 +18,9 @@ std::optional<std::int64_t> ScheduleLimit::power_mw(Time now) {
     if (now - *start_ < step.after) break;
     power_mw = step.power_mw;
   }
+  if (timetable_.empty() || !clock_) return power_mw;
+  const auto by_clock = timetable_cap(timetable_, clock_());
+  if (!power_mw || (by_clock && *by_clock < *power_mw)) power_mw = by_clock;
   return power_mw;
 }
 

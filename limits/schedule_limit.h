@@ -1,4 +1,4 @@
-// A cap that changes at given times after the start of the run.
+// A cap that changes at given times: after the start of the run, and by the clock on the wall.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/limit_source.h"
+#include "limits/timetable.h"
 
 namespace gearshift {
 
@@ -19,7 +20,9 @@ struct ScheduleStep {
 class ScheduleLimit : public LimitSource {
  public:
   // Steps in any order; where two begin at the same time the later in the list holds.
-  explicit ScheduleLimit(std::vector<ScheduleStep> steps);
+  // The timetable is judged by `clock`, which is asked each time; the lower of the two caps binds.
+  explicit ScheduleLimit(std::vector<ScheduleStep> steps, std::vector<TimetableStep> timetable = {},
+                         LocalClock clock = {});
 
   std::string_view name() const override { return "schedule"; }
   void consume(const Event&) override {}
@@ -28,6 +31,8 @@ class ScheduleLimit : public LimitSource {
 
  private:
   std::vector<ScheduleStep> steps_;
+  std::vector<TimetableStep> timetable_;
+  LocalClock clock_;
   std::optional<Time> start_;
 };
 

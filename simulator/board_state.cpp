@@ -71,6 +71,7 @@ BoardState::BoardState(const BoardDescription& board, BoardStateOptions options)
   gpu_.add_files(tree_, now_, options.seed);
   memory_.add_files(tree_);
   thermal_.add_files(tree_);
+  if (options.supply) battery_.emplace(*options.supply);
   add_hwmon(tree_);
   add_truth(tree_);
   faults_.add_files(tree_);
@@ -82,7 +83,7 @@ BoardState::BoardState(const BoardDescription& board, BoardStateOptions options)
 void BoardState::add_hwmon(BoardTree& tree) {
   constexpr int kMonitors = 2;
   const std::vector<int> numbers =
-      hwmon_numbers(options_.seed, kMonitors + HwmonNeighbours::kCount);
+      hwmon_numbers(options_.seed, kMonitors + HwmonNeighbours::kCount + (battery_ ? 1 : 0));
   for (int i = 0; i < kMonitors; ++i) {
     const std::string device = i == 0 ? "1-0040" : "1-0041";
     const std::string i2c = generation_.i2c_device + "/i2c-1/" + device;
@@ -92,7 +93,9 @@ void BoardState::add_hwmon(BoardTree& tree) {
     tree.add_link("/sys/bus/i2c/devices/" + device, i2c);
     tree.add_link("/sys/bus/i2c/drivers/ina3221/" + device, i2c);
   }
-  neighbours_.add_files(tree, {numbers.begin() + kMonitors, numbers.end()});
+  const auto neighbours = numbers.begin() + kMonitors;
+  neighbours_.add_files(tree, {neighbours, neighbours + HwmonNeighbours::kCount});
+  if (battery_) battery_->add_files(tree, generation_.i2c_device, numbers.back());
 }
 
 void BoardState::add_truth(BoardTree& tree) {
@@ -116,7 +119,13 @@ ModelMode BoardState::clocks() const {
           .mem_ghz = memory_.clock_khz() / kKhzInGhz};
 }
 
+// What the board has drawn since the last time, before its power changes.
+void BoardState::drain() {
+  if (battery_ && now_ > Time{}) battery_->advance(now_, true_power_mw() / 1000);
+}
+
 void BoardState::settle() {
+  drain();
   std::vector<Demand> demands;
   for (const auto& [handle, load] : loads_.all()) {
     if (load.run) demands.push_back(load.demand());
@@ -152,6 +161,7 @@ void BoardState::advance(Time now) {
     }
   }
   now_ = std::max(now_, now);
+  drain();
 }
 
 const BoardNode* BoardState::visible(const BoardNode* node) const {

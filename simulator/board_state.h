@@ -11,6 +11,7 @@
 
 #include "boards/board_description.h"
 #include "controller/clock.h"
+#include "simulator/battery_device.h"
 #include "simulator/board_identity.h"
 #include "simulator/board_tree.h"
 #include "simulator/cpu_clusters.h"
@@ -28,6 +29,7 @@ struct BoardStateOptions {
   std::uint64_t seed = 1;
   double noise = 0.02;  // deviation of a power reading, relative
   LagShape lag = LagShape::boxcar;
+  std::optional<SupplySpec> supply{};  // nothing: the board hangs on the mains
 };
 
 enum class FileAccess : std::uint8_t { read, write };
@@ -90,6 +92,7 @@ class BoardState {
   const BoardNode* visible(const BoardNode* node) const;
   int denied(const BoardNode& node, FileAccess access) const;
   void add_hwmon(BoardTree& tree);
+  void drain();
   void add_truth(BoardTree& tree);
   // Lets everything take the clocks and loads as they are now.
   void settle();
@@ -107,6 +110,7 @@ class BoardState {
   PowerMonitor monitor_;
   ThermalModel thermal_;
   HwmonNeighbours neighbours_;
+  std::optional<BatteryDevice> battery_;
   mutable OptimumText optimum_;  // remembers what it computed
   Activity activity_;
   std::uint64_t writes_ = 0;

@@ -153,6 +153,7 @@ RailPower Plant::rails(const std::array<TrueCost, kKinds>& each, double all_ms) 
 
 void Plant::add_up() {
   const double span_s = seconds(now_ - added_up_);
+  if (supply_) supply_->advance(added_up_, now_, power_w_);
   added_up_ = now_;
   account_.energy_j += power_w_ * span_s;
   if (!server_) {
@@ -300,6 +301,12 @@ void Plant::set_cap_mw(std::int64_t cap_mw) {
   renew_if_stale();
   add_up();
   cap_mw_ = cap_mw;
+}
+
+const Supply* Plant::supply() {
+  renew_if_stale();
+  add_up();
+  return supply_ ? &*supply_ : nullptr;
 }
 
 EnergyAccount Plant::account() {

@@ -16,6 +16,7 @@
 #include "simulator/sensor_lag.h"
 #include "simulator/simulated_knobs.h"
 #include "simulator/simulated_workload.h"
+#include "simulator/supply.h"
 
 namespace gearshift {
 
@@ -88,6 +89,10 @@ class Plant : public Clock {
   // The cap that true power is held against from now on; 0: none.
   void set_cap_mw(std::int64_t cap_mw);
   EnergyAccount account();
+  // The board runs on it from now on; before time moves.
+  void power_by(const SupplySpec& spec) { supply_.emplace(spec); }
+  // As of now; null where the board hangs on the mains.
+  const Supply* supply();
   // What became of the requests, where they come one by one.
   std::optional<RequestFigures> requests() const {
     return server_ ? std::optional(server_->figures()) : std::nullopt;
@@ -138,6 +143,7 @@ class Plant : public Clock {
   std::int64_t cap_mw_ = 0;
   EnergyAccount account_;
   std::optional<SensorLag> lag_;
+  std::optional<Supply> supply_;
 
   // Where requests come one by one.
   std::optional<RequestServer> server_;

@@ -1,6 +1,7 @@
 #include "simulator/simulation.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 
 #include "simulator/faulty_board.h"
@@ -43,6 +44,10 @@ class SearchTrace : public Recorder {
   void watch(const Controller& controller) { controller_ = &controller; }
   void tick(const TickInputs& inputs) override {
     if (next_ != nullptr) next_->tick(inputs);
+    for (const Event& event : inputs.events) {
+      if (event.type != EventType::minibatch || event.minibatch.kind != Kind::train) continue;
+      mission_.samples += event.minibatch.batch_size;
+    }
   }
   void note(const Note& note) override {
     if (next_ != nullptr) next_->note(note);
@@ -57,8 +62,13 @@ class SearchTrace : public Recorder {
     if (next_ != nullptr) next_->status(status);
     if (observer_) observer_(plant_, status);
     if (status.phase != phase_ || status.setting != setting_) since_ = status.time;
+    if (status.phase == Phase::paused && phase_ != Phase::paused) ++mission_.pauses;
     phase_ = status.phase;
     setting_ = status.setting;
+    if (problem_.mission) {
+      watch_mission(*problem_.mission);
+      return;
+    }
     if (status.time - Time{} < problem_.least_duration) return;
     const Duration lasted = status.time - since_;
     if (phase_ == Phase::holding && lasted >= problem_.hold && choice() != nullptr &&
@@ -71,6 +81,7 @@ class SearchTrace : public Recorder {
     }
   }
   void write(SimulationResult& result) const {
+    if (problem_.mission) result.mission = mission_;
     result.ending = ending_;
     result.setting = setting_;
     if (ending_ == Ending::held) result.observation = choice()->observation;
@@ -84,6 +95,22 @@ class SearchTrace : public Recorder {
   }
 
  private:
+  void watch_mission(const Mission& mission) {
+    const Supply& supply = *plant_.supply();
+    mission_.energy_wh = supply.battery().energy_wh();
+    mission_.least_wh = supply.least_wh();
+    mission_.charged_wh = supply.charged_j() / kJoulesInWh;
+    mission_.lost_wh = supply.battery().lost_j() / kJoulesInWh;
+    if (ending_ != Ending::unsettled) return;
+    if (mission.samples > 0 && mission_.samples >= mission.samples) {
+      ending_ = Ending::done;
+      world_.stop("the work is done");
+    } else if (supply.emptied()) {
+      ending_ = Ending::empty;
+      world_.stop("the battery is empty");
+    }
+  }
+
   const Choice* choice() const {
     const auto& choices = controller_->summary().choices;
     return choices.empty() ? nullptr : &choices.back();
@@ -122,6 +149,7 @@ class SearchTrace : public Recorder {
   std::string policy_error_;
   Duration search_{};
   double search_j_ = 0;
+  MissionFigures mission_;
 };
 
 // True power of a setting; nullopt where it has no cost.
@@ -187,7 +215,11 @@ Board make_board(const SimulationProblem& problem, Plant& plant, BoardTraits tra
 }  // namespace
 
 std::string_view ending_name(Ending ending) {
-  return ending == Ending::held ? "held" : ending == Ending::safe ? "safe" : "unsettled";
+  return ending == Ending::held        ? "held"
+         : ending == Ending::safe      ? "safe"
+         : ending == Ending::unsettled ? "unsettled"
+         : ending == Ending::done      ? "done"
+                                       : "empty";
 }
 
 std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs) {
@@ -223,23 +255,33 @@ ControllerOptions simulated_options(const SimulationProblem& problem) {
 
 SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
                           const Onlookers& onlookers) {
+  LimitSource* const limits[] = {&limit};
+  return simulate(problem, policy, limits, onlookers);
+}
+
+SimulationResult simulate(const SimulationProblem& problem, Policy& policy,
+                          std::span<LimitSource* const> limits, const Onlookers& onlookers) {
   RecordingWriter* const recording = onlookers.recording;
   BoardTraits traits = simulated_traits(problem);
   const PowerMode first = *traits.safe;
   Plant plant(problem.knobs, first, problem.tasks, problem.effects, problem.seed, problem.sharing);
+  if (problem.mission) plant.power_by(problem.mission->supply);
   SimulatedWorld world(plant);
   FaultyWorld faulty_world(world, problem.faults);
   World* seen_world = problem.faults.empty() ? static_cast<World*>(&world) : &faulty_world;
-  LimitSource* limits[] = {&limit};
   std::optional<RecordedWorld> recorded_world;
-  std::optional<RecordedLimit> recorded_limit;
+  std::deque<RecordedLimit> recorded_limits;
+  std::vector<LimitSource*> seen_limits(limits.begin(), limits.end());
   if (recording != nullptr) {
     seen_world = &recorded_world.emplace(*seen_world, *recording);
-    limits[0] = &recorded_limit.emplace(limit, 0, *recording);
+    for (LimitSource*& limit : seen_limits) {
+      const auto source = static_cast<std::uint32_t>(recorded_limits.size());
+      limit = &recorded_limits.emplace_back(*limit, source, *recording);
+    }
   }
   Board board = make_board(problem, plant, std::move(traits), recording);
   SearchTrace trace(problem, plant, world, onlookers);
-  Controller controller(*seen_world, board, policy, trace, limits, simulated_options(problem));
+  Controller controller(*seen_world, board, policy, trace, seen_limits, simulated_options(problem));
   trace.watch(controller);
   controller.run();
 

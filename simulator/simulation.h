@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,23 @@
 #include "trace/recording_writer.h"
 
 namespace gearshift {
+
+// A board on a battery, for as long as the work, the battery or the problem's most_duration lasts:
+// no choice ends it.
+struct Mission {
+  SupplySpec supply;
+  std::int64_t samples = 0;  // of training that are the work; 0: there is no end to it
+};
+
+// What became of a mission.
+struct MissionFigures {
+  std::int64_t samples = 0;  // of training, as the workload told
+  double energy_wh = 0;      // left in the battery at the end
+  double least_wh = 0;       // that was ever left
+  double charged_wh = 0;     // that the charger offered
+  double lost_wh = 0;        // in the battery
+  std::uint32_t pauses = 0;  // how often the workloads were made to wait
+};
 
 struct SimulationProblem {
   std::string board;                 // a name for messages
@@ -40,13 +58,16 @@ struct SimulationProblem {
   Duration least_duration{};
   // It also ends with so many measurements, those of known settings too; 0: that ends nothing.
   std::uint32_t stop_after = 0;
+  std::optional<Mission> mission{};
 };
 
 // What the simulation ended with.
 enum class Ending : std::uint8_t {
-  held,      // the policy's choice was measured and held
-  safe,      // the safe setting: nothing keeps the limits, or the policy failed
-  unsettled  // the duration was over first
+  held,       // the policy's choice was measured and held
+  safe,       // the safe setting: nothing keeps the limits, or the policy failed
+  unsettled,  // the duration was over first
+  done,       // the work of a mission was done
+  empty,      // the battery of a mission gave no more
 };
 std::string_view ending_name(Ending ending);
 
@@ -75,6 +96,7 @@ struct SimulationResult {
   Duration duration{};                     // of the whole
   EnergyAccount energy;                    // of the whole, by true power
   std::optional<RequestFigures> requests;  // of the whole, where they come one by one
+  std::optional<MissionFigures> mission;   // of the whole, where the problem has one
   bool restored = false;  // after the end every knob was put back as it had been found
 };
 
@@ -101,9 +123,12 @@ struct Onlookers {
   RecordingWriter* recording = nullptr;
 };
 
-// Runs the problem until the choice is held and measured, or there is none. `limit` gives the cap
-// that the controller obeys. Several may run at once in several threads with objects of their own;
-// the cost sources may be shared. Equal arguments give equal results.
+// Runs the problem until the choice is held and measured, or there is none; a mission to its end.
+// `limits` give the cap that the controller obeys, the least of theirs. Several may run at once in
+// several threads with objects of their own; the cost sources may be shared. Equal arguments give
+// equal results.
+SimulationResult simulate(const SimulationProblem& problem, Policy& policy,
+                          std::span<LimitSource* const> limits, const Onlookers& onlookers = {});
 SimulationResult simulate(const SimulationProblem& problem, Policy& policy, LimitSource& limit,
                           const Onlookers& onlookers = {});
 

@@ -60,6 +60,8 @@ class RecordedLimit : public LimitSource {
 
   std::string_view name() const override { return limit_.name(); }
   void consume(const Event& event) override { limit_.consume(event); }
+  void read(const Reading& reading) override { limit_.read(reading); }
+  void learn(const Observation& observation) override { limit_.learn(observation); }
   std::optional<std::int64_t> power_mw(Time now) override;
 
  private:

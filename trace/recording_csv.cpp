@@ -19,6 +19,25 @@ void write_mode(const KnobSpace& space, const std::optional<PowerMode>& mode, st
   }
 }
 
+// A thousand times what readings count in.
+std::string_view unit_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::power:
+    case Quantity::rail_power:
+      return "W";
+    case Quantity::temperature:
+      return "C";
+    case Quantity::battery_energy:
+    case Quantity::battery_capacity:
+      return "J";
+    case Quantity::battery_voltage:
+      return "V";
+    case Quantity::battery_current:
+      return "A";
+  }
+  return "";
+}
+
 }  // namespace
 
 void write_minibatches_csv(RecordingReader& reader, std::ostream& out) {
@@ -59,12 +78,11 @@ void write_samples_csv(RecordingReader& reader, std::ostream& out) {
   while (reader.next(tick)) {
     if (!start) start = tick.now;
     for (const Reading& reading : tick.readings) {
-      const bool is_power = reading.quantity != Quantity::temperature;
       out << shortest_text(seconds(reading.taken - *start)) << ',' << word_of(reading.quantity)
           << ',' << static_cast<int>(reading.channel) << ',';
       if (reading.state == ReadingState::ok)
         out << shortest_text(static_cast<double>(reading.value) / 1e3);
-      out << ',' << (is_power ? 'W' : 'C') << ',' << word_of(reading.state) << ','
+      out << ',' << unit_of(reading.quantity) << ',' << word_of(reading.state) << ','
           << (reading.estimate ? 1 : 0) << '\n';
     }
   }

@@ -16,7 +16,7 @@ namespace gearshift {
 void write_minibatches_csv(RecordingReader& reader, std::ostream& out);
 
 // time_s, quantity, channel, value, unit, state, estimate: W for power and rail_power, C for
-// temperature; value is empty unless state is ok.
+// temperature, J, V and A for the battery's; value is empty unless state is ok.
 void write_samples_csv(RecordingReader& reader, std::ostream& out);
 
 }  // namespace gearshift

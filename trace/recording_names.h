@@ -22,7 +22,9 @@ struct Words<EventType> {
 };
 template <>
 struct Words<Quantity> {
-  static constexpr std::array<std::string_view, 3> words = {"power", "rail_power", "temperature"};
+  static constexpr std::array<std::string_view, 7> words = {
+      "power",           "rail_power",     "temperature", "battery_energy", "battery_capacity",
+      "battery_voltage", "battery_current"};
 };
 template <>
 struct Words<ReadingState> {

@@ -53,6 +53,32 @@ TEST_F(RunConfig, TakesTheGoalFromFlagsAndFile) {
   EXPECT_EQ(goal.latency, std::chrono::milliseconds(100));
 }
 
+TEST_F(RunConfig, ReadsATimetable) {
+  apply(
+      "[[schedule]]\nat = \"08:00\"\ndays = [\"mon\", \"sun\"]\npower = \"20W\"\n"
+      "[[schedule]]\nat = \"18:30:15\"\npower = \"none\"\n");
+  ASSERT_EQ(options_.timetable.size(), 2U);
+  EXPECT_EQ(options_.timetable[0].days, 0b100'0001);
+  EXPECT_EQ(options_.timetable[0].at, std::chrono::hours(8));
+  EXPECT_EQ(options_.timetable[0].power_mw, 20'000);
+  EXPECT_EQ(options_.timetable[1].days, kEveryDay);
+  EXPECT_EQ(options_.timetable[1].at, std::chrono::seconds(66615));
+  EXPECT_EQ(options_.timetable[1].power_mw, std::nullopt);
+  EXPECT_TRUE(options_.schedule.empty());
+}
+
+TEST_F(RunConfig, RefusesATimetableThatIsNone) {
+  const auto step = [](const std::string& lines) {
+    return "[[schedule]]\npower = \"20W\"\n" + lines;
+  };
+  EXPECT_NE(error(step("at = \"24:00\"")).find("'24:00'"), std::string::npos);
+  EXPECT_NE(error(step("at = \"8:00\"")).find("00:00 to 23:59:59"), std::string::npos);
+  EXPECT_NE(error(step("at = \"08:00\"\ndays = [\"monday\"]")).find("'monday'"), std::string::npos);
+  EXPECT_NE(error(step("at = \"08:00\"\ndays = []")).find("every day"), std::string::npos);
+  EXPECT_NE(error(step("days = [\"mon\"]")).find("days needs at"), std::string::npos);
+  EXPECT_NE(error(step("at = \"08:00\"\nafter = \"5s\"")).find("not both"), std::string::npos);
+}
+
 TEST_F(RunConfig, ReadsASchedule) {
   apply(
       "[[schedule]]\nafter = \"60s\"\npower = \"20W\"\n[[schedule]]\nafter = \"2m\"\n"

@@ -28,7 +28,7 @@ def skip_all(reason):
 class Stack:
     """A temporary folder with a virtual board and everything that is started on it."""
 
-    def __init__(self, faults=(), plain=False, board=True, noise=None):
+    def __init__(self, faults=(), plain=False, board=True, noise=None, battery=None):
         self.folder = Path(tempfile.mkdtemp(prefix="gearshift-test-"))
         self.mount = self.folder / "board"
         self.programs = []
@@ -37,6 +37,7 @@ class Stack:
             arguments = [BINARY, "board", "--virtual", "jetson-agx-orin", "--mount", self.mount]
             arguments += ["--plain"] if plain else []
             arguments += ["--noise", noise] if noise else []
+            arguments += ["--battery", battery] if battery else []
             for fault in faults:
                 arguments += ["--fault", fault]
             self.board = self.start(Program, arguments, "board")

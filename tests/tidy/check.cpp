@@ -36,6 +36,8 @@ constexpr Exemption kExemptions[] = {
     {"path", "actuators/workload_cpus.cpp", "the online CPUs, where no cpuset tells"},
     {"path", "bridge/sessions.cpp", "the owner of a client's process"},
     {"path", "sensors/cpu_time_estimate.cpp", "the kernel's CPU times, which no board moves"},
+    {"path", "sensors/ina219.cpp", "the class folder in which the chip is looked for by name"},
+    {"path", "sensors/power_supply.cpp", "the class folder in which batteries are looked for"},
     {"path", "sensors/ina3221.cpp", "the class folder in which the chip is looked for by name"},
     {"path", "sensors/rapl.cpp", "the class folder in which packages are looked for by name"},
     {"thread", "tests/bridge/control_test.cpp",

@@ -1,0 +1,83 @@
+#include "cli/battery_flags.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <stdexcept>
+
+#include "cli/units.h"
+
+namespace gearshift {
+namespace {
+
+template <typename Parse>
+auto read(const char* flag, const std::string& text, Parse parse) {
+  try {
+    return parse(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("{}: {}", flag, error.what()));
+  }
+}
+
+BatteryAim aim_of(const BatteryFlags& flags) {
+  if (flags.aim.empty()) {
+    if (flags.epochs > 0) return BatteryAim::finish;
+    return flags.until.empty() ? BatteryAim::progress : BatteryAim::serve;
+  }
+  for (const BatteryAim aim :
+       {BatteryAim::finish, BatteryAim::least_energy, BatteryAim::serve, BatteryAim::progress}) {
+    if (battery_aim_name(aim) == flags.aim) return aim;
+  }
+  throw std::invalid_argument(
+      fmt::format("--battery-goal '{}': allowed are finish, least-energy, serve, progress and none",
+                  flags.aim));
+}
+
+}  // namespace
+
+void add_battery_flags(CLI::App& command, BatteryFlags& flags) {
+  command.add_option(
+      "--battery-goal", flags.aim,
+      "what the battery is spent on: finish (--epochs, as soon as its energy "
+      "allows), least-energy (--epochs by --until), serve (most work until --until), "
+      "progress (most work until the reserve) or none, where nothing plans "
+      "(default: finish with --epochs, serve with --until alone, else progress)");
+  command.add_option("--epochs", flags.epochs, "of the training that the battery must last for")
+      ->check(CLI::Range(1U, 1'000'000U));
+  command.add_option("--until", flags.until, "from the start on, for example 2h");
+  command
+      .add_option("--reserve", flags.reserve,
+                  "share of the battery that is not used: there the workloads wait")
+      ->capture_default_str();
+  command.add_option("--brown-out", flags.brownout,
+                     "voltage at the battery's terminals below which the lowest mode is held, for "
+                     "example 9.5V");
+}
+
+std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flags) {
+  BatteryLimitOptions options;
+  options.reserve_share = read("--reserve", flags.reserve, parse_percent) / 100;
+  if (!flags.brownout.empty()) {
+    options.brownout_v = read("--brown-out", flags.brownout, parse_voltage_v);
+  }
+  if (!flags.until.empty()) options.until = read("--until", flags.until, parse_duration);
+  options.epochs = flags.epochs;
+  if (flags.aim == "none") return std::nullopt;
+  options.aim = aim_of(flags);
+  const bool counts = options.aim == BatteryAim::finish || options.aim == BatteryAim::least_energy;
+  const bool ends = options.aim == BatteryAim::serve || options.aim == BatteryAim::least_energy;
+  if (counts && options.epochs == 0) {
+    throw std::invalid_argument(
+        fmt::format("--battery-goal {}: needs --epochs, for example "
+                    "--epochs 20",
+                    battery_aim_name(options.aim)));
+  }
+  if (ends && !options.until) {
+    throw std::invalid_argument(
+        fmt::format("--battery-goal {}: needs --until, for example "
+                    "--until 2h",
+                    battery_aim_name(options.aim)));
+  }
+  return options;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,179 @@
+#include "cli/simulated_mission.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <stdexcept>
+
+#include "cli/units.h"
+#include "trace/irradiance_csv.h"
+
+namespace gearshift {
+namespace {
+
+using nlohmann::json;
+
+template <typename Parse>
+auto read(const char* flag, const std::string& text, Parse parse) {
+  try {
+    return parse(text);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("{}: {}", flag, error.what()));
+  }
+}
+
+double reserve_wh(const MissionFlags& flags, const SimulationProblem& problem) {
+  return parse_percent(flags.goal.reserve) / 100 * problem.mission->supply.battery.capacity_wh;
+}
+
+double done_epochs(const MissionFlags& flags, const SimulationResult& result) {
+  return static_cast<double>(result.mission->samples) /
+         static_cast<double>(flags.samples_per_epoch);
+}
+
+// What the panel gives over the recorded day, times `share`.
+std::vector<SuppliedPower> charger(const MissionFlags& flags, double share) {
+  constexpr double kStandardWM2 = 1000;
+  const double panel_w = static_cast<double>(read("--panel", flags.panel, parse_power_mw)) / 1000;
+  std::vector<SuppliedPower> steps;
+  for (const Irradiance& sun : read_irradiance(flags.solar)) {
+    steps.push_back({sun.after, share * panel_w * sun.w_m2 / kStandardWM2});
+  }
+  return steps;
+}
+
+// The end that was asked for: nullopt where there is no deadline.
+std::optional<bool> in_time(const MissionFlags& flags, const SimulationResult& result) {
+  if (flags.goal.until.empty() || flags.goal.epochs == 0) return std::nullopt;
+  return result.ending == Ending::done && result.duration <= parse_duration(flags.goal.until);
+}
+
+}  // namespace
+
+void add_mission_flags(CLI::App& command, MissionFlags& flags) {
+  command.add_option("--battery", flags.battery,
+                     "the board runs on a battery of this capacity, for example 10Wh: the run ends "
+                     "when the work is done, the battery empty or --duration over");
+  command.add_option("--charge", flags.charge, "of the battery at the beginning")
+      ->capture_default_str();
+  command.add_option("--resistance", flags.resistance_ohm, "of the battery, ohm")
+      ->capture_default_str();
+  command.add_option("--cells", flags.cells, "of the battery, in series, 3.0 to 4.2 V each")
+      ->capture_default_str();
+  command.add_option("--other-power", flags.other_power,
+                     "what else draws on the battery all the while, for example 5W");
+  command
+      .add_option("--samples-per-epoch", flags.samples_per_epoch, "of the training on a battery")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
+      ->capture_default_str();
+  command.add_option("--solar", flags.solar,
+                     "recorded day (CSV: t_s, ghi_w_m2) whose sun charges the battery from its "
+                     "beginning on; a serve goal plans over it");
+  command.add_option("--panel", flags.panel, "what the solar panel gives at 1000 W/m2")
+      ->capture_default_str();
+  command.add_option("--sun", flags.sun, "of the recorded day, what comes")->capture_default_str();
+  command
+      .add_option("--confidence", flags.confidence,
+                  "with which a plan over the sun keeps the reserve, where what comes deviates by "
+                  "15 %")
+      ->capture_default_str();
+  add_battery_flags(command, flags.goal);
+}
+
+void add_mission(const MissionFlags& flags, SimulationProblem& problem) {
+  if (flags.battery.empty()) return;
+  if (problem.tasks.front().kind != Kind::train) {
+    throw std::invalid_argument("--battery: a mission is one of training; leave --problem train");
+  }
+  make_battery_options(flags.goal);  // complains before anything runs
+  Mission mission;
+  mission.supply.battery = {.capacity_wh = read("--battery", flags.battery, parse_energy_wh),
+                            .charge = read("--charge", flags.charge, parse_percent) / 100,
+                            .cells = flags.cells,
+                            .resistance_ohm = flags.resistance_ohm,
+                            .cutoff_v = 3.0 * flags.cells};
+  mission.supply.battery.check();
+  if (!flags.other_power.empty()) {
+    mission.supply.other_w =
+        static_cast<double>(read("--other-power", flags.other_power, parse_power_mw)) / 1000;
+  }
+  if (!flags.solar.empty()) {
+    mission.supply.charger = charger(flags, read("--sun", flags.sun, parse_percent) / 100);
+  }
+  mission.samples = flags.goal.epochs * flags.samples_per_epoch;
+  problem.tasks.front().samples_per_epoch = flags.samples_per_epoch;
+  problem.mission = std::move(mission);
+}
+
+std::unique_ptr<BatteryLimit> make_battery_limit(const MissionFlags& flags,
+                                                 const SimulationProblem& problem,
+                                                 PredictWork predict, double pause_w) {
+  if (!problem.mission) return nullptr;
+  auto options = make_battery_options(flags.goal);
+  if (!options) return nullptr;
+  // Training may wait where the plan gains by it: with a time to fill and no requests to answer.
+  if (options->aim == BatteryAim::serve) options->pause_w = pause_w;
+  if (!flags.solar.empty()) {
+    for (const SuppliedPower& step : charger(flags, 1)) {
+      options->forecast.push_back({step.after, step.power_w});
+    }
+    options->confidence = read("--confidence", flags.confidence, parse_percent) / 100;
+    if (options->confidence <= 0 || options->confidence >= 1) {
+      throw std::invalid_argument(fmt::format(
+          "--confidence: '{}': give a share above 0% and below 100%", flags.confidence));
+    }
+  }
+  return std::make_unique<BatteryLimit>(*options, std::move(predict));
+}
+
+json mission_json(const MissionFlags& flags, const SimulationProblem& problem,
+                  const SimulationResult& result, const BatteryLimit* limit) {
+  const MissionFigures& figures = *result.mission;
+  const double reserve = reserve_wh(flags, problem);
+  json out = {{"capacity_wh", problem.mission->supply.battery.capacity_wh},
+              {"reserve_wh", reserve},
+              {"energy_wh", figures.energy_wh},
+              {"least_wh", figures.least_wh},
+              {"reserve_kept", figures.least_wh >= reserve},
+              {"lost_wh", figures.lost_wh},
+              {"charged_wh", figures.charged_wh},
+              {"samples", figures.samples},
+              {"epochs", done_epochs(flags, result)},
+              {"pauses", figures.pauses}};
+  const auto met = in_time(flags, result);
+  out["in_time"] = met ? json(*met) : json();
+  out["goal"] = limit == nullptr ? json() : json(flags.goal.aim);
+  if (limit != nullptr) {
+    out["state"] = battery_state_name(limit->state());
+    out["brown_outs"] = limit->brown_outs();
+  }
+  return out;
+}
+
+std::string mission_text(const MissionFlags& flags, const SimulationProblem& problem,
+                         const SimulationResult& result, const BatteryLimit* limit) {
+  const MissionFigures& figures = *result.mission;
+  const double reserve = reserve_wh(flags, problem);
+  std::string text =
+      fmt::format("  mission  {} after {:.0f} s: {:.2f} epochs, {:.2f} of {:.2f} Wh left\n",
+                  result.ending == Ending::done    ? "done"
+                  : result.ending == Ending::empty ? "over, the battery is empty,"
+                                                   : "over, its time has passed,",
+                  seconds(result.duration), done_epochs(flags, result), figures.energy_wh,
+                  problem.mission->supply.battery.capacity_wh);
+  if (const auto met = in_time(flags, result)) {
+    text += fmt::format("  deadline {} ({})\n", *met ? "kept" : "missed", flags.goal.until);
+  }
+  text += fmt::format("  reserve  {}: never below {:.2f} Wh, {:.2f} Wh are the reserve\n",
+                      figures.least_wh >= reserve ? "kept" : "broken", figures.least_wh, reserve);
+  text += fmt::format("  battery  {:.2f} Wh lost in it{}\n", figures.lost_wh,
+                      figures.charged_wh > 0
+                          ? fmt::format(", {:.1f} Wh offered by the charger", figures.charged_wh)
+                          : "");
+  if (limit != nullptr) {
+    text += fmt::format("  plan     {}; {} pauses, {} brown-outs\n", limit->describe(),
+                        figures.pauses, limit->brown_outs());
+  }
+  return text;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,46 @@
+// What may be believed of a battery's readings: the energy that is surely left, whatever its gauge
+// says or does not say.
+#pragma once
+
+#include <optional>
+
+#include "controller/battery.h"
+
+namespace gearshift {
+
+// A reading that is missing, late or cannot be true is danger: what was last believed counts, less
+// the most that can have been used since.
+class BatteryGauge {
+ public:
+  // Energy is late when it is older than `stale_after`; gauges publish every 1 to 30 s.
+  explicit BatteryGauge(Duration stale_after) : stale_after_(stale_after) {}
+
+  // The most that the battery gives or takes, W: what changes faster is no reading of a battery.
+  void set_most_w(double most_w) { most_w_ = most_w; }
+  // Every reading of the tick; those of other quantities change nothing.
+  void read(const Reading& reading);
+
+  bool known() const { return believed_.known(); }
+  // As last believed.
+  const Battery& battery() const { return believed_; }
+  // What is surely left at `now`, Wh; 0 where nothing was ever believed.
+  double energy_wh(Time now) const;
+  bool late(Time now) const { return !known() || now - believed_.taken > stale_after_; }
+  // Of the full battery, Wh: as the gauge says, else as `given`, else the most that was ever left.
+  double capacity_wh(double given) const;
+
+ private:
+  bool possible(double energy_wh, Time taken, const Battery& since) const;
+  void judge_energy(const Reading& reading);
+
+  Duration stale_after_;
+  double most_w_ = 0;
+  Battery believed_;
+  double most_seen_wh_ = 0;
+  // What cannot follow from what was believed, but agrees with itself: another battery, perhaps. It
+  // is believed after `stale_after`, and where it is more than was believed after ten times that.
+  std::optional<Battery> doubted_;
+  Time doubted_since_{};
+};
+
+}  // namespace gearshift

@@ -1,0 +1,247 @@
+#include "limits/battery_limit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gearshift {
+namespace {
+
+// A mode is chosen by what it was measured to draw, plus the sensor's noise: the cap for a planned
+// power stands a little above it.
+constexpr double kCapSlack = 1.03;
+constexpr double kCapStepW = 0.5;
+// A planned power that moves by less leaves the cap as it is, so that searches are not restarted.
+constexpr std::int64_t kLeastChangeMw = 1000;
+// Turns shorter than this share of a cycle are not worth a change of mode.
+constexpr double kLeastTurn = 0.05;
+// What sagged below the threshold at some power does so again: the plan stays below that power.
+constexpr double kBelowSag = 0.85;
+constexpr double kVoltageRecovered = 1.02;
+constexpr Duration kBrownOutRest = std::chrono::seconds(10);
+constexpr Duration kDrainWindow = std::chrono::seconds(60);
+constexpr double kMostPowerUnknownW = 100;
+// What a plan leaves for its own errors, above the reserve: of the energy that is left, of it while
+// nobody has measured what is lost beside the board's power, and of the capacity.
+constexpr double kKept = 0.02;
+constexpr double kKeptUnmeasured = 0.07;
+constexpr double kKeptOfCapacity = 0.005;
+constexpr std::int64_t kLowestUnknownMw = 2;  // below any board: the safe mode is held
+
+std::int64_t cap_for(double power_w) {
+  return std::llround(std::ceil(power_w * kCapSlack / kCapStepW) * kCapStepW * 1000);
+}
+
+void follow(std::optional<std::int64_t>& cap_mw, std::int64_t wanted_mw) {
+  if (!cap_mw || std::abs(*cap_mw - wanted_mw) >= kLeastChangeMw) cap_mw = wanted_mw;
+}
+
+}  // namespace
+
+std::string_view battery_state_name(BatteryState state) {
+  switch (state) {
+    case BatteryState::unknown:
+      return "unknown";
+    case BatteryState::planned:
+      return "planned";
+    case BatteryState::done:
+      return "done";
+    case BatteryState::brown_out:
+      return "brown_out";
+    case BatteryState::reserve:
+      return "reserve";
+  }
+  return "unknown";
+}
+
+BatteryLimit::BatteryLimit(BatteryLimitOptions options, PredictWork predict)
+    : options_(options),
+      predict_(std::move(predict)),
+      gauge_(options.stale_after),
+      drain_(kDrainWindow) {
+  gauge_.set_most_w(options_.most_w > 0 ? options_.most_w : kMostPowerUnknownW);
+}
+
+void BatteryLimit::consume(const Event& event) {
+  switch (event.type) {
+    case EventType::attached:
+      if (!event.workload.managed || (workload_ && event.workload.kind == Kind::infer)) return;
+      if (!workload_ || workload_->name.view() != event.workload.name.view()) {
+        table_.predict(predict_ ? predict_(event.workload) : WorkPrediction());
+        table_changed_ = true;
+        samples_done_ = 0;
+      }
+      workload_ = event.workload;
+      planned_.reset();
+      return;
+    case EventType::minibatch:
+      if (!workload_ || event.minibatch.workload != workload_->handle) return;
+      samples_done_ += std::max(0, event.minibatch.batch_size);
+      return;
+    default:
+      return;
+  }
+}
+
+void BatteryLimit::read(const Reading& reading) {
+  if (reading.quantity == Quantity::power) {
+    drain_.add_power(reading);
+    if (reading.state == ReadingState::ok) power_w_ = static_cast<double>(reading.value) / 1000;
+    return;
+  }
+  gauge_.read(reading);
+  if (reading.quantity == Quantity::battery_energy && gauge_.known()) {
+    drain_.add_energy(*gauge_.battery().energy_wh, gauge_.battery().taken);
+  }
+}
+
+void BatteryLimit::learn(const Observation& observation) {
+  table_.learn(observation);
+  table_changed_ = table_changed_ || observation.ok();
+}
+
+double BatteryLimit::samples_left() const {
+  if (!workload_) return 0;
+  const auto all =
+      static_cast<double>(options_.epochs) * static_cast<double>(workload_->samples_per_epoch);
+  return std::max(0.0, all - static_cast<double>(samples_done_));
+}
+
+BatteryTask BatteryLimit::task(Time now) const {
+  BatteryTask task;
+  task.aim = options_.aim;
+  const double kept_wh = kKeptOfCapacity * gauge_.capacity_wh(options_.capacity_wh);
+  const double above_wh = std::max(0.0, gauge_.energy_wh(now) - reserve_wh() - kept_wh);
+  task.energy_j = kJoulesInWh * (1 - (drain_.measured() ? kKept : kKeptUnmeasured)) * above_wh;
+  task.other_w = drain_.other_w();
+  task.samples = samples_left();
+  if (options_.until) task.time_s = std::max(0.0, seconds(*started_ + *options_.until - now));
+  return task;
+}
+
+void BatteryLimit::replan(Time now) {
+  if (table_changed_) {
+    std::vector<WorkPoint> points = table_.points();
+    if (options_.pause_w > 0) points.push_back({options_.pause_w, 0});
+    hull_ = PowerHull(points);
+    forecast_.reset();
+    table_changed_ = false;
+    if (options_.most_w <= 0 && !hull_.empty()) {
+      gauge_.set_most_w(std::max(kMostPowerUnknownW, 1.5 * hull_.vertices().back().power_w));
+    }
+  }
+  const BatteryTask left = task(now);
+  if (options_.forecast.empty() || options_.aim != BatteryAim::serve || hull_.empty()) {
+    plan_ = plan_battery(hull_, left);
+  } else {
+    plan_forecast(left, now);
+  }
+  planned_ = now;
+}
+
+void BatteryLimit::plan_forecast(const BatteryTask& task, Time now) {
+  if (!forecast_) {
+    const double capacity_wh = gauge_.capacity_wh(options_.capacity_wh);
+    if (capacity_wh <= 0) return;
+    forecast_.emplace(
+        hull_, options_.forecast, surely_forecast(options_.confidence, options_.forecast_deviation),
+        ForecastBattery{.capacity_wh = capacity_wh, .reserve_wh = reserve_wh()}, *options_.until);
+  }
+  plan_ = plan_at(hull_, task, forecast_->power_w(now - *started_, gauge_.energy_wh(now)),
+                  task.time_s.value_or(0));
+}
+
+bool BatteryLimit::browned_out(Time now) {
+  if (!options_.brownout_v) return false;
+  const std::optional<double> voltage_v = gauge_.battery().voltage_v;
+  if (voltage_v && *voltage_v < *options_.brownout_v) {
+    if (state_ != BatteryState::brown_out) {
+      ++brown_outs_;
+      const double below_w = kBelowSag * power_w_;
+      ceiling_w_ = ceiling_w_ ? std::min(*ceiling_w_, below_w) : below_w;
+    }
+    browned_out_ = now;
+    return true;
+  }
+  if (state_ != BatteryState::brown_out) return false;
+  const bool recovered = voltage_v && *voltage_v > kVoltageRecovered * *options_.brownout_v;
+  return !recovered || now - browned_out_ < kBrownOutRest;
+}
+
+BatteryState BatteryLimit::judge(Time now) {
+  if (!gauge_.known()) return BatteryState::unknown;
+  const double energy_wh = gauge_.energy_wh(now);
+  const double resume_wh =
+      reserve_wh() + (state_ == BatteryState::reserve
+                          ? options_.resume_share * gauge_.capacity_wh(options_.capacity_wh)
+                          : 0);
+  if (energy_wh <= resume_wh) return BatteryState::reserve;
+  if (browned_out(now)) return BatteryState::brown_out;
+  const bool counted =
+      options_.aim == BatteryAim::finish || options_.aim == BatteryAim::least_energy;
+  if (counted && workload_ && workload_->samples_per_epoch > 0 && samples_left() <= 0) {
+    return BatteryState::done;
+  }
+  return BatteryState::planned;
+}
+
+std::int64_t BatteryLimit::lowest_mw() const {
+  for (const WorkPoint& vertex : hull_.vertices()) {
+    if (vertex.samples_per_s > 0) return cap_for(vertex.power_w);
+  }
+  return kLowestUnknownMw;
+}
+
+std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
+  if (plan_.shortfall == Shortfall::unknown) return std::nullopt;
+  const bool same_turns = cycle_low_ == plan_.low && cycle_high_ == plan_.high;
+  if (!same_turns || now - cycle_began_ >= options_.cycle) {
+    cycle_began_ = now;
+    cycle_low_ = plan_.low;
+    cycle_high_ = plan_.high;
+    cycle_share_ = plan_.high_share < kLeastTurn       ? 0
+                   : plan_.high_share > 1 - kLeastTurn ? 1
+                                                       : plan_.high_share;
+  }
+  follow(low_mw_, cap_for(plan_.low.power_w));
+  follow(high_mw_, cap_for(plan_.high.power_w));
+  const bool high = seconds(now - cycle_began_) < cycle_share_ * seconds(options_.cycle);
+  const WorkPoint& point = high ? plan_.high : plan_.low;
+  if (point.samples_per_s <= 0) return kNoPowerMw;
+  std::optional<std::int64_t> cap_mw = high ? high_mw_ : low_mw_;
+  // The fastest of all needs no cap.
+  if (point == hull_.vertices().back()) cap_mw.reset();
+  if (!ceiling_w_) return cap_mw;
+  const std::int64_t ceiling_mw =
+      std::max<std::int64_t>(lowest_mw(), std::llround(1000 * *ceiling_w_));
+  return cap_mw ? std::min(*cap_mw, ceiling_mw) : ceiling_mw;
+}
+
+std::optional<std::int64_t> BatteryLimit::power_mw(Time now) {
+  if (!started_) {
+    started_ = now;
+    cycle_began_ = now - options_.cycle;
+  }
+  const BatteryState before = state_;
+  if (!planned_ || now - *planned_ >= options_.replan || table_changed_) replan(now);
+  state_ = judge(now);
+  if (state_ != before) cycle_began_ = now - options_.cycle;
+  switch (state_) {
+    case BatteryState::reserve:
+      return kNoPowerMw;
+    case BatteryState::unknown:
+    case BatteryState::brown_out:
+    case BatteryState::done:
+      return lowest_mw();
+    case BatteryState::planned:
+      return planned_mw(now);
+  }
+  return std::nullopt;
+}
+
+std::string BatteryLimit::describe() const {
+  std::string text(battery_state_name(state_));
+  if (state_ == BatteryState::planned) text += ": " + gearshift::describe(plan_);
+  return text;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,113 @@
+// The cap that a battery sets: what is left of it is planned over the work that is left.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "controller/limit_source.h"
+#include "limits/battery_gauge.h"
+#include "limits/battery_plan.h"
+#include "limits/drain_meter.h"
+#include "limits/forecast_plan.h"
+#include "limits/work_table.h"
+
+namespace gearshift {
+
+struct BatteryLimitOptions {
+  BatteryAim aim = BatteryAim::progress;
+  std::uint32_t epochs = 0;            // of the managed training; finish and least_energy
+  std::optional<Duration> until{};     // from the first tick: serve and least_energy need it
+  double reserve_share = 0.2;          // of the capacity: below it the workloads wait
+  double resume_share = 0.05;          // so much above the reserve they go on
+  double capacity_wh = 0;              // where the gauge does not tell; 0: the most it ever showed
+  std::optional<double> brownout_v{};  // at the terminals: below it the lowest mode is held
+  double most_w = 0;   // that the battery ever gives; 0: the highest power known, and a half more
+  double pause_w = 0;  // of the board without work; above 0 a plan may pause the workloads
+  // Of what charges the battery, for `serve`; what else flows is then not measured. It is counted
+  // on for the share that is reached with this confidence.
+  std::vector<ForecastStep> forecast{};
+  double confidence = 0.95;
+  double forecast_deviation = 0.15;
+  Duration replan = std::chrono::seconds(5);
+  Duration cycle = std::chrono::seconds(60);  // in which a plan takes its two turns
+  Duration stale_after = std::chrono::seconds(30);
+};
+
+// What settings are expected to do for a workload that came; empty where nothing is known.
+using PredictWork = std::function<WorkPrediction(const Workload&)>;
+
+// What the limit does now.
+enum class BatteryState : std::uint8_t {
+  unknown,    // no energy was ever read: the lowest mode
+  planned,    // follows the plan
+  done,       // the work is done: the lowest mode
+  brown_out,  // the voltage sagged: the lowest mode
+  reserve,    // nothing above the reserve is left: the workloads wait
+};
+std::string_view battery_state_name(BatteryState state);
+
+class BatteryLimit : public LimitSource {
+ public:
+  // `predict` may be empty: nothing is then known until it is measured, and no plan caps until
+  // then.
+  explicit BatteryLimit(BatteryLimitOptions options, PredictWork predict = {});
+
+  std::string_view name() const override { return "battery"; }
+  void consume(const Event& event) override;
+  void read(const Reading& reading) override;
+  void learn(const Observation& observation) override;
+  // Nullopt while the plan is to be as fast as the board goes, or none can be made.
+  std::optional<std::int64_t> power_mw(Time now) override;
+
+  BatteryState state() const { return state_; }
+  const BatteryPlan& plan() const { return plan_; }
+  std::uint32_t brown_outs() const { return brown_outs_; }
+  // "planned: 12.4 W and 28.1 W in turns, ...", for people.
+  std::string describe() const;
+
+ private:
+  BatteryState judge(Time now);
+  bool browned_out(Time now);
+  double reserve_wh() const {
+    return options_.reserve_share * gauge_.capacity_wh(options_.capacity_wh);
+  }
+  void replan(Time now);
+  void plan_forecast(const BatteryTask& task, Time now);
+  BatteryTask task(Time now) const;
+  std::optional<std::int64_t> planned_mw(Time now);
+  std::int64_t lowest_mw() const;
+  double samples_left() const;
+
+  BatteryLimitOptions options_;
+  PredictWork predict_;
+  BatteryGauge gauge_;
+  DrainMeter drain_;
+  WorkTable table_;
+  bool table_changed_ = true;
+  PowerHull hull_;
+  std::optional<ForecastPlan> forecast_;
+  BatteryPlan plan_;
+  BatteryState state_ = BatteryState::unknown;
+  std::optional<Time> started_;
+  std::optional<Time> planned_;
+
+  std::optional<Workload> workload_;
+  std::int64_t samples_done_ = 0;
+
+  Time cycle_began_{};
+  WorkPoint cycle_low_;
+  WorkPoint cycle_high_;
+  double cycle_share_ = 0;  // of the higher power, in this cycle
+  std::optional<std::int64_t> low_mw_;
+  std::optional<std::int64_t> high_mw_;
+  double power_w_ = 0;               // newest reading of the board's
+  std::optional<double> ceiling_w_;  // that the voltage does not sag below the threshold at
+  Time browned_out_{};
+  std::uint32_t brown_outs_ = 0;
+};
+
+}  // namespace gearshift

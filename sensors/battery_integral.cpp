@@ -1,0 +1,42 @@
+#include "sensors/battery_integral.h"
+
+#include <algorithm>
+
+#include "controller/battery.h"
+
+namespace gearshift {
+namespace {
+
+// What flows out of the battery, W, by the readings of this tick.
+std::optional<double> drawn_w(const std::vector<Reading>& readings) {
+  Battery terminals;
+  std::optional<double> board_w;
+  for (const Reading& reading : readings) {
+    terminals.add(reading);
+    if (reading.quantity == Quantity::power && reading.state == ReadingState::ok) {
+      board_w = static_cast<double>(reading.value) / 1000;
+    }
+  }
+  if (terminals.voltage_v && terminals.current_a) {
+    return *terminals.voltage_v * *terminals.current_a;
+  }
+  return board_w;
+}
+
+}  // namespace
+
+void BatteryIntegral::read(Time now, std::vector<Reading>& readings) {
+  const auto measured_w = drawn_w(readings);
+  if (measured_w) most_measured_w_ = std::max(most_measured_w_, *measured_w);
+  if (read_) {
+    const double most_w = most_measured_w_ > 0 ? most_measured_w_ : most_w_;
+    const double span_h = seconds(now - *read_) / kJoulesInWh;
+    energy_wh_ -= measured_w.value_or(most_w) * span_h;
+    energy_wh_ = std::clamp(energy_wh_, 0.0, capacity_wh_);
+  }
+  read_ = now;
+  append_readings({.energy_wh = energy_wh_, .capacity_wh = capacity_wh_, .estimate = true}, now,
+                  readings);
+}
+
+}  // namespace gearshift

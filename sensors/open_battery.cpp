@@ -1,0 +1,29 @@
+#include "sensors/open_battery.h"
+
+#include "sensors/battery_integral.h"
+#include "sensors/ina219.h"
+#include "sensors/power_supply.h"
+
+namespace gearshift {
+
+bool open_battery(const BatteryDescription& battery, Sysroot& root, OpenedSensors& opened) {
+  if (auto supply = PowerSupply::open(battery.capacity_wh, root, opened.findings)) {
+    opened.sensors.push_back(std::move(supply));
+    return true;
+  }
+  std::unique_ptr<Ina219> terminals = Ina219::open(root, opened.findings);
+  const bool measured = terminals != nullptr;
+  if (measured) opened.sensors.push_back(std::move(terminals));
+  if (!battery.capacity_wh) {
+    opened.findings.emplace_back(
+        "battery: nothing tells what is left in it; give its capacity, for example --battery 10Wh");
+    return false;
+  }
+  opened.sensors.push_back(
+      std::make_unique<BatteryIntegral>(*battery.capacity_wh, battery.charge, battery.most_w));
+  opened.findings.emplace_back(measured ? "battery: an estimate, by what flows at its terminals"
+                                        : "battery: an estimate, by the power of the board alone");
+  return true;
+}
+
+}  // namespace gearshift

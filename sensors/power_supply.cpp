@@ -1,0 +1,182 @@
+#include "sensors/power_supply.h"
+
+#include <cmath>
+#include <cstring>
+#include <string_view>
+
+namespace gearshift {
+namespace {
+
+constexpr std::string_view kPowerSupply = "/sys/class/power_supply";
+constexpr Duration kSlowPeriod = std::chrono::seconds(1);
+constexpr double kMostOfCapacity = 1.2;
+constexpr double kLeastVoltageV = 0.5;
+constexpr double kMostVoltageV = 100;
+constexpr double kMjInWh = 3.6e6;
+
+struct FileName {
+  std::string_view name;
+  double units;  // of the file's integer in one unit of people
+};
+// In the order of PowerSupply::File.
+constexpr FileName kNames[] = {
+    {"energy_now", 1e6},         {"charge_now", 1e6},  {"capacity", 1},
+    {"energy_full", 1e6},        {"charge_full", 1e6}, {"energy_full_design", 1e6},
+    {"charge_full_design", 1e6}, {"voltage_now", 1e6}, {"current_now", 1e6},
+    {"power_now", 1e6}};
+
+// Why the supply is not the battery that the machine runs on; empty where it is.
+std::string objection(const Sysroot& root, const std::string& folder) {
+  const std::string type = root.try_read(folder + "/type").value_or("unreadable");
+  if (type != "Battery") return "its type is " + type;
+  if (root.try_read(folder + "/scope").value_or("System") == "Device") {
+    return "its scope is Device: it powers a mouse or the like";
+  }
+  if (root.try_read(folder + "/present").value_or("1") == "0") return "it is not present";
+  return "";
+}
+
+bool plausible_voltage(double voltage_v) {
+  return voltage_v >= kLeastVoltageV && voltage_v <= kMostVoltageV;
+}
+
+}  // namespace
+
+std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh, Sysroot& root,
+                                               std::vector<std::string>& findings) {
+  std::unique_ptr<PowerSupply> found;
+  const std::vector<std::string> names = root.list(kPowerSupply);
+  for (const std::string& name : names) {
+    const std::string folder = std::string(kPowerSupply) + '/' + name;
+    std::string why = objection(root, folder);
+    if (why.empty() && found) why = "the first one is taken";
+    if (why.empty()) {
+      std::unique_ptr<PowerSupply> supply(new PowerSupply(folder, capacity_wh, root));
+      supply->read_slow();
+      if (supply->energy_wh_) {
+        findings.push_back("battery: power_supply " + name + " at " + folder);
+        found = std::move(supply);
+        continue;
+      }
+      why =
+          "neither energy_now, charge_now with voltage_now nor capacity with a full energy can "
+          "be read";
+    }
+    findings.push_back("battery: power_supply " + name + " passed over: " + why);
+  }
+  if (names.empty()) findings.push_back("battery: nothing below " + std::string(kPowerSupply));
+  return found;
+}
+
+PowerSupply::PowerSupply(std::string folder, std::optional<double> capacity_wh, Sysroot& root)
+    : folder_(std::move(folder)),
+      given_wh_(capacity_wh),
+      status_(root.try_open(folder_ + "/status")) {
+  for (std::size_t i = 0; i < kFiles; ++i) {
+    files_[i] = root.try_open(folder_ + '/' + std::string(kNames[i].name));
+  }
+}
+
+std::optional<double> PowerSupply::value(File file) {
+  const auto i = static_cast<std::size_t>(file);
+  if (!files_[i]) return std::nullopt;
+  const auto number = files_[i]->try_read_integer();
+  if (!number) {
+    error_ = files_[i]->last_error();
+    return std::nullopt;
+  }
+  return static_cast<double>(*number) / kNames[i].units;
+}
+
+std::optional<double> PowerSupply::read_capacity_wh() {
+  if (const auto full = value(File::energy_full)) return full;
+  const bool has_voltage = voltage_v_ && plausible_voltage(*voltage_v_);
+  if (const auto full = value(File::charge_full); full && has_voltage) return *full * *voltage_v_;
+  if (given_wh_) return given_wh_;
+  if (const auto design = value(File::energy_design)) return design;
+  const auto design = value(File::charge_design);
+  return design && has_voltage ? std::optional(*design * *voltage_v_) : std::nullopt;
+}
+
+std::optional<double> PowerSupply::read_energy_wh() {
+  if (has(File::energy_now)) return value(File::energy_now);
+  const bool has_voltage = voltage_v_ && plausible_voltage(*voltage_v_);
+  if (has(File::charge_now) && has_voltage) {
+    const auto charge = value(File::charge_now);
+    return charge ? std::optional(*charge * *voltage_v_) : std::nullopt;
+  }
+  const auto percentage = value(File::percentage);
+  if (!percentage || !capacity_wh_) return std::nullopt;
+  return *percentage / 100 * *capacity_wh_;
+}
+
+std::optional<double> PowerSupply::read_current_a() {
+  std::optional<double> current = value(File::current_now);
+  if (!current && voltage_v_ && *voltage_v_ > 0) {
+    const auto power = value(File::power_now);
+    if (power) current = *power / *voltage_v_;
+  }
+  if (!current) return std::nullopt;
+  std::string_view status;
+  try {
+    if (status_) status = status_->read();
+  } catch (const FileError& error) {
+    error_ = error.code();
+  }
+  return status == "Charging" ? -std::abs(*current) : std::abs(*current);
+}
+
+void PowerSupply::read_slow() {
+  voltage_v_ = value(File::voltage_now);
+  capacity_wh_ = read_capacity_wh();
+  energy_wh_ = read_energy_wh();
+}
+
+Reading PowerSupply::reading(Quantity quantity, std::optional<double> value, double scale,
+                             Time now) const {
+  Reading made{quantity, ReadingState::missing, false, 0, 0, now};
+  if (!value) return made;
+  made.value = std::llround(*value * scale);
+  made.state = ReadingState::ok;
+  if (quantity == Quantity::battery_voltage && !plausible_voltage(*value)) {
+    made.state = ReadingState::absurd;
+  }
+  if (quantity == Quantity::battery_energy) {
+    const bool dead = *value <= 0 && voltage_v_.value_or(0) >= kLeastVoltageV;
+    const bool over = capacity_wh_ && *value > kMostOfCapacity * *capacity_wh_;
+    if (*value < 0 || dead || over) made.state = ReadingState::absurd;
+  }
+  if (quantity == Quantity::battery_capacity && *value <= 0) made.state = ReadingState::absurd;
+  return made;
+}
+
+void PowerSupply::read(Time now, std::vector<Reading>& readings) {
+  if (!slow_read_ || now - *slow_read_ >= kSlowPeriod) {
+    slow_read_ = now;
+    read_slow();
+    if (capacity_wh_) {
+      readings.push_back(reading(Quantity::battery_capacity, capacity_wh_, kMjInWh, now));
+    }
+    readings.push_back(reading(Quantity::battery_energy, energy_wh_, kMjInWh, now));
+  } else {
+    voltage_v_ = value(File::voltage_now);
+  }
+  if (has(File::voltage_now)) {
+    readings.push_back(reading(Quantity::battery_voltage, voltage_v_, 1000, now));
+  }
+  if (has(File::current_now) || has(File::power_now)) {
+    readings.push_back(reading(Quantity::battery_current, read_current_a(), 1000, now));
+  }
+}
+
+std::string PowerSupply::explain(const Reading& reading) const {
+  if (reading.quantity < Quantity::battery_energy || reading.state == ReadingState::ok) return "";
+  const std::string place = "battery at " + folder_ + ": ";
+  if (reading.state == ReadingState::absurd) {
+    return place + std::to_string(reading.value) + " is no reading of a battery";
+  }
+  const char* name = error_ != 0 ? strerrorname_np(error_) : nullptr;
+  return place + (name != nullptr ? name : "cannot be read");
+}
+
+}  // namespace gearshift

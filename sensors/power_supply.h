@@ -1,0 +1,71 @@
+// Reads the battery that a machine runs on from the kernel's power_supply class.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "boards/sysroot.h"
+#include "controller/battery.h"
+#include "controller/sensor.h"
+
+namespace gearshift {
+
+// Emits battery_energy, battery_capacity, battery_voltage and battery_current, those that the
+// driver has. Energy is energy_now, else charge_now times the voltage, else the percentage of the
+// capacity; capacity is energy_full, else charge_full times the voltage, else either as designed,
+// else as given. Current is signed by `status`, because some drivers show -2 A and others 2 A for
+// the same discharge; where the status is unknown it counts as drawn.
+// A quantity whose file fails is missing. Negative energy, energy of nothing in a battery that has
+// a voltage, energy over 1.2 times the capacity, and a voltage outside 0.5 to 100 V are absurd.
+class PowerSupply : public Sensor {
+ public:
+  // The first battery that powers the whole machine: type Battery, and not of scope Device, as
+  // those of mice and telephones are. Null where there is none that tells its energy; `findings`
+  // says what was looked at and why it was passed over. `capacity_wh`: given by the user, where the
+  // driver does not tell.
+  static std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh, Sysroot& root,
+                                           std::vector<std::string>& findings);
+
+  // Voltage and current each time; the rest once a second, as gauges are asked over slow buses.
+  void read(Time now, std::vector<Reading>& readings) override;
+  std::string explain(const Reading& reading) const override;
+
+ private:
+  enum class File : std::size_t {
+    energy_now,
+    charge_now,
+    percentage,
+    energy_full,
+    charge_full,
+    energy_design,
+    charge_design,
+    voltage_now,
+    current_now,
+    power_now,
+  };
+  static constexpr std::size_t kFiles = 10;
+
+  PowerSupply(std::string folder, std::optional<double> capacity_wh, Sysroot& root);
+  std::optional<double> value(File file);  // in the unit of people: Wh, Ah, %, V, A, W
+  bool has(File file) const { return files_[static_cast<std::size_t>(file)].has_value(); }
+  void read_slow();
+  std::optional<double> read_capacity_wh();
+  std::optional<double> read_energy_wh();
+  std::optional<double> read_current_a();
+  Reading reading(Quantity quantity, std::optional<double> value, double scale, Time now) const;
+
+  std::string folder_;
+  std::optional<double> given_wh_;
+  std::array<std::optional<DeviceFile>, kFiles> files_;
+  std::optional<DeviceFile> status_;
+  std::optional<Time> slow_read_;
+  std::optional<double> capacity_wh_;
+  std::optional<double> energy_wh_;
+  std::optional<double> voltage_v_;
+  int error_ = 0;  // errno of the newest file that failed
+};
+
+}  // namespace gearshift

@@ -1,0 +1,180 @@
+#include "limits/battery_limit.h"
+
+#include <gtest/gtest.h>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr double kCapacityWh = 10;
+
+Setting setting(std::int64_t value) {
+  Setting made;
+  made.mode.count = 1;
+  made.mode.values[0] = value;
+  made.batch_size[index(Kind::train)] = 16;
+  return made;
+}
+
+// 10 W and 100 samples a second, 20 W and 300, 30 W and 390.
+WorkPrediction prediction(const Workload&) {
+  return {.front = {{setting(1), {10, 100}}, {setting(2), {20, 300}}, {setting(3), {30, 390}}},
+          .of = {}};
+}
+
+class Limited {
+ public:
+  explicit Limited(const BatteryLimitOptions& options) : limit(options, prediction) {
+    Event attached;
+    attached.type = EventType::attached;
+    attached.workload.handle = 1;
+    attached.workload.managed = true;
+    attached.workload.samples_per_epoch = 1000;
+    attached.workload.name = BoundedText<64>("resnet18");
+    limit.consume(attached);
+  }
+
+  void read(Quantity quantity, double thousands) {
+    limit.read({.quantity = quantity,
+                .state = ReadingState::ok,
+                .value = static_cast<std::int64_t>(1000 * thousands),
+                .taken = now});
+  }
+  void battery(double energy_wh, double voltage_v = 12) {
+    read(Quantity::battery_capacity, 3600 * kCapacityWh);
+    read(Quantity::battery_energy, 3600 * energy_wh);
+    read(Quantity::battery_voltage, voltage_v);
+  }
+  std::optional<std::int64_t> cap() { return limit.power_mw(now); }
+  void train(std::int32_t samples) {
+    Event event;
+    event.type = EventType::minibatch;
+    event.minibatch.workload = 1;
+    event.minibatch.batch_size = samples;
+    limit.consume(event);
+  }
+
+  BatteryLimit limit;
+  Time now = Time{} + seconds(100);
+};
+
+TEST(BatteryLimit, HoldsTheLowestModeWhileNoEnergyIsKnown) {
+  Limited run({.aim = BatteryAim::progress});
+  EXPECT_EQ(run.cap(), 10'500);
+  EXPECT_EQ(run.limit.state(), BatteryState::unknown);
+}
+
+TEST(BatteryLimit, TakesTurnsBetweenThePlansTwoPowers) {
+  // 8 Wh above the reserve are 28,800 J: 390 epochs are 1,000 s at 30 W and 1,300 s at 20 W.
+  Limited run({.aim = BatteryAim::finish, .epochs = 390, .replan = seconds(1000)});
+  run.battery(10);
+  EXPECT_EQ(run.cap(), std::nullopt);  // the fastest setting needs no cap
+  const BatteryPlan plan = run.limit.plan();
+  EXPECT_EQ(plan.low.power_w, 20);
+  EXPECT_EQ(plan.high.power_w, 30);
+  Duration high{};
+  for (int i = 0; i < 600; ++i) {
+    if (!run.cap()) high += milliseconds(100);
+    run.now += milliseconds(100);
+  }
+  EXPECT_NEAR(gearshift::seconds(high), 60 * plan.high_share, 0.2);
+  EXPECT_GT(plan.high_share, 0.1);
+  EXPECT_LT(plan.high_share, 0.9);
+}
+
+TEST(BatteryLimit, PlansAnewFromWhatSettingsWereMeasuredToCost) {
+  Limited run({.aim = BatteryAim::progress});
+  run.battery(10);
+  EXPECT_EQ(run.cap(), 21'000);
+  Observation measured;
+  measured.setting = setting(2);
+  measured.power_mean_mw = 28'000;
+  measured.cost[index(Kind::train)] = {.minibatch_mean = milliseconds(53), .minibatches = 10};
+  run.limit.learn(measured);
+  run.battery(10);
+  EXPECT_EQ(run.cap(), std::nullopt);  // 13 samples a joule at 30 W, 10.8 at 28 W
+}
+
+TEST(BatteryLimit, CountsWhatTheWorkDoneLeaves) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 2});
+  run.battery(10);
+  EXPECT_EQ(run.cap(), std::nullopt);
+  run.train(1999);
+  EXPECT_EQ(run.cap(), std::nullopt);
+  run.train(1);
+  EXPECT_EQ(run.cap(), 10'500);
+  EXPECT_EQ(run.limit.state(), BatteryState::done);
+}
+
+TEST(BatteryLimit, MakesTheWorkloadsWaitAtTheReserveAndGoOnAboveIt) {
+  Limited run({.aim = BatteryAim::progress, .stale_after = seconds(1)});
+  run.battery(2.01);
+  EXPECT_EQ(run.cap(), 21'000);
+  run.battery(2);
+  EXPECT_EQ(run.cap(), kNoPowerMw);
+  run.battery(2.15);
+  EXPECT_EQ(run.cap(), kNoPowerMw);
+  run.battery(2.3);
+  run.battery(2.45);
+  EXPECT_EQ(run.cap(), kNoPowerMw);
+  run.battery(2.51);
+  EXPECT_EQ(run.cap(), 21'000);
+}
+
+TEST(BatteryLimit, WaitsAtTheReserveThatAMissingGaugeCannotRuleOut) {
+  Limited run({.aim = BatteryAim::progress, .most_w = 36, .stale_after = seconds(30)});
+  run.battery(3);
+  EXPECT_EQ(run.cap(), 21'000);
+  run.now += seconds(99);
+  EXPECT_EQ(run.cap(), 21'000);
+  run.now += seconds(2);
+  EXPECT_EQ(run.cap(), kNoPowerMw);
+}
+
+TEST(BatteryLimit, HoldsTheLowestModeInTheTickOfABrownOutAndStaysBelowThatPower) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 100, .brownout_v = 10});
+  run.battery(10, 11);
+  run.read(Quantity::power, 30);
+  EXPECT_EQ(run.cap(), std::nullopt);
+  run.battery(10, 9.9);
+  EXPECT_EQ(run.cap(), 10'500);
+  EXPECT_EQ(run.limit.brown_outs(), 1U);
+  run.now += seconds(5);
+  run.battery(10, 11);
+  EXPECT_EQ(run.cap(), 10'500);
+  run.now += seconds(6);
+  run.battery(10, 11);
+  EXPECT_EQ(run.cap(), 25'500);
+  EXPECT_EQ(run.limit.brown_outs(), 1U);
+}
+
+TEST(BatteryLimit, LearnsWhatElseDrawsOnTheBattery) {
+  Limited run({.aim = BatteryAim::progress});
+  double energy_wh = 10;
+  for (int i = 0; i <= 180; ++i) {
+    run.battery(energy_wh);
+    run.read(Quantity::power, 20);
+    run.cap();
+    run.now += seconds(1);
+    energy_wh -= 60.0 / 3600;  // 40 W beside the board's 20
+  }
+  EXPECT_EQ(run.limit.plan().mean_power_w, 30);  // with so much beside it, the fastest costs least
+  EXPECT_NEAR(run.limit.plan().energy_j / run.limit.plan().time_s, 70, 0.5);
+}
+
+TEST(BatteryLimit, PausesWhereAServingPlanGainsByIt) {
+  // 8 Wh for 2 hours are 4 W; 2 W are drawn while nothing works.
+  Limited run({.aim = BatteryAim::serve, .until = std::chrono::hours(2), .pause_w = 2});
+  run.battery(10);
+  Duration paused{};
+  for (int i = 0; i < 600; ++i) {
+    if (run.cap() == kNoPowerMw) paused += milliseconds(100);
+    run.now += milliseconds(100);
+  }
+  EXPECT_NEAR(gearshift::seconds(paused), 60 * (16.0 / 18), 1.5);
+}
+
+}  // namespace
+}  // namespace gearshift

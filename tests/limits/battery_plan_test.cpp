@@ -1,0 +1,163 @@
+#include "limits/battery_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace gearshift {
+namespace {
+
+const std::vector<WorkPoint> kPoints = {{10, 100}, {20, 300}, {30, 390}, {40, 420}, {25, 200}};
+
+TEST(PowerHull, KeepsWhatNoMixtureOfOthersBeats) {
+  const PowerHull hull(kPoints);
+  const std::vector<WorkPoint> expected = {{10, 100}, {20, 300}, {30, 390}, {40, 420}};
+  EXPECT_EQ(std::vector<WorkPoint>(hull.vertices().begin(), hull.vertices().end()), expected);
+  EXPECT_DOUBLE_EQ(hull.samples_per_s(15), 200);
+  EXPECT_DOUBLE_EQ(hull.samples_per_s(5), 100);
+  EXPECT_DOUBLE_EQ(hull.samples_per_s(99), 420);
+  EXPECT_DOUBLE_EQ(hull.power_w(345).value(), 25);
+  EXPECT_FALSE(hull.power_w(421));
+}
+
+TEST(PowerHull, LeavesOutWhatIsBelowALineOrNoNumber) {
+  const double infinite = std::numeric_limits<double>::infinity();
+  const PowerHull hull(std::vector<WorkPoint>{
+      {10, 100}, {15, 110}, {20, 300}, {infinite, 500}, {-1, 900}, {30, infinite}, {20, 250}});
+  const std::vector<WorkPoint> expected = {{10, 100}, {20, 300}};
+  EXPECT_EQ(std::vector<WorkPoint>(hull.vertices().begin(), hull.vertices().end()), expected);
+}
+
+TEST(PowerHull, IsMostEfficientByAllThatIsDrawn) {
+  const PowerHull hull(kPoints);
+  EXPECT_EQ(hull.vertices()[hull.most_efficient(0)].power_w, 20);
+  EXPECT_EQ(hull.vertices()[hull.most_efficient(200)].power_w, 40);
+}
+
+TEST(BatteryPlan, FinishesAsSoonAsTheEnergyAllows) {
+  // 39,000 samples: 100 s at 30 W, 130 s at 20 W. 2,800 J lie between 2,600 J and 3,000 J.
+  const BatteryPlan plan = plan_battery(
+      PowerHull(kPoints), {.aim = BatteryAim::finish, .energy_j = 2800, .samples = 39000});
+  EXPECT_EQ(plan.shortfall, Shortfall::none);
+  EXPECT_EQ(plan.low.power_w, 20);
+  EXPECT_EQ(plan.high.power_w, 30);
+  EXPECT_NEAR(plan.energy_j, 2800, 1e-6);
+  EXPECT_NEAR(plan.samples, 39000, 1e-6);
+  EXPECT_GT(plan.time_s, 100);
+  EXPECT_LT(plan.time_s, 130);
+}
+
+TEST(BatteryPlan, CountsWhatOthersDrawAllTheWhile) {
+  // The same with 5 W beside it: 3,250 J at 20 W, 3,500 J at 30 W.
+  const BatteryPlan plan =
+      plan_battery(PowerHull(kPoints),
+                   {.aim = BatteryAim::finish, .energy_j = 3400, .other_w = 5, .samples = 39000});
+  EXPECT_EQ(plan.low.power_w, 20);
+  EXPECT_GT(plan.high_share, 0);
+  EXPECT_NEAR(plan.energy_j, 3400, 1e-6);
+  EXPECT_NEAR(plan.samples, 39000, 1e-6);
+}
+
+TEST(BatteryPlan, TakesTheFastestWhereEnergyAbounds) {
+  const BatteryPlan plan = plan_battery(
+      PowerHull(kPoints), {.aim = BatteryAim::finish, .energy_j = 1e6, .samples = 42000});
+  EXPECT_NEAR(plan.time_s, 100, 1e-9);
+  EXPECT_NEAR(plan.mean_power_w, 40, 1e-9);
+}
+
+TEST(BatteryPlan, DoesTheMostThatTooLittleEnergyAllows) {
+  const BatteryPlan plan = plan_battery(
+      PowerHull(kPoints), {.aim = BatteryAim::finish, .energy_j = 2000, .samples = 39000});
+  EXPECT_EQ(plan.shortfall, Shortfall::energy);
+  EXPECT_DOUBLE_EQ(plan.mean_power_w, 20);
+  EXPECT_DOUBLE_EQ(plan.samples, 30000);
+}
+
+TEST(BatteryPlan, SaysThatADeadlineCannotBeMet) {
+  const BatteryPlan plan =
+      plan_battery(PowerHull(kPoints),
+                   {.aim = BatteryAim::finish, .energy_j = 2600, .samples = 39000, .time_s = 110});
+  EXPECT_EQ(plan.shortfall, Shortfall::time);
+  EXPECT_NEAR(plan.time_s, 130, 1e-6);
+}
+
+TEST(BatteryPlan, SpendsNoMoreThanADeadlineNeeds) {
+  const BatteryPlan plan = plan_battery(
+      PowerHull(kPoints),
+      {.aim = BatteryAim::least_energy, .energy_j = 1e6, .samples = 34500, .time_s = 100});
+  EXPECT_EQ(plan.shortfall, Shortfall::none);
+  EXPECT_NEAR(plan.mean_power_w, 25, 1e-9);
+  EXPECT_NEAR(plan.high_share, 0.5, 1e-9);
+}
+
+TEST(BatteryPlan, ServesUntilItsTimeWithAllOfTheEnergy) {
+  const BatteryPlan plan =
+      plan_battery(PowerHull(kPoints),
+                   {.aim = BatteryAim::serve, .energy_j = 3000, .other_w = 5, .time_s = 100});
+  EXPECT_NEAR(plan.mean_power_w, 25, 1e-9);
+  EXPECT_NEAR(plan.samples, 34500, 1e-6);
+  const BatteryPlan poor =
+      plan_battery(PowerHull(kPoints), {.aim = BatteryAim::serve, .energy_j = 500, .time_s = 100});
+  EXPECT_EQ(poor.shortfall, Shortfall::energy);
+  EXPECT_EQ(poor.mean_power_w, 10);
+}
+
+TEST(BatteryPlan, MakesMostProgressByWhatAJouleDoesAltogether) {
+  const BatteryTask alone{.aim = BatteryAim::progress, .energy_j = 2000};
+  EXPECT_DOUBLE_EQ(plan_battery(PowerHull(kPoints), alone).mean_power_w, 20);
+  const BatteryTask beside{.aim = BatteryAim::progress, .energy_j = 2000, .other_w = 200};
+  EXPECT_DOUBLE_EQ(plan_battery(PowerHull(kPoints), beside).mean_power_w, 40);
+}
+
+TEST(BatteryPlan, KnowsNothingOfAnEmptyHull) {
+  EXPECT_EQ(plan_battery(PowerHull(), {.energy_j = 10}).shortfall, Shortfall::unknown);
+}
+
+// No mixture of three settings, on a grid of shares, is done sooner with the same energy.
+TEST(BatteryPlan, NoMixtureOfThreeSettingsBeatsTwo) {
+  std::mt19937_64 engine(7);
+  const auto uniform = [&](double low, double high) {
+    return low + (high - low) * static_cast<double>(engine() >> 11) / 9007199254740992.0;
+  };
+  constexpr int kSteps = 12;
+  int compared = 0;
+  for (int round = 0; round < 40; ++round) {
+    std::vector<WorkPoint> points;
+    for (int i = 0; i < 6; ++i) points.push_back({uniform(5, 50), uniform(20, 500)});
+    const double other_w = uniform(0, 10);
+    const double samples = 10000;
+    const double energy_j = uniform(0.2, 3) * samples;
+    const BatteryPlan plan = plan_battery(
+        PowerHull(points),
+        {.aim = BatteryAim::finish, .energy_j = energy_j, .other_w = other_w, .samples = samples});
+    for (std::size_t a = 0; a < points.size(); ++a) {
+      for (std::size_t b = 0; b < a; ++b) {
+        for (std::size_t c = 0; c < b; ++c) {
+          for (int i = 0; i <= kSteps; ++i) {
+            for (int j = 0; i + j <= kSteps; ++j) {
+              const double share[] = {i / 12.0, j / 12.0, (kSteps - i - j) / 12.0};
+              const WorkPoint* const mixed[] = {&points[a], &points[b], &points[c]};
+              double time_s = 0;
+              double used_j = 0;
+              for (int k = 0; k < 3; ++k) {
+                const double part_s = share[k] * samples / mixed[k]->samples_per_s;
+                time_s += part_s;
+                used_j += part_s * (mixed[k]->power_w + other_w);
+              }
+              if (used_j > energy_j) continue;
+              ++compared;
+              ASSERT_EQ(plan.shortfall, Shortfall::none) << round;
+              ASSERT_LE(plan.time_s, time_s * (1 + 1e-9)) << round;
+            }
+          }
+        }
+      }
+    }
+    if (plan.shortfall != Shortfall::none) continue;
+    EXPECT_LE(plan.energy_j, energy_j * (1 + 1e-9));
+  }
+  EXPECT_GT(compared, 1000);
+}
+
+}  // namespace
+}  // namespace gearshift

@@ -1,0 +1,103 @@
+#include "simulator/virtual_battery.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "simulator/supply.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(VirtualBattery, AccountsForAllOfItsEnergy) {
+  VirtualBattery battery({.capacity_wh = 10, .resistance_ohm = 0.2});
+  battery.advance(30, 600);  // 5 Wh
+  EXPECT_NEAR((10 - battery.energy_wh()) * 3600, 30 * 600 + battery.lost_j(), 1e-6);
+  EXPECT_GT(battery.lost_j(), 600.0 * 6 * 0.2);  // 2.5 A in 0.2 ohm
+}
+
+TEST(VirtualBattery, SagsWithCurrentAndWithCharge) {
+  VirtualBattery battery({.capacity_wh = 10, .resistance_ohm = 0.1});
+  EXPECT_NEAR(battery.voltage_v(), 12.6, 1e-9);
+  battery.advance(60, 0.001);
+  EXPECT_NEAR(battery.voltage_v() * battery.current_a(), 60, 1e-6);
+  EXPECT_NEAR(battery.voltage_v(), 12.6 - 0.1 * battery.current_a(), 1e-3);
+  const double full_v = battery.voltage_v();
+  battery.advance(60, 400);
+  EXPECT_LT(battery.voltage_v(), full_v - 0.5);
+  battery.advance(0, 0.001);
+  EXPECT_NEAR(battery.voltage_v(), battery.open_circuit_v(), 1e-6);
+}
+
+TEST(VirtualBattery, KeepsLessThanFlowsInAndNoMoreThanItHolds) {
+  VirtualBattery battery({.capacity_wh = 10,
+                          .charge = 0.5,
+                          .resistance_ohm = 0,
+                          .charge_efficiency = 0.9,
+                          .self_discharge_per_day = 0});
+  battery.advance(-20, 360);  // 2 Wh
+  EXPECT_NEAR(battery.energy_wh(), 6.8, 1e-9);
+  EXPECT_LT(battery.current_a(), 0);
+  battery.advance(-20, 1800);  // 10 Wh
+  EXPECT_NEAR(battery.energy_wh(), 10, 1e-9);
+  EXPECT_NEAR(battery.unused_j(), 36000 - 3.2 * 3600 / 0.9, 1e-6);
+}
+
+TEST(VirtualBattery, EmptiesByItself) {
+  VirtualBattery battery({.capacity_wh = 10, .self_discharge_per_day = 0.01});
+  battery.advance(0, 86400);
+  EXPECT_NEAR(battery.energy_wh(), 9.9, 0.001);
+}
+
+TEST(VirtualBattery, GivesNoMoreBelowItsCutoffUntilItIsCharged) {
+  VirtualBattery battery({.capacity_wh = 1, .charge = 0.1, .resistance_ohm = 0.5, .cutoff_v = 9});
+  battery.advance(30, 1);
+  EXPECT_TRUE(battery.empty());
+  const double left_wh = battery.energy_wh();
+  EXPECT_GT(left_wh, 0);
+  battery.advance(30, 10);
+  EXPECT_NEAR(battery.energy_wh(), left_wh, 1e-6);
+  battery.advance(-10, 10);
+  EXPECT_FALSE(battery.empty());
+}
+
+TEST(VirtualBattery, RefusesWhatIsNoBattery) {
+  EXPECT_THROW(VirtualBattery({.capacity_wh = 0}), std::invalid_argument);
+  EXPECT_THROW(VirtualBattery({.charge = 1.1}), std::invalid_argument);
+  EXPECT_THROW(VirtualBattery({.charge_efficiency = 0}), std::invalid_argument);
+}
+
+TEST(Supply, GivesTheChargersPowerToTheBoardFirst) {
+  SupplySpec spec{.battery = {.charge = 0.5, .self_discharge_per_day = 0},
+                  .other_w = 2,
+                  .charger = {{seconds(100), 12}, {seconds(200), 0}}};
+  Supply supply(spec);
+  supply.advance(Time{}, Time{} + seconds(100), 10);
+  const double at_100_wh = supply.battery().energy_wh();
+  EXPECT_NEAR(at_100_wh, 5 - 12.0 * 100 / 3600 - supply.battery().lost_j() / 3600, 1e-9);
+  supply.advance(Time{} + seconds(100), Time{} + seconds(200), 10);
+  EXPECT_NEAR(supply.battery().energy_wh(), at_100_wh, 1e-9);
+  EXPECT_NEAR(supply.charged_j(), 1200, 1e-9);
+  supply.advance(Time{} + seconds(200), Time{} + seconds(5000), 10);
+  EXPECT_TRUE(supply.emptied());
+}
+
+TEST(Supply, ComesToTheSameHoweverTimeIsCut) {
+  const SupplySpec spec{.battery = {.charge = 0.7},
+                        .other_w = 0,
+                        .charger = {{seconds(0), 3}, {seconds(7), 9}, {seconds(11), 1}}};
+  Supply once(spec);
+  once.advance(Time{}, Time{} + seconds(20), 8);
+  Supply often(spec);
+  for (int i = 0; i < 200; ++i) {
+    often.advance(Time{} + std::chrono::milliseconds(100 * i),
+                  Time{} + std::chrono::milliseconds(100 * (i + 1)), 8);
+  }
+  EXPECT_NEAR(once.battery().energy_wh(), often.battery().energy_wh(), 1e-6);
+  EXPECT_NEAR(once.charged_j(), often.charged_j(), 1e-6);
+}
+
+}  // namespace
+}  // namespace gearshift
