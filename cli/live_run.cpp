@@ -105,16 +105,6 @@ class ExplainingRecorder : public Recorder {
   Recorder& front_;
 };
 
-<<<<<<< HEAD
-void tell_for_guardian(const std::string& text) {
-  std::fprintf(stderr, "gearshift guardian: %s\n", text.c_str());
-  std::fflush(stderr);
-}
-
-// Stops the loop when its work is done, and until then shows the guardian that it goes on, and tells
-// who was refused at the door.
-class GuardedWorld : public World {
-=======
 // The board's, and those of its battery where it is to be read.
 OpenedSensors open_all_sensors(const BoardDescription& description, const RunPlan& plan,
                                Sysroot& root, const Clock& clock) {
@@ -123,9 +113,14 @@ OpenedSensors open_all_sensors(const BoardDescription& description, const RunPla
   throw std::runtime_error("--battery auto: " + opened.findings.back());
 }
 
-// Stops the loop when its work is done, and tells who was refused at the door.
-class EndingWorld : public World {
->>>>>>> e31832b (Plan a battery over the work that is left: a mission is done in time with its reserve kept, live and over a day of sun)
+void tell_for_guardian(const std::string& text) {
+  std::fprintf(stderr, "gearshift guardian: %s\n", text.c_str());
+  std::fflush(stderr);
+}
+
+// Stops the loop when its work is done, and until then shows the guardian that it goes on, and
+// tells who was refused at the door.
+class GuardedWorld : public World {
  public:
   GuardedWorld(LiveWorld& world, Guardian& guardian, const std::function<bool()>& done,
                std::string_view text)
@@ -278,25 +273,15 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   };
   Result result;
   if (recording_ == nullptr) {
-<<<<<<< HEAD
-    LimitSource* limits[] = {&operator_limit_, &schedule_limit_};
-    result = loop(guarded, explaining, limits);
+    result = loop(guarded, explaining, limits());
   } else {
     RecordedWorld world(guarded, *recording_);
-    RecordedLimit operator_limit(operator_limit_, 0, *recording_);
-    RecordedLimit schedule_limit(schedule_limit_, 1, *recording_);
-    LimitSource* limits[] = {&operator_limit, &schedule_limit};
-=======
-    result = loop(ending, explaining, limits());
-  } else {
-    RecordedWorld world(ending, *recording_);
     std::deque<RecordedLimit> recorded_limits;
     std::vector<LimitSource*> seen;
     for (LimitSource* limit : limits()) {
       const auto source = static_cast<std::uint32_t>(recorded_limits.size());
       seen.push_back(&recorded_limits.emplace_back(*limit, source, *recording_));
     }
->>>>>>> e31832b (Plan a battery over the work that is left: a mission is done in time with its reserve kept, live and over a day of sun)
     TeeRecorder tee(explaining, *recording_);
     result = loop(world, tee, seen);
     tee.finish();

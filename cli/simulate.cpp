@@ -319,6 +319,7 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--batch-size", options.batch_size,
                      "at the beginning (default: 16 where allowed, else the least)");
+  add_mission_flags(command, options.mission);
 }
 
 }  // namespace
@@ -328,7 +329,6 @@ void add_simulate(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "simulate", "Run one search in virtual time and compare its choice with the optimum");
   add_problem_flags(*command, *options);
-  add_mission_flags(*command, options->mission);
   command
       ->add_option("--policy", options->policy,
                    "what chooses: the name of a shipped Lua script or the path of one")

@@ -32,7 +32,7 @@ struct SimulateOptions {
   std::vector<std::int32_t> batch_sizes;
   std::int32_t batch_size = 0;  // at the beginning; 0: 16 where it is allowed, else the least
   std::string effects = "none";
-  std::string sensor_interval;  // empty: a reading at every look
+  std::string sensor_interval;      // empty: a reading at every look
   std::vector<std::string> faults;  // see parse_faults
   std::string missing = "refuse";
   std::string duration = "12h";

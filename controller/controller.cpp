@@ -222,6 +222,11 @@ void Controller::reload_script(Time now) {
   handle(request, now);
 }
 
+void Controller::remember(const Observation& observation) {
+  for (LimitSource* limit : limits_) limit->learn(observation);
+  if (!memory_.add(observation)) pending_ = Pending::restart;
+}
+
 void Controller::publish(Time now) {
   const auto power = guard_.power_mw(now);
   // While the workloads wait there is nothing left to cap.

@@ -379,11 +379,6 @@ void Controller::cut_measurement(Outcome outcome, Time now) {
   aim_ = Aim::fallback;
 }
 
-void Controller::remember(const Observation& observation) {
-  for (LimitSource* limit : limits_) limit->learn(observation);
-  if (!memory_.add(observation)) pending_ = Pending::restart;
-}
-
 void Controller::fail_policy(std::string_view what, Time now) {
   ++summary_.policy_errors;
   note(NoteType::policy_error, now, what);

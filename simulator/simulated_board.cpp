@@ -3,7 +3,6 @@
 namespace gearshift {
 
 void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
-<<<<<<< HEAD
   const auto cycle = [this](Time time) {
     return interval_ > Duration::zero() ? time.time_since_epoch() / interval_
                                         : time.time_since_epoch().count();
@@ -17,17 +16,9 @@ void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
                .taken = now};
   }
   readings.push_back(*newest_);
-=======
-  readings.push_back({.quantity = Quantity::power,
-                      .state = ReadingState::ok,
-                      .estimate = false,
-                      .channel = 0,
-                      .value = plant_.sensed_power_mw(),
-                      .taken = now});
   if (const Supply* supply = plant_.supply()) {
     append_readings(supply->battery().reading(), now, readings);
   }
->>>>>>> e31832b (Plan a battery over the work that is left: a mission is done in time with its reserve kept, live and over a day of sun)
 }
 
 }  // namespace gearshift

@@ -69,7 +69,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", default="build/gearshift")
     parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--samples", type=int, default=8_250, help="of an epoch")
+    parser.add_argument("--samples", type=int, default=8_800, help="of an epoch")
     parser.add_argument("--until", type=int, default=1200, help="the deadline, s")
     parser.add_argument("--policy", default="binary_search", help="what searches within the cap")
     parser.add_argument("--effects", default="all", help="see gearshift simulate --effects")
