@@ -18,6 +18,7 @@ void ExcessBudget::add(Time now, std::int64_t power_mw, std::int64_t excess_mw) 
   begun_ = true;
   newest_ = now;
   left_j_ = std::min(left_j_, most_j) - static_cast<double>(excess_mw) / 1000 * span_s;
+  left_j_ = std::max(left_j_, -most_j);
 }
 
 }  // namespace gearshift

@@ -14,7 +14,8 @@ namespace gearshift {
 class ExcessBudget {
  public:
   // The board drew `power_mw` since the last call, and the search is to blame for `excess_mw` of
-  // it. The budget is full at the first call.
+  // it. The budget is full at the first call. It owes no more than it can hold, so that no probe is
+  // paid off for long.
   void add(Time now, std::int64_t power_mw, std::int64_t excess_mw);
   // Nothing is known of the time since the last call.
   void skip(Time now) { newest_ = now; }

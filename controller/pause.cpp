@@ -13,6 +13,7 @@ void Controller::update_pause(Time now) {
     return;
   }
   goal_pending_ = false;
+  over_probe_ = false;
   if (!roster_.any_managed()) return;
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
   hold_safe("the workloads wait: " + std::string(cap_source_.view()) + " leaves no power for them",

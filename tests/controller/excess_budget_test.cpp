@@ -49,6 +49,17 @@ TEST(ExcessBudget, SavesUpNoMoreThanFiveMinutes) {
   EXPECT_TRUE(run.budget.spent());
 }
 
+TEST(ExcessBudget, OwesNoMoreThanFiveMinutes) {
+  Drawing run;
+  run.draw(seconds(0), 0);
+  run.draw(seconds(3600), 20000);
+  EXPECT_TRUE(run.budget.spent());
+  run.draw(seconds(500), 0);  // 40 W could owe 30 J, of which 20 W pay 25
+  EXPECT_TRUE(run.budget.spent());
+  run.draw(seconds(110), 0);
+  EXPECT_FALSE(run.budget.spent());
+}
+
 TEST(ExcessBudget, TimeOfWhichNothingIsKnownIsNobodysFault) {
   Drawing run;
   run.draw(seconds(0), 0);
