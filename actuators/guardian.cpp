@@ -30,6 +30,7 @@ struct Guardian::Shared {
 namespace {
 
 constexpr int kLooks = 10;
+constexpr int kEndTries = 5000;  // of a millisecond
 constexpr char kGoodbye = 'q';
 
 [[noreturn]] void fail(const char* what) {
@@ -66,6 +67,11 @@ void step_in(const BoardDescription& board, Sysroot& root, const Clock& clock,
     say(options,
         std::string("the loop stands still, and the safe mode cannot be set: ") + error.what());
   }
+}
+
+// A process that dies closes the lifeline a moment before the lock of its journal.
+void await_end(pid_t daemon) {
+  for (int tries = 0; getppid() == daemon && tries < kEndTries; ++tries) poll(nullptr, 0, 1);
 }
 
 enum class Lifeline : std::uint8_t { quiet, goodbye, cut };
@@ -111,6 +117,7 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
   shared_ = new (page) Shared;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("no socket pair");
+  const pid_t daemon = getpid();
   child_ = fork();
   if (child_ < 0) fail("cannot fork");
   if (child_ > 0) {
@@ -126,7 +133,10 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
       std::chrono::duration_cast<std::chrono::milliseconds>(options.patience).count() / kLooks);
   while (true) {
     const Lifeline lifeline = listen(ends[0], look_ms);
-    if (lifeline == Lifeline::cut) put_back(root, options);
+    if (lifeline == Lifeline::cut) {
+      await_end(daemon);
+      put_back(root, options);
+    }
     if (lifeline != Lifeline::quiet) _exit(0);
     if (!watch.look(shared_->beats.load(std::memory_order_relaxed))) continue;
     shared_->steps.fetch_add(1, std::memory_order_relaxed);

@@ -77,22 +77,25 @@ struct KnobFile {
       : path(std::move(board_path)), file(root.open(path, access)) {}
 };
 
-// Judges what a file reads back after a write. A limit takes effect in a kernel worker, so the
-// first other value of a change means "not yet"; the second, a period later, means that it will
-// not.
+// Judges what a file reads back after a write. A limit takes effect in a kernel worker, so another
+// value means "not yet" at first; at the sixth look, 100 ms later at the least, it means that it
+// will not.
 class ReadBack {
  public:
+  static constexpr int kLooks = 6;
+
   Progress taken() {
     waited_for_.reset();
     return Progress::done;
   }
-  // Throws KnobError at the second call for the same value. `actual` is nullopt where the file
+  // Throws KnobError at the last look for the same value. `actual` is nullopt where the file
   // cannot be read.
   Progress not_taken(const Knob& knob, std::int64_t value, std::optional<std::int64_t> actual,
                      std::string_view path);
 
  private:
   std::optional<std::int64_t> waited_for_;
+  int looks_ = 0;
 };
 
 }  // namespace gearshift

@@ -343,10 +343,12 @@ TEST_F(BoardActuatorTest, OnlyOneHoldsTheJournal) {
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000") << "nothing was restored";
 }
 
-TEST(ReadBack, TheFirstOtherValueWaitsAndTheSecondIsAnErrorWithBothValues) {
+TEST(ReadBack, OtherValuesWaitAndTheLastLookIsAnErrorWithBothValues) {
   const Knob knob{"gpu_mhz", Unit::khz, KnobClass::clock, {1109250, 1300500}};
   ReadBack read_back;
-  EXPECT_EQ(read_back.not_taken(knob, 1300500, 1109250, "/sys/max_freq"), Progress::more);
+  for (int look = 1; look < ReadBack::kLooks; ++look) {
+    EXPECT_EQ(read_back.not_taken(knob, 1300500, 1109250, "/sys/max_freq"), Progress::more);
+  }
   try {
     read_back.not_taken(knob, 1300500, 1109250, "/sys/max_freq");
     FAIL() << "no KnobError";
@@ -355,9 +357,11 @@ TEST(ReadBack, TheFirstOtherValueWaitsAndTheSecondIsAnErrorWithBothValues) {
                  "gpu_mhz: wrote 1300.5, still 1109.25 (/sys/max_freq); another program or a "
                  "locked clock holds it");
   }
-  EXPECT_EQ(read_back.not_taken(knob, 1300500, std::nullopt, "/sys/max_freq"), Progress::more);
-  EXPECT_EQ(read_back.not_taken(knob, 1109250, std::nullopt, "/sys/max_freq"), Progress::more)
-      << "another value begins anew";
+  for (const std::int64_t value : {1300500, 1109250}) {  // another value begins anew
+    for (int look = 1; look < ReadBack::kLooks; ++look) {
+      EXPECT_EQ(read_back.not_taken(knob, value, std::nullopt, "/sys/max_freq"), Progress::more);
+    }
+  }
   EXPECT_EQ(read_back.taken(), Progress::done);
   EXPECT_EQ(read_back.not_taken(knob, 1109250, std::nullopt, "/sys/max_freq"), Progress::more);
 }

@@ -70,7 +70,7 @@ class Live(unittest.TestCase):
             server, trainer = interleaver._server, interleaver._trainer
             self.until(interleaver, lambda: server.managed and trainer.managed)
             trained = interleaver.train_minibatches
-            self.until(interleaver, lambda: interleaver.train_minibatches > trained + 300)
+            self.until(interleaver, lambda: interleaver.train_minibatches > trained + 900)
             daemon.process.send_signal(signal.SIGTERM)
             self.until(interleaver, lambda: not server.attached and not trainer.attached)
             trained, served = interleaver.train_minibatches, interleaver.infer_minibatches
