@@ -6,7 +6,8 @@ namespace gearshift {
 namespace {
 
 // Cores go one a tick, and take about so long each: eight of them a period apart would leave a mode
-// that fits the cap over it for most of a second.
+// that fits the cap over it for most of a second. Cores that come are in no hurry, and bring clocks
+// of their own, which a board may show a moment later.
 constexpr Duration kApplyPace = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -35,8 +36,8 @@ void Controller::run() {
   bool first = true;
   while (true) {
     // The first tick consumes what had arrived before it.
-    const bool applying = board_.state() == ApplyState::applying;
-    const Time next = applying ? std::min(deadline, newest_tick_ + kApplyPace) : deadline;
+    const bool hurries = steps_down_ && board_.state() == ApplyState::applying;
+    const Time next = hurries ? std::min(deadline, newest_tick_ + kApplyPace) : deadline;
     const Time now = first ? deadline : world_.wait_until(next, events_);
     newest_tick_ = now;
     first = false;
