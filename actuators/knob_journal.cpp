@@ -151,15 +151,6 @@ std::string holder_of(int descriptor) {
   return size > 0 ? text.data() : "unknown";
 }
 
-// Whether the lock will be free in a moment: it is held to restore, or by somebody who has not yet
-// written over the pid of a daemon that is dead.
-bool passes(const std::string& holder) {
-  pid_t pid = 0;
-  const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
-  const bool dead = error == std::errc() && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
-  return dead || holder.ends_with(kRestoring);
-}
-
 }  // namespace
 
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal) {
@@ -173,6 +164,13 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
   return report;
 }
 
+bool lock_passes(const std::string& holder) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
+  const bool dead = error == std::errc() && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
+  return dead || holder.ends_with(kRestoring);
+}
+
 JournalLock::JournalLock(const std::filesystem::path& journal, Purpose purpose) {
   const std::filesystem::path path = journal.string() + ".lock";
   std::error_code ignored;  // opening the lock tells what is wrong with the folder
@@ -182,7 +180,7 @@ JournalLock::JournalLock(const std::filesystem::path& journal, Purpose purpose) 
   for (int tries = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
     const int error = errno;
     const std::string holder = holder_of(descriptor_);
-    if (error == EWOULDBLOCK && passes(holder) && tries < kRestoreTries) {
+    if (error == EWOULDBLOCK && lock_passes(holder) && tries < kRestoreTries) {
       std::this_thread::sleep_for(kRestorePause);
       continue;
     }

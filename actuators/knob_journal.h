@@ -33,6 +33,10 @@ struct RestoreReport {
 // under another sysroot prefix (nothing is written), std::runtime_error where it cannot be read.
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal);
 
+// Whether a lock whose file says `holder` will be free in a moment: it is held to restore, or by
+// somebody who has not yet written over the pid of a daemon that is dead.
+bool lock_passes(const std::string& holder);
+
 // The lock that makes a daemon the only one to write a board's knobs: `<journal>.lock`, with the
 // holder's pid inside, held for life. The kernel frees it when the process dies in any way.
 class JournalLock {

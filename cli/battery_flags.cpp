@@ -4,19 +4,11 @@
 
 #include <stdexcept>
 
+#include "cli/flag_value.h"
 #include "cli/units.h"
 
 namespace gearshift {
 namespace {
-
-template <typename Parse>
-auto read(const char* flag, const std::string& text, Parse parse) {
-  try {
-    return parse(text);
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(fmt::format("{}: {}", flag, error.what()));
-  }
-}
 
 BatteryAim aim_of(const BatteryFlags& flags) {
   if (flags.aim.empty()) {
@@ -55,11 +47,11 @@ void add_battery_flags(CLI::App& command, BatteryFlags& flags) {
 
 std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flags) {
   BatteryLimitOptions options;
-  options.reserve_share = read("--reserve", flags.reserve, parse_percent) / 100;
+  options.reserve_share = flag_value("--reserve", flags.reserve, parse_percent) / 100;
   if (!flags.brownout.empty()) {
-    options.brownout_v = read("--brown-out", flags.brownout, parse_voltage_v);
+    options.brownout_v = flag_value("--brown-out", flags.brownout, parse_voltage_v);
   }
-  if (!flags.until.empty()) options.until = read("--until", flags.until, parse_duration);
+  if (!flags.until.empty()) options.until = flag_value("--until", flags.until, parse_duration);
   options.epochs = flags.epochs;
   if (flags.aim == "none") return std::nullopt;
   options.aim = aim_of(flags);

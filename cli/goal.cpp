@@ -9,6 +9,7 @@
 #include "bridge/control_client.h"
 #include "cli/commands.h"
 #include "cli/control_request.h"
+#include "cli/flag_value.h"
 #include "cli/goal_flags.h"
 #include "cli/units.h"
 
@@ -25,11 +26,8 @@ GoalChange change_of(const GoalChangeOptions& options) {
   GoalChange change;
   if (!options.objective.empty()) change.objective = parse_objective(options.objective);
   if (!options.energy_weight.empty()) {
-    try {
-      change.energy_weight = parse_energy_weight(options.energy_weight);
-    } catch (const std::invalid_argument& error) {
-      throw std::invalid_argument(fmt::format("--energy-weight: {}", error.what()));
-    }
+    change.energy_weight =
+        flag_value("--energy-weight", options.energy_weight, parse_energy_weight);
   }
   if (change == GoalChange{}) {
     throw std::invalid_argument("nothing to change: give --objective, --energy-weight, or both");

@@ -4,20 +4,16 @@
 
 #include <stdexcept>
 
+#include "cli/flag_value.h"
 #include "cli/units.h"
 
 namespace gearshift {
 namespace {
 
-// Reads `text` by `parse` into `value`, where it is given; errors name the flag.
+// Reads `text` by `parse` into `value`, where it is given.
 template <typename Parse, typename Value>
 void read(const char* flag, const std::string& text, Parse parse, Value& value) {
-  if (text.empty()) return;
-  try {
-    value = parse(text);
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(fmt::format("{}: {}", flag, error.what()));
-  }
+  if (!text.empty()) value = flag_value(flag, text, parse);
 }
 
 [[noreturn]] void fail(const std::string& what) { throw std::invalid_argument(what); }

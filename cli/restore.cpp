@@ -70,8 +70,10 @@ void add_restore(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RestoreOptions>();
   CLI::App* command = app.add_subcommand(
       "restore",
-      "Puts back every knob as it was before the last run, where that run and its guardian process\n"
-      "were killed and could not. A run that ends in any other way does it by itself, its guardian\n"
+      "Puts back every knob as it was before the last run, where that run and its guardian "
+      "process\n"
+      "were killed and could not. A run that ends in any other way does it by itself, its "
+      "guardian\n"
       "where it was killed alone, and the next run where nobody else did.\n\n"
       "Example: gearshift restore\n"
       "Example, for a virtual board: gearshift restore --sysroot /tmp/orin --state /tmp/state");

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "boards/toml_parse.h"
+#include "cli/flag_value.h"
 #include "cli/toml_text.h"
 #include "cli/units.h"
 
@@ -215,25 +216,17 @@ void plan_battery_use(const RunOptions& options, RunPlan& plan) {
         "like 10Wh");
   }
   BatteryDescription battery;
-  try {
-    plan.battery_goal = make_battery_options(goal);
-    if (options.battery != "auto") battery.capacity_wh = parse_energy_wh(options.battery);
-  } catch (const std::invalid_argument& error) {
-    const std::string what = error.what();
-    throw std::runtime_error(what.starts_with("--") ? what : "--battery: " + what + ", or auto");
+  plan.battery_goal = make_battery_options(goal);
+  if (options.battery != "auto") {
+    battery.capacity_wh =
+        flag_value("--battery (auto or a capacity)", options.battery, parse_energy_wh);
   }
-  try {
-    battery.charge = parse_percent(options.charge) / 100;
-  } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(fmt::format("--charge: {}", error.what()));
-  }
+  battery.charge = flag_value("--charge", options.charge, parse_percent) / 100;
   if (plan.battery_goal) plan.battery_goal->capacity_wh = battery.capacity_wh.value_or(0);
   plan.battery = battery;
 }
 
-}  // namespace
-
-RunPlan make_run_plan(const RunOptions& options) {
+RunPlan plan_of(const RunOptions& options) {
   RunPlan plan;
   if (options.policy.empty()) {
     throw std::runtime_error("--policy: empty; for example --policy bayes, or a script's path");
@@ -244,21 +237,11 @@ RunPlan make_run_plan(const RunOptions& options) {
                     "name, or --overwrite to replace it",
                     options.record));
   }
-  try {
-    if (!options.power.empty()) plan.power_mw = parse_power_mw(options.power);
-  } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(fmt::format("--power: {}", error.what()));
+  if (!options.power.empty()) plan.power_mw = flag_value("--power", options.power, parse_power_mw);
+  if (!options.duration.empty()) {
+    plan.duration = flag_value("--duration", options.duration, parse_duration);
   }
-  try {
-    if (!options.duration.empty()) plan.duration = parse_duration(options.duration);
-  } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(fmt::format("--duration: {}", error.what()));
-  }
-  try {
-    plan.goal = make_goal(options.goal);
-  } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(error.what());
-  }
+  plan.goal = make_goal(options.goal);
   plan_battery_use(options, plan);
   if (options.on_exit == "keep") {
     plan.on_exit = OnExit::keep;
@@ -269,6 +252,16 @@ RunPlan make_run_plan(const RunOptions& options) {
         fmt::format("--on-exit '{}': allowed are restore, keep and safe", options.on_exit));
   }
   return plan;
+}
+
+}  // namespace
+
+RunPlan make_run_plan(const RunOptions& options) {
+  try {
+    return plan_of(options);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(error.what());
+  }
 }
 
 }  // namespace gearshift

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "cli/flag_value.h"
 #include "cli/units.h"
 #include "trace/irradiance_csv.h"
 
@@ -11,15 +12,6 @@ namespace gearshift {
 namespace {
 
 using nlohmann::json;
-
-template <typename Parse>
-auto read(const char* flag, const std::string& text, Parse parse) {
-  try {
-    return parse(text);
-  } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(fmt::format("{}: {}", flag, error.what()));
-  }
-}
 
 double reserve_wh(const MissionFlags& flags, const SimulationProblem& problem) {
   return parse_percent(flags.goal.reserve) / 100 * problem.mission->supply.battery.capacity_wh;
@@ -33,7 +25,8 @@ double done_epochs(const MissionFlags& flags, const SimulationResult& result) {
 // What the panel gives over the recorded day, times `share`.
 std::vector<SuppliedPower> charger(const MissionFlags& flags, double share) {
   constexpr double kStandardWM2 = 1000;
-  const double panel_w = static_cast<double>(read("--panel", flags.panel, parse_power_mw)) / 1000;
+  const double panel_w =
+      static_cast<double>(flag_value("--panel", flags.panel, parse_power_mw)) / 1000;
   std::vector<SuppliedPower> steps;
   for (const Irradiance& sun : read_irradiance(flags.solar)) {
     steps.push_back({sun.after, share * panel_w * sun.w_m2 / kStandardWM2});
@@ -86,18 +79,18 @@ void add_mission(const MissionFlags& flags, SimulationProblem& problem) {
   }
   make_battery_options(flags.goal);  // complains before anything runs
   Mission mission;
-  mission.supply.battery = {.capacity_wh = read("--battery", flags.battery, parse_energy_wh),
-                            .charge = read("--charge", flags.charge, parse_percent) / 100,
+  mission.supply.battery = {.capacity_wh = flag_value("--battery", flags.battery, parse_energy_wh),
+                            .charge = flag_value("--charge", flags.charge, parse_percent) / 100,
                             .cells = flags.cells,
                             .resistance_ohm = flags.resistance_ohm,
                             .cutoff_v = 3.0 * flags.cells};
   mission.supply.battery.check();
   if (!flags.other_power.empty()) {
     mission.supply.other_w =
-        static_cast<double>(read("--other-power", flags.other_power, parse_power_mw)) / 1000;
+        static_cast<double>(flag_value("--other-power", flags.other_power, parse_power_mw)) / 1000;
   }
   if (!flags.solar.empty()) {
-    mission.supply.charger = charger(flags, read("--sun", flags.sun, parse_percent) / 100);
+    mission.supply.charger = charger(flags, flag_value("--sun", flags.sun, parse_percent) / 100);
   }
   mission.samples = flags.goal.epochs * flags.samples_per_epoch;
   problem.tasks.front().samples_per_epoch = flags.samples_per_epoch;
@@ -116,7 +109,7 @@ std::unique_ptr<BatteryLimit> make_battery_limit(const MissionFlags& flags,
     for (const SuppliedPower& step : charger(flags, 1)) {
       options->forecast.push_back({step.after, step.power_w});
     }
-    options->confidence = read("--confidence", flags.confidence, parse_percent) / 100;
+    options->confidence = flag_value("--confidence", flags.confidence, parse_percent) / 100;
     if (options->confidence <= 0 || options->confidence >= 1) {
       throw std::invalid_argument(fmt::format(
           "--confidence: '{}': give a share above 0% and below 100%", flags.confidence));

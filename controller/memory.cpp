@@ -1,6 +1,7 @@
 #include "controller/memory.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace gearshift {
 
@@ -26,12 +27,7 @@ const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw,
   const auto found = newest_.find(setting);
   if (found == newest_.end()) return nullptr;
   const Observation& observation = observations_[found->second];
-  const bool looser = cap_mw <= 0 || cap_mw > observation.limit_mw;
-  if (observation.outcome == Outcome::over_limit && looser) return nullptr;
-  if (observation.outcome == Outcome::late && !observation.known_late(arrivals_per_s)) {
-    return nullptr;
-  }
-  return &observation;
+  return observation.answers(cap_mw, arrivals_per_s) ? &observation : nullptr;
 }
 
 void Memory::mark_late(const Setting& setting, double arrivals_per_s) {
@@ -63,6 +59,21 @@ bool Memory::keep_for(std::string_view key) {
   forget();
   key_ = key;
   return false;
+}
+
+std::vector<bool> overruled(std::span<const Observation> observations, const Goal& goal) {
+  std::vector<bool> found(observations.size());
+  std::unordered_map<Setting, bool, SettingHash> newest_fits;
+  for (std::size_t i = observations.size(); i-- > 0;) {
+    const Observation& observation = observations[i];
+    const auto newest = newest_fits.find(observation.setting);
+    if (newest != newest_fits.end()) {
+      found[i] = !newest->second;
+    } else if (observation.answers(goal.power_mw.value_or(0), goal.arrivals_per_s)) {
+      newest_fits.emplace(observation.setting, observation.ok());
+    }
+  }
+  return found;
 }
 
 }  // namespace gearshift

@@ -15,6 +15,14 @@
 
 namespace gearshift {
 
+struct SettingHash {
+  std::size_t operator()(const Setting& setting) const { return hash(setting); }
+};
+
+// For each observation, oldest first, whether its setting was cut short since, by a limit that still
+// cuts it: one that once fitted does not fit any more. One measured anew overrules nothing.
+std::vector<bool> overruled(std::span<const Observation> observations, const Goal& goal);
+
 // Observations of one set of workloads on one board, in the order they were made. Spans handed out
 // stay valid until forget() or a full add(): the storage never moves.
 class Memory {
@@ -25,9 +33,7 @@ class Memory {
   // False when the memory was full: the older half was forgotten to make room, and a policy that
   // looks at observations() has to start again.
   bool add(const Observation& observation);
-  // The newest observation of the setting, if it still answers under the cap: one that was cut
-  // short by a limit answers only while the cap is no looser than it was then, and about as many
-  // requests arrive. An older one never answers. cap_mw 0: no cap.
+  // The newest observation of the setting, if it still answers. An older one never does.
   const Observation* find(const Setting& setting, std::int64_t cap_mw,
                           double arrivals_per_s = 0) const;
   // The newest observation of the setting, if there is one, tells from now on that requests were
@@ -44,9 +50,6 @@ class Memory {
   bool keep_for(std::string_view key);
 
  private:
-  struct SettingHash {
-    std::size_t operator()(const Setting& setting) const { return hash(setting); }
-  };
   std::size_t most_;
   std::string key_;
   std::vector<Observation> observations_;

@@ -82,6 +82,13 @@ struct Observation {
   bool known_late(double arrivals_per_s) const {
     return late_per_s > 0 && arrivals_per_s >= 0.95 * late_per_s;
   }
+  // Whether it still tells what its setting costs. What a limit cut short does so only while the
+  // cap is no looser than it was then, and about as many requests arrive. cap_mw 0: no cap.
+  bool answers(std::int64_t cap_mw, double arrivals_per_s) const {
+    const bool looser = cap_mw <= 0 || cap_mw > limit_mw;
+    if (outcome == Outcome::over_limit && looser) return false;
+    return outcome != Outcome::late || known_late(arrivals_per_s);
+  }
   // True when mean power plus the noise margin is within the cap.
   bool within(std::int64_t cap_mw) const {
     return ok() && (cap_mw <= 0 || power_mean_mw + power_margin_mw <= cap_mw);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <lua.hpp>
 
+#include "controller/memory.h"
 #include "policies/lua/gp_search.h"
 
 namespace gearshift {
@@ -31,6 +32,7 @@ ScriptState::ScriptState(std::string_view script_name, const LuaLimits& limits_t
     : name(script_name),
       limits(limits_to_keep),
       context(policy_context),
+      overruled(gearshift::overruled(context.observations, context.goal)),
       board(models.board),
       transfer(models.transfer),
       log(log_lines),

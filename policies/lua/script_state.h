@@ -34,6 +34,7 @@ struct ScriptState {
   const std::string_view name;  // of the script's file; outlives the state
   const LuaLimits limits;
   const PolicyContext context;
+  const std::vector<bool> overruled;   // of context.observations, see controller/memory.h
   const BoardModel* const board;       // null where no model of it is known
   const ModeTransfer* const transfer;  // null where there are no networks
   LogLines& log;

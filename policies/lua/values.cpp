@@ -97,11 +97,18 @@ int observations_length(lua_State* lua) {
   return 1;
 }
 
+// One that a newer observation overrules says what was measured, but keeps no goal any more.
 int observations_item(lua_State* lua) {
-  const auto observations = state_of(lua).context.observations;
+  const ScriptState& state = state_of(lua);
+  const auto observations = state.context.observations;
   const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
   if (i < 1 || static_cast<lua_Unsigned>(i) > observations.size()) return 0;
-  push_answer(lua, observations[static_cast<std::size_t>(i - 1)]);
+  const auto position = static_cast<std::size_t>(i - 1);
+  push_answer(lua, observations[position]);
+  if (state.overruled[position]) {
+    lua_pushboolean(lua, 0);
+    lua_setfield(lua, -2, "within");
+  }
   return 1;
 }
 

@@ -6,11 +6,13 @@
 #include <string>
 
 #include "actuators/knob_control.h"
+#include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::apply_knob;
 using fakes::DirectoryBoard;
 using Paths = std::vector<std::string>;
 
@@ -24,18 +26,9 @@ class BoardActuatorTest : public testing::Test {
     return found.value_or(0);
   }
 
-  // Writes until done, as the controller does, at most `most` times.
-  static int apply(BoardActuator& actuator, std::string_view name, std::int64_t value,
-                   int most = 20) {
-    for (int writes = 1; writes <= most; ++writes) {
-      if (actuator.write(knob(actuator, name), value) == Progress::done) return writes;
-    }
-    return most + 1;
-  }
-
   static std::string failure(BoardActuator& actuator, std::string_view name, std::int64_t value) {
     try {
-      apply(actuator, name, value);
+      apply_knob(actuator, name, value);
     } catch (const KnobError& error) {
       return error.what();
     }
@@ -74,7 +67,7 @@ TEST_F(BoardActuatorTest, NothingIsWrittenBeforeTheFirstWrite) {
 TEST_F(BoardActuatorTest, RaisesTheMaximumFirstOnEveryPolicy) {
   BoardActuator actuator = make();
   board_.record();
-  EXPECT_EQ(apply(actuator, "cpu_mhz", 2201600), 1);
+  EXPECT_EQ(apply_knob(actuator, "cpu_mhz", 2201600), 1);
   Paths expected;
   for (const int policy : {0, 4, 8}) {
     expected.push_back(DirectoryBoard::policy(policy) + "/scaling_max_freq");
@@ -87,9 +80,9 @@ TEST_F(BoardActuatorTest, RaisesTheMaximumFirstOnEveryPolicy) {
 
 TEST_F(BoardActuatorTest, LowersTheMinimumFirst) {
   BoardActuator actuator = make();
-  apply(actuator, "cpu_mhz", 2201600);
+  apply_knob(actuator, "cpu_mhz", 2201600);
   board_.record();
-  apply(actuator, "cpu_mhz", 729600);
+  apply_knob(actuator, "cpu_mhz", 729600);
   const Paths written = board_.written();
   ASSERT_EQ(written.size(), 6u);
   EXPECT_EQ(written[0], DirectoryBoard::policy(0) + "/scaling_min_freq");
@@ -99,21 +92,21 @@ TEST_F(BoardActuatorTest, LowersTheMinimumFirst) {
 TEST_F(BoardActuatorTest, RaisesAndLowersTheGpuInTheSafeOrderInHertz) {
   BoardActuator actuator = make();
   board_.record();
-  apply(actuator, "gpu_mhz", 1300500);
+  apply_knob(actuator, "gpu_mhz", 1300500);
   const std::string node = "/sys/devices/platform/bus@0/17000000.gpu/devfreq/17000000.gpu";
   EXPECT_EQ(board_.written(), (Paths{node + "/max_freq", node + "/min_freq"}));
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("min_freq")), "1300500000");
   board_.settle();
   EXPECT_EQ(actuator.read(2), 1300500);
   board_.written();
-  apply(actuator, "gpu_mhz", 306000);
+  apply_knob(actuator, "gpu_mhz", 306000);
   EXPECT_EQ(board_.written(), (Paths{node + "/min_freq", node + "/max_freq"}));
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000");
 }
 
 TEST_F(BoardActuatorTest, SeesAGpuClockThatDoesNotFollowItsLimits) {
   BoardActuator actuator = make();
-  apply(actuator, "gpu_mhz", 1300500);
+  apply_knob(actuator, "gpu_mhz", 1300500);
   board_.put(DirectoryBoard::gpu("cur_freq"), "1109250000");
   EXPECT_EQ(actuator.read(2), 1109250);
   // A GPU asleep shows an old clock, which says nothing.
@@ -127,7 +120,7 @@ TEST_F(BoardActuatorTest, SeesACpuClockThatDoesNotFollowItsLimits) {
   }
   BoardActuator actuator = make();
   EXPECT_EQ(actuator.read(1), 1728000) << "nothing was pinned: the governor moves the clock";
-  apply(actuator, "cpu_mhz", 2201600);
+  apply_knob(actuator, "cpu_mhz", 2201600);
   EXPECT_EQ(actuator.read(1), 729600);
   board_.put(DirectoryBoard::policy(0) + "/scaling_cur_freq", "2201600");
   board_.put(DirectoryBoard::policy(4) + "/scaling_cur_freq", "2189000");  // as counters measure
@@ -144,7 +137,7 @@ TEST_F(BoardActuatorTest, WatchesTheClockOfAPolicyThatWasAsleepAtFirst) {
   for (const char* file : {"/scaling_min_freq", "/scaling_max_freq"}) board_.remove(asleep + file);
   board_.put(asleep + "/scaling_available_frequencies", "");
   BoardActuator actuator = make();
-  apply(actuator, "cpu_mhz", 1113600);
+  apply_knob(actuator, "cpu_mhz", 1113600);
   board_.put(asleep + "/scaling_min_freq", "1113600");
   board_.put(asleep + "/scaling_max_freq", "1113600");
   board_.put(asleep + "/scaling_cur_freq", "729600");
@@ -154,7 +147,7 @@ TEST_F(BoardActuatorTest, WatchesTheClockOfAPolicyThatWasAsleepAtFirst) {
 TEST_F(BoardActuatorTest, AMovedLimitIsToldAtOnceWhateverTheClockDoes) {
   board_.put(DirectoryBoard::policy(0) + "/scaling_cur_freq", "1728000");
   BoardActuator actuator = make();
-  apply(actuator, "cpu_mhz", 1728000);
+  apply_knob(actuator, "cpu_mhz", 1728000);
   EXPECT_EQ(actuator.read(1), 1728000);
   board_.put(DirectoryBoard::policy(0) + "/scaling_max_freq", "1113600");
   EXPECT_EQ(actuator.read(1), 1113600);
@@ -166,20 +159,20 @@ TEST_F(BoardActuatorTest, AClockOfADriverWithoutATableSaysNothing) {
     board_.put(DirectoryBoard::policy(policy) + "/scaling_cur_freq", "800123");
   }
   BoardActuator actuator = make();
-  apply(actuator, "cpu_mhz", 1);
+  apply_knob(actuator, "cpu_mhz", 1);
   EXPECT_EQ(actuator.read(1), 1);
 }
 
 TEST_F(BoardActuatorTest, RaisesTheMemoryCapBeforeTheRateAndLowersItAfter) {
   BoardActuator actuator = make();
   board_.record();
-  apply(actuator, "mem_mhz", 3199000);
+  apply_knob(actuator, "mem_mhz", 3199000);
   EXPECT_EQ(board_.written(),
             (Paths{DirectoryBoard::emc("mrq_rate_locked"), std::string(DirectoryBoard::kCap),
                    DirectoryBoard::emc("rate")}));
   EXPECT_EQ(board_.get(DirectoryBoard::kCap), "3199000000");
   EXPECT_EQ(actuator.read(3), 3199000);
-  apply(actuator, "mem_mhz", 665600);
+  apply_knob(actuator, "mem_mhz", 665600);
   EXPECT_EQ(board_.written(),
             (Paths{DirectoryBoard::emc("rate"), std::string(DirectoryBoard::kCap)}));
   EXPECT_EQ(board_.get(DirectoryBoard::kCap), "2133000000") << "no lower than it was found";
@@ -188,11 +181,11 @@ TEST_F(BoardActuatorTest, RaisesTheMemoryCapBeforeTheRateAndLowersItAfter) {
 
 TEST_F(BoardActuatorTest, LocksTheMemoryRateAgainWhenAnotherProgramOpenedIt) {
   BoardActuator actuator = make();
-  apply(actuator, "mem_mhz", 204000);
+  apply_knob(actuator, "mem_mhz", 204000);
   board_.put(DirectoryBoard::emc("mrq_rate_locked"), "0");
   board_.put(DirectoryBoard::emc("rate"), "2133000000");
   EXPECT_EQ(actuator.read(3), 2133000);
-  apply(actuator, "mem_mhz", 204000);
+  apply_knob(actuator, "mem_mhz", 204000);
   EXPECT_EQ(board_.get(DirectoryBoard::emc("mrq_rate_locked")), "1");
   EXPECT_EQ(actuator.read(3), 204000);
 }
@@ -214,7 +207,7 @@ TEST_F(BoardActuatorTest, MovesOneCoreAWrite) {
 TEST_F(BoardActuatorTest, TakesTheHighestCoreFirstAndNeverTheFirstCore) {
   BoardActuator actuator = make();
   board_.record();
-  EXPECT_EQ(apply(actuator, "cpu_cores", 1), 7);
+  EXPECT_EQ(apply_knob(actuator, "cpu_cores", 1), 7);
   Paths expected;
   for (int core = 7; core >= 1; --core) expected.push_back(DirectoryBoard::cpu(core) + "/online");
   EXPECT_EQ(board_.written(), expected);
@@ -223,25 +216,25 @@ TEST_F(BoardActuatorTest, TakesTheHighestCoreFirstAndNeverTheFirstCore) {
 
 TEST_F(BoardActuatorTest, SeesThatAnotherProgramSwappedCores) {
   BoardActuator actuator = make();
-  EXPECT_EQ(apply(actuator, "cpu_cores", 8), 1);
+  EXPECT_EQ(apply_knob(actuator, "cpu_cores", 8), 1);
   board_.put(DirectoryBoard::cpu(3) + "/online", "0");
   board_.put(DirectoryBoard::cpu(9) + "/online", "1");
   board_.settle();
   EXPECT_EQ(actuator.read(0), 3) << "as many cores, but not the same ones";
-  EXPECT_EQ(apply(actuator, "cpu_cores", 8), 2);
+  EXPECT_EQ(apply_knob(actuator, "cpu_cores", 8), 2);
   board_.settle();
   EXPECT_EQ(actuator.read(0), 8);
 }
 
 TEST_F(BoardActuatorTest, ReportsWhatAnotherProgramWrote) {
   BoardActuator actuator = make();
-  apply(actuator, "cpu_mhz", 1728000);
+  apply_knob(actuator, "cpu_mhz", 1728000);
   board_.put(DirectoryBoard::policy(4) + "/scaling_max_freq", "1113600");
   EXPECT_EQ(actuator.read(1), 1113600);
   board_.put(DirectoryBoard::policy(4) + "/scaling_max_freq", "1728000");
   board_.put(DirectoryBoard::policy(4) + "/scaling_min_freq", "729600");
   EXPECT_EQ(actuator.read(1), 729600) << "a lowered minimum lets the governor go down";
-  apply(actuator, "cpu_mhz", 1728000);
+  apply_knob(actuator, "cpu_mhz", 1728000);
   EXPECT_EQ(actuator.read(1), 1728000);
 }
 
@@ -251,12 +244,12 @@ TEST_F(BoardActuatorTest, SkipsAPolicyAsleepAndPinsItWhenItsCoresComeBack) {
   board_.remove(asleep + "/scaling_min_freq");
   board_.remove(asleep + "/scaling_max_freq");
   BoardActuator actuator = make();
-  EXPECT_EQ(apply(actuator, "cpu_mhz", 1113600), 1);
+  EXPECT_EQ(apply_knob(actuator, "cpu_mhz", 1113600), 1);
   EXPECT_EQ(actuator.read(1), 1113600);
   board_.put(asleep + "/scaling_min_freq", "729600");
   board_.put(asleep + "/scaling_max_freq", "2201600");
   EXPECT_EQ(actuator.read(1), 2201600) << "a policy that wakes brings limits of its own";
-  EXPECT_EQ(apply(actuator, "cpu_mhz", 1113600), 1);
+  EXPECT_EQ(apply_knob(actuator, "cpu_mhz", 1113600), 1);
   EXPECT_EQ(board_.get(asleep + "/scaling_min_freq"), "1113600");
   actuator.restore();
   EXPECT_EQ(board_.get(asleep + "/scaling_min_freq"), "729600");
@@ -297,7 +290,7 @@ TEST_F(BoardActuatorTest, WithoutAJournalNothingCanBeWritten) {
 
 TEST_F(BoardActuatorTest, AFileThatFailsNamesKnobAndPath) {
   BoardActuator actuator = make();
-  apply(actuator, "cpu_mhz", 1113600);
+  apply_knob(actuator, "cpu_mhz", 1113600);
   board_.put(DirectoryBoard::emc("mrq_rate_locked"), "broken");
   const std::string text = failure(actuator, "mem_mhz", 204000);
   EXPECT_NE(text.find("mem_mhz: "), std::string::npos) << text;
@@ -307,10 +300,10 @@ TEST_F(BoardActuatorTest, AFileThatFailsNamesKnobAndPath) {
 TEST_F(BoardActuatorTest, RestoresEveryByte) {
   const auto before = board_.bytes();
   BoardActuator actuator = make();
-  apply(actuator, "cpu_cores", 2);
-  apply(actuator, "cpu_mhz", 2201600);
-  apply(actuator, "gpu_mhz", 1300500);
-  apply(actuator, "mem_mhz", 3199000);
+  apply_knob(actuator, "cpu_cores", 2);
+  apply_knob(actuator, "cpu_mhz", 2201600);
+  apply_knob(actuator, "gpu_mhz", 1300500);
+  apply_knob(actuator, "mem_mhz", 3199000);
   EXPECT_NE(board_.bytes(), before);
   actuator.restore();
   board_.settle();
@@ -320,10 +313,10 @@ TEST_F(BoardActuatorTest, RestoresEveryByte) {
 
 TEST_F(BoardActuatorTest, SavesAgainAfterARestore) {
   BoardActuator actuator = make();
-  apply(actuator, "gpu_mhz", 306000);
+  apply_knob(actuator, "gpu_mhz", 306000);
   actuator.restore();
   board_.put(DirectoryBoard::gpu("max_freq"), "1109250000");
-  apply(actuator, "gpu_mhz", 306000);
+  apply_knob(actuator, "gpu_mhz", 306000);
   actuator.restore();
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "1109250000");
 }
@@ -338,7 +331,7 @@ TEST_F(BoardActuatorTest, OnlyOneHoldsTheJournal) {
     EXPECT_NE(text.find("pid " + std::to_string(getpid())), std::string::npos) << text;
     EXPECT_NE(text.find(state_.at("/knobs.journal").string()), std::string::npos) << text;
   }
-  apply(first, "gpu_mhz", 306000);
+  apply_knob(first, "gpu_mhz", 306000);
   EXPECT_THROW(restore_from_journal(root_, state_.at("/knobs.journal")), BusyError);
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000") << "nothing was restored";
 }

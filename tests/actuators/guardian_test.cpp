@@ -1,21 +1,46 @@
 #include "actuators/guardian.h"
 
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
+#include <string>
 
 #include "actuators/board_actuator.h"
+#include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
 #include "tests/fakes/ticking_clock.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::apply_knob;
 using fakes::DirectoryBoard;
+
+TEST(LockHolder, IsWaitedForWhileItRestoresOrIsDeadAndNotOtherwise) {
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
+  EXPECT_TRUE(lock_passes(std::to_string(dead))) << "the next one has not written its own yet";
+  EXPECT_TRUE(lock_passes(std::to_string(getpid()) + " restoring"));
+  EXPECT_FALSE(lock_passes(std::to_string(getpid())));
+  EXPECT_FALSE(lock_passes("unknown"));
+  EXPECT_FALSE(lock_passes("0"));
+}
+
+// What the guardian's process says goes through a pipe to whoever reads the other end.
+int told[2] = {-1, -1};
+void tell(const std::string& text) {
+  [[maybe_unused]] const ssize_t size = write(told[1], text.data(), text.size());
+}
+std::string next_told() {
+  char text[256];
+  const ssize_t size = read(told[0], text, sizeof text);
+  return {text, static_cast<std::size_t>(std::max<ssize_t>(0, size))};
+}
 
 TEST(StallWatch, SaysOnceThatALoopStandsStillAndAgainOnlyAfterItWentOn) {
   StallWatch watch(3);
@@ -47,16 +72,9 @@ class GuardianTest : public testing::Test {
  protected:
   std::filesystem::path journal() const { return state_.at("/state/knobs.journal"); }
 
-  static void apply(BoardActuator& actuator, std::string_view name, std::int64_t value) {
-    const auto knob = actuator.knobs().find(name);
-    ASSERT_TRUE(knob);
-    while (actuator.write(*knob, value) == Progress::more) {
-    }
-  }
-
   void raise_clocks(BoardActuator& actuator) const {
-    apply(actuator, "cpu_mhz", 2201600);
-    apply(actuator, "gpu_mhz", 1300500);
+    apply_knob(actuator, "cpu_mhz", 2201600);
+    apply_knob(actuator, "gpu_mhz", 1300500);
     board_.settle();
   }
 
@@ -69,7 +87,7 @@ class GuardianTest : public testing::Test {
     if (child == 0) {
       {
         Guardian guardian(description_, root_, clock_,
-                          {.journal = journal(), .patience = patience});
+                          {.journal = journal(), .patience = patience, .tell = tell});
         daemon(guardian);
       }
       _exit(0);
@@ -122,15 +140,19 @@ TEST_F(GuardianTest, LeavesABoardAloneThatNoKnobWasWrittenOf) {
 }
 
 TEST_F(GuardianTest, StepsToTheSafeModeWhenTheLoopStandsStill) {
+  ASSERT_EQ(pipe(told), 0);
   const int status = run(std::chrono::milliseconds(50), [&](Guardian& guardian) {
     BoardActuator actuator(description_, root_, {journal()});
     raise_clocks(actuator);
     guardian.beat();
-    while (guardian.steps() == 0) poll(nullptr, 0, 1);
-    // It steps behind counting; a death after that puts everything back.
-    while (board_.get(DirectoryBoard::gpu("max_freq")) != "306000000") poll(nullptr, 0, 1);
+    const std::string text = next_told();
+    if (text.find("the loop stands still") == std::string::npos) _exit(1);
+    if (guardian.steps() != 1) _exit(2);
+    if (board_.get(DirectoryBoard::gpu("max_freq")) != "306000000") _exit(3);
   });
   EXPECT_EQ(status, 0);
+  close(told[0]);
+  close(told[1]);
 }
 
 TEST_F(GuardianTest, TheSafeModeIsSetBesideAnotherProcessesJournal) {
@@ -148,31 +170,6 @@ TEST_F(GuardianTest, TheSafeModeIsSetBesideAnotherProcessesJournal) {
   owner.restore();
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
-}
-
-// What a guardian has between taking the lock of a dead daemon and writing its own pid.
-TEST_F(GuardianTest, ALockThatStillNamesADeadDaemonIsWaitedFor) {
-  const pid_t dead = fork();
-  if (dead == 0) _exit(0);
-  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t holder = fork();
-  if (holder == 0) {
-    {
-      const JournalLock lock(journal(), JournalLock::Purpose::writing);
-      state_.put("/state/knobs.journal.lock", std::to_string(dead));
-      [[maybe_unused]] const ssize_t told = write(ends[1], "x", 1);
-      poll(nullptr, 0, 30);
-    }
-    _exit(0);
-  }
-  char told = 0;
-  ASSERT_EQ(read(ends[0], &told, 1), 1);
-  EXPECT_NO_THROW(JournalLock(journal(), JournalLock::Purpose::writing));
-  EXPECT_EQ(waitpid(holder, nullptr, 0), holder);
-  close(ends[0]);
-  close(ends[1]);
 }
 
 TEST_F(GuardianTest, BesideAJournalNothingNewIsSavedAndSoNothingNewWritten) {

@@ -11,11 +11,13 @@
 #include <string>
 
 #include "actuators/board_actuator.h"
+#include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::apply_knob;
 using fakes::DirectoryBoard;
 using Bytes = std::map<std::string, std::string>;
 
@@ -36,24 +38,17 @@ class KnobJournalTest : public testing::Test {
  protected:
   std::filesystem::path journal() const { return state_.at("/state/knobs.journal"); }
 
-  static void apply(BoardActuator& actuator, std::string_view name, std::int64_t value) {
-    const auto knob = actuator.knobs().find(name);
-    ASSERT_TRUE(knob);
-    while (actuator.write(*knob, value) == Progress::more) {
-    }
-  }
-
   // A run of a daemon from its first write to its last: every knob up, down, and put back.
   void run(Sysroot& root) const {
     BoardActuator actuator(board_.description(), root, {journal()});
-    apply(actuator, "cpu_cores", 12);
-    apply(actuator, "cpu_mhz", 2201600);
-    apply(actuator, "gpu_mhz", 1300500);
-    apply(actuator, "mem_mhz", 3199000);
-    apply(actuator, "gpu_mhz", 306000);
-    apply(actuator, "cpu_mhz", 729600);
-    apply(actuator, "mem_mhz", 204000);
-    apply(actuator, "cpu_cores", 4);
+    apply_knob(actuator, "cpu_cores", 12);
+    apply_knob(actuator, "cpu_mhz", 2201600);
+    apply_knob(actuator, "gpu_mhz", 1300500);
+    apply_knob(actuator, "mem_mhz", 3199000);
+    apply_knob(actuator, "gpu_mhz", 306000);
+    apply_knob(actuator, "cpu_mhz", 729600);
+    apply_knob(actuator, "mem_mhz", 204000);
+    apply_knob(actuator, "cpu_cores", 4);
     actuator.restore();
   }
 
@@ -130,8 +125,8 @@ TEST_F(KnobJournalTest, LimitsGoBackInTheOrderThatNoKernelRefuses) {
 TEST_F(KnobJournalTest, CoresComeOnlineBeforeTheirLimitsGoBack) {
   {
     BoardActuator actuator(board_.description(), root_, {journal()});
-    apply(actuator, "cpu_mhz", 729600);
-    apply(actuator, "cpu_cores", 1);
+    apply_knob(actuator, "cpu_mhz", 729600);
+    apply_knob(actuator, "cpu_cores", 1);
   }
   board_.record();
   restore_from_journal(root_, journal());
@@ -203,7 +198,7 @@ TEST_F(KnobJournalTest, WhatWillNotGoBackIsToldAndKeptWithItsFirstText) {
   {
     BoardActuator next(board_.description(), root_, {journal()});
     board_.put(DirectoryBoard::policy(4) + "/scaling_max_freq", "2201600");
-    apply(next, "gpu_mhz", 306000);
+    apply_knob(next, "gpu_mhz", 306000);
     next.restore();
   }
   EXPECT_EQ(board_.get(DirectoryBoard::policy(4) + "/scaling_max_freq"), "1728000");

@@ -7,9 +7,12 @@
 
 #include "bridge/client_budgets.h"
 #include "bridge/key_files.h"
+#include "tests/fakes/says.h"
 
 namespace gearshift {
 namespace {
+
+using fakes::says;
 
 using std::string_literals::operator""s;
 
@@ -23,10 +26,6 @@ std::string failure_of(const std::string& text) {
     return error.what();
   }
   return "";
-}
-
-bool says(const std::string& message, std::string_view part) {
-  return message.find(part) != std::string::npos;
 }
 
 TEST(Rights, AreReadAsTheyAreWritten) {

@@ -12,10 +12,15 @@
 #include "bridge/protocol.h"
 #include "bridge/router.h"
 #include "tests/bridge/frames.h"
+#include "tests/fakes/file_mode.h"
+#include "tests/fakes/says.h"
 #include "tests/fakes/temp_tree.h"
 
 namespace gearshift {
 namespace {
+
+using fakes::mode_of;
+using fakes::says;
 
 std::string failure_of(const std::string& endpoint) {
   zmq::context_t context(1);
@@ -26,16 +31,6 @@ std::string failure_of(const std::string& endpoint) {
     return error.what();
   }
   return "";
-}
-
-bool says(const std::string& message, std::string_view part) {
-  return message.find(part) != std::string::npos;
-}
-
-unsigned mode_of(const std::filesystem::path& path) {
-  struct stat status {};
-  EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
-  return status.st_mode & 0777U;
 }
 
 TEST(Endpoints, AreInTheUsersRuntimeFolder) {

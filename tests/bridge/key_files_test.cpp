@@ -8,10 +8,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/fakes/file_mode.h"
+#include "tests/fakes/says.h"
 #include "tests/fakes/temp_tree.h"
 
 namespace gearshift {
 namespace {
+
+using fakes::mode_of;
+using fakes::says;
 
 std::string failure_of(const std::function<void()>& action) {
   try {
@@ -20,16 +25,6 @@ std::string failure_of(const std::function<void()>& action) {
     return error.what();
   }
   return "";
-}
-
-bool says(const std::string& message, std::string_view part) {
-  return message.find(part) != std::string::npos;
-}
-
-unsigned mode_of(const std::filesystem::path& path) {
-  struct stat status {};
-  EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;
-  return status.st_mode & 0777U;
 }
 
 class KeyFiles : public testing::Test {

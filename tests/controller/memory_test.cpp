@@ -217,5 +217,16 @@ TEST(Memory, KeepsWhatItKnowsForTheSameWorkloadsOnly) {
   EXPECT_EQ(memory.find(setting_of(1), 0), nullptr) << "what was forgotten does not come back";
 }
 
+TEST(Memory, WhatWasCutSinceOverrulesWhatFittedBefore) {
+  const std::vector<Observation> seen = {observed(1), observed(2), cut_by(1, 28000), observed(2)};
+  const Goal tight{.power_mw = 28000};
+  EXPECT_EQ(overruled(seen, tight), (std::vector<bool>{true, false, false, false}))
+      << "what was measured anew overrules nothing";
+  const Goal looser{.power_mw = 28001};
+  EXPECT_EQ(overruled(seen, looser), (std::vector<bool>{false, false, false, false}))
+      << "under a looser cap the cut says nothing";
+  EXPECT_TRUE(overruled({}, tight).empty());
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -151,6 +151,20 @@ TEST(LuaPolicy, ShowsGoalKnobsModesAndWorkloads) {
   EXPECT_EQ(lines_of(problem, "log(goal.objective .. goal.power_w)").front(), "energyinf");
 }
 
+// A search that picks its best from there would insist on a setting that is known not to fit.
+TEST(LuaPolicy, AnObservationIsNotWithinOnceTheGuardHasCutItsSetting) {
+  PolicyProblem problem;
+  Observation cut = cut_short(some_setting(), Outcome::over_limit);
+  cut.limit_mw = 30'000;
+  problem.observations = {complete(some_setting(), 64, 25), cut};
+  const std::string text =
+      "log(tostring(observations[1].ok) .. tostring(observations[1].within) .. "
+      "tostring(observations[2].within))";
+  EXPECT_EQ(lines_of(problem, text).at(0), "truefalsefalse");
+  problem.goal.power_mw = 31'000;
+  EXPECT_EQ(lines_of(problem, text).at(0), "truetruefalse") << "the cap is looser now";
+}
+
 TEST(LuaPolicy, VisitsPairsInOneOrder) {
   EXPECT_EQ(lines_of({}, R"(
     local seen = {}

@@ -3,17 +3,20 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 import unittest
 
-from harness import DEADLINE_S, Stack, skip_all
+from harness import DEADLINE_S, SOURCE, Stack, skip_all
 
 try:
     import msgpack
     import zmq
 except ImportError:
     skip_all("pyzmq or msgpack is missing")
+sys.path.insert(0, str(SOURCE / "bridge/python"))
+import gearshift  # noqa: E402
 
 HOLD = """
 return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
@@ -97,18 +100,28 @@ class Killed(unittest.TestCase):
 
 
 class Stopped(unittest.TestCase):
+    def wait_until(self, condition):
+        end = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
     def test_a_daemon_that_was_stopped_goes_on_with_its_trainer(self):
         with Stack() as stack:
             daemon = stack.daemon(stack.script(HOLD))
             trainer = stack.trainer()
             daemon.note("hold")
             held = stack.knobs()
+            watcher = gearshift.attach("watcher", "train", endpoint=stack.endpoint)
+            self.addCleanup(watcher.close)
+            daemon.note("attached", text="watcher")
+            self.wait_until(lambda: watcher.attached)
             daemon.send(signal.SIGSTOP)
-            # Longer than either side waits for a sign of life of the other.
-            time.sleep(6)
+            # As long as any client waits for a sign of life.
+            self.wait_until(lambda: not watcher.attached)
             self.assertIsNone(trainer.process.poll())
             daemon.send(signal.SIGCONT)
-            daemon.note("attached")
+            daemon.note("attached", text="resnet18")
             daemon.note("hold")
             daemon.note("status", phase="holding")
             self.assertEqual(stack.knobs(), held)

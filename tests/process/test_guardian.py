@@ -1,5 +1,6 @@
 """The guardian process beside a daemon that is killed, stands still, or loses its guardian."""
 
+import contextlib
 import os
 import signal
 import unittest
@@ -14,39 +15,35 @@ GPU_MAX = "/sys/class/devfreq/17000000.gpu/max_freq"
 
 
 class GuardianProcess(unittest.TestCase):
-    def test_a_killed_daemon_leaves_the_board_as_it_was_without_any_help(self):
-        with Stack() as stack:
-            before = stack.knobs()
-            daemon = stack.daemon(stack.script(HOLD))
-            trainer = stack.trainer()
-            daemon.note("hold")
-            self.assertNotEqual(stack.knobs(), before)
-            daemon.send(signal.SIGKILL)
-            told = daemon.wait_for(lambda line: "the daemon is gone" in line)
-            self.assertIn(" 0 failed", told)
-            self.assertEqual(stack.knobs(), before)
-            self.assertFalse((stack.state / "knobs.journal").exists())
-            self.assertIsNone(trainer.process.poll())
-
-    def test_a_daemon_that_is_started_while_the_guardian_puts_back_waits_for_it(self):
+    @contextlib.contextmanager
+    def holding(self):
+        """A daemon that holds a setting with a trainer; at the end the board must be as it was."""
         with Stack() as stack:
             before = stack.knobs()
             daemon = stack.daemon(stack.script(HOLD))
             stack.trainer()
             daemon.note("hold")
+            self.assertNotEqual(stack.knobs(), before)
+            yield stack, daemon
+            self.assertEqual(stack.knobs(), before)
+
+    def test_a_killed_daemon_leaves_the_board_as_it_was_without_any_help(self):
+        with self.holding() as (stack, daemon):
+            daemon.send(signal.SIGKILL)
+            told = daemon.wait_for(lambda line: "the daemon is gone" in line)
+            self.assertIn(" 0 failed", told)
+            self.assertFalse((stack.state / "knobs.journal").exists())
+
+    def test_a_daemon_that_is_started_while_the_guardian_puts_back_waits_for_it(self):
+        with self.holding() as (stack, daemon):
             daemon.send(signal.SIGKILL)
             daemon.process.wait()
             second = stack.daemon(stack.script(HOLD))
             second.note("hold")
             self.assertEqual(second.finish(signal.SIGINT), 0)
-            self.assertEqual(stack.knobs(), before)
 
     def test_a_loop_that_stands_still_is_stepped_down_and_goes_on_afterwards(self):
-        with Stack() as stack:
-            before = stack.knobs()
-            daemon = stack.daemon(stack.script(HOLD))
-            stack.trainer()
-            daemon.note("hold")
+        with self.holding() as (stack, daemon):
             held = stack.read(GPU_MAX)
             daemon.send(signal.SIGSTOP)
             daemon.wait_for(lambda line: "stepped to the safe mode" in line)
@@ -57,26 +54,16 @@ class GuardianProcess(unittest.TestCase):
             daemon.note("status")
             self.assertEqual(stack.read(GPU_MAX), held)
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
-            self.assertEqual(stack.knobs(), before)
 
     def test_a_daemon_that_stands_still_and_is_killed_then_is_put_back(self):
-        with Stack() as stack:
-            before = stack.knobs()
-            daemon = stack.daemon(stack.script(HOLD))
-            stack.trainer()
-            daemon.note("hold")
+        with self.holding() as (_, daemon):
             daemon.send(signal.SIGSTOP)
             daemon.wait_for(lambda line: "stepped to the safe mode" in line)
             daemon.send(signal.SIGKILL)
             daemon.wait_for(lambda line: "the daemon is gone" in line)
-            self.assertEqual(stack.knobs(), before)
 
     def test_a_daemon_that_loses_its_guardian_says_so_and_ends_as_it_should(self):
-        with Stack() as stack:
-            before = stack.knobs()
-            daemon = stack.daemon(stack.script(HOLD))
-            stack.trainer()
-            daemon.note("hold")
+        with self.holding() as (_, daemon):
             (guardian,) = daemon.children()
             os.kill(guardian, signal.SIGTERM)  # what a group is sent does not reach it
             daemon.note("status")
@@ -85,7 +72,6 @@ class GuardianProcess(unittest.TestCase):
             daemon.wait_for(lambda line: "its guardian process was killed" in line)
             daemon.note("status")
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
-            self.assertEqual(stack.knobs(), before)
 
 
 if __name__ == "__main__":

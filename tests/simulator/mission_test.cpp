@@ -16,7 +16,8 @@ using fakes::measure;
 using fakes::mode;
 using std::chrono::minutes;
 
-// 40 ms and 20 W at full speed; at half of it 12 W, which is 24 W for the work of a second there.
+// 40 ms and 20 W at full speed, 60 ms and 11.1 W at two thirds of it, 120 ms and 5.8 W at one
+// third.
 Profile profile_of_speeds() {
   Profile profile(fakes::two_knobs());
   profile.workload = "small";
@@ -29,23 +30,6 @@ Profile profile_of_speeds() {
                  .epoch_s = {}});
   }
   return profile;
-}
-
-SimulationProblem mission_of(const Profile& profile, const CostSource& costs, double capacity_wh,
-                             std::int64_t samples) {
-  SimulationProblem problem;
-  problem.board = "small";
-  problem.knobs = profile.knobs();
-  problem.tasks = {{.name = "small",
-                    .kind = Kind::train,
-                    .batch_sizes = {16},
-                    .batch_size = 16,
-                    .samples_per_epoch = 1000,
-                    .costs = &costs}};
-  problem.most_duration = minutes(30);
-  problem.mission =
-      Mission{.supply = {.battery = {.capacity_wh = capacity_wh}}, .samples = samples};
-  return problem;
 }
 
 // Measures all modes, fastest last, and holds the fastest one within the goal's cap.
@@ -62,10 +46,30 @@ ListPolicy fastest_within() {
   });
 }
 
-TEST(Mission, EndsWithItsWork) {
-  const Profile profile = profile_of_speeds();
-  const ProfileCosts costs(profile, Missing::refuse);
-  const SimulationProblem problem = mission_of(profile, costs, 10, 50'000);
+class MissionTest : public testing::Test {
+ protected:
+  SimulationProblem mission_of(double capacity_wh, std::int64_t samples) const {
+    SimulationProblem problem;
+    problem.board = "small";
+    problem.knobs = profile_.knobs();
+    problem.tasks = {{.name = "small",
+                      .kind = Kind::train,
+                      .batch_sizes = {16},
+                      .batch_size = 16,
+                      .samples_per_epoch = 1000,
+                      .costs = &costs_}};
+    problem.most_duration = minutes(30);
+    problem.mission =
+        Mission{.supply = {.battery = {.capacity_wh = capacity_wh}}, .samples = samples};
+    return problem;
+  }
+
+  const Profile profile_ = profile_of_speeds();
+  const ProfileCosts costs_{profile_, Missing::refuse};
+};
+
+TEST_F(MissionTest, EndsWithItsWork) {
+  const SimulationProblem problem = mission_of(10, 50'000);
   ListPolicy policy = fastest_within();
   OperatorLimit limit(std::nullopt);
   const SimulationResult result = simulate(problem, policy, limit);
@@ -76,10 +80,8 @@ TEST(Mission, EndsWithItsWork) {
   EXPECT_NEAR(result.mission->energy_wh, 10 - used_wh, 1e-6);
 }
 
-TEST(Mission, EndsWithItsBattery) {
-  const Profile profile = profile_of_speeds();
-  const ProfileCosts costs(profile, Missing::refuse);
-  const SimulationProblem problem = mission_of(profile, costs, 1, 500'000);
+TEST_F(MissionTest, EndsWithItsBattery) {
+  const SimulationProblem problem = mission_of(1, 500'000);
   ListPolicy policy = fastest_within();
   OperatorLimit limit(std::nullopt);
   const SimulationResult result = simulate(problem, policy, limit);
@@ -87,11 +89,9 @@ TEST(Mission, EndsWithItsBattery) {
   EXPECT_LT(result.mission->least_wh, 0.2);
 }
 
-TEST(Mission, ABatteryLimitFinishesWhatTheFastestModeDoesNot) {
-  const Profile profile = profile_of_speeds();
-  const ProfileCosts costs(profile, Missing::refuse);
-  // 4 Wh above the reserve: 288,000 samples at 20 W, 398,000 at 6.4 W and more at 11.1 W.
-  const SimulationProblem problem = mission_of(profile, costs, 5, 330'000);
+TEST_F(MissionTest, ABatteryLimitFinishesWhatTheFastestModeDoesNot) {
+  // 4 Wh above the reserve: 288,000 samples at 20 W, 346,000 at 11.1 W and 332,000 at 5.8 W.
+  const SimulationProblem problem = mission_of(5, 330'000);
   ListPolicy fastest = fastest_within();
   OperatorLimit none(std::nullopt);
   EXPECT_LT(simulate(problem, fastest, none).mission->least_wh, 1);
@@ -105,10 +105,8 @@ TEST(Mission, ABatteryLimitFinishesWhatTheFastestModeDoesNot) {
   EXPECT_EQ(result.mission->pauses, 0U);
 }
 
-TEST(Mission, TheWorkloadsWaitAtTheReserve) {
-  const Profile profile = profile_of_speeds();
-  const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = mission_of(profile, costs, 1, 0);
+TEST_F(MissionTest, TheWorkloadsWaitAtTheReserve) {
+  SimulationProblem problem = mission_of(1, 0);
   problem.mission->supply.battery.charge = 0.3;
   problem.mission->supply.charger = {{minutes(2), 30}};
   ListPolicy policy = fastest_within();
