@@ -57,12 +57,12 @@ build:  ## build the program, build/gearshift (the default)
 	ninja -C build -j$(JOBS) gearshift
 
 .PHONY: test
-test:  ## build everything; run unit tests in parallel, then process tests one by one
+test:  ## build everything and run the unit and process tests
 	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_browser))
 	$(call configure,build)
 	ninja -C build -j$(JOBS)
 	code=0
-	ctest --test-dir build -L 'unit|process' -j$(JOBS) --output-on-failure --no-tests=error \
+	ctest --test-dir build -L 'unit|process' -j$$((2 * $(JOBS))) --output-on-failure --no-tests=error \
 	  --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
 	  --output-junit results.xml || code=$$?
 	$(PYTHON) .ci/summary.py build/results.xml
@@ -116,9 +116,8 @@ reference: build  ## make the reference of `gearshift powertrain` anew, from the
 .PHONY: lint
 lint:  ## clang-format and clang-tidy; SINCE=HEAD~3 checks only what changed since that commit
 	@$(call install,$(packages_build) $(packages_lint))
-	$(call configure,build)
-	# Some sources are generated while building (the board files compiled in).
-	ninja -C build -j$(JOBS)
+	# clang cannot read what g++ precompiled: the flags are those of a folder without it, where nothing is built.
+	$(call configure,build-lint,-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
 	if [[ -n "$(SINCE)" ]]; then
 	  mapfile -t files < <(git diff --name-only --diff-filter=d "$(SINCE)" -- '*.h' '*.cpp')
 	else
@@ -128,10 +127,10 @@ lint:  ## clang-format and clang-tidy; SINCE=HEAD~3 checks only what changed sin
 	code=0
 	clang-format --dry-run -Werror "$${files[@]}" || code=$$?
 	# What the build does not compile (fuzz targets) has no flags here and is left out.
-	grep '"file":' build/compile_commands.json > build/compiled.txt
+	grep '"file":' build-lint/compile_commands.json > build-lint/compiled.txt
 	for file in "$${files[@]}"; do
-	  if [[ "$$file" == *.cpp ]] && grep -qF "\"$$PWD/$$file\"" build/compiled.txt; then echo "$$file"; fi
-	done | xargs -r -P $(JOBS) -n 1 clang-tidy -p build --quiet 2>/dev/null || code=$$?
+	  if [[ "$$file" == *.cpp ]] && grep -qF "\"$$PWD/$$file\"" build-lint/compiled.txt; then echo "$$file"; fi
+	done | xargs -r -P $(JOBS) -n 1 clang-tidy -p build-lint --quiet 2>/dev/null || code=$$?
 	[[ $$code -ne 0 ]] || echo "lint: $${#files[@]} files are clean"
 	exit $$code
 
@@ -142,7 +141,7 @@ $(call configure,$(1),-DGEARSHIFT_SANITIZE=$(2) -DGEARSHIFT_BENCH=OFF)
 ninja -C $(1) -j$(JOBS)
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
   TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/thread_sanitizer.suppressions
-ctest --test-dir $(1) -L unit -j$(JOBS) --output-on-failure --no-tests=error
+ctest --test-dir $(1) -L unit -j$$((2 * $(JOBS))) --output-on-failure --no-tests=error
 endef
 
 .PHONY: asan
@@ -200,7 +199,7 @@ packages:  ## install every Debian package that any goal needs
 
 .PHONY: clean
 clean:  ## remove what was built
-	@rm -rf build build-O0 build-O2 build-asan build-tsan build-fuzz
+	@rm -rf build build-O0 build-O2 build-asan build-tsan build-fuzz build-lint
 
 .PHONY: help
 help:  ## this list
