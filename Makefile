@@ -180,6 +180,18 @@ swarm:  ## random simulated scenarios with faults; SCENARIOS=1000 of them from S
 	ninja -C build -j$(JOBS) swarm
 	build/swarm --seed $(SEED) --scenarios $(SCENARIOS)
 
+# Of the live part of the soak.
+MINUTES ?= 30
+
+.PHONY: soak
+soak:  ## 24 simulated hours of random faults, then MINUTES=30 of them with real processes, from SEED=1
+	@$(call install,$(packages_build) $(packages_run))
+	$(call configure,build)
+	ninja -C build -j$(JOBS) gearshift swarm kill_at_write
+	GEARSHIFT_BINARY="$$PWD/$(BINARY)" $(PYTHON) tests/soak/soak.py --seed $(SEED) --minutes $(MINUTES)
+	GEARSHIFT_BINARY="$$PWD/$(BINARY)" KILL_AT_WRITE_SHIM="$$PWD/build/kill_at_write.so" KILL_STRIDE=1 \
+	  $(PYTHON) tests/process/test_killed.py
+
 .PHONY: determinism
 determinism:  ## the same scenarios at -O0, at -O2 and under AddressSanitizer decide the same, byte by byte
 	@$(call install,$(packages_build))

@@ -48,7 +48,7 @@ void ControlEndpoint::answer(std::string_view frame, Time now, EventBuffer& even
     return;
   }
   if (std::holds_alternative<wire::StatusRequest>(request)) {
-    wire::pack(buffer_, status_, knobs_);
+    wire::pack(buffer_, status_, knobs_, rationale_ != nullptr ? rationale_->plan : "");
     return;
   }
   if (const auto* explain = std::get_if<wire::ExplainRequest>(&request)) {

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "bridge/answer_reader.h"
+#include "bridge/battery_answer.h"
 
 namespace gearshift::wire {
 namespace {
 
 using Row = std::vector<std::int64_t>;
 
-constexpr std::size_t kRowsPerPage = 12;  // of 200 bytes at most, beside a head of 1200
+constexpr std::size_t kRowsPerPage = 10;  // of 220 bytes at most, beside a head of 1600
 constexpr std::int64_t kOutcomes = static_cast<std::int64_t>(Outcome::late) + 1;
 constexpr std::array<std::string_view, 4> kUnitNames = {"count", "khz", "mw", "percent"};
 
@@ -30,6 +31,12 @@ Row row_of(const Setting& setting, std::size_t knobs) {
   return row;
 }
 
+// Two numbers, 0 where nothing was predicted.
+Row row_of(const std::optional<PredictedCost>& predicted) {
+  if (!predicted) return {0, 0};
+  return {predicted->minibatch.count(), predicted->power_mw};
+}
+
 Row row_of(const Tried& tried, std::size_t knobs) {
   const Observation& seen = tried.observation;
   Row row = row_of(seen.setting, knobs);
@@ -39,6 +46,8 @@ Row row_of(const Tried& tried, std::size_t knobs) {
   for (const Cost& cost : seen.cost) {
     row.insert(row.end(), {cost.minibatch_mean.count(), cost.minibatches});
   }
+  const Row predicted = row_of(tried.predicted);
+  row.insert(row.end(), predicted.begin(), predicted.end());
   return row;
 }
 
@@ -69,6 +78,12 @@ Setting read_setting(RowReader& row, std::size_t knobs) {
   return setting;
 }
 
+std::optional<PredictedCost> read_prediction(RowReader& row) {
+  const PredictedCost predicted{Duration(row.next()), row.next(0, kMaxPowerMw)};
+  if (predicted.minibatch == Duration::zero()) return std::nullopt;
+  return predicted;
+}
+
 Tried read_tried(const Row& numbers, std::size_t knobs) {
   RowReader row(numbers);
   Tried tried;
@@ -85,6 +100,7 @@ Tried read_tried(const Row& numbers, std::size_t knobs) {
     cost.minibatch_mean = Duration(row.next());
     cost.minibatches = static_cast<std::uint32_t>(row.next(0, UINT32_MAX));
   }
+  tried.predicted = read_prediction(row);
   return tried;
 }
 
@@ -144,6 +160,11 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
   held.setting = read_setting(row, answer.knobs.size());
   held.since = answer.now - duration("held_ns");
   held.why = page.get<std::string>("why");
+  const Row predicted = page.get<Row>("predicted");
+  RowReader numbers(predicted);
+  held.predicted = read_prediction(numbers);
+  answer.rationale.plan = page.get<std::string>("plan");
+  answer.rationale.battery = read_battery(page.get<Row>("battery"));
 }
 
 }  // namespace
@@ -151,11 +172,14 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
 void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knobs, Time now,
           std::uint32_t from) {
   const Goal& goal = rationale.goal();
-  AnswerWriter answer(buffer, "explanation", 20);
+  AnswerWriter answer(buffer, "explanation", 23);
   answer.add("holding", holding_name(rationale.held.holding));
   answer.add("why", std::string_view(rationale.held.why).substr(0, kMaxMessageBytes));
   answer.add("held_ns", (now - rationale.held.since).count());
   answer.add("setting", row_of(rationale.held.setting, knobs.size()));
+  answer.add("predicted", row_of(rationale.held.predicted));
+  answer.add("plan", std::string_view(rationale.plan).substr(0, kMaxMessageBytes));
+  answer.add("battery", battery_row(rationale.battery));
   answer.add("cap_mw", rationale.cap.power_mw);
   answer.add("cap_source", std::string_view(rationale.cap.source).substr(0, kMaxTextBytes));
   answer.add("cap_ns", (now - rationale.cap.since).count());

@@ -6,6 +6,7 @@
 #include <msgpack.hpp>
 
 #include "bridge/answer_reader.h"
+#include "bridge/battery_answer.h"
 
 namespace gearshift::wire {
 namespace {
@@ -14,8 +15,9 @@ std::int64_t rounded(double number) { return std::llround(number); }
 
 }  // namespace
 
-void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
-  AnswerWriter answer(buffer, "status", 26);
+void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs,
+          std::string_view plan) {
+  AnswerWriter answer(buffer, "status", 28);
   answer.add("phase", phase_name(status.phase));
   answer.add("power_known", status.power_known);
   answer.add("power_is_estimate", status.power_is_estimate);
@@ -51,6 +53,8 @@ void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs) {
   answer.add("requests_served", status.requests.served);
   answer.add("requests_late", status.requests.late);
   answer.add("requests_queued", status.requests.queued);
+  answer.add("battery", battery_row(status.battery));
+  answer.add("plan", plan.substr(0, kMaxMessageBytes));
 }
 
 StatusAnswer decode_status(std::string_view frame) {
@@ -83,6 +87,8 @@ StatusAnswer decode_status(std::string_view frame) {
   status.requests_served = answer.get<std::int64_t>("requests_served");
   status.requests_late = answer.get<std::int64_t>("requests_late");
   status.requests_queued = answer.get<std::int64_t>("requests_queued");
+  status.battery = read_battery(answer.get<std::vector<std::int64_t>>("battery"));
+  status.plan = answer.get<std::string>("plan");
   return status;
 }
 

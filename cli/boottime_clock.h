@@ -26,6 +26,13 @@ inline std::int64_t unix_time_ms() {
   return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
 }
 
+// CLOCK_MONOTONIC, in which systemd wants to be told of a reload; the loop never sees it.
+inline Duration monotonic_since_boot() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 // What the clock on the wall shows here (TZ, else the machine's zone). Where the zone's rules are
 // not to be had it is that of UTC.
 inline LocalTime local_time() {

@@ -2,12 +2,14 @@
 // the choice.
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "bridge/control_client.h"
 #include "cli/commands.h"
 #include "cli/control_request.h"
 #include "cli/rationale_text.h"
+#include "cli/setting_prediction.h"
 #include "trace/recording_reader.h"
 
 namespace gearshift {
@@ -35,12 +37,23 @@ void explain_recording(const ExplainOptions& options) {
   RecordingReader reader(options.recording);
   const RecordingHeader& header = reader.header();
   Goal goal = header.options.goal;
+  // A recording of a simulation has no board file.
+  const std::optional<BoardDescription> board =
+      header.board.text.empty() ? std::nullopt
+                                : std::optional(parse_board(header.board.text, header.board.name));
+  std::optional<SettingPrediction> prediction;
+  if (board) prediction.emplace(*board, header.knobs);
   Rationale rationale(goal);
+  rationale.predict_with([&](const Setting& setting) -> std::optional<PredictedCost> {
+    return prediction ? prediction->predict(setting) : std::nullopt;
+  });
   RecordedTick tick;
   Time now{};
   while (reader.next(tick)) {
     now = tick.now;
+    for (const Reading& reading : tick.readings) rationale.battery.add(reading);
     for (const Event& event : tick.events) {
+      if (prediction) prediction->consume(event);
       if (event.type != EventType::goal) continue;
       goal = changed(goal, event.goal);
       rationale.set_goal(goal);

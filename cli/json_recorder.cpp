@@ -130,6 +130,9 @@ void JsonRecorder::note(const Note& note) {
     case NoteType::applied:
       line["took_s"] = static_cast<double>(note.value) / 1e9;
       break;
+    case NoteType::gap:
+      line["gap_s"] = static_cast<double>(note.value) / 1e9;
+      break;
     case NoteType::stop:
       line["signal"] = note.value;
       break;

@@ -1,5 +1,6 @@
 #include "cli/live_run.h"
 
+#include <malloc.h>
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
@@ -13,11 +14,13 @@
 
 #include "bridge/endpoints.h"
 #include "bridge/key_files.h"
+#include "cli/explaining_recorder.h"
 #include "cli/predicted_work.h"
 #include "cli/prior_tables.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
 #include "cli/select_board.h"
+#include "cli/service_notice.h"
 #include "cli/state_folder.h"
 #include "trace/recorded_inputs.h"
 
@@ -84,27 +87,6 @@ std::unique_ptr<LiveWorld> make_world(const Clock& clock, LiveWorldOptions& opti
   return std::make_unique<LiveWorld>(clock, options);
 }
 
-// Keeps what `gearshift explain` asks for beside telling the operator.
-class ExplainingRecorder : public Recorder {
- public:
-  ExplainingRecorder(Rationale& rationale, Recorder& front)
-      : rationale_(rationale), front_(front) {}
-
-  void tick(const TickInputs& inputs) override { front_.tick(inputs); }
-  void note(const Note& note) override {
-    rationale_.note(note);
-    front_.note(note);
-  }
-  void status(const Status& status) override {
-    rationale_.status(status);
-    front_.status(status);
-  }
-
- private:
-  Rationale& rationale_;
-  Recorder& front_;
-};
-
 // The board's, and those of its battery where it is to be read.
 OpenedSensors open_all_sensors(const BoardDescription& description, const RunPlan& plan,
                                Sysroot& root, const Clock& clock) {
@@ -167,6 +149,8 @@ void block_signals() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
+void share_heap() { mallopt(M_ARENA_MAX, 1); }
+
 LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
     : options_(options),
       plan_(plan),
@@ -180,6 +164,7 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       knobs_(actuator_->knobs()),
       traits_(make_traits(description_, knobs_)),
       rationale_(plan.goal),
+      prediction_(description_, knobs_),
       world_options_(make_world_options(options, sensors_, knobs_)),
       world_(make_world(clock_, world_options_, rationale_)),
       operator_limit_(plan.power_mw),
@@ -259,8 +244,11 @@ Board LiveRun::make_board() {
 LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::function<bool()>& done,
                              std::string_view done_text) {
   Board board = make_board();
-  ExplainingRecorder explaining(rationale_, front);
+  rationale_.predict_with([this](const Setting& setting) { return prediction_.predict(setting); });
+  ExplainingRecorder explaining(rationale_, prediction_, front);
   GuardedWorld guarded(*world_, guardian_, done, done_text);
+  const ServiceNotice notice = ServiceNotice::from_environment();
+  NoticedWorld noticed(guarded, notice);
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
     Controller controller(world, board, policy, recorder, limits, controller_options_);
     try {
@@ -273,9 +261,10 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   };
   Result result;
   if (recording_ == nullptr) {
-    result = loop(guarded, explaining, limits());
+    PlanNotes plans(explaining, battery_limit_.get());
+    result = loop(noticed, plans, limits());
   } else {
-    RecordedWorld world(guarded, *recording_);
+    RecordedWorld world(noticed, *recording_);
     std::deque<RecordedLimit> recorded_limits;
     std::vector<LimitSource*> seen;
     for (LimitSource* limit : limits()) {
@@ -283,9 +272,11 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       seen.push_back(&recorded_limits.emplace_back(*limit, source, *recording_));
     }
     TeeRecorder tee(explaining, *recording_);
-    result = loop(world, tee, seen);
+    PlanNotes plans(tee, battery_limit_.get());
+    result = loop(world, plans, seen);
     tee.finish();
   }
+  notice.send("STOPPING=1");
   leave(board);
   return result;
 }

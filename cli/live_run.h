@@ -14,6 +14,7 @@
 #include "bridge/live_world.h"
 #include "cli/boottime_clock.h"
 #include "cli/run_options.h"
+#include "cli/setting_prediction.h"
 #include "controller/controller.h"
 #include "controller/rationale.h"
 #include "limits/battery_limit.h"
@@ -27,6 +28,9 @@ namespace gearshift {
 // SIGINT, SIGTERM and SIGHUP arrive through the world's signalfd. Called first, while no thread
 // exists yet that could take them.
 void block_signals();
+// One heap for all threads: with one each, what a client that floods leaves in them is not used
+// again, and stays. Called as early.
+void share_heap();
 
 class LiveRun {
  public:
@@ -81,6 +85,7 @@ class LiveRun {
   KnobSpace knobs_;
   BoardTraits traits_;
   Rationale rationale_;  // before the world, which answers from it
+  SettingPrediction prediction_;
   LiveWorldOptions world_options_;
   std::unique_ptr<LiveWorld> world_;
   OperatorLimit operator_limit_;

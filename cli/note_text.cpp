@@ -59,6 +59,18 @@ bool NoteText::warns(NoteType type) {
   }
 }
 
+std::string describe(const Battery& battery) {
+  std::string text = fmt::format("{:.2f}", battery.energy_wh.value_or(0));
+  if (battery.capacity_wh) text += fmt::format(" of {:.2f}", *battery.capacity_wh);
+  text += " Wh";
+  if (battery.voltage_v) text += fmt::format(", {:.2f} V", *battery.voltage_v);
+  if (battery.current_a) {
+    text += battery.charging() ? fmt::format(", charged with {:.2f} A", -*battery.current_a)
+                               : fmt::format(", {:.2f} A out of it", *battery.current_a);
+  }
+  return text + (battery.estimate ? " (an estimate)" : "");
+}
+
 std::string NoteText::line(const Note& note) {
   const std::string setting = note.setting != nullptr ? describe(space_, *note.setting) : "";
   switch (note.type) {
@@ -109,6 +121,11 @@ std::string NoteText::line(const Note& note) {
     case NoteType::knob_failed:
     case NoteType::outside_writer:
       return std::string(note.text);
+    case NoteType::gap:
+      return fmt::format("the loop stood still for {:.1f} s: {}",
+                         static_cast<double>(note.value) / 1e9, note.text);
+    case NoteType::plan:
+      return fmt::format("battery {}", note.text);
     case NoteType::stop:
       return fmt::format("stopping: {}", note.text);
   }

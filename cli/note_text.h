@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "controller/battery.h"
 #include "controller/controller.h"
 #include "controller/knob.h"
 #include "controller/recorder.h"
@@ -17,6 +18,9 @@ std::string describe(const KnobSpace& space, const Setting& setting);
 
 // "29.8 W, 61.2 ms a minibatch, 3.83 ms and 0.114 J a sample (12 minibatches)", or why it has none.
 std::string describe(const Observation& observation);
+
+// "4.21 of 10.00 Wh, 11.40 V, 1.20 A out of it", what of it is known.
+std::string describe(const Battery& battery);
 
 // Remembers workload names, because a detached note has only the handle.
 class NoteText {

@@ -21,6 +21,33 @@ std::string setting_and_cost(const KnobSpace& space, const Observation& observat
   return fmt::format("{}: {}", describe(space, observation.setting), describe(observation));
 }
 
+// ", predicted 52.1 ms a minibatch (time -4 %) and 27.3 W (power +2 %)": measured against it, where
+// it was measured.
+std::string prediction_text(const std::optional<PredictedCost>& predicted,
+                            const Observation* seen) {
+  if (!predicted) return "";
+  const auto deviation = [](const char* what, double measured, double expected) {
+    if (measured <= 0 || expected <= 0) return std::string();
+    return fmt::format(" ({} {:+.0f} %)", what, 100 * (measured / expected - 1));
+  };
+  const double expected_ms = 1e3 * seconds(predicted->minibatch);
+  const bool measured = seen != nullptr && seen->ok();
+  const Cost* const cost = measured ? &seen->cost[index(seen->counted())] : nullptr;
+  return fmt::format(
+      "predicted {:.1f} ms a minibatch{} and {}{}", expected_ms,
+      cost != nullptr ? deviation("time", 1e3 * seconds(cost->minibatch_mean), expected_ms) : "",
+      watts(predicted->power_mw),
+      measured ? deviation("power", static_cast<double>(seen->power_mean_mw),
+                           static_cast<double>(predicted->power_mw))
+               : "");
+}
+
+json to_json(const std::optional<PredictedCost>& predicted) {
+  if (!predicted) return nullptr;
+  return {{"minibatch_ms", 1e3 * seconds(predicted->minibatch)},
+          {"power_w", static_cast<double>(predicted->power_mw) / 1e3}};
+}
+
 // "12 % less" of what the goal minimises; empty where it cannot be said.
 std::string gain(double value, double now) {
   if (!std::isfinite(value) || !std::isfinite(now) || now <= 0) return "";
@@ -83,11 +110,12 @@ std::string tried_text(const KnobSpace& space, const Rationale& rationale, std::
     const bool held = rationale.held_cost() == &observation;
     const std::int64_t cap_mw = rationale.cap.power_mw;
     const bool over = observation.ok() && !observation.within(cap_mw);
+    const std::string predicted = prediction_text(all[i]->predicted, &observation);
     text += fmt::format(
-        "  {} {}{}{}\n", held ? '*' : ' ', setting_and_cost(space, observation),
+        "  {} {}{}{}{}\n", held ? '*' : ' ', setting_and_cost(space, observation),
         all[i]->times > 1 ? fmt::format(", measured {} times", all[i]->times) : "",
-        over ? fmt::format(", over the cap: it needs {}", watts(needed_power_mw(observation)))
-             : "");
+        over ? fmt::format(", over the cap: it needs {}", watts(needed_power_mw(observation))) : "",
+        predicted.empty() ? "" : "; " + predicted);
   }
   if (all.size() > most) text += fmt::format("    and {} more: --all\n", all.size() - most);
   return text;
@@ -116,12 +144,16 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
                         ago(held.since, now));
     const Observation* const cost = rationale.held_cost();
     text += "cost          " + (cost != nullptr ? describe(*cost) : "not measured") + "\n";
+    const std::string predicted = prediction_text(held.predicted, cost);
+    if (!predicted.empty()) text += "model         " + predicted + "\n";
   }
   text += rationale.cap.power_mw > 0
               ? fmt::format("cap           {}, set by {} {}\n", watts(rationale.cap.power_mw),
                             rationale.cap.source, ago(rationale.cap.since, now))
               : "cap           none\n";
   text += "objective     " + describe(rationale.goal()) + "\n";
+  if (rationale.battery.known()) text += "battery       " + describe(rationale.battery) + "\n";
+  if (!rationale.plan.empty()) text += "plan          " + rationale.plan + "\n";
   text += tried_text(space, rationale, most_tried);
   const std::string alternatives = alternatives_text(space, rationale);
   if (!alternatives.empty()) text += "what would change the choice\n" + alternatives;
@@ -141,7 +173,10 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
     out["setting"] = to_json(space, held.setting);
     out["why"] = held.why;
     out["held_for_s"] = seconds(now - held.since);
+    out["predicted"] = to_json(held.predicted);
   }
+  if (rationale.battery.known()) out["battery"] = to_json(rationale.battery);
+  if (!rationale.plan.empty()) out["plan"] = rationale.plan;
   if (rationale.cap.power_mw > 0) {
     out["cap_w"] = static_cast<double>(rationale.cap.power_mw) / 1e3;
     out["cap_source"] = rationale.cap.source;
@@ -150,6 +185,7 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
   for (const Tried& one : rationale.tried()) {
     json entry = to_json(space, one.observation);
     entry["times"] = one.times;
+    entry["predicted"] = to_json(one.predicted);
     entry["needed_power_w"] = static_cast<double>(needed_power_mw(one.observation)) / 1e3;
     out["tried"].push_back(std::move(entry));
   }

@@ -7,6 +7,8 @@
 #include "bridge/control_client.h"
 #include "cli/commands.h"
 #include "cli/control_request.h"
+#include "cli/json_recorder.h"
+#include "cli/note_text.h"
 #include "controller/goal.h"
 #include "controller/setting.h"
 
@@ -50,6 +52,8 @@ std::string status_json(const wire::StatusAnswer& status) {
   json["requests_served"] = status.requests_served;
   json["requests_late"] = status.requests_late;
   json["requests_queued"] = status.requests_queued;
+  if (status.battery.known()) json["battery"] = to_json(status.battery);
+  if (!status.plan.empty()) json["plan"] = status.plan;
   return json.dump();
 }
 
@@ -118,6 +122,8 @@ std::string status_text(const wire::StatusAnswer& status) {
     text += number(" of %.0f answered", static_cast<double>(status.requests_served));
     text += number(", %.0f wait", static_cast<double>(status.requests_queued));
   }
+  if (status.battery.known()) text += "\nbattery       " + describe(status.battery);
+  if (!status.plan.empty()) text += "\nplan          " + status.plan;
   text += "\nruns          " + status.run;
   text += "\nworkloads     " + std::to_string(status.workloads);
   text += "\nmeasurements  " + std::to_string(status.measurements);

@@ -34,14 +34,17 @@ void Controller::run() {
   started_ = deadline;
   guard_.start(deadline);
   bool first = true;
+  bool late = false;  // the newest tick: where each one is, a gap is told once
   while (true) {
     // The first tick consumes what had arrived before it.
     const bool hurries = steps_down_ && board_.state() == ApplyState::applying;
     const Time next = hurries ? std::min(deadline, newest_tick_ + kApplyPace) : deadline;
     const Time now = first ? deadline : world_.wait_until(next, events_);
+    const Time before = first || late ? now : newest_tick_;
+    late = !first && now - newest_tick_ >= kGap;
     newest_tick_ = now;
     first = false;
-    const bool go_on = tick(now);
+    const bool go_on = tick(now, before);
     events_.clear();
     summary_.duration = now - started_;
     summary_.goal = goal_;
@@ -51,10 +54,11 @@ void Controller::run() {
   }
 }
 
-bool Controller::tick(Time now) {
+bool Controller::tick(Time now, Time before) {
   readings_.clear();
   board_.read(now, readings_);
   recorder_.tick({now, events_, readings_});
+  tell_gap(before, now);
   consume_readings();
   // Limits come first: a workload that attaches in the same tick starts under the cap it will have.
   for (const Event& event : events_) {
@@ -76,6 +80,16 @@ bool Controller::tick(Time now) {
     return false;
   }
   return true;
+}
+
+// The clock counts what the machine slept. What was read before is stale then, and clients are
+// found silent: both follow from their own times. That nothing was guarded meanwhile is told here.
+void Controller::tell_gap(Time before, Time now) {
+  if (now - before < kGap) return;
+  excess_.skip(now);  // nobody read what was drawn
+  note(NoteType::gap, now,
+       "the machine was suspended, the process stopped, or a read or a write blocked",
+       (now - before).count());
 }
 
 void Controller::consume_readings() {

@@ -2,6 +2,7 @@
 // board break its limits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -47,8 +48,11 @@ struct Choice {
 };
 
 struct Summary {
+  // A cap may change twice a minute for months.
+  static constexpr std::size_t kMostChoices = 256;
+
   Duration duration{};
-  std::vector<Choice> choices;  // one a cap and goal, the newest; in the order they were made
+  std::vector<Choice> choices;  // one a cap and goal, the newest of each and of them all, in order
   std::uint32_t measurements = 0;
   std::optional<std::int64_t> baseload_mw;  // mean idle power before the first workload came
   std::uint32_t policy_errors = 0;
@@ -78,11 +82,16 @@ class Controller {
   // A sensor with a first-order lag of 0.7 s, which publishes windows of 0.43 s, shows less than
   // 1 % of a step after so many of them.
   static constexpr int kLagWindows = 8;
+  // A loop that takes longer from one tick to the next has stood still: it guarded nothing.
+  static constexpr Duration kGap = std::chrono::seconds(2);
+  // A program that writes again after so long is told of again.
+  static constexpr Duration kOutsideWriterRests = std::chrono::seconds(10);
   // Measurements within which the test alarms or its suspicion goes.
   static constexpr std::uint32_t kMostProofs = 3;
 
   // controller.cpp: one tick, in this order. False: stop.
-  bool tick(Time now);
+  bool tick(Time now, Time before);
+  void tell_gap(Time before, Time now);
   void consume_readings();
   void add_to_baseload(Time now);
   bool consume(const Event& event, Time now);
@@ -219,6 +228,7 @@ class Controller {
   Setting late_setting_;       // that was held when requests were late, and since when
   Time late_since_{};
   std::optional<OutsideWrite> reported_write_;
+  Time outside_write_seen_{};  // the newest that equals it
 
   Battery battery_;
   std::int64_t baseload_sum_mw_ = 0;

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace gearshift {
+namespace {
+
+// A machine that was suspended drew next to nothing, and nobody read what.
+constexpr double kLongestSpanS = 5;
+
+}  // namespace
 
 Ledger::Ledger() {
   for (auto& epochs : epochs_) epochs.reserve(kMostEpochs);
@@ -44,7 +50,7 @@ void Ledger::tick(Time now, std::optional<std::int64_t> power_mw,
                   std::optional<std::int64_t> cap_mw) {
   const double span_s = last_ ? seconds(now - *last_) : 0;
   last_ = now;
-  if (!power_mw || span_s <= 0) return;
+  if (!power_mw || span_s <= 0 || span_s > kLongestSpanS) return;
   const double power_w = static_cast<double>(*power_mw) / 1000.0;
   energy_j_ += power_w * span_s;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {

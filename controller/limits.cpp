@@ -173,6 +173,9 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   // A sensor that lags may still show the setting before, where that drew more.
   const bool settles = now - wanted_since_ <= kLagWindows * board_.traits().power_window;
   const bool shows_another = settles && cut.power_mean_mw <= power_before_mw_;
+  // Nor is it the setting's fault that another program had the clocks.
+  const Duration lag = kLagWindows * board_.traits().power_window;
+  if (fitted && reported_write_ && now - outside_write_seen_ <= lag) return true;
   std::optional<DriftAlarm> alarm;
   if (fitted && !shows_another) alarm = drift_.add_excess(cut.setting, cut.power_mean_mw);
   if (!alarm) {
@@ -277,14 +280,17 @@ Setting Controller::smallest_batches(Setting setting) const {
   return setting;
 }
 
-// Another program may move a knob at any time (nvpmodel.service does): say so once, set it again.
+// Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
+// once while it goes on.
 void Controller::watch_knobs(Time now) {
   if (settled_ && board_.state() == ApplyState::applying) board_.advance(now);
   if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
   const auto write = board_.outside_write();
   if (!write) return;
   const bool known = reported_write_ && reported_write_->knob == write->knob &&
-                     reported_write_->theirs == write->theirs;
+                     reported_write_->theirs == write->theirs &&
+                     now - outside_write_seen_ < kOutsideWriterRests;
+  outside_write_seen_ = now;
   if (!known) {
     note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
     reported_write_ = write;

@@ -44,13 +44,16 @@ void Rationale::note(const Note& note) {
     case NoteType::hold: {
       if (note.setting == nullptr) return;
       const bool ended = !search_end_.empty();
-      held = {ended ? Holding::best : Holding::choice, *note.setting, note.time,
-              ended ? std::exchange(search_end_, {}) : "the policy chose it"};
+      hold(ended ? Holding::best : Holding::choice, note,
+           ended ? std::exchange(search_end_, {}) : "the policy chose it");
       return;
     }
     case NoteType::safe:
       if (note.setting == nullptr) return;
-      held = {Holding::safe, *note.setting, note.time, std::string(note.text)};
+      hold(Holding::safe, note, std::string(note.text));
+      return;
+    case NoteType::plan:
+      plan = note.text;
       return;
     case NoteType::drift:
       tried_.clear();
@@ -67,9 +70,15 @@ void Rationale::note(const Note& note) {
   }
 }
 
+void Rationale::hold(Holding holding, const Note& note, std::string why) {
+  held = {holding, *note.setting, note.time, std::move(why), std::nullopt};
+  if (predict_) held.predicted = predict_(*note.setting);
+}
+
 void Rationale::take(const Observation& observation) {
   if (says_nothing(observation.outcome)) return;
   Tried entry{observation};
+  if (predict_) entry.predicted = predict_(observation.setting);
   const auto same = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& one) {
     return one.observation.setting == observation.setting;
   });

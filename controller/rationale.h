@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/goal.h"
@@ -22,10 +24,21 @@ enum class Holding : std::uint8_t {
 };
 std::string_view holding_name(Holding holding);
 
+// What a model says of a setting without its being measured.
+struct PredictedCost {
+  Duration minibatch{};  // mean, of the managed workload
+  std::int64_t power_mw = 0;
+
+  friend bool operator==(const PredictedCost&, const PredictedCost&) = default;
+};
+// Nullopt where nothing is predicted.
+using Predict = std::function<std::optional<PredictedCost>(const Setting&)>;
+
 // A setting that was tried: its newest observation.
 struct Tried {
   Observation observation;
   std::uint32_t times = 1;  // how often it was measured
+  std::optional<PredictedCost> predicted{};
 };
 
 // What another cap, or another objective, would have held, by what was measured.
@@ -42,10 +55,15 @@ class Rationale final : public Recorder {
   static constexpr std::size_t kMostTried = 256;
 
   explicit Rationale(const Goal& goal = {}) : goal_(goal) {}
+  // Asked for each setting that is tried or held from then on.
+  void predict_with(Predict predict) { predict_ = std::move(predict); }
 
   void tick(const TickInputs&) override {}
   void note(const Note& note) override;
-  void status(const Status& status) override { goal_ = status.goal; }
+  void status(const Status& status) override {
+    goal_ = status.goal;
+    battery = status.battery;
+  }
   void set_goal(const Goal& goal) { goal_ = goal; }
   // As another process told them, in their order.
   void add(const Tried& tried) { tried_.push_back(tried); }
@@ -56,6 +74,7 @@ class Rationale final : public Recorder {
     Setting setting;
     Time since{};
     std::string why;
+    std::optional<PredictedCost> predicted{};
   };
   struct Cap {
     std::int64_t power_mw = 0;  // 0: none
@@ -64,6 +83,8 @@ class Rationale final : public Recorder {
   };
   Held held;
   Cap cap;
+  std::string plan;  // of the battery, for people; empty where nothing is planned
+  Battery battery;   // as it was read at last
 
   const Goal& goal() const { return goal_; }
   const std::vector<Tried>& tried() const { return tried_; }
@@ -83,11 +104,13 @@ class Rationale final : public Recorder {
  private:
   Alternative best_for(const Goal& goal) const;
   void take(const Observation& observation);
+  void hold(Holding holding, const Note& note, std::string why);
 
   Goal goal_;
   std::vector<Tried> tried_;  // oldest first
   std::vector<std::string> workloads_;
   std::string search_end_;  // why the search was ended, until the hold that follows
+  Predict predict_;
 };
 
 // The least cap that an observation is within, in mW.

@@ -37,6 +37,8 @@ enum class NoteType : std::uint8_t {
   policy_error,     // text: file, line, traceback
   policy_reload,    // text: "reloaded", or why the old one stays
   recording_ended,  // text: why the recording ends before the run; the run goes on
+  gap,              // value = nanoseconds that the loop did not come round, text = why it may be
+  plan,             // text: what a limit plans; told by who made the limit, not by the loop
   stop,             // text: who asked
 };
 std::string_view note_name(NoteType type);

@@ -231,11 +231,10 @@ void Controller::record_hold(Time now) {
     return one.cap_mw == choice.cap_mw && one.goal.objective == goal_.objective &&
            one.goal.energy_weight == goal_.energy_weight;
   };
-  if (!summary_.choices.empty() && same(summary_.choices.back())) {
-    summary_.choices.back() = choice;
-  } else {
-    summary_.choices.push_back(choice);
-  }
+  std::vector<Choice>& choices = summary_.choices;
+  if (!choices.empty() && same(choices.back())) choices.pop_back();
+  if (choices.size() == Summary::kMostChoices) choices.erase(choices.begin());
+  choices.push_back(choice);
 }
 
 // What is held is measured back to back, so that a change of the world shows.

@@ -46,6 +46,8 @@ bool Replay::State::advance() {
     ended = true;
     return false;
   }
+  // The loop does not tell plans: its limits are played back by what they answered.
+  std::erase_if(tick.notes, [](const RecordedNote& note) { return note.type == NoteType::plan; });
   if (!started) start = tick.now;
   started = true;
   ++result.ticks;

@@ -47,6 +47,7 @@ Status full_status() {
   status.requests.served = 20;
   status.requests.late = 3;
   status.requests.queued = 5;
+  status.battery = {4.5, 10.0, 11.4, 1.2, {}, true};
   status.cap_source = decltype(status.cap_source)("operator");
   status.goal = {.objective = Objective::weighted,
                  .latency = milliseconds(100),
@@ -187,6 +188,10 @@ TEST_F(ControlTest, TellsItsStatus) {
   EXPECT_EQ(status.requests_served, 20);
   EXPECT_EQ(status.requests_late, 3);
   EXPECT_EQ(status.requests_queued, 5);
+  EXPECT_EQ(status.battery.energy_wh, 4.5);
+  EXPECT_EQ(status.battery.current_a, 1.2);
+  EXPECT_TRUE(status.battery.estimate);
+  EXPECT_EQ(status.plan, "");
 }
 
 TEST_F(ControlTest, RefusesACapPastItsBounds) {

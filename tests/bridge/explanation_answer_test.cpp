@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -46,6 +47,13 @@ Observation observation(std::int64_t value, Outcome outcome = Outcome::complete)
 // Thirty settings, of which the second last is held.
 Rationale thirty(Time now) {
   Rationale rationale(Goal{.objective = Objective::energy, .energy_j = 2.5});
+  rationale.predict_with([](const Setting& of) -> std::optional<PredictedCost> {
+    if (of == setting(4)) return std::nullopt;
+    return PredictedCost{milliseconds(47), 27'000 + of.mode.values[0]};
+  });
+  rationale.plan = "planned: 12.4 W";
+  rationale.battery.energy_wh = 4.512;
+  rationale.battery.current_a = -1.25;
   const Setting held = setting(28);
   rationale.note(
       {NoteType::goal, now - seconds(7), 0, 30'000, nullptr, nullptr, nullptr, "operator"});
@@ -87,9 +95,16 @@ TEST(ExplanationAnswer, IsPutTogetherFromItsPages) {
     EXPECT_EQ(told.limit_mw, 30'000) << i;
     EXPECT_EQ(told.cost[1].minibatch_mean, milliseconds(5)) << i;
     EXPECT_EQ(told.cost[0].minibatches, 12u) << i;
+    EXPECT_EQ(answer.rationale.tried()[i].predicted, rationale.tried()[i].predicted) << i;
   }
   EXPECT_EQ(answer.rationale.held.holding, Holding::choice);
   EXPECT_EQ(answer.rationale.held.setting, setting(28));
+  EXPECT_EQ(answer.rationale.held.predicted, (PredictedCost{milliseconds(47), 27'028}));
+  EXPECT_EQ(answer.rationale.tried()[4].predicted, std::nullopt);
+  EXPECT_EQ(answer.rationale.plan, "planned: 12.4 W");
+  EXPECT_EQ(answer.rationale.battery.energy_wh, 4.512);
+  EXPECT_EQ(answer.rationale.battery.current_a, -1.25);
+  EXPECT_EQ(answer.rationale.battery.voltage_v, std::nullopt);
   EXPECT_EQ(answer.now - answer.rationale.held.since, seconds(2));
   EXPECT_EQ(answer.now - answer.rationale.cap.since, seconds(7));
   EXPECT_EQ(answer.rationale.cap.power_mw, 30'000);
@@ -115,6 +130,8 @@ TEST(ExplanationAnswer, HasRoomForTheLongestTexts) {
   Rationale rationale = thirty(now);
   rationale.held.why = std::string(4000, 'w');
   rationale.cap.source = std::string(4000, 's');
+  rationale.plan = std::string(4000, 'p');
+  rationale.battery = {9'999.999, 9'999.999, 999.999, -999.999, {}, true};
   int pages = 0;
   EXPECT_EQ(read_pages(rationale, now, pages).rationale.held.why, std::string(256, 'w'));
 }

@@ -45,6 +45,18 @@ TEST(Controller, MeasuresWhatThePolicyAsksAndHoldsItsChoice) {
   EXPECT_EQ(rig.over_cap_s, 0);
 }
 
+TEST(Controller, KeepsTheNewestChoicesOfACapThatNeverRests) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kMiddle); },
+          seconds(4000), 30000);
+  rig.world.attach(seconds(1));
+  constexpr int kCaps = static_cast<int>(Summary::kMostChoices) + 20;
+  for (int i = 0; i < kCaps; ++i) rig.world.cap(seconds(10 + 10 * i), 31000 + 1000 * i);
+  rig.run();
+  ASSERT_EQ(rig.summary.choices.size(), Summary::kMostChoices);
+  EXPECT_EQ(rig.summary.choices.back().cap_mw, 31000 + 1000 * (kCaps - 1));
+  EXPECT_EQ(rig.summary.choices.front().cap_mw, 31000 + 1000 * 20);
+}
+
 TEST(Controller, ReadsTheIdleBaseloadBeforeTheFirstWorkload) {
   Rig rig(try_all({kSlow}));
   rig.world.attach(seconds(3));

@@ -52,6 +52,18 @@ TEST(Ledger, AddsNothingWhilePowerIsUnknown) {
   EXPECT_NEAR(ledger.over_cap_s(), 0.1, 1e-9);
 }
 
+TEST(Ledger, AddsNothingForATimeInWhichNobodyRead) {
+  Ledger ledger;
+  ledger.tick(at({}), 20000, 10000);
+  ledger.tick(at(std::chrono::seconds(5)), 20000, 10000);
+  EXPECT_NEAR(ledger.energy_j(), 100.0, 1e-9);
+  ledger.tick(at(std::chrono::hours(8)), 20000, 10000);
+  EXPECT_NEAR(ledger.energy_j(), 100.0, 1e-9);
+  EXPECT_NEAR(ledger.over_cap_s(), 5, 1e-9);
+  ledger.tick(at(std::chrono::hours(8) + std::chrono::seconds(1)), 20000, 10000);
+  EXPECT_NEAR(ledger.energy_j(), 120.0, 1e-9);
+}
+
 TEST(Ledger, AddsNothingWhenNoTimeHasPassed) {
   Ledger ledger;
   ledger.tick(at({}), 20000, 10000);

@@ -71,6 +71,31 @@ TEST_F(RationaleTest, SaysWhatIsHeldSinceWhenAndWhy) {
   EXPECT_EQ(rationale.cap.source, "operator");
 }
 
+TEST_F(RationaleTest, KeepsWhatWasPredictedOfEachSettingAndOfWhatIsHeld) {
+  rationale.predict_with([](const Setting& setting) -> std::optional<PredictedCost> {
+    if (setting == mode(300)) return std::nullopt;
+    return PredictedCost{milliseconds(48), setting.mode.values[0] * 50};
+  });
+  search();
+  ASSERT_EQ(rationale.tried().size(), 3u);
+  EXPECT_EQ(rationale.tried()[0].predicted->power_mw, 45'000);
+  EXPECT_EQ(rationale.tried()[1].predicted->minibatch, milliseconds(48));
+  EXPECT_EQ(rationale.tried()[2].predicted, std::nullopt);
+  EXPECT_EQ(rationale.held.predicted->power_mw, 30'000);
+  hold(NoteType::safe, 300);
+  EXPECT_EQ(rationale.held.predicted, std::nullopt);
+}
+
+TEST_F(RationaleTest, KeepsTheNewestPlanAndBattery) {
+  note(NoteType::plan, "planned: 12.4 W");
+  note(NoteType::plan, "reserve");
+  EXPECT_EQ(rationale.plan, "reserve");
+  Status status;
+  status.battery.energy_wh = 4.5;
+  rationale.status(status);
+  EXPECT_EQ(rationale.battery.energy_wh, 4.5);
+}
+
 TEST_F(RationaleTest, SaysWhyTheSafeSettingIsHeld) {
   hold(NoteType::safe, 100, "power is unknown: the reading is stale");
   EXPECT_EQ(rationale.held.holding, Holding::safe);

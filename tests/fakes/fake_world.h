@@ -36,6 +36,8 @@ class FakeWorld : public World {
  public:
   FakeWorld(Hardware& hardware, Duration end) : hardware_(hardware), end_(Time{} + end) {}
 
+  // The machine sleeps from `time` on: the loop's clock goes on, and nobody does anything.
+  void suspend(Duration time, Duration span) { suspensions_.emplace(Time{} + time, span); }
   void at(Duration time, const Event& event) { script_events_.emplace(Time{} + time, event); }
   void at(Duration time, std::function<void()> change) {
     changes_.emplace(Time{} + time, std::move(change));
@@ -94,6 +96,11 @@ class FakeWorld : public World {
       until = std::min(until, std::max(now_, next->first));
     }
     now_ = until;
+    if (!suspensions_.empty() && now_ >= suspensions_.begin()->first) {
+      now_ += suspensions_.begin()->second;
+      next_ += suspensions_.begin()->second;
+      suspensions_.erase(suspensions_.begin());
+    }
     for (auto it = changes_.begin(); it != changes_.end() && it->first <= now_;) {
       it->second();
       it = changes_.erase(it);
@@ -196,6 +203,7 @@ class FakeWorld : public World {
   Time next_{};
   std::multimap<Time, Event> script_events_;
   std::multimap<Time, std::function<void()>> changes_;
+  std::multimap<Time, Duration> suspensions_;
   std::optional<Workload> running_;
   bool paused_ = false;
   std::optional<FakeServer> server_;

@@ -14,7 +14,10 @@ return modes[#modes // 2]
 class Battery(unittest.TestCase):
     def test_a_trainer_waits_at_the_reserve(self):
         with Stack(battery="100mWh") as stack:
-            daemon = stack.daemon(stack.script(HOLD), "--battery", "auto", "--reserve", "50%")
+            recording = stack.folder / "run.db"
+            daemon = stack.daemon(
+                stack.script(HOLD), "--battery", "auto", "--reserve", "50%", "--record", recording
+            )
             stack.trainer()
             status = daemon.note("status")
             while status["phase"] != "paused":
@@ -25,9 +28,27 @@ class Battery(unittest.TestCase):
             self.assertLessEqual(status["battery"]["energy_wh"], 0.05)
             self.assertIn("battery leaves no power", daemon.notes("safe")[-1]["text"])
             asked = stack.gearshift("status", "--json", "--control", stack.control)
-            self.assertEqual(json.loads(asked.stdout)["phase"], "paused")
+            told = json.loads(asked.stdout)
+            self.assertEqual((told["phase"], told["plan"]), ("paused", "reserve"))
+            self.assertAlmostEqual(told["battery"]["capacity_wh"], 0.1, 6)
+            self.assertIn("plan          reserve", self.text(stack, "status"))
+            self.assertRegex(self.text(stack, "explain"), r"battery +0\.0\d of 0\.10 Wh, [\d.]+ V")
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            plans = [note["text"] for note in daemon.notes("plan")]
+            self.assertTrue(plans[0].startswith(("unknown", "planned")), plans)
+            self.assertEqual(plans[-1], "reserve")
+            after = json.loads(stack.gearshift("explain", recording, "--json").stdout)
+            self.assertEqual(after["plan"], "reserve")
+            self.assertLessEqual(after["battery"]["energy_wh"], 0.05)
+            # Plans are told by who made the limit: a replay has its answers, and not its plans.
+            replayed = stack.gearshift("replay", recording, "--json")
+            self.assertEqual(replayed.returncode, 0, replayed.stdout)
             self.assertEqual((stack.mount / ".virtual/battery/empty").read_text().strip(), "0")
+
+    def text(self, stack, command):
+        done = stack.gearshift(command, "--control", stack.control)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
     def test_a_board_without_a_battery_is_told_apart(self):
         with Stack() as stack:

@@ -41,9 +41,12 @@ class Explain(unittest.TestCase):
                 self.assertEqual(told["setting"], seen["setting"])
                 self.assertEqual(told["reason"], seen["reason"])
                 self.assertAlmostEqual(told["power_w"], seen["power_w"], places=2)
+                self.assert_predicted(told)
             text = stack.gearshift("explain", "--control", stack.control).stdout
             self.assertIn("27.0 W, set by operator", text)
             self.assertIn("the policy chose it", text)
+            self.assertRegex(text, r"\nmodel +predicted [\d.]+ ms a minibatch \(time [+-]\d+ %\) and")
+            self.assertRegex(text, r"over the cap.*; predicted [\d.]+ ms a minibatch and [\d.]+ W")
             self.assertIn("a cap below", text)
 
             stack.gearshift("cap", "26W", "--control", stack.control)
@@ -56,11 +59,22 @@ class Explain(unittest.TestCase):
             done = stack.gearshift("explain", recording, "--json")
             self.assertEqual(done.returncode, 0, done.stderr)
             recorded = json.loads(done.stdout)
-            for field in ("holding", "setting", "why", "cap_w", "cap_source", "objective"):
+            fields = ("holding", "setting", "why", "cap_w", "cap_source", "objective", "predicted")
+            for field in fields:
                 self.assertEqual(recorded[field], after[field], field)
             settings = [[entry["setting"] for entry in one["tried"]] for one in (recorded, after)]
             self.assertEqual(*settings)
             self.assertIn("tried", stack.gearshift("explain", recording).stdout)
+
+    def assert_predicted(self, told):
+        """The virtual board is the model with noise: measured is what was predicted, about."""
+        predicted = told["predicted"]
+        self.assertGreater(predicted["power_w"], 5)
+        if told["ok"]:
+            self.assertAlmostEqual(told["power_w"] / predicted["power_w"], 1, delta=0.1)
+            self.assertAlmostEqual(
+                told["train"]["minibatch_ms"] / predicted["minibatch_ms"], 1, delta=0.1
+            )
 
     def test_what_is_no_recording_and_nobody_are_said_so(self):
         with Stack(board=False) as stack:

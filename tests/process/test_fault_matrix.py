@@ -11,8 +11,7 @@ import unittest
 from harness import DEADLINE_S, SOURCE, Stack, skip_all
 
 try:
-    import msgpack
-    import zmq
+    from liar import Liar
 except ImportError:
     skip_all("pyzmq or msgpack is missing")
 sys.path.insert(0, str(SOURCE / "bridge/python"))
@@ -36,50 +35,6 @@ return measure({cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_
                 mem_mhz = knobs.mem_mhz[3]}).setting
 """
 GPU = "/sys/class/devfreq/17000000.gpu"
-
-
-class Liar:
-    """A client that speaks the protocol by hand, and says what it likes."""
-
-    def __init__(self, endpoint, name="liar", kind="train"):
-        self.context = zmq.Context(1)
-        self.socket = self.context.socket(zmq.DEALER)
-        self.socket.setsockopt(zmq.LINGER, 0)
-        self.socket.connect(endpoint)
-        self.say(
-            {"type": "hello", "version": 1, "name": name, "kind": kind, "pid": os.getpid(),
-             "batch_size": 16, "batch_sizes": [8, 16, 32], "samples_per_epoch": 0}
-        )
-        self.sequence = 0
-        self.heard = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-        self.context.term()
-
-    def say(self, message):
-        frame = message if isinstance(message, bytes) else msgpack.packb(message)
-        self.socket.send(frame)
-
-    def report(self, **changed):
-        self.sequence += 1
-        report = {"type": "minibatch", "sequence": self.sequence, "set": 0, "epoch": 0,
-                  "batch_size": 16, "elapsed_ns": 50_000_000, "fetch_stall_ns": 0,
-                  "compute_ns": 40_000_000}
-        self.say({**report, **changed})
-
-    def wait_for(self, kind, code=None):
-        end = time.monotonic() + DEADLINE_S
-        while time.monotonic() < end:
-            if self.socket.poll(100):
-                message = msgpack.unpackb(self.socket.recv())
-                self.heard.append(message)
-                if message["type"] == kind and code in (None, message.get("code")):
-                    return message
-        raise AssertionError(f"no {kind} {code}; heard {self.heard[-5:]}")
 
 
 class Killed(unittest.TestCase):

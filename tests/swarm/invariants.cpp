@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "tests/swarm/reports.h"
 #include "tests/swarm/scenario.h"
 
 namespace gearshift::swarm {
@@ -24,11 +25,15 @@ bool blinds(FaultKind kind) {
 class Watch : public Recorder {
  public:
   Watch(const Scenario& scenario, ScenarioResult& result)
-      : scenario_(scenario), result_(result), problem_(scenario.problem) {}
+      : scenario_(scenario),
+        result_(result),
+        problem_(scenario.problem),
+        reports_(problem_.faults) {}
 
   void tick(const TickInputs&) override {}
   void status(const Status&) override {}
   void note(const Note& note) override {
+    reports_.note(note);
     result_.log += std::to_string(note.time.time_since_epoch().count()) + ' ' +
                    std::string(note_name(note.type)) + ' ' + std::to_string(note.value) + ' ';
     if (note.setting != nullptr) result_.log += problem_.knobs.describe(note.setting->mode) + ' ';
@@ -75,6 +80,8 @@ class Watch : public Recorder {
       }
     }
     watch_power(plant, status);
+    if (const auto complaint = reports_.step(status)) fail(*complaint);
+    result_.told = reports_.told();
   }
 
  private:
@@ -110,6 +117,7 @@ class Watch : public Recorder {
   const Scenario& scenario_;
   ScenarioResult& result_;
   const SimulationProblem& problem_;
+  ReportWatch reports_;
   mutable std::optional<PowerMode> safe_;
   Time now_{};
   Time since_{};
@@ -140,9 +148,10 @@ class StartsSeen : public Policy {
 
 }  // namespace
 
-ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts) {
-  const Scenario scenario = make_scenario(seed, scripts);
+ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts, Duration trouble) {
+  const Scenario scenario = make_scenario(seed, scripts, trouble);
   ScenarioResult result;
+  result.faults = scenario.problem.faults.size();
   Watch watch(scenario, result);
   StartsSeen policy(*scenario.policy, watch);
   ScheduleLimit limit(scenario.caps);

@@ -1,5 +1,6 @@
 #include "tests/swarm/scenario.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <random>
@@ -12,8 +13,6 @@ namespace gearshift::swarm {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr Duration kTroubleEnds = std::chrono::minutes(8);
 
 class Dice {
  public:
@@ -118,32 +117,42 @@ Effects random_effects(Dice& dice) {
   return effects;
 }
 
-FaultPlan random_faults(Dice& dice, const KnobSpace& knobs) {
+// Faults and caps come by the eight minutes, so that a long trouble is as dense as a short one.
+std::int64_t rounds_of(Duration trouble) { return std::max<std::int64_t>(1, trouble / kTrouble); }
+
+FaultPlan random_faults(Dice& dice, const KnobSpace& knobs, Duration trouble) {
   FaultPlan plan;
-  const std::size_t count = dice.chance(0.3) ? 0 : 1 + dice.below(4);
-  for (std::size_t i = 0; i < count; ++i) {
-    Fault fault;
-    fault.kind = static_cast<FaultKind>(dice.below(8));
-    fault.begin = Time{} + dice.time(kTroubleEnds / 2);
-    fault.end = std::min(Time{} + kTroubleEnds,
-                         fault.begin + milliseconds(100) + dice.time(std::chrono::minutes(1)));
-    fault.knob = dice.below(knobs.size());
-    const std::vector<std::int64_t>& values = knobs.knobs[fault.knob].values;
-    fault.value = values[dice.below(values.size())];
-    plan.push_back(fault);
+  for (std::int64_t round = 0; round < rounds_of(trouble); ++round) {
+    const Time start = Time{} + round * kTrouble;
+    const std::size_t count = dice.chance(0.3) ? 0 : 1 + dice.below(4);
+    for (std::size_t i = 0; i < count; ++i) {
+      Fault fault;
+      fault.kind = static_cast<FaultKind>(dice.below(8));
+      fault.begin = start + dice.time(kTrouble / 2);
+      fault.end = std::min(start + kTrouble,
+                           fault.begin + milliseconds(100) + dice.time(std::chrono::minutes(1)));
+      fault.knob = dice.below(knobs.size());
+      const std::vector<std::int64_t>& values = knobs.knobs[fault.knob].values;
+      fault.value = values[dice.below(values.size())];
+      plan.push_back(fault);
+    }
   }
   return plan;
 }
 
-std::vector<ScheduleStep> random_caps(Dice& dice) {
+std::vector<ScheduleStep> random_caps(Dice& dice, Duration trouble) {
   std::vector<ScheduleStep> steps;
   const auto cap = [&]() -> std::optional<std::int64_t> {
     if (dice.chance(0.1)) return std::nullopt;
     return std::llround(dice.uniform(8'000, 50'000));
   };
   steps.push_back({Duration{}, cap()});
-  const std::size_t count = dice.chance(0.5) ? 0 : 1 + dice.below(5);
-  for (std::size_t i = 0; i < count; ++i) steps.push_back({dice.time(kTroubleEnds), cap()});
+  for (std::int64_t round = 0; round < rounds_of(trouble); ++round) {
+    const std::size_t count = dice.chance(0.5) ? 0 : 1 + dice.below(5);
+    for (std::size_t i = 0; i < count; ++i) {
+      steps.push_back({round * kTrouble + dice.time(kTrouble), cap()});
+    }
+  }
   return steps;
 }
 
@@ -162,7 +171,7 @@ std::unique_ptr<Policy> random_choice_of_policy(Dice& dice, const std::string& s
 
 }  // namespace
 
-Scenario make_scenario(std::uint64_t seed, const std::string& scripts) {
+Scenario make_scenario(std::uint64_t seed, const std::string& scripts, Duration trouble) {
   Dice dice(seed);
   Scenario scenario;
   SimulationProblem& problem = scenario.problem;
@@ -170,12 +179,12 @@ Scenario make_scenario(std::uint64_t seed, const std::string& scripts) {
   problem.seed = seed;
   problem.knobs = random_knobs(dice);
   problem.effects = random_effects(dice);
-  problem.faults = random_faults(dice, problem.knobs);
-  problem.least_duration = kTroubleEnds;
-  problem.most_duration = std::chrono::hours(6);
+  problem.faults = random_faults(dice, problem.knobs, trouble);
+  problem.least_duration = trouble;
+  problem.most_duration = trouble + std::chrono::hours(6);
   problem.most_measurements = static_cast<std::uint32_t>(1 + dice.below(60));
   problem.goal.objective = dice.chance(0.5) ? Objective::time : Objective::energy;
-  scenario.caps = random_caps(dice);
+  scenario.caps = random_caps(dice, trouble);
   scenario.policy = random_choice_of_policy(dice, scripts, scenario.policy_name);
   std::vector<Kind> kinds = {dice.chance(0.5) ? Kind::train : Kind::infer};
   if (dice.chance(0.3)) kinds = {Kind::train, Kind::infer};

@@ -40,6 +40,7 @@ constexpr Exemption kExemptions[] = {
     {"path", "sensors/power_supply.cpp", "the class folder in which batteries are looked for"},
     {"path", "sensors/ina3221.cpp", "the class folder in which the chip is looked for by name"},
     {"path", "sensors/rapl.cpp", "the class folder in which packages are looked for by name"},
+    {"clock", "tests/fakes/wall_clock.cpp", "plays a clock on the wall that somebody sets"},
     {"thread", "tests/bridge/control_test.cpp",
      "plays another program, which waits for its answer"},
     {"path", "sensors/thermal_zones.cpp", "the class folder in which zones are looked for by type"},

@@ -8,10 +8,10 @@ namespace gearshift::tidy {
 namespace {
 
 // Every top-level folder there is: a new one wants a reason in docs/decisions.
-constexpr std::array<std::string_view, 16> kFolders = {
+constexpr std::array<std::string_view, 17> kFolders = {
     "controller", "boards", "limits", "sensors",   "actuators",  "policies",
     "scripts",    "bridge", "trace",  "simulator", "evaluation", "cli",
-    "tests",      "docs",   "bench",  ".ci"};
+    "tests",      "docs",   "bench",  "packaging", ".ci"};
 
 // Words that say nothing about what a file is for.
 constexpr std::array<std::string_view, 9> kEmptyWords = {

@@ -1,0 +1,59 @@
+// Another program that moves the knobs: told, undone, and not held against the setting.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/fakes/rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Measures the middle mode, and holds it where it fits.
+Request middle(const PolicyContext& context, const std::vector<Observation>& answers) {
+  if (answers.empty()) return measure(kMiddle);
+  return answers[0].within(context.goal.power_mw.value_or(0)) ? hold(kMiddle) : Request{};
+}
+
+struct WrittenRig : Rig {
+  explicit WrittenRig(std::int64_t cap_mw) : Rig(middle, seconds(90), cap_mw) {
+    hardware.values = {1, 300000};
+    world.attach(seconds(1));
+  }
+  void write_at(Duration time) {
+    world.at(time, [this] { hardware.values = {4, 900000}; });
+  }
+};
+
+TEST(OutsideWriter, ThatComesBackLaterIsReportedAgain) {
+  WrittenRig rig(30'000);
+  for (const int second : {30, 35, 44, 54, 65}) rig.write_at(seconds(second));
+  rig.run();
+  std::vector<Time> told;
+  for (const KeptNote& note : rig.recorder.of(NoteType::outside_writer)) told.push_back(note.time);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told.front(), Time{} + seconds(30));
+  const auto told_at = [&](int second) {
+    return std::count(told.begin(), told.end(), Time{} + seconds(second));
+  };
+  EXPECT_EQ(told_at(35), 0);
+  EXPECT_EQ(told_at(44), 0) << "nine seconds after the newest";
+  EXPECT_EQ(told_at(54), 1);
+  EXPECT_EQ(told_at(65), 1);
+}
+
+TEST(OutsideWriter, ThatDrivesPowerOverTheCapIsNotHeldAgainstTheSetting) {
+  WrittenRig rig(20'000);
+  for (int i = 0; i < 20; ++i) rig.write_at(seconds(30) + milliseconds(100 * i));
+  rig.run();
+  EXPECT_FALSE(rig.recorder.of(NoteType::over_cap).empty()) << "the guard acts all the same";
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+}
+
+}  // namespace
+}  // namespace gearshift
