@@ -60,7 +60,7 @@ class Emulation {
     const Time began = clock_.now();
     Time before = began;
     declare();
-    while (!duration || before - began < *duration) {
+    while ((!duration || before - began < *duration) && !done()) {
       if (!client_.runs()) obey();
       const ModelMode& mode = clocks_.read();
       const Duration slice =
@@ -83,6 +83,8 @@ class Emulation {
             .warm_up = parse_duration(options.warm_up),
             .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz};
   }
+
+  bool done() const { return options_.epochs > 0 && epoch_ >= options_.epochs; }
 
   // Called between two minibatches. A batch size comes into force behind the batches that are under
   // way; waiting, or no longer waiting, does so at once.
@@ -109,14 +111,13 @@ class Emulation {
       time -= std::max(Duration(1), work_.work(time, mode, others_ms_));
       const std::optional<EmulatedMinibatch> finished = work_.take_finished();
       if (!finished) continue;
+      summary_.add(finished->elapsed, finished->batch_size);
       if (options_.samples_per_epoch > 0) {
-        samples_ += finished->batch_size;
-        epoch_ = static_cast<std::uint32_t>(samples_ / options_.samples_per_epoch);
+        epoch_ = static_cast<std::uint32_t>(summary_.samples / options_.samples_per_epoch);
       }
       client_.minibatch(epoch_, finished->elapsed, finished->fetch_stall, finished->compute);
-      summary_.add(finished->elapsed);
       obey();
-      if (!client_.runs()) return;
+      if (!client_.runs() || done()) return;
     }
   }
 
@@ -148,7 +149,6 @@ class Emulation {
   Time declared_{};
   std::int32_t declared_batch_size_ = 0;
   double others_ms_ = 0;
-  std::int64_t samples_ = 0;
   std::uint32_t epoch_ = 0;
   EmulationSummary summary_;
 };
@@ -170,6 +170,7 @@ void print(const EmulationSummary& summary, const EmulateOptions& options) {
     const nlohmann::json line = {{"workload", options.workload},
                                  {"kind", options.kind},
                                  {"minibatches", summary.minibatches},
+                                 {"samples", summary.samples},
                                  {"minibatch_ms_mean", summary.mean_ms()},
                                  {"minibatch_ms_stddev", summary.stddev_ms()}};
     std::printf("%s\n", line.dump().c_str());
@@ -190,6 +191,11 @@ void offer(std::vector<std::int32_t>& sizes, std::int32_t batch_size) {
 int run_emulation(EmulateOptions& options) {
   std::optional<Duration> duration;
   if (!options.duration.empty()) duration = parse_duration(options.duration);
+  if (options.epochs > 0 && (options.samples_per_epoch == 0 || !options.serve.empty())) {
+    throw std::invalid_argument("--epochs " + std::to_string(options.epochs) +
+                                (options.serve.empty() ? " needs --samples-per-epoch above 0"
+                                                       : " does not go with --serve: use --duration"));
+  }
   offer(options.batch_sizes, options.batch_size);
   offer(options.serve_batch_sizes, options.serve_batch_size);
   Sysroot root(options.sysroot);
@@ -249,6 +255,7 @@ void add_emulate(CLI::App& app, int& exit_code) {
   command->add_option("--samples-per-epoch", options->samples_per_epoch, "0: unknown")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
+  command->add_option("--epochs", options->epochs, "End after so many; default: until stopped");
   command->add_option("--serve", options->serve,
                       "Serve this workload beside the training, by turns: mobilenet_v3, ...");
   command

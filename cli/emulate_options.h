@@ -22,6 +22,7 @@ struct EmulateOptions {
   std::string jitter = "3%";
   std::string warm_up = "3.5s";
   std::int64_t samples_per_epoch = 50'000;
+  std::uint32_t epochs = 0;  // to end after; 0: goes on until stopped
   std::uint64_t seed = 1;
   bool json = false;
   // Of a program that serves beside its training.
@@ -35,12 +36,14 @@ struct EmulateOptions {
 // What was done, for the line at the end.
 struct EmulationSummary {
   std::int64_t minibatches = 0;
+  std::int64_t samples = 0;
   double sum_ms = 0;
   double sum_squares_ms2 = 0;
 
-  void add(Duration elapsed) {
+  void add(Duration elapsed, std::int32_t batch_size) {
     const double ms = 1e3 * seconds(elapsed);
     ++minibatches;
+    samples += batch_size;
     sum_ms += ms;
     sum_squares_ms2 += ms * ms;
   }

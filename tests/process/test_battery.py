@@ -4,7 +4,8 @@ import json
 import signal
 import unittest
 
-from harness import Stack
+from harness import BINARY, Stack
+from live_flight import LiveFlight
 
 HOLD = """
 return modes[#modes // 2]
@@ -49,6 +50,23 @@ class Battery(unittest.TestCase):
         done = stack.gearshift(command, "--control", stack.control)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
+
+    def test_a_flight_ends_with_its_epochs_or_with_its_battery(self):
+        mission = {
+            "binary": BINARY, "board": "jetson-agx-orin", "workload": "resnet18", "capacity_wh": 0.1,
+            "resistance_ohm": 0.25, "reserve": 0.1, "epochs": 2, "samples": 160, "until_s": 60,
+        }  # fmt: skip
+        words = ["--battery", "auto", "--battery-goal", "none", "--policy", "maxn"]
+        short = LiveFlight(mission, words)
+        short.fly()
+        self.assertEqual(short.result["ending"], "done")
+        self.assertEqual(short.result["mission"]["epochs"], 2)
+        self.assertTrue(short.result["mission"]["reserve_kept"])
+        long = LiveFlight({**mission, "capacity_wh": 0.02, "samples": 16_000}, words)
+        long.fly()
+        self.assertEqual(long.result["ending"], "empty")
+        self.assertLess(long.result["mission"]["epochs"], 1)
+        self.assertFalse(long.result["mission"]["reserve_kept"])
 
     def test_a_board_without_a_battery_is_told_apart(self):
         with Stack() as stack:

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""How long and by how much true power is over the cap on a virtual board, live, with every shipped policy and none.
+
+What enforcement.py measures in virtual time, with real processes at real speed: a mounted AGX Orin whose sensor shows
+the mean of the last 0.43 s with 2 % noise, the daemon, an emulated trainer, and `gearshift cap` that steps between 40
+and 20 W. True power is read from the board beside the daemon every 10 ms; a breach counts from when `gearshift cap`
+came back. Whatever else the machine does is in the figures.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BINARY = os.environ.get("GEARSHIFT_BINARY", str(ROOT / "build" / "gearshift"))
+sys.path.insert(0, str(ROOT / "cli" / "demo"))
+from programs import Daemon, Program  # noqa: E402
+
+HIGH_W, LOW_W = 40, 20
+LOOK_EVERY_S = 0.01
+ASKED_S, ASKED_SHARE = 0.3, 0.003
+NO_POLICY = "return nil\n"
+
+
+class Breaches:
+    """Adds up how long and by how much power is over the cap."""
+
+    def __init__(self):
+        self.count, self.longest_s, self.over_j, self.energy_j = 0, 0.0, 0.0, 0.0
+        self._over_s = 0.0
+
+    def add(self, power_w, cap_w, span_s):
+        self.energy_j += power_w * span_s
+        if power_w <= cap_w:
+            self._over_s = 0.0
+            return
+        if self._over_s == 0:
+            self.count += 1
+        self._over_s += span_s
+        self.longest_s = max(self.longest_s, self._over_s)
+        self.over_j += (power_w - cap_w) * span_s
+
+
+def run(name, policy, arguments):
+    """One policy on one board: its breaches, or what went wrong."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="gearshift-bench-"))
+    programs = []
+
+    def start(kind, what, *words):
+        programs.append(kind([BINARY, *words], f"{name} {what}"))
+        return programs[-1]
+
+    try:
+        mount, control = folder / "orin", f"ipc://{folder}/control.ipc"
+        board = start(Program, "board", "board", "--virtual", "jetson-agx-orin", "--mount", mount,
+                      "--noise", arguments.noise)  # fmt: skip
+        board.wait_for(lambda line: line.startswith("ready"))
+        endpoint = f"ipc://{folder}/workloads.ipc"
+        daemon = start(Daemon, "run", "run", "--json", "--sysroot", mount, "--policy", policy, "--power", f"{HIGH_W}W",
+                       "--listen", endpoint, "--control", control, "--state", folder / "state")  # fmt: skip
+        daemon.note("status")
+        start(Program, "emulate", "emulate", "--workload", "resnet18", "--sysroot", mount, "--connect", endpoint,
+              "--warm-up", "0.5s")  # fmt: skip
+        daemon.note("attached")
+        breaches = watch(mount / ".virtual/true_power_mw", control, arguments)
+        if daemon.finish(signal.SIGINT) != 0:
+            return f"the daemon failed: {daemon.tail()}"
+        return breaches
+    except AssertionError as error:
+        return str(error).splitlines()[0]
+    finally:
+        for program in reversed(programs[1:]):
+            program.kill()
+        if programs:
+            programs[0].finish(signal.SIGTERM)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def watch(true_power, control, arguments):
+    breaches, cap_w, stepping = Breaches(), HIGH_W, None
+    began = before = time.monotonic()
+    stepped = began
+    with open(true_power, encoding="ascii") as reading:
+        while before - began < arguments.duration:
+            time.sleep(LOOK_EVERY_S)
+            reading.seek(0)
+            power_w = int(reading.read()) / 1000
+            now = time.monotonic()
+            if stepping and stepping.poll() is not None:
+                stepping = None
+            elif not stepping and now - stepped >= arguments.step:
+                cap_w, stepped = (LOW_W if cap_w == HIGH_W else HIGH_W), now
+                stepping = subprocess.Popen([BINARY, "cap", f"{cap_w}W", "--control", control],
+                                            stdout=subprocess.DEVNULL)  # fmt: skip
+            # While the command is under way either cap may be the daemon's.
+            breaches.add(power_w, HIGH_W if stepping else cap_w, now - before)
+            before = now
+    return breaches
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("policy", nargs="*", help="shipped scripts by name (default: all, and none)")
+    parser.add_argument("--duration", type=float, default=120, help="of each run, s")
+    parser.add_argument("--step", type=float, default=30, help="the cap's, s")
+    parser.add_argument("--noise", default="2%", help="of the sensor")
+    parser.add_argument("--parallel", type=int, default=2 * (os.cpu_count() or 1), help="runs side by side")
+    arguments = parser.parse_args()
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        print("skipped: needs /dev/fuse, for virtual boards")
+        return 0
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="gearshift-bench-") as folder:
+        nothing = pathlib.Path(folder) / "nothing.lua"
+        nothing.write_text(NO_POLICY)
+        scripts = arguments.policy or ["none", *sorted(path.stem for path in (ROOT / "scripts").glob("*.lua"))]
+        policies = [(name, str(nothing) if name == "none" else name) for name in scripts]
+        print(f"virtual board, a reading every 100 ms, mean of 0.43 s, noise {arguments.noise}; {arguments.duration:.0f} s "
+              f"each, {arguments.parallel} side by side; {ASKED_S} s a breach and {ASKED_SHARE:.1%} are asked", flush=True)
+        with concurrent.futures.ThreadPoolExecutor(arguments.parallel) as pool:
+            runs = [(name, pool.submit(run, name, policy, arguments)) for name, policy in policies]
+            for name, future in runs:
+                result = future.result()
+                if isinstance(result, str):
+                    print(f"  {name:<20} not run: {result}", flush=True)
+                    failed = True
+                    continue
+                share = result.over_j / result.energy_j
+                within = result.longest_s <= ASKED_S and share <= ASKED_SHARE
+                print(f"  {name:<20} {result.count:>4} breaches, {result.longest_s:6.2f} s at most, {share:8.3%} of the "
+                      f"energy{'' if within else '  <- more'}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
