@@ -87,6 +87,8 @@ bool Controller::tick(Time now, Time before) {
 void Controller::tell_gap(Time before, Time now) {
   if (now - before < kGap) return;
   excess_.skip(now);  // nobody read what was drawn
+  // What took so long was not the board, and the guardian may have set other knobs meanwhile.
+  if (board_.state() == ApplyState::applying) board_.begin(wanted_.mode, now);
   note(NoteType::gap, now,
        "the machine was suspended, the process stopped, or a read or a write blocked",
        (now - before).count());

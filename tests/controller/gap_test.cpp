@@ -56,6 +56,25 @@ TEST(Gap, ThatIsShortIsNone) {
   EXPECT_TRUE(rig.recorder.of(NoteType::gap).empty());
 }
 
+// What the guardian set meanwhile is not taken for what the board could do.
+TEST(Gap, InMidChangeChangesAnew) {
+  const auto fast = [](const PolicyContext&, const std::vector<Observation>&) {
+    return hold(kFast);
+  };
+  for (int i = 0; i < 30; ++i) {
+    Rig rig(fast, seconds(60));
+    rig.hardware.values = {1, 300000};
+    rig.world.attach(seconds(1));
+    const Duration stopped = seconds(1) + milliseconds(50 * i);
+    rig.world.suspend(stopped, seconds(10));
+    rig.world.at(stopped + seconds(1), [&rig] { rig.hardware.values = {1, 300000}; });
+    rig.run();
+    EXPECT_TRUE(rig.recorder.of(NoteType::knob_failed).empty()) << "stopped at " << 50 * i;
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{4, 900000}))
+        << "stopped at " << 50 * i;
+  }
+}
+
 TEST(Gap, CountsNoEnergyThatNobodyRead) {
   const double awake_j = energy_j({});
   EXPECT_NEAR(energy_j(hours(1)), awake_j, 0.02 * awake_j);

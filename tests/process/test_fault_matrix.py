@@ -77,10 +77,9 @@ class Stopped(unittest.TestCase):
             self.assertIsNone(trainer.process.poll())
             daemon.send(signal.SIGCONT)
             daemon.note("attached", text="watcher")
-            while True:
-                status = daemon.note("status", phase="holding", workloads=2)
-                if "train_minibatch_ms" in status and stack.knobs() == held:
-                    break
+            while "train_minibatch_ms" not in daemon.note("status", phase="holding", workloads=2):
+                pass
+            self.assertEqual(stack.knobs(), held)
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
 
     def test_a_trainer_that_was_stopped_is_detached_and_comes_back(self):
