@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -24,6 +25,9 @@ FanPin::FanPin(Sysroot& root, KnobJournal& journal) : root_(&root) {
 
 FanPin::FanPin(Sysroot& root, const std::string& why_not)
     : root_(&root), finding_("fan: not pinned: " + why_not) {}
+
+FanPin::FanPin(Sysroot& root, std::string duty_path, std::string finding)
+    : root_(&root), duty_path_(std::move(duty_path)), finding_(std::move(finding)) {}
 
 // The switch hands the fan from the kernel to whoever writes the duty. It is saved only where it is
 // turned: a restored duty has to hold unless the kernel has the fan again.

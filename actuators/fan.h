@@ -16,9 +16,13 @@ class FanPin {
   // Pins the fan where there is one that may be written, once `journal` has it on disk; the
   // journal's restore() unpins it. `root` is borrowed for life, `journal` for this call.
   FanPin(Sysroot& root, KnobJournal& journal);
+  // One that another process has pinned, or not, and what it found: see duty_path() and finding().
+  FanPin(Sysroot& root, std::string duty_path, std::string finding);
   // Leaves the fan alone and says why.
   FanPin(Sysroot& root, const std::string& why_not);
 
+  // The file that tells whether it still is; empty where nothing is pinned.
+  const std::string& duty_path() const { return duty_path_; }
   // One sentence for people: where the fan is, or why it is not pinned.
   const std::string& finding() const { return finding_; }
   // True when another program (nvfancontrol) has turned a pinned fan back.

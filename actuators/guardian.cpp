@@ -46,13 +46,14 @@ void put_back(Sysroot& root, const GuardianOptions& options) {
   try {
     if (!std::filesystem::exists(options.journal)) return;
     const RestoreReport report = restore_from_journal(root, options.journal);
-    say(options, "the daemon is gone; " + std::to_string(report.restored.size()) +
-                     " files put back, " + std::to_string(report.failed.size()) + " failed");
+    say(options, options.watched + std::string(" is gone; ") +
+                     std::to_string(report.restored.size()) + " files put back, " +
+                     std::to_string(report.failed.size()) + " failed");
     for (const std::string& failed : report.failed) say(options, "FAILED " + failed);
   } catch (const BusyError&) {
   } catch (const std::exception& error) {
-    say(options, std::string("the daemon is gone and its knobs are not put back: ") + error.what() +
-                     "; run `gearshift restore`");
+    say(options, options.watched + std::string(" is gone and its knobs are not put back: ") +
+                     error.what() + "; run `gearshift restore`");
   }
 }
 
@@ -126,6 +127,7 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
     return;
   }
   close(ends[1]);
+  for (const int descriptor : options.closed) close(descriptor);
   setsid();  // what the terminal or a script kills with the daemon's group is not killed with it
   prctl(PR_SET_NAME, "gs-guardian");
   StallWatch watch(kLooks);

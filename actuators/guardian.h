@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "boards/board_description.h"
 #include "boards/sysroot.h"
@@ -36,6 +37,10 @@ struct GuardianOptions {
   Duration patience = std::chrono::seconds(1);
   // In the guardian's process, for people: what it did, one sentence a call.
   void (*tell)(const std::string&) = nullptr;
+  // What `tell` calls the process that is watched.
+  const char* watched = "the daemon";
+  // Descriptors of that process which the guardian's must not keep open.
+  std::vector<int> closed = {};
 };
 
 class Guardian {

@@ -84,6 +84,7 @@ struct LiveWorld::Parts {
         items.push_back({socket, descriptor, ZMQ_POLLIN, 0});
     };
     for (const int descriptor : options.wake_descriptors) watch(nullptr, descriptor);
+    for (const int descriptor : options.watched_descriptors) watch(nullptr, descriptor);
     watch(nullptr, signals.descriptor());
     watch(nullptr, script.descriptor());
     if (authenticator != nullptr) {
@@ -104,13 +105,16 @@ struct LiveWorld::Parts {
     }
   }
 
-  // True where a reading has come.
+  // True where a reading or an owner's answer has come.
   bool take_wakes() {
     bool woken = false;
     for (std::size_t i = 0; i < options.wake_descriptors.size(); ++i) {
       if ((items[i].revents & ZMQ_POLLIN) == 0) continue;
       std::uint64_t count = 0;
       woken |= ::read(items[i].fd, &count, sizeof count) > 0;
+    }
+    for (std::size_t i = 0; i < options.watched_descriptors.size(); ++i) {
+      woken |= (items[options.wake_descriptors.size() + i].revents & ZMQ_POLLIN) != 0;
     }
     return woken;
   }

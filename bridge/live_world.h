@@ -21,7 +21,8 @@ struct LiveWorldOptions {
   std::filesystem::path keys;         // KeyFolder: tcp is for who has a key, and may be any address
   std::filesystem::path script;       // empty: no script, script() is empty
   std::vector<int> wake_descriptors;  // eventfds (non-blocking), borrowed: readable ends the wait
-  std::uint32_t allowed_user = 0;     // owner of the workload socket; only its pids are believed
+  std::vector<int> watched_descriptors;  // the same, but read by their owner alone: in every tick
+  std::uint32_t allowed_user = 0;        // owner of the workload socket; only its pids are believed
   Duration silent_after = std::chrono::seconds(5);  // a client this silent is detached
   Duration heartbeat = std::chrono::seconds(1);     // what both sides send in silence
   KnobSpace knobs;                       // names the values of a mode in answers to `status`

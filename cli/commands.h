@@ -11,7 +11,7 @@ enum ExitCode : int {
   kExitFailed = 1,       // the board, a file or the run failed; the message says which
   kExitUsage = 2,        // the command line or a config file cannot be used
   kExitBusy = 3,         // another daemon holds this board
-  kExitUnreachable = 4,  // no daemon answers at the endpoint
+  kExitUnreachable = 4,  // no daemon answers at the endpoint, or no helper at its socket
   kExitPolicy = 5,       // the policy script cannot be used
 };
 
@@ -30,6 +30,7 @@ void add_explain(CLI::App& app, int& exit_code);
 void add_stop(CLI::App& app, int& exit_code);
 void add_keys(CLI::App& app, int& exit_code);
 void add_restore(CLI::App& app, int& exit_code);
+void add_helper(CLI::App& app, int& exit_code);
 void add_model(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_powertrain(CLI::App& app, int& exit_code);

@@ -40,6 +40,12 @@ std::filesystem::path journal_of(const RunOptions& options) {
                                             : std::filesystem::path(options.state));
 }
 
+LiveKnobs open_knobs(const RunOptions& options, const BoardDescription& board, Sysroot& root,
+                     const Clock& clock) {
+  if (!options.helper.empty()) return {board, root, clock, options.helper};
+  return {board, root, clock, journal_of(options)};
+}
+
 BoardTraits make_traits(const BoardDescription& description, const KnobSpace& knobs) {
   BoardTraits traits;
   traits.name = description.id;
@@ -68,7 +74,7 @@ std::filesystem::path keys_of(const RunOptions& options, const LiveWorldOptions&
 }
 
 LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSensors& sensors,
-                                    const KnobSpace& knobs) {
+                                    const LiveKnobs& knobs) {
   LiveWorldOptions world;
   world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
   world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
@@ -77,7 +83,8 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   if (!names_shipped_script(options.policy)) world.script = options.policy;
   if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};
   world.allowed_user = operator_user();
-  world.knobs = knobs;
+  if (knobs.descriptor() >= 0) world.watched_descriptors = {knobs.descriptor()};
+  world.knobs = knobs.knobs();
   return world;
 }
 
@@ -95,28 +102,18 @@ OpenedSensors open_all_sensors(const BoardDescription& description, const RunPla
   throw std::runtime_error("--battery auto: " + opened.findings.back());
 }
 
-void tell_for_guardian(const std::string& text) {
-  std::fprintf(stderr, "gearshift guardian: %s\n", text.c_str());
-  std::fflush(stderr);
-}
-
-// Stops the loop when its work is done, and until then shows the guardian that it goes on, and
+// Stops the loop when its work is done, and until then shows who watches it that it goes on, and
 // tells who was refused at the door.
 class GuardedWorld : public World {
  public:
-  GuardedWorld(LiveWorld& world, Guardian& guardian, const std::function<bool()>& done,
+  GuardedWorld(LiveWorld& world, LiveKnobs& knobs, const std::function<bool()>& done,
                std::string_view text)
-      : world_(world), guardian_(guardian), done_(done), text_(text) {}
+      : world_(world), knobs_(knobs), done_(done), text_(text) {}
 
   Time wait_until(Time deadline, EventBuffer& events) override {
     const Time now = world_.wait_until(deadline, events);
-    guardian_.beat();
-    if (!missed_ && !guardian_.alive()) {
-      missed_ = true;
-      std::fprintf(stderr,
-                   "gearshift: its guardian process was killed; if this process is killed too, "
-                   "`gearshift restore` puts the knobs back\n");
-    }
+    const std::string trouble = knobs_.beat(now);
+    if (!trouble.empty()) std::fprintf(stderr, "gearshift: %s\n", trouble.c_str());
     const std::string complaint = world_.take_complaint();
     if (!complaint.empty()) std::fprintf(stderr, "gearshift: %s\n", complaint.c_str());
     if (done_ && done_()) {
@@ -134,10 +131,9 @@ class GuardedWorld : public World {
 
  private:
   LiveWorld& world_;
-  Guardian& guardian_;
+  LiveKnobs& knobs_;
   const std::function<bool()>& done_;
   std::string_view text_;
-  bool missed_ = false;
 };
 
 }  // namespace
@@ -156,16 +152,13 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       plan_(plan),
       root_(options.sysroot),
       description_(select_board(options.board, root_, options.gpu)),
-      guardian_(description_, root_, clock_,
-                {.journal = journal_of(options), .tell = tell_for_guardian}),
-      actuator_(std::make_unique<BoardActuator>(
-          description_, root_, BoardActuatorOptions{.journal = journal_of(options)})),
+      live_knobs_(open_knobs(options, description_, root_, clock_)),
       sensors_(open_all_sensors(description_, plan, root_, clock_)),
-      knobs_(actuator_->knobs()),
+      knobs_(live_knobs_.knobs()),
       traits_(make_traits(description_, knobs_)),
       rationale_(plan.goal),
       prediction_(description_, knobs_),
-      world_options_(make_world_options(options, sensors_, knobs_)),
+      world_options_(make_world_options(options, sensors_, live_knobs_)),
       world_(make_world(clock_, world_options_, rationale_)),
       operator_limit_(plan.power_mw),
       schedule_limit_(options.schedule, options.timetable, local_time) {
@@ -186,15 +179,6 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
   controller_options_.prior = borrowed_prior_;
 }
 
-LiveRun::~LiveRun() {
-  if (actuator_ == nullptr) return;
-  try {
-    actuator_->restore();
-  } catch (const std::runtime_error&) {
-    return;  // the journal keeps what would not go back, for the next run or `gearshift restore`
-  }
-}
-
 // A board whose knobs cannot be written is still measured and advised on.
 std::vector<std::string> LiveRun::findings() const {
   std::vector<std::string> lines = {
@@ -206,10 +190,11 @@ std::vector<std::string> LiveRun::findings() const {
                                 describe_value(knob.unit, knob.values.back()),
                                 unit_name(knob.unit)));
   }
-  for (const AbsentKnob& knob : actuator_->absent()) {
+  if (!live_knobs_.helper().empty()) lines.push_back("  " + live_knobs_.helper());
+  for (const AbsentKnob& knob : live_knobs_.absent()) {
     lines.push_back(fmt::format("  knob {}: absent: {}", knob.name, knob.reason));
   }
-  if (!actuator_->writable()) {
+  if (knobs_.knobs.empty()) {
     lines.emplace_back("  no knob can be set here: measuring and advising only");
   }
   return lines;
@@ -235,9 +220,9 @@ std::vector<LimitSource*> LiveRun::limits() {
 
 Board LiveRun::make_board() {
   if (recording_ == nullptr) {
-    return Board(std::move(actuator_), std::move(sensors_.sensors), traits_);
+    return Board(live_knobs_.take(), std::move(sensors_.sensors), traits_);
   }
-  return Board(recorded(std::move(actuator_), *recording_),
+  return Board(recorded(live_knobs_.take(), *recording_),
                recorded(std::move(sensors_.sensors), *recording_), traits_);
 }
 
@@ -246,7 +231,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   Board board = make_board();
   rationale_.predict_with([this](const Setting& setting) { return prediction_.predict(setting); });
   ExplainingRecorder explaining(rationale_, prediction_, front);
-  GuardedWorld guarded(*world_, guardian_, done, done_text);
+  GuardedWorld guarded(*world_, live_knobs_, done, done_text);
   const ServiceNotice notice = ServiceNotice::from_environment();
   NoticedWorld noticed(guarded, notice);
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
@@ -286,11 +271,11 @@ void LiveRun::leave(Board& board) const {
     case OnExit::restore:
       board.restore();
       return;
-    case OnExit::keep:
-      return;  // the journal stays: `gearshift restore` can still put the board back
     case OnExit::safe:
-      board.begin(board.safe(), clock_.now());
-      while (board.advance(clock_.now()) == ApplyState::applying) continue;
+      live_knobs_.set_safe(board);
+      [[fallthrough]];
+    case OnExit::keep:
+      live_knobs_.keep();  // the journal stays: `gearshift restore` can still put the board back
       return;
   }
 }

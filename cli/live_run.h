@@ -8,11 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "actuators/board_actuator.h"
-#include "actuators/guardian.h"
 #include "boards/board_description.h"
 #include "bridge/live_world.h"
 #include "cli/boottime_clock.h"
+#include "cli/live_knobs.h"
 #include "cli/run_options.h"
 #include "cli/setting_prediction.h"
 #include "controller/controller.h"
@@ -35,12 +34,10 @@ void share_heap();
 class LiveRun {
  public:
   // Starts the guardian process, so before any thread exists; opens the board and its sensors and
-  // binds the endpoints; no knob is written yet. Throws
-  // BusyError, std::runtime_error that names what cannot be opened, and std::invalid_argument for a
-  // goal that lacks a number on this board.
+  // binds the endpoints; no knob is written yet, and what was is put back where run() never began.
+  // Throws BusyError, HelperError, std::runtime_error that names what cannot be opened, and
+  // std::invalid_argument for a goal that lacks a number on this board.
   LiveRun(const RunOptions& options, const RunPlan& plan);
-  // Puts back what was written where run() never began.
-  ~LiveRun();
 
   const BoardDescription& board() const { return description_; }
   const KnobSpace& knobs() const { return knobs_; }
@@ -48,7 +45,7 @@ class LiveRun {
   const std::string& workload_endpoint() const { return world_options_.workload_endpoint; }
   bool power_is_estimate() const { return sensors_.power_is_estimate; }
   // Turns the fan to full speed until the knobs are put back. Before run().
-  FanPin pin_fan() { return actuator_->pin_fan(); }
+  FanPin pin_fan() { return live_knobs_.pin_fan(); }
   // What was found of the board, one line each, for people.
   std::vector<std::string> findings() const;
   // What the loop will run with; the caller may change it before run().
@@ -79,8 +76,7 @@ class LiveRun {
   BoottimeClock clock_;
   Sysroot root_;
   BoardDescription description_;
-  Guardian guardian_;  // before the sensors' threads
-  std::unique_ptr<BoardActuator> actuator_;
+  LiveKnobs live_knobs_;  // before the sensors' threads
   OpenedSensors sensors_;
   KnobSpace knobs_;
   BoardTraits traits_;

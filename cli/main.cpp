@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   gearshift::add_stop(app, exit_code);
   gearshift::add_keys(app, exit_code);
   gearshift::add_restore(app, exit_code);
+  gearshift::add_helper(app, exit_code);
   gearshift::add_model(app, exit_code);
   gearshift::add_replay(app, exit_code);
   gearshift::add_powertrain(app, exit_code);

@@ -155,6 +155,7 @@ void add_profile_flags(CLI::App& command, ProfileOptions& options) {
                      "endpoint for the workload (default: as gearshift run)");
   command.add_option("--control", run.control, "endpoint for status and stop (default: as run)");
   command.add_option("--state", run.state, "folder of the knob journal");
+  add_helper_flag(command, run.helper);
   command.add_option("--duration", run.duration, "stop after so long, for example 2h");
   command.add_flag("--json", run.json, "one JSON object a line instead of text");
 }
@@ -187,6 +188,9 @@ void add_profile(CLI::App& app, int& exit_code) {
     } catch (const BusyError& error) {
       std::fprintf(stderr, "gearshift profile: %s\n", error.what());
       exit_code = kExitBusy;
+    } catch (const HelperError& error) {
+      std::fprintf(stderr, "gearshift profile: %s\n", error.what());
+      exit_code = kExitUnreachable;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift profile: %s\n", error.what());
       exit_code = kExitFailed;

@@ -63,6 +63,8 @@ void add_run(CLI::App& app, int& exit_code) {
       "Trade time for energy with --objective weighted --energy-weight 0.25, and otherwise while "
       "it\n"
       "runs with `gearshift goal --energy-weight 0.75`.\n"
+      "It needs no root where a `gearshift helper` sets the knobs for it: give its socket with "
+      "--helper.\n"
       "Add --record run.db to keep all of it for `gearshift replay` and `gearshift export`.");
   command->callback([command, options, &exit_code] {
     try {
@@ -82,6 +84,9 @@ void add_run(CLI::App& app, int& exit_code) {
     } catch (const BusyError& error) {
       std::fprintf(stderr, "gearshift run: %s\n", error.what());
       exit_code = kExitBusy;
+    } catch (const HelperError& error) {
+      std::fprintf(stderr, "gearshift run: %s\n", error.what());
+      exit_code = kExitUnreachable;
     } catch (const std::invalid_argument& error) {
       std::fprintf(stderr, "gearshift run: %s\n", error.what());
       exit_code = kExitUsage;

@@ -83,6 +83,12 @@ void add_gpu_flag(CLI::App& command, std::string& gpu) {
                      "(default: the board file's, 0 for nvidia-gpu)");
 }
 
+void add_helper_flag(CLI::App& command, std::string& helper) {
+  command.add_option("--helper", helper,
+                     "socket of a gearshift helper, which sets the knobs for this process, so that "
+                     "it needs no root (default: it sets them itself)");
+}
+
 void add_run_flags(CLI::App& command, RunOptions& options) {
   command
       .add_option("--board", options.board,
@@ -128,6 +134,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                   "restore the knobs, keep the last setting, or leave the safe one")
       ->capture_default_str();
   command.add_option("--state", options.state, "folder of the knob journal");
+  add_helper_flag(command, options.helper);
   command.add_option("--record", options.record,
                      "record the run into this file, for gearshift replay and export");
   command.add_flag("--overwrite", options.overwrite, "replace a recording that is there already");
@@ -158,6 +165,7 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       {"duration", &options.duration},
       {"on-exit", &options.on_exit},
       {"state", &options.state},
+      {"helper", &options.helper},
       {"record", &options.record},
       {"battery", &options.battery},
       {"charge", &options.charge},

@@ -36,6 +36,7 @@ struct RunOptions {
   std::string duration;  // "60s"; empty: until stopped
   std::string on_exit = "restore";
   std::string state;
+  std::string helper;  // its socket; empty: this process sets the knobs itself
   std::string record;  // the recording's file; empty: none
   bool overwrite = false;
   std::uint64_t seed = 1;
@@ -56,6 +57,8 @@ struct RunPlan {
 
 // Of every command that opens a board.
 void add_gpu_flag(CLI::App& command, std::string& gpu);
+// Of every command that sets knobs.
+void add_helper_flag(CLI::App& command, std::string& helper);
 
 // Adds the flags to `command`.
 void add_run_flags(CLI::App& command, RunOptions& options);

@@ -146,12 +146,13 @@ std::optional<OutsideWrite> Board::outside_write() {
   if (state_ == ApplyState::idle || state_ == ApplyState::applying) return std::nullopt;
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
-    if (!expected_[i] || !actual || *actual == *expected_[i]) continue;
+    if (!actual || actual == expected_[i]) continue;
     if (*actual == wanted_.values[i]) {  // a clock that was held back has come to follow
       expected_[i] = actual;
       continue;
     }
-    return OutsideWrite{i, *expected_[i], *actual};
+    // What could not be read when the change ended, and can be now, is not what was wanted.
+    return OutsideWrite{i, expected_[i].value_or(wanted_.values[i]), *actual};
   }
   return std::nullopt;
 }

@@ -166,6 +166,23 @@ TEST_F(LiveWorldTest, WakesForAReading) {
   ::close(wake);
 }
 
+TEST_F(LiveWorldTest, WakesForWhatAnotherReadsAndLeavesItThere) {
+  const int watched = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  const int silent = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  options.wake_descriptors = {silent};
+  options.watched_descriptors = {watched};
+  {
+    LiveWorld world(clock, options);
+    const std::uint64_t one = 1;
+    ASSERT_EQ(::write(watched, &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    EXPECT_TRUE(wait(world).empty());
+    std::uint64_t count = 0;
+    EXPECT_EQ(::read(watched, &count, sizeof count), static_cast<ssize_t>(sizeof count));
+  }
+  ::close(watched);
+  ::close(silent);
+}
+
 TEST_F(LiveWorldTest, TurnsSignalsIntoEvents) {
   LiveWorld world(clock, options);
   ASSERT_EQ(::raise(SIGTERM), 0);

@@ -1,0 +1,76 @@
+#include "cli/live_knobs.h"
+
+#include <cstdio>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+void tell_for_guardian(const std::string& text) {
+  std::fprintf(stderr, "gearshift guardian: %s\n", text.c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+LiveKnobs::LiveKnobs(const BoardDescription& board, Sysroot& root, const Clock& clock,
+                     const std::filesystem::path& journal)
+    : root_(root),
+      clock_(clock),
+      guardian_(std::make_unique<Guardian>(
+          board, root, clock, GuardianOptions{.journal = journal, .tell = tell_for_guardian})),
+      own_(std::make_unique<BoardActuator>(board, root, BoardActuatorOptions{.journal = journal})),
+      knobs_(own_->knobs()),
+      absent_(own_->absent()) {}
+
+LiveKnobs::LiveKnobs(const BoardDescription& board, Sysroot& root, const Clock& clock,
+                     const std::string& socket)
+    : root_(root),
+      clock_(clock),
+      others_(std::make_unique<RemoteActuator>(socket, board.id, clock)),
+      remote_(others_.get()),
+      knobs_(others_->knobs()),
+      absent_(others_->absent()),
+      helper_("knobs are set by the helper at " + socket) {}
+
+LiveKnobs::~LiveKnobs() {
+  try {
+    if (own_ != nullptr) own_->restore();
+    if (others_ != nullptr) others_->restore();
+  } catch (const std::runtime_error&) {
+    return;  // the journal keeps what would not go back, for the next run or `gearshift restore`
+  }
+}
+
+FanPin LiveKnobs::pin_fan() { return own_ != nullptr ? own_->pin_fan() : remote_->pin_fan(root_); }
+
+std::unique_ptr<Actuator> LiveKnobs::take() {
+  if (own_ != nullptr) return std::move(own_);
+  return std::move(others_);
+}
+
+std::string LiveKnobs::beat(Time now) {
+  if (remote_ != nullptr) {
+    remote_->beat(now);
+    return remote_->take_complaint();
+  }
+  guardian_->beat();
+  if (missed_ || guardian_->alive()) return {};
+  missed_ = true;
+  return "its guardian process was killed; if this process is killed too, `gearshift restore` "
+         "puts the knobs back";
+}
+
+void LiveKnobs::set_safe(Board& board) const {
+  constexpr Duration kPace = std::chrono::milliseconds(20);
+  board.begin(board.safe(), clock_.now());
+  while (board.advance(clock_.now()) == ApplyState::applying) {
+    if (remote_ != nullptr) remote_->await(kPace);
+  }
+}
+
+void LiveKnobs::keep() const {
+  if (remote_ != nullptr) remote_->keep();
+}
+
+}  // namespace gearshift
