@@ -49,7 +49,7 @@ void pack(FrameBuffer& buffer, const Ok&) { begin(buffer, "ok", 0); }
 
 void pack(FrameBuffer& buffer, const Hello& hello) {
   const bool has_latency = hello.latency > Duration::zero();
-  Packer packer = begin(buffer, "hello", has_latency ? 8 : 7);
+  Packer packer = begin(buffer, "hello", 7U + (has_latency ? 1U : 0U) + (hello.saves ? 1U : 0U));
   entry(packer, "version", hello.version);
   entry(packer, "name", hello.name.view());
   entry(packer, "kind", kind_name(hello.kind));
@@ -60,6 +60,7 @@ void pack(FrameBuffer& buffer, const Hello& hello) {
   for (std::size_t i = 0; i < hello.batch_size_count; ++i) put(packer, hello.batch_sizes[i]);
   entry(packer, "samples_per_epoch", hello.samples_per_epoch);
   if (has_latency) entry(packer, "latency_ns", hello.latency);
+  if (hello.saves) entry(packer, "saves", true);
 }
 
 void pack(FrameBuffer& buffer, const Report& report) {
@@ -101,6 +102,24 @@ void pack(FrameBuffer& buffer, const Refused& refused) {
   entry(packer, "set", refused.set);
   entry(packer, "code", refused.code.view());
   entry(packer, "message", refused.message.view());
+}
+
+void pack(FrameBuffer& buffer, const Saved& saved) {
+  Packer packer = begin(buffer, "saved", 2);
+  entry(packer, "checkpoint", saved.checkpoint);
+  entry(packer, "elapsed_ns", saved.elapsed);
+}
+
+void pack(FrameBuffer& buffer, const Unsaved& unsaved) {
+  Packer packer = begin(buffer, "unsaved", 2);
+  entry(packer, "checkpoint", unsaved.checkpoint);
+  entry(packer, "message", unsaved.message.view());
+}
+
+void pack(FrameBuffer& buffer, const CheckpointRequest& request) {
+  Packer packer = begin(buffer, "checkpoint", 2);
+  entry(packer, "checkpoint", request.checkpoint);
+  entry(packer, "within_ns", request.within);
 }
 
 void pack(FrameBuffer& buffer, const TurnRequest& request) {

@@ -26,6 +26,7 @@ constexpr Field kHelloFields[] = {
     {"batch_sizes", Form::batch_sizes},
     {"samples_per_epoch", Form::integer, 0, kMaxSamplesPerEpoch, Need::optional},
     {"latency_ns", Form::integer, 0, kMaxElapsed.count(), Need::optional},
+    {"saves", Form::boolean, 0, 0, Need::optional},
 };
 constexpr Field kReportFields[] = {
     {"sequence", Form::integer, 1, kMaxInteger},
@@ -64,6 +65,12 @@ constexpr Field kTurnNumberField{"turn", Form::integer, 1, kMaxInteger};
 constexpr Field kTurnNumberFields[] = {kTurnNumberField};
 constexpr Field kTurnFields[] = {kTurnNumberField,
                                  {"longest_ns", Form::integer, 1, kMaxElapsed.count()}};
+constexpr Field kCheckpointField{"checkpoint", Form::integer, 1, UINT32_MAX};
+constexpr Field kCheckpointFields[] = {kCheckpointField,
+                                       {"within_ns", Form::integer, 1, kMaxElapsed.count()}};
+constexpr Field kSavedFields[] = {kCheckpointField,
+                                  {"elapsed_ns", Form::integer, 0, kMaxElapsed.count()}};
+constexpr Field kUnsavedFields[] = {kCheckpointField, kMessageField};
 constexpr Field kErrorFields[] = {kCodeField, kMessageField};
 constexpr Field kGoalFields[] = {
     {"objective", Form::text, 1, kMaxTextBytes, Need::optional},
@@ -109,6 +116,16 @@ Setting build_setting(const Values& values) {
 Refused build_refused(const Values& values) {
   return {static_cast<std::uint32_t>(values.integer(0)), Text(values.field[1].text),
           MessageText(values.field[2].text)};
+}
+
+// A checkpoint's number, and a time: of the answer, or of the request.
+template <typename Message>
+Message build_checkpoint(const Values& values) {
+  return {static_cast<std::uint32_t>(values.integer(0)), values.duration(1)};
+}
+
+Unsaved build_unsaved(const Values& values) {
+  return {static_cast<std::uint32_t>(values.integer(0)), MessageText(values.field[1].text)};
 }
 
 Welcome build_welcome(const Values& values) {
@@ -172,6 +189,7 @@ Fault take_hello(const Fault& fault, const Values& values, ClientMessage& messag
   hello.batch_size_count = values.batch_size_count;
   hello.samples_per_epoch = values.integer(6);
   hello.latency = values.duration(7);
+  hello.saves = values.integer(8) != 0;
   for (std::size_t i = 0; i < hello.batch_size_count; ++i) {
     if (hello.batch_sizes[i] == hello.batch_size) {
       message = hello;
@@ -234,11 +252,14 @@ constexpr Type<ClientMessage> kClientTypes[] = {
     {"hello", kHelloFields, take_hello},
     {"applied", kSettingFields, take<build_setting<Applied>>},
     {"refused", kRefusedFields, take<build_refused>},
+    {"saved", kSavedFields, take<build_checkpoint<Saved>>},
+    {"unsaved", kUnsavedFields, take<build_unsaved>},
     {"bye", {}, take<build_empty<Bye>>},
 };
 constexpr Type<DaemonMessage> kDaemonTypes[] = {
     {"set", kSettingFields, take<build_setting<Set>>},
     {"turn", kTurnFields, take<build_turn>},
+    {"checkpoint", kCheckpointFields, take<build_checkpoint<CheckpointRequest>>},
     {"heartbeat", {}, take<build_empty<Heartbeat>>},
     {"welcome", kWelcomeFields, take<build_welcome>},
     {"error", kErrorFields, take<build_error>},

@@ -46,6 +46,7 @@ struct Hello {
   std::uint8_t batch_size_count = 0;
   std::int64_t samples_per_epoch = 0;
   Duration latency{};  // that its requests must be answered within; 0: it does not say
+  bool saves = false;  // its work, when it is asked to
 };
 
 struct Report {  // type "minibatch"
@@ -85,6 +86,16 @@ struct Refused {
   MessageText message;
 };
 
+struct Saved {
+  std::uint32_t checkpoint = 0;
+  Duration elapsed{};
+};
+
+struct Unsaved {
+  std::uint32_t checkpoint = 0;
+  MessageText message;
+};
+
 struct TurnRequest {
   std::uint64_t turn = 0;  // the client's own number
 };
@@ -93,8 +104,8 @@ struct TurnEnd {
   std::uint64_t turn = 0;
 };
 
-using ClientMessage =
-    std::variant<Heartbeat, Hello, Report, Requests, Applied, Refused, TurnRequest, TurnEnd, Bye>;
+using ClientMessage = std::variant<Heartbeat, Hello, Report, Requests, Applied, Refused, Saved,
+                                   Unsaved, TurnRequest, TurnEnd, Bye>;
 
 // ---- daemon to client -----------------------------------------------------------------------
 
@@ -113,6 +124,11 @@ struct Set {
   Run run = Run::both;
 };
 
+struct CheckpointRequest {  // type "checkpoint"
+  std::uint32_t checkpoint = 0;
+  Duration within{};  // its answer is waited for so long
+};
+
 struct Error {
   Text code;
   MessageText message;
@@ -123,7 +139,7 @@ struct Turn {
   Duration longest{};  // it may be held
 };
 
-using DaemonMessage = std::variant<Heartbeat, Welcome, Set, Turn, Error, Bye>;
+using DaemonMessage = std::variant<Heartbeat, Welcome, Set, CheckpointRequest, Turn, Error, Bye>;
 
 // ---- operator to daemon, and back (status answers: bridge/status_answer.h)
 // ------------------------
@@ -186,11 +202,14 @@ void pack(FrameBuffer& buffer, const Report& report);
 void pack(FrameBuffer& buffer, const Requests& requests);
 void pack(FrameBuffer& buffer, const Applied& applied);
 void pack(FrameBuffer& buffer, const Refused& refused);
+void pack(FrameBuffer& buffer, const Saved& saved);
+void pack(FrameBuffer& buffer, const Unsaved& unsaved);
 void pack(FrameBuffer& buffer, const TurnRequest& request);
 void pack(FrameBuffer& buffer, const TurnEnd& end);
 void pack(FrameBuffer& buffer, const Turn& turn);
 void pack(FrameBuffer& buffer, const Welcome& welcome);
 void pack(FrameBuffer& buffer, const Set& set);
+void pack(FrameBuffer& buffer, const CheckpointRequest& request);
 void pack(FrameBuffer& buffer, const Error& error);
 void pack(FrameBuffer& buffer, const StatusRequest&);
 void pack(FrameBuffer& buffer, const ExplainRequest& request);

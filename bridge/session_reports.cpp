@@ -1,5 +1,6 @@
 // What Sessions does with what an attached workload says: checks its values and makes events of it.
 #include <algorithm>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -115,6 +116,29 @@ void Sessions::take(Session& session, const wire::Refused& refused, EventBuffer&
   event.batch_size = session.last_set.batch_size;
   event.text = decltype(event.text)(std::string(refused.code.view()) + ": " +
                                     std::string(refused.message.view()));
+}
+
+void Sessions::take(Session& session, const wire::Saved& saved, EventBuffer& events) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", seconds(saved.elapsed));
+  answer_checkpoint(session, saved.checkpoint, EventType::saved, text, events);
+}
+
+void Sessions::take(Session& session, const wire::Unsaved& unsaved, EventBuffer& events) {
+  answer_checkpoint(session, unsaved.checkpoint, EventType::unsaved, unsaved.message.view(),
+                    events);
+}
+
+// What nobody asked for is no answer.
+void Sessions::answer_checkpoint(Session& session, std::uint32_t checkpoint, EventType type,
+                                 std::string_view text, EventBuffer& events) {
+  if (checkpoint != session.checkpoint) return;
+  session.checkpoint = 0;
+  Event& event = events.emplace_back();
+  event.type = type;
+  event.handle = session.workload.handle;
+  event.set_sequence = checkpoint;
+  event.text = decltype(event.text)(text);
 }
 
 }  // namespace gearshift

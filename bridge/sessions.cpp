@@ -156,6 +156,10 @@ void Sessions::route(Session* session, std::string_view identity, const Caller& 
     take(*session, *applied, now, events);
   } else if (const auto* refused = std::get_if<wire::Refused>(&message_)) {
     take(*session, *refused, events);
+  } else if (const auto* saved = std::get_if<wire::Saved>(&message_)) {
+    take(*session, *saved, events);
+  } else if (const auto* unsaved = std::get_if<wire::Unsaved>(&message_)) {
+    take(*session, *unsaved, events);
   } else if (std::holds_alternative<wire::Bye>(message_)) {
     detach(static_cast<std::size_t>(session - sessions_.data()), "bye", now, events);
   }
@@ -196,6 +200,7 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   workload.batch_size_count = hello.batch_size_count;
   workload.samples_per_epoch = hello.samples_per_epoch;
   workload.latency = hello.latency;
+  workload.saves = hello.saves;
   workload.name = hello.name;
   attach(identity, workload, caller, now, events);
 }
@@ -213,6 +218,7 @@ void Sessions::attach(std::string_view identity, const Workload& workload, const
                        0,
                        {},
                        false,
+                       0,
                        false,
                        now,
                        now,
@@ -331,6 +337,11 @@ Time Sessions::next_due(Time now) const {
 void Sessions::command(WorkloadHandle workload, const WorkloadCommand& command) {
   for (Session& session : sessions_) {
     if (session.workload.handle != workload) continue;
+    if (command.type == CommandType::checkpoint) {
+      session.checkpoint = command.sequence;
+      send(session, wire::CheckpointRequest{command.sequence, command.within});
+      continue;
+    }
     session.last_set = {command.sequence, command.batch_size, command.run};
     session.last_set_open = true;
     send(session, session.last_set);

@@ -72,7 +72,8 @@ class Sessions {
   void advance(Time now, EventBuffer& events);
   // When advance() has something to do next, if nothing arrives.
   Time next_due(Time now) const;
-  // Sends a set command. A client that cannot take it is detached by the next advance().
+  // Sends a set command or asks for a checkpoint. A client that cannot take it is detached by the
+  // next advance().
   void command(WorkloadHandle workload, const WorkloadCommand& command);
   // Says bye to everyone. No events.
   void close();
@@ -86,7 +87,8 @@ class Sessions {
     std::uint64_t last_sequence = 0;
     std::uint64_t last_requests = 0;  // sequence of its last report of requests
     wire::Set last_set;
-    bool last_set_open = false;  // sent, not yet applied or refused
+    bool last_set_open = false;    // sent, not yet applied or refused
+    std::uint32_t checkpoint = 0;  // number of the one that is not answered yet; 0: none
     bool unreachable = false;
     Time heard{};
     Time spoken{};
@@ -114,6 +116,10 @@ class Sessions {
   void take(Session& session, const wire::Requests& requests, Time now, EventBuffer& events);
   void take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events);
   void take(Session& session, const wire::Refused& refused, EventBuffer& events);
+  void take(Session& session, const wire::Saved& saved, EventBuffer& events);
+  void take(Session& session, const wire::Unsaved& unsaved, EventBuffer& events);
+  void answer_checkpoint(Session& session, std::uint32_t checkpoint, EventType type,
+                         std::string_view text, EventBuffer& events);
 
   void settle_turns(Time now);
 

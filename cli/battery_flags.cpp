@@ -40,6 +40,11 @@ void add_battery_flags(CLI::App& command, BatteryFlags& flags) {
       .add_option("--reserve", flags.reserve,
                   "share of the battery that is not used: there the workloads wait")
       ->capture_default_str();
+  command
+      .add_option("--checkpoint", flags.checkpoint,
+                  "share of the battery above the reserve at which trainers that can are asked to "
+                  "save their work, and then wait; 0%: never")
+      ->capture_default_str();
   command.add_option("--brown-out", flags.brownout,
                      "voltage at the battery's terminals below which the lowest mode is held, for "
                      "example 9.5V");
@@ -48,6 +53,7 @@ void add_battery_flags(CLI::App& command, BatteryFlags& flags) {
 std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flags) {
   BatteryLimitOptions options;
   options.reserve_share = flag_value("--reserve", flags.reserve, parse_percent) / 100;
+  options.checkpoint_share = flag_value("--checkpoint", flags.checkpoint, parse_percent) / 100;
   if (!flags.brownout.empty()) {
     options.brownout_v = flag_value("--brown-out", flags.brownout, parse_voltage_v);
   }

@@ -14,9 +14,10 @@ namespace gearshift {
 struct BatteryFlags {
   std::string aim{};  // finish, least-energy, serve, progress or none
   std::uint32_t epochs = 0;
-  std::string until{};          // "2h"
-  std::string reserve = "20%";  // of the capacity
-  std::string brownout{};       // "9.5V"
+  std::string until{};            // "2h"
+  std::string reserve = "20%";    // of the capacity
+  std::string brownout{};         // "9.5V"
+  std::string checkpoint = "3%";  // of the capacity, above the reserve
 };
 
 void add_battery_flags(CLI::App& command, BatteryFlags& flags);

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "boards/board_description.h"
@@ -49,18 +51,21 @@ class Emulation {
         load_(root.open(BoardState::kLoadPath, Sysroot::Access::read_write)),
         kind_(options.kind == "train" ? Kind::train : Kind::infer),
         work_(*board.model, workload, options.batch_size, work_options(options, board)),
-        client_({.name = options.workload,
-                 .kind = kind_ == Kind::train ? client::Kind::train : client::Kind::infer,
-                 .batch_size = options.batch_size,
-                 .batch_sizes = options.batch_sizes,
-                 .samples_per_epoch = options.samples_per_epoch,
-                 .endpoint = options.endpoint}) {}
+        save_time_(options.save_time.empty() ? Duration{} : parse_duration(options.save_time)),
+        client_(
+            {.name = options.workload,
+             .kind = kind_ == Kind::train ? client::Kind::train : client::Kind::infer,
+             .batch_size = options.batch_size,
+             .batch_sizes = options.batch_sizes,
+             .samples_per_epoch = options.samples_per_epoch,
+             .endpoint = options.endpoint,
+             .save = options.save_time.empty() ? std::function<void()>() : [this] { save(); }}) {}
 
   EmulationSummary run(std::optional<Duration> duration) {
     const Time began = clock_.now();
     Time before = began;
     declare();
-    while ((!duration || before - began < *duration) && !done()) {
+    while (!stopped_ && !done() && (!duration || before - began < *duration)) {
       if (!client_.runs()) obey();
       const ModelMode& mode = clocks_.read();
       const Duration slice =
@@ -68,7 +73,7 @@ class Emulation {
       if (signals_.sleep(slice)) break;
       const Time now = clock_.now();
       if (client_.runs()) spend(now - before);
-      before = now;
+      before = now + std::exchange(saved_for_, Duration{});
       if (now - declared_ >= kDeclareAgain) declare();
     }
     return summary_;
@@ -102,6 +107,13 @@ class Emulation {
     } else if (work_.batch_size() != declared_batch_size_) {
       declare();
     }
+  }
+
+  // Within the client's poll(): nothing is trained meanwhile.
+  void save() {
+    const Time began = clock_.now();
+    stopped_ = signals_.sleep(save_time_);
+    saved_for_ += clock_.now() - began;
   }
 
   // The slice is over: minibatches that end in it are reported at their own length.
@@ -144,6 +156,9 @@ class Emulation {
   DeviceFile load_;
   const Kind kind_;
   EmulatedWorkload work_;
+  const Duration save_time_;
+  Duration saved_for_{};  // since the slice began
+  bool stopped_ = false;
   client::Workload client_;
   bool answered_ = true;
   Time declared_{};
@@ -252,6 +267,9 @@ void add_emulate(CLI::App& app, int& exit_code) {
       ->add_option("--warm-up", options->warm_up,
                    "What the first minibatch takes longer, at the highest CPU clock")
       ->capture_default_str();
+  command->add_option("--save-time", options->save_time,
+                      "It saves its work when it is asked to, which takes so long: 0.5s; default: "
+                      "it is not asked");
   command->add_option("--samples-per-epoch", options->samples_per_epoch, "0: unknown")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();

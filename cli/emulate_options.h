@@ -21,6 +21,7 @@ struct EmulateOptions {
   std::string duration;
   std::string jitter = "3%";
   std::string warm_up = "3.5s";
+  std::string save_time;  // empty: it does not save its work
   std::int64_t samples_per_epoch = 50'000;
   std::uint32_t epochs = 0;  // to end after; 0: goes on until stopped
   std::uint64_t seed = 1;

@@ -118,6 +118,8 @@ void JsonRecorder::note(const Note& note) {
       line["managed"] = note.value != 0;
       break;
     case NoteType::detached:
+    case NoteType::checkpoint:
+    case NoteType::unsaved:
       line["workload"] = note.workload;
       break;
     case NoteType::baseload:

@@ -161,7 +161,8 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       world_options_(make_world_options(options, sensors_, live_knobs_)),
       world_(make_world(clock_, world_options_, rationale_)),
       operator_limit_(plan.power_mw),
-      schedule_limit_(options.schedule, options.timetable, local_time) {
+      schedule_limit_(options.schedule, options.timetable, local_time),
+      thermal_limit_(make_thermal_limit(plan.thermal, sensors_.thermal_zones, sensors_.findings)) {
   if (plan.battery_goal) {
     BatteryLimitOptions battery = *plan.battery_goal;
     if (battery.aim == BatteryAim::serve) {
@@ -214,6 +215,7 @@ void LiveRun::record(const std::string& command, const NamedText& policy) {
 
 std::vector<LimitSource*> LiveRun::limits() {
   std::vector<LimitSource*> limits = {&operator_limit_, &schedule_limit_};
+  if (thermal_limit_) limits.push_back(thermal_limit_.get());
   if (battery_limit_) limits.push_back(battery_limit_.get());
   return limits;
 }

@@ -19,6 +19,7 @@
 #include "limits/battery_limit.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
+#include "limits/thermal_limit.h"
 #include "sensors/open.h"
 #include "trace/recording_writer.h"
 
@@ -86,6 +87,7 @@ class LiveRun {
   std::unique_ptr<LiveWorld> world_;
   OperatorLimit operator_limit_;
   ScheduleLimit schedule_limit_;
+  std::unique_ptr<ThermalLimit> thermal_limit_;  // null where no zone is guarded
   std::unique_ptr<BatteryLimit> battery_limit_;  // null where nothing plans a battery
   std::vector<std::unique_ptr<Profile>> prior_;
   std::vector<const Profile*> borrowed_prior_;

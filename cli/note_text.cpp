@@ -52,6 +52,7 @@ bool NoteText::warns(NoteType type) {
     case NoteType::knob_failed:
     case NoteType::outside_writer:
     case NoteType::policy_error:
+    case NoteType::unsaved:
     case NoteType::recording_ended:
       return true;
     default:
@@ -115,6 +116,9 @@ std::string NoteText::line(const Note& note) {
       return fmt::format("the policy failed: {}", note.text);
     case NoteType::policy_reload:
       return fmt::format("policy script: {}", note.text);
+    case NoteType::checkpoint:
+    case NoteType::unsaved:
+      return fmt::format("{}: {}", names_[note.workload], note.text);
     case NoteType::recording_ended:
       return fmt::format("the recording ends here, the run goes on: {}", note.text);
     case NoteType::search_ended:

@@ -108,10 +108,19 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "may learn from (see gearshift profile and export)");
   command.add_option("--power", options.power, "power cap of the board, for example 30W");
   add_goal_flags(command, options.goal, "time");
+  command
+      .add_option(
+          "--thermal", options.thermal,
+          "keep the board's thermal zones below the temperatures at which it is slowed down "
+          "(auto), all of them below one, for example 70C, or off")
+      ->capture_default_str();
   command.add_option(
       "--battery", options.battery,
       "the board runs on a battery: auto reads what is left in it from the kernel; a "
       "capacity, for example 10Wh, is for one that does not tell");
+  command.add_option("--nut", options.nut,
+                     "[UPS@]ADDRESS[:PORT] of a daemon of Network UPS Tools that knows the battery "
+                     "(default: the first UPS at 127.0.0.1:3493, unless --sysroot is given)");
   command
       .add_option("--charge", options.charge,
                   "of the battery at the start, where nothing tells what is left")
@@ -167,11 +176,14 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       {"state", &options.state},
       {"helper", &options.helper},
       {"record", &options.record},
+      {"thermal", &options.thermal},
       {"battery", &options.battery},
+      {"nut", &options.nut},
       {"charge", &options.charge},
       {"battery-goal", &options.battery_goal.aim},
       {"until", &options.battery_goal.until},
       {"reserve", &options.battery_goal.reserve},
+      {"checkpoint", &options.battery_goal.checkpoint},
       {"brown-out", &options.battery_goal.brownout}};
   const std::map<std::string_view, std::string*> numbers = {
       {"energy-weight", &options.goal.energy_weight}, {"rate", &options.goal.rate}};
@@ -229,6 +241,11 @@ void plan_battery_use(const RunOptions& options, RunPlan& plan) {
     battery.capacity_wh =
         flag_value("--battery (auto or a capacity)", options.battery, parse_energy_wh);
   }
+  if (!options.nut.empty()) {
+    battery.nut = flag_value("--nut", options.nut, parse_nut_address);
+  } else if (options.sysroot == "/") {
+    battery.nut.emplace();
+  }
   battery.charge = flag_value("--charge", options.charge, parse_percent) / 100;
   if (plan.battery_goal) plan.battery_goal->capacity_wh = battery.capacity_wh.value_or(0);
   plan.battery = battery;
@@ -250,6 +267,7 @@ RunPlan plan_of(const RunOptions& options) {
     plan.duration = flag_value("--duration", options.duration, parse_duration);
   }
   plan.goal = make_goal(options.goal);
+  plan.thermal = make_thermal_plan(options.thermal);
   plan_battery_use(options, plan);
   if (options.on_exit == "keep") {
     plan.on_exit = OnExit::keep;

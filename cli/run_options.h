@@ -9,6 +9,7 @@
 
 #include "cli/battery_flags.h"
 #include "cli/goal_flags.h"
+#include "cli/thermal_flag.h"
 #include "controller/clock.h"
 #include "controller/goal.h"
 #include "limits/schedule_limit.h"
@@ -26,8 +27,10 @@ struct RunOptions {
   std::vector<std::string> prior;  // tables of measurements that the policy may read
   std::string power;               // "30W"; empty: no cap
   GoalFlags goal;
-  std::string battery;          // auto, or a capacity; empty: the board hangs on the mains
-  std::string charge = "100%";  // at the start, where no gauge tells
+  std::string thermal = "auto";  // off, or a temperature
+  std::string battery;           // auto, or a capacity; empty: the board hangs on the mains
+  std::string nut;               // [UPS@]ADDRESS[:PORT]; empty: this machine's, on its own board
+  std::string charge = "100%";   // at the start, where no gauge tells
   BatteryFlags battery_goal;
   std::string listen;
   std::string control;
@@ -51,6 +54,7 @@ struct RunPlan {
   std::optional<Duration> duration;
   Goal goal;  // without the cap
   OnExit on_exit = OnExit::restore;
+  ThermalPlan thermal;
   std::optional<BatteryDescription> battery;        // the machine's, to be read
   std::optional<BatteryLimitOptions> battery_goal;  // what it is spent on; it is only read without
 };

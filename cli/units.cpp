@@ -90,6 +90,13 @@ double parse_voltage_v(std::string_view text) {
   return voltage_v;
 }
 
+double parse_temperature_c(std::string_view text) {
+  constexpr std::string_view kAllowed = "a temperature from 20C to 150C, like 70C or 62.5C";
+  const double temperature_c = parse(text, {{"C", 1}}, kAllowed);
+  if (temperature_c < 20 || temperature_c > 150) fail(text, kAllowed);
+  return temperature_c;
+}
+
 double parse_energy_weight(std::string_view text) {
   constexpr std::string_view kAllowed = "a number from 0 (time alone) to 1 (energy alone)";
   const double weight = parse(text, {{"", 1}}, kAllowed);

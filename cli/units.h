@@ -24,6 +24,8 @@ double parse_energy_j(std::string_view text);
 double parse_energy_wh(std::string_view text);
 // "9.5V", "9500mV": volts, above 0, at most 1000 V.
 double parse_voltage_v(std::string_view text);
+// "70C", in Celsius: 20 to 150.
+double parse_temperature_c(std::string_view text);
 // "0.75": the share of energy in a cost, 0 to 1.
 double parse_energy_weight(std::string_view text);
 // "60", "0.5": a second, above 0, at most 10^9.

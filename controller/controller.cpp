@@ -22,6 +22,7 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
       options_(options),
       meter_(options.meter, board.traits().power_window),
       guard_(board.traits().power_window, board.traits().stale_after),
+      checkpoint_(options.checkpoint_timeout),
       goal_(options.goal) {
   events_.reserve(2 * kMaxEventsPerTick);
   readings_.reserve(64);
@@ -139,6 +140,10 @@ bool Controller::consume(const Event& event, Time now) {
         note(NoteType::knob_failed, now, event.text.view());
       }
       break;
+    case EventType::saved:
+    case EventType::unsaved:
+      take_saved(event, now);
+      break;
     case EventType::cap:
       break;  // the operator's LimitSource has consumed it
     case EventType::goal:
@@ -164,6 +169,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
                   .workload = workload.handle,
                   .value = workload.managed,
                   .text = workload.name.view()});
+  checkpoint_.attach(workload);
   if (!roster_.attach(workload)) return;
   if (workload.kind == Kind::infer) meet_server(&workload);
   infeasible_ = false;
@@ -187,6 +193,7 @@ void Controller::on_detached(const Event& event, Time now) {
                   .time = now,
                   .workload = event.handle,
                   .text = event.text.view()});
+  checkpoint_.detach(event.handle);
   const Workload* server = roster_.managed(Kind::infer);
   const bool serves = server != nullptr && server->handle == event.handle;
   if (!roster_.detach(event.handle)) return;
@@ -255,6 +262,8 @@ void Controller::publish(Time now) {
     status.phase = Phase::waiting;
   } else if (paused_) {
     status.phase = Phase::paused;
+  } else if (checkpoint_.pending()) {
+    status.phase = Phase::saving;
   } else if (!settled_) {
     status.phase = Phase::applying;
   } else if (aim_ == Aim::measure) {

@@ -11,6 +11,7 @@
 
 #include "controller/arrival_rate.h"
 #include "controller/board.h"
+#include "controller/checkpoint.h"
 #include "controller/drift.h"
 #include "controller/excess_budget.h"
 #include "controller/guard.h"
@@ -37,6 +38,8 @@ struct ControllerOptions {
   // Of one run of the policy; then the best setting that was measured is held.
   std::uint32_t most_measurements = 5000;
   Duration goal_dwell = std::chrono::seconds(1);  // least time between two looser goals
+  // To save work before power ends; then the workloads wait whether or not they have.
+  Duration checkpoint_timeout = std::chrono::seconds(30);
 };
 
 // What was chosen under one cap for one goal.
@@ -104,8 +107,8 @@ class Controller {
 
   // limits.cpp: what holds whatever the policy says.
   void update_cap(Time now);
+  std::optional<std::int64_t> latency_floor_mw() const;
   void update_goal(Time now);
-  void update_pause(Time now);
   void enforce(Time now);
   void on_over_cap(Time now);
   bool judge_cut(const Observation& cut, Time now);
@@ -123,6 +126,12 @@ class Controller {
 
   const Observation* known(const Setting& setting) const;
   Goal exact_goal() const;
+
+  // pause.cpp: what happens where a limit leaves no power.
+  void update_pause(Time now);
+  void ask_to_save(Time now);
+  void take_saved(const Event& event, Time now);
+  void note_checkpoint(NoteType type, WorkloadHandle workload, std::string_view text, Time now);
 
   // latency.cpp: requests are answered in time.
   void meet_server(const Workload* server);
@@ -185,6 +194,7 @@ class Controller {
   ExcessBudget excess_;
   ArrivalRate arrivals_;
   LatencyGuard latency_;
+  Checkpoint checkpoint_;
   Ledger ledger_;
   Summary summary_;
   EventBuffer events_;

@@ -40,7 +40,12 @@ enum class Quantity : std::uint8_t {
   battery_current,   // mA out of it; negative while it charges
 };
 
-enum class ReadingState : std::uint8_t { ok, missing, absurd };
+enum class ReadingState : std::uint8_t {
+  ok,
+  missing,
+  absurd,
+  off,  // the block that it is of is powered down, and has none
+};
 
 // A value, its unit (by quantity) and its time. Staleness is judged at use: now - taken.
 struct Reading {
@@ -68,6 +73,7 @@ struct Workload {
   std::uint8_t batch_size_count = 0;
   std::int64_t samples_per_epoch = 0;  // 0: unknown
   Duration latency{};  // that its requests must be answered within; 0: it did not say
+  bool saves = false;  // its work, when it is asked to
   BoundedText<64> name;
 };
 
@@ -113,6 +119,8 @@ enum class EventType : std::uint8_t {
   requests,        // requests: how an inference workload's requests fared
   applied,         // handle, set_sequence, batch_size: a workload runs with the setting from now on
   refused,         // handle, set_sequence, text: it will not
+  saved,           // handle, set_sequence: of the checkpoint; text = how long it took
+  unsaved,         // handle, set_sequence: of the checkpoint; text = why it could not
   cap,             // power_mw; 0 lifts the operator's cap
   goal,            // goal: the operator changes what is minimised
   script_changed,  // World::script() has a new text

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace gearshift {
+namespace {
+
+// What readings are on their way to is known to 2 % at best.
+constexpr std::int64_t kSettlingMargin = 50;
+
+}  // namespace
 
 void Guard::add(const Reading& reading) {
   if (reading.quantity != Quantity::power || reading.state != ReadingState::ok) return;
@@ -13,9 +19,17 @@ void Guard::add(const Reading& reading) {
 Verdict Guard::check(Time now) const {
   if (now - newest_ > stale_after_) return Verdict::power_unknown;
   if (!cap_mw_ || now < armed_) return Verdict::within;
-  const auto mean = window_.mean_mw(now);
+  const auto mean = judged_mw(now);
   if (!mean || *mean <= *cap_mw_) return Verdict::within;
   return now < settled_ && falls(*mean, now) ? Verdict::within : Verdict::over;
+}
+
+std::optional<std::int64_t> Guard::judged_mw(Time now) const {
+  const auto mean = window_.mean_mw(now);
+  if (!mean || !cap_mw_ || now >= risen_) return mean;
+  const auto settling = window_.settling_mw(now);
+  const bool breaches = settling && *settling > *cap_mw_ + *cap_mw_ / kSettlingMargin;
+  return breaches ? std::max(*mean, *settling) : mean;
 }
 
 // By more than 1 % within a window: what is left to fall is then about as much (0.7 s lag, windows

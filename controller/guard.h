@@ -34,10 +34,16 @@ class Guard {
   // mean over the cap that still falls is not judged.
   void settles_by(Time time) { settled_ = time; }
 
+  // A change may raise power: until `time`, what the readings of a sensor that lags are on their
+  // way to is judged as well.
+  void rises_by(Time time) { risen_ = time; }
+
   Verdict check(Time now) const;
   // True when windowed power is known and within the cap.
   bool recovered(Time now) const;
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
+  // What was over the cap: the mean, or what it is on its way to.
+  std::optional<std::int64_t> judged_mw(Time now) const;
 
  private:
   bool falls(std::int64_t mean_mw, Time now) const;
@@ -48,6 +54,7 @@ class Guard {
   Time newest_{};
   Time armed_{};
   Time settled_{};
+  Time risen_{};
 };
 
 }  // namespace gearshift

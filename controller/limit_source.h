@@ -15,17 +15,33 @@ namespace gearshift {
 // is above it. No board draws so little, so that it is no cap to be kept.
 inline constexpr std::int64_t kNoPowerMw = 1;
 
+// What a source says at one time.
+struct Limit {
+  std::optional<std::int64_t> power_mw{};  // at most, mW; nullopt: the source sets no cap
+  // At most by a plan: where a server must answer in time, that comes first. Nullopt: no plan caps.
+  std::optional<std::int64_t> planned_mw{};
+  bool ends_soon = false;  // power will: who can save its work is asked to, and waits from then on
+
+  // The lower of both.
+  std::optional<std::int64_t> least_mw() const {
+    if (!power_mw || !planned_mw) return power_mw ? power_mw : planned_mw;
+    return *power_mw < *planned_mw ? power_mw : planned_mw;
+  }
+  friend bool operator==(const Limit&, const Limit&) = default;
+};
+
 class LimitSource {
  public:
   virtual ~LimitSource() = default;
-  virtual std::string_view name() const = 0;  // "operator", "schedule", "battery"
+  virtual std::string_view name() const = 0;  // "operator", "schedule", "battery", "thermal"
   virtual void consume(const Event& event) = 0;
   // Every reading of the tick, good or bad, before its events.
   virtual void read(const Reading&) {}
   // What a setting was measured to cost, as it enters the memory.
   virtual void learn(const Observation&) {}
-  // The power cap in mW at `now`; nullopt where the source sets none.
-  virtual std::optional<std::int64_t> power_mw(Time now) = 0;
+  virtual Limit limit(Time now) = 0;
+  // The lowest cap that it says, mW; nullopt where it sets none.
+  std::optional<std::int64_t> power_mw(Time now) { return limit(now).least_mw(); }
 };
 
 }  // namespace gearshift

@@ -7,6 +7,7 @@ namespace gearshift {
 namespace {
 
 constexpr std::int64_t kGoalStepMw = 500;
+constexpr std::string_view kLatencyFloor = "latency floor";
 
 std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
   if (!cap_mw) return std::nullopt;
@@ -18,18 +19,39 @@ std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
 void Controller::update_cap(Time now) {
   std::optional<std::int64_t> cap;
   std::string_view source = "none";
-  for (LimitSource* limit : limits_) {
-    const auto power_mw = limit->power_mw(now);
-    if (!power_mw || (cap && *cap <= *power_mw)) continue;
+  const auto lower = [&](std::optional<std::int64_t> power_mw, std::string_view name) {
+    if (!power_mw || (cap && *cap <= *power_mw)) return;
     cap = power_mw;
-    source = limit->name();
+    source = name;
+  };
+  std::string_view ends;
+  for (LimitSource* limit : limits_) {
+    const Limit said = limit->limit(now);
+    lower(said.power_mw, limit->name());
+    if (said.ends_soon) ends = limit->name();
+    if (!said.planned_mw) continue;
+    const bool must_serve = roster_.managed(Kind::infer) != nullptr && latency_.limit() &&
+                            goal_.arrivals_per_s > 0 && !unserved_;
+    if (!must_serve) {
+      lower(said.planned_mw, limit->name());
+    } else if (const auto floor_mw = latency_floor_mw()) {
+      const bool plan_is_lower = *said.planned_mw < *floor_mw;
+      lower(plan_is_lower ? floor_mw : said.planned_mw,
+            plan_is_lower ? kLatencyFloor : limit->name());
+    }
+  }
+  if (ends.empty()) {
+    checkpoint_.forget();
+  } else {
+    ask_to_save(now);
+    if (checkpoint_.over()) lower(kNoPowerMw, ends);
   }
   cap_source_ = BoundedText<32>(source);
   if (cap == cap_mw_) {
     if (goal_pending_) update_goal(now);
     return;
   }
-  const bool lower = cap && (!cap_mw_ || *cap < *cap_mw_);
+  const bool falls = cap && (!cap_mw_ || *cap < *cap_mw_);
   cap_mw_ = cap;
   infeasible_ = false;
   note(NoteType::goal, now, source, cap.value_or(0));
@@ -38,7 +60,7 @@ void Controller::update_cap(Time now) {
     return;
   }
   guard_.set_cap(cap);
-  if (lower && roster_.any_managed() && aim_ != Aim::safe) {
+  if (falls && roster_.any_managed() && aim_ != Aim::safe) {
     // Acted on now, not when a reading shows it: only a setting known to fit stays.
     over_probe_ = false;
     const Observation* known = this->known(wanted_);
@@ -47,6 +69,18 @@ void Controller::update_cap(Time now) {
     pending_ = Pending::restart;
   }
   update_goal(now);
+}
+
+// The least cap at which something measured answers requests in time; nullopt while nothing is
+// known to, and a plan is then not held: under its cap nothing that does might ever be measured.
+std::optional<std::int64_t> Controller::latency_floor_mw() const {
+  Goal uncapped = goal_;
+  uncapped.power_mw.reset();
+  const Observation* least = memory_.least_power_serving(uncapped);
+  if (least == nullptr) return std::nullopt;
+  // The policy's goal is the cap rounded down: it must still allow the setting.
+  const std::int64_t power_mw = least->power_mean_mw + least->power_margin_mw;
+  return (power_mw + kGoalStepMw - 1) / kGoalStepMw * kGoalStepMw;
 }
 
 // The policy sees the cap in steps, and a looser one only after a dwell, so that a cap which
@@ -91,7 +125,7 @@ void Controller::enforce(Time now) {
 }
 
 void Controller::on_over_cap(Time now) {
-  const std::int64_t power_mw = guard_.power_mw(now).value_or(0);
+  const std::int64_t power_mw = guard_.judged_mw(now).value_or(0);
   const bool lowest = aim_ == Aim::safe && settled_;
   // A smaller batch draws less, and the search that left the large one in force may know no more.
   if (const Setting smaller = smallest_batches(wanted_); lowest && smaller != wanted_) {

@@ -49,6 +49,18 @@ const Observation* Memory::best_within(const Goal& goal,
   return best;
 }
 
+const Observation* Memory::least_power_serving(const Goal& goal) const {
+  const auto draws = [](const Observation& one) { return one.power_mean_mw + one.power_margin_mw; };
+  const Observation* least = nullptr;
+  for (std::size_t i = 0; i < observations_.size(); ++i) {
+    const Observation& observation = observations_[i];
+    if (!observation.keeps(goal) || newest_.at(observation.setting) != i) continue;
+    if (observation.cost[index(Kind::infer)].minibatches == 0) continue;
+    if (least == nullptr || draws(observation) < draws(*least)) least = &observation;
+  }
+  return least;
+}
+
 void Memory::forget() {
   observations_.clear();
   newest_.clear();

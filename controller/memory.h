@@ -19,8 +19,8 @@ struct SettingHash {
   std::size_t operator()(const Setting& setting) const { return hash(setting); }
 };
 
-// For each observation, oldest first, whether its setting was cut short since, by a limit that still
-// cuts it: one that once fitted does not fit any more. One measured anew overrules nothing.
+// For each observation, oldest first, whether its setting was cut short since, by a limit that
+// still cuts it: one that once fitted does not fit any more. One measured anew overrules nothing.
 std::vector<bool> overruled(std::span<const Observation> observations, const Goal& goal);
 
 // Observations of one set of workloads on one board, in the order they were made. Spans handed out
@@ -43,6 +43,8 @@ class Memory {
   // observation keeps its limits; the earlier one where two tie; null where there is none.
   const Observation* best_within(const Goal& goal,
                                  std::initializer_list<Setting> except = {}) const;
+  // Of those that best_within() chooses from and that run inference, the one that draws the least.
+  const Observation* least_power_serving(const Goal& goal) const;
   std::span<const Observation> observations() const { return observations_; }
   void forget();
   // Forgets everything, and returns false, if `key` (workload names and kinds) is not the one of

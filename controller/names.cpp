@@ -18,6 +18,8 @@ std::string_view phase_name(Phase phase) {
       return "safe";
     case Phase::paused:
       return "paused";
+    case Phase::saving:
+      return "saving";
   }
   return "unknown";
 }
@@ -45,6 +47,8 @@ std::string_view note_name(NoteType type) {
                                                 "policy_log",
                                                 "policy_error",
                                                 "policy_reload",
+                                                "checkpoint",
+                                                "unsaved",
                                                 "recording_ended",
                                                 "gap",
                                                 "plan",

@@ -1,7 +1,19 @@
-// The part of the loop that stops all work where a limit leaves no power for it.
+// The part of the loop that has work saved, and then stops it, where a limit leaves no power for
+// it.
+#include <cstdio>
+
 #include "controller/controller.h"
 
 namespace gearshift {
+namespace {
+
+std::string seconds_text(Duration duration) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g s", seconds(duration));
+  return text;
+}
+
+}  // namespace
 
 // Nothing draws less than the safe mode without work, so that there is no cap to hold meanwhile.
 void Controller::update_pause(Time now) {
@@ -19,6 +31,42 @@ void Controller::update_pause(Time now) {
   hold_safe("the workloads wait: " + std::string(cap_source_.view()) + " leaves no power for them",
             now);
   pending_ = Pending::restart;
+}
+
+// A measurement beside a save would be one of the save.
+void Controller::ask_to_save(Time now) {
+  if (!paused_) {
+    const auto& asked = checkpoint_.ask(world_, now);
+    if (!asked.empty()) {
+      if (measuring()) cut_measurement(Outcome::goal_changed, now);
+      measuring_hold_ = false;
+      pending_ = Pending::restart;
+    }
+    for (const WorkloadHandle workload : asked) {
+      note_checkpoint(
+          NoteType::checkpoint, workload,
+          "power ends soon: asked to save its work within " + seconds_text(checkpoint_.timeout()),
+          now);
+    }
+  }
+  while (const auto overdue = checkpoint_.take_overdue(now)) {
+    note_checkpoint(NoteType::unsaved, *overdue,
+                    "has not saved its work within " + seconds_text(checkpoint_.timeout()), now);
+  }
+}
+
+void Controller::take_saved(const Event& event, Time now) {
+  if (!checkpoint_.answer(event)) return;
+  const bool saved = event.type == EventType::saved;
+  note_checkpoint(
+      saved ? NoteType::checkpoint : NoteType::unsaved, event.handle,
+      (saved ? "saved its work in " : "could not save its work: ") + std::string(event.text.view()),
+      now);
+}
+
+void Controller::note_checkpoint(NoteType type, WorkloadHandle workload, std::string_view text,
+                                 Time now) {
+  recorder_.note({.type = type, .time = now, .workload = workload, .text = text});
 }
 
 }  // namespace gearshift

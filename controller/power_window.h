@@ -24,14 +24,26 @@ class PowerWindow {
   Time newest() const { return at(count_ - 1).taken; }  // not when empty
   // Mean in mW of the readings taken in (end - length, end]; nullopt where there is none.
   std::optional<std::int64_t> mean_mw(Time end) const;
+  // Where readings that rise by ever less are on their way to, in mW: what a sensor with a
+  // first-order lag will show, by Aitken's delta-squared process (A. C. Aitken, 1926) on the newest
+  // three and on the three before them, the lower of both. Nullopt where they do not rise so, by
+  // kLeastRise a time at least, or the two disagree: noise, a step, the ramp of a sensor that
+  // averages.
+  std::optional<std::int64_t> settling_mw(Time end) const;
   Duration length() const { return length_; }
 
  private:
   static constexpr std::size_t kMost = 256;
+  static constexpr double kLeastRise = 0.04;
+  // Of a rise and the one before it: below, it is a step that is over; above, it has no end.
+  static constexpr double kLeastRatio = 0.3;
+  static constexpr double kMostRatio = 0.92;
+  static constexpr double kAgrees = 0.1;
   struct Sample {
     Time taken;
     std::int64_t mw;
   };
+  std::optional<double> settling_from(std::size_t first) const;
   const Sample& at(std::size_t i) const { return samples_[(first_ + i) % kMost]; }
 
   Duration length_;

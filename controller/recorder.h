@@ -36,6 +36,8 @@ enum class NoteType : std::uint8_t {
   policy_log,       // text: a line from log()
   policy_error,     // text: file, line, traceback
   policy_reload,    // text: "reloaded", or why the old one stays
+  checkpoint,       // workload, text: it was asked to save its work, or has, and how long it took
+  unsaved,          // workload, text: why it did not save its work
   recording_ended,  // text: why the recording ends before the run; the run goes on
   gap,              // value = nanoseconds that the loop did not come round, text = why it may be
   plan,             // text: what a limit plans; told by who made the limit, not by the loop

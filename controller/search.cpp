@@ -147,6 +147,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   // What is answered until it is in force was served by the setting before.
   latency_.rearm_at(now + board_.traits().apply_timeout);
   guard_.rearm_at(down ? now + board_.traits().apply_timeout : now);
+  guard_.rises_by(down ? now : now + kLagWindows * board_.traits().power_window);
   if (down) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
 }
 
@@ -290,7 +291,7 @@ void Controller::on_hold_failed(ApplyState state, Time now) {
 
 // After a step down the policy goes on only when power is known to be back within the cap.
 void Controller::continue_pending(Time now) {
-  if (power_lost_ || !roster_.any_managed()) return;
+  if (power_lost_ || checkpoint_.pending() || !roster_.any_managed()) return;
   if (paused_) {
     roster_.pause(world_);  // one that came since
     return;

@@ -19,6 +19,7 @@ enum class Phase : std::uint8_t {
   holding,    // the policy's choice
   safe,       // the safe setting, because the policy or the power readings failed
   paused,     // the workloads wait: a limit leaves no power to work with
+  saving,     // workloads were asked to save their work: power is about to end
 };
 std::string_view phase_name(Phase phase);
 

@@ -15,12 +15,18 @@ namespace gearshift {
 // Events of one tick, in the order they arrived. Reused: cleared by the loop, never shrunk.
 using EventBuffer = std::vector<Event>;
 
-// Asks a workload for a batch size and to run or wait; answered by an applied or refused event
-// with the same sequence.
+enum class CommandType : std::uint8_t {
+  set,         // the batch size, and to run or wait; answered by an applied or refused event
+  checkpoint,  // to save its work; answered by a saved or unsaved event
+};
+
+// What a workload is asked for. Its answer has the same sequence; each type has one of its own.
 struct WorkloadCommand {
   std::uint32_t sequence = 0;
   std::int32_t batch_size = 0;
   Run run = Run::both;
+  CommandType type = CommandType::set;
+  Duration within{};  // checkpoint: how long its answer is waited for
 };
 
 class World {

@@ -25,6 +25,8 @@ constexpr double kMostPowerUnknownW = 100;
 constexpr double kKept = 0.02;
 constexpr double kKeptUnmeasured = 0.07;
 constexpr double kKeptOfCapacity = 0.005;
+// Power that ended goes on only this much above where work would be saved again.
+constexpr double kResumesAbove = 0.02;
 constexpr std::int64_t kLowestUnknownMw = 2;  // below any board: the safe mode is held
 
 std::int64_t cap_for(double power_w) {
@@ -49,6 +51,8 @@ std::string_view battery_state_name(BatteryState state) {
       return "brown_out";
     case BatteryState::reserve:
       return "reserve";
+    case BatteryState::low:
+      return "low";
   }
   return "unknown";
 }
@@ -64,6 +68,7 @@ BatteryLimit::BatteryLimit(BatteryLimitOptions options, PredictWork predict)
 void BatteryLimit::consume(const Event& event) {
   switch (event.type) {
     case EventType::attached:
+      if (event.workload.saves) savers_.push_back(event.workload.handle);
       if (!event.workload.managed || (workload_ && event.workload.kind == Kind::infer)) return;
       if (!workload_ || workload_->name.view() != event.workload.name.view()) {
         table_.predict(predict_ ? predict_(event.workload) : WorkPrediction());
@@ -72,6 +77,9 @@ void BatteryLimit::consume(const Event& event) {
       }
       workload_ = event.workload;
       planned_.reset();
+      return;
+    case EventType::detached:
+      std::erase(savers_, event.handle);
       return;
     case EventType::minibatch:
       if (!workload_ || event.minibatch.workload != workload_->handle) return;
@@ -109,7 +117,7 @@ double BatteryLimit::samples_left() const {
 BatteryTask BatteryLimit::task(Time now) const {
   BatteryTask task;
   task.aim = options_.aim;
-  const double kept_wh = kKeptOfCapacity * gauge_.capacity_wh(options_.capacity_wh);
+  const double kept_wh = share_wh(kKeptOfCapacity + checkpoint_share());
   const double above_wh = std::max(0.0, gauge_.energy_wh(now) - reserve_wh() - kept_wh);
   task.energy_j = kJoulesInWh * (1 - (drain_.measured() ? kKept : kKeptUnmeasured)) * above_wh;
   task.other_w = drain_.other_w();
@@ -169,19 +177,18 @@ bool BatteryLimit::browned_out(Time now) {
 
 BatteryState BatteryLimit::judge(Time now) {
   if (!gauge_.known()) return BatteryState::unknown;
-  const double energy_wh = gauge_.energy_wh(now);
+  const double above_wh = gauge_.energy_wh(now) - reserve_wh();
   const double resume_wh =
-      reserve_wh() + (state_ == BatteryState::reserve
-                          ? options_.resume_share * gauge_.capacity_wh(options_.capacity_wh)
-                          : 0);
-  if (energy_wh <= resume_wh) return BatteryState::reserve;
+      share_wh(std::max(options_.resume_share, checkpoint_share() + kResumesAbove));
+  ends_soon_ = above_wh <= (ends_soon_ ? resume_wh : share_wh(checkpoint_share()));
+  if (above_wh <= (state_ == BatteryState::reserve ? resume_wh : 0)) return BatteryState::reserve;
   if (browned_out(now)) return BatteryState::brown_out;
   const bool counted =
       options_.aim == BatteryAim::finish || options_.aim == BatteryAim::least_energy;
   if (counted && workload_ && workload_->samples_per_epoch > 0 && samples_left() <= 0) {
     return BatteryState::done;
   }
-  return BatteryState::planned;
+  return ends_soon_ ? BatteryState::low : BatteryState::planned;
 }
 
 std::int64_t BatteryLimit::lowest_mw() const {
@@ -210,13 +217,16 @@ std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
   std::optional<std::int64_t> cap_mw = high ? high_mw_ : low_mw_;
   // The fastest of all needs no cap.
   if (point == hull_.vertices().back()) cap_mw.reset();
-  if (!ceiling_w_) return cap_mw;
-  const std::int64_t ceiling_mw =
-      std::max<std::int64_t>(lowest_mw(), std::llround(1000 * *ceiling_w_));
-  return cap_mw ? std::min(*cap_mw, ceiling_mw) : ceiling_mw;
+  return cap_mw;
 }
 
-std::optional<std::int64_t> BatteryLimit::power_mw(Time now) {
+// What the voltage holds.
+std::optional<std::int64_t> BatteryLimit::ceiling_mw() const {
+  if (!ceiling_w_) return std::nullopt;
+  return std::max<std::int64_t>(lowest_mw(), std::llround(1000 * *ceiling_w_));
+}
+
+Limit BatteryLimit::limit(Time now) {
   if (!started_) {
     started_ = now;
     cycle_began_ = now - options_.cycle;
@@ -227,20 +237,23 @@ std::optional<std::int64_t> BatteryLimit::power_mw(Time now) {
   if (state_ != before) cycle_began_ = now - options_.cycle;
   switch (state_) {
     case BatteryState::reserve:
-      return kNoPowerMw;
+      return {.power_mw = kNoPowerMw, .ends_soon = ends_soon_};
     case BatteryState::unknown:
     case BatteryState::brown_out:
+      return {.power_mw = lowest_mw(), .ends_soon = ends_soon_};
     case BatteryState::done:
-      return lowest_mw();
+      return {.planned_mw = lowest_mw(), .ends_soon = ends_soon_};
     case BatteryState::planned:
-      return planned_mw(now);
+    case BatteryState::low:
+      break;
   }
-  return std::nullopt;
+  return {.power_mw = ceiling_mw(), .planned_mw = planned_mw(now), .ends_soon = ends_soon_};
 }
 
 std::string BatteryLimit::describe() const {
   std::string text(battery_state_name(state_));
-  if (state_ == BatteryState::planned) text += ": " + gearshift::describe(plan_);
+  if (state_ == BatteryState::planned || state_ == BatteryState::low)
+    text += ": " + gearshift::describe(plan_);
   return text;
 }
 

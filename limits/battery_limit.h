@@ -23,6 +23,7 @@ struct BatteryLimitOptions {
   std::optional<Duration> until{};     // from the first tick: serve and least_energy need it
   double reserve_share = 0.2;          // of the capacity: below it the workloads wait
   double resume_share = 0.05;          // so much above the reserve they go on
+  double checkpoint_share = 0.03;      // so much above it who can save its work does; 0: never
   double capacity_wh = 0;              // where the gauge does not tell; 0: the most it ever showed
   std::optional<double> brownout_v{};  // at the terminals: below it the lowest mode is held
   double most_w = 0;   // that the battery ever gives; 0: the highest power known, and a half more
@@ -47,6 +48,7 @@ enum class BatteryState : std::uint8_t {
   done,       // the work is done: the lowest mode
   brown_out,  // the voltage sagged: the lowest mode
   reserve,    // nothing above the reserve is left: the workloads wait
+  low,        // as planned, but the reserve is near: work is saved, and who has waits
 };
 std::string_view battery_state_name(BatteryState state);
 
@@ -60,8 +62,8 @@ class BatteryLimit : public LimitSource {
   void consume(const Event& event) override;
   void read(const Reading& reading) override;
   void learn(const Observation& observation) override;
-  // Nullopt while the plan is to be as fast as the board goes, or none can be made.
-  std::optional<std::int64_t> power_mw(Time now) override;
+  // No cap while the plan is to be as fast as the board goes, or none can be made.
+  Limit limit(Time now) override;
 
   BatteryState state() const { return state_; }
   const BatteryPlan& plan() const { return plan_; }
@@ -72,13 +74,14 @@ class BatteryLimit : public LimitSource {
  private:
   BatteryState judge(Time now);
   bool browned_out(Time now);
-  double reserve_wh() const {
-    return options_.reserve_share * gauge_.capacity_wh(options_.capacity_wh);
-  }
+  double share_wh(double share) const { return share * gauge_.capacity_wh(options_.capacity_wh); }
+  double reserve_wh() const { return share_wh(options_.reserve_share); }
+  double checkpoint_share() const { return savers_.empty() ? 0 : options_.checkpoint_share; }
   void replan(Time now);
   void plan_forecast(const BatteryTask& task, Time now);
   BatteryTask task(Time now) const;
   std::optional<std::int64_t> planned_mw(Time now);
+  std::optional<std::int64_t> ceiling_mw() const;
   std::int64_t lowest_mw() const;
   double samples_left() const;
 
@@ -95,7 +98,10 @@ class BatteryLimit : public LimitSource {
   std::optional<Time> started_;
   std::optional<Time> planned_;
 
+  bool ends_soon_ = false;  // the reserve is near, or reached, and was not left by enough since
+
   std::optional<Workload> workload_;
+  std::vector<WorkloadHandle> savers_;  // those attached that save their work when they are asked
   std::int64_t samples_done_ = 0;
 
   Time cycle_began_{};

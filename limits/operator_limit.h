@@ -16,7 +16,7 @@ class OperatorLimit : public LimitSource {
   std::string_view name() const override { return "operator"; }
   // A cap event of 0 mW lifts the cap; a negative one is ignored.
   void consume(const Event& event) override;
-  std::optional<std::int64_t> power_mw(Time) override { return power_mw_; }
+  Limit limit(Time) override { return {.power_mw = power_mw_}; }
 
  private:
   std::optional<std::int64_t> power_mw_;

@@ -27,7 +27,7 @@ class ScheduleLimit : public LimitSource {
   std::string_view name() const override { return "schedule"; }
   void consume(const Event&) override {}
   // The run starts at the first call.
-  std::optional<std::int64_t> power_mw(Time now) override;
+  Limit limit(Time now) override;
 
  private:
   std::vector<ScheduleStep> steps_;

@@ -85,8 +85,11 @@ OpenedSensors open_sensors(const BoardDescription& board, Sysroot& root, const C
     power = std::make_unique<UnknownPower>(std::move(reason));
   }
   opened.sensors.push_back(std::move(power));
-  std::unique_ptr<Sensor> zones = ThermalZones::open(board.thermal_zones, root, opened.findings);
-  if (zones != nullptr) opened.sensors.push_back(std::move(zones));
+  auto zones = ThermalZones::open(board.thermal_zones, root, opened.findings);
+  if (zones != nullptr) {
+    opened.thermal_zones = zones->zones();
+    opened.sensors.push_back(std::move(zones));
+  }
   return opened;
 }
 

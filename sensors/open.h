@@ -9,6 +9,7 @@
 #include "boards/sysroot.h"
 #include "controller/clock.h"
 #include "controller/sensor.h"
+#include "sensors/thermal_zones.h"
 
 namespace gearshift {
 
@@ -18,6 +19,8 @@ struct OpenedSensors {
   std::vector<std::unique_ptr<Sensor>> sensors;
   // One sentence each, for people: "power: ina3221 rail VDD_GPU_SOC at /sys/class/hwmon/hwmon3".
   std::vector<std::string> findings;
+  // Whose temperatures are read.
+  std::vector<ThermalZone> thermal_zones;
   // True when every power reading is computed from a model, wholly or in part.
   bool power_is_estimate = false;
   // An eventfd that becomes readable when a sampler thread has a new power reading; whoever waits

@@ -13,6 +13,12 @@ bool open_battery(const BatteryDescription& battery, Sysroot& root, OpenedSensor
   }
   std::unique_ptr<Ina219> terminals = Ina219::open(root, opened.findings);
   const bool measured = terminals != nullptr;
+  if (battery.nut && !(measured && battery.capacity_wh)) {
+    if (auto nut = NutBattery::open(*battery.nut, battery.capacity_wh, opened.findings)) {
+      opened.sensors.push_back(std::move(nut));
+      return true;
+    }
+  }
   if (measured) opened.sensors.push_back(std::move(terminals));
   if (!battery.capacity_wh) {
     opened.findings.emplace_back(

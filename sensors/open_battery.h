@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "boards/sysroot.h"
+#include "sensors/nut_battery.h"
 #include "sensors/open.h"
 
 namespace gearshift {
@@ -12,12 +13,13 @@ struct BatteryDescription {
   std::optional<double> capacity_wh{};  // given by the user, where no gauge tells
   double charge = 1;                    // at the start, 0 to 1, where no gauge tells
   double most_w = 100;                  // that is ever drawn, where nothing was measured yet
+  std::optional<NutAddress> nut{};      // of a daemon of Network UPS Tools, where one is asked
 };
 
 // Appends its sensors and findings to `opened`, behind those of the board: a power_supply, else an
-// INA219 and its kin with the capacity given, else the capacity given and the board's power. False
-// where nothing tells what is left. Never throws for a sensor that is missing; `root` outlives the
-// sensors.
+// INA219 and its kin with the capacity given, else Network UPS Tools, else the capacity given and
+// the board's power. False where nothing tells what is left. Never throws for a sensor that is
+// missing; `root` outlives the sensors.
 bool open_battery(const BatteryDescription& battery, Sysroot& root, OpenedSensors& opened);
 
 }  // namespace gearshift

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@ constexpr std::int64_t kColdest = -50000;
 constexpr std::int64_t kHottest = 150000;
 constexpr int kTries = 3;
 constexpr std::size_t kMaxZones = 255;
+constexpr int kMaxTrips = 16;
 
 char lower(char letter) {
   return static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
@@ -51,6 +53,31 @@ std::vector<Candidate> candidates(const Sysroot& root) {
   return all;
 }
 
+std::optional<std::int64_t> integer(const std::optional<std::string>& text) {
+  std::int64_t value = 0;
+  if (!text || std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc())
+    return std::nullopt;
+  return value;
+}
+
+// Lower passive trips only raise alerts (hot-surface-alert of Orin), or are where a governor begins
+// to watch. Without any the board is stopped at the hot or critical one.
+std::optional<std::int64_t> throttling_mc(const Sysroot& root, const std::string& folder) {
+  std::optional<std::int64_t> passive;
+  std::optional<std::int64_t> stops;
+  for (int number = 0; number < kMaxTrips; ++number) {
+    const std::string stem = folder + "/trip_point_" + std::to_string(number);
+    const auto type = root.try_read(stem + "_type");
+    const auto temperature_mc = integer(root.try_read(stem + "_temp"));
+    if (!type || !temperature_mc || *temperature_mc <= 0 || *temperature_mc > kHottest) continue;
+    if (*type == "passive") passive = std::max(passive.value_or(0), *temperature_mc);
+    if (*type == "hot" || *type == "critical") {
+      stops = std::min(stops.value_or(kHottest), *temperature_mc);
+    }
+  }
+  return passive ? passive : stops;
+}
+
 }  // namespace
 
 std::unique_ptr<ThermalZones> ThermalZones::open(const std::vector<std::string>& prefixes,
@@ -66,7 +93,7 @@ std::unique_ptr<ThermalZones> ThermalZones::open(const std::vector<std::string>&
       taken = true;
       found = true;
       try {
-        zones.push_back({type, root.open(folder + "/temp")});
+        zones.push_back({type, root.open(folder + "/temp"), throttling_mc(root, folder)});
         findings.push_back("temperature: zone " + type + " at " + folder);
       } catch (const FileError& error) {
         findings.push_back("temperature: zone " + type + ": " + error.what());
@@ -92,8 +119,8 @@ void ThermalZones::read(Time now, std::vector<Reading>& readings) {
       zone.error = zone.temperature.last_error();
       if (zone.error != EAGAIN) break;
     }
-    if (value && *value == kPoweredDown) {
-      zone.error = EAGAIN;
+    if ((!value && zone.error == EAGAIN) || value == kPoweredDown) {
+      reading.state = ReadingState::off;
     } else if (value) {
       reading.value = *value;
       const bool plausible = *value >= kColdest && *value <= kHottest;
@@ -103,6 +130,14 @@ void ThermalZones::read(Time now, std::vector<Reading>& readings) {
   }
 }
 
+std::vector<ThermalZone> ThermalZones::zones() const {
+  std::vector<ThermalZone> all;
+  for (const Zone& zone : zones_) {
+    all.push_back({static_cast<std::uint8_t>(all.size()), zone.type, zone.throttled_mc});
+  }
+  return all;
+}
+
 std::string ThermalZones::explain(const Reading& reading) const {
   if (reading.state == ReadingState::ok || reading.channel >= zones_.size()) return "";
   const Zone& zone = zones_[reading.channel];
@@ -110,7 +145,7 @@ std::string ThermalZones::explain(const Reading& reading) const {
   if (reading.state == ReadingState::absurd) {
     return place + std::to_string(reading.value) + " is no temperature in milli-degrees Celsius";
   }
-  if (zone.error == EAGAIN) return place + "the block is powered down";
+  if (reading.state == ReadingState::off) return place + "the block is powered down";
   const char* name = strerrorname_np(zone.error);
   return place + (name != nullptr ? name : "cannot be read");
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,16 @@
 
 namespace gearshift {
 
+struct ThermalZone {
+  std::uint8_t channel = 0;  // of its readings
+  std::string type;
+  // From which on the board is slowed down or stopped; nullopt where its files do not tell.
+  std::optional<std::int64_t> throttled_mc;
+};
+
 // Emits temperature in milli-degrees Celsius; channel: the zone's place in the order of the board
 // file's prefixes, then of zone numbers. A zone whose block is powered down answers EAGAIN, which
-// is tried again twice at once and then missing; -256000 means the same on JetPack 5. Anything else
+// is tried again twice at once and then off; -256000 means the same on JetPack 5. Anything else
 // outside -50 to 150 degrees is absurd.
 class ThermalZones : public Sensor {
  public:
@@ -24,11 +32,14 @@ class ThermalZones : public Sensor {
 
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
+  // In the order of their channels.
+  std::vector<ThermalZone> zones() const;
 
  private:
   struct Zone {
     std::string type;
     DeviceFile temperature;
+    std::optional<std::int64_t> throttled_mc;
     int error = 0;
   };
 

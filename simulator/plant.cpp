@@ -154,6 +154,11 @@ RailPower Plant::rails(const std::array<TrueCost, kKinds>& each, double all_ms) 
 void Plant::add_up() {
   const double span_s = seconds(now_ - added_up_);
   if (supply_) supply_->advance(added_up_, now_, power_w_);
+  if (enclosure_) {
+    const bool slowed = enclosure_->slows();
+    enclosure_->advance(span_s, power_w_);
+    stale_ = stale_ || enclosure_->slows() != slowed;
+  }
   added_up_ = now_;
   account_.energy_j += power_w_ * span_s;
   if (!server_) {
@@ -206,6 +211,11 @@ void Plant::answer_commands(EventBuffer& events) {
 // The next time at which a workload's costs become others; Time::max() where none is left.
 Time Plant::next_change() const {
   Time next = Time::max();
+  if (const auto switch_s = enclosure_ ? enclosure_->next_switch_s(power_w_) : std::nullopt) {
+    // Rounded up, so that it is met.
+    const Duration later(static_cast<std::int64_t>(std::min(1e18, std::ceil(1e9 * *switch_s))));
+    next = std::max(now_, added_up_ + later);
+  }
   for (const SimulatedTask& task : tasks_) {
     for (const CostChange& change : task.changes) {
       for (const Time time : {change.begin, change.end}) {
@@ -307,6 +317,19 @@ const Supply* Plant::supply() {
   renew_if_stale();
   add_up();
   return supply_ ? &*supply_ : nullptr;
+}
+
+void Plant::house_in(const EnclosureSpec& spec) {
+  enclosure_.emplace(spec);
+  for (const SimulatedTask& task : tasks_) {
+    slowed_.emplace_back(*task.costs, knobs_.space(), spec.slowed);
+  }
+}
+
+const Enclosure* Plant::enclosure() {
+  renew_if_stale();
+  add_up();
+  return enclosure_ ? &*enclosure_ : nullptr;
 }
 
 EnergyAccount Plant::account() {

@@ -12,11 +12,13 @@
 #include "controller/world.h"
 #include "simulator/cost_source.h"
 #include "simulator/effects.h"
+#include "simulator/enclosure.h"
 #include "simulator/request_server.h"
 #include "simulator/sensor_lag.h"
 #include "simulator/simulated_knobs.h"
 #include "simulator/simulated_workload.h"
 #include "simulator/supply.h"
+#include "simulator/throttled_costs.h"
 
 namespace gearshift {
 
@@ -93,6 +95,11 @@ class Plant : public Clock {
   void power_by(const SupplySpec& spec) { supply_.emplace(spec); }
   // As of now; null where the board hangs on the mains.
   const Supply* supply();
+  // It becomes hot from now on, and slow where it is too hot; before time moves. The tasks' costs
+  // must not change then.
+  void house_in(const EnclosureSpec& spec);
+  // As of now; null where heat is left out.
+  const Enclosure* enclosure();
   // What became of the requests, where they come one by one.
   std::optional<RequestFigures> requests() const {
     return server_ ? std::optional(server_->figures()) : std::nullopt;
@@ -104,7 +111,10 @@ class Plant : public Clock {
   void renew_if_stale() {
     if (stale_) renew();
   }
-  const CostSource& costs(std::size_t task) const { return tasks_[task].costs_at(now_); }
+  const CostSource& costs(std::size_t task) const {
+    if (enclosure_ && enclosure_->slows()) return slowed_[task];
+    return tasks_[task].costs_at(now_);
+  }
   Time next_change() const;
   TrueCost cost_of(std::size_t task) const;
   Pace pace_of(std::size_t task, const TrueCost& cost, double all_ms) const;
@@ -144,6 +154,8 @@ class Plant : public Clock {
   EnergyAccount account_;
   std::optional<SensorLag> lag_;
   std::optional<Supply> supply_;
+  std::optional<Enclosure> enclosure_;
+  std::vector<ThrottledCosts> slowed_;  // indexed like tasks_
 
   // Where requests come one by one.
   std::optional<RequestServer> server_;

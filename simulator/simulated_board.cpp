@@ -1,5 +1,7 @@
 #include "simulator/simulated_board.h"
 
+#include <cmath>
+
 namespace gearshift {
 
 void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
@@ -16,6 +18,14 @@ void SimulatedSensor::read(Time now, std::vector<Reading>& readings) {
                .taken = now};
   }
   readings.push_back(*newest_);
+  if (const Enclosure* enclosure = plant_.enclosure()) {
+    readings.push_back({.quantity = Quantity::temperature,
+                        .state = ReadingState::ok,
+                        .estimate = false,
+                        .channel = 0,
+                        .value = std::llround(1000 * enclosure->temperature_c()),
+                        .taken = now});
+  }
   if (const Supply* supply = plant_.supply()) {
     append_readings(supply->battery().reading(), now, readings);
   }

@@ -80,6 +80,7 @@ class SearchTrace : public Recorder {
       world_.stop("the safe setting is held");
     }
   }
+  std::int64_t samples() const { return mission_.samples; }
   void write(SimulationResult& result) const {
     if (problem_.mission) result.mission = mission_;
     result.ending = ending_;
@@ -266,6 +267,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy,
   const PowerMode first = *traits.safe;
   Plant plant(problem.knobs, first, problem.tasks, problem.effects, problem.seed, problem.sharing);
   if (problem.mission) plant.power_by(problem.mission->supply);
+  if (problem.enclosure) plant.house_in(*problem.enclosure);
   SimulatedWorld world(plant);
   FaultyWorld faulty_world(world, problem.faults);
   World* seen_world = problem.faults.empty() ? static_cast<World*>(&world) : &faulty_world;
@@ -294,6 +296,9 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy,
   result.duration = controller.summary().duration;
   result.energy = plant.account();
   result.requests = plant.requests();
+  if (const Enclosure* enclosure = plant.enclosure()) {
+    result.heat = {enclosure->hottest_c(), enclosure->slowed_s(), trace.samples()};
+  }
   judge_truth(problem, result);
   board.restore();
   result.restored = plant.mode() == first;

@@ -36,6 +36,13 @@ struct MissionFigures {
   std::uint32_t pauses = 0;  // how often the workloads were made to wait
 };
 
+// How hot a board became in its housing.
+struct HeatFigures {
+  double hottest_c = 0;
+  double slowed_s = 0;       // for how long it was slowed down
+  std::int64_t samples = 0;  // of training, as the workload told
+};
+
 struct SimulationProblem {
   std::string board;                 // a name for messages
   KnobSpace knobs;                   // what may be set: a part of what the costs know, or all
@@ -59,6 +66,7 @@ struct SimulationProblem {
   // It also ends with so many measurements, those of known settings too; 0: that ends nothing.
   std::uint32_t stop_after = 0;
   std::optional<Mission> mission{};
+  std::optional<EnclosureSpec> enclosure{};  // nullopt: it never becomes hot
 };
 
 // What the simulation ended with.
@@ -97,6 +105,7 @@ struct SimulationResult {
   EnergyAccount energy;                    // of the whole, by true power
   std::optional<RequestFigures> requests;  // of the whole, where they come one by one
   std::optional<MissionFigures> mission;   // of the whole, where the problem has one
+  std::optional<HeatFigures> heat;         // of the whole, where the problem has an enclosure
   bool restored = false;  // after the end every knob was put back as it had been found
 };
 

@@ -81,11 +81,11 @@ std::string RecordedSensor::explain(const Reading& reading) const {
   return why;
 }
 
-std::optional<std::int64_t> RecordedLimit::power_mw(Time now) {
-  const std::optional<std::int64_t> power_mw = limit_.power_mw(now);
-  if (power_mw != answered_) writer_.limit({source_, power_mw});
-  answered_ = power_mw;
-  return power_mw;
+Limit RecordedLimit::limit(Time now) {
+  const Limit limit = limit_.limit(now);
+  if (limit != answered_) writer_.limit({source_, limit});
+  answered_ = limit;
+  return limit;
 }
 
 void RecordedWorld::command(WorkloadHandle workload, const WorkloadCommand& command) {

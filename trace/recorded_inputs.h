@@ -62,13 +62,13 @@ class RecordedLimit : public LimitSource {
   void consume(const Event& event) override { limit_.consume(event); }
   void read(const Reading& reading) override { limit_.read(reading); }
   void learn(const Observation& observation) override { limit_.learn(observation); }
-  std::optional<std::int64_t> power_mw(Time now) override;
+  Limit limit(Time now) override;
 
  private:
   LimitSource& limit_;
   std::uint32_t source_;
   RecordingWriter& writer_;
-  std::optional<std::int64_t> answered_;  // nullopt: no cap, which is what replay begins with
+  Limit answered_;  // at first no cap, which is what replay begins with
 };
 
 // Records script texts as they are taken, and what the workloads are asked for.

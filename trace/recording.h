@@ -10,6 +10,7 @@
 
 #include "controller/board.h"
 #include "controller/controller.h"
+#include "controller/limit_source.h"
 #include "controller/profile.h"
 #include "controller/recorder.h"
 #include "controller/world.h"
@@ -67,8 +68,8 @@ struct Explanation {
 
 // What a limit source said; recorded when it says something else than before.
 struct LimitAnswer {
-  std::uint32_t source = 0;              // index into RecordingHeader::limits
-  std::optional<std::int64_t> power_mw;  // nullopt: no cap
+  std::uint32_t source = 0;  // index into RecordingHeader::limits
+  Limit limit;
 };
 
 // What a workload was asked for.

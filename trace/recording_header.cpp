@@ -18,8 +18,9 @@ constexpr std::string_view kHowToRead =
 // ---- metadata: one list of fields, walked by the writer and by the reader -----------------------
 
 // Keys that recordings made before them lack: what they tell was then as the header's default is.
-constexpr std::string_view kLaterKeys[] = {"energy_weight", "reference_s", "reference_j",
-                                           "priced_power_mw", "goal_energy_j"};
+constexpr std::string_view kLaterKeys[] = {"energy_weight", "reference_s",
+                                           "reference_j",   "priced_power_mw",
+                                           "goal_energy_j", "checkpoint_timeout_ns"};
 
 bool may_be_missing(std::string_view key) {
   return std::find(std::begin(kLaterKeys), std::end(kLaterKeys), key) != std::end(kLaterKeys);
@@ -38,7 +39,7 @@ void each_field(Header& header, Visit visit) {
   visit("stale_after_ns", header.traits.stale_after);
   visit("apply_timeout_ns", header.traits.apply_timeout);
   auto& [period, duration, goal, seed, prior, meter, workload_timeout, most_measurements,
-         goal_dwell] = header.options;
+         goal_dwell, checkpoint_timeout] = header.options;
   static_cast<void>(prior);  // texts of their own
   visit("period_ns", period);
   visit("duration_ns", duration);
@@ -46,6 +47,7 @@ void each_field(Header& header, Visit visit) {
   visit("workload_timeout_ns", workload_timeout);
   visit("most_measurements", most_measurements);
   visit("goal_dwell_ns", goal_dwell);
+  visit("checkpoint_timeout_ns", checkpoint_timeout);
   auto& [objective, power_mw, latency, arrivals_per_s, energy_weight, reference_s, reference_j,
          priced_power_mw, energy_j] = goal;
   visit("objective", objective);
@@ -300,8 +302,9 @@ void check_header(const RecordingHeader& header) {
   const MeterOptions& meter = header.options.meter;
   for (const Duration duration :
        {header.options.period, traits.power_window, traits.stale_after, traits.apply_timeout,
-        header.options.workload_timeout, header.options.goal_dwell, meter.settle_most,
-        meter.power_least, meter.most_time, meter.stall_after, meter.first_minibatch_most}) {
+        header.options.workload_timeout, header.options.goal_dwell,
+        header.options.checkpoint_timeout, meter.settle_most, meter.power_least, meter.most_time,
+        meter.stall_after, meter.first_minibatch_most}) {
     if (duration < Duration::zero() || duration > kLongest) {
       fail("*_ns", std::to_string(duration.count()) + " ns is not between 0 and a year");
     }

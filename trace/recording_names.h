@@ -16,9 +16,9 @@ struct Words;
 
 template <>
 struct Words<EventType> {
-  static constexpr std::array<std::string_view, 10> words = {
-      "attached", "detached", "minibatch", "requests",       "applied",
-      "refused",  "cap",      "goal",      "script_changed", "stop"};
+  static constexpr std::array<std::string_view, 12> words = {
+      "attached", "detached", "minibatch", "requests", "applied",        "refused",
+      "saved",    "unsaved",  "cap",       "goal",     "script_changed", "stop"};
 };
 template <>
 struct Words<Quantity> {
@@ -28,7 +28,7 @@ struct Words<Quantity> {
 };
 template <>
 struct Words<ReadingState> {
-  static constexpr std::array<std::string_view, 3> words = {"ok", "missing", "absurd"};
+  static constexpr std::array<std::string_view, 4> words = {"ok", "missing", "absurd", "off"};
 };
 template <>
 struct Words<Unit> {
@@ -73,6 +73,9 @@ constexpr std::optional<E> from_word(std::string_view word) {
   }
   return std::nullopt;
 }
+
+// In the place of what runs, where a workload was asked to save its work.
+inline constexpr std::string_view kCheckpointWord = "checkpoint";
 
 // The controller names these two itself.
 std::optional<NoteType> note_from_word(std::string_view word);

@@ -119,6 +119,7 @@ Event read_workload(const Cursor& row, std::int64_t version) {
   workload.samples_per_epoch = row.integer<std::int64_t>(8, "samples_per_epoch", 0);
   workload.name = BoundedText<64>(row.text(9));
   if (version > 1) workload.latency = row.duration(10, "latency_ns");
+  if (version > 2) workload.saves = row.flag(11, "saves");
   return event;
 }
 
@@ -304,7 +305,11 @@ void RecordingReader::Tables::read_decisions(RecordedTick& tick) {
     sent.workload = row.integer<WorkloadHandle>(1, "workload");
     sent.command.sequence = row.integer<std::uint32_t>(2, "sequence");
     sent.command.batch_size = row.integer<std::int32_t>(3, "batch_size");
-    sent.command.run = row.word<Run>(4, "run");
+    if (row.text(4) == kCheckpointWord) {
+      sent.command.type = CommandType::checkpoint;
+    } else {
+      sent.command.run = row.word<Run>(4, "run");
+    }
   });
   tick.notes.clear();
   each_row(notes, tick.number, [&](const Cursor& row) {
@@ -359,7 +364,10 @@ bool RecordingReader::Tables::read(RecordedTick& tick) {
     LimitAnswer& answer = tick.limits.emplace_back();
     const auto most = static_cast<std::int64_t>(header.limits.size()) - 1;
     answer.source = row.integer<std::uint32_t>(1, "source", 0, most);
-    if (!row.is_null(2)) answer.power_mw = row.power_mw(2, "power_mw");
+    if (!row.is_null(2)) answer.limit.power_mw = row.power_mw(2, "power_mw");
+    if (version < 3) return;
+    if (!row.is_null(3)) answer.limit.planned_mw = row.power_mw(3, "planned_mw");
+    answer.limit.ends_soon = row.flag(4, "ends_soon");
   });
   tick.scripts.clear();
   each_row(scripts, tick.number,

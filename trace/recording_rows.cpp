@@ -41,10 +41,10 @@ RecordingRows::RecordingRows(Database& database, const KnobSpace& knobs)
       event_(database, insert("events", 9)),
       minibatch_(database, insert("minibatches", 12)),
       requests_(database, insert("requests", 16)),
-      workload_(database, insert("workloads", 11)),
+      workload_(database, insert("workloads", 12)),
       knob_call_(database, insert("knob_calls", 9)),
       explanation_(database, insert("explanations", 4)),
-      limit_(database, insert("limits", 3)),
+      limit_(database, insert("limits", 5)),
       script_(database, insert("scripts", 2)),
       command_(database, insert("commands", 5)),
       setting_(database, insert("settings", 5 + static_cast<int>(kMaxKnobs))),
@@ -162,6 +162,7 @@ void RecordingRows::write(const WorkloadEntry& entry) {
       .integer(workload.samples_per_epoch)
       .text(workload.name.view())
       .integer(workload.latency.count())
+      .integer(workload.saves ? 1 : 0)
       .run();
 }
 
@@ -188,7 +189,12 @@ void RecordingRows::write(const Explanation& explanation, std::string_view text)
 }
 
 void RecordingRows::write(const LimitAnswer& answer) {
-  limit_.integer(tick_).integer(answer.source).optional(answer.power_mw).run();
+  limit_.integer(tick_)
+      .integer(answer.source)
+      .optional(answer.limit.power_mw)
+      .optional(answer.limit.planned_mw)
+      .integer(answer.limit.ends_soon ? 1 : 0)
+      .run();
 }
 
 void RecordingRows::write(const SentCommand& sent) {
@@ -196,7 +202,8 @@ void RecordingRows::write(const SentCommand& sent) {
       .integer(sent.workload)
       .integer(sent.command.sequence)
       .integer(sent.command.batch_size)
-      .text(word_of(sent.command.run))
+      .text(sent.command.type == CommandType::checkpoint ? kCheckpointWord
+                                                         : word_of(sent.command.run))
       .run();
 }
 

@@ -27,7 +27,7 @@ constexpr Table kTables[] = {
     {"workloads",
      "CREATE TABLE workloads (tick INTEGER, position INTEGER, workload INTEGER, kind TEXT, "
      "managed INTEGER, pid INTEGER, batch_size INTEGER, batch_sizes TEXT, "
-     "samples_per_epoch INTEGER, name TEXT, latency_ns INTEGER)"},
+     "samples_per_epoch INTEGER, name TEXT, latency_ns INTEGER, saves INTEGER)"},
     {"requests",
      "CREATE TABLE requests (tick INTEGER, position INTEGER, workload INTEGER, sequence INTEGER, "
      "set_sequence INTEGER, span_ns INTEGER, arrived INTEGER, served INTEGER, late INTEGER, "
@@ -38,7 +38,9 @@ constexpr Table kTables[] = {
      "knob INTEGER, value INTEGER, pid INTEGER, kind TEXT, text TEXT)"},
     {"explanations",
      "CREATE TABLE explanations (tick INTEGER, quantity TEXT, channel INTEGER, text TEXT)"},
-    {"limits", "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER)"},
+    {"limits",
+     "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER, planned_mw INTEGER, "
+     "ends_soon INTEGER)"},
     {"scripts", "CREATE TABLE scripts (tick INTEGER, text TEXT)"},
     {"commands",
      "CREATE TABLE commands (tick INTEGER, workload INTEGER, sequence INTEGER, "
@@ -65,6 +67,14 @@ constexpr Table kWorkloads1{"workloads",
                             "workload INTEGER, kind TEXT, managed INTEGER, pid INTEGER, "
                             "batch_size INTEGER, batch_sizes TEXT, samples_per_epoch INTEGER, "
                             "name TEXT)"};
+// Format 2 knew no plans' caps, no end of power, and of a workload not whether it saves its work.
+constexpr Table kWorkloads2{"workloads",
+                            "CREATE TABLE workloads (tick INTEGER, position INTEGER, "
+                            "workload INTEGER, kind TEXT, managed INTEGER, pid INTEGER, "
+                            "batch_size INTEGER, batch_sizes TEXT, samples_per_epoch INTEGER, "
+                            "name TEXT, latency_ns INTEGER)"};
+constexpr Table kLimits2{"limits",
+                         "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER)"};
 
 }  // namespace
 
@@ -72,7 +82,11 @@ std::vector<Table> recording_tables(std::int64_t version) {
   std::vector<Table> tables;
   for (const Table& table : kTables) {
     if (version == 1 && table.name == "requests") continue;
-    tables.push_back(version == 1 && table.name == kWorkloads1.name ? kWorkloads1 : table);
+    const bool workloads = table.name == kWorkloads1.name;
+    tables.push_back(version == 1 && workloads                     ? kWorkloads1
+                     : version == 2 && workloads                   ? kWorkloads2
+                     : version <= 2 && table.name == kLimits2.name ? kLimits2
+                                                                   : table);
   }
   return tables;
 }

@@ -64,7 +64,9 @@ std::string exact_text(const KnobSpace& space, const RecordedNote& note) {
 std::string exact_text(const SentCommand& sent) {
   return "command: workload=" + std::to_string(sent.workload) +
          number("sequence", sent.command.sequence) + number("batch_size", sent.command.batch_size) +
-         " run=" + std::string(run_name(sent.command.run));
+         (sent.command.type == CommandType::checkpoint
+              ? " " + std::string(kCheckpointWord)
+              : " run=" + std::string(run_name(sent.command.run)));
 }
 
 std::string exact_text(const KnobSpace& space, const KnobCall& call) {

@@ -37,7 +37,7 @@ struct Replay::State {
   std::size_t scripts = 0;
   std::uint32_t calls = 0;
   std::array<std::optional<std::int64_t>, kMaxKnobs> values{};
-  std::vector<std::optional<std::int64_t>> caps;
+  std::vector<Limit> limits;
 };
 
 bool Replay::State::advance() {
@@ -54,7 +54,7 @@ bool Replay::State::advance() {
   result.duration = tick.now - start;
   notes = commands = knob_calls = scripts = 0;
   calls = 0;
-  for (const LimitAnswer& answer : tick.limits) caps[answer.source] = answer.power_mw;
+  for (const LimitAnswer& answer : tick.limits) limits[answer.source] = answer.limit;
   return true;
 }
 
@@ -207,7 +207,7 @@ class ReplayedLimit final : public LimitSource {
 
   std::string_view name() const override { return state_.reader.header().limits[source_]; }
   void consume(const Event&) override {}
-  std::optional<std::int64_t> power_mw(Time) override { return state_.caps[source_]; }
+  Limit limit(Time) override { return state_.limits[source_]; }
 
  private:
   Replay::State& state_;
@@ -235,7 +235,7 @@ class CheckingRecorder final : public Recorder {
 }  // namespace
 
 Replay::Replay(RecordingReader& reader) : state_(std::make_unique<State>(reader)) {
-  state_->caps.resize(reader.header().limits.size());
+  state_->limits.resize(reader.header().limits.size());
 }
 
 Replay::~Replay() = default;

@@ -1,5 +1,4 @@
-// Attaches a program that trains or serves a DNN to the gearshift daemon; needs only zmq and
-// msgpack.
+// Attaches a program that trains or serves a DNN to the daemon; needs only zmq and msgpack.
 //
 //   gearshift::client::Workload workload({"resnet18", gearshift::client::Kind::train, 16, {8, 16,
 //   32}}); for (...) {
@@ -15,8 +14,6 @@
 // Has a thread, because a minibatch may take longer than the daemon waits for a sign of life: it
 // sends heartbeats and hellos. Reads the steady clock, to know when one is due; never sends a time.
 #pragma once
-
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -102,8 +99,9 @@ class Workload {
 
   // True once for each new wish of the daemon: take wanted(), then call applied() or refused().
   bool poll() {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     service();
+    save(lock);
     if (!news_) return false;
     news_ = false;
     wanted_ = newest_;
@@ -124,7 +122,7 @@ class Workload {
 
   // Blocks until a message of the daemon came or the time is over. Only for a workload that waits.
   void wait(std::chrono::milliseconds timeout) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     zmq::pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
     try {
       zmq::poll(&item, 1, std::min(timeout, std::chrono::milliseconds(250)));
@@ -132,6 +130,7 @@ class Workload {
       return;  // A signal: the caller looks at what it means.
     }
     service();
+    save(lock);
   }
 
   // Blocks until the accelerator is this workload's, among those that take turns through the
@@ -231,16 +230,18 @@ class Workload {
     return send();
   }
 
-  bool send_hello() {
-    const bool has_latency = options_.latency.count() > 0;
-    frame_.begin("hello", has_latency ? 8 : 7).add("version", detail::kProtocolVersion);
-    frame_.add("name", options_.name);
-    frame_.add("kind", std::string_view(options_.kind == Kind::train ? "train" : "infer"));
-    frame_.add("pid", static_cast<std::int64_t>(::getpid()));
-    frame_.add("batch_size", in_force_.batch_size).add("batch_sizes", options_.batch_sizes);
-    frame_.add("samples_per_epoch", options_.samples_per_epoch);
-    if (has_latency) frame_.add("latency_ns", options_.latency);
-    return send();
+  // Where the daemon asked for it. The thread keeps the attachment alive meanwhile.
+  void save(std::unique_lock<std::mutex>& lock) {
+    if (checkpoint_ == 0) return;
+    const std::uint32_t checkpoint = std::exchange(checkpoint_, 0);
+    const std::uint64_t attachment = attachments_;
+    lock.unlock();
+    detail::Frame answer = detail::save(checkpoint, options_.save);
+    lock.lock();
+    service();
+    if (!attached_ || attachment != attachments_) return;
+    std::swap(frame_, answer);
+    send();
   }
 
   void refuse(std::uint32_t set, const std::string& code, const std::string& message) {
@@ -276,7 +277,8 @@ class Workload {
       next_hello_ = now + std::chrono::seconds(10);
       return;
     }
-    if (send_hello()) next_hello_ = now + std::chrono::seconds(1);
+    detail::pack_hello(frame_, options_, in_force_.batch_size);
+    if (send()) next_hello_ = now + std::chrono::seconds(1);
   }
 
   void take(const detail::Incoming& incoming) {
@@ -295,6 +297,8 @@ class Workload {
       take_set(incoming);
     } else if (incoming.type == "turn") {
       turn_given_ = static_cast<std::uint64_t>(incoming.turn);
+    } else if (incoming.type == "checkpoint" && attached_ && options_.save) {
+      checkpoint_ = static_cast<std::uint32_t>(incoming.checkpoint);
     } else if (incoming.type == "bye") {
       detach(now + std::chrono::seconds(1));
     } else if (incoming.type == "error" && incoming.code == "unknown_client") {
@@ -310,19 +314,18 @@ class Workload {
   void take_set(const detail::Incoming& incoming) {
     const std::vector<std::int32_t>& sizes = options_.batch_sizes;
     const auto set = static_cast<std::uint32_t>(incoming.set);
-    const Run run = incoming.run == "train"   ? Run::train
-                    : incoming.run == "infer" ? Run::infer
-                                              : Run::both;
     if (std::find(sizes.begin(), sizes.end(), incoming.batch_size) == sizes.end()) {
       refuse(set, "batch_size", std::to_string(incoming.batch_size) + " was not offered");
     } else {
-      newest_ = {set, static_cast<std::int32_t>(incoming.batch_size), run};
+      newest_ = {set, static_cast<std::int32_t>(incoming.batch_size),
+                 detail::run_named(incoming.run)};
       news_ = true;
     }
   }
 
   // The batch size stays; numbers of the attachment that ended are void, and nobody has to wait.
   void reset() {
+    checkpoint_ = 0;
     in_force_.set = 0;
     wanted_.set = 0;
     newest_ = {0, wanted_.batch_size, Run::both};
@@ -365,6 +368,7 @@ class Workload {
   std::uint64_t sequence_ = 0;
   std::uint64_t requests_sequence_ = 0;
   std::uint64_t attachments_ = 0;
+  std::uint32_t checkpoint_ = 0;  // that was asked for and is not answered yet
   std::uint64_t turn_ = 0;        // number of the newest turn asked for
   std::uint64_t turn_given_ = 0;  // of the newest one given
   bool knows_turns_ = true;       // the daemon of this attachment does, as far as is known

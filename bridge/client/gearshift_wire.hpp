@@ -30,6 +30,9 @@ struct Options {
   std::int64_t samples_per_epoch = 0;     // 0: unknown
   std::string endpoint;                   // empty: GEARSHIFT_ENDPOINT, else where a daemon listens
   std::chrono::nanoseconds latency{0};    // infer: what a request is answered within; 0: not said
+  // Saves the work where power is about to end, and throws where it cannot. Called by poll() and
+  // wait(), between two minibatches. Empty: the daemon does not ask.
+  std::function<void()> save{};
   std::string key{};  // file of gearshift keys client, for tcp; empty: GEARSHIFT_KEY
 };
 
@@ -61,6 +64,10 @@ inline constexpr int kProtocolVersion = 1;
 
 inline const char* run_name(Run run) {
   return run == Run::train ? "train" : run == Run::infer ? "infer" : "both";
+}
+
+inline Run run_named(std::string_view name) {
+  return name == "train" ? Run::train : name == "infer" ? Run::infer : Run::both;
 }
 
 // One message to the daemon. Keeps its memory from one to the next.
@@ -101,10 +108,45 @@ inline void pack_requests(Frame& frame, std::uint64_t sequence, std::uint32_t se
   frame.add("latency_p99_ns", counts.latency_p99).add("latency_max_ns", counts.latency_max);
 }
 
+inline void pack_hello(Frame& frame, const Options& options, std::int32_t batch_size) {
+  const bool has_latency = options.latency.count() > 0;
+  const bool saves = static_cast<bool>(options.save);
+  frame.begin("hello", 7U + (has_latency ? 1U : 0U) + (saves ? 1U : 0U));
+  frame.add("version", kProtocolVersion).add("name", options.name);
+  frame.add("kind", std::string_view(options.kind == Kind::train ? "train" : "infer"));
+  frame.add("pid", static_cast<std::int64_t>(::getpid()));
+  frame.add("batch_size", batch_size).add("batch_sizes", options.batch_sizes);
+  frame.add("samples_per_epoch", options.samples_per_epoch);
+  if (has_latency) frame.add("latency_ns", options.latency);
+  if (saves) frame.add("saves", true);
+}
+
+// Calls `save`; returns what came of it, as the answer to a checkpoint.
+inline Frame save(std::uint32_t checkpoint, const std::function<void()>& save) {
+  const auto began = std::chrono::steady_clock::now();
+  std::string failure;
+  try {
+    save();
+  } catch (const std::exception& error) {
+    failure = std::string(error.what()).substr(0, 256);
+    if (failure.empty()) failure = "it threw";
+  }
+  const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - began;
+  Frame frame;
+  frame.begin(failure.empty() ? "saved" : "unsaved", 2).add("checkpoint", checkpoint);
+  if (failure.empty()) {
+    frame.add("elapsed_ns", elapsed);
+  } else {
+    frame.add("message", failure);
+  }
+  return frame;
+}
+
 // One message of the daemon; fields it does not have are zero.
 struct Incoming {
   std::string type, run, code, message;
-  std::int64_t set = 0, batch_size = 0, heartbeat_ns = 0, silent_after_ns = 0, turn = 0;
+  std::int64_t set = 0, batch_size = 0, heartbeat_ns = 0, silent_after_ns = 0, turn = 0,
+               checkpoint = 0;
   bool managed = false;
 };
 
@@ -139,6 +181,7 @@ struct Visitor : msgpack::null_visitor {
     const auto bounded = static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX));
     if (key == "set") incoming.set = bounded;
     if (key == "turn") incoming.turn = bounded;
+    if (key == "checkpoint") incoming.checkpoint = bounded;
     if (key == "batch_size") incoming.batch_size = bounded;
     if (key == "heartbeat_ns") incoming.heartbeat_ns = bounded;
     if (key == "silent_after_ns") incoming.silent_after_ns = bounded;

@@ -216,6 +216,34 @@ TEST_F(ClientTest, SaysHelloAgainToADaemonThatDoesNotKnowIt) {
   EXPECT_EQ(receive<wire::Report>().set, 0u);
 }
 
+TEST_F(ClientTest, SavesItsWorkWhenItIsAsked) {
+  int saves = 0;
+  bool fails = false;
+  Options saving = options();
+  saving.save = [&] {
+    ++saves;
+    if (fails) throw std::runtime_error("disk full");
+  };
+  client::Workload workload(saving);
+  EXPECT_TRUE(receive<wire::Hello>().saves);
+  wire::Welcome message;
+  message.workload = 1;
+  message.managed = true;
+  message.heartbeat = std::chrono::seconds(1);
+  message.silent_after = std::chrono::seconds(60);
+  send(message);
+  await([&] { return workload.attached(); }, workload);
+  send(wire::CheckpointRequest{3, std::chrono::seconds(30)});
+  await([&] { return workload.poll() || saves == 1; }, workload);
+  EXPECT_EQ(receive<wire::Saved>().checkpoint, 3u);
+  fails = true;
+  send(wire::CheckpointRequest{4, std::chrono::seconds(30)});
+  await([&] { return workload.poll() || saves == 2; }, workload);
+  const wire::Unsaved unsaved = receive<wire::Unsaved>();
+  EXPECT_EQ(unsaved.checkpoint, 4u);
+  EXPECT_EQ(unsaved.message.view(), "disk full");
+}
+
 TEST_F(ClientTest, TakesTurns) {
   client::Workload workload(options());
   { const client::HeldTurn free(workload); }  // nobody to ask

@@ -40,6 +40,24 @@ TEST(Protocol, CarriesAReportOfRequests) {
   EXPECT_EQ(got.latency_max, sent.latency_max);
 }
 
+TEST(Protocol, CarriesCheckpointsAndTheirAnswers) {
+  Hello hello = frames::hello(Kind::train);
+  EXPECT_FALSE(round_trip<ClientMessage>(hello).saves);
+  hello.saves = true;
+  EXPECT_TRUE(round_trip<ClientMessage>(hello).saves);
+  const auto asked =
+      round_trip<DaemonMessage>(CheckpointRequest{UINT32_MAX, std::chrono::seconds(30)});
+  EXPECT_EQ(asked.checkpoint, UINT32_MAX);
+  EXPECT_EQ(asked.within, std::chrono::seconds(30));
+  const Saved saved = round_trip<ClientMessage>(Saved{7, std::chrono::milliseconds(2100)});
+  EXPECT_EQ(saved.checkpoint, 7u);
+  EXPECT_EQ(saved.elapsed, std::chrono::milliseconds(2100));
+  const Unsaved unsaved = round_trip<ClientMessage>(Unsaved{7, MessageText("disk full")});
+  EXPECT_EQ(unsaved.message.view(), "disk full");
+  ClientMessage message;
+  EXPECT_EQ(decode(Map("saved").with("checkpoint", 0).frame(), message).field, "checkpoint");
+}
+
 TEST(Protocol, CarriesTurns) {
   EXPECT_EQ(round_trip<ClientMessage>(TurnRequest{INT64_MAX}).turn, std::uint64_t{INT64_MAX});
   EXPECT_EQ(round_trip<ClientMessage>(TurnEnd{1}).turn, 1u);

@@ -37,6 +37,22 @@ TEST(Guard, LetsPowerReachTheCapAndNotOneMilliwattMore) {
   EXPECT_FALSE(past_cap.recovered(at(milliseconds(100))));
 }
 
+TEST(Guard, ForeseesABreachBehindASensorThatLagsAfterAChangeAlone) {
+  for (const bool after_a_change : {true, false}) {
+    Guard guard(milliseconds(100), kStaleAfter);
+    guard.start(at({}));
+    guard.set_cap(40000);
+    if (after_a_change) guard.rises_by(at(milliseconds(800)));
+    const std::int64_t rising[] = {20000, 24000, 27468, 30474};  // on its way to 50 W
+    for (int i = 0; i < 4; ++i) guard.add(power(milliseconds(100 * i), rising[i]));
+    EXPECT_EQ(guard.check(at(milliseconds(300))), after_a_change ? Verdict::over : Verdict::within);
+    EXPECT_EQ(guard.power_mw(at(milliseconds(300))), 30474);
+    EXPECT_EQ(*guard.judged_mw(at(milliseconds(300))) > 45000, after_a_change);
+    guard.set_cap(50000);  // within what is known of it
+    EXPECT_EQ(guard.check(at(milliseconds(300))), Verdict::within);
+  }
+}
+
 TEST(Guard, JudgesTheWindowAndNotOneReading) {
   Guard guard = started(30000);
   for (int i = 1; i <= 3; ++i) guard.add(power(milliseconds(100 * i), 20000));

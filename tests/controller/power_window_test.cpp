@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <vector>
+
 namespace gearshift {
 namespace {
 
@@ -101,6 +107,92 @@ TEST(PowerWindow, KeepsItsOrderWhenTheRingHasGoneRound) {
   EXPECT_EQ(window.mean_mw(at(milliseconds(last))), last - 2);
   EXPECT_EQ(window.mean_mw(at(milliseconds(last - 4))), last - 6);
   EXPECT_EQ(window.newest(), at(milliseconds(last)));
+}
+
+// 0.7 s behind, a reading every 100 ms.
+TEST(PowerWindow, ForeseesWhereASensorThatLagsIsOnItsWayTo) {
+  PowerWindow window(milliseconds(100));
+  std::optional<std::int64_t> first;
+  int readings = 0;
+  for (int i = 0; i <= 20 && !first; ++i) {
+    const double mw = 50'000 - 30'000 * std::exp(-i / 7.0);
+    window.add(power(milliseconds(100 * i), std::llround(mw)));
+    first = window.settling_mw(at(milliseconds(100 * i)));
+    readings = i;
+  }
+  ASSERT_TRUE(first);
+  EXPECT_NEAR(static_cast<double>(*first), 50'000, 100);
+  EXPECT_EQ(readings, 3);  // at 30 W
+}
+
+TEST(PowerWindow, ForeseesNothingOfAStepARampAFallAndNoise) {
+  const std::vector<std::vector<std::int64_t>> cases = {
+      {20'000, 20'000, 50'000, 50'000, 50'000},
+      {20'000, 27'000, 34'000, 41'000, 48'000, 50'000, 50'000},
+      {50'000, 46'000, 43'000, 41'000},
+      {30'000, 30'600, 29'700, 30'500, 30'900},
+      {30'000, 30'500, 30'900, 31'200},  // by less than 4 %
+  };
+  for (const auto& values : cases) {
+    PowerWindow window(milliseconds(100));
+    int i = 0;
+    for (const std::int64_t mw : values) {
+      window.add(power(milliseconds(100 * i), mw));
+      EXPECT_EQ(window.settling_mw(at(milliseconds(100 * i))), std::nullopt) << mw;
+      ++i;
+    }
+  }
+}
+
+enum class Shape { truth, mean, lag };
+
+// What a sensor shows of a change from one power to another, `s` seconds after it.
+double shown(Shape shape, double from, double to, double s) {
+  if (s <= 0) return from;
+  if (shape == Shape::mean) return from + (to - from) * std::min(1.0, s / 0.43);
+  return shape == Shape::lag ? to - (to - from) * std::exp(-s / 0.7) : to;
+}
+
+// Whether readings of a change that stays below the cap look as if it would not.
+bool foresees_a_breach(Shape shape, double from, double to, double noise, std::mt19937_64& dice) {
+  const auto uniform = [&dice] { return static_cast<double>(dice() >> 11) * 0x1p-53; };
+  constexpr double kCapMw = 40'000;
+  PowerWindow window(milliseconds(100));
+  for (int i = -3; i < 24; ++i) {
+    double normal = -6;
+    for (int term = 0; term < 12; ++term) normal += uniform();
+    const double mw = kCapMw * shown(shape, from, to, 0.1 * i) * (1 + noise * normal);
+    if (mw > kCapMw) return false;  // the reading itself is over
+    const Duration taken = milliseconds(100 * (i + 3));
+    window.add(power(taken, std::llround(mw)));
+    const auto settling = window.settling_mw(at(taken));
+    if (settling && static_cast<double>(*settling) > 1.02 * kCapMw) return true;
+  }
+  return false;
+}
+
+// The bound that docs/enforcement.md states, on changes to settings that fit.
+TEST(PowerWindow, NoiseSeldomLooksLikeTheWayToABreach) {
+  constexpr int kChanges = 4000;
+  for (const double noise : {0.005, 0.02}) {
+    for (const Shape shape : {Shape::truth, Shape::mean, Shape::lag}) {
+      std::mt19937_64 dice(1);
+      const auto uniform = [&dice] { return static_cast<double>(dice() >> 11) * 0x1p-53; };
+      int found = 0;
+      for (int i = 0; i < kChanges; ++i) {
+        const double from = 0.4 + 0.4 * uniform();
+        const double to = from + (0.94 - from) * uniform();
+        found += foresees_a_breach(shape, from, to, noise, dice) ? 1 : 0;
+      }
+      const double percent = 100.0 * found / kChanges;
+      std::printf("  noise %.1f %%, %s: %.3f %% of changes\n", 100 * noise,
+                  shape == Shape::truth  ? "truth"
+                  : shape == Shape::mean ? "mean"
+                                         : "lag",
+                  percent);
+      EXPECT_LT(percent, shape == Shape::mean ? 1 : 0.1);
+    }
+  }
 }
 
 TEST(PowerWindow, DoesNotOverflowOnAbsurdlyLargeReadings) {

@@ -123,6 +123,11 @@ class FakeWorld : public World {
     return now_;
   }
   void command(WorkloadHandle workload, const WorkloadCommand& command) override {
+    if (command.type == CommandType::checkpoint) {
+      checkpoints.push_back(command);
+      if (saves_after) at(now_ - Time{} + *saves_after, saved(workload, command.sequence));
+      return;
+    }
     commands.push_back(command);
     const bool serves = server_ && workload == server_handle_;
     if (silent || (!running_ && !serves)) return;
@@ -156,7 +161,18 @@ class FakeWorld : public World {
   void publish(const Status& status) override { published = status; }
   Time now() const { return now_; }
 
+  static Event saved(WorkloadHandle workload, std::uint32_t checkpoint) {
+    Event event;
+    event.type = EventType::saved;
+    event.handle = workload;
+    event.set_sequence = checkpoint;
+    event.text = BoundedText<96>("2 s");
+    return event;
+  }
+
   std::vector<WorkloadCommand> commands;
+  std::vector<WorkloadCommand> checkpoints;
+  std::optional<Duration> saves_after;  // nullopt: the workload never answers a checkpoint
   std::string script_text;
   Status published;
   bool silent = false;  // the workload answers no command

@@ -26,12 +26,14 @@ WorkPrediction prediction(const Workload&) {
 
 class Limited {
  public:
-  explicit Limited(const BatteryLimitOptions& options) : limit(options, prediction) {
+  explicit Limited(const BatteryLimitOptions& options, bool saves = false)
+      : limit(options, prediction) {
     Event attached;
     attached.type = EventType::attached;
     attached.workload.handle = 1;
     attached.workload.managed = true;
     attached.workload.samples_per_epoch = 1000;
+    attached.workload.saves = saves;
     attached.workload.name = BoundedText<64>("resnet18");
     limit.consume(attached);
   }
@@ -121,6 +123,51 @@ TEST(BatteryLimit, MakesTheWorkloadsWaitAtTheReserveAndGoOnAboveIt) {
   EXPECT_EQ(run.cap(), kNoPowerMw);
   run.battery(2.51);
   EXPECT_EQ(run.cap(), 21'000);
+}
+
+TEST(BatteryLimit, SaysAboveTheReserveThatPowerEndsSoonUntilItWasCharged) {
+  Limited run({.aim = BatteryAim::progress, .stale_after = seconds(1)}, true);
+  run.battery(2.31);
+  EXPECT_FALSE(run.limit.limit(run.now).ends_soon);
+  run.battery(2.3);  // 3 % of 10 Wh above 2 Wh
+  EXPECT_EQ(run.limit.limit(run.now), (Limit{.planned_mw = 21'000, .ends_soon = true}));
+  EXPECT_EQ(run.limit.state(), BatteryState::low);
+  for (const double energy_wh : {2.4, 2.49}) {  // steps that a gauge may take
+    run.battery(energy_wh);
+    EXPECT_TRUE(run.limit.limit(run.now).ends_soon);
+  }
+  run.battery(2.51);
+  EXPECT_FALSE(run.limit.limit(run.now).ends_soon);
+  run.battery(2.35);
+  EXPECT_FALSE(run.limit.limit(run.now).ends_soon);
+}
+
+TEST(BatteryLimit, SaysSoOnlyAtTheReserveWhereNobodySaves) {
+  Limited run({.aim = BatteryAim::progress});
+  run.battery(2.1);
+  EXPECT_FALSE(run.limit.limit(run.now).ends_soon);
+  run.battery(1.99);
+  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = kNoPowerMw, .ends_soon = true}));
+}
+
+TEST(BatteryLimit, PlansWithTheEnergyAboveWhereWorkIsSaved) {
+  const BatteryLimitOptions options{.aim = BatteryAim::finish, .epochs = 390};
+  Limited wastes(options);
+  Limited saves(options, true);
+  for (Limited* run : {&wastes, &saves}) {
+    run->battery(10);
+    run->cap();
+  }
+  EXPECT_LT(saves.limit.plan().high_share, wastes.limit.plan().high_share);
+}
+
+TEST(BatteryLimit, OnlyItsPlanGivesWayToAServer) {
+  Limited run({.aim = BatteryAim::progress, .brownout_v = 10});
+  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = 10'500}));  // nothing is known
+  run.battery(10, 11);
+  EXPECT_EQ(run.limit.limit(run.now), (Limit{.planned_mw = 21'000}));
+  run.battery(10, 9.9);
+  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = 10'500}));  // brown-out
 }
 
 TEST(BatteryLimit, WaitsAtTheReserveThatAMissingGaugeCannotRuleOut) {

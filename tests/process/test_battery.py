@@ -68,6 +68,24 @@ class Battery(unittest.TestCase):
         self.assertLess(long.result["mission"]["epochs"], 1)
         self.assertFalse(long.result["mission"]["reserve_kept"])
 
+    def test_a_trainer_saves_its_work_and_waits_before_the_reserve(self):
+        with Stack(battery="100mWh") as stack:
+            daemon = stack.daemon(
+                stack.script(HOLD), "--battery", "auto", "--reserve", "20%", "--checkpoint", "40%"
+            )
+            stack.trainer("--save-time", "0.3s")
+            status = daemon.note("status")
+            while status["phase"] != "paused":
+                status = daemon.note("status")
+            asked, saved = daemon.notes("checkpoint")
+            self.assertIn("asked to save its work within 30 s", asked["text"])
+            self.assertIn("saved its work in 0.3", saved["text"])
+            self.assertEqual(asked["workload"], saved["workload"])
+            self.assertEqual(daemon.notes("unsaved"), [])
+            self.assertEqual(status["cap_source"], "battery")
+            self.assertGreater(status["battery"]["energy_wh"], 0.02)  # not at the reserve yet
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
     def test_a_board_without_a_battery_is_told_apart(self):
         with Stack() as stack:
             refused = stack.gearshift(

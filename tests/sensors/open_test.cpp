@@ -54,7 +54,31 @@ TEST_F(OpenSensorsTest, FindsZonesByTypePrefixWhateverTheLetterCase) {
   EXPECT_EQ(temperatures, (std::vector<std::int64_t>{41'000, 42'000, 44'000}));
 }
 
-TEST_F(OpenSensorsTest, AZonePoweredDownIsMissingAndANonsenseOneAbsurd) {
+TEST_F(OpenSensorsTest, AZoneIsSlowedDownFromItsHighestPassiveTripElseItsLowestStop) {
+  const auto throttled = [this] {
+    return open_sensors(board_.description(), root_, clock_).thermal_zones.at(0).throttled_mc;
+  };
+  const auto trip = [this](int number, std::string_view type, std::string_view temperature_mc) {
+    const std::string stem =
+        "/sys/class/thermal/thermal_zone0/trip_point_" + std::to_string(number);
+    board_.put(stem + "_type", type);
+    board_.put(stem + "_temp", temperature_mc);
+  };
+  EXPECT_EQ(throttled(), std::nullopt);
+  trip(0, "active", "50000");
+  EXPECT_EQ(throttled(), std::nullopt);
+  trip(1, "critical", "104500");
+  trip(2, "hot", "101000");
+  EXPECT_EQ(throttled(), 101'000);
+  trip(3, "passive", "99000");
+  trip(4, "passive", "70000");
+  EXPECT_EQ(throttled(), 99'000);
+  trip(5, "passive", "-274000");
+  trip(6, "passive", "nonsense");
+  EXPECT_EQ(throttled(), 99'000);
+}
+
+TEST_F(OpenSensorsTest, AZonePoweredDownIsOffAndANonsenseOneAbsurd) {
   OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
   Sensor& zones = *opened.sensors[1];
   const auto first_zone = [&](std::string_view text) {
@@ -64,7 +88,7 @@ TEST_F(OpenSensorsTest, AZonePoweredDownIsMissingAndANonsenseOneAbsurd) {
     return readings.at(0);
   };
   const Reading off = first_zone("-256000");
-  EXPECT_EQ(off.state, ReadingState::missing);
+  EXPECT_EQ(off.state, ReadingState::off);
   EXPECT_NE(zones.explain(off).find("powered down"), std::string::npos);
   EXPECT_EQ(first_zone("-50000").state, ReadingState::ok);
   EXPECT_EQ(first_zone("150000").state, ReadingState::ok);

@@ -88,6 +88,7 @@ struct RecordedRun {
   FakeWorld world{hardware, std::chrono::seconds(90)};
   OperatorLimit operator_limit{25000};
   ScheduleLimit schedule_limit{{{std::chrono::seconds(70), 19000}}};
+  LimitSource* second_limit = &schedule_limit;
   ListPolicy policy{search_four};
   RecordingHeader header = fake_header(hardware);
   RecordingOptions options;
@@ -170,7 +171,7 @@ struct RecordedRun {
     Board board(recorded(std::make_unique<FakeActuator>(hardware), writer),
                 recorded(std::move(sensors), writer), header.traits);
     RecordedLimit first(operator_limit, 0, writer);
-    RecordedLimit second(schedule_limit, 1, writer);
+    RecordedLimit second(*second_limit, 1, writer);
     LimitSource* limits[] = {&first, &second};
     Controller(recorded_world, board, policy, kept, limits, header.options).run();
     board.restore();

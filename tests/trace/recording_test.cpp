@@ -84,26 +84,41 @@ TEST(Recording, OfATimeBeforeAKeyOfTheGoalIsReadAsItWasThen) {
   EXPECT_GT(result.decisions, 0);
 }
 
-TEST(Recording, OfTheFormatBeforeRequestsIsReadAsItWasThen) {
+constexpr const char* kColumns1 =
+    "tick, position, workload, kind, managed, pid, batch_size, batch_sizes, samples_per_epoch, "
+    "name";
+constexpr const char* kTypes1 =
+    "tick INTEGER, position INTEGER, workload INTEGER, kind TEXT, managed INTEGER, pid INTEGER, "
+    "batch_size INTEGER, batch_sizes TEXT, samples_per_epoch INTEGER, name TEXT";
+// Leaves a table the columns that a format before had.
+std::string as_before(const std::string& table, const std::string& columns,
+                      const std::string& types) {
+  return "CREATE TABLE before AS SELECT " + columns + " FROM " + table + "; DROP TABLE " + table +
+         "; CREATE TABLE " + table + " (" + types + "); INSERT INTO " + table +
+         " SELECT * FROM before; DROP TABLE before;";
+}
+
+void expect_replays(const std::filesystem::path& file) {
+  RecordingReader reader(file);
+  ListPolicy policy(search_four);
+  const ReplayResult result = Replay(reader).run(policy);
+  EXPECT_FALSE(result.difference) << result.difference->replayed;
+  EXPECT_GT(result.decisions, 0);
+}
+
+TEST(Recording, OfAFormatBeforeIsReadAsItWasThen) {
   RecordedRun run;
   run.world.attach(seconds(2));
   run.run();
-  change_file(run.file,
-              "DROP TABLE requests; CREATE TABLE before AS SELECT * FROM workloads;"
-              "DROP TABLE workloads;"
-              "CREATE TABLE workloads (tick INTEGER, position INTEGER, workload INTEGER, "
-              "kind TEXT, managed INTEGER, pid INTEGER, batch_size INTEGER, batch_sizes TEXT, "
-              "samples_per_epoch INTEGER, name TEXT);"
-              "INSERT INTO workloads SELECT tick, position, workload, kind, managed, pid, "
-              "batch_size, batch_sizes, samples_per_epoch, name FROM before;"
-              "DROP TABLE before; PRAGMA user_version = 1");
-  {
-    RecordingReader reader(run.file);
-    ListPolicy policy(search_four);
-    const ReplayResult result = Replay(reader).run(policy);
-    EXPECT_FALSE(result.difference) << result.difference->replayed;
-    EXPECT_GT(result.decisions, 0);
-  }
+  change_file(run.file, as_before("workloads", std::string(kColumns1) + ", latency_ns",
+                                  std::string(kTypes1) + ", latency_ns INTEGER") +
+                            as_before("limits", "tick, source, power_mw",
+                                      "tick INTEGER, source INTEGER, power_mw INTEGER") +
+                            "PRAGMA user_version = 2");
+  expect_replays(run.file);
+  change_file(run.file, "DROP TABLE requests; " + as_before("workloads", kColumns1, kTypes1) +
+                            "PRAGMA user_version = 1");
+  expect_replays(run.file);
   change_file(run.file, "PRAGMA user_version = 2");
   EXPECT_NE(error_of(run.file).find("table workloads is not as format 2"), std::string::npos);
 }
@@ -273,8 +288,8 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
     const char* sql;
     const char* words;
   } cases[] = {
-      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 2: use the newer"},
-      {"DROP TABLE limits", "table limits is not as format 2 has it"},
+      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 3: use the newer"},
+      {"DROP TABLE limits", "table limits is not as format 3 has it"},
       {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
       {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
        "metadata.period_ns: must be above"},

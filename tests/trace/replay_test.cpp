@@ -50,6 +50,35 @@ TEST_F(Replays, ReproduceEveryDecisionOfAnEventfulRun) {
   }
 }
 
+// Plans for 16 W, and says after a while that power ends soon.
+class EndingPlan : public LimitSource {
+ public:
+  std::string_view name() const override { return "battery"; }
+  void consume(const Event&) override {}
+  Limit limit(Time now) override {
+    return {.planned_mw = 16'000, .ends_soon = now >= Time{} + seconds(40)};
+  }
+};
+
+TEST(ReplayOfAPlan, SavesTheWorkAndWaitsAsItDid) {
+  EndingPlan plan;
+  RecordedRun run;
+  run.second_limit = &plan;
+  run.header.limits = {"operator", "battery"};
+  Workload trainer = fakes::trainer();
+  trainer.saves = true;
+  run.world.attach(seconds(2), trainer);
+  run.world.saves_after = seconds(2);
+  run.run();
+  ASSERT_EQ(run.kept.of(NoteType::checkpoint).size(), 2U);
+  EXPECT_EQ(run.kept.statuses.back().phase, Phase::paused);
+  RecordingReader reader(run.file);
+  ListPolicy policy(search_four);
+  const ReplayResult result = Replay(reader).run(policy);
+  EXPECT_FALSE(result.difference) << result.difference->recorded << "\n"
+                                  << result.difference->replayed;
+}
+
 TEST_F(Replays, TellTheFirstDecisionThatDiffers) {
   ListPolicy other([](const PolicyContext&, const std::vector<Observation>& answers) {
     return answers.empty() ? measure(mode(2, 600000)) : hold(mode(1, 300000));

@@ -23,6 +23,7 @@ def attach(
     synchronize=None,
     latency_ms=0,
     key="",
+    save=None,
 ):
     """Attaches this program to the daemon, now or whenever there is one; returns a Client.
 
@@ -37,12 +38,17 @@ def attach(
     latency_ms: kind "infer": within what a request must be answered; 0: not said.
     key: file of `gearshift keys client`, where the endpoint is tcp:// and the daemon has keys; left out,
         GEARSHIFT_KEY. One that cannot be used is one warning.
+    save: called with nothing, between two minibatches, when power is about to end: it saves the work, and
+        raises where it cannot. The daemon waits for it, 30 s at most, and then lets this program
+        wait until there is power again.
 
     Raises ValueError for options that no daemon would take. Nothing of the Client raises later.
     Attach after a fork, not before: a forked child's Client is silent.
     """
-    offer = wire.checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms)
-    return Client(Connection(offer, str(endpoint or ""), str(key or "")), synchronize)
+    offer = wire.checked_offer(
+        name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms, save is not None
+    )
+    return Client(Connection(offer, str(endpoint or ""), str(key or "")), synchronize, save)
 
 
 def never_raises(otherwise):
@@ -67,8 +73,9 @@ def never_raises(otherwise):
 class Client:
     """One workload. Its methods are for the thread that trains; none blocks unless told to pause."""
 
-    def __init__(self, connection: Connection, synchronize=None):
+    def __init__(self, connection: Connection, synchronize=None, save=None):
         self._connection = connection
+        self._save = save
         self._synchronize = synchronize
         self._epoch = -1
         self._ended_ns = None  # of the newest Minibatch; None where the next begins a new epoch
@@ -107,15 +114,31 @@ class Client:
 
     @never_raises(False)
     def wait_while_paused(self) -> bool:
-        """Returns once should_run(); True if it had to wait. A daemon that dies ends the wait."""
-        if self.should_run():
-            return False
+        """Saves if the daemon asked to, and returns once should_run(); True if either took time. A
+        daemon that dies ends the wait."""
+        took = self._save_if_asked()
         connection = self._connection
         while not self.should_run():
+            took = True
             command = connection.news()
             if command:
                 connection.apply(command)  # what it asks, to wait, is in force already
             connection.wait()
+            self._save_if_asked()
+        return took
+
+    def _save_if_asked(self) -> bool:
+        asked = self._connection.take_checkpoint()
+        if asked is None:
+            return False
+        began_ns = now_ns()
+        failure = ""
+        try:
+            self._save()
+        except Exception as error:
+            failure = str(error) or type(error).__name__
+            self._connection.tell_once("the work could not be saved; training goes on", exc_info=True)
+        self._connection.answer_checkpoint(asked, now_ns() - began_ns, failure)
         return True
 
     @never_raises(None)

@@ -26,7 +26,7 @@ import zmq
 from gearshift import endpoint as endpoints
 from gearshift import key as keys
 from gearshift import wire
-from gearshift.wire import Command
+from gearshift.wire import Checkpoint, Command
 
 log = logging.getLogger("gearshift")
 
@@ -55,6 +55,8 @@ class Connection:
         self.in_force = Command(0, 0, offer.batch_size, "both")
         self.asked = self.in_force  # newest command
         self._refused = self.in_force
+        self.checkpoint = None  # newest that was asked for
+        self._answered_checkpoint = None
         self.dropped_reports = 0
         self._given_endpoint, self._given_key = endpoint, key
         self._handshakes = None  # watched where a key is in use
@@ -111,20 +113,24 @@ class Connection:
     def apply(self, command: Command):
         """From the minibatch that begins now, `command` is in force."""
         self.in_force = command
-        self._post(
-            command.attachment,
-            {
-                "type": "applied",
-                "set": command.number,
-                "batch_size": command.batch_size,
-                "run": command.run,
-            },
-        )
+        self._post(command.attachment, wire.applied(command))
 
     def refuse(self, command: Command, code: str, message: str):
         """`command` will not be in force; what was in force stays."""
         self._refused = command
-        self._post(command.attachment, _refusal(command.number, code, message))
+        self._post(command.attachment, wire.refusal(command.number, code, message))
+
+    def take_checkpoint(self):
+        """The Checkpoint that was asked for and not taken yet, else None."""
+        asked = self.checkpoint
+        if asked is self._answered_checkpoint or asked.attachment != self.attachment:
+            return None
+        self._answered_checkpoint = asked
+        return asked if self.usable else None
+
+    def answer_checkpoint(self, asked: Checkpoint, elapsed_ns, failure=""):
+        """The work is saved, or not: `failure` says why, for people."""
+        self._post(asked.attachment, wire.saved(asked, elapsed_ns, failure))
 
     def report(self, command, epoch, batch_size, elapsed_ns, fetch_stall_ns, compute_ns):
         """One minibatch that ran wholly under `command` has ended."""
@@ -309,7 +315,7 @@ class Connection:
         elif now_ns - self._connected_ns > CONNECT_AGAIN_NS:
             # libzmq gives up for good on a peer that breaks its framing: it is told anew.
             self._disconnect()
-            if self._handshakes is not None and self._handshakes.take_refusal():
+            if self._handshakes is not None and self._handshakes.takewire.refusal():
                 self.tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")
 
     def _connect(self, endpoint, now_ns):
@@ -337,6 +343,10 @@ class Connection:
             self._take_set(message)
         elif kind == "turn":
             self._turn_given = wire.integer(message, "turn", 1, wire.MAX_SEQUENCE) or 0
+        elif kind == "checkpoint" and self.attached and self.offer.saves:
+            number = wire.integer(message, "checkpoint", 1, wire.MAX_CHECKPOINT)
+            if number is not None:
+                self.checkpoint = Checkpoint(self.attachment, number)
         elif kind == "welcome":
             self._take_welcome(message)
         elif kind == "bye":
@@ -368,7 +378,7 @@ class Connection:
             return
         if batch_size not in self.offer.batch_sizes:
             offered = ", ".join(str(size) for size in self.offer.batch_sizes)
-            self._send(_refusal(number, "batch_size", f"{batch_size} is none of {offered}"))
+            self._send(wire.refusal(number, "batch_size", f"{batch_size} is none of {offered}"))
             return
         self.asked = Command(self.attachment, number, batch_size, run)
 
@@ -388,8 +398,3 @@ class Connection:
         self.attached = self.managed = False
         self.attachment += 1  # commands and reports of the old one are void from here on
         self._next_hello_ns = next_hello_ns
-
-
-def _refusal(number, code, message):
-    cut = message.encode()[: wire.MAX_MESSAGE_BYTES].decode(errors="ignore")
-    return {"type": "refused", "set": number, "code": code, "message": cut}

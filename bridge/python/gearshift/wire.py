@@ -18,6 +18,7 @@ MAX_ELAPSED_NS = 3600 * 10**9
 MAX_NAME_BYTES = 64
 MAX_MESSAGE_BYTES = 256
 MAX_COUNT = (1 << 32) - 1
+MAX_CHECKPOINT = (1 << 32) - 1
 MAX_SEQUENCE = (1 << 63) - 1
 # More than these in a report of requests would be a fault.
 MOST_COUNTED = {
@@ -38,6 +39,7 @@ class Offer(NamedTuple):
     batch_sizes: Tuple[int, ...]
     samples_per_epoch: int
     latency_ns: int  # that its requests are answered within; 0: it does not say
+    saves: bool  # its work, when it is asked to
 
 
 class Command(NamedTuple):
@@ -49,7 +51,16 @@ class Command(NamedTuple):
     run: str
 
 
-def checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms=0) -> Offer:
+class Checkpoint(NamedTuple):
+    """The daemon asks to save the work: power is about to end."""
+
+    attachment: int
+    number: int
+
+
+def checked_offer(
+    name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms=0, saves=False
+) -> Offer:
     """Raises ValueError, naming the option and its value, for what no daemon would take."""
     latency_ns = round(float(latency_ms) * 1e6)
     name, kind, batch_size = str(name), str(kind), int(batch_size)
@@ -73,7 +84,7 @@ def checked_offer(name, kind, batch_size, batch_sizes, samples_per_epoch, latenc
         )
     if not 0 <= latency_ns <= MAX_ELAPSED_NS:
         raise ValueError(f"latency_ms {latency_ms}: it is 0 (none) to {MAX_ELAPSED_NS // 10**6}")
-    return Offer(name, kind, batch_size, sizes, samples_per_epoch, latency_ns)
+    return Offer(name, kind, batch_size, sizes, samples_per_epoch, latency_ns, saves)
 
 
 def hello(offer: Offer, pid, batch_size) -> dict:
@@ -90,7 +101,38 @@ def hello(offer: Offer, pid, batch_size) -> dict:
     }
     if offer.latency_ns:
         message["latency_ns"] = offer.latency_ns
+    if offer.saves:
+        message["saves"] = True
     return message
+
+
+def applied(command: Command) -> dict:
+    """`command` is in force."""
+    return {
+        "type": "applied",
+        "set": command.number,
+        "batch_size": command.batch_size,
+        "run": command.run,
+    }
+
+
+def refusal(number, code, message) -> dict:
+    """The command `number` will not be in force."""
+    return {"type": "refused", "set": number, "code": code, "message": cut(message)}
+
+
+def saved(asked: Checkpoint, elapsed_ns, failure) -> dict:
+    """What came of saving the work; `failure` is empty where it is saved."""
+    if failure:
+        return {"type": "unsaved", "checkpoint": asked.number, "message": cut(failure)}
+    elapsed_ns = min(max(elapsed_ns, 0), MAX_ELAPSED_NS)
+    return {"type": "saved", "checkpoint": asked.number, "elapsed_ns": elapsed_ns}
+
+
+def cut(message) -> str:
+    """As much of a text as a message takes, without what it does not: control characters."""
+    text = "".join(letter if letter.isprintable() else " " for letter in message)
+    return text.encode()[:MAX_MESSAGE_BYTES].decode(errors="ignore")
 
 
 def integer(message, field, low, high) -> Optional[int]:

@@ -1,0 +1,50 @@
+#include "cli/thermal_flag.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <utility>
+
+#include "cli/flag_value.h"
+#include "cli/units.h"
+
+namespace gearshift {
+namespace {
+
+// What a zone is to stay below where it would be slowed down: sensors step, models err, and gusts
+// of load are faster than a mean over a second.
+constexpr double kMarginC = 3;
+
+}  // namespace
+
+ThermalPlan make_thermal_plan(const std::string& text) {
+  if (text == "auto") return {};
+  if (text == "off") return {.off = true};
+  return {.limit_c =
+              flag_value("--thermal (auto, off or a temperature)", text, parse_temperature_c)};
+}
+
+std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan,
+                                                 std::span<const ThermalZone> zones,
+                                                 std::vector<std::string>& findings) {
+  if (plan.off) return nullptr;
+  ThermalLimitOptions options;
+  for (const ThermalZone& zone : zones) {
+    std::optional<double> limit_c = plan.limit_c;
+    if (!limit_c && zone.throttled_mc) {
+      limit_c = static_cast<double>(*zone.throttled_mc) / 1000 - kMarginC;
+    }
+    if (!limit_c) {
+      findings.push_back(
+          fmt::format("thermal: zone {} has no trip points: not guarded; "
+                      "--thermal 80C gives it a limit",
+                      zone.type));
+      continue;
+    }
+    findings.push_back(fmt::format("thermal: zone {} is kept below {:.1f} C", zone.type, *limit_c));
+    options.zones.push_back({zone.channel, *limit_c});
+  }
+  if (options.zones.empty()) return nullptr;
+  return std::make_unique<ThermalLimit>(std::move(options));
+}
+
+}  // namespace gearshift

@@ -1,0 +1,30 @@
+// Which temperatures the board is kept below, as `gearshift run --thermal` says.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "limits/thermal_limit.h"
+#include "sensors/thermal_zones.h"
+
+namespace gearshift {
+
+struct ThermalPlan {
+  bool off = false;
+  std::optional<double> limit_c{};  // of every zone; nullopt: what each one's trips say
+};
+
+// "auto", "off", or a temperature, "70C". Throws std::invalid_argument that names the value and
+// what is allowed.
+ThermalPlan make_thermal_plan(const std::string& text);
+
+// Null where it is off, and where no zone is to be kept below anything. Appends a sentence a zone
+// to `findings`.
+std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan,
+                                                 std::span<const ThermalZone> zones,
+                                                 std::vector<std::string>& findings);
+
+}  // namespace gearshift

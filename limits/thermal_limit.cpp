@@ -1,0 +1,117 @@
+#include "limits/thermal_limit.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gearshift {
+namespace {
+
+constexpr Duration kStep = std::chrono::seconds(1);
+constexpr std::int64_t kCapStepMw = 500;
+constexpr std::int64_t kLowestMw = 2;  // below any board: the safe mode is held
+// A cap leaves so much room below what is allowed, and rises only where much more has been allowed
+// for a while, so that searches are not restarted by every degree.
+constexpr double kRoom = 0.98;
+constexpr double kRises = 1.06;
+constexpr Duration kRiseDwell = std::chrono::seconds(30);
+// More than the board ever drew is no cap; once there is one, it goes only well above that.
+constexpr double kBinds = 1.1;
+constexpr double kBindsNoMore = 1.3;
+// Nothing cools down by so much at once; what fell further is believed when it has stayed there for
+// long. Exactly zero is a failed sensor's word.
+constexpr double kMostFallC = 15;
+constexpr double kMostFallCPerS = 0.5;
+
+}  // namespace
+
+ThermalLimit::ThermalLimit(ThermalLimitOptions options) : options_(std::move(options)) {
+  for (const ThermalZoneLimit& limit : options_.zones) zones_.push_back({.limit = limit});
+}
+
+void ThermalLimit::read(const Reading& reading) {
+  if (reading.quantity == Quantity::power && reading.state == ReadingState::ok) {
+    power_sum_w_ += static_cast<double>(reading.value) / 1000;
+    ++power_count_;
+  }
+  if (reading.quantity != Quantity::temperature) return;
+  for (Zone& zone : zones_) {
+    if (zone.limit.channel == reading.channel) take(zone, reading);
+  }
+}
+
+void ThermalLimit::take(Zone& zone, const Reading& reading) {
+  if (reading.state == ReadingState::off) {
+    zone.off = true;
+    zone.temperature_c.reset();
+    zone.read = std::max(zone.read, reading.taken);
+    return;
+  }
+  if (reading.state != ReadingState::ok || reading.value == 0) return;
+  const double temperature_c = static_cast<double>(reading.value) / 1000;
+  if (zone.temperature_c) {
+    const double since_s = std::max(0.0, seconds(reading.taken - zone.read));
+    if (temperature_c < *zone.temperature_c - kMostFallC - kMostFallCPerS * since_s) return;
+  }
+  zone.off = false;
+  zone.temperature_c = temperature_c;
+  zone.read = std::max(zone.read, reading.taken);
+}
+
+std::optional<double> ThermalLimit::allowed_w(const Zone& zone, Time now) const {
+  if (lost(zone, now)) return 0;
+  if (zone.off || !zone.temperature_c) return std::nullopt;
+  return zone.estimate.power_w(*zone.temperature_c, zone.limit.limit_c, options_.horizon);
+}
+
+void ThermalLimit::judge(Time now) {
+  const Duration span = now - *judged_;
+  judged_ = now;
+  if (power_count_ > 0) {
+    const double power_w = power_sum_w_ / power_count_;
+    power_sum_w_ = 0;
+    power_count_ = 0;
+    highest_w_ = std::max(highest_w_, power_w);
+    for (Zone& zone : zones_) {
+      if (!zone.off && zone.temperature_c && !lost(zone, now)) {
+        zone.estimate.add(power_w, *zone.temperature_c, span);
+      }
+    }
+  }
+  const bool danger =
+      std::any_of(zones_.begin(), zones_.end(), [&](const Zone& zone) { return lost(zone, now); });
+  if (danger_ && !danger) cap_mw_.reset();  // what it was says nothing of heat
+  danger_ = danger;
+  std::optional<double> least_w;
+  for (const Zone& zone : zones_) {
+    const auto one_w = allowed_w(zone, now);
+    if (one_w && (!least_w || *one_w < *least_w)) least_w = one_w;
+  }
+  follow(least_w, now);
+}
+
+void ThermalLimit::follow(std::optional<double> allowed_w, Time now) {
+  if (!allowed_w || *allowed_w > (cap_mw_ ? kBindsNoMore : kBinds) * highest_w_) {
+    cap_mw_.reset();
+    return;
+  }
+  const auto room_mw = static_cast<std::int64_t>(1000 * kRoom * std::max(0.0, *allowed_w));
+  const std::int64_t wanted_mw = std::max(kLowestMw, room_mw / kCapStepMw * kCapStepMw);
+  const bool loose = cap_mw_ && 1000 * *allowed_w > kRises * static_cast<double>(*cap_mw_);
+  if (!loose) tight_ = now;
+  const bool falls = !cap_mw_ || 1000 * *allowed_w < static_cast<double>(*cap_mw_);
+  if (falls || now - tight_ >= kRiseDwell) {
+    cap_mw_ = wanted_mw;
+    tight_ = now;
+  }
+}
+
+Limit ThermalLimit::limit(Time now) {
+  if (!judged_) {
+    judged_ = now;
+    for (Zone& zone : zones_) zone.read = std::max(zone.read, now);
+  }
+  if (now - *judged_ >= kStep) judge(now);
+  return {.power_mw = cap_mw_};
+}
+
+}  // namespace gearshift

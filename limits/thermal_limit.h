@@ -1,0 +1,66 @@
+// The cap that keeps a board's thermal zones below the temperatures at which it is slowed down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "controller/limit_source.h"
+#include "limits/heat_estimate.h"
+
+namespace gearshift {
+
+// A zone and how hot it may become.
+struct ThermalZoneLimit {
+  std::uint8_t channel = 0;  // of its readings
+  double limit_c = 0;
+};
+
+struct ThermalLimitOptions {
+  std::vector<ThermalZoneLimit> zones{};
+  // A power is allowed that keeps the limits for so long: what is over sooner may be warmer than
+  // what lasts. The cap falls as the board warms up.
+  Duration horizon = std::chrono::minutes(2);
+  // A zone that was not read for so long, or reads what cannot be, is danger: the lowest mode. A
+  // block that is powered down has no temperature, and is none.
+  Duration stale_after = std::chrono::seconds(10);
+};
+
+class ThermalLimit : public LimitSource {
+ public:
+  explicit ThermalLimit(ThermalLimitOptions options);
+
+  std::string_view name() const override { return "thermal"; }
+  void consume(const Event&) override {}
+  void read(const Reading& reading) override;
+  // No cap while more is allowed than the board ever drew.
+  Limit limit(Time now) override;
+
+ private:
+  struct Zone {
+    ThermalZoneLimit limit;
+    HeatEstimate estimate{};
+    std::optional<double> temperature_c{};
+    Time read{};  // last, or powered down; when it can be believed
+    bool off = false;
+  };
+
+  void take(Zone& zone, const Reading& reading);
+  void judge(Time now);
+  bool lost(const Zone& zone, Time now) const { return now - zone.read > options_.stale_after; }
+  std::optional<double> allowed_w(const Zone& zone, Time now) const;
+  void follow(std::optional<double> allowed_w, Time now);
+
+  ThermalLimitOptions options_;
+  std::vector<Zone> zones_;
+  std::optional<Time> judged_;
+  double power_sum_w_ = 0;
+  int power_count_ = 0;
+  double highest_w_ = 0;  // mean of the board's power over a second, ever
+  bool danger_ = false;   // a zone cannot be read
+  std::optional<std::int64_t> cap_mw_;
+  Time tight_{};  // when the cap was last no more than was allowed
+};
+
+}  // namespace gearshift

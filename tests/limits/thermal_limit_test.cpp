@@ -1,0 +1,139 @@
+#include "limits/thermal_limit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr double kLimitC = 80;
+constexpr double kCPerW = 0.9;
+constexpr double kAmbientC = 45;
+
+// A board that draws what it is let, 50 W at most, in a housing of 0.9 K/W and 60 s.
+class ThermalLimitTest : public testing::Test {
+ protected:
+  void read(double temperature_c, ReadingState state = ReadingState::ok) {
+    limit_.read({.quantity = Quantity::temperature,
+                 .state = state,
+                 .channel = 0,
+                 .value = std::llround(1000 * temperature_c),
+                 .taken = now_});
+  }
+  std::optional<std::int64_t> tick(double wants_w, ReadingState state = ReadingState::ok) {
+    const auto cap = limit_.power_mw(now_);
+    power_w_ = cap ? std::min(wants_w, static_cast<double>(*cap) / 1000) : wants_w;
+    const double settled = kAmbientC + kCPerW * power_w_;
+    temperature_c_ = settled + std::exp(-0.1 / 60) * (temperature_c_ - settled);
+    now_ += milliseconds(100);
+    limit_.read({.quantity = Quantity::power,
+                 .state = ReadingState::ok,
+                 .value = std::llround(1000 * power_w_),
+                 .taken = now_});
+    read(temperature_c_, state);
+    return limit_.power_mw(now_);
+  }
+  void run(double wants_w, int for_s) {
+    for (int i = 0; i < 10 * for_s; ++i) tick(wants_w);
+  }
+
+  Time now_{};
+  double temperature_c_ = kAmbientC;
+  double power_w_ = 0;
+  ThermalLimit limit_{{.zones = {{0, kLimitC}}}};
+};
+
+TEST_F(ThermalLimitTest, KeepsTheZoneBelowItsLimitAndTheBoardNearWhatItAllows) {
+  run(10, 60);
+  double hottest_c = 0;
+  for (int i = 0; i < 12'000; ++i) {
+    tick(50);
+    hottest_c = std::max(hottest_c, temperature_c_);
+  }
+  EXPECT_LT(hottest_c, kLimitC + 0.5);
+  const double allowed_w = (kLimitC - kAmbientC) / kCPerW;  // 38.9
+  EXPECT_GT(power_w_, 0.93 * allowed_w);
+  EXPECT_LE(power_w_, 1.01 * allowed_w);
+}
+
+// No idle time tells it how the zone answers: only that it warms up.
+TEST_F(ThermalLimitTest, KeepsAColdBoardThatStartsAtFullPowerBelowItsTrip) {
+  double hottest_c = 0;
+  for (int i = 0; i < 12'000; ++i) {
+    tick(50);
+    hottest_c = std::max(hottest_c, temperature_c_);
+  }
+  EXPECT_LT(hottest_c, kLimitC + 2);
+}
+
+TEST_F(ThermalLimitTest, SaysNothingWhereTheBoardNeverDrawsSoMuch) {
+  run(10, 60);
+  run(25, 600);
+  run(10, 60);
+  EXPECT_EQ(limit_.power_mw(now_), std::nullopt);
+}
+
+TEST_F(ThermalLimitTest, TheCapIsNotMovedByEveryDegree) {
+  run(10, 60);
+  run(50, 600);
+  std::optional<std::int64_t> before = limit_.power_mw(now_);
+  int changes = 0;
+  for (int i = 0; i < 6000; ++i) {
+    const auto cap = tick(50);
+    if (cap != before) ++changes;
+    before = cap;
+  }
+  EXPECT_LE(changes, 10);  // in ten minutes
+}
+
+TEST_F(ThermalLimitTest, AZoneThatIsNotReadIsDangerAfterTenSeconds) {
+  run(10, 60);
+  for (int i = 0; i < 99; ++i) EXPECT_EQ(tick(10, ReadingState::missing), std::nullopt);
+  for (int i = 0; i < 20; ++i) tick(10, ReadingState::absurd);
+  EXPECT_EQ(limit_.power_mw(now_), 2);
+  run(0.002, 2);
+  EXPECT_EQ(limit_.power_mw(now_), std::nullopt);
+}
+
+TEST_F(ThermalLimitTest, OneThatNeverTellsIsDangerToo) {
+  for (int i = 0; i < 130; ++i) tick(10, ReadingState::missing);
+  EXPECT_EQ(limit_.power_mw(now_), 2);
+}
+
+TEST_F(ThermalLimitTest, ABlockThatIsPoweredDownHasNoTemperature) {
+  run(10, 60);
+  for (int i = 0; i < 600; ++i) tick(10, ReadingState::off);
+  EXPECT_EQ(limit_.power_mw(now_), std::nullopt);
+}
+
+// Zero, and what no board cools down to so fast, is a failed sensor's word.
+TEST_F(ThermalLimitTest, AFallToZeroIsNeverBelievedAndADeepOneNotAtOnce) {
+  run(10, 60);
+  run(40, 120);
+  const auto reads = [this](double temperature_c, int for_s) {
+    for (int i = 0; i < 10 * for_s; ++i) {
+      now_ += milliseconds(100);
+      read(temperature_c);
+      limit_.power_mw(now_);
+    }
+    return limit_.power_mw(now_);
+  };
+  EXPECT_EQ(reads(0, 600), 2);
+  EXPECT_GT(reads(temperature_c_, 2).value_or(99'000), 10'000);
+  EXPECT_EQ(reads(temperature_c_ - 30, 15), 2);
+  EXPECT_GT(reads(temperature_c_ - 30, 30).value_or(99'000), 10'000);
+}
+
+TEST_F(ThermalLimitTest, WhatIsOverItsLimitIsCappedBelowWhatItWas) {
+  temperature_c_ = 84;
+  run(30, 30);
+  ASSERT_TRUE(limit_.power_mw(now_));
+  EXPECT_LT(*limit_.power_mw(now_), 30'000);
+}
+
+}  // namespace
+}  // namespace gearshift

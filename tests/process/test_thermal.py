@@ -1,0 +1,47 @@
+"""A board that may not become hot: the daemon caps it before it is, and says why."""
+
+import json
+import signal
+import unittest
+
+from harness import Stack
+
+HOLD = """
+return modes[#modes // 2]
+"""
+
+
+class Thermal(unittest.TestCase):
+    def test_zones_are_kept_below_a_temperature(self):
+        with Stack() as stack:
+            daemon = stack.daemon(stack.script(HOLD), "--thermal", "40C", power=None)
+            stack.trainer()
+            status = daemon.note("status")
+            while status["cap_source"] != "thermal" or status["phase"] == "waiting":
+                status = daemon.note("status")
+            self.assertGreater(status["cap_w"], 1)
+            asked = stack.gearshift("status", "--json", "--control", stack.control)
+            self.assertEqual(json.loads(asked.stdout)["cap_source"], "thermal")
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+    def test_a_cool_board_is_not_capped(self):
+        with Stack() as stack:
+            told = stack.gearshift(
+                "run", "--sysroot", stack.mount, "--listen", stack.endpoint, "--control",
+                stack.control, "--state", stack.state, "--duration", "2s"
+            )
+            self.assertEqual(told.returncode, 0, told.stderr)
+            # 99 C less 3; the 70 C trip of hot-surface-alert slows nothing down.
+            self.assertIn("thermal: zone tj-thermal is kept below 96.0 C", told.stdout)
+            self.assertNotIn("set by thermal", told.stdout)
+
+    def test_nonsense_is_refused(self):
+        with Stack() as stack:
+            refused = stack.gearshift("run", "--sysroot", stack.mount, "--thermal", "hot")
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn("--thermal", refused.stderr)
+            self.assertIn("70C", refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
