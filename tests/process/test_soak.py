@@ -38,6 +38,14 @@ class Leaks(unittest.TestCase):
         leaking = BOUND_KIB_PER_MINUTE * 1.1 / 60
         self.assertEqual(watched(lambda second: 5000 + leaking * second)["leaks"], ["memory"])
 
+    def test_what_floods_leave_for_a_while_hides_no_leak_and_is_none(self):
+        def flooded(second):
+            return 5000 + 3000 * max(0, 1 - second % 300 / 100)
+
+        self.assertEqual(watched(flooded)["leaks"], [])
+        leaking = BOUND_KIB_PER_MINUTE * 1.1 / 60
+        self.assertEqual(watched(lambda second: flooded(second) + leaking * second)["leaks"], ["memory"])
+
     def test_descriptors_may_come_and_go_but_not_stay(self):
         comes = watched(lambda second: 5000, lambda second: 50 + second % 7)
         self.assertEqual(comes["leaks"], [])

@@ -1,10 +1,11 @@
 """Watches what long-lived processes hold, and says whether it grows.
 
 Memory is judged by a slope: RssAnon (what a process alone has allocated; pages of files and shared
-pages come and go with the page cache) once a second, and through it the Theil-Sen line, the median of
-the slopes between all pairs of samples (P. K. Sen, 1968). A median is not moved by the steps in which
-an allocator grows, or by a burst that is freed again, as a least-squares line is. The first fifth of
-the samples is warm-up and left out. Descriptors and threads are whole numbers that come and go with
+pages come and go with the page cache) is read once a second, the least of each minute is the floor
+beneath what floods of messages leave in the heap for a while, and through the floors goes the Theil-Sen
+line, the median of the slopes between all pairs (P. K. Sen, 1968), which the steps in which an
+allocator grows do not move as they move a least-squares line. The first fifth of the samples is warm-up
+and left out. Descriptors and threads are whole numbers that come and go with
 clients: the least that was ever held in the last fifth may not be above the least of the second.
 """
 
@@ -18,13 +19,20 @@ import time
 BOUND_KIB_PER_MINUTE = 24.0
 # Of shorter spans nothing can be said: an allocator grows in steps of some 132 KiB.
 LEAST_SPAN_S = 300.0
-MOST_POINTS = 600
+FLOOR_S = 60.0
+
+
+def floors(samples):
+    """The least of each whole minute of (seconds, KiB, ...), at the minute's middle."""
+    of_minute = {}
+    for second, kib, *_ in samples:
+        minute = int(second // FLOOR_S)
+        of_minute[minute] = min(kib, of_minute.get(minute, kib))
+    return [(FLOOR_S * (minute + 0.5), kib) for minute, kib in sorted(of_minute.items())]
 
 
 def theil_sen(points):
-    """The median slope between all pairs of (x, y); of evenly spread points where there are many."""
-    step = max(1, len(points) // MOST_POINTS)
-    points = points[::step]
+    """The median slope between all pairs of (x, y)."""
     slopes = [
         (y2 - y1) / (x2 - x1)
         for i, (x1, y1) in enumerate(points)
@@ -68,7 +76,7 @@ class Watched:
         found["leaks"] = []
         if not early:
             return found
-        slope = 60 * theil_sen([(second, kib) for second, kib, _, _ in warm])
+        slope = 60 * theil_sen(floors(warm))
         # At the beginning, after each tenth of its life, and at the end.
         found["rss_kib"] = [samples[len(samples) * tenth // 10][1] for tenth in range(10)]
         found["rss_kib"].append(samples[-1][1])

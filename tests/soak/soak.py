@@ -32,6 +32,9 @@ except ImportError as error:
 
 # The daemon lives through the first part, so that its memory can be watched; then it is killed.
 STEADY_SHARE = 0.7
+# A long soak begins with so many floods: what they leave in the heap is there before growth is judged.
+FIRST_FLOODS = 5
+LONG_MINUTES = 10.0
 
 
 def parse():
@@ -132,6 +135,9 @@ class Live:
 
     def go(self):
         seconds = 60 * self.options.minutes
+        if self.options.minutes >= LONG_MINUTES:
+            for flood in self.chosen([episodes.client_floods]) * FIRST_FLOODS:
+                self.run(flood)
         self.rounds(episodes.STEADY, STEADY_SHARE * seconds)
         if self.stack.board.process.poll() is None:
             self.rounds(episodes.ENDING, (1 - STEADY_SHARE) * seconds)
