@@ -249,6 +249,12 @@ TEST_F(KnobServerTest, WhereItIsKilledItsGuardianPutsEveryByteBackAndTheClientCo
                          "/children");
   pid_t guardian = 0;
   ASSERT_TRUE(children >> guardian);
+  // It has its name once it has let go of the helper's sockets.
+  ASSERT_TRUE(beat_until(*actuator, [&] {
+    std::string name;
+    return std::getline(std::ifstream("/proc/" + std::to_string(guardian) + "/comm"), name) &&
+           name == "gs-guardian";
+  }));
   kill(guardian, SIGSTOP);
   kill(server_, SIGKILL);
   reap();

@@ -315,7 +315,7 @@ class Connection:
         elif now_ns - self._connected_ns > CONNECT_AGAIN_NS:
             # libzmq gives up for good on a peer that breaks its framing: it is told anew.
             self._disconnect()
-            if self._handshakes is not None and self._handshakes.takewire.refusal():
+            if self._handshakes is not None and self._handshakes.take_refusal():
                 self.tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")
 
     def _connect(self, endpoint, now_ns):
