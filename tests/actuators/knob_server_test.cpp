@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <functional>
 
 #include "actuators/board_actuator.h"
@@ -19,6 +18,7 @@
 #include "actuators/remote_actuator.h"
 #include "tests/fakes/directory_board.h"
 #include "tests/fakes/file_mode.h"
+#include "tests/fakes/proc_files.h"
 #include "tests/fakes/ticking_clock.h"
 
 namespace gearshift {
@@ -245,16 +245,11 @@ TEST_F(KnobServerTest, WhereItIsKilledItsGuardianPutsEveryByteBackAndTheClientCo
   const auto actuator = connect();
   apply(*actuator, "gpu_mhz", 1'300'500);
   const std::size_t gpu = *actuator->knobs().find("gpu_mhz");
-  std::ifstream children("/proc/" + std::to_string(server_) + "/task/" + std::to_string(server_) +
-                         "/children");
-  pid_t guardian = 0;
-  ASSERT_TRUE(children >> guardian);
+  const pid_t guardian = fakes::child_of(server_);
+  ASSERT_GT(guardian, 0);
   // It has its name once it has let go of the helper's sockets.
-  ASSERT_TRUE(beat_until(*actuator, [&] {
-    std::string name;
-    return std::getline(std::ifstream("/proc/" + std::to_string(guardian) + "/comm"), name) &&
-           name == "gs-guardian";
-  }));
+  ASSERT_TRUE(
+      beat_until(*actuator, [&] { return fakes::process_name(guardian) == "gs-guardian"; }));
   kill(guardian, SIGSTOP);
   kill(server_, SIGKILL);
   reap();

@@ -176,9 +176,12 @@ TEST_F(NutBatteryTest, FollowsTheChargeAndAsksEveryTwoSeconds) {
   daemon_.say("VAR ups battery.charge \"49\"\n");
   read_until(*sensor, Time{} + seconds(2),
              [](const Battery& one) { return one.known() && *one.energy_wh < 49.5; });
-  const int asked = daemon_.asked();
   for (int i = 0; i < 10; ++i) sensor->read(Time{} + seconds(3), readings_);
-  EXPECT_EQ(daemon_.asked(), asked);
+  daemon_.say("VAR ups battery.charge \"48\"\n");
+  read_until(*sensor, Time{} + seconds(4),
+             [](const Battery& one) { return one.known() && *one.energy_wh < 48.5; });
+  // It answers in order, so all that was asked before the newest answer is counted.
+  EXPECT_LE(daemon_.asked(), 4) << "when it was opened, at 0, 2 and 4 s";
 }
 
 TEST_F(NutBatteryTest, AnErrorLeavesTheEnergyMissingAndIsExplained) {
