@@ -11,7 +11,6 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +20,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BINARY = os.environ.get("GEARSHIFT_BINARY", str(ROOT / "build" / "gearshift"))
 sys.path.insert(0, str(ROOT / "cli" / "demo"))
-from programs import Daemon, Program  # noqa: E402
+from programs import MountedBoard  # noqa: E402
 
 HIGH_W, LOW_W = 40, 20
 LOOK_EVERY_S = 0.01
@@ -48,39 +47,19 @@ class Breaches:
         self.over_j += (power_w - cap_w) * span_s
 
 
-def run(name, policy, arguments):
+def run(policy, arguments):
     """One policy on one board: its breaches, or what went wrong."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="gearshift-bench-"))
-    programs = []
-
-    def start(kind, what, *words):
-        programs.append(kind([BINARY, *words], f"{name} {what}"))
-        return programs[-1]
-
     try:
-        mount, control = folder / "orin", f"ipc://{folder}/control.ipc"
-        board = start(Program, "board", "board", "--virtual", "jetson-agx-orin", "--mount", mount,
-                      "--noise", arguments.noise)  # fmt: skip
-        board.wait_for(lambda line: line.startswith("ready"))
-        endpoint = f"ipc://{folder}/workloads.ipc"
-        daemon = start(Daemon, "run", "run", "--json", "--sysroot", mount, "--policy", policy, "--power", f"{HIGH_W}W",
-                       "--listen", endpoint, "--control", control, "--state", folder / "state")  # fmt: skip
-        daemon.note("status")
-        start(Program, "emulate", "emulate", "--workload", "resnet18", "--sysroot", mount, "--connect", endpoint,
-              "--warm-up", "0.5s")  # fmt: skip
-        daemon.note("attached")
-        breaches = watch(mount / ".virtual/true_power_mw", control, arguments)
-        if daemon.finish(signal.SIGINT) != 0:
-            return f"the daemon failed: {daemon.tail()}"
-        return breaches
+        with MountedBoard(BINARY, "--noise", arguments.noise) as board:
+            daemon = board.run("--policy", policy, "--power", f"{HIGH_W}W")
+            board.emulate("--warm-up", "0.5s")
+            daemon.note("attached")
+            breaches = watch(board.mount / ".virtual/true_power_mw", board.control, arguments)
+            if daemon.finish(signal.SIGINT) != 0:
+                return f"the daemon failed: {daemon.tail()}"
+            return breaches
     except AssertionError as error:
         return str(error).splitlines()[0]
-    finally:
-        for program in reversed(programs[1:]):
-            program.kill()
-        if programs:
-            programs[0].finish(signal.SIGTERM)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def watch(true_power, control, arguments):
@@ -125,7 +104,7 @@ def main():
         print(f"virtual board, a reading every 100 ms, mean of 0.43 s, noise {arguments.noise}; {arguments.duration:.0f} s "
               f"each, {arguments.parallel} side by side; {ASKED_S} s a breach and {ASKED_SHARE:.1%} are asked", flush=True)
         with concurrent.futures.ThreadPoolExecutor(arguments.parallel) as pool:
-            runs = [(name, pool.submit(run, name, policy, arguments)) for name, policy in policies]
+            runs = [(name, pool.submit(run, policy, arguments)) for name, policy in policies]
             for name, future in runs:
                 result = future.result()
                 if isinstance(result, str):

@@ -8,13 +8,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "actuators/board_actuator.h"
 #include "actuators/knob_server.h"
 #include "actuators/remote_actuator.h"
+#include "tests/fakes/one_knob_board.h"
 
 namespace {
 
@@ -26,28 +25,6 @@ struct BootClock : Clock {
     clock_gettime(CLOCK_BOOTTIME, &time);
     return Time(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
   }
-};
-
-struct OneKnobBoard {
-  OneKnobBoard() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gearshift-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) std::abort();
-    root = pattern;
-    const std::filesystem::path folder = root / "sys/class/devfreq/17000000.gpu";
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder / "available_frequencies") << "306000000 612000000 1300500000";
-    std::ofstream(folder / "min_freq") << "306000000";
-    std::ofstream(folder / "max_freq") << "612000000";
-    description.id = "one-knob";
-    description.knobs.push_back({{"gpu_mhz", Unit::khz, KnobClass::clock, {1}},
-                                 KnobDriver::gpu_devfreq,
-                                 "/sys/class/devfreq",
-                                 {"gpu"}});
-  }
-  ~OneKnobBoard() { std::filesystem::remove_all(root); }
-
-  std::filesystem::path root;
-  BoardDescription description;
 };
 
 // As the loop does it: the answer ends its wait.
@@ -68,16 +45,16 @@ void change(benchmark::State& state, Actuator& actuator, int descriptor) {
 }
 
 void BM_ClockSetDirectly(benchmark::State& state) {
-  const OneKnobBoard board;
-  Sysroot root(board.root);
-  BoardActuator actuator(board.description, root, {.journal = board.root / "knobs.journal"});
+  const fakes::OneKnobBoard board("306000000", "612000000");
+  Sysroot root(board.tree.root());
+  BoardActuator actuator(board.description, root, {.journal = board.tree.at("knobs.journal")});
   change(state, actuator, -1);
 }
 BENCHMARK(BM_ClockSetDirectly)->UseRealTime();
 
 void BM_ClockSetThroughAHelper(benchmark::State& state) {
-  const OneKnobBoard board;
-  Sysroot root(board.root);
+  const fakes::OneKnobBoard board("306000000", "612000000");
+  Sysroot root(board.tree.root());
   const BootClock clock;
   int stop[2];
   int ready[2];
@@ -86,8 +63,8 @@ void BM_ClockSetThroughAHelper(benchmark::State& state) {
   if (helper == 0) {
     close(stop[1]);
     KnobServer server(board.description, root, clock,
-                      {.socket = board.root / "knobs.sock",
-                       .journal = board.root / "knobs.journal",
+                      {.socket = board.tree.at("knobs.sock"),
+                       .journal = board.tree.at("knobs.journal"),
                        .user = geteuid(),
                        .requests_per_s = 1'000'000});
     close(ready[1]);
@@ -98,7 +75,7 @@ void BM_ClockSetThroughAHelper(benchmark::State& state) {
   char none = 0;
   if (read(ready[0], &none, 1) != 0) std::abort();
   {
-    RemoteActuator actuator(board.root / "knobs.sock", "one-knob", clock);
+    RemoteActuator actuator(board.tree.at("knobs.sock"), "one-knob", clock);
     change(state, actuator, actuator.descriptor());
   }
   close(stop[1]);

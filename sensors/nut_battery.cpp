@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -20,13 +21,25 @@ constexpr Duration kAskPeriod = std::chrono::seconds(2);
 constexpr Duration kStaleAfter = std::chrono::seconds(10);
 constexpr int kPatienceMs = 500;
 constexpr std::size_t kMostPending = 64 * 1024;
+constexpr int kMostTaken = 16;  // of 4 KiB each, in one tick: a flood waits for the next
+constexpr int kMostLooks = 32;
+constexpr double kMostValue = 1e6;  // no battery has so many percent, volts or ampere hours
 
 std::optional<double> number(const std::string& text) {
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(value)) return std::nullopt;
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  if (!(std::abs(value) <= kMostValue)) return std::nullopt;  // nor is what is not a number
   return value;
+}
+
+// What another machine says, for people to read: without what would move their terminal.
+std::string printable(std::string_view text) {
+  std::string shown(text.substr(0, 64));
+  const auto hidden = [](char c) { return c < ' ' || c > '~'; };
+  std::replace_if(shown.begin(), shown.end(), hidden, '?');
+  return shown;
 }
 
 // The first word; `rest` is what follows it.
@@ -124,7 +137,7 @@ void NutBattery::ask() {
 
 void NutBattery::take() {
   char bytes[4096];
-  while (socket_ >= 0) {
+  for (int taken = 0; taken < kMostTaken && socket_ >= 0; ++taken) {
     const ssize_t size = ::recv(socket_, bytes, sizeof bytes, 0);
     if (size < 0 && errno == EAGAIN) return;
     if (size <= 0) {
@@ -147,13 +160,13 @@ void NutBattery::take() {
 
 void NutBattery::take_line(std::string_view line) {
   if (line.starts_with("ERR ")) {
-    error_ = line.substr(4, 64);
+    error_ = printable(line.substr(4));
     charge_percent_.reset();
     return;
   }
   if (line.starts_with("UPS ") && ups_.empty()) {
     std::string_view rest;
-    ups_ = first_word(line.substr(4), rest);
+    ups_ = printable(first_word(line.substr(4), rest));
     return;
   }
   if (line.starts_with("BEGIN LIST VAR ")) {
@@ -198,7 +211,7 @@ std::unique_ptr<NutBattery> NutBattery::open(const NutAddress& address,
   for (int question = 0; question < 2 && battery->socket_ >= 0 && !battery->answered_; ++question) {
     battery->ask();
     const bool named = !battery->ups_.empty();
-    while (battery->await(kPatienceMs)) {
+    for (int looks = 0; looks < kMostLooks && battery->await(kPatienceMs); ++looks) {
       battery->take();
       if (battery->answered_ || !battery->error_.empty() || (!named && !battery->ups_.empty()))
         break;

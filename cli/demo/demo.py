@@ -4,15 +4,12 @@ follows the cap down to 20 W while ResNet-18 trains, and leaves the board as it 
 
 import argparse
 import json
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from programs import Daemon, Program, knob_files
+from programs import MountedBoard, Program, knob_files
 
 
 def optimum(mount, cap_w):
@@ -99,36 +96,18 @@ def main():
     parser.add_argument("--binary", default="build/gearshift")
     parser.add_argument("--policy", default="scripts/binary_search.lua")
     arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="gearshift-demo-"))
-    mount = folder / "orin"
-    workloads, control = f"ipc://{folder}/workloads.ipc", f"ipc://{folder}/control.ipc"
-    programs = []
-
-    def start(kind, name, *words):
-        programs.append(kind([arguments.binary, *words], name))
-        return programs[-1]
-
-    try:
-        board = start(Program, "board", "board", "--virtual", "jetson-agx-orin", "--mount", mount)
-        board.wait_for(lambda line: line.startswith("ready"))
+    with MountedBoard(arguments.binary) as board:
+        mount = board.mount
         before = knob_files(mount)
         print(f"  a virtual Jetson AGX Orin is mounted at {mount}")
-        daemon = start(
-            Daemon, "run", "run", "--json", "--sysroot", mount, "--policy", arguments.policy,
-            "--power", "30W", "--listen", workloads, "--control", control,
-            "--state", folder / "state",
-        )  # fmt: skip
-        daemon.note("status")
-        daemon.note("status")
+        daemon = board.run("--policy", arguments.policy, "--power", "30W")
+        daemon.note("status")  # a second of it, for the baseload
         print("  the controller runs; a ResNet-18 trainer attaches", flush=True)
-        start(
-            Program, "emulate", "emulate", "--workload", "resnet18", "--sysroot", mount,
-            "--connect", workloads,
-        )  # fmt: skip
+        board.emulate()
         print(f"  idle baseload {daemon.note('baseload')['power_w']:.1f} W\n")
         fits = compare(arguments.binary, daemon, mount, 30)
         print("  gearshift cap 20W")
-        start(Program, "cap", "cap", "20W", "--control", control).finish()
+        board.start(Program, "cap", "20W", "--control", board.control).finish()
         fits = compare(arguments.binary, daemon, mount, 20) and fits
         daemon.finish(signal.SIGINT)
         summary = daemon.summary()
@@ -143,12 +122,6 @@ def main():
         for path in changed:
             print(f"    not restored: {path}")
         return 0 if fits and not changed else 1
-    finally:
-        for program in reversed(programs[1:]):
-            program.kill()
-        if programs:
-            programs[0].finish(signal.SIGTERM)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ CALM_W, GUST_W = 45, 28
 LOWEST = ("cpu_cores=2", "cpu_mhz=729.6", "gpu_mhz=306", "mem_mhz=204")
 GUST_EVERY_S, GUST_LASTS_S = 60, 20
 # Live, the same in two minutes.
-LIVE = {"board": BOARD, "workload": WORKLOAD, "capacity_wh": 1.5, "resistance_ohm": 0.25, "reserve": 0.1,
+LIVE = {"capacity_wh": 1.5, "resistance_ohm": 0.25, "reserve": 0.1,
         "epochs": 3, "samples": 8_400, "until_s": 150}  # fmt: skip
 LIVE_GUST_EVERY_S, LIVE_GUST_LASTS_S = 30, 8
 

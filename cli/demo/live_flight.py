@@ -1,13 +1,10 @@
 """A drone's flight at real speed: a virtual board on a virtual battery, the daemon and a trainer."""
 
 import json
-import shutil
 import signal
-import tempfile
 import time
-from pathlib import Path
 
-from programs import Daemon, Program
+from programs import MountedBoard
 
 LOOK_EVERY_S = 0.2
 
@@ -24,37 +21,18 @@ class LiveFlight:
 
     def fly(self):
         """Flies until the epochs are done, the battery is empty or the time is over; fills `result`."""
-        folder = Path(tempfile.mkdtemp(prefix="gearshift-flight-"))
-        programs = []
-        try:
-            self.result = self._fly(folder, programs)
-        finally:
-            for program in reversed(programs[1:]):
-                program.kill()
-            if programs:
-                programs[0].finish(signal.SIGTERM)
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _fly(self, folder, programs):
         mission = self.mission
-        mount = folder / "orin"
+        capacity = f"{mission['capacity_wh']}Wh"
+        battery = ["--battery", capacity, "--resistance", mission["resistance_ohm"]]
+        with MountedBoard(mission["binary"], *battery) as board:
+            self.result = self._fly(board)
 
-        def start(kind, name, *words):
-            programs.append(kind([mission["binary"], *words], name))
-            return programs[-1]
-
-        board = start(
-            Program, "board", "board", "--virtual", mission["board"], "--mount", mount, "--battery",
-            f"{mission['capacity_wh']}Wh", "--resistance", mission["resistance_ohm"],
-        )  # fmt: skip
-        board.wait_for(lambda line: line.startswith("ready"))
-        endpoint = f"ipc://{folder}/workloads.ipc"
-        daemon = start(Daemon, "run", "run", "--json", *self._run_words(folder, mount, endpoint))
-        daemon.note("status")
-        trainer = start(
-            Program, "emulate", "emulate", "--json", "--workload", mission["workload"], "--sysroot",
-            mount, "--connect", endpoint, "--batch-sizes", "16", "--warm-up", "0.5s",
-            "--samples-per-epoch", mission["samples"], "--epochs", mission["epochs"],
+    def _fly(self, board):
+        mission, mount = self.mission, board.mount
+        daemon = board.run(*self._run_words(board.folder))
+        trainer = board.emulate(
+            "--json", "--batch-sizes", "16", "--warm-up", "0.5s", "--samples-per-epoch",
+            mission["samples"], "--epochs", mission["epochs"],
         )  # fmt: skip
         began = time.monotonic()
         ending = self._wait(trainer, mount / ".virtual/battery/empty", began)
@@ -76,9 +54,8 @@ class LiveFlight:
             },
         }
 
-    def _run_words(self, folder, mount, endpoint):
-        words = ["--sysroot", mount, "--listen", endpoint, "--control", f"ipc://{folder}/control.ipc"]
-        words += ["--state", folder / "state", *self.words]
+    def _run_words(self, folder):
+        words = [*self.words]
         if self.script:
             (folder / "policy.lua").write_text(self.script)
             words += ["--policy", folder / "policy.lua"]

@@ -4,8 +4,10 @@ import json
 import os
 import pathlib
 import queue
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -114,6 +116,58 @@ class Daemon(Program):
 
     def summary(self):
         return self.notes("summary")[-1]
+
+
+class MountedBoard:
+    """A virtual Jetson AGX Orin that is mounted in a temporary folder, and what is started on it; at the end
+    of the `with` all of it is gone. `words` go to `gearshift board`."""
+
+    def __init__(self, binary, *words):
+        self.binary = binary
+        self.words = words
+        self.programs = []
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gearshift-board-"))
+        self.mount = self.folder / "orin"
+        self.endpoint = f"ipc://{self.folder}/workloads.ipc"
+        self.control = f"ipc://{self.folder}/control.ipc"
+        try:
+            board = self.start(
+                Program, "board", "--virtual", "jetson-agx-orin", "--mount", self.mount, *self.words
+            )
+            board.wait_for(lambda line: line.startswith("ready"))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for program in reversed(self.programs[1:]):
+            program.kill()
+        if self.programs:
+            self.programs[0].finish(signal.SIGTERM)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self, kind, command, *words):
+        self.programs.append(kind([self.binary, command, *words], command))
+        return self.programs[-1]
+
+    def run(self, *words):
+        """The daemon, as soon as it goes on by itself."""
+        daemon = self.start(
+            Daemon, "run", "--json", "--sysroot", self.mount, "--listen", self.endpoint, "--control",
+            self.control, "--state", self.folder / "state", *words,
+        )  # fmt: skip
+        daemon.note("status")
+        return daemon
+
+    def emulate(self, *words):
+        """An emulated trainer of ResNet-18 that connects to the daemon."""
+        return self.start(
+            Program, "emulate", "--workload", "resnet18", "--sysroot", self.mount, "--connect",
+            self.endpoint, *words,
+        )  # fmt: skip
 
 
 def text_of(path):

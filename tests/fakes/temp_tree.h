@@ -1,12 +1,12 @@
-// A folder of pretended device files, for tests; removed with all it holds when the test ends.
+// A folder of pretended device files; removed with all it holds when the test ends.
 #pragma once
 
-#include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -17,7 +17,7 @@ class TempTree {
  public:
   TempTree() {
     std::string pattern = (std::filesystem::temp_directory_path() / "gearshift-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) ADD_FAILURE() << "cannot make " << pattern;
+    if (!mkdtemp(pattern.data())) throw std::runtime_error("cannot make " + pattern);
     root_ = pattern;
     // Tests that drop root must still be able to walk in.
     std::filesystem::permissions(root_, std::filesystem::perms(0755));

@@ -6,9 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +13,7 @@
 #include "actuators/board_actuator.h"
 #include "actuators/knob_protocol.h"
 #include "actuators/knob_session.h"
+#include "tests/fakes/one_knob_board.h"
 
 namespace {
 
@@ -24,42 +22,11 @@ using namespace gearshift;
 constexpr std::array<std::string_view, 3> kTable = {"306000000", "612000000", "1300500000"};
 constexpr std::string_view kFound = "918000000";
 
-class OneKnobBoard {
- public:
-  OneKnobBoard() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "gearshift-XXXXXX").string();
-    if (mkdtemp(pattern.data()) == nullptr) std::abort();
-    root = pattern;
-    folder = root / "sys/class/devfreq/17000000.gpu";
-    std::filesystem::create_directories(folder);
-    put("available_frequencies", "306000000 612000000 1300500000");
-    put("min_freq", kFound);
-    put("max_freq", kFound);
-    description.id = "one-knob";
-    description.knobs.push_back({{"gpu_mhz", Unit::khz, KnobClass::clock, {1}},
-                                 KnobDriver::gpu_devfreq,
-                                 "/sys/class/devfreq",
-                                 {"gpu"}});
-  }
-  ~OneKnobBoard() { std::filesystem::remove_all(root); }
-
-  void put(std::string_view file, std::string_view text) const {
-    std::ofstream(folder / file, std::ios::binary) << text;
-  }
-  std::string get(std::string_view file) const {
-    std::ifstream in(folder / file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  }
-
-  std::filesystem::path root;
-  std::filesystem::path folder;
-  BoardDescription description;
-};
-
 void serve(std::string_view bytes) {
-  static const OneKnobBoard board;
-  static Sysroot root(board.root);
-  static BoardActuator actuator(board.description, root, {.journal = board.root / "knobs.journal"});
+  static const fakes::OneKnobBoard board(kFound, kFound);
+  static Sysroot root(board.tree.root());
+  static BoardActuator actuator(board.description, root,
+                                {.journal = board.tree.at("knobs.journal")});
   KnobSession session(actuator, root, "one-knob", 1234);
   Time now{std::chrono::hours(1)};
   for (; bytes.size() >= kRequestBytes; bytes.remove_prefix(kRequestBytes)) {

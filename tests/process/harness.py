@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
@@ -23,6 +24,15 @@ def skip_all(reason):
     """Ends the script as skipped, saying why."""
     print(f"skipped: {reason}")
     sys.exit(SKIPPED)
+
+
+def wait_until(condition, otherwise="it did not come true"):
+    """Returns once condition() is true; where it never is, `otherwise` says what went wrong."""
+    end = time.monotonic() + DEADLINE_S
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{otherwise}, within {DEADLINE_S} s")
+        time.sleep(0.02)
 
 
 class Stack:

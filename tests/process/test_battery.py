@@ -53,8 +53,7 @@ class Battery(unittest.TestCase):
 
     def test_a_flight_ends_with_its_epochs_or_with_its_battery(self):
         mission = {
-            "binary": BINARY, "board": "jetson-agx-orin", "workload": "resnet18", "capacity_wh": 0.1,
-            "resistance_ohm": 0.25, "reserve": 0.1, "epochs": 2, "samples": 160, "until_s": 60,
+            "binary": BINARY, "capacity_wh": 0.1, "resistance_ohm": 0.25, "reserve": 0.1, "epochs": 2, "samples": 160, "until_s": 60,
         }  # fmt: skip
         words = ["--battery", "auto", "--battery-goal", "none", "--policy", "maxn"]
         short = LiveFlight(mission, words)

@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from harness import DEADLINE_S, SOURCE, Stack, skip_all
+from harness import SOURCE, Stack, skip_all, wait_until
 
 try:
     from liar import Liar
@@ -55,12 +55,6 @@ class Killed(unittest.TestCase):
 
 
 class Stopped(unittest.TestCase):
-    def wait_until(self, condition):
-        end = time.monotonic() + DEADLINE_S
-        while not condition():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
-
     def test_a_daemon_that_was_stopped_goes_on_with_its_trainer(self):
         with Stack() as stack:
             daemon = stack.daemon(stack.script(HOLD))
@@ -70,17 +64,17 @@ class Stopped(unittest.TestCase):
             watcher = gearshift.attach("watcher", "train", endpoint=stack.endpoint)
             self.addCleanup(watcher.close)
             daemon.note("attached", text="watcher")
-            self.wait_until(lambda: watcher.attached)
+            wait_until(lambda: watcher.attached)
             daemon.send(signal.SIGSTOP)
             # As long as a client waits for a sign of life. The trainer gives up about then, before or behind
             # it; who watched must be gone, or it may attach first and be the one that is tuned.
-            self.wait_until(lambda: not watcher.attached)
+            wait_until(lambda: not watcher.attached)
             watcher.close()
             self.assertIsNone(trainer.process.poll())
             daemon.send(signal.SIGCONT)
             while "train_minibatch_ms" not in daemon.note("status", phase="holding", workloads=1):
                 pass
-            self.wait_until(lambda: stack.knobs() == held)
+            wait_until(lambda: stack.knobs() == held)
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
 
     def test_a_trainer_that_was_stopped_is_detached_and_comes_back(self):

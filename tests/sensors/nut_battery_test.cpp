@@ -195,6 +195,21 @@ TEST_F(NutBatteryTest, AnErrorLeavesTheEnergyMissingAndIsExplained) {
   EXPECT_NE(sensor->explain(readings_[0]).find("DATA-STALE"), std::string::npos);
 }
 
+TEST_F(NutBatteryTest, TakesNoNumberThatNoBatteryHasAndShowsNoControlCharacter) {
+  daemon_.say(kHalf);
+  const auto sensor = open(100);
+  ASSERT_NE(sensor, nullptr) << all_findings();
+  read_until(*sensor, Time{}, [](const Battery& one) { return one.known(); });
+  daemon_.say("VAR ups battery.charge \"1e300\"\n");
+  read_until(*sensor, Time{} + seconds(2), [](const Battery& one) { return !one.known(); });
+  EXPECT_EQ(readings_[0].state, ReadingState::missing);
+  daemon_.fail("\x1b[31mred\xff");
+  read_until(*sensor, Time{} + seconds(4), [&](const Battery&) {
+    return sensor->explain(readings_[0]).find("red") != std::string::npos;
+  });
+  EXPECT_NE(sensor->explain(readings_[0]).find("?[31mred?"), std::string::npos);
+}
+
 TEST_F(NutBatteryTest, AnAnswerThatIsTenSecondsOldIsNone) {
   daemon_.say(kHalf);
   const auto sensor = open(100);

@@ -6,7 +6,7 @@ import queue
 import sys
 import time
 
-from harness import SOURCE, Program, Stack
+from harness import SOURCE, Program, Stack, wait_until
 from programs import Daemon
 
 DEADLINE_S = 40.0
@@ -202,18 +202,10 @@ class Site:
 
     def moved(self):
         """Some knob is not as it was found, so that there is something to put back."""
-        end = time.monotonic() + DEADLINE_S
-        while self.stack.knobs() == self.found:
-            if time.monotonic() > end:
-                raise AssertionError("the daemon has moved no knob")
-            time.sleep(0.02)
+        wait_until(lambda: self.stack.knobs() != self.found, "the daemon has moved no knob")
 
     def wait_gone(self, pid):
-        end = time.monotonic() + DEADLINE_S
-        while os.path.exists(f"/proc/{pid}"):
-            if time.monotonic() > end:
-                raise AssertionError(f"process {pid} does not end")
-            time.sleep(0.02)
+        wait_until(lambda: not os.path.exists(f"/proc/{pid}"), f"process {pid} does not end")
 
 
 def open_site(random, leaks):
