@@ -81,6 +81,8 @@ def watch(true_power, control, arguments):
             # While the command is under way either cap may be the daemon's.
             breaches.add(power_w, HIGH_W if stepping else cap_w, now - before)
             before = now
+    if stepping:
+        stepping.wait()
     return breaches
 
 
