@@ -20,6 +20,7 @@ packages_build := g++ binutils cmake ninja-build ccache pkg-config libboost-dev 
 packages_run := fuse3 python3 python3-zmq python3-msgpack
 packages_train := python3-torch python3-sklearn
 packages_browser := chromium
+packages_check := python3-pyflakes
 packages_lint := git clang-format clang-tidy
 packages_fuzz := clang libclang-rt-14-dev
 
@@ -58,7 +59,7 @@ build:  ## build the program, build/gearshift (the default)
 
 .PHONY: test
 test:  ## build everything and run the unit and process tests
-	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_browser))
+	@$(call install,$(packages_build) $(packages_run) $(packages_train) $(packages_browser) $(packages_check))
 	$(call configure,build)
 	ninja -C build -j$(JOBS)
 	code=0

@@ -1,6 +1,5 @@
 """One test a row of docs/reliability.md that no other process test shows: stopped, killed, lied to."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -8,7 +7,7 @@ import threading
 import time
 import unittest
 
-from harness import SOURCE, Stack, skip_all, wait_until
+from harness import DEADLINE_S, SOURCE, Stack, skip_all, wait_until
 
 try:
     from liar import Liar

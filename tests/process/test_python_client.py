@@ -17,7 +17,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
 from client_test import DEADLINE_SECONDS, LOADER, SIZES, ClientTest  # skips where a package is missing
 
-import gearshift
 import msgpack
 from gearshift import endpoint, wire
 

@@ -7,7 +7,6 @@ import sys
 import time
 
 from harness import SOURCE, Program, Stack, wait_until
-from programs import Daemon
 
 DEADLINE_S = 40.0
 SETTLES_S = 15.0
