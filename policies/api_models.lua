@@ -145,6 +145,7 @@ function gp.draw(terms) end
 
 ---@class smooth_terms
 ---@field over? number most odds to be over the cap, 0 to 1; 1
+---@field expected? number most that gp.draw's beliefs may expect the value to be; any
 
 ---As gp.draw, in a world that knows nothing of the board: a parabola in each knob and a smooth process,
 ---by what was learnt alone. Nothing of a setting's own is drawn, so settings come in the order of what

@@ -207,14 +207,18 @@ end
 local NOISE <const> = 0.01 -- of a measurement, relative, expected before any repeats
 local NOISE_SHAPE <const> = 2 -- what that is worth, in half measurements
 local WINDOW <const> = 32 -- measurements of a setting that count, the newest
-local MOST_RECALLED <const> = 1000 -- answers of before a restart
+local MOST_RECALLED <const> = 400 -- answers of before a restart,
+local RECALLED_EACH <const> = 8 -- of one setting,
+local LOOKED_BACK <const> = 2048 -- among the newest
 local RIVALS <const> = 8 -- measured settings that are drawn: the best on average
 local LOOKS <const> = 90 -- for something better: one a measurement, and few after these
 local MOST_LOST <const> = 60 -- by looks in vain, in measurements of the best: then few as well
 local SHARE <const> = 0.004 -- of the cost of everything, that the few may add
 local RARE <const> = 6 -- measurements from one of the few to the next, at least
 local BLIND <const> = 0.85 -- of the looks, the share that trusts measurements alone, and not the board's model
-local MOST_DEARER <const> = 3 -- times the best, where the board's model expects that, not even these look
+-- Times the best: where the board's model expects that, not even these look. Without a cap that model looks
+-- in their stead, within one it seldom knows anything to look at, and the next best of these is taken.
+local MOST_DEARER <const> = 3
 local BESIDE <const> = 0.1 -- the share that goes beside the best
 local BESIDE_LATE <const> = 0.7 -- the same once looks are few: there they cost least
 local MOST_OVER <const> = 0.1 -- odds to be over the cap that a setting may have to be tried
@@ -310,7 +314,8 @@ local function look(arm, value, few)
   local kind = math.random()
   local other = kind < (few and BESIDE_LATE or BESIDE) and beside(arm.setting)
   if other then return other end
-  local drawn = #measured > 1 and kind < (few and 1 or BESIDE + BLIND) and gp.draw_smooth { over = MOST_OVER }
+  local drawn = #measured > 1 and kind < (few and 1 or BESIDE + BLIND)
+    and gp.draw_smooth { over = MOST_OVER, expected = capped and MOST_DEARER * value or nil }
   if drawn and drawn.expected <= MOST_DEARER * value then return drawn.setting, drawn end
   drawn = gp.draw { over = MOST_OVER, temper = math.max(1, math.sqrt(surprises / guesses)) }
   if drawn and drawn.value < value * (1 - LEAST_GAIN) then return drawn.setting, drawn end
@@ -323,8 +328,23 @@ local function compare(answer, guess)
   guesses = guesses + 1
 end
 
+-- What is known from before a restart. Most answers are repeats of what was held, and what else was
+-- measured must not be forgotten for them.
+local function recall()
+  local recalled, repeats = {}, {}
+  for i = #observations, math.max(1, #observations - LOOKED_BACK + 1), -1 do
+    if #recalled == MOST_RECALLED then break end
+    local key = key_of(observations[i].setting)
+    repeats[key] = (repeats[key] or 0) + 1
+    if repeats[key] <= RECALLED_EACH then recalled[#recalled + 1] = i end
+  end
+  for i = #recalled, 1, -1 do learn(observations[recalled[i]]) end
+  return #recalled
+end
+
 local function search_settings()
-  for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do learn(observations[i]) end
+  -- Recalling costs instructions that a look needs as well: the first measurement is of the best known.
+  local rests = recall() > 0
   local looks, waited, pause, lost = 0, 0, 1, 0 -- `pause`: measurements from one look to the next
   local vain = 0 -- measurements in a row while nothing known keeps the goal
   local few = false
@@ -333,19 +353,20 @@ local function search_settings()
     local arm, value = drawn_arm()
     local setting, guess, looked = nil, nil, false
     waited = waited + 1
-    if arm and waited >= pause then
+    if arm and waited >= pause and not rests then
       looks, waited = looks + 1, 0
       setting, guess = look(arm, value, few)
       looked = setting ~= nil
     end
     vain = arm and 0 or vain + 1
     if not arm then setting = vain <= MOST_VAIN and careful() or nil end
-    setting = setting or (arm and arm.setting)
+    setting = setting or (arm and (rests and measured[1] or arm).setting)
     if not setting then
       log("nothing measured keeps the goal")
       return nil
     end
     local answer = remeasure(setting)
+    rests = false
     learn(answer)
     if guess and answer.within then compare(answer, guess) end
     if looked then

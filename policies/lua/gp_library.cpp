@@ -319,7 +319,8 @@ bool draw_setting(ScriptState& state, DrawTerms terms, World from,
     condition(gp);
     std::vector<double> log_values;
     if (from == World::smooth) {
-      log_values = gp.smooth.draw(state.random);
+      const auto passed = passed_over(*gp.process, goal, gp.grid.kind(), gp.known, terms);
+      log_values = gp.smooth.draw(state.random, passed);
       if (log_values.empty()) return true;
       terms.log_values = log_values;
     }
@@ -366,6 +367,8 @@ int draw_smooth(lua_State* lua) {
   check_terms(lua, "gp.draw_smooth");
   DrawTerms terms;
   terms.most_over_odds = option(lua, "gp.draw_smooth", "over", 1, 1);
+  const double most_expected = option(lua, "gp.draw_smooth", "expected", kHuge, kHuge);
+  terms.most_expected_log = std::log(most_expected);
   return push_drawn(lua, "gp.draw_smooth", terms, World::smooth);
 }
 

@@ -161,15 +161,17 @@ std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Ki
 
 namespace {
 
-// Settings that keep the goal in a world drawn from the process, with their log values there.
-std::vector<std::pair<double, std::size_t>> drawn_values(const CostProcess& process,
-                                                         const GoalJudge& judge,
-                                                         std::span<const std::uint8_t> excluded,
-                                                         double temper, std::mt19937_64& random) {
+using Ranked = std::vector<std::pair<double, std::size_t>>;  // log values, and of which setting
+
+// Settings that keep the goal in a world drawn from the process, `below` the power limit on
+// average, with their log values there.
+Ranked drawn_values(const CostProcess& process, const CostProcess::World& world,
+                    const GoalJudge& judge, std::span<const std::uint8_t> excluded, double temper,
+                    double below, std::mt19937_64& random) {
   double worst_log = 0;
-  const std::vector<std::size_t> settings = screened(process, judge, excluded, false, 0, worst_log);
-  const CostProcess::World world = process.draw_world(random, temper);
-  std::vector<std::pair<double, std::size_t>> ranked;
+  const std::vector<std::size_t> settings =
+      screened(process, judge, excluded, false, below, worst_log);
+  Ranked ranked;
   for (const std::size_t setting : settings) {
     CostProcess::Mean cost = process.mean(world, setting);
     cost.log_time += temper * process.time_own() * draw_normal(random);
@@ -184,33 +186,27 @@ std::vector<std::pair<double, std::size_t>> drawn_values(const CostProcess& proc
   return ranked;
 }
 
-// The same of a world that says values alone: those that keep the power limit on average.
-std::vector<std::pair<double, std::size_t>> given_values(const CostProcess& process,
-                                                         const GoalJudge& judge,
-                                                         std::span<const std::uint8_t> excluded,
-                                                         std::span<const double> log_values) {
-  std::vector<std::pair<double, std::size_t>> ranked;
-  for (std::size_t setting = 0; setting < log_values.size(); ++setting) {
-    if (excluded[setting] != 0 || log_values[setting] == kHuge) continue;
+// The same of a world that says values alone.
+Ranked given_values(const CostProcess& process, const GoalJudge& judge,
+                    std::span<const std::uint8_t> excluded, const DrawTerms& terms, double below) {
+  Ranked ranked;
+  for (std::size_t setting = 0; setting < terms.log_values.size(); ++setting) {
+    if (excluded[setting] != 0 || terms.log_values[setting] == kHuge) continue;
     const bool fits =
-        judge.log_limit == kHuge || process.mean(setting).log_power <= judge.log_limit;
-    if (fits) ranked.emplace_back(log_values[setting], setting);
+        judge.log_limit == kHuge || process.mean(setting).log_power <= judge.log_limit - below;
+    if (fits) ranked.emplace_back(terms.log_values[setting], setting);
   }
   return ranked;
 }
 
 }  // namespace
 
-std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal& goal, Kind kind,
-                                          std::span<const std::uint8_t> excluded,
-                                          const DrawTerms& terms, std::mt19937_64& random) {
-  assert(excluded.size() == process.size());
-  const GoalJudge judge(goal, kind, terms.limit_w);
+namespace {
+
+// The first of the ranked settings that all that is believed does not speak against.
+std::optional<DrawnSetting> first_likely(const CostProcess& process, const GoalJudge& judge,
+                                         const DrawTerms& terms, const Ranked& ranked) {
   const bool given = !terms.log_values.empty();
-  auto ranked = given ? given_values(process, judge, excluded, terms.log_values)
-                      : drawn_values(process, judge, excluded, terms.temper, random);
-  std::sort(ranked.begin(), ranked.end());
-  if (ranked.size() > kMostProbed) ranked.resize(kMostProbed);
   CostSamples samples;
   for (const auto& [value, setting] : ranked) {
     process.sample(setting, samples);
@@ -219,13 +215,55 @@ std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal
     if (given && judge.asks_more() && probe.odds < kFairShare) continue;
     const double log_time = std::log(probe.minibatch_ms), log_power = std::log(probe.power_w);
     const double batch_size = process.batch_size(setting);
+    const double expected_log = judge.log_value(batch_size, log_time, log_power);
+    if (given && expected_log > terms.most_expected_log) continue;
     return DrawnSetting{setting,
                         std::exp(value),
-                        std::exp(judge.log_value(batch_size, log_time, log_power)),
+                        std::exp(expected_log),
                         judge.deviation(batch_size, log_time, log_power, probe.time_deviation,
                                         probe.power_deviation),
                         probe.power_odds,
                         probe.odds};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> passed_over(const CostProcess& process, const Goal& goal, Kind kind,
+                                      std::span<const std::uint8_t> excluded,
+                                      const DrawTerms& terms) {
+  assert(excluded.size() == process.size());
+  const GoalJudge judge(goal, kind, terms.limit_w);
+  std::vector<std::uint8_t> passed(excluded.begin(), excluded.end());
+  if (judge.log_limit == kHuge && terms.most_expected_log == kHuge) return passed;
+  for (std::size_t setting = 0; setting < passed.size(); ++setting) {
+    if (passed[setting] != 0) continue;
+    const CostProcess::Mean mean = process.mean(setting);
+    const double batch_size = process.batch_size(setting);
+    const double expected_log = judge.log_value(batch_size, mean.log_time, mean.log_power);
+    passed[setting] =
+        mean.log_power > judge.log_limit || expected_log > terms.most_expected_log ? 1 : 0;
+  }
+  return passed;
+}
+
+std::optional<DrawnSetting> drawn_setting(const CostProcess& process, const Goal& goal, Kind kind,
+                                          std::span<const std::uint8_t> excluded,
+                                          const DrawTerms& terms, std::mt19937_64& random) {
+  assert(excluded.size() == process.size());
+  const GoalJudge judge(goal, kind, terms.limit_w);
+  const bool given = !terms.log_values.empty();
+  std::optional<CostProcess::World> world;
+  if (!given) world = process.draw_world(random, terms.temper);
+  for (const double below : kBelow) {
+    Ranked ranked =
+        given ? given_values(process, judge, excluded, terms, below)
+              : drawn_values(process, *world, judge, excluded, terms.temper, below, random);
+    std::sort(ranked.begin(), ranked.end());
+    if (ranked.size() > kMostProbed) ranked.resize(kMostProbed);
+    const auto drawn = first_likely(process, judge, terms, ranked);
+    if (drawn || judge.log_limit == kHuge) return drawn;
   }
   return std::nullopt;
 }

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <random>
 #include <span>
+#include <vector>
 
 #include "controller/goal.h"
 #include "policies/numerics/cost_process.h"
@@ -55,7 +57,17 @@ struct DrawTerms {
   // Log values of another world, one a setting (SmoothValues::draw): then the process draws none,
   // and says only what keeps the goal.
   std::span<const double> log_values{};
+  // Natural logarithm of the goal's value that the process may expect of the setting, at most,
+  // where log_values are given: measurements alone know no end of what may be good.
+  double most_expected_log = std::numeric_limits<double>::infinity();
 };
+
+// For each setting whether drawn_setting() passes over it by what is believed on average: it is of
+// `excluded`, over the power limit, or dearer than may be expected. So that log_values need be
+// worked out of the others alone.
+std::vector<std::uint8_t> passed_over(const CostProcess& process, const Goal& goal, Kind kind,
+                                      std::span<const std::uint8_t> excluded,
+                                      const DrawTerms& terms);
 
 struct DrawnSetting {
   std::size_t setting = 0;

@@ -102,7 +102,8 @@ SmoothValues::Vector SmoothValues::pulls(const Eigen::LLT<Matrix>& factor) const
   return pull;
 }
 
-std::vector<double> SmoothValues::draw(std::mt19937_64& random) const {
+std::vector<double> SmoothValues::draw(std::mt19937_64& random,
+                                       std::span<const std::uint8_t> excluded) const {
   if (rows_.empty()) return {};
   const auto scales = this->scales(draw_uniform(random) < 0.5);
   const double length = kLengths[draw_uniform(random) < 0.5 ? 0 : 1];
@@ -130,6 +131,7 @@ std::vector<double> SmoothValues::draw(std::mt19937_64& random) const {
   std::vector<double> values(grid_.size(), kHuge);
   std::vector<std::size_t> close;
   for (std::size_t setting = begin; setting < grid_.size(); setting += stride) {
+    if (!excluded.empty() && excluded[setting] != 0) continue;
     values[setting] = rows_.front().log_value + likenesses(coordinates(setting, scales)).dot(pull);
     close.push_back(setting);
   }

@@ -4,7 +4,9 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <cstddef>
+#include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "policies/numerics/setting_grid.h"
@@ -31,11 +33,12 @@ class SmoothValues {
   std::size_t size() const { return rows_.size(); }
 
   // Log values in an optimistic world, one a setting of the grid; infinity where it was not looked
-  // at. They are the mean less a normal number of deviations, one for all settings (optimistic
-  // Thompson sampling: May and others 2012, Journal of Machine Learning Research 13), by
-  // distances that are drawn as well: between logarithms of knobs or between places on their
-  // lists. Empty where nothing was learnt.
-  std::vector<double> draw(std::mt19937_64& random) const;
+  // at, as all of `excluded` (one entry a setting, not 0; or none at all). They are the mean less a
+  // normal number of deviations, one for all settings (optimistic Thompson sampling: May and others
+  // 2012, Journal of Machine Learning Research 13), by distances that are drawn as well: between
+  // logarithms of knobs or between places on their lists. Empty where nothing was learnt.
+  std::vector<double> draw(std::mt19937_64& random,
+                           std::span<const std::uint8_t> excluded = {}) const;
 
  private:
   using Vector = Eigen::VectorXd;

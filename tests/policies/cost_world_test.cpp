@@ -107,6 +107,48 @@ TEST_F(CostWorldTest, WhatIsDrawnKeepsTheOddsOfTheCap) {
                              {.limit_w = 4, .most_over_odds = 0.1}, random));
 }
 
+// What promises most lies near the cap, and hundreds of settings there are too likely to be over
+// it.
+TEST_F(CostWorldTest, GivesWayBelowTheCapWhereTheBestAreNotLikelyToKeepIt) {
+  for (std::size_t i = 0; i < 3; ++i) learn(i * (grid_.size() - 1) / 2);
+  process_.condition();
+  std::mt19937_64 random(1);
+  const Goal goal{Objective::time, 25'000};
+  DrawTerms terms{.limit_w = 25, .most_over_odds = 0.02};
+  std::vector<double> log_values;
+  for (std::size_t i = 0; i < grid_.size(); ++i) log_values.push_back(-process_.mean(i).log_power);
+  terms.log_values = log_values;
+  const auto drawn = drawn_setting(process_, goal, grid_.kind(), excluded_, terms, random);
+  ASSERT_TRUE(drawn);
+  EXPECT_GE(drawn->power_odds, 0.98);
+}
+
+TEST_F(CostWorldTest, PassesOverWhatIsOverTheCapOrDearerThanMayBe) {
+  for (std::size_t i = 0; i < 10; ++i) learn(i * (grid_.size() - 1) / 9);
+  process_.condition();
+  std::mt19937_64 random(1);
+  const Goal goal{Objective::time, 25'000};
+  DrawTerms terms{.limit_w = 25};
+  std::vector<double> log_values;
+  for (std::size_t i = 0; i < grid_.size(); ++i) log_values.push_back(-process_.mean(i).log_time);
+  terms.log_values = log_values;  // the slowest promise most
+  const auto slow = drawn_setting(process_, goal, grid_.kind(), excluded_, terms, random);
+  ASSERT_TRUE(slow);
+  terms.most_expected_log = std::log(slow->expected / 2);
+  const auto passed = passed_over(process_, goal, grid_.kind(), excluded_, terms);
+  EXPECT_EQ(passed[slow->setting], 1);
+  for (std::size_t i = 0; i < grid_.size(); ++i) {
+    const auto mean = process_.mean(i);
+    const bool over = mean.log_power > std::log(25.0);
+    const bool dear = mean.log_time - std::log(16e3) > terms.most_expected_log;
+    EXPECT_EQ(passed[i] != 0, over || dear) << i;
+    if (passed[i] != 0) log_values[i] = std::numeric_limits<double>::infinity();
+  }
+  const auto drawn = drawn_setting(process_, goal, grid_.kind(), excluded_, terms, random);
+  ASSERT_TRUE(drawn);
+  EXPECT_LE(drawn->expected, slow->expected / 2);
+}
+
 TEST_F(CostWorldTest, MovesFromTimeToEnergyWithTheWeight) {
   for (std::size_t i = 0; i < 10; ++i) learn(i * (grid_.size() - 1) / 9);
   process_.condition();

@@ -63,6 +63,8 @@ TEST(Gp, DrawsWithoutTheBoardWhereSomethingWasLearnt) {
   EXPECT_NE(
       failure_of("gp.draw_smooth { over = 2 }").find("gp.draw_smooth: over: expected a number"),
       std::string::npos);
+  EXPECT_NE(failure_of("gp.draw_smooth { expected = 'cheap' }").find("gp.draw_smooth: expected: "),
+            std::string::npos);
   EXPECT_NE(failure_of("while true do gp.draw_smooth() end").find("instructions"),
             std::string::npos);
   OrinProblem problem;

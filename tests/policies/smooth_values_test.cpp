@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 #include <vector>
@@ -88,6 +89,21 @@ TEST_F(SmoothValuesTest, DrawsTheSameFromTheSameSeed) {
   learn_bowl(5);
   std::mt19937_64 one(3), other(3);
   EXPECT_EQ(values_.draw(one), values_.draw(other));
+}
+
+TEST_F(SmoothValuesTest, LooksAtNothingThatIsExcluded) {
+  learn_bowl(20);
+  std::vector<std::uint8_t> excluded(grid_.size());
+  for (std::size_t i = 0; i < excluded.size(); i += 3) excluded[i] = 1;
+  std::mt19937_64 random(2);
+  const std::vector<double> drawn = values_.draw(random, excluded);
+  ASSERT_EQ(drawn.size(), grid_.size());
+  std::size_t looked_at = 0;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    looked_at += std::isfinite(drawn[i]) ? 1 : 0;
+    EXPECT_TRUE(excluded[i] == 0 || std::isinf(drawn[i])) << i;
+  }
+  EXPECT_GT(looked_at, 0u);
 }
 
 TEST_F(SmoothValuesTest, ForgetsTheOldestAtItsLimitAndCountsARepeatOnce) {
