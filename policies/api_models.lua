@@ -162,6 +162,8 @@ function gp.draw_smooth(terms) end
 ---@field doubt? number so many times as unsure of each setting as it is, the process is taken to be; 1
 ---@field safest? number where no setting has `odds`, or the best is less than half as likely to keep
 ---the whole goal: the setting most likely to, whatever it gains, if it is at least so likely; nil: none
+---@field over? number once so many settings of a batch size were over the cap it waits, as long as a
+---setting of another one has a tenth of its odds; nil: none waits. Not beside inference
 
 ---@class probe
 ---@field setting setting not learnt before

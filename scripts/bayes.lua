@@ -34,6 +34,7 @@ if goal.objective == "throughput" then
   careful = { least_odds, 0.5, 0.75 }
 end
 local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
+local most_over = 2         -- settings of a batch size over the cap, then: others have their turn first
 
 local best, probes, over, failures = nil, 0, 0, 0
 
@@ -80,7 +81,7 @@ local function choose()
   end
   local odds = careful[math.min(over + 1, #careful)]
   for _, doubt in ipairs(despair) do
-    local probe = gp.next { odds = odds, safest = hopeless, doubt = doubt }
+    local probe = gp.next { odds = odds, safest = hopeless, doubt = doubt, over = most_over }
     if probe and probe.odds >= hopeless then return probe end
   end
 end

@@ -288,6 +288,8 @@ int next(lua_State* lua) {
     lua_pop(lua, 1);
     if (safest) terms.safest_odds = option(lua, "gp.next", "safest", 0, 1);
   }
+  const double most_over = option(lua, "gp.next", "over", kHuge, kHuge);
+  if (std::isfinite(most_over)) terms.most_over = static_cast<std::size_t>(most_over);
   begin_or_raise(lua, "gp.next");
   ScriptState& state = state_of(lua);
   charge(lua, charge_to_ask(*state.gp));

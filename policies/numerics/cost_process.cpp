@@ -93,6 +93,7 @@ void CostProcess::place_settings() {
     }
   }
   places_.resize(grid_.size());
+  means_.resize(grid_.size());
   coordinates_.reserve(grid_.size() * dimensions);
   for (std::size_t i = 0; i < grid_.size(); ++i) {
     const ModelMode mode = grid_.mode(i);
@@ -212,6 +213,8 @@ void CostProcess::condition() {
   doubt_outliers();
   add_over_limit();
   draw_samples();
+  for (std::size_t i = 0; i < size(); ++i) means_[i] = pulled(likely_, i);
+  remembered_.clear();
 }
 
 void CostProcess::fill_precision(Series& series, double amplitude) const {

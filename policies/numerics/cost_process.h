@@ -7,6 +7,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "boards/cost_model.h"
@@ -92,8 +93,11 @@ class CostProcess {
     double log_time = 0;
     double log_power = 0;
   };
-  Mean mean(std::size_t setting) const;
+  Mean mean(std::size_t setting) const { return means_[setting]; }
   void sample(std::size_t setting, CostSamples& samples) const;
+  // The same, remembered until the next condition(): a search asks for the same settings again.
+  // Valid until then.
+  const CostSamples& samples(std::size_t setting) const;
   // One a sample, adding up to 1.
   std::span<const double> weights() const { return weights_; }
   // One world of those that may be: costs of all settings that go together. `temper` scales how far
@@ -170,6 +174,8 @@ class CostProcess {
   Matrix normals_;     // one column a sample
   std::vector<Hypothesis> samples_;
   std::vector<double> weights_;
+  std::vector<Mean> means_;                                          // one a setting
+  mutable std::unordered_map<std::size_t, CostSamples> remembered_;  // lookup only
 };
 
 struct CostProcess::World {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "policies/numerics/cost_process.h"
 #include "policies/numerics/normal.h"
@@ -17,18 +18,15 @@ double square(double x) { return x * x; }
 
 // How alike a setting is to each row, by the process.
 template <typename Likeness>
-Eigen::VectorXd likenesses(const std::vector<std::size_t>& settings, double amplitude,
-                           Likeness likeness) {
+Eigen::VectorXd likenesses(const std::vector<std::size_t>& settings, Likeness likeness) {
   Eigen::VectorXd alike(static_cast<Eigen::Index>(settings.size()));
   for (std::size_t i = 0; i < settings.size(); ++i) {
-    alike[static_cast<Eigen::Index>(i)] = square(amplitude) * likeness(settings[i]);
+    alike[static_cast<Eigen::Index>(i)] = likeness(settings[i]);
   }
   return alike;
 }
 
 }  // namespace
-
-CostProcess::Mean CostProcess::mean(std::size_t setting) const { return pulled(likely_, setting); }
 
 CostProcess::Mean CostProcess::pulled(const Hypothesis& at, std::size_t setting) const {
   Mean mean = model(at, setting);
@@ -45,8 +43,11 @@ CostProcess::Mean CostProcess::pulled(const Hypothesis& at, std::size_t setting)
 
 void CostProcess::sample(std::size_t setting, CostSamples& samples) const {
   const auto alike = [&](std::size_t other) { return likeness(setting, other); };
-  const Vector time = likenesses(time_.settings, time_amplitude_, alike);
-  const Vector power = likenesses(power_.settings, power_amplitude_, alike);
+  // The rows with a time are the first of those with a power.
+  const Vector alike_rows = likenesses(power_.settings, alike);
+  const Vector time =
+      square(time_amplitude_) * alike_rows.head(static_cast<Eigen::Index>(time_.settings.size()));
+  const Vector power = square(power_amplitude_) * alike_rows;
   const double time_known = time.dot(time_.precision * time);
   const double power_known = power.dot(power_.precision * power);
   samples.time_deviation =
@@ -60,6 +61,14 @@ void CostProcess::sample(std::size_t setting, CostSamples& samples) const {
     samples.log_time[k] = mean.log_time + time.dot(samples_[k].time_pull);
     samples.log_power[k] = mean.log_power + power.dot(samples_[k].power_pull);
   }
+}
+
+const CostSamples& CostProcess::samples(std::size_t setting) const {
+  const auto known = remembered_.find(setting);
+  if (known != remembered_.end()) return known->second;
+  CostSamples samples;
+  sample(setting, samples);
+  return remembered_.emplace(setting, std::move(samples)).first->second;
 }
 
 // A row that was cut short at its limit counts as a reading of what its power is on average, given

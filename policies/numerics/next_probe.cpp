@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,8 @@ double odds_below(double log_limit, double log_mean, double deviation) {
 // certain. (By the power limit alone the likeliest setting is the slowest, which may not even end a
 // minibatch.)
 constexpr double kFairShare = 0.5;
+// A batch size waits only for others of which a setting has this share of its odds.
+constexpr double kShareOfOthers = 0.1;
 
 // How far below the limit mean power must be (natural logarithm) of the settings looked at, where
 // none of those nearer to it has the odds that are asked for. The first is no such bound.
@@ -71,8 +75,11 @@ std::vector<std::size_t> screened(const CostProcess& process, const GoalJudge& j
 }
 
 // What the samples say of one setting.
-Probe weigh(const CostProcess& process, const GoalJudge& judge, std::size_t setting,
-            const CostSamples& samples, double best_log, double least_improvement) {
+Probe weigh(const CostProcess& process, const GoalJudge& judge, std::size_t setting, double doubt,
+            double best_log, double least_improvement) {
+  const CostSamples& samples = process.samples(setting);
+  const double time_own = doubt * samples.time_deviation;
+  const double power_own = doubt * samples.power_deviation;
   Probe probe{.setting = setting};
   const double batch_size = process.batch_size(setting);
   const double log_most_ms = std::log(judge.most_ms(batch_size));
@@ -81,13 +88,12 @@ Probe weigh(const CostProcess& process, const GoalJudge& judge, std::size_t sett
     const double weight = process.weights()[k];
     const double time = samples.log_time[k];
     const double power = samples.log_power[k];
-    const double fits = odds_below(judge.log_limit, power, samples.power_deviation);
+    const double fits = odds_below(judge.log_limit, power, power_own);
     const double thrifty = odds_below(0, judge.log_energy_over(batch_size, time, power),
-                                      std::hypot(samples.time_deviation, samples.power_deviation));
-    const double keeps = fits * odds_below(log_most_ms, time, samples.time_deviation) * thrifty;
+                                      std::hypot(time_own, power_own));
+    const double keeps = fits * odds_below(log_most_ms, time, time_own) * thrifty;
     const double ahead = best_log - judge.log_value(batch_size, time, power);
-    const double deviation =
-        judge.deviation(batch_size, time, power, samples.time_deviation, samples.power_deviation);
+    const double deviation = judge.deviation(batch_size, time, power, time_own, power_own);
     const double score = ahead / deviation;
     const double improvement =
         least_improvement > 0 ? ahead + least_improvement
@@ -102,10 +108,10 @@ Probe weigh(const CostProcess& process, const GoalJudge& judge, std::size_t sett
   }
   probe.minibatch_ms = std::exp(log_time);
   probe.power_w = std::exp(log_power);
-  probe.time_deviation = std::hypot(samples.time_deviation,
-                                    std::sqrt(std::max(0.0, time_square - log_time * log_time)));
-  probe.power_deviation = std::hypot(
-      samples.power_deviation, std::sqrt(std::max(0.0, power_square - log_power * log_power)));
+  probe.time_deviation =
+      std::hypot(time_own, std::sqrt(std::max(0.0, time_square - log_time * log_time)));
+  probe.power_deviation =
+      std::hypot(power_own, std::sqrt(std::max(0.0, power_square - log_power * log_power)));
   return probe;
 }
 
@@ -120,12 +126,8 @@ struct Search {
     double worst_log = 0;
     std::optional<Probe> best;
     double most = -kHuge;
-    CostSamples samples;
     for (const std::size_t setting : screened(process, judge, excluded, safest, below, worst_log)) {
-      process.sample(setting, samples);
-      samples.time_deviation *= terms.doubt;
-      samples.power_deviation *= terms.doubt;
-      Probe probe = weigh(process, judge, setting, samples, terms.best_log.value_or(worst_log),
+      Probe probe = weigh(process, judge, setting, terms.doubt, terms.best_log.value_or(worst_log),
                           terms.best_log ? 0 : kLeastImprovement);
       if (terms.best_log) {
         probe.gain -= terms.price * (1 - probe.power_odds);
@@ -143,20 +145,45 @@ struct Search {
   }
 };
 
+std::optional<Probe> likeliest_gain(const Search& search) {
+  for (const double below : kBelow) {
+    const std::optional<Probe> best = search.best_of(false, below);
+    if (!best && search.judge.log_limit != kHuge) continue;
+    if (!best || !search.terms.safest_odds || !search.judge.asks_more()) return best;
+    const std::optional<Probe> safest = search.best_of(true, 0);
+    return safest && best->odds < kFairShare * safest->odds ? safest : best;
+  }
+  return search.terms.safest_odds ? search.best_of(true, 0) : std::nullopt;
+}
+
+// The batch sizes that wait for others, by ProbeTerms::most_over.
+std::set<double> waiting_batch_sizes(const CostProcess& process, std::size_t most_over) {
+  std::map<double, std::size_t> over;
+  for (const CostRow& row : process.rows()) {
+    if (row.over_limit) ++over[process.batch_size(row.setting)];
+  }
+  std::set<double> waiting;
+  for (const auto& [batch_size, count] : over) {
+    if (count >= most_over) waiting.insert(batch_size);
+  }
+  return waiting;
+}
+
 }  // namespace
 
 std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Kind kind,
                                 std::span<const std::uint8_t> excluded, const ProbeTerms& terms) {
   assert(excluded.size() == process.size());
-  const Search search{process, GoalJudge(goal, kind, terms.limit_w), excluded, terms};
-  for (const double below : kBelow) {
-    const std::optional<Probe> best = search.best_of(false, below);
-    if (!best && search.judge.log_limit != kHuge) continue;
-    if (!best || !terms.safest_odds || !search.judge.asks_more()) return best;
-    const std::optional<Probe> safest = search.best_of(true, 0);
-    return safest && best->odds < kFairShare * safest->odds ? safest : best;
+  const GoalJudge judge(goal, kind, terms.limit_w);
+  const std::optional<Probe> any = likeliest_gain({process, judge, excluded, terms});
+  const std::set<double> waiting = waiting_batch_sizes(process, terms.most_over);
+  if (!any || !waiting.contains(process.batch_size(any->setting))) return any;
+  std::vector<std::uint8_t> others(excluded.begin(), excluded.end());
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    if (waiting.contains(process.batch_size(i))) others[i] = 1;
   }
-  return terms.safest_odds ? search.best_of(true, 0) : std::nullopt;
+  const std::optional<Probe> other = likeliest_gain({process, judge, others, terms});
+  return other && other->odds >= kShareOfOthers * any->odds ? other : any;
 }
 
 namespace {
@@ -207,10 +234,8 @@ namespace {
 std::optional<DrawnSetting> first_likely(const CostProcess& process, const GoalJudge& judge,
                                          const DrawTerms& terms, const Ranked& ranked) {
   const bool given = !terms.log_values.empty();
-  CostSamples samples;
   for (const auto& [value, setting] : ranked) {
-    process.sample(setting, samples);
-    const Probe probe = weigh(process, judge, setting, samples, value, 0);
+    const Probe probe = weigh(process, judge, setting, 1, value, 0);
     if (1 - probe.power_odds > terms.most_over_odds) continue;
     if (given && judge.asks_more() && probe.odds < kFairShare) continue;
     const double log_time = std::log(probe.minibatch_ms), log_power = std::log(probe.power_w);

@@ -27,6 +27,9 @@ struct ProbeTerms {
   // Where no setting has least_odds, or the goal asks for more than the power limit and the best is
   // less than half as likely to keep all of it: the one likeliest to, if it is so likely.
   std::optional<double> safest_odds = std::nullopt;
+  // Once so many settings of a batch size were over the limit it waits for the others: what is
+  // wrong with what is believed of one is often wrong with all of that size.
+  std::size_t most_over = std::numeric_limits<std::size_t>::max();
 };
 
 struct Probe {

@@ -138,5 +138,21 @@ TEST_F(CostProcessTest, ForgetsTheOldestOfTooMany) {
   EXPECT_EQ(learnt.rows().front().setting, 5U);
 }
 
+TEST_F(CostProcessTest, RemembersSamplesUntilItLearns) {
+  CostProcess learnt = process();
+  CostSamples before, after;
+  const std::size_t setting = grid_.size() / 2;
+  learnt.sample(setting, before);
+  EXPECT_EQ(learnt.samples(setting).log_time, before.log_time);
+  EXPECT_EQ(&learnt.samples(setting), &learnt.samples(setting));
+  const double mean = learnt.mean(setting).log_time;
+  learnt.learn(row(setting));
+  learnt.condition();
+  learnt.sample(setting, after);
+  EXPECT_NE(after.log_time, before.log_time);
+  EXPECT_EQ(learnt.samples(setting).log_time, after.log_time);
+  EXPECT_NE(learnt.mean(setting).log_time, mean);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -218,5 +218,39 @@ TEST_F(NextServingProbeTest, LooksAtWhatIsLateByTheLikeliestDemandsAlone) {
   EXPECT_GT(looked_at, 0u);
 }
 
+// What two cuts say of one batch size, the third probe need not learn again.
+TEST_F(NextServingProbeTest, LetsAnotherBatchSizeHaveItsTurnWhereOneWasOverTheLimit) {
+  const Goal goal{Objective::latency, {}, Duration(2'000'000'000), 60};
+  std::size_t moved = 0;
+  for (double limit_w = 12; limit_w <= 24; limit_w += 2) {
+    CostProcess unknown(grid_, cost_centre(problem_.context(), &board_, grid_),
+                        cost_prior(problem_.context(), &board_, grid_));
+    std::vector<std::uint8_t> known(grid_.size());
+    ProbeTerms terms{.limit_w = limit_w, .least_odds = 0.15, .safest_odds = 0.002};
+    const auto first = next_probe(unknown, goal, grid_.kind(), known, terms);
+    if (!first) continue;
+    known[first->setting] = 1;
+    unknown.learn({first->setting, 0, limit_w, 0, 0, true});
+    unknown.condition();
+    const double batch_size = grid_.batch_size(first->setting);
+    const auto any = next_probe(unknown, goal, grid_.kind(), known, terms);
+    terms.most_over = 2;
+    const auto same = next_probe(unknown, goal, grid_.kind(), known, terms);
+    ASSERT_EQ(any.has_value(), same.has_value());
+    if (!any) continue;
+    EXPECT_EQ(any->setting, same->setting) << "one cut is not two";
+    terms.most_over = 1;
+    const auto other = next_probe(unknown, goal, grid_.kind(), known, terms);
+    ASSERT_TRUE(other) << limit_w;
+    if (grid_.batch_size(other->setting) == batch_size) {
+      EXPECT_EQ(other->setting, any->setting) << "no other size is likely enough";
+    } else if (grid_.batch_size(any->setting) == batch_size) {
+      EXPECT_GE(other->odds, 0.1 * any->odds);
+      ++moved;
+    }
+  }
+  EXPECT_GT(moved, 0u);
+}
+
 }  // namespace
 }  // namespace gearshift
