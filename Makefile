@@ -158,7 +158,7 @@ fuzz:  ## run every fuzz target; DURATION=600 seconds each (60 unless given)
 	@$(call install,$(packages_build) $(packages_fuzz))
 	$(call configure,build-fuzz,-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
 	  -DGEARSHIFT_FUZZ=ON -DGEARSHIFT_TESTS=OFF -DGEARSHIFT_BENCH=OFF)
-	ninja -C build-fuzz -j$(JOBS)
+	ninja -C build-fuzz -j$(JOBS) fuzz_targets
 	for source in tests/fuzz/*_fuzz.cpp; do
 	  name=$$(basename "$$source" .cpp)
 	  mkdir -p "build-fuzz/corpus/$$name"
