@@ -21,6 +21,7 @@ namespace gearshift {
 struct BoardTraits {
   std::string name;
   Duration power_window{};        // "over the cap" is the mean over this
+  Duration power_averaging{};     // a reading is a mean over this; zero: it is the newest value
   Duration stale_after{};         // a power reading older than this is danger
   Duration apply_timeout{};       // a mode that takes longer is timed_out
   std::vector<PowerMode> modes;   // lowest power first by the board's model

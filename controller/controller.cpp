@@ -21,7 +21,8 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
       limits_(limits.begin(), limits.end()),
       options_(options),
       meter_(options.meter, board.traits().power_window),
-      guard_(board.traits().power_window, board.traits().stale_after),
+      guard_(board.traits().power_window, board.traits().stale_after,
+             board.traits().power_averaging),
       checkpoint_(options.checkpoint_timeout),
       goal_(options.goal) {
   events_.reserve(2 * kMaxEventsPerTick);
@@ -89,7 +90,7 @@ void Controller::tell_gap(Time before, Time now) {
   if (now - before < kGap) return;
   excess_.skip(now);  // nobody read what was drawn
   // What took so long was not the board, and the guardian may have set other knobs meanwhile.
-  if (board_.state() == ApplyState::applying) board_.begin(wanted_.mode, now);
+  if (board_.state() == ApplyState::applying) begin_mode(now);
   note(NoteType::gap, now,
        "the machine was suspended, the process stopped, or a read or a write blocked",
        (now - before).count());
@@ -289,6 +290,12 @@ void Controller::publish(Time now) {
   status.drifts = summary_.drifts;
   world_.publish(status);
   recorder_.status(status);
+}
+
+void Controller::drain_policy_log(Time now) {
+  for (std::string line = policy_.take_log(); !line.empty(); line = policy_.take_log()) {
+    note(NoteType::policy_log, now, line);
+  }
 }
 
 void Controller::note(NoteType type, Time now, std::string_view text, std::int64_t value) {

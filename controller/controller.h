@@ -103,6 +103,7 @@ class Controller {
   void on_minibatch(const Minibatch& minibatch);
   void reload_script(Time now);
   void publish(Time now);
+  void drain_policy_log(Time now);
   void note(NoteType type, Time now, std::string_view text, std::int64_t value = 0);
 
   // limits.cpp: what holds whatever the policy says.
@@ -114,12 +115,14 @@ class Controller {
   bool judge_cut(const Observation& cut, Time now);
   void forget_world(const DriftAlarm& alarm, Time now);
   void add_to_excess(Time now);
+  void charge_hidden_excess(std::int64_t judged_mw, Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
   const Observation* best_known() const;
   void watch_knobs(Time now);
   bool awaits_smaller_batches() const;
   bool lets_mode_go(Time now);
+  void begin_mode(Time now, Route route = Route::direct);
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
   Setting smallest_batches(Setting setting) const;
@@ -168,7 +171,6 @@ class Controller {
   void fail_policy(std::string_view what, Time now);
   void hold_safe(std::string_view why, Time now);
   void remember(const Observation& observation);
-  void drain_policy_log(Time now);
   void end_search(Time now);
   void hold(const Setting& setting, Time now);
   void record_hold(Time now);

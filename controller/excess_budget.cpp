@@ -8,17 +8,24 @@ namespace {
 constexpr double kShare = 0.0025;
 constexpr double kSavedUpS = 300;
 
+double joules(std::int64_t mw, double span_s) { return static_cast<double>(mw) / 1000 * span_s; }
+
 }  // namespace
 
 void ExcessBudget::add(Time now, std::int64_t power_mw, std::int64_t excess_mw) {
-  const double power_w = static_cast<double>(power_mw) / 1000;
-  const double most_j = kShare * power_w * kSavedUpS;
+  most_j_ = kShare * joules(power_mw, kSavedUpS);
   const double span_s = begun_ ? seconds(now - newest_) : 0;
-  left_j_ = begun_ ? left_j_ + kShare * power_w * span_s : most_j;
+  left_j_ = begun_ ? left_j_ + kShare * joules(power_mw, span_s) : most_j_;
   begun_ = true;
   newest_ = now;
-  left_j_ = std::min(left_j_, most_j) - static_cast<double>(excess_mw) / 1000 * span_s;
-  left_j_ = std::max(left_j_, -most_j);
+  left_j_ = std::min(left_j_, most_j_);
+  spend(joules(excess_mw, span_s));
 }
+
+void ExcessBudget::charge(std::int64_t excess_mw, Duration span) {
+  spend(joules(excess_mw, seconds(span)));
+}
+
+void ExcessBudget::spend(double excess_j) { left_j_ = std::max(left_j_ - excess_j, -most_j_); }
 
 }  // namespace gearshift

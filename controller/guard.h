@@ -6,6 +6,7 @@
 
 #include "controller/clock.h"
 #include "controller/event.h"
+#include "controller/power_ramp.h"
 #include "controller/power_window.h"
 
 namespace gearshift {
@@ -18,8 +19,9 @@ enum class Verdict : std::uint8_t {
 
 class Guard {
  public:
-  Guard(Duration power_window, Duration stale_after)
-      : window_(power_window), stale_after_(stale_after) {}
+  // `power_averaging`: what the sensor shows is the mean over so long; zero: the newest value.
+  Guard(Duration power_window, Duration stale_after, Duration power_averaging = {})
+      : window_(power_window), ramp_(power_averaging), stale_after_(stale_after) {}
 
   // Staleness counts from here until the first good reading.
   void start(Time now) { newest_ = now; }
@@ -38,8 +40,18 @@ class Guard {
   // way to is judged as well.
   void rises_by(Time time) { risen_ = time; }
 
+  // The knobs were moved now: readings are from here on a ramp to what power has come to.
+  void changes_at(Time now) {
+    changed_ = now;
+    ramp_.change(now);
+  }
+  Time changed() const { return changed_; }  // the newest time
+
   Verdict check(Time now) const;
-  // True when windowed power is known and within the cap.
+  // Until `time` readings are a mix of what power was before a step down and after: nothing new is
+  // to be tried on top of it, or nobody could tell what that draws.
+  void clears_at(Time time) { clear_ = time; }
+  // True when windowed power is known, no such mix, and within the cap.
   bool recovered(Time now) const;
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
   // What was over the cap: the mean, or what it is on its way to.
@@ -49,12 +61,15 @@ class Guard {
   bool falls(std::int64_t mean_mw, Time now) const;
 
   PowerWindow window_;
+  PowerRamp ramp_;
   Duration stale_after_;
   std::optional<std::int64_t> cap_mw_;
   Time newest_{};
   Time armed_{};
   Time settled_{};
   Time risen_{};
+  Time changed_{};
+  Time clear_{};
 };
 
 }  // namespace gearshift

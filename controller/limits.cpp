@@ -7,6 +7,9 @@ namespace gearshift {
 namespace {
 
 constexpr std::int64_t kGoalStepMw = 500;
+// A mean over more than this hides so much of each probe that no search would ever end: there the
+// ration counts what readings show.
+constexpr Duration kMostHidden = std::chrono::milliseconds(500);
 constexpr std::string_view kLatencyFloor = "latency floor";
 
 std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
@@ -144,6 +147,7 @@ void Controller::on_over_cap(Time now) {
   }
   ++summary_.guard_steps;
   over_probe_ = measuring() || aim_ == Aim::hold;
+  charge_hidden_excess(power_mw, now);
   note(NoteType::over_cap, now, "stepping down", power_mw);
   Observation cut;
   cut.setting = wanted_;
@@ -185,6 +189,16 @@ void Controller::add_to_excess(Time now) {
   const bool searches = measuring() || (over_probe_ && !infeasible_);
   const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
   excess_.add(now, *power_mw, std::max<std::int64_t>(0, over_mw));
+}
+
+// What was foreseen is over the cap before a reading is, and may be cut before one is.
+void Controller::charge_hidden_excess(std::int64_t judged_mw, Time now) {
+  if (!over_probe_ || judged_mw <= guard_.power_mw(now).value_or(0)) return;
+  if (board_.traits().power_averaging > kMostHidden) return;
+  // A period for the way back, and one by which cores that came may have been too much before.
+  const Duration span = now - guard_.changed() + 2 * options_.period;
+  excess_.charge(judged_mw - cap_mw_.value_or(judged_mw), span);
+  over_probe_ = false;
 }
 
 // A script that asks for one probe over the cap after the other waits between them.
@@ -329,7 +343,7 @@ void Controller::watch_knobs(Time now) {
     note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
     reported_write_ = write;
   }
-  board_.begin(wanted_.mode, now);
+  begin_mode(now);
   board_.advance(now);
   if (measuring_hold_) measure_hold(now);
   if (!measuring()) return;
@@ -343,13 +357,18 @@ bool Controller::awaits_smaller_batches() const {
   return (aim_ == Aim::measure || aim_ == Aim::hold) && roster_.awaits_smaller_batches();
 }
 
+void Controller::begin_mode(Time now, Route route) {
+  board_.begin(wanted_.mode, now, route);
+  guard_.changes_at(now);
+}
+
 // A mode waits no longer than half of the time that a workload has: the one in force may be slow.
 bool Controller::lets_mode_go(Time now) {
   if (!mode_waits_) return true;
   const bool late = 2 * (now - applying_since_) > options_.workload_timeout;
   if (roster_.awaits_smaller_batches() && !refused_by_workload_ && !late) return false;
   mode_waits_ = false;
-  board_.begin(wanted_.mode, now);
+  begin_mode(now);
   return true;
 }
 

@@ -138,7 +138,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   // Clock writes go out in this very tick; only hot-plug is left for the next ones.
   const bool down = aim == Aim::fallback || aim == Aim::safe;
   if (!mode_waits_) {
-    board_.begin(setting.mode, now, down ? Route::low_clocks_first : Route::direct);
+    begin_mode(now, down ? Route::low_clocks_first : Route::direct);
     board_.advance(now);
   }
   // The window still holds readings from before. While the change goes on, and until the window and
@@ -154,6 +154,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
 void Controller::advance(Time now) {
   if (!settled_) {
     if (!lets_mode_go(now)) return;
+    if (board_.state() == ApplyState::applying || !roster_.settled()) guard_.changes_at(now);
     const ApplyState state = board_.advance(now);
     if (state == ApplyState::applying) return;
     const bool waits = !roster_.settled() && !refused_by_workload_;
@@ -185,6 +186,7 @@ void Controller::on_settled(ApplyState state, Time now) {
   if (steps_down_) {
     guard_.settles_by(now + kLagWindows * board_.traits().power_window);
     guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
+    guard_.clears_at(now + board_.traits().power_averaging);
   }
   if (aim_ == Aim::fallback || aim_ == Aim::relief || aim_ == Aim::safe) {
     if (latency_.limit()) latency_.rearm_at(now + *latency_.limit());
@@ -388,12 +390,6 @@ void Controller::fail_policy(std::string_view what, Time now) {
 void Controller::hold_safe(std::string_view why, Time now) {
   apply(safe_setting(), Aim::safe, now);
   note(NoteType::safe, now, why);
-}
-
-void Controller::drain_policy_log(Time now) {
-  for (std::string line = policy_.take_log(); !line.empty(); line = policy_.take_log()) {
-    note(NoteType::policy_log, now, line);
-  }
 }
 
 }  // namespace gearshift

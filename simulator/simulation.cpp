@@ -231,6 +231,10 @@ BoardTraits simulated_traits(const SimulationProblem& problem) {
   BoardTraits traits;
   traits.name = problem.board;
   traits.power_window = problem.sensor_interval.value_or(milliseconds(430));
+  if (problem.effects.lag == LagShape::boxcar) {
+    traits.power_averaging = problem.effects.lag_constant;
+    traits.power_window = std::max(traits.power_window, traits.power_averaging);
+  }
   traits.stale_after = std::max<Duration>(milliseconds(1000), 2 * traits.power_window);
   traits.apply_timeout = milliseconds(5000);
   traits.modes = unmeasured_order(problem.knobs);

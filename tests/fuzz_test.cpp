@@ -10,7 +10,7 @@
 #include <random>
 
 #define GEARSHIFT_FUZZ_TARGET(name) extern "C" int name(const std::uint8_t* data, std::size_t size);
-#include "fuzz_targets.inc"
+#include <fuzz_targets.inc>
 #undef GEARSHIFT_FUZZ_TARGET
 
 namespace gearshift {
@@ -25,7 +25,7 @@ struct NamedTarget {
 
 constexpr NamedTarget kTargets[] = {
 #define GEARSHIFT_FUZZ_TARGET(name) {#name, name},
-#include "fuzz_targets.inc"
+#include <fuzz_targets.inc>
 #undef GEARSHIFT_FUZZ_TARGET
 };
 

@@ -18,9 +18,9 @@ constexpr std::string_view kHowToRead =
 // ---- metadata: one list of fields, walked by the writer and by the reader -----------------------
 
 // Keys that recordings made before them lack: what they tell was then as the header's default is.
-constexpr std::string_view kLaterKeys[] = {"energy_weight", "reference_s",
-                                           "reference_j",   "priced_power_mw",
-                                           "goal_energy_j", "checkpoint_timeout_ns"};
+constexpr std::string_view kLaterKeys[] = {
+    "energy_weight", "reference_s",           "reference_j",       "priced_power_mw",
+    "goal_energy_j", "checkpoint_timeout_ns", "power_averaging_ns"};
 
 bool may_be_missing(std::string_view key) {
   return std::find(std::begin(kLaterKeys), std::end(kLaterKeys), key) != std::end(kLaterKeys);
@@ -36,6 +36,7 @@ void each_field(Header& header, Visit visit) {
   visit("started_unix_ms", header.started_unix_ms);
   visit("board_id", header.traits.name);
   visit("power_window_ns", header.traits.power_window);
+  visit("power_averaging_ns", header.traits.power_averaging);
   visit("stale_after_ns", header.traits.stale_after);
   visit("apply_timeout_ns", header.traits.apply_timeout);
   auto& [period, duration, goal, seed, prior, meter, workload_timeout, most_measurements,
@@ -301,8 +302,8 @@ void check_header(const RecordingHeader& header) {
   constexpr Duration kLongest = std::chrono::hours(24 * 366);
   const MeterOptions& meter = header.options.meter;
   for (const Duration duration :
-       {header.options.period, traits.power_window, traits.stale_after, traits.apply_timeout,
-        header.options.workload_timeout, header.options.goal_dwell,
+       {header.options.period, traits.power_window, traits.power_averaging, traits.stale_after,
+        traits.apply_timeout, header.options.workload_timeout, header.options.goal_dwell,
         header.options.checkpoint_timeout, meter.settle_most, meter.power_least, meter.most_time,
         meter.stall_after, meter.first_minibatch_most}) {
     if (duration < Duration::zero() || duration > kLongest) {

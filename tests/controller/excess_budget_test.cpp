@@ -28,6 +28,20 @@ TEST(ExcessBudget, IsFullAtFirstAndSpentPastIt) {
   EXPECT_TRUE(run.budget.spent());
 }
 
+TEST(ExcessBudget, IsChargedWithWhatNoReadingHasShown) {
+  Drawing run;
+  run.draw(seconds(0), 0);
+  run.budget.charge(30000, milliseconds(500));
+  EXPECT_FALSE(run.budget.spent()) << "15 J of 15";
+  run.budget.charge(100, milliseconds(10));
+  EXPECT_TRUE(run.budget.spent());
+  run.budget.charge(1'000'000, seconds(1000));
+  run.draw(seconds(299), 0);
+  EXPECT_TRUE(run.budget.spent());
+  run.draw(seconds(2), 0);
+  EXPECT_FALSE(run.budget.spent()) << "it owes no more than it can hold";
+}
+
 TEST(ExcessBudget, ComesBackAtAQuarterOfAPercent) {
   Drawing run;
   run.draw(seconds(0), 0);

@@ -100,8 +100,10 @@ TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
   EXPECT_GT(policy.answers.size(), 5U);
 }
 
-// However many settings a script asks for that are over the cap, little of the energy is.
-TEST(Simulation, AScriptThatAsksForOneProbeOverTheCapAfterTheOtherWaitsBetweenThem) {
+// A script that asks for one setting of 40 W after the other under a cap of 20 W.
+SimulationResult ask_for_what_is_over_the_cap(const Effects& effects,
+                                              std::optional<Duration> sensor_interval,
+                                              Duration least_duration) {
   KnobSpace knobs{.knobs = {{"gpu_mhz", Unit::khz, KnobClass::clock, {}}}};
   for (int step = 1; step <= 2000; ++step) knobs.knobs[0].values.push_back(1000 * step);
   Profile profile(knobs);
@@ -115,11 +117,31 @@ TEST(Simulation, AScriptThatAsksForOneProbeOverTheCapAfterTheOtherWaitsBetweenTh
   SimulationProblem problem = problem_of(profile, costs);
   problem.goal.power_mw = 20000;
   problem.most_duration = std::chrono::hours(2);
+  problem.least_duration = least_duration;
+  problem.effects = effects;
+  problem.sensor_interval = sensor_interval;
   ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
     return measure(modes[1 + answers.size() % 1999]);
   });
   OperatorLimit limit(20000);
-  const SimulationResult result = simulate(problem, policy, limit);
+  return simulate(problem, policy, limit);
+}
+
+// Power that no reading has come to yet is cut in three readings, and counts.
+TEST(Simulation, AProbeBehindASensorThatAveragesIsCutBeforeTheMeanIsOverTheCap) {
+  const std::chrono::milliseconds often(100);
+  const SimulationResult result = ask_for_what_is_over_the_cap(
+      {.lag = LagShape::boxcar, .lag_constant = std::chrono::milliseconds(430)}, often,
+      std::chrono::hours(2));
+  EXPECT_GT(result.measured.size(), 5U);
+  EXPECT_LE(result.energy.longest_over_cap_s, 0.3);
+  const double saved_up = 1 + 300 / seconds(result.duration);
+  EXPECT_LE(result.energy.over_cap_j, 0.0025 * result.energy.energy_j * saved_up + 20 * 0.3);
+}
+
+// However many settings a script asks for that are over the cap, little of the energy is.
+TEST(Simulation, AScriptThatAsksForOneProbeOverTheCapAfterTheOtherWaitsBetweenThem) {
+  const SimulationResult result = ask_for_what_is_over_the_cap({}, std::nullopt, {});
   EXPECT_GT(result.measured.size(), 5U) << "it waits, but does not end";
   const double saved_up = 1 + 300 / seconds(result.duration);
   const double one_probe_j = 20;  // a window of 430 ms at 20 W over, and the way back

@@ -1,0 +1,176 @@
+#include "controller/power_ramp.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Duration kAveraging = milliseconds(430);
+
+Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
+
+enum class Shape { truth, mean, lag };
+
+// What a sensor shows of a change from one power to another at 2 s, in mW.
+double shown(Shape shape, double from_mw, double to_mw, int time_ms) {
+  const double since_s = (time_ms - 2000) / 1000.0;
+  if (since_s <= 0) return from_mw;
+  if (shape == Shape::mean) return from_mw + (to_mw - from_mw) * std::min(1.0, since_s / 0.43);
+  return shape == Shape::lag ? to_mw - (to_mw - from_mw) * std::exp(-since_s / 0.7) : to_mw;
+}
+
+struct Change {
+  Shape shape = Shape::mean;
+  double from_mw = 20000;
+  double to_mw = 40000;
+  double noise = 0;
+  int steady_ms = 2000;  // before the change
+  int end_ms = 4000;
+  std::uint64_t seed = 1;
+};
+
+// What is known after each reading, the first at the change, one every 100 ms.
+std::vector<std::optional<std::int64_t>> least_mw(const Change& change) {
+  std::mt19937_64 dice(change.seed);
+  const auto normal = [&dice] {
+    double sum = -6;
+    for (int term = 0; term < 12; ++term) sum += static_cast<double>(dice() >> 11) * 0x1p-53;
+    return sum;
+  };
+  PowerRamp ramp(kAveraging);
+  ramp.change(at({}));
+  std::vector<std::optional<std::int64_t>> known;
+  for (int time_ms = 2000 - change.steady_ms; time_ms <= change.end_ms; time_ms += 100) {
+    const double mw = shown(change.shape, change.from_mw, change.to_mw, time_ms);
+    ramp.add(at(milliseconds(time_ms)), std::llround(mw * (1 + change.noise * normal())));
+    if (time_ms == 2000) ramp.change(at(milliseconds(time_ms)));
+    if (time_ms >= 2000) known.push_back(ramp.least_mw(at(milliseconds(time_ms))));
+  }
+  return known;
+}
+
+TEST(PowerRamp, KnowsAStepFromTwoReadingsBehindAMean) {
+  const auto known = least_mw({});
+  EXPECT_EQ(known[0], std::nullopt);
+  EXPECT_EQ(known[1], std::nullopt) << "one reading may be anything";
+  ASSERT_TRUE(known[2]);
+  EXPECT_NEAR(static_cast<double>(*known[2]), 40000, 2);
+  ASSERT_TRUE(known[8]);
+  EXPECT_NEAR(static_cast<double>(*known[8]), 40000, 2);
+  EXPECT_EQ(known[9], std::nullopt) << "the mean has long left the change behind";
+}
+
+TEST(PowerRamp, SaysNothingOfWhatIsNoRampBehindAMean) {
+  for (const Change& change : {Change{.shape = Shape::truth},
+                               Change{.from_mw = 40000, .to_mw = 20000}, Change{.to_mw = 20000}}) {
+    for (const auto& known : least_mw(change)) EXPECT_EQ(known, std::nullopt);
+  }
+}
+
+TEST(PowerRamp, TakesItForNoiseOfOnePercentUntilALoadWasSeen) {
+  const auto known = least_mw({.steady_ms = 300});
+  ASSERT_TRUE(known[2]);
+  // Weights 0.1/0.43 and 0.2/0.43: their squares add up to 0.27, and so 1.92 deviations of 400 mW,
+  // and the level before, known from two readings.
+  EXPECT_NEAR(static_cast<double>(*known[2]), 40000 - 400 * 2.2, 40);
+}
+
+// Power step by step: what a mean of 430 ms shows of it, a reading every 100 ms.
+std::vector<std::optional<std::int64_t>> of_steps(const std::vector<std::pair<int, double>>& steps,
+                                                  int end_ms) {
+  PowerRamp ramp(kAveraging);
+  ramp.change(at({}));
+  std::vector<std::optional<std::int64_t>> known;
+  for (int time_ms = 0; time_ms <= end_ms; time_ms += 100) {
+    double sum = 0;
+    for (int back_ms = 0; back_ms < 430; ++back_ms) {
+      double power_mw = 20000;
+      for (const auto& [from_ms, mw] : steps)
+        power_mw = time_ms - back_ms > from_ms ? mw : power_mw;
+      sum += power_mw;
+    }
+    ramp.add(at(milliseconds(time_ms)), std::llround(sum / 430));
+    for (const auto& [from_ms, mw] : steps) {
+      if (from_ms == time_ms) ramp.change(at(milliseconds(time_ms)));
+    }
+    known.push_back(ramp.least_mw(at(milliseconds(time_ms))));
+  }
+  return known;
+}
+
+TEST(PowerRamp, TellsTheNewestOfChangesThatFollowEachOther) {
+  // Two cores, then the clock.
+  const auto known = of_steps({{2000, 22000}, {2100, 24000}, {2200, 40000}}, 2600);
+  EXPECT_EQ(known[23], std::nullopt);
+  ASSERT_TRUE(known[24]);
+  EXPECT_NEAR(static_cast<double>(*known[24]), 40000, 5);
+  ASSERT_TRUE(known[26]);
+  EXPECT_NEAR(static_cast<double>(*known[26]), 39000, 1000) << "seen too low at most";
+  EXPECT_LE(*known[26], 40005);
+}
+
+// Eight cores take longer than the mean is long.
+TEST(PowerRamp, IsNeverTooHighBehindManyChanges) {
+  std::vector<std::pair<int, double>> steps;
+  for (int core = 0; core < 8; ++core) steps.emplace_back(2000 + 100 * core, 20000 + 1000 * core);
+  steps.emplace_back(2800, 40000);
+  const auto known = of_steps(steps, 3600);
+  ASSERT_TRUE(known[30]);
+  EXPECT_GT(*known[30], 36000);
+  for (const auto& least : known) EXPECT_LE(least.value_or(0), 40005);
+}
+
+// A probe that was cut, what the board fell back to, and the next probe.
+TEST(PowerRamp, IsNotTooHighBehindAStepDown) {
+  const auto known = of_steps({{2000, 45000}, {2200, 15000}, {2500, 25000}}, 3600);
+  for (std::size_t i = 23; i < known.size(); ++i) EXPECT_LE(known[i].value_or(0), 25005) << i;
+}
+
+TEST(PowerRamp, ForeseesNothingOfASensorThatDoesNotAverage) {
+  PowerRamp ramp({});
+  ramp.change(at({}));
+  for (int i = 0; i <= 20; ++i) ramp.add(at(milliseconds(100 * i)), 1000 * i);
+  EXPECT_EQ(ramp.least_mw(at(milliseconds(2000))), std::nullopt);
+}
+
+// The bounds that docs/enforcement.md states: how much of what is over a cap of 40 W is found by
+// when, and how much of what fits is held for over it at any time.
+TEST(PowerRamp, FindsWhatIsFarOverTheCapAndSeldomWhatFits) {
+  constexpr int kChanges = 4000;
+  constexpr std::int64_t kCapMw = 40000;
+  for (const double to_share : {0.9, 0.95, 0.98, 1.0, 1.05, 1.1, 1.2, 1.4}) {
+    std::array<int, 5> found_by{};  // 200, 300, 400, 500 ms, ever
+    for (int i = 0; i < kChanges; ++i) {
+      const auto known = least_mw({.to_mw = to_share * kCapMw,
+                                   .noise = 0.02,
+                                   .steady_ms = 2000,
+                                   .end_ms = 3000,
+                                   .seed = static_cast<std::uint64_t>(i)});
+      bool found = false;
+      for (std::size_t reading = 2; reading < known.size(); ++reading) {
+        found = found || known[reading].value_or(0) > kCapMw;
+        if (reading <= 5 && found) ++found_by[reading - 2];
+      }
+      found_by[4] += found ? 1 : 0;
+    }
+    std::printf(
+        "  %3.0f %% of the cap: found in 0.2 s %5.2f %%, 0.3 s %5.2f, 0.4 s %5.2f, 0.5 s "
+        "%5.2f, ever %5.2f\n",
+        100 * to_share, 100.0 * found_by[0] / kChanges, 100.0 * found_by[1] / kChanges,
+        100.0 * found_by[2] / kChanges, 100.0 * found_by[3] / kChanges,
+        100.0 * found_by[4] / kChanges);
+    const double ever = static_cast<double>(found_by[4]) / kChanges;
+    EXPECT_LT(to_share <= 0.95 ? ever : 0, 0.005);
+    EXPECT_LT(to_share <= 0.98 ? ever : 0, 0.05);
+    EXPECT_GT(to_share >= 1.1 ? static_cast<double>(found_by[1]) / kChanges : 1, 0.99);
+  }
+}
+
+}  // namespace
+}  // namespace gearshift
