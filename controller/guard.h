@@ -48,8 +48,8 @@ class Guard {
   Time changed() const { return changed_; }  // the newest time
 
   Verdict check(Time now) const;
-  // Until `time` readings are a mix of what power was before a step down and after: nothing new is
-  // to be tried on top of it, or nobody could tell what that draws.
+  // Until `time` readings are a mix of what power was before a step down and after, or not steady:
+  // nothing new is to be tried on top of it, or nobody could tell what that draws.
   void clears_at(Time time) { clear_ = time; }
   // True when windowed power is known, no such mix, and within the cap.
   bool recovered(Time now) const;

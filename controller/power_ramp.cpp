@@ -25,6 +25,7 @@ void PowerRamp::change(Time now) {
   const bool follows = moved_ && now - *moved_ < averaging_;
   if (!follows) {
     first_ = now;
+    steady_before_ = was_steady(now);
     level_mw_ = static_cast<double>(before_.mean_mw(now).value_or(0));
     level_count_ = static_cast<double>(before_.count(now));
     base_mw_ = level_mw_;
@@ -39,8 +40,19 @@ void PowerRamp::change(Time now) {
   // Changes that have raised power are seen too low once the back end comes to them, others too
   // high.
   ends_ = base_mw_ >= level_mw_ ? now + 2 * averaging_ : first_ + averaging_;
+  if (!steady_before_) ends_ = now;
   steady_mw_.reset();
   count_ = 0;
+}
+
+// A load that begins just before a change puts readings on a ramp of its own.
+bool PowerRamp::was_steady(Time now) const {
+  const auto early = before_.mean_mw(now - averaging_ / 2);
+  const auto late = before_.mean_mw(now);
+  if (!early || !late) return false;
+  const auto level_mw = static_cast<double>(*late);
+  const double moved_mw = std::abs(level_mw - static_cast<double>(*early));
+  return moved_mw <= kSteadyDeviations * deviation_mw(level_mw) + kSteadyShare * level_mw;
 }
 
 void PowerRamp::learn_noise(std::int64_t mw) {

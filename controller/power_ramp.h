@@ -29,16 +29,18 @@ class PowerRamp {
   void change(Time now);
   // The least that power is since the change, in mW: a standard deviation of noise below the best
   // estimate. Nullopt before two readings show the change, once the mean has left it behind for as
-  // long as it is, and where the readings are no such ramp: those of a sensor without a mean step
-  // at once, cores that come one by one make a curve.
+  // long as it is, where power moved before it, and where the readings are no such ramp: those of a
+  // sensor without a mean step at once, cores that come one by one make a curve.
   std::optional<std::int64_t> least_mw(Time now) const;
 
  private:
   static constexpr double kDeviations = 1;
   static constexpr double kMisfitDeviations = 3;
-  static constexpr double kMisfitShare = 0.15;   // of what the ramp has come to
-  static constexpr double kMostOfStep = 0.25;    // of the squares by which a step does not fit
-  static constexpr double kLeastSquares = 0.2;   // of weights: less is mostly noise
+  static constexpr double kMisfitShare = 0.15;  // of what the ramp has come to
+  static constexpr double kMostOfStep = 0.25;   // of the squares by which a step does not fit
+  static constexpr double kLeastSquares = 0.2;  // of weights: less is mostly noise
+  static constexpr double kSteadyDeviations = 2;
+  static constexpr double kSteadyShare = 0.01;   // of the power before
   static constexpr double kNewNoise = 1.0 / 32;  // its weight, a difference
   static constexpr double kMostTimes = 16;       // of the variance known so far
   static constexpr double kFinest = 1e-6;        // variances, of 0.1 % and of 1 %
@@ -50,6 +52,7 @@ class PowerRamp {
     double mw;
   };
 
+  bool was_steady(Time now) const;
   void learn_noise(std::int64_t mw);
   double deviation_mw(double power_mw) const;
 
@@ -63,6 +66,7 @@ class PowerRamp {
   double level_count_ = 0;     // readings that it is the mean of
   double base_mw_ = 0;         // what the sensor showed at the newest
   bool base_is_level_ = true;
+  bool steady_before_ = false;  // power, before the first
   std::array<Sample, kMost> samples_{};
   std::size_t count_ = 0;
   std::optional<std::int64_t> steady_mw_;  // the newest reading, where nothing changes

@@ -186,7 +186,7 @@ void Controller::on_settled(ApplyState state, Time now) {
   if (steps_down_) {
     guard_.settles_by(now + kLagWindows * board_.traits().power_window);
     guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
-    guard_.clears_at(now + board_.traits().power_averaging);
+    guard_.clears_at(now + 2 * board_.traits().power_averaging);
   }
   if (aim_ == Aim::fallback || aim_ == Aim::relief || aim_ == Aim::safe) {
     if (latency_.limit()) latency_.rearm_at(now + *latency_.limit());

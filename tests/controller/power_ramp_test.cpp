@@ -115,6 +115,21 @@ TEST(PowerRamp, TellsTheNewestOfChangesThatFollowEachOther) {
   EXPECT_LE(*known[26], 40005);
 }
 
+// A trainer that begins, and the mode that it is given at once.
+TEST(PowerRamp, SaysNothingWherePowerMovedBeforeTheChange) {
+  PowerRamp ramp(kAveraging);
+  ramp.change(at({}));
+  for (int i = 0; i <= 18; ++i) ramp.add(at(milliseconds(100 * i)), 10000);
+  ramp.add(at(milliseconds(1900)), 12326);  // on its way to 20 W, where it stays
+  ramp.add(at(milliseconds(2000)), 14651);
+  ramp.change(at(milliseconds(2000)));
+  for (const auto& [time_ms, mw] :
+       {std::pair{2100, 16977}, {2200, 19302}, {2300, 20000}, {2400, 20000}}) {
+    ramp.add(at(milliseconds(time_ms)), mw);
+    EXPECT_EQ(ramp.least_mw(at(milliseconds(time_ms))), std::nullopt) << time_ms;
+  }
+}
+
 // Eight cores take longer than the mean is long.
 TEST(PowerRamp, IsNeverTooHighBehindManyChanges) {
   std::vector<std::pair<int, double>> steps;
@@ -168,7 +183,7 @@ TEST(PowerRamp, FindsWhatIsFarOverTheCapAndSeldomWhatFits) {
     const double ever = static_cast<double>(found_by[4]) / kChanges;
     EXPECT_LT(to_share <= 0.95 ? ever : 0, 0.005);
     EXPECT_LT(to_share <= 0.98 ? ever : 0, 0.05);
-    EXPECT_GT(to_share >= 1.1 ? static_cast<double>(found_by[1]) / kChanges : 1, 0.99);
+    EXPECT_GT(to_share >= 1.1 ? static_cast<double>(found_by[1]) / kChanges : 1, 0.98);
   }
 }
 
