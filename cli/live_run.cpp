@@ -135,7 +135,7 @@ class GuardedWorld : public World {
   void publish(const Status& status) override { world_.publish(status); }
 
  private:
-  // Of a heap of 8 MB it takes under a millisecond.
+  // Often enough for what a flood leaves, and seldom enough to cost nothing.
   static constexpr Duration kTrimEvery = std::chrono::minutes(1);
 
   LiveWorld& world_;

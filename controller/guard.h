@@ -13,7 +13,7 @@ namespace gearshift {
 
 enum class Verdict : std::uint8_t {
   within,
-  over,           // the mean over the last window exceeds the cap
+  over,           // the mean over the last window, or what it is on its way to, exceeds the cap
   power_unknown,  // no good reading for longer than stale_after: danger
 };
 

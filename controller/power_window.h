@@ -21,7 +21,7 @@ class PowerWindow {
   void clear() { count_ = 0; }
 
   bool empty() const { return count_ == 0; }
-  Time newest() const { return at(count_ - 1).taken; }          // not when empty
+  Time newest() const { return at(count_ - 1).taken; }  // not when empty
   // Mean in mW of the readings taken in (end - length, end]; nullopt where there is none.
   std::optional<std::int64_t> mean_mw(Time end) const;
   // How many those are.

@@ -226,10 +226,6 @@ Ranked given_values(const CostProcess& process, const GoalJudge& judge,
   return ranked;
 }
 
-}  // namespace
-
-namespace {
-
 // The first of the ranked settings that all that is believed does not speak against.
 std::optional<DrawnSetting> first_likely(const CostProcess& process, const GoalJudge& judge,
                                          const DrawTerms& terms, const Ranked& ranked) {

@@ -53,6 +53,37 @@ TEST(Guard, ForeseesABreachBehindASensorThatLagsAfterAChangeAlone) {
   }
 }
 
+// Behind a mean of 400 ms, a change to 40 W at 2 s: readings are at 30 W when it is known.
+TEST(Guard, ForeseesABreachBehindASensorThatAverages) {
+  for (const std::int64_t cap_mw : {39000, 40001}) {
+    Guard guard(kWindow, kStaleAfter, kWindow);
+    guard.start(at({}));
+    guard.set_cap(cap_mw);
+    guard.changes_at(at({}));
+    for (int i = 0; i <= 20; ++i) guard.add(power(milliseconds(100 * i), 20000));
+    guard.changes_at(at(milliseconds(2000)));
+    EXPECT_EQ(guard.changed(), at(milliseconds(2000)));
+    guard.add(power(milliseconds(2100), 25000));
+    EXPECT_EQ(guard.check(at(milliseconds(2100))), Verdict::within)
+        << "one reading may be anything";
+    guard.add(power(milliseconds(2200), 30000));
+    const bool over = cap_mw < 40000;
+    EXPECT_EQ(guard.check(at(milliseconds(2200))), over ? Verdict::over : Verdict::within);
+    EXPECT_NEAR(static_cast<double>(*guard.judged_mw(at(milliseconds(2200)))), over ? 40000 : 23750,
+                2);
+    EXPECT_LT(*guard.power_mw(at(milliseconds(2200))), 25000);
+  }
+}
+
+TEST(Guard, HasNotRecoveredBeforeReadingsAreClear) {
+  Guard guard = started(30000);
+  guard.add(power(milliseconds(100), 20000));
+  EXPECT_TRUE(guard.recovered(at(milliseconds(100))));
+  guard.clears_at(at(milliseconds(400)));
+  EXPECT_FALSE(guard.recovered(at(milliseconds(400) - kInstant)));
+  EXPECT_TRUE(guard.recovered(at(milliseconds(400))));
+}
+
 TEST(Guard, JudgesTheWindowAndNotOneReading) {
   Guard guard = started(30000);
   for (int i = 1; i <= 3; ++i) guard.add(power(milliseconds(100 * i), 20000));

@@ -16,7 +16,7 @@ if importlib.util.find_spec("pyflakes") is None:
 def python_files():
     """The tree's own: what is built or hidden is left out."""
     for folder, below, files in os.walk(SOURCE):
-        below[:] = [name for name in below if not name.startswith(("build", "."))]
+        below[:] = [name for name in below if name == ".ci" or not name.startswith(("build", "."))]
         for file in files:
             if file.endswith(".py"):
                 yield os.path.join(folder, file)
@@ -31,7 +31,8 @@ def complaints(files):
 
 class Names(unittest.TestCase):
     def test_of_every_file_are_defined_and_used(self):
-        files = sorted([*python_files(), *map(str, (SOURCE / ".ci").glob("*.py"))])
+        files = sorted(python_files())
+        self.assertIn(str(SOURCE / ".ci/summary.py"), files)
         self.assertGreater(len(files), 50)
         self.assertEqual(complaints(files), [])
 

@@ -36,6 +36,7 @@ TEST(Recording, GivesTheHeaderBack) {
   run.header.options.goal.energy_weight = 0.3;
   run.header.options.goal.energy_j = 1.7;
   run.header.options.meter.confidence = 0.015;
+  run.header.traits.power_averaging = std::chrono::milliseconds(430);
   const std::vector<Profile> measured = parse_profiles(
       "device,workload,kind,batch_size,cpu_cores,minibatch_ms,power_w\n"
       "fake,lstm,train,16,4,12.25,20.5\nfake,lstm,train,16,2,20,15\n",
@@ -65,19 +66,21 @@ TEST(Recording, GivesTheHeaderBack) {
   EXPECT_EQ(read.traits.modes, run.header.traits.modes);
   EXPECT_EQ(read.traits.safe, run.header.traits.safe);
   EXPECT_EQ(read.traits.stale_after, run.header.traits.stale_after);
+  EXPECT_EQ(read.traits.power_averaging, std::chrono::milliseconds(430));
   ASSERT_EQ(read.knobs.size(), 2U);
   EXPECT_EQ(read.knobs.knobs[1].values, run.header.knobs.knobs[1].values);
   EXPECT_EQ(read.knobs.knobs[0].knob_class, KnobClass::hotplug);
 }
 
-TEST(Recording, OfATimeBeforeAKeyOfTheGoalIsReadAsItWasThen) {
+TEST(Recording, OfATimeBeforeAKeyIsReadAsItWasThen) {
   RecordedRun run;
   run.run();
   change_file(run.file,
               "DELETE FROM metadata WHERE key IN ('energy_weight', 'reference_s', 'reference_j', "
-              "'priced_power_mw', 'goal_energy_j')");
+              "'priced_power_mw', 'goal_energy_j', 'power_averaging_ns')");
   RecordingReader reader(run.file);
   EXPECT_EQ(reader.header().options.goal, Goal{});
+  EXPECT_EQ(reader.header().traits.power_averaging, Duration::zero()) << "a reading was no mean";
   ListPolicy policy(search_four);
   const ReplayResult result = Replay(reader).run(policy);
   EXPECT_FALSE(result.difference) << result.difference->replayed;

@@ -1,0 +1,11 @@
+# The program's own parts that need no daemon: cli is no library, but its tests and fuzz targets use
+# these.
+set(cli_parts arrival_flags battery_flags evaluate_options evaluate_problems goal_flags knob_values
+    model_targets run_options service_notice simulated_faults thermal_flag toml_text units)
+list(TRANSFORM cli_parts PREPEND ${PROJECT_SOURCE_DIR}/cli/)
+list(TRANSFORM cli_parts APPEND .cpp)
+add_library(cli_parts STATIC EXCLUDE_FROM_ALL ${cli_parts})
+target_include_directories(cli_parts PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(cli_parts PUBLIC gearshift_limits gearshift_sensors gearshift_boards gearshift_trace
+                      gearshift_evaluation gearshift_simulator CLI11::CLI11 spdlog::spdlog
+                      tomlplusplus::tomlplusplus)
