@@ -136,26 +136,21 @@ LogBelief InterleavedProcess::train_time(std::size_t setting, double doubt) cons
     return {known.time_sum / static_cast<double>(known.times),
             std::max(kLeastDeviation, known.noise)};
   }
-  CostSamples samples;
-  train_.sample(mode, samples);
+  const CostSamples& samples = train_.samples(mode);
   return gathered(train_, samples.log_time, doubt * samples.time_deviation);
 }
 
 LogBelief InterleavedProcess::infer_time(std::size_t setting, double doubt) const {
-  CostSamples samples;
-  infer_.sample(setting, samples);
+  const CostSamples& samples = infer_.samples(setting);
   return gathered(infer_, samples.log_time, doubt * samples.time_deviation);
 }
 
 double InterleavedProcess::power_odds(std::size_t setting, double log_limit, double doubt) const {
   if (log_limit == std::numeric_limits<double>::infinity()) return 1;
   const std::size_t mode = mode_of_[setting];
-  CostSamples samples;
-  infer_.sample(setting, samples);
-  double odds = odds_within(infer_, samples, log_limit, doubt);
+  const double odds = odds_within(infer_, infer_.samples(setting), log_limit, doubt);
   if (std::log(trained_[mode].least_w) <= log_limit) return odds;
-  train_.sample(mode, samples);
-  return odds * odds_within(train_, samples, log_limit, doubt);
+  return odds * odds_within(train_, train_.samples(mode), log_limit, doubt);
 }
 
 }  // namespace gearshift
