@@ -174,6 +174,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
   if (!roster_.attach(workload)) return;
   if (workload.kind == Kind::infer) meet_server(&workload);
   infeasible_ = false;
+  await_steady_power(now);
   if (workload.pid > 0) {
     try {
       board_.manage(workload.pid, workload.kind);

@@ -116,6 +116,7 @@ class Controller {
   void forget_world(const DriftAlarm& alarm, Time now);
   void add_to_excess(Time now);
   void charge_hidden_excess(std::int64_t judged_mw, Time now);
+  void await_steady_power(Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
   const Observation* best_known() const;

@@ -5,7 +5,7 @@
 namespace gearshift {
 namespace {
 
-constexpr double kShare = 0.0025;
+constexpr double kShare = 0.002;
 constexpr double kSavedUpS = 300;
 
 double joules(std::int64_t mw, double span_s) { return static_cast<double>(mw) / 1000 * span_s; }

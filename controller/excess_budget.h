@@ -10,7 +10,7 @@ namespace gearshift {
 
 // Each probe over the cap is cut short by the guard, but a script may ask for another one without
 // end. Over any time T a search spends no more above the cap, as far as add() and charge() are told
-// of it, than 0.25 % of the energy of T and five minutes, and what one probe draws until it is cut.
+// of it, than 0.2 % of the energy of T and five minutes, and what one probe draws until it is cut.
 class ExcessBudget {
  public:
   // The board drew `power_mw` since the last call, and the search is to blame for `excess_mw` of

@@ -14,7 +14,7 @@ void Guard::add(const Reading& reading) {
   if (reading.quantity != Quantity::power || reading.state != ReadingState::ok) return;
   newest_ = std::max(newest_, reading.taken);
   window_.add(reading);
-  ramp_.add(reading.taken, reading.value);
+  behind_mean_.add(reading.taken, reading.value);
 }
 
 Verdict Guard::check(Time now) const {
@@ -28,7 +28,7 @@ Verdict Guard::check(Time now) const {
 std::optional<std::int64_t> Guard::judged_mw(Time now) const {
   const auto mean = window_.mean_mw(now);
   if (!mean || !cap_mw_) return mean;
-  if (const auto least = ramp_.least_mw(now); least && *least > *cap_mw_)
+  if (const auto least = behind_mean_.least_mw(now); least && *least > *cap_mw_)
     return std::max(*mean, *least);
   if (now >= risen_) return mean;
   const auto settling = window_.settling_mw(now);
@@ -44,7 +44,7 @@ bool Guard::falls(std::int64_t mean_mw, Time now) const {
 }
 
 bool Guard::recovered(Time now) const {
-  if (now - newest_ > stale_after_ || now < clear_) return false;
+  if (now - newest_ > stale_after_) return false;
   if (!cap_mw_) return true;
   const auto mean = window_.mean_mw(now);
   return mean && *mean <= *cap_mw_;

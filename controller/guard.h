@@ -1,12 +1,13 @@
 // The limits that hold whatever a policy says: judges windowed power against the exact cap.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
 #include "controller/clock.h"
 #include "controller/event.h"
-#include "controller/power_ramp.h"
+#include "controller/power_behind_mean.h"
 #include "controller/power_window.h"
 
 namespace gearshift {
@@ -21,7 +22,7 @@ class Guard {
  public:
   // `power_averaging`: what the sensor shows is the mean over so long; zero: the newest value.
   Guard(Duration power_window, Duration stale_after, Duration power_averaging = {})
-      : window_(power_window), ramp_(power_averaging), stale_after_(stale_after) {}
+      : window_(power_window), behind_mean_(power_averaging), stale_after_(stale_after) {}
 
   // Staleness counts from here until the first good reading.
   void start(Time now) { newest_ = now; }
@@ -40,18 +41,19 @@ class Guard {
   // way to is judged as well.
   void rises_by(Time time) { risen_ = time; }
 
-  // The knobs were moved now: readings are from here on a ramp to what power has come to.
+  // The knobs were moved now: from here on readings are a mean of what power was and is.
   void changes_at(Time now) {
     changed_ = now;
-    ramp_.change(now);
+    behind_mean_.change(now);
   }
   Time changed() const { return changed_; }  // the newest time
 
   Verdict check(Time now) const;
-  // Until `time` readings are a mix of what power was before a step down and after, or not steady:
-  // nothing new is to be tried on top of it, or nobody could tell what that draws.
-  void clears_at(Time time) { clear_ = time; }
-  // True when windowed power is known, no such mix, and within the cap.
+  // Until `time` readings are a mix of what power was before and after a step down or the begin of
+  // a load: nothing new is to be tried on top of it, or nobody could tell what that draws.
+  void clears_at(Time time) { clear_ = std::max(clear_, time); }
+  bool clear(Time now) const { return now >= clear_; }
+  // True when windowed power is known and within the cap.
   bool recovered(Time now) const;
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
   // What was over the cap: the mean, or what it is on its way to.
@@ -61,7 +63,7 @@ class Guard {
   bool falls(std::int64_t mean_mw, Time now) const;
 
   PowerWindow window_;
-  PowerRamp ramp_;
+  PowerBehindMean behind_mean_;
   Duration stale_after_;
   std::optional<std::int64_t> cap_mw_;
   Time newest_{};

@@ -10,6 +10,8 @@ constexpr std::int64_t kGoalStepMw = 500;
 // A mean over more than this hides so much of each probe that no search would ever end: there the
 // ration counts what readings show.
 constexpr Duration kMostHidden = std::chrono::milliseconds(500);
+// The first is a mix with the time before the load; its noise is learnt from the others.
+constexpr int kMeansUntilKnown = 3;
 constexpr std::string_view kLatencyFloor = "latency floor";
 
 std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
@@ -199,6 +201,13 @@ void Controller::charge_hidden_excess(std::int64_t judged_mw, Time now) {
   const Duration span = now - guard_.changed() + 2 * options_.period;
   excess_.charge(judged_mw - cap_mw_.value_or(judged_mw), span);
   over_probe_ = false;
+}
+
+// What a probe draws can be told ahead of the mean only from what a load drew before it, and from
+// how much its readings differ.
+void Controller::await_steady_power(Time now) {
+  const Duration averaging = board_.traits().power_averaging;
+  if (averaging <= kMostHidden) guard_.clears_at(now + kMeansUntilKnown * averaging);
 }
 
 // A script that asks for one probe over the cap after the other waits between them.

@@ -299,7 +299,7 @@ void Controller::continue_pending(Time now) {
     return;
   }
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
-  if (stepped_down && !guard_.recovered(now)) return;
+  if (!guard_.clear(now) || (stepped_down && !guard_.recovered(now))) return;
   if (saves_up(now)) return;
   if ((aim_ != Aim::nothing && !latency_.recovered(now)) || awaits_requests(now)) return;
   if (seek_proof(now) || !proved(now)) return;

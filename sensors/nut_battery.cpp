@@ -232,13 +232,14 @@ std::unique_ptr<NutBattery> NutBattery::open(const NutAddress& address,
 }
 
 void NutBattery::read(Time now, std::vector<Reading>& readings) {
+  // An answer is as old as its question, however late it is taken.
+  take();
+  if (std::exchange(answered_, false)) heard_ = asked_.value_or(now);
   if (!asked_ || now - *asked_ >= kAskPeriod) {
     asked_ = now;
     if (socket_ < 0) connect();
     if (socket_ >= 0) ask();
   }
-  take();
-  if (std::exchange(answered_, false)) heard_ = now;
   const auto append = [&](Quantity quantity, std::optional<double> value, double scale) {
     Reading reading{quantity, ReadingState::missing, false, 0, 0, now};
     if (value && heard_ && now - *heard_ <= kStaleAfter) {

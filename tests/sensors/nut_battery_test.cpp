@@ -221,6 +221,18 @@ TEST_F(NutBatteryTest, AnAnswerThatIsTenSecondsOldIsNone) {
   EXPECT_EQ(readings_[0].state, ReadingState::missing);
 }
 
+TEST_F(NutBatteryTest, AnAnswerIsAsOldAsItsQuestion) {
+  daemon_.say(kHalf);
+  const auto sensor = open(100);
+  ASSERT_NE(sensor, nullptr) << all_findings();
+  sensor->read(Time{}, readings_);
+  while (daemon_.asked() < 2) std::this_thread::yield();
+  daemon_.say("");  // once the answer to the second question has been sent
+  readings_.clear();
+  sensor->read(Time{} + seconds(11), readings_);
+  EXPECT_EQ(readings_[0].state, ReadingState::missing);
+}
+
 TEST_F(NutBatteryTest, IsOpenedBehindWhatTheMachineTellsItself) {
   daemon_.say(kHalf);
   const fakes::TempTree tree;

@@ -1,4 +1,4 @@
-#include "controller/power_ramp.h"
+#include "controller/power_behind_mean.h"
 
 #include <gtest/gtest.h>
 
@@ -43,49 +43,58 @@ std::vector<std::optional<std::int64_t>> least_mw(const Change& change) {
     for (int term = 0; term < 12; ++term) sum += static_cast<double>(dice() >> 11) * 0x1p-53;
     return sum;
   };
-  PowerRamp ramp(kAveraging);
-  ramp.change(at({}));
+  PowerBehindMean power(kAveraging);
+  power.change(at({}));
   std::vector<std::optional<std::int64_t>> known;
   for (int time_ms = 2000 - change.steady_ms; time_ms <= change.end_ms; time_ms += 100) {
     const double mw = shown(change.shape, change.from_mw, change.to_mw, time_ms);
-    ramp.add(at(milliseconds(time_ms)), std::llround(mw * (1 + change.noise * normal())));
-    if (time_ms == 2000) ramp.change(at(milliseconds(time_ms)));
-    if (time_ms >= 2000) known.push_back(ramp.least_mw(at(milliseconds(time_ms))));
+    power.add(at(milliseconds(time_ms)), std::llround(mw * (1 + change.noise * normal())));
+    if (time_ms == 2000) power.change(at(milliseconds(time_ms)));
+    if (time_ms >= 2000) known.push_back(power.least_mw(at(milliseconds(time_ms))));
   }
   return known;
 }
 
-TEST(PowerRamp, KnowsAStepFromTwoReadingsBehindAMean) {
+TEST(PowerBehindMean, KnowsAStepFromTwoReadingsBehindAMean) {
   const auto known = least_mw({});
-  EXPECT_EQ(known[0], std::nullopt);
-  EXPECT_EQ(known[1], std::nullopt) << "one reading may be anything";
-  ASSERT_TRUE(known[2]);
-  EXPECT_NEAR(static_cast<double>(*known[2]), 40000, 2);
-  ASSERT_TRUE(known[8]);
-  EXPECT_NEAR(static_cast<double>(*known[8]), 40000, 2);
+  EXPECT_LE(known[0].value_or(0), 20000);
+  EXPECT_LE(known[1].value_or(0), 20000) << "one reading may be anything";
+  for (std::size_t i = 2; i <= 8; ++i) {
+    ASSERT_TRUE(known[i]) << i;
+    EXPECT_LE(*known[i], 40000) << i;
+    EXPECT_GT(*known[i], 39700) << i;
+  }
   EXPECT_EQ(known[9], std::nullopt) << "the mean has long left the change behind";
 }
 
-TEST(PowerRamp, SaysNothingOfWhatIsNoRampBehindAMean) {
-  for (const Change& change : {Change{.shape = Shape::truth},
-                               Change{.from_mw = 40000, .to_mw = 20000}, Change{.to_mw = 20000}}) {
-    for (const auto& known : least_mw(change)) EXPECT_EQ(known, std::nullopt);
-  }
+TEST(PowerBehindMean, KnowsAStepDown) {
+  const auto known = least_mw({.from_mw = 40000, .to_mw = 20000});
+  EXPECT_LE(known[1].value_or(0), 40000);
+  for (std::size_t i = 2; i <= 8; ++i) EXPECT_NEAR(known[i].value_or(0), 20000, 300) << i;
 }
 
-TEST(PowerRamp, TakesItForNoiseOfOnePercentUntilALoadWasSeen) {
+// What is wrong about the sensor is no reason to take a setting that fits for one that does not.
+TEST(PowerBehindMean, IsNotTooHighWhereTheSensorShowsNoSuchMean) {
+  for (const double to_mw : {20500.0, 25000.0, 40000.0, 80000.0}) {
+    for (const auto& known : least_mw({.shape = Shape::truth, .to_mw = to_mw}))
+      EXPECT_LE(known.value_or(0), std::llround(to_mw)) << to_mw;
+  }
+  for (const auto& known : least_mw({.to_mw = 20000})) EXPECT_LE(known.value_or(0), 20000);
+}
+
+TEST(PowerBehindMean, TakesItForNoiseOfOnePercentUntilALoadWasSeen) {
   const auto known = least_mw({.steady_ms = 300});
   ASSERT_TRUE(known[2]);
-  // Weights 0.1/0.43 and 0.2/0.43: their squares add up to 0.27, and so 1.92 deviations of 400 mW,
-  // and the level before, known from two readings.
-  EXPECT_NEAR(static_cast<double>(*known[2]), 40000 - 400 * 2.2, 40);
+  // Weights 0.1/0.43 and 0.2/0.43: their squares add up to 0.27, and so 1.92 deviations of 300 to
+  // 400 mW, and the level before, known from four readings.
+  EXPECT_NEAR(static_cast<double>(*known[2]), 40000 - 1.15 * 350 * 2, 200);
 }
 
 // Power step by step: what a mean of 430 ms shows of it, a reading every 100 ms.
 std::vector<std::optional<std::int64_t>> of_steps(const std::vector<std::pair<int, double>>& steps,
                                                   int end_ms) {
-  PowerRamp ramp(kAveraging);
-  ramp.change(at({}));
+  PowerBehindMean power(kAveraging);
+  power.change(at({}));
   std::vector<std::optional<std::int64_t>> known;
   for (int time_ms = 0; time_ms <= end_ms; time_ms += 100) {
     double sum = 0;
@@ -95,68 +104,70 @@ std::vector<std::optional<std::int64_t>> of_steps(const std::vector<std::pair<in
         power_mw = time_ms - back_ms > from_ms ? mw : power_mw;
       sum += power_mw;
     }
-    ramp.add(at(milliseconds(time_ms)), std::llround(sum / 430));
+    power.add(at(milliseconds(time_ms)), std::llround(sum / 430));
     for (const auto& [from_ms, mw] : steps) {
-      if (from_ms == time_ms) ramp.change(at(milliseconds(time_ms)));
+      if (from_ms == time_ms) power.change(at(milliseconds(time_ms)));
     }
-    known.push_back(ramp.least_mw(at(milliseconds(time_ms))));
+    known.push_back(power.least_mw(at(milliseconds(time_ms))));
   }
   return known;
 }
 
-TEST(PowerRamp, TellsTheNewestOfChangesThatFollowEachOther) {
+TEST(PowerBehindMean, TellsTheNewestOfChangesThatFollowEachOther) {
   // Two cores, then the clock.
   const auto known = of_steps({{2000, 22000}, {2100, 24000}, {2200, 40000}}, 2600);
-  EXPECT_EQ(known[23], std::nullopt);
-  ASSERT_TRUE(known[24]);
-  EXPECT_NEAR(static_cast<double>(*known[24]), 40000, 5);
-  ASSERT_TRUE(known[26]);
-  EXPECT_NEAR(static_cast<double>(*known[26]), 39000, 1000) << "seen too low at most";
-  EXPECT_LE(*known[26], 40005);
+  EXPECT_NEAR(known[22].value_or(0), 22000, 300) << "the first core, while the second comes";
+  EXPECT_NEAR(known[23].value_or(0), 24000, 300);
+  for (std::size_t i = 24; i <= 26; ++i) {
+    EXPECT_GT(known[i].value_or(0), 39500) << i;
+    EXPECT_LE(known[i].value_or(0), 40005) << i;
+  }
 }
 
 // A trainer that begins, and the mode that it is given at once.
-TEST(PowerRamp, SaysNothingWherePowerMovedBeforeTheChange) {
-  PowerRamp ramp(kAveraging);
-  ramp.change(at({}));
-  for (int i = 0; i <= 18; ++i) ramp.add(at(milliseconds(100 * i)), 10000);
-  ramp.add(at(milliseconds(1900)), 12326);  // on its way to 20 W, where it stays
-  ramp.add(at(milliseconds(2000)), 14651);
-  ramp.change(at(milliseconds(2000)));
+TEST(PowerBehindMean, IsNotTooHighWherePowerMovedBeforeTheChange) {
+  PowerBehindMean power(kAveraging);
+  power.change(at({}));
+  for (int i = 0; i <= 18; ++i) power.add(at(milliseconds(100 * i)), 10000);
+  power.add(at(milliseconds(1900)), 12326);  // on its way to 20 W, where it stays
+  power.add(at(milliseconds(2000)), 14651);
+  power.change(at(milliseconds(2000)));
   for (const auto& [time_ms, mw] :
        {std::pair{2100, 16977}, {2200, 19302}, {2300, 20000}, {2400, 20000}}) {
-    ramp.add(at(milliseconds(time_ms)), mw);
-    EXPECT_EQ(ramp.least_mw(at(milliseconds(time_ms))), std::nullopt) << time_ms;
+    power.add(at(milliseconds(time_ms)), mw);
+    EXPECT_LE(power.least_mw(at(milliseconds(time_ms))).value_or(0), 20000) << time_ms;
   }
 }
 
 // Eight cores take longer than the mean is long.
-TEST(PowerRamp, IsNeverTooHighBehindManyChanges) {
+TEST(PowerBehindMean, IsNeverTooHighBehindManyChanges) {
   std::vector<std::pair<int, double>> steps;
   for (int core = 0; core < 8; ++core) steps.emplace_back(2000 + 100 * core, 20000 + 1000 * core);
   steps.emplace_back(2800, 40000);
   const auto known = of_steps(steps, 3600);
-  ASSERT_TRUE(known[30]);
-  EXPECT_GT(*known[30], 36000);
+  for (std::size_t core = 2; core <= 8; ++core) {
+    EXPECT_NEAR(known[20 + core].value_or(0), 19000 + 1000 * static_cast<double>(core - 1), 600);
+  }
+  EXPECT_GT(known[30].value_or(0), 39500);
   for (const auto& least : known) EXPECT_LE(least.value_or(0), 40005);
 }
 
 // A probe that was cut, what the board fell back to, and the next probe.
-TEST(PowerRamp, IsNotTooHighBehindAStepDown) {
+TEST(PowerBehindMean, IsNotTooHighBehindAStepDown) {
   const auto known = of_steps({{2000, 45000}, {2200, 15000}, {2500, 25000}}, 3600);
   for (std::size_t i = 23; i < known.size(); ++i) EXPECT_LE(known[i].value_or(0), 25005) << i;
 }
 
-TEST(PowerRamp, ForeseesNothingOfASensorThatDoesNotAverage) {
-  PowerRamp ramp({});
-  ramp.change(at({}));
-  for (int i = 0; i <= 20; ++i) ramp.add(at(milliseconds(100 * i)), 1000 * i);
-  EXPECT_EQ(ramp.least_mw(at(milliseconds(2000))), std::nullopt);
+TEST(PowerBehindMean, ForeseesNothingOfASensorThatDoesNotAverage) {
+  PowerBehindMean power({});
+  power.change(at({}));
+  for (int i = 0; i <= 20; ++i) power.add(at(milliseconds(100 * i)), 1000 * i);
+  EXPECT_EQ(power.least_mw(at(milliseconds(2000))), std::nullopt);
 }
 
 // The bounds that docs/enforcement.md states: how much of what is over a cap of 40 W is found by
 // when, and how much of what fits is held for over it at any time.
-TEST(PowerRamp, FindsWhatIsFarOverTheCapAndSeldomWhatFits) {
+TEST(PowerBehindMean, FindsWhatIsFarOverTheCapAndSeldomWhatFits) {
   constexpr int kChanges = 4000;
   constexpr std::int64_t kCapMw = 40000;
   for (const double to_share : {0.9, 0.95, 0.98, 1.0, 1.05, 1.1, 1.2, 1.4}) {

@@ -1,0 +1,128 @@
+#include "controller/power_behind_mean.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gearshift {
+
+void PowerBehindMean::add(Time taken, std::int64_t mw) {
+  if (averaging_ <= Duration::zero()) return;
+  if (count_ > 0 && taken <= newest_) return;
+  learn_noise(taken, mw);
+  if (count_ > 0) before_mw_ = parts_[count_ - 1].mw;
+  follow(taken, static_cast<double>(mw));
+  newest_ = taken;
+  const Part& newest = parts_[count_ - 1];
+  const double variance = covariance_[count_ - 1][count_ - 1];
+  least_mw_ = newest.mw - kDeviations * std::sqrt(std::max(0.0, variance));
+}
+
+void PowerBehindMean::change(Time now) {
+  if (averaging_ <= Duration::zero()) return;
+  if (!moved_) differences_idle_ = differences_;
+  moved_ = now;
+  steady_mw_.reset();
+  if (count_ > 0) begin_part(now, std::pow(kStepShare * parts_[count_ - 1].mw, 2));
+}
+
+std::optional<std::int64_t> PowerBehindMean::least_mw(Time now) const {
+  if (!moved_ || now - *moved_ > 2 * averaging_ || now < quiet_until_) return std::nullopt;
+  if (!least_mw_ || !before_mw_) return std::nullopt;
+  return std::llround(std::min(*least_mw_, *before_mw_));
+}
+
+// What is known of it is what is known of the part before, and how far power may have moved.
+void PowerBehindMean::begin_part(Time begin, double variance) {
+  Part& last = parts_[count_ - 1];
+  if (begin <= last.begin) {
+    covariance_[count_ - 1][count_ - 1] += variance;
+    return;
+  }
+  if (count_ == kMost) drop_parts(1);
+  parts_[count_] = {begin, parts_[count_ - 1].mw};
+  for (std::size_t i = 0; i < count_; ++i) {
+    covariance_[count_][i] = covariance_[i][count_] = covariance_[count_ - 1][i];
+  }
+  covariance_[count_][count_] = covariance_[count_ - 1][count_ - 1] + variance;
+  ++count_;
+}
+
+void PowerBehindMean::drop_parts(std::size_t count) {
+  for (std::size_t i = count; i < count_; ++i) {
+    parts_[i - count] = parts_[i];
+    for (std::size_t j = count; j < count_; ++j) {
+      covariance_[i - count][j - count] = covariance_[i][j];
+    }
+  }
+  count_ -= count;
+}
+
+// The share of the mean at `taken` that each part is.
+void PowerBehindMean::weigh(Time taken, std::array<double, kMost>& weights) const {
+  const Time from = taken - averaging_;
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Time begin = i == 0 ? from : std::clamp(parts_[i].begin, from, taken);
+    const Time end = i + 1 == count_ ? taken : std::clamp(parts_[i + 1].begin, from, taken);
+    weights[i] = seconds(end - begin) / seconds(averaging_);
+  }
+}
+
+void PowerBehindMean::follow(Time taken, double mw) {
+  if (count_ == 0) {
+    parts_[0] = {taken, mw};
+    covariance_[0][0] = noise_variance(mw);
+    count_ = 1;
+    return;
+  }
+  begin_part(newest_, kWander * kWander * noise_variance(parts_[count_ - 1].mw));
+  std::size_t gone = 0;
+  while (gone + 1 < count_ && parts_[gone + 1].begin <= taken - averaging_) ++gone;
+  drop_parts(gone);
+  std::array<double, kMost> weights{};
+  weigh(taken, weights);
+  const double newest_weight = std::max(weights[count_ - 1], kTiming);
+  std::array<double, kMost> products{};
+  double off = mw;
+  double variance = 0;
+  for (std::size_t i = 0; i < count_; ++i) {
+    off -= weights[i] * parts_[i].mw;
+    for (std::size_t j = 0; j < count_; ++j) products[i] += covariance_[i][j] * weights[j];
+    variance += weights[i] * products[i];
+  }
+  const double noise = noise_variance(mw) + std::pow(kTiming * off / newest_weight, 2);
+  if (off * off > kMisfitDeviations * kMisfitDeviations * (variance + noise)) {
+    quiet_until_ = taken + averaging_;
+    const double moved = std::pow(off / newest_weight, 2);
+    covariance_[count_ - 1][count_ - 1] += moved;
+    products[count_ - 1] += moved * weights[count_ - 1];
+    variance += moved * weights[count_ - 1] * weights[count_ - 1];
+  }
+  variance += noise;
+  for (std::size_t i = 0; i < count_; ++i) {
+    parts_[i].mw += products[i] / variance * off;
+    for (std::size_t j = 0; j < count_; ++j) {
+      covariance_[i][j] -= products[i] * products[j] / variance;
+    }
+  }
+}
+
+void PowerBehindMean::learn_noise(Time taken, std::int64_t mw) {
+  if (moved_ && taken - *moved_ <= averaging_) return;
+  if (steady_mw_ && mw > 0) {
+    const double share = static_cast<double>(mw - *steady_mw_) / static_cast<double>(mw);
+    const double weight = std::max(kNewNoise, 1.0 / static_cast<double>(differences_ + 1));
+    const double most = kMostTimes * std::max(noise_share_, kFinest);  // a step is no noise
+    const double variance = share * share / 2;
+    noise_share_ +=
+        weight * ((differences_ == 0 ? variance : std::min(variance, most)) - noise_share_);
+    ++differences_;
+  }
+  steady_mw_ = mw;
+}
+
+double PowerBehindMean::noise_variance(double mw) const {
+  const bool seen_under_load = differences_ - differences_idle_ >= kLeastDifferences;
+  return std::max(noise_share_, seen_under_load ? kFinest : kUnknown) * mw * mw;
+}
+
+}  // namespace gearshift
