@@ -34,11 +34,14 @@ std::string Board::explain(const Reading& reading) const {
 
 void Board::begin(const PowerMode& mode, Time now, Route route) {
   assert(knobs().contains(mode));
+  if (const auto write = outside_write()) overwritten_ = write;
   wanted_ = mode;
   next_ = first_leg(route);
   began_ = now;
   verify_attempts_ = 0;
   refused_ = false;
+  moves_cores_ = false;
+  suspected_.reset();
   failure_.clear();
   state_ = ApplyState::applying;
   plan();
@@ -70,6 +73,7 @@ void Board::plan() {
   left_ = 0;
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
+    seen_[i] = actual;
     if (actual == next_.values[i]) continue;
     const int knob_class = static_cast<int>(knobs().knobs[i].knob_class);
     const bool raises = actual && next_.values[i] > *actual;
@@ -84,6 +88,7 @@ ApplyState Board::advance(Time now) {
   if (state_ != ApplyState::applying) return state_;
   while (left_ > 0) {
     const std::size_t knob = order_[0];
+    look_before_write(knob);
     try {
       if (actuator_->write(knob, next_.values[knob]) == Progress::more) {
         if (now - began_ > traits_.apply_timeout) give_up(knob, now);
@@ -108,6 +113,18 @@ ApplyState Board::advance(Time now) {
   return state_;
 }
 
+// Cores take several writes, and bring clocks of their own: nobody can tell whose those are.
+bool Board::is_foreign(std::size_t knob, std::optional<std::int64_t> actual) const {
+  if (moves_cores_ && knobs().knobs[knob].name.starts_with("cpu_")) return false;
+  return actual && seen_[knob] && *actual != *seen_[knob];
+}
+
+void Board::look_before_write(std::size_t knob) {
+  if (knobs().knobs[knob].knob_class == KnobClass::hotplug) moves_cores_ = true;
+  const std::optional<std::int64_t> actual = actuator_->read(knob);
+  if (is_foreign(knob, actual)) overwritten_ = OutsideWrite{knob, *seen_[knob], *actual};
+}
+
 void Board::give_up(std::size_t knob, Time now) {
   if (!refused_) {
     const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(traits_.apply_timeout);
@@ -126,6 +143,9 @@ ApplyState Board::verify(Time now) {
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     expected_[i] = actuator_->read(i);
     if (expected_[i] == wanted_.values[i]) continue;
+    if (verify_attempts_ == 0 && is_foreign(i, expected_[i])) {
+      suspected_ = OutsideWrite{i, wanted_.values[i], *expected_[i]};
+    }
     const Knob& knob = knobs().knobs[i];
     if (result == ApplyState::applied && failure_.empty()) {
       failure_ = knob.name + ": wrote " + describe_value(knob.unit, wanted_.values[i]) +
@@ -133,6 +153,10 @@ ApplyState Board::verify(Time now) {
                  (expected_[i] ? describe_value(knob.unit, *expected_[i]) : "unreadable");
     }
     result = ApplyState::not_applied;
+  }
+  // It does take what is wanted: somebody else wrote what it was the first time.
+  if (result == ApplyState::applied && suspected_) {
+    overwritten_ = std::exchange(suspected_, std::nullopt);
   }
   if (result == ApplyState::applied || state_ != ApplyState::applying) return result;
   if (verify_attempts_++ == 0) mismatch_since_ = now;

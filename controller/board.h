@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controller/actuator.h"
@@ -80,6 +81,9 @@ class Board {
 
   // The first knob that no longer reads back what it read when the last change ended.
   std::optional<OutsideWrite> outside_write();
+  // The newest knob that another program had moved before a change began, or while it went on, and
+  // that was written over; told once.
+  std::optional<OutsideWrite> overwritten() { return std::exchange(overwritten_, std::nullopt); }
   std::string describe(const OutsideWrite& write) const;
 
   // See Actuator. Throw KnobError.
@@ -91,6 +95,8 @@ class Board {
   void plan();
   ApplyState verify(Time now);
   void give_up(std::size_t knob, Time now);
+  bool is_foreign(std::size_t knob, std::optional<std::int64_t> actual) const;
+  void look_before_write(std::size_t knob);
 
   std::unique_ptr<Actuator> actuator_;
   std::vector<std::unique_ptr<Sensor>> sensors_;
@@ -104,8 +110,12 @@ class Board {
   std::array<std::size_t, kMaxKnobs> order_{};  // knobs left to write, next first
   std::size_t left_ = 0;
   int verify_attempts_ = 0;
-  Time mismatch_since_{};  // of the change, once verify_attempts_ is not 0
-  bool refused_ = false;   // a write of this change failed; the others are still made
+  Time mismatch_since_{};     // of the change, once verify_attempts_ is not 0
+  bool refused_ = false;      // a write of this change failed; the others are still made
+  bool moves_cores_ = false;  // it has moved some: their clocks may be others now
+  std::array<std::optional<std::int64_t>, kMaxKnobs> seen_{};  // when the writes were planned
+  std::optional<OutsideWrite> suspected_;                      // unless the knob just follows late
+  std::optional<OutsideWrite> overwritten_;
   std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};
   std::string failure_;
 };

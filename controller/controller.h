@@ -120,6 +120,7 @@ class Controller {
   void on_power_unknown(Time now);
   void fall_back(Time now);
   const Observation* best_known() const;
+  void tell_overwritten(Time now);
   void watch_knobs(Time now);
   bool awaits_smaller_batches() const;
   bool lets_mode_go(Time now);

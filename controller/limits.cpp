@@ -337,22 +337,27 @@ Setting Controller::smallest_batches(Setting setting) const {
   return setting;
 }
 
-// Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
-// once while it goes on.
-void Controller::watch_knobs(Time now) {
-  if (settled_ && board_.state() == ApplyState::applying) board_.advance(now);
-  if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
-  const auto write = board_.outside_write();
+void Controller::tell_overwritten(Time now) {
+  const auto write = board_.overwritten();
   if (!write) return;
   const bool known = reported_write_ && reported_write_->knob == write->knob &&
                      reported_write_->theirs == write->theirs &&
                      now - outside_write_seen_ < kOutsideWriterRests;
   outside_write_seen_ = now;
-  if (!known) {
-    note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
-    reported_write_ = write;
-  }
+  if (known) return;
+  note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
+  reported_write_ = write;
+}
+
+// Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
+// once while it goes on.
+void Controller::watch_knobs(Time now) {
+  if (settled_ && board_.state() == ApplyState::applying) board_.advance(now);
+  tell_overwritten(now);
+  if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
+  if (!board_.outside_write()) return;
   begin_mode(now);
+  tell_overwritten(now);
   board_.advance(now);
   if (measuring_hold_) measure_hold(now);
   if (!measuring()) return;

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
-#include "tests/fakes/fake_board.h"
+#include "tests/fakes/bent_board.h"
 
 namespace gearshift {
 namespace {
@@ -15,70 +13,11 @@ using Writes = std::vector<std::pair<std::string, std::int64_t>>;
 
 constexpr Duration kTimeout = std::chrono::seconds(3);  // that of fake_traits()
 
+using fakes::five_knobs;
+using fakes::mode_of;
+using BoardTest = fakes::BentBoardTest;
+
 Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
-
-PowerMode mode_of(std::initializer_list<std::int64_t> values) {
-  PowerMode mode;
-  for (const std::int64_t value : values) mode.values[mode.count++] = value;
-  return mode;
-}
-
-// A knob of each class, in an order that is none of those they are written in.
-fakes::Hardware five_knobs() {
-  fakes::Hardware hardware;
-  hardware.space.knobs = {
-      {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}},
-      {"cpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}},
-      {"power_limit_w", Unit::mw, KnobClass::power_limit, {10000, 20000, 30000}},
-      {"gpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}},
-      {"mem_mhz", Unit::khz, KnobClass::memory, {100000, 200000, 300000}}};
-  hardware.values = {2, 200000, 20000, 200000, 200000};
-  return hardware;
-}
-
-// An actuator whose reads and writes a test may bend.
-class BentActuator : public fakes::FakeActuator {
- public:
-  explicit BentActuator(fakes::Hardware& hardware) : FakeActuator(hardware), hardware_(hardware) {}
-  Progress write(std::size_t knob, std::int64_t value) override {
-    const std::string& name = hardware_.space.knobs[knob].name;
-    for (const std::string& refused : refuse) {
-      if (name == refused) throw KnobError(name + ": refused");
-    }
-    const Progress progress = FakeActuator::write(knob, value);
-    if (after_write) after_write(name);
-    return never_done && name == "cpu_cores" ? Progress::more : progress;
-  }
-  std::optional<std::int64_t> read(std::size_t knob) override {
-    if (hardware_.space.knobs[knob].name == unreadable) return std::nullopt;
-    return FakeActuator::read(knob);
-  }
-
-  std::vector<std::string> refuse;
-  std::string unreadable;
-  bool never_done = false;
-  std::function<void(const std::string&)> after_write;
-
- private:
-  fakes::Hardware& hardware_;
-};
-
-class BoardTest : public testing::Test {
- protected:
-  fakes::Hardware hardware_ = five_knobs();
-  BentActuator* actuator_ = new BentActuator(hardware_);  // owned by board_
-  Board board_{std::unique_ptr<Actuator>(actuator_), {}, fakes::fake_traits()};
-
-  // Advances, 100 ms apart, until the change has ended; how many advances that took.
-  int finish(Duration from = {}) {
-    for (int advances = 1;; ++advances) {
-      if (board_.advance(at(from + milliseconds(100) * advances)) != ApplyState::applying ||
-          advances == 100) {
-        return advances;
-      }
-    }
-  }
-};
 
 TEST_F(BoardTest, IsIdleUntilItIsAskedForSomething) {
   EXPECT_EQ(board_.state(), ApplyState::idle);
@@ -300,55 +239,6 @@ TEST_F(BoardTest, CountsTheTimeoutFromTheNewestChange) {
   board_.begin(mode_of({1, 200000, 20000, 200000, 200000}), at(kTimeout));
   EXPECT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::applying);
   EXPECT_EQ(board_.advance(at(kTimeout * 2 + nanoseconds(1))), ApplyState::timed_out);
-}
-
-TEST_F(BoardTest, BlamesNobodyElseForAChangeThatTimedOut) {
-  board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
-  ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
-  actuator_->never_done = true;
-  board_.begin(mode_of({1, 100000, 20000, 100000, 200000}), at({}));
-  board_.advance(at({}));
-  ASSERT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::timed_out);
-  EXPECT_FALSE(board_.outside_write()) << "the clocks are lower by our own writes";
-  hardware_.values[4] = 300000;
-  ASSERT_TRUE(board_.outside_write());
-  EXPECT_EQ(board_.outside_write()->knob, 4U);
-}
-
-TEST_F(BoardTest, FindsAndDescribesAnOutsideWrite) {
-  board_.begin(mode_of({2, 200000, 20000, 300000, 200000}), at({}));
-  ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
-  EXPECT_FALSE(board_.outside_write());
-  hardware_.values[3] = 123456;  // need not be one of the knob's values
-  const auto write = board_.outside_write();
-  ASSERT_TRUE(write);
-  EXPECT_EQ(write->knob, 3U);
-  EXPECT_EQ(write->theirs, 123456);
-  EXPECT_EQ(board_.describe(*write),
-            "gpu_mhz: reads 123.456, below the 300 we had set: the board throttles, or another "
-            "program wrote it; set again");
-  EXPECT_TRUE(board_.outside_write()) << "it stays found until the knob is set again";
-  board_.begin(mode_of({2, 200000, 20000, 300000, 200000}), at({}));
-  EXPECT_FALSE(board_.outside_write()) << "not while a change is under way";
-  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
-  EXPECT_FALSE(board_.outside_write());
-  EXPECT_EQ(hardware_.values[3], 300000);
-}
-
-TEST_F(BoardTest, FindsTheFirstOfSeveralOutsideWrites) {
-  board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
-  board_.advance(at({}));
-  hardware_.values[4] = 100000;
-  hardware_.values[1] = 300000;
-  ASSERT_TRUE(board_.outside_write());
-  EXPECT_EQ(board_.outside_write()->knob, 1U);
-}
-
-TEST_F(BoardTest, DoesNotTakeAnUnreadableKnobForAnOutsideWrite) {
-  board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
-  ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
-  actuator_->unreadable = "gpu_mhz";
-  EXPECT_FALSE(board_.outside_write());
 }
 
 TEST(Board, HoldsTheModeItIsGivenSafeElseTheLowest) {

@@ -75,13 +75,13 @@ TEST(Guard, ForeseesABreachBehindASensorThatAverages) {
   }
 }
 
-TEST(Guard, HasNotRecoveredBeforeReadingsAreClear) {
+TEST(Guard, IsNotClearBeforeTheLastOfWhatMixesReadings) {
   Guard guard = started(30000);
-  guard.add(power(milliseconds(100), 20000));
-  EXPECT_TRUE(guard.recovered(at(milliseconds(100))));
+  EXPECT_TRUE(guard.clear(at(milliseconds(100))));
   guard.clears_at(at(milliseconds(400)));
-  EXPECT_FALSE(guard.recovered(at(milliseconds(400) - kInstant)));
-  EXPECT_TRUE(guard.recovered(at(milliseconds(400))));
+  guard.clears_at(at(milliseconds(300)));
+  EXPECT_FALSE(guard.clear(at(milliseconds(400) - kInstant)));
+  EXPECT_TRUE(guard.clear(at(milliseconds(400))));
 }
 
 TEST(Guard, JudgesTheWindowAndNotOneReading) {

@@ -70,7 +70,8 @@ TEST(PowerBehindMean, KnowsAStepFromTwoReadingsBehindAMean) {
 TEST(PowerBehindMean, KnowsAStepDown) {
   const auto known = least_mw({.from_mw = 40000, .to_mw = 20000});
   EXPECT_LE(known[1].value_or(0), 40000);
-  for (std::size_t i = 2; i <= 8; ++i) EXPECT_NEAR(known[i].value_or(0), 20000, 300) << i;
+  for (std::size_t i = 2; i <= 8; ++i)
+    EXPECT_NEAR(static_cast<double>(known[i].value_or(0)), 20000, 300) << i;
 }
 
 // What is wrong about the sensor is no reason to take a setting that fits for one that does not.
@@ -116,8 +117,9 @@ std::vector<std::optional<std::int64_t>> of_steps(const std::vector<std::pair<in
 TEST(PowerBehindMean, TellsTheNewestOfChangesThatFollowEachOther) {
   // Two cores, then the clock.
   const auto known = of_steps({{2000, 22000}, {2100, 24000}, {2200, 40000}}, 2600);
-  EXPECT_NEAR(known[22].value_or(0), 22000, 300) << "the first core, while the second comes";
-  EXPECT_NEAR(known[23].value_or(0), 24000, 300);
+  EXPECT_NEAR(static_cast<double>(known[22].value_or(0)), 22000, 300)
+      << "the first core, while the second comes";
+  EXPECT_NEAR(static_cast<double>(known[23].value_or(0)), 24000, 300);
   for (std::size_t i = 24; i <= 26; ++i) {
     EXPECT_GT(known[i].value_or(0), 39500) << i;
     EXPECT_LE(known[i].value_or(0), 40005) << i;
@@ -146,7 +148,8 @@ TEST(PowerBehindMean, IsNeverTooHighBehindManyChanges) {
   steps.emplace_back(2800, 40000);
   const auto known = of_steps(steps, 3600);
   for (std::size_t core = 2; core <= 8; ++core) {
-    EXPECT_NEAR(known[20 + core].value_or(0), 19000 + 1000 * static_cast<double>(core - 1), 600);
+    EXPECT_NEAR(static_cast<double>(known[20 + core].value_or(0)),
+                19000 + 1000 * static_cast<double>(core - 1), 600);
   }
   EXPECT_GT(known[30].value_or(0), 39500);
   for (const auto& least : known) EXPECT_LE(least.value_or(0), 40005);

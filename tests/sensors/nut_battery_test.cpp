@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -51,6 +52,10 @@ class FakeNut {
     answer_ = "ERR " + error + "\n";
   }
   int asked() const { return asked_; }
+  void await_asked(int count) {
+    std::unique_lock lock(mutex_);
+    heard_.wait(lock, [&] { return asked_ >= count; });
+  }
 
  private:
   static bool readable(int descriptor) {
@@ -74,12 +79,15 @@ class FakeNut {
     const std::string text =
         request == "LIST UPS\n" ? "BEGIN LIST UPS\nUPS ups \"A box\"\nEND LIST UPS\n" : answer_;
     if (request == "LIST VAR ups\n") ++asked_;
-    return ::send(client, text.data(), text.size(), MSG_NOSIGNAL) > 0;
+    const bool sent = ::send(client, text.data(), text.size(), MSG_NOSIGNAL) > 0;
+    heard_.notify_all();
+    return sent;
   }
 
   int listener_;
   int port_ = 0;
   std::mutex mutex_;
+  std::condition_variable heard_;
   std::string answer_;
   std::atomic<bool> done_{false};
   std::atomic<int> asked_{0};
@@ -226,7 +234,7 @@ TEST_F(NutBatteryTest, AnAnswerIsAsOldAsItsQuestion) {
   const auto sensor = open(100);
   ASSERT_NE(sensor, nullptr) << all_findings();
   sensor->read(Time{}, readings_);
-  while (daemon_.asked() < 2) std::this_thread::yield();
+  daemon_.await_asked(2);
   daemon_.say("");  // once the answer to the second question has been sent
   readings_.clear();
   sensor->read(Time{} + seconds(11), readings_);
