@@ -1,5 +1,6 @@
 """The soak's short form: some seconds of it, so that `make soak` works on the day it is needed."""
 
+import collections
 import json
 import subprocess
 import sys
@@ -24,7 +25,9 @@ def watched(kib_of, descriptors_of=lambda second: 50):
     """A process of ten minutes that was never run."""
     one = Watched("nobody", 0)
     one.samples = [
-        (float(second), kib_of(second), descriptors_of(second), 3) for second in range(600)
+        (float(second), kib_of(second), count, 3, collections.Counter(socket=count))
+        for second in range(600)
+        for count in [descriptors_of(second)]
     ]
     return one.report()
 
@@ -51,10 +54,11 @@ class Leaks(unittest.TestCase):
         self.assertEqual(comes["leaks"], [])
         stays = watched(lambda second: 5000, lambda second: 50 + second // 400 + second % 7)
         self.assertEqual(stays["leaks"], ["descriptors"])
+        self.assertEqual(stays["new_descriptors"], {"socket": 1})
 
     def test_of_a_short_life_nothing_is_judged(self):
         one = Watched("nobody", 0)
-        one.samples = [(float(s), 100 * s, s, 3) for s in range(int(LEAST_SPAN_S))]
+        one.samples = [(float(s), 100 * s, s, 3, {}) for s in range(int(LEAST_SPAN_S))]
         self.assertEqual((one.report()["judged"], one.report()["leaks"]), (False, []))
 
     def test_the_line_is_the_median_of_all_slopes(self):

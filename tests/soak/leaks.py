@@ -9,7 +9,10 @@ and left out. Descriptors and threads are whole numbers that come and go with
 clients: the least that was ever held in the last fifth may not be above the least of the second.
 """
 
+import collections
+import os
 import pathlib
+import re
 import statistics
 import threading
 import time
@@ -42,6 +45,17 @@ def theil_sen(points):
     return statistics.median(slopes) if slopes else 0.0
 
 
+def held(folder):
+    """What the open descriptors are of: how many of each file or kind."""
+    targets = collections.Counter()
+    for descriptor in folder.iterdir():
+        try:
+            targets[re.sub(r":\[\d+\]$", "", os.readlink(descriptor))] += 1
+        except FileNotFoundError:
+            targets["closed meanwhile"] += 1
+    return targets
+
+
 class Watched:
     """One process, sampled for as long as it lives."""
 
@@ -49,7 +63,7 @@ class Watched:
         self.name = name
         self.pid = pid
         self.begun = time.monotonic()
-        self.samples = []  # (seconds, KiB, descriptors, threads)
+        self.samples = []  # (seconds, KiB, descriptors, threads, what the descriptors are of)
 
     def sample(self):
         """False where the process is gone."""
@@ -59,11 +73,11 @@ class Watched:
                 line.split(":", 1) for line in (folder / "status").read_text().splitlines()
             )
             kib = int(status["RssAnon"].split()[0])
-            descriptors = len(list((folder / "fd").iterdir()))
+            descriptors = held(folder / "fd")
         except (OSError, KeyError):
             return False  # a process that is dying has no RssAnon any more
         seconds = time.monotonic() - self.begun
-        self.samples.append((seconds, kib, descriptors, int(status["Threads"])))
+        self.samples.append((seconds, kib, descriptors.total(), int(status["Threads"]), descriptors))
         return True
 
     def report(self):
@@ -88,6 +102,9 @@ class Watched:
             found[what] = least
             if least[1] > least[0] and found["judged"]:
                 found["leaks"].append(what)
+        if "descriptors" in found["leaks"]:
+            fewest = [min(part, key=lambda sample: sample[2])[4] for part in (early, late)]
+            found["new_descriptors"] = dict(fewest[1] - fewest[0])
         return found
 
 

@@ -182,7 +182,9 @@ def text_of(result):
             )
         for failure in live["failures"]:
             lines.append(f"FAILED {failure['kind']}: {failure['episode']}: {failure['text']}")
-        lines += [f"GROWN {one['process']}: {', '.join(one['leaks'])}" for one in live["grown"]]
+        for one in live["grown"]:
+            new = "".join(f", {count} more of {what}" for what, count in one.get("new_descriptors", {}).items())
+            lines.append(f"GROWN {one['process']}: {', '.join(one['leaks'])}{new}")
     lines.append("passed" if result["passed"] else "failed")
     return "\n".join(lines)
 
