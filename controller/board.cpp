@@ -71,6 +71,7 @@ void Board::plan() {
   };
   std::array<Step, kMaxKnobs> steps{};
   left_ = 0;
+  looked_at_.reset();
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
     seen_[i] = actual;
@@ -119,7 +120,9 @@ bool Board::is_foreign(std::size_t knob, std::optional<std::int64_t> actual) con
   return actual && seen_[knob] && *actual != *seen_[knob];
 }
 
+// A write that takes several calls is looked at before the first.
 void Board::look_before_write(std::size_t knob) {
+  if (std::exchange(looked_at_, knob) == knob) return;
   if (knobs().knobs[knob].knob_class == KnobClass::hotplug) moves_cores_ = true;
   const std::optional<std::int64_t> actual = actuator_->read(knob);
   if (is_foreign(knob, actual)) overwritten_ = OutsideWrite{knob, *seen_[knob], *actual};

@@ -114,6 +114,7 @@ class Board {
   bool refused_ = false;      // a write of this change failed; the others are still made
   bool moves_cores_ = false;  // it has moved some: their clocks may be others now
   std::array<std::optional<std::int64_t>, kMaxKnobs> seen_{};  // when the writes were planned
+  std::optional<std::size_t> looked_at_;                       // the knob whose write goes on
   std::optional<OutsideWrite> suspected_;                      // unless the knob just follows late
   std::optional<OutsideWrite> overwritten_;
   std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};

@@ -148,7 +148,7 @@ void Controller::on_over_cap(Time now) {
     return;
   }
   ++summary_.guard_steps;
-  over_probe_ = measuring() || aim_ == Aim::hold;
+  over_probe_ = (measuring() || aim_ == Aim::hold) && !follows_outside_write(now);
   charge_hidden_excess(power_mw, now);
   note(NoteType::over_cap, now, "stepping down", power_mw);
   Observation cut;
@@ -188,7 +188,8 @@ void Controller::add_to_excess(Time now) {
     excess_.skip(now);
     return;
   }
-  const bool searches = measuring() || (over_probe_ && !infeasible_);
+  const bool searches =
+      (measuring() && !follows_outside_write(now)) || (over_probe_ && !infeasible_);
   const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
   excess_.add(now, *power_mw, std::max<std::int64_t>(0, over_mw));
 }
@@ -221,6 +222,12 @@ bool Controller::saves_up(Time now) {
   return saving_up_;
 }
 
+// What the sensor shows may still be what another program's clocks drew.
+bool Controller::follows_outside_write(Time now) const {
+  const Duration lag = kLagWindows * board_.traits().power_window;
+  return reported_write_ && now - outside_write_seen_ <= lag;
+}
+
 // Remembers it. True where the setting was known to be within the cap, and so the world may be
 // another: what the board steps down to shows it, before the policy goes on among answers from
 // memory.
@@ -231,8 +238,7 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   const bool settles = now - wanted_since_ <= kLagWindows * board_.traits().power_window;
   const bool shows_another = settles && cut.power_mean_mw <= power_before_mw_;
   // Nor is it the setting's fault that another program had the clocks.
-  const Duration lag = kLagWindows * board_.traits().power_window;
-  if (fitted && reported_write_ && now - outside_write_seen_ <= lag) return true;
+  if (fitted && follows_outside_write(now)) return true;
   std::optional<DriftAlarm> alarm;
   if (fitted && !shows_another) alarm = drift_.add_excess(cut.setting, cut.power_mean_mw);
   if (!alarm) {

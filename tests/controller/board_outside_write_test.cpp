@@ -113,6 +113,13 @@ TEST_F(BoardOutsideWriteTest, TakesNeitherWhatCoresBringNorWhatFollowsLateForAnO
   EXPECT_FALSE(board_.overwritten());
 }
 
+TEST_F(BoardOutsideWriteTest, DoesNotTakeItsOwnWriteThatIsAnsweredLateForAnOutsideWrite) {
+  actuator_->answered_late = "gpu_mhz";
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(finish(), 2);
+  EXPECT_FALSE(board_.overwritten());
+}
+
 TEST_F(BoardOutsideWriteTest, DoesNotTakeAnUnreadableKnobForAnOutsideWrite) {
   board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
   ASSERT_EQ(board_.advance(at({})), ApplyState::applied);

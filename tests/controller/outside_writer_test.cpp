@@ -55,5 +55,19 @@ TEST(OutsideWriter, ThatDrivesPowerOverTheCapIsNotHeldAgainstTheSetting) {
   EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
 }
 
+TEST(OutsideWriter, WhatItDrawsIsNotTakenFromTheSearchsShare) {
+  WrittenRig rig(20'000);
+  rig.world.at(seconds(30), [&rig] {
+    rig.hardware.values = {4, 900000};
+    rig.hardware.extra_mw = 100'000;
+  });
+  rig.world.at(seconds(31), [&rig] { rig.hardware.extra_mw = 0; });
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::over_cap);
+  ASSERT_FALSE(notes.empty());
+  for (const KeptNote& note : notes) EXPECT_EQ(note.text.find("waits"), std::string::npos);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
 }  // namespace
 }  // namespace gearshift

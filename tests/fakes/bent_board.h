@@ -43,6 +43,10 @@ class BentActuator : public FakeActuator {
     }
     const Progress progress = FakeActuator::write(knob, value);
     if (after_write) after_write(name);
+    if (name == answered_late) {
+      answered_late.clear();
+      return Progress::more;
+    }
     return never_done && name == "cpu_cores" ? Progress::more : progress;
   }
   std::optional<std::int64_t> read(std::size_t knob) override {
@@ -52,6 +56,7 @@ class BentActuator : public FakeActuator {
 
   std::vector<std::string> refuse;
   std::string unreadable;
+  std::string answered_late;  // a knob whose next write asks for another call
   bool never_done = false;
   std::function<void(const std::string&)> after_write;
 
