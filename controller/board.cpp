@@ -42,6 +42,8 @@ void Board::begin(const PowerMode& mode, Time now, Route route) {
   refused_ = false;
   moves_cores_ = false;
   suspected_.reset();
+  write_goes_on_ = false;
+  looked_at_ = now;
   failure_.clear();
   state_ = ApplyState::applying;
   plan();
@@ -71,7 +73,6 @@ void Board::plan() {
   };
   std::array<Step, kMaxKnobs> steps{};
   left_ = 0;
-  looked_at_.reset();
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
     seen_[i] = actual;
@@ -87,11 +88,13 @@ void Board::plan() {
 
 ApplyState Board::advance(Time now) {
   if (state_ != ApplyState::applying) return state_;
+  look_before_writes(now);
   while (left_ > 0) {
     const std::size_t knob = order_[0];
-    look_before_write(knob);
+    moves_cores_ = moves_cores_ || knobs().knobs[knob].knob_class == KnobClass::hotplug;
     try {
-      if (actuator_->write(knob, next_.values[knob]) == Progress::more) {
+      write_goes_on_ = actuator_->write(knob, next_.values[knob]) == Progress::more;
+      if (write_goes_on_) {
         if (now - began_ > traits_.apply_timeout) give_up(knob, now);
         return state_;
       }
@@ -99,6 +102,7 @@ ApplyState Board::advance(Time now) {
       if (!failure_.empty()) failure_ += "; ";
       failure_ += error.what();
       refused_ = true;
+      write_goes_on_ = false;
     }
     // A refused knob does not keep the others from being written: they may be the reducing ones.
     std::copy(order_.begin() + 1, order_.begin() + static_cast<std::ptrdiff_t>(left_),
@@ -120,12 +124,15 @@ bool Board::is_foreign(std::size_t knob, std::optional<std::int64_t> actual) con
   return actual && seen_[knob] && *actual != *seen_[knob];
 }
 
-// A write that takes several calls is looked at before the first.
-void Board::look_before_write(std::size_t knob) {
-  if (std::exchange(looked_at_, knob) == knob) return;
-  if (knobs().knobs[knob].knob_class == KnobClass::hotplug) moves_cores_ = true;
-  const std::optional<std::int64_t> actual = actuator_->read(knob);
-  if (is_foreign(knob, actual)) overwritten_ = OutsideWrite{knob, *seen_[knob], *actual};
+// What is still to be written, once time has passed since that was planned.
+void Board::look_before_writes(Time now) {
+  if (now == std::exchange(looked_at_, now)) return;
+  for (std::size_t i = write_goes_on_ ? 1 : 0; i < left_; ++i) {
+    const std::size_t knob = order_[i];
+    const std::optional<std::int64_t> actual = actuator_->read(knob);
+    if (is_foreign(knob, actual)) overwritten_ = OutsideWrite{knob, *seen_[knob], *actual};
+    seen_[knob] = actual;
+  }
 }
 
 void Board::give_up(std::size_t knob, Time now) {

@@ -96,7 +96,7 @@ class Board {
   ApplyState verify(Time now);
   void give_up(std::size_t knob, Time now);
   bool is_foreign(std::size_t knob, std::optional<std::int64_t> actual) const;
-  void look_before_write(std::size_t knob);
+  void look_before_writes(Time now);
 
   std::unique_ptr<Actuator> actuator_;
   std::vector<std::unique_ptr<Sensor>> sensors_;
@@ -114,8 +114,9 @@ class Board {
   bool refused_ = false;      // a write of this change failed; the others are still made
   bool moves_cores_ = false;  // it has moved some: their clocks may be others now
   std::array<std::optional<std::int64_t>, kMaxKnobs> seen_{};  // when the writes were planned
-  std::optional<std::size_t> looked_at_;                       // the knob whose write goes on
-  std::optional<OutsideWrite> suspected_;                      // unless the knob just follows late
+  Time looked_at_{};
+  bool write_goes_on_ = false;             // that of the first knob that is left
+  std::optional<OutsideWrite> suspected_;  // unless the knob just follows late
   std::optional<OutsideWrite> overwritten_;
   std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};
   std::string failure_;

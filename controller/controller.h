@@ -121,7 +121,7 @@ class Controller {
   void fall_back(Time now);
   const Observation* best_known() const;
   void tell_overwritten(Time now);
-  bool follows_outside_write(Time now) const;
+  bool follows_outside_write(Time now);
   void watch_knobs(Time now);
   bool awaits_smaller_batches() const;
   bool lets_mode_go(Time now);

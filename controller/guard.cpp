@@ -30,7 +30,8 @@ std::optional<std::int64_t> Guard::judged_mw(Time now) const {
   if (!mean || !cap_mw_) return mean;
   if (const auto least = behind_mean_.least_mw(now); least && *least > *cap_mw_)
     return std::max(*mean, *least);
-  if (now >= risen_) return mean;
+  // A mean's ramp in noise may look like a lag.
+  if (now >= risen_ || behind_mean_.explains_readings(now)) return mean;
   const auto settling = window_.settling_mw(now);
   const bool breaches = settling && *settling > *cap_mw_ + *cap_mw_ / kSettlingMargin;
   return breaches ? std::max(*mean, *settling) : mean;

@@ -148,7 +148,7 @@ void Controller::on_over_cap(Time now) {
     return;
   }
   ++summary_.guard_steps;
-  over_probe_ = (measuring() || aim_ == Aim::hold) && !follows_outside_write(now);
+  over_probe_ = measuring() || aim_ == Aim::hold;
   charge_hidden_excess(power_mw, now);
   note(NoteType::over_cap, now, "stepping down", power_mw);
   Observation cut;
@@ -188,10 +188,10 @@ void Controller::add_to_excess(Time now) {
     excess_.skip(now);
     return;
   }
-  const bool searches =
-      (measuring() && !follows_outside_write(now)) || (over_probe_ && !infeasible_);
+  const bool searches = measuring() || (over_probe_ && !infeasible_);
   const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
-  excess_.add(now, *power_mw, std::max<std::int64_t>(0, over_mw));
+  const bool is_charged = over_mw > 0 && !follows_outside_write(now);
+  excess_.add(now, *power_mw, is_charged ? over_mw : 0);
 }
 
 // What was foreseen is over the cap before a reading is, and may be cut before one is.
@@ -223,9 +223,10 @@ bool Controller::saves_up(Time now) {
 }
 
 // What the sensor shows may still be what another program's clocks drew.
-bool Controller::follows_outside_write(Time now) const {
+bool Controller::follows_outside_write(Time now) {
   const Duration lag = kLagWindows * board_.traits().power_window;
-  return reported_write_ && now - outside_write_seen_ <= lag;
+  if (reported_write_ && now - outside_write_seen_ <= lag) return true;
+  return aim_ != Aim::nothing && board_.outside_write();
 }
 
 // Remembers it. True where the setting was known to be within the cap, and so the world may be

@@ -13,7 +13,9 @@ void PowerBehindMean::add(Time taken, std::int64_t mw) {
   follow(taken, static_cast<double>(mw));
   newest_ = taken;
   const Part& newest = parts_[count_ - 1];
-  const double variance = covariance_[count_ - 1][count_ - 1];
+  // Readings may be wrong by the same, as long as a mean is: no number of them makes up for that.
+  const double variance =
+      covariance_[count_ - 1][count_ - 1] + noise_variance(static_cast<double>(mw));
   least_mw_ = newest.mw - kDeviations * std::sqrt(std::max(0.0, variance));
 }
 
@@ -21,7 +23,7 @@ void PowerBehindMean::change(Time now) {
   if (averaging_ <= Duration::zero()) return;
   if (!moved_) differences_idle_ = differences_;
   moved_ = now;
-  steady_mw_.reset();
+  steady_count_ = 0;
   if (count_ > 0) begin_part(now, std::pow(kStepShare * parts_[count_ - 1].mw, 2));
 }
 
@@ -108,16 +110,21 @@ void PowerBehindMean::follow(Time taken, double mw) {
 
 void PowerBehindMean::learn_noise(Time taken, std::int64_t mw) {
   if (moved_ && taken - *moved_ <= averaging_) return;
-  if (steady_mw_ && mw > 0) {
-    const double share = static_cast<double>(mw - *steady_mw_) / static_cast<double>(mw);
-    const double weight = std::max(kNewNoise, 1.0 / static_cast<double>(differences_ + 1));
-    const double most = kMostTimes * std::max(noise_share_, kFinest);  // a step is no noise
-    const double variance = share * share / 2;
-    noise_share_ +=
-        weight * ((differences_ == 0 ? variance : std::min(variance, most)) - noise_share_);
-    ++differences_;
+  const std::size_t held = std::min(steady_count_, kMostSteady);
+  const Part* before = nullptr;  // the newest that shares no time with this one
+  for (std::size_t back = 1; back <= held && before == nullptr; ++back) {
+    const Part& one = steady_[(steady_count_ - back) % kMostSteady];
+    if (one.begin <= taken - averaging_) before = &one;
   }
-  steady_mw_ = mw;
+  steady_[steady_count_++ % kMostSteady] = {taken, static_cast<double>(mw)};
+  if (before == nullptr || mw <= 0) return;
+  const double share = (static_cast<double>(mw) - before->mw) / static_cast<double>(mw);
+  const double weight = std::max(kNewNoise, 1.0 / static_cast<double>(differences_ + 1));
+  const double most = kMostTimes * std::max(noise_share_, kFine);  // a step is no noise
+  const double variance = share * share / 2;
+  noise_share_ +=
+      weight * ((differences_ == 0 ? variance : std::min(variance, most)) - noise_share_);
+  ++differences_;
 }
 
 double PowerBehindMean::noise_variance(double mw) const {

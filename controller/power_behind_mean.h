@@ -15,9 +15,9 @@ namespace gearshift {
 // moved and where readings were taken, and the power of each part is estimated by a Kalman filter
 // (R. E. Kalman, "A new approach to linear filtering and prediction problems", 1960): each reading
 // is a weighted sum of the parts, power may be anything after a move of the knobs, and wanders
-// little otherwise. How far readings are trusted is learnt from the differences between them while
-// nothing changes (J. von Neumann et al., "The mean square successive difference", 1941); before a
-// load was seen for a while their noise counts as 1 % at least.
+// little otherwise. How far readings are trusted is learnt from the differences between those that
+// share no time, while nothing changes (J. von Neumann et al., "The mean square successive
+// difference", 1941); before a load was seen for a while their noise counts as 1 % at least.
 class PowerBehindMean {
  public:
   // No length: the sensor shows power as it is, and nothing is ever foreseen.
@@ -32,6 +32,8 @@ class PowerBehindMean {
   // show less than power is; nullopt otherwise, and for one length where power moved and no knob
   // did: a trainer that begins, a sensor that shows no such mean.
   std::optional<std::int64_t> least_mw(Time now) const;
+  // True where the sensor does average, by what its newest readings were.
+  bool explains_readings(Time now) const { return count_ > 0 && now >= quiet_until_; }
 
  private:
   static constexpr double kDeviations = 1.15;
@@ -41,10 +43,12 @@ class PowerBehindMean {
   static constexpr double kTiming = 0.005;        // of a mean's length; what times are known to
   static constexpr double kNewNoise = 1.0 / 32;   // its weight, a difference
   static constexpr double kMostTimes = 16;        // of the variance known so far
-  static constexpr double kFinest = 1e-9;         // variances, of 0.003 % and of 1 %
+  static constexpr double kFinest = 1e-9;         // variances, of 0.003, of 0.1 and of 1 %
+  static constexpr double kFine = 1e-6;
   static constexpr double kUnknown = 1e-4;
   static constexpr std::size_t kLeastDifferences = 8;
-  static constexpr std::size_t kMost = 24;  // parts of a mean
+  static constexpr std::size_t kMost = 24;        // parts of a mean
+  static constexpr std::size_t kMostSteady = 32;  // more of them a mean are not compared
   struct Part {
     Time begin;
     double mw;
@@ -65,9 +69,10 @@ class PowerBehindMean {
   Time quiet_until_{};
   std::optional<Time> moved_;  // the newest change
   std::optional<double> least_mw_;
-  std::optional<double> before_mw_;        // what the reading before led to
-  std::optional<std::int64_t> steady_mw_;  // the newest reading, where nothing changes
-  double noise_share_ = 0;                 // variance, by the square of what was shown
+  std::optional<double> before_mw_;         // what the reading before led to
+  std::array<Part, kMostSteady> steady_{};  // readings since nothing changes, a ring
+  std::size_t steady_count_ = 0;            // however many there were
+  double noise_share_ = 0;                  // variance, by the square of what was shown
   std::size_t differences_ = 0;
   std::size_t differences_idle_ = 0;  // of them, before the first change
 };

@@ -59,7 +59,7 @@ TEST(OutsideWriter, WhatItDrawsIsNotTakenFromTheSearchsShare) {
   WrittenRig rig(20'000);
   rig.world.at(seconds(30), [&rig] {
     rig.hardware.values = {4, 900000};
-    rig.hardware.extra_mw = 100'000;
+    rig.hardware.extra_mw = 60'000;
   });
   rig.world.at(seconds(31), [&rig] { rig.hardware.extra_mw = 0; });
   rig.run();
