@@ -23,6 +23,7 @@
 #include "controller/policy.h"
 #include "controller/recorder.h"
 #include "controller/roster.h"
+#include "controller/step_pace.h"
 #include "controller/world.h"
 
 namespace gearshift {
@@ -114,9 +115,6 @@ class Controller {
   void on_over_cap(Time now);
   bool judge_cut(const Observation& cut, Time now);
   void forget_world(const DriftAlarm& alarm, Time now);
-  void add_to_excess(Time now);
-  void charge_hidden_excess(std::int64_t judged_mw, Time now);
-  void await_steady_power(Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
   const Observation* best_known() const;
@@ -132,6 +130,12 @@ class Controller {
 
   const Observation* known(const Setting& setting) const;
   Goal exact_goal() const;
+
+  // ration.cpp: how much above the cap a search draws, and how often.
+  void add_to_excess(Time now);
+  void charge_hidden_excess(std::int64_t judged_mw, Time now);
+  void await_steady_power(Time now);
+  bool saves_up(Time now);
 
   // pause.cpp: what happens where a limit leaves no power.
   void update_pause(Time now);
@@ -168,7 +172,6 @@ class Controller {
   void on_settled(ApplyState state, Time now);
   void on_hold_failed(ApplyState state, Time now);
   void continue_pending(Time now);
-  bool saves_up(Time now);
   void finish_measurement(Observation observation, Time now);
   void cut_measurement(Outcome outcome, Time now);
   void fail_policy(std::string_view what, Time now);
@@ -197,6 +200,7 @@ class Controller {
   Meter meter_;
   Guard guard_;
   ExcessBudget excess_;
+  StepPace pace_;
   ArrivalRate arrivals_;
   LatencyGuard latency_;
   Checkpoint checkpoint_;
@@ -236,7 +240,7 @@ class Controller {
   bool paused_ = false;            // a limit leaves no power to work with: the workloads wait
   bool infeasible_ = false;        // said once: the lowest mode is over the cap
   bool over_probe_ = false;        // a setting was cut for its power, which is not back yet
-  bool saving_up_ = false;         // said once: the search waits for its share of the energy
+  bool saving_up_ = false;         // said once: the search waits until it may go over the cap again
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests
   bool reports_requests_ = false;  // the inference workload says how its requests fare
   std::int64_t unfilled_ = 0;  // requests served in batches that do not count, in this measurement

@@ -1,0 +1,62 @@
+// The part of the loop that rations how much above the cap a search draws, and how often.
+#include <algorithm>
+
+#include "controller/controller.h"
+
+namespace gearshift {
+namespace {
+
+// A mean over more than this hides so much of each probe that no search would ever end: there the
+// ration counts what readings show.
+constexpr Duration kMostHidden = std::chrono::milliseconds(500);
+// The first is a mix with the time before the load; its noise is learnt from the others.
+constexpr int kMeansUntilKnown = 3;
+
+}  // namespace
+
+// What a search draws above the cap: from a measurement on until its cut has brought power back. A
+// cap that fell, and what no mode cures, are not the search's fault.
+void Controller::add_to_excess(Time now) {
+  const std::optional<std::int64_t> power_mw = guard_.power_mw(now);
+  if (!power_mw) {
+    excess_.skip(now);
+    return;
+  }
+  const bool searches = measuring() || (over_probe_ && !infeasible_);
+  const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
+  const bool is_charged = over_mw > 0 && !follows_outside_write(now);
+  excess_.add(now, *power_mw, is_charged ? over_mw : 0);
+}
+
+// What was foreseen is over the cap before a reading is, and may be cut before one is.
+void Controller::charge_hidden_excess(std::int64_t judged_mw, Time now) {
+  if (!over_probe_ || judged_mw <= guard_.power_mw(now).value_or(0)) return;
+  if (board_.traits().power_averaging > kMostHidden) return;
+  // A period for the way back, and one by which cores that came may have been too much before.
+  const Duration span = now - guard_.changed() + 2 * options_.period;
+  excess_.charge(judged_mw - cap_mw_.value_or(judged_mw), span);
+  over_probe_ = false;
+}
+
+// What a probe draws can be told ahead of the mean only from what a load drew before it, and from
+// how much its readings differ.
+void Controller::await_steady_power(Time now) {
+  const Duration averaging = board_.traits().power_averaging;
+  if (averaging <= kMostHidden) guard_.clears_at(now + kMeansUntilKnown * averaging);
+}
+
+// A script that asks for one setting over the cap after the other waits between them.
+bool Controller::saves_up(Time now) {
+  const bool drew = excess_.spent();
+  const bool waits = drew || pace_.spent(now);
+  if (waits && !saving_up_) {
+    note(NoteType::over_cap, now,
+         drew ? "the search waits: it has drawn its share of the energy above the cap"
+              : "the search waits: the guard has stepped down as often as it may in a minute",
+         guard_.power_mw(now).value_or(0));
+  }
+  saving_up_ = waits;
+  return saving_up_;
+}
+
+}  // namespace gearshift
