@@ -96,9 +96,10 @@ std::string summary_text(const SummaryInputs& inputs) {
         1e3 * seconds(requests.latency_max), summary.latency_steps);
   }
   text += fmt::format("  energy                {:.1f} J{}\n", inputs.ledger.energy_j(), estimate);
-  text += summary.baseload_mw
-              ? fmt::format("  idle baseload         {}{}\n", watts(*summary.baseload_mw), estimate)
-              : "  idle baseload         not read: a workload ran from the start\n";
+  text +=
+      summary.baseload_mw
+          ? fmt::format("  idle baseload         {}{}\n", watts(*summary.baseload_mw), estimate)
+          : "  idle baseload         not read: there was no power reading before a workload came\n";
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const KindFigures epochs = figures(inputs.ledger.epochs(kind));
     if (epochs.first.count > 0) {

@@ -50,7 +50,12 @@ void Controller::run() {
     events_.clear();
     summary_.duration = now - started_;
     summary_.goal = goal_;
-    if (!go_on) return;
+    if (!go_on) {
+      if (!summary_.baseload_mw && baseload_count_ > 0) {  // no workload came
+        summary_.baseload_mw = baseload_sum_mw_ / baseload_count_;
+      }
+      return;
+    }
     // Periods that were missed are skipped, not made up for.
     if (deadline <= now) deadline += options_.period * ((now - deadline) / options_.period + 1);
   }

@@ -65,6 +65,13 @@ TEST(Controller, ReadsTheIdleBaseloadBeforeTheFirstWorkload) {
   EXPECT_EQ(*rig.summary.baseload_mw, 5000);
 }
 
+TEST(Controller, ReadsTheIdleBaseloadWhereNoWorkloadEverComes) {
+  Rig rig(try_all({kSlow}));
+  rig.run();
+  ASSERT_TRUE(rig.summary.baseload_mw);
+  EXPECT_EQ(*rig.summary.baseload_mw, 5000);
+}
+
 TEST(Controller, HasNoBaseloadWhereAWorkloadRanFromTheStart) {
   Rig rig(try_all({kSlow}));
   rig.world.attach(seconds(0));
