@@ -28,7 +28,8 @@ std::string prediction_text(const std::optional<PredictedCost>& predicted,
   if (!predicted) return "";
   const auto deviation = [](const char* what, double measured, double expected) {
     if (measured <= 0 || expected <= 0) return std::string();
-    return fmt::format(" ({} {:+.0f} %)", what, 100 * (measured / expected - 1));
+    const double percent = std::round(100 * (measured / expected - 1));
+    return fmt::format(" ({} {:+.0f} %)", what, percent + 0.0);  // no "-0 %"
   };
   const double expected_ms = 1e3 * seconds(predicted->minibatch);
   const bool measured = seen != nullptr && seen->ok();
@@ -55,6 +56,11 @@ std::string gain(double value, double now) {
                      value <= now ? "less" : "more");
 }
 
+// Whether settings can be told apart by what the goal minimises.
+bool comparable(const Goal& goal) {
+  return goal.objective != Objective::weighted || goal.has_reference();
+}
+
 std::string alternatives_text(const KnobSpace& space, const Rationale& rationale) {
   std::string text;
   const Observation* const held = rationale.held_cost();
@@ -63,6 +69,7 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
     text += fmt::format("  {}: {}{}\n", head, setting_and_cost(space, *other.observation),
                         gain(other.observation->value(rationale.goal()), now));
   };
+  if (!comparable(rationale.goal())) return "  the reference, once it is measured\n";
   const Alternative best = rationale.best();
   if (best.observation != nullptr && held != nullptr && best.observation != held) {
     line("now, by what was measured", best);
@@ -103,8 +110,9 @@ std::vector<const Tried*> sorted(const Rationale& rationale) {
 
 std::string tried_text(const KnobSpace& space, const Rationale& rationale, std::size_t most) {
   const std::vector<const Tried*> all = sorted(rationale);
+  const bool ordered = !all.empty() && comparable(rationale.goal());
   std::string text = fmt::format("tried         {} setting{}{}\n", all.size(),
-                                 all.size() == 1 ? "" : "s", all.empty() ? "" : ", the best first");
+                                 all.size() == 1 ? "" : "s", ordered ? ", the best first" : "");
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
     const Observation& observation = all[i]->observation;
     const bool held = rationale.held_cost() == &observation;
@@ -151,7 +159,8 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
               ? fmt::format("cap           {}, set by {} {}\n", watts(rationale.cap.power_mw),
                             rationale.cap.source, ago(rationale.cap.since, now))
               : "cap           none\n";
-  text += "objective     " + describe(rationale.goal()) + "\n";
+  text += "objective     " + describe(rationale.goal()) +
+          (comparable(rationale.goal()) ? "" : ", reference not measured yet") + "\n";
   if (rationale.battery.known()) text += "battery       " + describe(rationale.battery) + "\n";
   if (!rationale.plan.empty()) text += "plan          " + rationale.plan + "\n";
   text += tried_text(space, rationale, most_tried);

@@ -1,0 +1,74 @@
+#include "cli/rationale_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+using testing::Not;
+
+class RationaleText : public testing::Test {
+ protected:
+  RationaleText() {
+    space_.knobs = {{.name = "gpu_mhz", .unit = Unit::khz, .values = {300'000, 600'000}}};
+    rationale_.predict_with([](const Setting&) {
+      return PredictedCost{.minibatch = milliseconds(50), .power_mw = 20'010};
+    });
+    observe(300'000, 80, 15'000);
+    observe(600'000, 50, 20'000);
+    const Setting held = setting(600'000);
+    rationale_.note({NoteType::hold, Time(seconds(9)), 0, 0, &held, nullptr, nullptr, ""});
+  }
+
+  static Setting setting(std::int64_t gpu_khz) {
+    Setting made;
+    made.mode.count = 1;
+    made.mode.values[0] = gpu_khz;
+    made.batch_size = {16, 0};
+    return made;
+  }
+  void observe(std::int64_t gpu_khz, int minibatch_ms, std::int64_t power_mw) {
+    Observation seen;
+    seen.setting = setting(gpu_khz);
+    seen.outcome = Outcome::complete;
+    seen.power_mean_mw = power_mw;
+    seen.cost[0].minibatch_mean = milliseconds(minibatch_ms);
+    seen.cost[0].minibatches = 10;
+    rationale_.note(
+        {NoteType::observation, Time(seconds(8)), 0, 0, &seen.setting, &seen, nullptr, ""});
+  }
+  std::string text(const Goal& goal) {
+    rationale_.set_goal(goal);
+    return rationale_text(space_, rationale_, Time(seconds(10)), 20);
+  }
+
+  KnobSpace space_;
+  Rationale rationale_;
+};
+
+TEST_F(RationaleText, SaysWhatACapWouldChange) {
+  const std::string told = text({});
+  EXPECT_THAT(told, HasSubstr("2 settings, the best first"));
+  EXPECT_THAT(told, HasSubstr("a cap below 20.0 W: gpu_mhz=300"));
+}
+
+TEST_F(RationaleText, ComparesNothingByAReferenceThatIsNotMeasured) {
+  Goal goal{.objective = Objective::weighted};
+  const std::string told = text(goal);
+  EXPECT_THAT(told, HasSubstr("reference not measured yet"));
+  EXPECT_THAT(told, HasSubstr("2 settings\n"));
+  EXPECT_THAT(told, Not(HasSubstr("a cap below")));
+  goal.reference_s = goal.reference_j = 1;
+  EXPECT_THAT(text(goal), HasSubstr("a cap below 20.0 W: gpu_mhz=300"));
+}
+
+TEST_F(RationaleText, HasNoMinusZero) {
+  EXPECT_THAT(text({}), HasSubstr("(time +0 %) and 20.0 W (power +0 %)"));
+}
+
+}  // namespace
+}  // namespace gearshift
