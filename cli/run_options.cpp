@@ -9,6 +9,7 @@
 
 #include "boards/toml_parse.h"
 #include "cli/flag_value.h"
+#include "cli/state_folder.h"
 #include "cli/toml_text.h"
 #include "cli/units.h"
 
@@ -142,7 +143,8 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
       .add_option("--on-exit", options.on_exit,
                   "restore the knobs, keep the last setting, or leave the safe one")
       ->capture_default_str();
-  command.add_option("--state", options.state, "folder of the knob journal");
+  command.add_option("--state", options.state,
+                     std::string("folder of the knob journal; ") + kStateFolderDefault);
   add_helper_flag(command, options.helper);
   command.add_option("--record", options.record,
                      "record the run into this file, for gearshift replay and export");
@@ -155,38 +157,59 @@ void read_run_config(const CLI::App& command, RunOptions& options) {
   apply_run_config(read_toml_file(options.config, "--config takes a file"), command, options);
 }
 
+namespace {
+
+std::map<std::string_view, std::string*> text_flags(RunOptions& options) {
+  return {{"board", &options.board},
+          {"sysroot", &options.sysroot},
+          {"gpu", &options.gpu},
+          {"policy", &options.policy},
+          {"power", &options.power},
+          {"objective", &options.goal.objective},
+          {"latency", &options.goal.latency},
+          {"priced-power", &options.goal.priced_power},
+          {"energy-per-sample", &options.goal.energy_per_sample},
+          {"listen", &options.listen},
+          {"control", &options.control},
+          {"keys", &options.keys},
+          {"duration", &options.duration},
+          {"on-exit", &options.on_exit},
+          {"state", &options.state},
+          {"helper", &options.helper},
+          {"record", &options.record},
+          {"thermal", &options.thermal},
+          {"battery", &options.battery},
+          {"nut", &options.nut},
+          {"charge", &options.charge},
+          {"battery-goal", &options.battery_goal.aim},
+          {"until", &options.battery_goal.until},
+          {"reserve", &options.battery_goal.reserve},
+          {"checkpoint", &options.battery_goal.checkpoint},
+          {"brown-out", &options.battery_goal.brownout}};
+}
+
+void take_count(const std::string& file, const std::string& name, const toml::node& value,
+                RunOptions& options) {
+  const auto count = value.value<std::int64_t>();
+  if (!count || *count < 0) fail_at(file, value, name + " must be an integer, 0 or more");
+  if (name == "seed") {
+    options.seed = static_cast<std::uint64_t>(*count);
+    return;
+  }
+  if (*count < 1 || *count > 1'000'000) fail_at(file, value, "epochs must be 1 to 1000000");
+  options.battery_goal.epochs = static_cast<std::uint32_t>(*count);
+}
+
+}  // namespace
+
 void apply_run_config(std::string_view text, const CLI::App& command, RunOptions& options) {
   const std::string& file = options.config;
   const toml::table table = parse_toml(text, file);
-  const std::map<std::string_view, std::string*> texts = {
-      {"board", &options.board},
-      {"sysroot", &options.sysroot},
-      {"gpu", &options.gpu},
-      {"policy", &options.policy},
-      {"power", &options.power},
-      {"objective", &options.goal.objective},
-      {"latency", &options.goal.latency},
-      {"priced-power", &options.goal.priced_power},
-      {"energy-per-sample", &options.goal.energy_per_sample},
-      {"listen", &options.listen},
-      {"control", &options.control},
-      {"keys", &options.keys},
-      {"duration", &options.duration},
-      {"on-exit", &options.on_exit},
-      {"state", &options.state},
-      {"helper", &options.helper},
-      {"record", &options.record},
-      {"thermal", &options.thermal},
-      {"battery", &options.battery},
-      {"nut", &options.nut},
-      {"charge", &options.charge},
-      {"battery-goal", &options.battery_goal.aim},
-      {"until", &options.battery_goal.until},
-      {"reserve", &options.battery_goal.reserve},
-      {"checkpoint", &options.battery_goal.checkpoint},
-      {"brown-out", &options.battery_goal.brownout}};
+  const std::map<std::string_view, std::string*> texts = text_flags(options);
   const std::map<std::string_view, std::string*> numbers = {
       {"energy-weight", &options.goal.energy_weight}, {"rate", &options.goal.rate}};
+  const std::map<std::string_view, bool*> switches = {{"overwrite", &options.overwrite},
+                                                      {"json", &options.json}};
   for (const auto& [key, value] : table) {
     const std::string name(key.str());
     if (name == "schedule") {
@@ -196,10 +219,12 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       continue;
     }
     const bool counts = name == "seed" || name == "epochs";
-    if (!counts && name != "prior" && !texts.contains(name) && !numbers.contains(name)) {
+    const bool known = counts || name == "prior" || texts.contains(name) ||
+                       numbers.contains(name) || switches.contains(name);
+    if (!known) {
       fail_at(file, value,
               "unknown key " + name +
-                  "; known: the long flags of gearshift run without --, and schedule");
+                  "; known: the long flags of gearshift run but config, without --, and schedule");
     }
     if (command.count("--" + name) > 0) continue;  // a flag says otherwise
     if (name == "prior") {
@@ -212,16 +237,15 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       *numbers.at(name) = fmt::format("{}", *number);
       continue;
     }
-    if (!counts) {
+    if (switches.contains(name)) {
+      const auto on = value.value_exact<bool>();
+      if (!on) fail_at(file, value, name + " must be true or false");
+      *switches.at(name) = *on;
+    } else if (counts) {
+      take_count(file, name, value, options);
+    } else {
       *texts.at(name) = text_at(file, name, value);
-      continue;
     }
-    const auto count = value.value<std::int64_t>();
-    if (!count || *count < 0) fail_at(file, value, name + " must be an integer, 0 or more");
-    if (name == "seed") options.seed = static_cast<std::uint64_t>(*count);
-    if (name != "epochs") continue;
-    if (*count < 1 || *count > 1'000'000) fail_at(file, value, "epochs must be 1 to 1000000");
-    options.battery_goal.epochs = static_cast<std::uint32_t>(*count);
   }
 }
 
@@ -230,10 +254,12 @@ namespace {
 void plan_battery_use(const RunOptions& options, RunPlan& plan) {
   const BatteryFlags& goal = options.battery_goal;
   if (options.battery.empty()) {
-    if (goal.aim.empty() && goal.epochs == 0 && goal.until.empty() && goal.brownout.empty()) return;
+    const bool unused = goal.aim.empty() && goal.epochs == 0 && goal.until.empty() &&
+                        goal.brownout.empty() && options.nut.empty();
+    if (unused) return;
     throw std::runtime_error(
-        "--battery-goal, --epochs, --until and --brown-out: give --battery too, auto or a capacity "
-        "like 10Wh");
+        "--battery-goal, --epochs, --until, --brown-out and --nut: give --battery too, auto or a "
+        "capacity like 10Wh");
   }
   BatteryDescription battery;
   plan.battery_goal = make_battery_options(goal);

@@ -53,6 +53,19 @@ TEST_F(RunConfig, TakesTheGoalFromFlagsAndFile) {
   EXPECT_EQ(goal.latency, std::chrono::milliseconds(100));
 }
 
+TEST_F(RunConfig, TakesEveryLongFlagButItself) {
+  parse("");
+  apply("overwrite = true\njson = true\n");
+  EXPECT_TRUE(options_.overwrite);
+  EXPECT_TRUE(options_.json);
+  EXPECT_EQ(error("overwrite = 1"), "run.toml:1: overwrite must be true or false");
+  for (const CLI::Option* option : command_.get_options()) {
+    const std::string name = option->get_lnames().front();
+    if (name == "help" || name == "config") continue;
+    EXPECT_EQ(error(name + " = [[]]").find("unknown key"), std::string::npos) << name;
+  }
+}
+
 TEST_F(RunConfig, ReadsATimetable) {
   apply(
       "[[schedule]]\nat = \"08:00\"\ndays = [\"mon\", \"sun\"]\npower = \"20W\"\n"
@@ -118,6 +131,9 @@ TEST_F(RunConfig, APlanRefusesWhatItDoesNotKnow) {
     wrong.*option = "nonsense";
     EXPECT_THROW(make_run_plan(wrong), std::runtime_error);
   }
+  RunOptions alone = options_;
+  alone.nut = "ups@127.0.0.1";
+  EXPECT_THROW(make_run_plan(alone), std::runtime_error) << "of no battery";
   EXPECT_EQ(RunOptions().policy, "bayes") << "what is best by docs/evaluation.md";
   options_.policy.clear();
   EXPECT_THROW(make_run_plan(options_), std::runtime_error) << "no policy";
