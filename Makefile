@@ -217,7 +217,7 @@ clean:  ## remove what was built
 .PHONY: help
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r goal purpose; do
-	  printf 'make %-12s%s\n' "$$goal" "$$purpose"
+	  printf 'make %-16s%s\n' "$$goal" "$$purpose"
 	done
 
 comma := ,

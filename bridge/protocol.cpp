@@ -229,7 +229,7 @@ Fault take_goal(const Fault& fault, const Values& values, ControlRequest& messag
   if (values.field[0].present) {
     request.change.objective = objective_of(values.field[0].text);
     if (!request.change.objective) {
-      return invalid("objective", "is none of time, energy, latency, weighted, target");
+      return invalid("objective", "is none of time, energy, latency, weighted, target, throughput");
     }
   }
   if (values.field[1].present) {

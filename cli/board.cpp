@@ -49,10 +49,10 @@ const BoardDescription& require_board(const std::string& id) {
     if (board.id == id) return board;
     if (can_be_virtual(board)) known += (known.empty() ? "" : ", ") + board.id;
   }
-  throw std::runtime_error("--virtual " + id +
-                           ": there is no such board; those that can be virtual "
-                           "are " +
-                           known);
+  throw std::invalid_argument("--virtual " + id +
+                              ": there is no such board; those that can be virtual "
+                              "are " +
+                              known);
 }
 
 // "2%", or a bare number of percent.
@@ -72,11 +72,11 @@ void set_fault(BoardState& board, const std::string& fault) {
   }
   if (equals == std::string::npos ||
       (", " + known + ",").find(", " + name + ",") == std::string::npos) {
-    throw std::runtime_error("--fault " + fault + ": give NAME=VALUE with a name of " + known);
+    throw std::invalid_argument("--fault " + fault + ": give NAME=VALUE with a name of " + known);
   }
   if (board.write(folder + name, fault.substr(equals + 1)) != 0) {
-    throw std::runtime_error("--fault " + fault + ": this fault takes no such value\n\n" +
-                             board.read(folder + "README").text);
+    throw std::invalid_argument("--fault " + fault + ": this fault takes no such value\n\n" +
+                                board.read(folder + "README").text);
   }
 }
 
@@ -149,16 +149,16 @@ int print_optimum(const VirtualBoardOptions& options) {
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
   const WorkloadParameters* workload = find_workload(board, options.workload, kind);
   if (!board.model || !workload) {
-    throw std::runtime_error("--workload " + options.workload + ": board " + board.id +
-                             " has no such " + options.kind + " workload");
+    throw std::invalid_argument("--workload " + options.workload + ": board " + board.id +
+                                " has no such " + options.kind + " workload");
   }
   const Objective objective = options.objective == "time" ? Objective::time : Objective::energy;
   ModelledOptimum table(board, *workload, options.batch_sizes);
   while (!table.advance()) continue;
   const std::optional<Optimum> best = table.best(objective, static_cast<double>(cap_mw) / 1000);
   if (!best) {
-    throw std::runtime_error("--optimum " + options.optimum + ": every mode of " + board.id +
-                             " draws more than that with " + options.workload);
+    throw std::invalid_argument("--optimum " + options.optimum + ": every mode of " + board.id +
+                                " draws more than that with " + options.workload);
   }
   const KnobSpace space = board.knob_space();
   if (options.json) {
@@ -183,27 +183,29 @@ int print_optimum(const VirtualBoardOptions& options) {
 int run_board(const VirtualBoardOptions& options) {
   if (!options.optimum.empty()) return print_optimum(options);
   if (options.mount.empty()) {
-    throw std::runtime_error(
+    throw std::invalid_argument(
         "give --mount DIR to mount the board, or --optimum 30W to ask its model");
   }
   return mount_board(options);
 }
 
 void add_optimum_flags(CLI::App& command, VirtualBoardOptions& options) {
-  command.add_option("--optimum", options.optimum,
-                     "Mount nothing: print the best setting under this power by the board's model");
-  command.add_option("--workload", options.workload, "Whose optimum")->capture_default_str();
+  command.add_option(
+      "--optimum", options.optimum,
+      "mount nothing: print the best setting under this power by the board's model, for "
+      "example 30W");
+  command.add_option("--workload", options.workload, "whose optimum")->capture_default_str();
   command.add_option("--kind", options.kind, "train or infer")
       ->check(CLI::IsMember({"train", "infer"}))
       ->capture_default_str();
-  command.add_option("--batch-sizes", options.batch_sizes, "What to choose from")
+  command.add_option("--batch-sizes", options.batch_sizes, "what to choose from")
       ->delimiter(',')
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
-  command.add_option("--objective", options.objective, "Least time or energy a sample")
+  command.add_option("--objective", options.objective, "least time or energy a sample")
       ->check(CLI::IsMember({"time", "energy"}))
       ->capture_default_str();
-  command.add_flag("--json", options.json, "Print the optimum as one line of JSON");
+  command.add_flag("--json", options.json, "print the optimum as one line of JSON");
 }
 
 }  // namespace
@@ -214,15 +216,17 @@ void add_board(CLI::App& app, int& exit_code) {
       app.add_subcommand("board", "Mount a virtual board, with the files of a real one");
   command
       ->add_option("--virtual", options->board,
-                   "Which board: jetson-agx-orin or jetson-agx-orin-jetpack5")
+                   "which board: jetson-agx-orin or jetson-agx-orin-jetpack5")
       ->required();
-  command->add_option("--mount", options->mount, "An empty folder, or one to be made");
-  command->add_flag("--plain", options->plain, "Serve plain files instead of a file system");
-  command->add_option("--seed", options->seed, "Of the noise and of what a boot decides by chance")
+  command->add_option("--mount", options->mount, "an empty folder, or one to be made");
+  command->add_flag("--plain", options->plain, "serve plain files instead of a file system");
+  command->add_option("--seed", options->seed, "of the noise and of what a boot decides by chance")
       ->capture_default_str();
-  command->add_option("--noise", options->noise, "Standard deviation of a power reading")
+  command->add_option("--noise", options->noise, "standard deviation of a power reading")
       ->capture_default_str();
-  command->add_option("--lag", options->lag, "Of the power sensor: a mean of 0.43 s, or 0.7 s")
+  command
+      ->add_option("--lag", options->lag,
+                   "of the power sensor: boxcar, a mean of 0.43 s, or first-order, of 0.7 s")
       ->check(CLI::IsMember({"boxcar", "first-order"}))
       ->capture_default_str();
   command->add_option("--battery", options->battery,
@@ -232,11 +236,16 @@ void add_board(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--resistance", options->resistance_ohm, "of the battery, ohm")
       ->capture_default_str();
-  command->add_option("--fault", options->faults, "NAME=VALUE: begin with a fault switched on");
+  command->add_option(
+      "--fault", options->faults,
+      "NAME=VALUE: begin with a fault switched on, for example sensor_stuck=1 (may be given "
+      "again); a mounted board explains them in .virtual/faults/README");
   add_optimum_flags(*command, *options);
   command->footer(
       "Prints 'ready DIR' once the folder can be used, and unmounts it when it is stopped.\n"
-      "Example: gearshift board --virtual jetson-agx-orin --mount /tmp/orin");
+      "Example: gearshift board --virtual jetson-agx-orin --mount /tmp/orin\n"
+      "Example: the best that its model knows for a workload under 30 W, and nothing mounted\n"
+      "  gearshift board --virtual jetson-agx-orin --optimum 30W --workload resnet18");
   command->callback([options, &exit_code] { exit_code = run_board(*options); });
 }
 

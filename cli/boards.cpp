@@ -84,7 +84,7 @@ void add_boards(CLI::App& app, int& exit_code) {
   command->callback([options, &exit_code] {
     try {
       boards(*options);
-    } catch (const std::runtime_error& error) {
+    } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift boards: %s\n", error.what());
       exit_code = kExitUsage;
     }

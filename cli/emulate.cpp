@@ -182,12 +182,10 @@ const WorkloadParameters& require_workload(const BoardDescription& board, const 
 
 void print(const EmulationSummary& summary, const EmulateOptions& options) {
   if (options.json) {
-    const nlohmann::json line = {{"workload", options.workload},
-                                 {"kind", options.kind},
-                                 {"minibatches", summary.minibatches},
-                                 {"samples", summary.samples},
-                                 {"minibatch_ms_mean", summary.mean_ms()},
-                                 {"minibatch_ms_stddev", summary.stddev_ms()}};
+    const nlohmann::json line = {
+        {"workload", options.workload},           {"kind", options.kind},
+        {"minibatches", summary.minibatches},     {"samples", summary.samples},
+        {"minibatch_ms_mean", summary.mean_ms()}, {"minibatch_ms_stddev", summary.stddev_ms()}};
     std::printf("%s\n", line.dump().c_str());
     return;
   }
@@ -208,8 +206,9 @@ int run_emulation(EmulateOptions& options) {
   if (!options.duration.empty()) duration = parse_duration(options.duration);
   if (options.epochs > 0 && (options.samples_per_epoch == 0 || !options.serve.empty())) {
     throw std::invalid_argument("--epochs " + std::to_string(options.epochs) +
-                                (options.serve.empty() ? " needs --samples-per-epoch above 0"
-                                                       : " does not go with --serve: use --duration"));
+                                (options.serve.empty()
+                                     ? " needs --samples-per-epoch above 0"
+                                     : " does not go with --serve: use --duration"));
   }
   offer(options.batch_sizes, options.batch_size);
   offer(options.serve_batch_sizes, options.serve_batch_size);
@@ -243,54 +242,59 @@ void add_emulate(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<EmulateOptions>();
   CLI::App* command = app.add_subcommand(
       "emulate", "Run a workload on a virtual board that takes as long as the board's model says");
-  command->add_option("--workload", options->workload, "resnet18, mobilenet_v3, lstm, ...")
+  command
+      ->add_option("--workload", options->workload,
+                   "one of the board's model: resnet18, mobilenet_v3, lstm, ...")
       ->required();
-  command->add_option("--sysroot", options->sysroot, "Where the virtual board is mounted")
+  command->add_option("--sysroot", options->sysroot, "where the virtual board is mounted")
       ->required();
   command->add_option("--connect", options->endpoint,
-                      "The daemon's endpoint; default: where a daemon listens by itself");
+                      "the daemon's endpoint; default: where a daemon listens by itself");
   command->add_option("--kind", options->kind, "train or infer")
       ->check(CLI::IsMember({"train", "infer"}))
       ->capture_default_str();
-  command->add_option("--batch-size", options->batch_size, "Samples in a minibatch, at first")
+  command->add_option("--batch-size", options->batch_size, "samples in a minibatch, at first")
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
-  command->add_option("--batch-sizes", options->batch_sizes, "What the daemon may choose from")
+  command->add_option("--batch-sizes", options->batch_sizes, "what the daemon may choose from")
       ->delimiter(',')
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
-  command->add_option("--duration", options->duration, "60s, 5m; default: until stopped");
-  command->add_option("--seed", options->seed, "Of the jitter")->capture_default_str();
-  command->add_option("--jitter", options->jitter, "Standard deviation of a minibatch's time")
+  command->add_option("--duration", options->duration,
+                      "how long, for example 60s or 5m; default: until stopped");
+  command->add_option("--seed", options->seed, "of the jitter")->capture_default_str();
+  command->add_option("--jitter", options->jitter, "standard deviation of a minibatch's time")
       ->capture_default_str();
   command
       ->add_option("--warm-up", options->warm_up,
-                   "What the first minibatch takes longer, at the highest CPU clock")
+                   "what the first minibatch takes longer, at the highest CPU clock")
       ->capture_default_str();
   command->add_option("--save-time", options->save_time,
-                      "It saves its work when it is asked to, which takes so long: 0.5s; default: "
+                      "it saves its work when it is asked to, which takes so long: 0.5s; default: "
                       "it is not asked");
-  command->add_option("--samples-per-epoch", options->samples_per_epoch, "0: unknown")
+  command
+      ->add_option("--samples-per-epoch", options->samples_per_epoch,
+                   "samples of an epoch; 0: unknown")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command->add_option("--epochs", options->epochs, "End after so many; default: until stopped");
+  command->add_option("--epochs", options->epochs, "end after so many; default: until stopped");
   command->add_option("--serve", options->serve,
-                      "Serve this workload beside the training, by turns: mobilenet_v3, ...");
+                      "serve this workload beside the training, by turns: mobilenet_v3, ...");
   command
-      ->add_option("--serve-batch-size", options->serve_batch_size, "Requests in a batch, at first")
+      ->add_option("--serve-batch-size", options->serve_batch_size, "requests in a batch, at first")
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
   command
       ->add_option("--serve-batch-sizes", options->serve_batch_sizes,
-                   "What the daemon may choose from")
+                   "what the daemon may choose from")
       ->delimiter(',')
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
   command->add_option("--arrivals", options->arrivals,
-                      std::string("Of the requests: ") + kArrivalForms);
+                      std::string("of the requests: ") + kArrivalForms);
   command->add_option("--latency", options->latency,
-                      "A request must be answered within, for example 200ms");
-  command->add_flag("--json", options->json, "Print the summary as one line of JSON");
+                      "a request must be answered within, for example 200ms");
+  command->add_flag("--json", options->json, "print the summary as one line of JSON");
   command->footer(
       "It reports to the daemon as a real trainer does, obeys it, and runs on without one.\n"
       "Example: gearshift emulate --workload resnet18 --sysroot /tmp/orin\n"

@@ -80,7 +80,7 @@ void add_export(CLI::App& app, int& exit_code) {
   command->footer(
       "Example: turn a recorded search into a table that a simulation runs on\n"
       "  gearshift export run.db --profile -o measured.csv\n"
-      "  gearshift simulate --profile measured.csv --policy scripts/gradient.lua --power 30W");
+      "  gearshift simulate --profile measured.csv --missing nearest --power 30W");
   command->callback([options, &exit_code] {
     try {
       run_export(*options);

@@ -52,7 +52,8 @@ void add_goal(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<GoalChangeOptions>();
   CLI::App* command = app.add_subcommand("goal", "Change what a running daemon minimises");
   command->add_option("--objective", options->objective,
-                      "time or energy of a sample, latency of a request, weighted or target");
+                      "what is least: time or energy of a sample, latency of a request, weighted, "
+                      "target, or throughput of training beside inference");
   command->add_option("--energy-weight", options->energy_weight,
                       "of weighted and target: 0 counts time alone, 1 energy alone");
   add_control_option(*command, options->control);

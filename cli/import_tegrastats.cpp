@@ -50,7 +50,7 @@ TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
 void import(const ImportOptions& options) {
   const Duration interval = parse_duration(options.interval);
   std::ifstream in(options.log, std::ios::binary);
-  if (!in) throw std::runtime_error(options.log + ": cannot be read");
+  if (!in) throw std::runtime_error(options.log + ": cannot be read: is it there, and a file?");
   const TegrastatsLog log = read_tegrastats(in, options.log);
   const TotalRails total = choose_total(log, options.board);
   if (options.out.empty()) {

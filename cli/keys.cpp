@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,14 +59,19 @@ void make_server(const KeysOptions& options) {
       folder.server_path().c_str(), file.pair.public_key.c_str());
 }
 
+void check_name(const KeysOptions& options) {
+  if (is_client_name(options.name)) return;
+  throw std::invalid_argument(
+      "client '" + options.name +
+      "': give it 1 to 32 letters, digits, dots, dashes and underscores, of "
+      "which the first is a letter or a digit");
+}
+
 // Of a client on another machine, where the daemon's folder is not: it authorises nobody.
 void make_pair_here(const KeysOptions& options) {
   if (!is_key(options.server_key)) {
-    throw std::runtime_error("--server: it is no key; gearshift keys server printed one");
-  }
-  if (!is_client_name(options.name)) {
-    throw std::runtime_error("client '" + options.name +
-                             "': give it 1 to 32 letters, digits, dots, dashes and underscores");
+    throw std::invalid_argument("--server '" + options.server_key +
+                                "': is no public key; gearshift keys server printed one");
   }
   const std::string path = options.output.empty() ? options.name + ".key" : options.output;
   const KeyFile file{options.name, make_key_pair(), options.server_key};
@@ -77,6 +83,7 @@ void make_pair_here(const KeysOptions& options) {
 }
 
 void make_client(const KeysOptions& options) {
+  check_name(options);
   if (!options.server_key.empty()) {
     make_pair_here(options);
     return;
@@ -105,6 +112,11 @@ void make_client(const KeysOptions& options) {
 }
 
 void authorise(const KeysOptions& options) {
+  check_name(options);
+  if (!options.public_key.empty() && !is_key(options.public_key)) {
+    throw std::invalid_argument("key '" + options.public_key +
+                                "': is no public key; gearshift keys client printed one");
+  }
   Client client{options.name, options.public_key, {}};
   change_clients(options.folder(), [&](ClientTable& clients) {
     const Client* const known = clients.find_name(options.name);
@@ -194,6 +206,9 @@ CLI::App* add_action(CLI::App& keys, const char* name, const char* text,
   command->callback([options, action, &exit_code] {
     try {
       action(*options);
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "gearshift keys: %s\n", error.what());
+      exit_code = kExitUsage;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift keys: %s\n", error.what());
       exit_code = kExitFailed;
@@ -201,8 +216,7 @@ CLI::App* add_action(CLI::App& keys, const char* name, const char* text,
   });
   command->add_option("--keys", options->keys, "folder of the keys (default: keys in --state)");
   command->add_option("--state", options->state,
-                      "state folder; default: /var/lib/gearshift as root, else "
-                      "$XDG_STATE_HOME/gearshift or ~/.local/state/gearshift");
+                      std::string("state folder; ") + kStateFolderDefault);
   return command;
 }
 

@@ -195,10 +195,11 @@ std::vector<std::string> LiveRun::findings() const {
       fmt::format("board {} ({})", description_.name, description_.id)};
   for (const std::string& finding : sensors_.findings) lines.push_back("  " + finding);
   for (const Knob& knob : knobs_.knobs) {
-    lines.push_back(fmt::format("  knob {}: {} values, {} to {} {}", knob.name, knob.values.size(),
+    const std::string_view unit = unit_name(knob.unit);
+    lines.push_back(fmt::format("  knob {}: {} values, {} to {}{}{}", knob.name, knob.values.size(),
                                 describe_value(knob.unit, knob.values.front()),
                                 describe_value(knob.unit, knob.values.back()),
-                                unit_name(knob.unit)));
+                                unit.empty() ? "" : " ", unit));
   }
   if (!live_knobs_.helper().empty()) lines.push_back("  " + live_knobs_.helper());
   for (const AbsentKnob& knob : live_knobs_.absent()) {

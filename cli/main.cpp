@@ -1,8 +1,34 @@
 // The gearshift program: parses the command line and runs one command.
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
+#include <string>
 
 #include "cli/commands.h"
+
+namespace {
+
+// What is wrong with a command line, which command it was meant for, and where that one is
+// explained.
+std::string usage_message(const CLI::App* app, const CLI::Error& error) {
+  const CLI::App* command = app;
+  std::string name = app->get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += ' ' + command->get_name();
+  }
+  std::string unknown;
+  for (const std::string& word : command->remaining())
+    unknown += (unknown.empty() ? "" : " ") + word;
+  std::string what = error.what();
+  if (!unknown.empty()) {
+    const bool lacks_command = !command->get_subcommands({}).empty() && unknown.front() != '-';
+    what = unknown + (lacks_command ? ": no such command" : ": not known here");
+  }
+  return name + ": " + what + "; see " + name + " --help\n";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{
@@ -13,6 +39,7 @@ int main(int argc, char** argv) {
       "gearshift"};
   app.set_version_flag("--version", "gearshift " GEARSHIFT_VERSION);
   app.require_subcommand(1);
+  app.failure_message(usage_message);
   int exit_code = gearshift::kExitOk;
   gearshift::add_run(app, exit_code);
   gearshift::add_simulate(app, exit_code);
@@ -40,6 +67,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? gearshift::kExitOk : gearshift::kExitUsage;
+  } catch (const std::invalid_argument& error) {
+    std::fprintf(stderr, "gearshift: %s\n", error.what());
+    return gearshift::kExitUsage;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "gearshift: %s\n", error.what());
     return gearshift::kExitFailed;

@@ -39,8 +39,9 @@ const BoardDescription& board_of(const Profile& profile, const FitOptions& optio
   const std::string& called = options.board.empty() ? profile.device : options.board;
   const BoardDescription* board = find_board(called, built_in_boards());
   if (board == nullptr || !board->model) {
-    throw std::runtime_error("'" + called + "' is no board with a model; name one with --board, " +
-                             "`gearshift boards` lists them");
+    throw std::invalid_argument("'" + called +
+                                "' is no board with a model; name one with --board, " +
+                                "`gearshift boards` lists them");
   }
   return *board;
 }

@@ -41,9 +41,9 @@ Start named_start(const std::string& named, const Profile& profile) {
   const std::size_t slash = named.find('/');
   const BoardDescription* board = find_board(named.substr(0, slash), built_in_boards());
   if (slash == std::string::npos || board == nullptr) {
-    throw std::runtime_error("--start " + named +
-                             ": name a board and its workload, jetson-agx-orin/resnet18; "
-                             "`gearshift boards` lists boards");
+    throw std::invalid_argument("--start " + named +
+                                ": name a board and its workload, jetson-agx-orin/resnet18; "
+                                "`gearshift boards` lists boards");
   }
   const auto found = board->find_workload(named.substr(slash + 1), profile.kind);
   if (found == board->workloads.end()) {
@@ -51,14 +51,14 @@ Start named_start(const std::string& named, const Profile& profile) {
     for (const auto& [name, workload] : board->workloads) {
       if (workload.kind == profile.kind) known += (known.empty() ? "" : ", ") + name;
     }
-    throw std::runtime_error("--start " + named + ": " + board->id + " has no such " +
-                             std::string(kind_name(profile.kind)) + " workload; it has " +
-                             (known.empty() ? "none" : known));
+    throw std::invalid_argument("--start " + named + ": " + board->id + " has no such " +
+                                std::string(kind_name(profile.kind)) + " workload; it has " +
+                                (known.empty() ? "none" : known));
   }
   if (is_of(profile, found->first, found->second)) {
-    throw std::runtime_error("--start " + named +
-                             ": that is the profile's own workload, and what "
-                             "is known of it would be judged by itself; name another");
+    throw std::invalid_argument("--start " + named +
+                                ": that is the profile's own workload, and what "
+                                "is known of it would be judged by itself; name another");
   }
   return {board->id + "/" + found->first, &found->second};
 }
@@ -84,9 +84,9 @@ Json quartiles_json(const ErrorQuartiles& of) {
 ChosenFit fit_chosen(const BoardDescription& board, const Profile& profile,
                      const std::vector<FitCell>& cells, const ChooseOptions& options) {
   if (options.cells > kMostRooflineRows) {
-    throw std::runtime_error("--choose roofline takes at most " +
-                             std::to_string(kMostRooflineRows) + " cells, not " +
-                             std::to_string(options.cells));
+    throw std::invalid_argument("--choose roofline takes at most " +
+                                std::to_string(kMostRooflineRows) + " cells, not " +
+                                std::to_string(options.cells));
   }
   const Start start =
       options.start.empty() ? default_start(board, profile) : named_start(options.start, profile);

@@ -28,7 +28,7 @@ struct ParetoOptions {
 // A model's first eight bytes are a length, whose high bytes are 0; a profile is text.
 bool is_model(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error(path + ": cannot be read");
+  if (!file) throw std::runtime_error(path + ": cannot be read: is it there, and a file?");
   char first[8] = {};
   file.read(first, sizeof first);
   return file.gcount() == sizeof first && first[7] == '\0';
@@ -111,7 +111,7 @@ void add_pareto(CLI::App& app, int& exit_code) {
           "a measured profile, a model of `gearshift powertrain`, or one of each: then the "
           "model is asked for the profile's settings and compared with it")
       ->required()
-      ->expected(1, 2);
+      ->expected(-1);
   command->add_option(
       "--board", options->board,
       "ask a model for every mode of this board; default: the settings it learnt from");

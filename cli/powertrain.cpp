@@ -51,9 +51,10 @@ void add_training_options(CLI::App& command, TrainingOptions& options) {
       ->check(CLI::Range(1, 100'000));
   command
       .add_option("--loss", options.loss,
-                  "mse, or mape: relative, for a board far from the reference's")
+                  "mse, or mape: relative, for a board far from the reference's (default: mse)")
       ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Loss>{{"mse", Loss::mse}, {"mape", Loss::mape}}));
+          std::map<std::string, Loss>{{"mse", Loss::mse}, {"mape", Loss::mape}}))
+      ->option_text("TEXT:{mse,mape}");
   command.add_option("--dropout", options.dropout, "part of the neurons left out in training")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.9));

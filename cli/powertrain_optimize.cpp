@@ -11,6 +11,7 @@
 #include "cli/evaluate_options.h"
 #include "cli/powertrain_commands.h"
 #include "cli/powertrain_reference.h"
+#include "cli/state_folder.h"
 #include "policies/powertrain/optimization.h"
 
 namespace gearshift {
@@ -109,7 +110,8 @@ void add_powertrain_optimize(CLI::App& powertrain, int& exit_code) {
   command->add_option("--reference", options->reference,
                       "a model to transfer from; without it the one that train left for this user, "
                       "else the one that ships with gearshift");
-  command->add_option("--state", options->state, "folder with the reference of your own");
+  command->add_option("--state", options->state,
+                      std::string("folder with the reference of your own; ") + kStateFolderDefault);
   command->add_option("--caps", options->caps, "power limits, W: FROM:TO:STEP or A,B,C")
       ->capture_default_str();
   command->add_option("--modes", options->optimization.modes, "how many measured modes")

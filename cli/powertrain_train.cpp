@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/powertrain_commands.h"
 #include "cli/powertrain_reference.h"
+#include "cli/state_folder.h"
 #include "policies/powertrain/predictor_file.h"
 
 namespace gearshift {
@@ -81,8 +82,7 @@ void add_shared(CLI::App& command, TrainOptions& options) {
   command.add_option("--modes", options.modes, "draw so many settings of the profile; default all")
       ->check(CLI::PositiveNumber);
   command.add_option("--state", options.state,
-                     "folder with the reference of your own; default: /var/lib/gearshift as root, "
-                     "else $XDG_STATE_HOME/gearshift or ~/.local/state/gearshift");
+                     std::string("folder with the reference of your own; ") + kStateFolderDefault);
   add_training_options(command, options.training);
   command.add_flag("--json", options.json, "one JSON object instead of text");
 }

@@ -14,6 +14,7 @@
 #include "cli/note_text.h"
 #include "cli/profile_progress.h"
 #include "cli/simulated_problem.h"
+#include "cli/state_folder.h"
 #include "cli/units.h"
 #include "trace/profile_csv.h"
 
@@ -154,7 +155,8 @@ void add_profile_flags(CLI::App& command, ProfileOptions& options) {
   command.add_option("--listen", run.listen,
                      "endpoint for the workload (default: as gearshift run)");
   command.add_option("--control", run.control, "endpoint for status and stop (default: as run)");
-  command.add_option("--state", run.state, "folder of the knob journal");
+  command.add_option("--state", run.state,
+                     std::string("folder of the knob journal; ") + kStateFolderDefault);
   add_helper_flag(command, run.helper);
   command.add_option("--duration", run.duration, "stop after so long, for example 2h");
   command.add_flag("--json", run.json, "one JSON object a line instead of text");

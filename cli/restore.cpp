@@ -69,21 +69,20 @@ int restore(const RestoreOptions& options) {
 void add_restore(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<RestoreOptions>();
   CLI::App* command = app.add_subcommand(
-      "restore",
-      "Puts back every knob as it was before the last run, where that run and its guardian "
-      "process\n"
-      "were killed and could not. A run that ends in any other way does it by itself, its "
-      "guardian\n"
-      "where it was killed alone, and the next run where nobody else did.\n\n"
-      "Example: gearshift restore\n"
-      "Example, for a virtual board: gearshift restore --sysroot /tmp/orin --state /tmp/state");
-  command->add_option("--sysroot", options->sysroot, "The board's file tree, as the run had it")
+      "restore", "Put knobs back after a daemon was killed together with its guardian process");
+  command
+      ->add_option("--sysroot", options->sysroot, "prefix of the board's files, as the run had it")
       ->check(CLI::ExistingDirectory)
       ->capture_default_str();
   command->add_option("--state", options->state,
-                      "Folder with the knob journal; default: /var/lib/gearshift as root, else "
-                      "$XDG_STATE_HOME/gearshift or ~/.local/state/gearshift");
-  command->add_flag("--json", options->json, "Print the report as JSON");
+                      std::string("folder of the knob journal; ") + kStateFolderDefault);
+  command->add_flag("--json", options->json, "one JSON object instead of text");
+  command->footer(
+      "Every knob is put back as it was before the run. A run that ends in any other way does it "
+      "by\n"
+      "itself, its guardian where it was killed alone, and the next run where nobody else did.\n"
+      "Example: gearshift restore\n"
+      "Example, for a virtual board: gearshift restore --sysroot /tmp/orin --state /tmp/state");
   command->callback([options, &exit_code] { exit_code = restore(*options); });
 }
 

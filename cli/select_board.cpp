@@ -17,8 +17,8 @@ BoardDescription find_board_by_name(const std::string& name, const Sysroot& root
     known += (known.empty() ? "" : ", ") + board.id;
   }
   if (!std::filesystem::exists(name)) {
-    throw std::runtime_error("--board '" + name + "': neither a board file nor one of auto, " +
-                             known);
+    throw std::invalid_argument("--board '" + name + "': neither a board file nor one of auto, " +
+                                known);
   }
   std::ifstream file(name, std::ios::binary);
   std::ostringstream text;
@@ -32,8 +32,8 @@ BoardDescription select_board(const std::string& name, const Sysroot& root,
                               const std::string& gpu) {
   BoardDescription board = find_board_by_name(name, root);
   if (!gpu.empty() && !select_gpu(board, gpu)) {
-    throw std::runtime_error("--gpu '" + gpu + "': board " + board.id +
-                             " has no knob or sensor of NVML; --board nvidia-gpu has");
+    throw std::invalid_argument("--gpu '" + gpu + "': board " + board.id +
+                                " has no knob or sensor of NVML; --board nvidia-gpu has");
   }
   return board;
 }

@@ -179,10 +179,11 @@ void print_choice(const SimulationProblem& problem, const SimulationResult& resu
 
 void print_result(const SimulationProblem& problem, const SimulationResult& result) {
   const SimulatedTask& task = problem.tasks.front();
-  fmt::print("{} {} on {}: least {} within {}\n", task.name, kind_name(task.kind), problem.board,
-             describe(problem.goal),
-             (problem.goal.power_mw ? watts(*problem.goal.power_mw) : "no power cap") +
-                 limits_text(problem.goal));
+  fmt::print(
+      "{} {} on {}: least {} {}\n", task.name, kind_name(task.kind), problem.board,
+      describe(problem.goal),
+      (problem.goal.power_mw ? "within " + watts(*problem.goal.power_mw) : "without a power cap") +
+          limits_text(problem.goal));
   if (!result.mission) print_choice(problem, result);
   fmt::print("  search   {} settings measured in {:.0f} s and {:.0f} J\n", result.measured.size(),
              seconds(result.search), result.search_j);
@@ -201,9 +202,10 @@ void print_result(const SimulationProblem& problem, const SimulationResult& resu
   if (result.filled_nearest + result.filled_model + result.refused + result.not_applied == 0)
     return;
   fmt::print(
-      "  gaps     {} filled from the nearest cell, {} by the model, {} refused; {} modes did "
+      "  gaps     {} filled from the nearest cell, {} by the model, {} refused{}; {} modes did "
       "not apply\n",
-      result.filled_nearest, result.filled_model, result.refused, result.not_applied);
+      result.filled_nearest, result.filled_model, result.refused,
+      result.refused > 0 ? " (--missing nearest fills them)" : "", result.not_applied);
 }
 
 // Null where none is wanted.

@@ -45,7 +45,7 @@ std::unique_ptr<Profile> select_profile(const SimulateOptions& options) {
     ++fitting;
   }
   if (fitting != 1) {
-    throw std::runtime_error(
+    throw std::invalid_argument(
         fmt::format("{}: {} with --problem {}{}; choose with --workload and --problem from {}",
                     file, fitting == 0 ? "nothing fits" : "several fit", options.kind,
                     options.workload.empty() ? "" : " --workload " + options.workload, known));
@@ -61,9 +61,9 @@ const WorkloadParameters& model_workload(const BoardDescription& board, const st
     known +=
         fmt::format("{}{} ({})", known.empty() ? "" : ", ", known_name, kind_name(workload.kind));
   }
-  throw std::runtime_error(fmt::format("the model of {} has no {} workload '{}'; it has {}",
-                                       board.id, kind_name(kind), name,
-                                       known.empty() ? "none" : known));
+  throw std::invalid_argument(fmt::format("the model of {} has no {} workload '{}'; it has {}",
+                                          board.id, kind_name(kind), name,
+                                          known.empty() ? "none" : known));
 }
 
 Goal goal_of(const SimulateOptions& options) {
@@ -77,7 +77,7 @@ Goal goal_of(const SimulateOptions& options) {
   const bool serves = kind_of(options) == Kind::infer && goal.arrivals_per_s > 0;
   if ((goal.latency || goal.objective == Objective::latency || goal.arrivals_per_s > 0) &&
       !serves) {
-    throw std::runtime_error(
+    throw std::invalid_argument(
         "latency is judged with --problem infer and --rate, for example --rate 60 --latency "
         "100ms");
   }
@@ -88,8 +88,8 @@ void choose_batch_sizes(const SimulateOptions& options, SimulatedTask& task) {
   if (!options.batch_sizes.empty()) task.batch_sizes = options.batch_sizes;
   std::sort(task.batch_sizes.begin(), task.batch_sizes.end());
   if (task.batch_sizes.size() > kMaxBatchSizes) {
-    throw std::runtime_error(fmt::format("--batch-sizes: {} of them; a workload may have {}",
-                                         task.batch_sizes.size(), kMaxBatchSizes));
+    throw std::invalid_argument(fmt::format("--batch-sizes: {} of them; a workload may have {}",
+                                            task.batch_sizes.size(), kMaxBatchSizes));
   }
   const auto allowed = [&](std::int32_t size) {
     return std::binary_search(task.batch_sizes.begin(), task.batch_sizes.end(), size);
@@ -98,8 +98,9 @@ void choose_batch_sizes(const SimulateOptions& options, SimulatedTask& task) {
                     : allowed(16)          ? 16
                                            : task.batch_sizes.front();
   if (!allowed(task.batch_size)) {
-    throw std::runtime_error(
-        fmt::format("--batch-size {}: not one of the batch sizes allowed", task.batch_size));
+    throw std::invalid_argument(
+        fmt::format("--batch-size {}: not one of the batch sizes allowed, {}", task.batch_size,
+                    fmt::join(task.batch_sizes, ", ")));
   }
 }
 
@@ -113,7 +114,7 @@ void take_profile(const SimulateOptions& options, SimulatedProblem& made, Simula
   task.batch_sizes = made.profile->batch_sizes();
   if (missing == Missing::model) {
     if (!made.board) {
-      throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
+      throw std::invalid_argument("--missing model: give --board, whose model fills the gaps");
     }
     made.model = filling_costs(*made.board, *made.profile, options.model);
   }
@@ -122,7 +123,7 @@ void take_profile(const SimulateOptions& options, SimulatedProblem& made, Simula
 
 void take_board(const SimulateOptions& options, SimulatedProblem& made, SimulatedTask& task) {
   if (options.workload.empty()) {
-    throw std::runtime_error("--board needs --workload, for example --workload resnet18");
+    throw std::invalid_argument("--board needs --workload, for example --workload resnet18");
   }
   const WorkloadParameters& workload =
       model_workload(*made.board, options.workload, kind_of(options));
@@ -144,7 +145,7 @@ void add_arrivals(const SimulateOptions& options, SimulationProblem& problem) {
     task.latency = problem.goal.latency.value_or(Duration::zero());
     return;
   }
-  throw std::runtime_error("--arrivals: nothing serves them; give --problem infer");
+  throw std::invalid_argument("--arrivals: nothing serves them; give --problem infer");
 }
 
 bool same_names(const KnobSpace& one, const KnobSpace& other) {
@@ -215,7 +216,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   } else if (made.board) {
     take_board(options, made, task);
   } else {
-    throw std::runtime_error(
+    throw std::invalid_argument(
         "give --profile FILE, --trace RECORDING, or --board ID and --workload NAME");
   }
   made.priors = read_prior_tables(options.prior);

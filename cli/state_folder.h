@@ -10,6 +10,11 @@ namespace gearshift {
 // Not created. Throws std::runtime_error where there is no home folder either.
 std::filesystem::path default_state_folder();
 
+// The same, as the help texts say it.
+inline constexpr char kStateFolderDefault[] =
+    "default: /var/lib/gearshift as root, else $XDG_STATE_HOME/gearshift or "
+    "~/.local/state/gearshift";
+
 // The knob journal in a state folder.
 std::filesystem::path journal_path(const std::filesystem::path& state_folder);
 

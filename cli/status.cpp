@@ -100,6 +100,7 @@ std::string status_text(const wire::StatusAnswer& status) {
   if (status.cap_mw > 0 && !status.cap_source.empty()) text += " (" + status.cap_source + ")";
   text += "\nobjective     " + objective_text(status);
   text += "\nsetting      ";
+  if (status.mode.empty()) text += " none: no knob can be set here";
   for (const auto& [knob, value] : status.mode) {
     char pair[96];
     std::snprintf(pair, sizeof pair, " %s=%.10g", knob.c_str(), value);

@@ -73,8 +73,9 @@ function remeasure(setting) end
 function log(text) end
 
 ---@class goal
----@field objective "time"|"energy"|"latency"|"weighted"|"target" what `answer.value` counts: seconds or
----joules a sample, the latency of a request in seconds, or a mixture (docs/objectives.md)
+---@field objective "time"|"energy"|"latency"|"weighted"|"target"|"throughput" what `answer.value` counts:
+---seconds or joules a sample, the latency of a request in seconds, a mixture, or seconds of a training
+---sample beside inference (docs/objectives.md)
 ---@field power_w number the power cap; math.huge if there is none
 ---@field latency_ms number most latency of a request; math.huge if there is no limit
 ---@field arrivals_per_s number requests that arrive a second; 0 if not known
@@ -92,8 +93,9 @@ goal = {}
 ---@field [string] number[]
 knobs = {}
 
----Every power mode, lowest power first by the board's model: a hint, never data. Read-only; each
----modes[i] is a new table with one field a knob.
+---Every power mode, lowest power first by the board's model; in a simulation, and on a board without a
+---model, by the product of the knobs' relative positions: a hint, never data. Read-only; each modes[i]
+---is a new table with one field a knob.
 ---@type setting[]
 modes = {}
 

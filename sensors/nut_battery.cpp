@@ -74,8 +74,9 @@ NutAddress parse_nut_address(std::string_view text) {
   const bool known = ::inet_pton(AF_INET, address.host.c_str(), &bytes) == 1 ||
                      ::inet_pton(AF_INET6, address.host.c_str(), &bytes) == 1;
   if (numeric && known && address.ups.find_first_of(" \"\n") == std::string::npos) return address;
-  throw std::invalid_argument("'" + std::string(whole) +
-                              "' is no [UPS@]ADDRESS[:PORT], like ups@127.0.0.1:3493");
+  throw std::invalid_argument(
+      "'" + std::string(whole) +
+      "' is no [UPS@]ADDRESS[:PORT] with a numeric address, like ups@127.0.0.1:3493");
 }
 
 std::optional<NutVariable> parse_nut_variable(std::string_view line) {

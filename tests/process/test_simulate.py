@@ -123,14 +123,14 @@ class Simulate(unittest.TestCase):
             policy = stack.script("return nil")
             board = ["--board", "jetson-agx-orin"]
             for words, named, code in (
-                ([*board, "--workload", "resnet"], "resnet18", 1),
+                ([*board, "--workload", "resnet"], "resnet18", 2),
                 ([*board, "--workload", "resnet18", "--keep", "gpu_mhz=5"], "1300.5", 2),
                 ([*board, "--workload", "resnet18", "--keep", "fan=5"], "cpu_cores", 2),
                 ([*board, "--workload", "resnet18", "--effects", "all,jitter"], "unapplied", 2),
                 ([*board, "--workload", "resnet18", "--fault", "knob_lie"], "knob_lies:KNOB", 2),
                 ([*board, "--workload", "resnet18", "--fault", "knob_lies:fan"], "cpu_cores", 2),
                 (["--profile", "/nowhere.csv"], "/nowhere.csv", 1),
-                ([], "--profile", 1),
+                ([], "--profile", 2),
             ):
                 done = stack.gearshift("simulate", "--policy", policy, *words)
                 self.assertEqual(done.returncode, code, done.stderr)

@@ -1,0 +1,85 @@
+"""The command line: what is mistyped is named, what cannot be used ends with 2, every command teaches."""
+
+import re
+import subprocess
+import unittest
+
+from harness import BINARY, DEADLINE_S, SOURCE
+
+BOARD = ["--board", "jetson-agx-orin"]
+OBJECTIVES = ("time", "energy", "latency", "weighted", "target", "throughput")
+
+
+def gearshift(*words):
+    return subprocess.run([BINARY, *words], capture_output=True, text=True, timeout=DEADLINE_S)
+
+
+def subcommands(*words):
+    """The names below "Subcommands:" of a help text."""
+    listed = gearshift(*words, "--help").stdout.partition("Subcommands:\n")[2].partition("\n\n")[0]
+    return re.findall(r"^  ([a-z-]+)", listed, re.MULTILINE)
+
+
+def commands():
+    for name in subcommands():
+        yield [name]
+        for below in subcommands(name):
+            yield [name, below]
+
+
+class CommandLine(unittest.TestCase):
+    def test_a_mistyped_word_is_named_with_the_help_that_lists_the_right_ones(self):
+        for words, told in (
+            (["rnu"], "gearshift: rnu: no such command; see gearshift --help"),
+            (["keys", "make"], "gearshift keys: make: no such command; see gearshift keys --help"),
+            (["run", "--pwer", "30W"], "gearshift run: --pwer 30W: not known here; see gearshift run --help"),
+            (["cap"], "gearshift cap: power is required; see gearshift cap --help"),
+            ([], "gearshift: A subcommand is required; see gearshift --help"),
+        ):
+            done = gearshift(*words)
+            self.assertEqual((done.returncode, done.stderr.strip()), (2, told))
+
+    def test_what_cannot_be_used_ends_with_2(self):
+        for words, named in (
+            (["run", "--board", "orin"], "jetson-agx-orin"),
+            (["run", "--gpu", "0", "--board", "host"], "nvidia-gpu"),
+            (["boards", "--board", "orin"], "jetson-agx-orin"),
+            (["simulate"], "--profile FILE"),
+            (["simulate", *BOARD], "--workload resnet18"),
+            (["simulate", *BOARD, "--workload", "resnet18", "--batch-sizes", "8,16", "--batch-size", "9"], "8, 16"),
+            (["simulate", *BOARD, "--workload", "resnet18", "--latency", "100ms"], "--problem infer"),
+            (["board", "--virtual", "orin"], "--mount DIR"),
+            (["board", "--virtual", "orin", "--optimum", "30W"], "jetson-agx-orin"),
+            (["board", "--virtual", "jetson-agx-orin", "--optimum", "30W", "--workload", "vgg"], "vgg"),
+            (["model", "profile", "--board", "orin", "--workload", "resnet18", "-o", "none.csv"], "jetson-agx-orin"),
+            (["keys", "client", "a/b"], "client 'a/b': give it 1 to 32 letters, digits"),
+            (["keys", "client", "drone7", "--server", "abc"], "--server 'abc': is no public key"),
+            (["keys", "authorise", "drone7", "abc"], "key 'abc': is no public key"),
+            (["goal", "--objective", "speed"], "throughput"),
+        ):
+            done = gearshift(*words)
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn(named, done.stderr)
+
+    def test_every_command_teaches_with_an_example_and_is_in_the_readme(self):
+        listed = re.findall(r"^\| (`gearshift.*?) \|", (SOURCE / "README.md").read_text(), re.MULTILINE)
+        table = " ".join(listed)
+        for words in commands():
+            help_text = gearshift(*words, "--help")
+            self.assertEqual(help_text.returncode, 0, words)
+            self.assertIn("Example", help_text.stdout, words)
+            self.assertNotIn("->", help_text.stdout, words)
+            self.assertNotIn("ENUM:", help_text.stdout, words)
+            self.assertRegex(table, rf"`(gearshift )?{words[0]}[ `]", words)
+
+    def test_every_objective_is_told_where_one_is_chosen(self):
+        protocol = (SOURCE / "bridge/PROTOCOL.md").read_text()
+        goal = next(line for line in protocol.splitlines() if line.startswith("| `goal` |"))
+        for name in OBJECTIVES:
+            for command in ("run", "simulate", "goal"):
+                self.assertIn(name, gearshift(command, "--help").stdout)
+            self.assertIn(f'"{name}"', goal)
+
+
+if __name__ == "__main__":
+    unittest.main()
