@@ -340,7 +340,7 @@ threads = 7
             (2, [*profile, *policy, "--problem", "infer"], "needs --latency-ms and --rate"),
             (2, [*profile, *policy, "--missing", "guess"], "allowed are refuse, nearest and model"),
             (2, [*profile, *policy, "--missing", "model"], "--board"),
-            (1, [*profile, *policy, "--missing", "model", "--board", "jetson-agx-orin"], "made-up"),
+            (2, [*profile, *policy, "--missing", "model", "--board", "jetson-agx-orin"], "made-up"),
             (2, [*profile, *policy, "--keep", "gpu_mhz=301"], "'301' is no value of gpu_mhz"),
             (2, [*profile, *policy, "--effects", "storm"], "storm"),
             (2, ["absent.toml"], "absent.toml: cannot be read"),
