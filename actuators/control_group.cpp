@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "actuators/number_list.h"
+#include "actuators/process_user.h"
 #include "controller/actuator.h"
 
 namespace gearshift {
@@ -133,13 +134,16 @@ void ControlGroup::adopt_one(std::int32_t pid, KnobJournal& journal) {
 }
 
 void ControlGroup::adopt(std::int32_t pid, KnobJournal& journal) {
+  journal.forget_homes(folder_, members(root_, folder_));
   adopt_one(pid, journal);
+  const std::optional<std::uint32_t> user = user_of_process(root_, pid);
   std::vector<std::int32_t> family = {pid};
   for (std::size_t i = 0; i < family.size() && family.size() < kMostProcesses; ++i) {
     const std::string tasks = "/proc/" + std::to_string(family[i]) + "/task";
     for (const std::string& task : root_.list(tasks)) {
       const auto children = root_.try_read(tasks + '/' + task + "/children");
       for (const std::int64_t child : parse_numbers(children.value_or(""))) {
+        if (user != 0u && user_of_process(root_, child) != user) continue;
         family.push_back(static_cast<std::int32_t>(child));
         try {
           adopt_one(family.back(), journal);
@@ -183,9 +187,8 @@ class GroupRemoval {
     const std::string process = std::to_string(pid);
     const std::string* home = nullptr;
     for (const SavedEntry* entry : homes_) {
-      const bool own = entry->text.starts_with(process + ' ');
-      if (home == nullptr || own) home = &entry->text;
-      if (own) break;
+      // The newest of its own, because the number may have been another process's before.
+      if (home == nullptr || entry->text.starts_with(process + ' ')) home = &entry->text;
     }
     if (home == nullptr) return;
     const std::size_t space = home->find(' ');

@@ -36,7 +36,8 @@ class ControlGroup {
   // Makes the group for a first process `pid`, unless it is made. Journalled before. Throws
   // KnobError and FileError.
   void make(std::int32_t pid, KnobJournal& journal);
-  // Moves the process with all its threads and its descendants in. Where each was is journalled
+  // Moves the process with all its threads in, and those of its descendants that run as the same
+  // user (all of root's): what it started by sudo is another's. Where each was is journalled
   // before. Throws KnobError and FileError.
   void adopt(std::int32_t pid, KnobJournal& journal);
   // The journal has removed the group.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,8 +13,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -73,12 +72,13 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-// Replaces the file as a whole and returns when both it and its name are on disk.
+// Replaces the file as a whole and returns when both it and its name are on disk. What lies in the
+// way of the fresh one is not written through: it may be somebody's link.
 void replace_file(const std::filesystem::path& path, std::string_view text) {
   const std::filesystem::path fresh = path.string() + ".new";
+  unlink(fresh.c_str());
   {
-    const Descriptor descriptor{
-        open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)};
+    const Descriptor descriptor{open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
     if (descriptor.value < 0) fail("make", fresh);
     write_all(descriptor.value, text, fresh);
     if (fsync(descriptor.value) != 0) fail("sync", fresh);
@@ -92,12 +92,35 @@ void remove_file(const std::filesystem::path& path) {
   sync_folder(folder_of(path));
 }
 
+// A journal says which files are written, as root mostly: one that another user wrote, or may
+// write, could name any.
+void require_own(int descriptor) {
+  struct stat info {};
+  const bool known = fstat(descriptor, &info) == 0;
+  if (!known || !S_ISREG(info.st_mode)) throw JournalError("it is no file");
+  if (info.st_uid != 0 && info.st_uid != geteuid()) {
+    throw JournalError("it belongs to user " + std::to_string(info.st_uid) + ", not to this one (" +
+                       std::to_string(geteuid()) + ") or root: let that user restore it");
+  }
+  if ((info.st_mode & 0022) != 0) throw JournalError("other users may write it");
+}
+
+// Throws JournalError for a file whose text is not to be trusted.
 std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("read", path);
+  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
+  if (file.value < 0 && errno == ELOOP) throw JournalError("it is a symbolic link");
+  if (file.value < 0) fail("read", path);
+  require_own(file.value);
   std::string text(kMaxJournalBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::size_t size = 0;
+  while (size < text.size()) {
+    const ssize_t got = read(file.value, text.data() + size, text.size() - size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("read", path);
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  text.resize(size);
   return text;
 }
 
@@ -160,6 +183,10 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
     return report;
   }
   const JournalLock lock(journal, JournalLock::Purpose::restoring);
+  if (!std::filesystem::exists(journal)) {
+    report.notes.push_back("another process has put back what " + journal.string() + " held");
+    return report;
+  }
   restore_file(root, journal, report);
   return report;
 }
@@ -175,8 +202,10 @@ JournalLock::JournalLock(const std::filesystem::path& journal, Purpose purpose) 
   const std::filesystem::path path = journal.string() + ".lock";
   std::error_code ignored;  // opening the lock tells what is wrong with the folder
   std::filesystem::create_directories(folder_of(journal), ignored);
-  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor_ < 0) fail("open", path);
+  // Who can read a file can lock it, and nobody could restore then.
+  fchmod(descriptor_, 0600);
   for (int tries = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
     const int error = errno;
     const std::string holder = holder_of(descriptor_);
@@ -230,6 +259,31 @@ void KnobJournal::save(SavedRole role, std::string_view path, std::string_view t
            : has(role, path);
   if (known) return;
   text_.entries.push_back(std::move(entry));
+  // One that is too long to be read again would put nothing back.
+  if (text_.entries.size() > kMaxJournalEntries ||
+      format_journal(text_).size() > kMaxJournalBytes) {
+    text_.entries.pop_back();
+    throw std::runtime_error("knob journal " + path_.string() + " is full (" +
+                             std::to_string(text_.entries.size()) +
+                             " entries): nothing more is saved or written");
+  }
+  committed_ = false;
+}
+
+void KnobJournal::forget_homes(std::string_view group, std::span<const std::int64_t> members) {
+  const auto first = std::find_if(text_.entries.begin(), text_.entries.end(), [&](const auto& one) {
+    return one.role == SavedRole::group_home && one.path == group;
+  });
+  if (first == text_.entries.end()) return;
+  const auto gone = [&](const SavedEntry& entry) {
+    if (entry.role != SavedRole::group_home || entry.path != group) return false;
+    std::int64_t pid = 0;
+    std::from_chars(entry.text.data(), entry.text.data() + entry.text.size(), pid);
+    return std::find(members.begin(), members.end(), pid) == members.end();
+  };
+  const auto end = std::remove_if(first + 1, text_.entries.end(), gone);
+  if (end == text_.entries.end()) return;
+  text_.entries.erase(end, text_.entries.end());
   committed_ = false;
 }
 

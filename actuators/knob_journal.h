@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -29,8 +30,9 @@ struct RestoreReport {
 
 // Puts back what a journal saved and removes the journal, unless something failed. A journal of
 // another boot is only compared (a reboot put the board at its defaults) and removed. Throws
-// BusyError while a daemon holds the journal, JournalError for one that is damaged or was made
-// under another sysroot prefix (nothing is written), std::runtime_error where it cannot be read.
+// BusyError while a daemon holds the journal, JournalError for one that is damaged, was made under
+// another sysroot prefix, or belongs to neither this user nor root (nothing is written),
+// std::runtime_error where it cannot be read.
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal);
 
 // Whether a lock whose file says `holder` will be free in a moment: it is held to restore, or by
@@ -38,7 +40,8 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
 bool lock_passes(const std::string& holder);
 
 // The lock that makes a daemon the only one to write a board's knobs: `<journal>.lock`, with the
-// holder's pid inside, held for life. The kernel frees it when the process dies in any way.
+// holder's pid inside, held for life. The kernel frees it when the process dies in any way. Its
+// owner alone may open it.
 class JournalLock {
  public:
   // What it is held for: life, or the moments that putting the knobs back takes.
@@ -70,10 +73,13 @@ class KnobJournal {
   const RestoreReport& leftover() const { return leftover_; }
   bool has(SavedRole role, std::string_view path) const;
   // Adds an entry, which is on disk after the next commit. A file that is saved already keeps its
-  // first text.
+  // first text. Throws std::runtime_error where the journal would be longer than can be read.
   void save(SavedRole role, std::string_view path, std::string_view text);
   // Takes an entry back, on disk too: what it was saved for was refused.
   void forget(SavedRole role, std::string_view path);
+  // Forgets where processes were that are in a group no more; not the first one, whose home is
+  // that of those who came later.
+  void forget_homes(std::string_view group, std::span<const std::int64_t> members);
   // Writes the entries to disk and returns when they are there (file and folder synced). Does
   // nothing where all are. Throws std::runtime_error, beside another process for any new entry.
   void commit();

@@ -48,8 +48,4 @@ class KnobSession {
   std::string offence_;
 };
 
-// The user that process `pid` runs as: of both its real and its effective id; nullopt where the two
-// differ or there is no such process.
-std::optional<std::uint32_t> user_of_process(const Sysroot& root, std::int64_t pid);
-
 }  // namespace gearshift

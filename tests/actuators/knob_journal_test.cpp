@@ -1,7 +1,11 @@
 #include "actuators/knob_journal.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,6 +220,116 @@ TEST_F(KnobJournalTest, TheFirstTextOfAFileIsTheOneThatCounts) {
   EXPECT_EQ(text.entries[0].text, "612000000");
   EXPECT_TRUE(knobs.has(SavedRole::limit_max, path));
   EXPECT_FALSE(knobs.has(SavedRole::limit_min, path));
+}
+
+TEST_F(KnobJournalTest, WhatWouldBeTooLongToBeReadAgainIsNotSaved) {
+  KnobJournal knobs(root_, journal());
+  const std::string group = "/sys/fs/cgroup/gearshift-1";
+  for (std::size_t i = 0; i < kMaxJournalEntries; ++i) {
+    knobs.save(SavedRole::group_home, group, std::to_string(i) + " /home");
+  }
+  EXPECT_THROW(knobs.save(SavedRole::group_home, group, "one more"), std::runtime_error);
+  EXPECT_THROW(knobs.save(SavedRole::group, group, ""), std::runtime_error);
+  knobs.commit();
+  const JournalText text = parse_journal(state_.get("/state/knobs.journal"));
+  EXPECT_EQ(text.entries.size(), kMaxJournalEntries);
+
+  KnobJournal other(root_, state_.at("/other/knobs.journal"));
+  other.save(SavedRole::group, "/" + std::string(kMaxJournalBytes - 300, 'x'), "");
+  EXPECT_THROW(other.save(SavedRole::group, "/" + std::string(300, 'x'), ""), std::runtime_error);
+  other.commit();
+  EXPECT_NO_THROW(parse_journal(state_.get("/other/knobs.journal")));
+}
+
+// Who can open a file can lock it: then neither guardian nor next daemon could put anything back.
+TEST_F(KnobJournalTest, NobodyElseCanOpenTheLock) {
+  const auto mode = [&] {
+    struct stat info {};
+    EXPECT_EQ(stat(state_.at("/state/knobs.journal.lock").c_str(), &info), 0);
+    return info.st_mode & 07777;
+  };
+  { const KnobJournal knobs(root_, journal()); }
+  EXPECT_EQ(mode(), 0600u);
+  state_.mode("/state/knobs.journal.lock", 0644);  // as older releases made it
+  { const KnobJournal knobs(root_, journal()); }
+  EXPECT_EQ(mode(), 0600u);
+}
+
+TEST_F(KnobJournalTest, AJournalThatAnotherUserWroteOrMayWriteIsRefusedWithoutAWrite) {
+  ASSERT_TRUE(killed_at(20));
+  const Bytes before = board_.bytes();
+  const auto refused = [&](const char* why) {
+    try {
+      restore_from_journal(root_, journal());
+      ADD_FAILURE() << "it was taken: " << why;
+    } catch (const JournalError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+    EXPECT_THROW(BoardActuator(board_.description(), root_, {journal()}), JournalError);
+    EXPECT_EQ(board_.bytes(), before);
+  };
+  state_.mode("/state/knobs.journal", 0666);
+  refused("other users may write it");
+  state_.mode("/state/knobs.journal", 0644);
+  std::filesystem::rename(journal(), state_.at("/state/elsewhere"));
+  state_.link("/state/knobs.journal", "elsewhere");
+  refused("it is a symbolic link");
+  state_.remove("/state/knobs.journal");
+  std::filesystem::rename(state_.at("/state/elsewhere"), journal());
+  if (geteuid() == 0) {
+    constexpr uid_t kOther = 1234;
+    ASSERT_EQ(chown(journal().c_str(), kOther, static_cast<gid_t>(-1)), 0);
+    refused("it belongs to user 1234");
+    ASSERT_EQ(chown(journal().c_str(), 0, static_cast<gid_t>(-1)), 0);
+  }
+  EXPECT_TRUE(restore_from_journal(root_, journal()).failed.empty());
+}
+
+TEST_F(KnobJournalTest, ALinkInTheWayOfTheJournalIsNotWrittenThrough) {
+  state_.put("/precious", "kept");
+  state_.link("/state/knobs.journal.new", "../precious");
+  KnobJournal knobs(root_, journal());
+  knobs.save(SavedRole::limit_max, DirectoryBoard::gpu("max_freq"), "1300500000");
+  knobs.commit();
+  EXPECT_EQ(state_.get("/precious"), "kept");
+  EXPECT_EQ(parse_journal(state_.get("/state/knobs.journal")).entries.size(), 1u);
+}
+
+// A guardian restores while a person runs `gearshift restore`.
+TEST_F(KnobJournalTest, WhoWaitedForAnotherThatPutEverythingBackHasNothingToDo) {
+  ASSERT_TRUE(killed_at(20));
+  const std::string lock = journal().string() + ".lock";
+  // By another name, so that what the child opens can be told from what it inherits.
+  const std::filesystem::path alias = state_.at("/state/alias");
+  std::filesystem::create_hard_link(lock, alias);
+  const int held = open(alias.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      const RestoreReport report = restore_from_journal(root_, journal());
+      _exit(report.notes.size() == 1 && report.failed.empty() ? 0 : 1);
+    } catch (const std::exception&) {
+      _exit(2);
+    }
+  }
+  // The lock says that it passes, and the child has it open once it waits for it.
+  const std::string opened = "/proc/" + std::to_string(child) + "/fd";
+  const auto waits = [&] {
+    std::error_code ignored;
+    for (const auto& one : std::filesystem::directory_iterator(opened, ignored)) {
+      if (std::filesystem::read_symlink(one, ignored) == lock) return true;
+    }
+    return false;
+  };
+  while (!waits()) poll(nullptr, 0, 1);
+  state_.remove("/state/knobs.journal");
+  flock(held, LOCK_UN);
+  close(held);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

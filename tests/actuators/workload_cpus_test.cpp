@@ -255,6 +255,66 @@ TEST(ControlGroups, VersionTwoGroupsLieBesideTheProcess) {
   EXPECT_EQ(tree.get("/sys/fs/cgroup/user/cgroup.subtree_control"), "-cpu");
 }
 
+// A tree of version 2 with a shell, process 7, in a group of its own.
+void put_shell(const fakes::TempTree& tree) {
+  tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
+  tree.put("/sys/fs/cgroup/user/cgroup.subtree_control", "cpu");
+  tree.put("/sys/fs/cgroup/user/cgroup.procs", "");
+  tree.put("/sys/fs/cgroup/user/shell/cgroup.procs", "7");
+  tree.put("/proc/self/cgroup", "0::/user/shell");
+  tree.put("/proc/7/cgroup", "0::/user/shell");
+}
+
+std::string running_as(int user) {
+  const std::string id = '\t' + std::to_string(user);
+  return "Name:\tx\nUid:" + id + id + id + id + "\n";
+}
+
+TEST(ControlGroups, OfAFamilyOnlyProcessesOfTheSameUserAreMoved) {
+  const fakes::TempTree tree;
+  put_shell(tree);
+  tree.put("/proc/7/status", running_as(1000));
+  tree.put("/proc/7/task/7/children", "8 9 ");
+  for (const int child : {8, 9}) {
+    const std::string folder = "/proc/" + std::to_string(child);
+    tree.put(folder + "/cgroup", "0::/user/shell");
+    tree.put(folder + "/task/" + std::to_string(child) + "/children", "");
+    tree.put(folder + "/status", running_as(child == 8 ? 1000 : 0));
+  }
+  Sysroot root(tree.root());
+  const fakes::TempTree state;
+  KnobJournal journal(root, state.at("/knobs.journal"));
+  ControlGroup group(root, kMount, "cpu");
+  group.make(7, journal);
+  tree.put(group.folder() + "/cgroup.procs", "");
+  group.adopt(7, journal);
+  const JournalText text = parse_journal(state.get("/knobs.journal"));
+  ASSERT_EQ(text.entries.size(), 3u) << "the group, 7 and 8: what sudo started is root's";
+  EXPECT_EQ(text.entries[2].text, "8 /sys/fs/cgroup/user/shell");
+  EXPECT_EQ(tree.get(group.folder() + "/cgroup.procs"), "8");
+}
+
+TEST(ControlGroups, TheHomesOfProcessesThatHaveEndedAreForgotten) {
+  const fakes::TempTree tree;
+  put_shell(tree);
+  Sysroot root(tree.root());
+  const fakes::TempTree state;
+  KnobJournal journal(root, state.at("/knobs.journal"));
+  ControlGroup group(root, kMount, "cpu");
+  group.make(7, journal);
+  for (int pid = 7; pid < 12; ++pid) {
+    tree.put("/proc/" + std::to_string(pid) + "/cgroup", "0::/user/shell");
+    // The one before has ended.
+    tree.put(group.folder() + "/cgroup.procs", "");
+    group.adopt(pid, journal);
+  }
+  const JournalText text = parse_journal(state.get("/knobs.journal"));
+  ASSERT_EQ(text.entries.size(), 3u)
+      << "the group, its first one, whose home is everybody's, and 11";
+  EXPECT_EQ(text.entries[1].text, "7 /sys/fs/cgroup/user/shell");
+  EXPECT_EQ(text.entries[2].text, "11 /sys/fs/cgroup/user/shell");
+}
+
 TEST(ControlGroups, VersionTwoOffersTheCpusOfTheOwnGroup) {
   const fakes::TempTree tree;
   tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu");

@@ -33,7 +33,7 @@ constexpr Exemption kExemptions[] = {
     {"path", "actuators/control_group.cpp", "the children of a process, by the kernel's own path"},
     {"path", "actuators/fan.cpp", "the kernel's own names of a fan, on any board"},
     {"path", "actuators/knob_journal.cpp", "the boot id, which no board moves"},
-    {"path", "actuators/knob_session.cpp", "the owner of a process that is to be managed"},
+    {"path", "actuators/process_user.cpp", "the owner of a process that is to be managed"},
     {"path", "actuators/memory_clock.cpp", "the cap nvpmodel leaves, the same on every Jetson"},
     {"path", "actuators/workload_cpus.cpp", "the online CPUs, where no cpuset tells"},
     {"path", "cli/privileged.cpp", "where this program's own file is"},
