@@ -60,6 +60,11 @@ bool reaches_other_machines(const std::string& endpoint) {
 }
 
 void require_bindable(const std::string& endpoint, Keys keys) {
+  if (endpoint.starts_with("ipc://@") || endpoint.starts_with("ipc://*")) {
+    throw std::runtime_error("endpoint " + endpoint +
+                             ": a socket that is no file has no mode, so that every user of this "
+                             "machine could connect; give ipc://PATH");
+  }
   if (endpoint.starts_with(kIpc) && endpoint.size() > kIpc.size()) return;
   if (endpoint.starts_with("inproc://")) return;
   if (!is_tcp(endpoint)) {

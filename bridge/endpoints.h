@@ -27,8 +27,9 @@ bool is_tcp(const std::string& endpoint);
 
 enum class Keys : std::uint8_t { none, required };
 
-// Throws std::runtime_error with the way out unless `endpoint` may be bound: ipc://, inproc:// or
-// tcp:// on a loopback address, and any tcp:// where who connects needs a key.
+// Throws std::runtime_error with the way out unless `endpoint` may be bound: ipc:// with the path
+// of a file, inproc:// or tcp:// on a loopback address, and any tcp:// where who connects needs a
+// key.
 void require_bindable(const std::string& endpoint, Keys keys);
 
 // The path of an ipc endpoint; empty for any other.

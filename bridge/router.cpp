@@ -21,6 +21,8 @@ namespace {
 // its connection, not our memory.
 constexpr int kQueuedMessages = 1024;
 constexpr int kByeLingerMs = 100;
+// Frames of a message that has too many: passing over a million takes as long as a power window.
+constexpr std::size_t kMostPassedOver = 1024;
 // Who connects and does not show a key in this time is put out.
 constexpr int kHandshakeMs = 5000;
 
@@ -84,9 +86,10 @@ void make_folder(const std::string& endpoint, const std::filesystem::path& folde
       fail(endpoint, folder.string() + ": " + errno_text(errno));
     }
   }
-  // Where others may write and there is no sticky bit, they could put their socket in our place.
-  if ((status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0 &&
-      S_ISDIR(status.st_mode)) {
+  // Where others may write and there is no sticky bit, they could put their socket in our place. A
+  // link leads to the folder that counts.
+  if (::stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+      (status.st_mode & S_IWOTH) != 0 && (status.st_mode & S_ISVTX) == 0) {
     fail(endpoint, "every user may write to folder " + folder.string() + ": give another endpoint");
   }
 }
@@ -163,17 +166,19 @@ Router::~Router() {
 }
 
 bool Router::receive(zmq::message_t& identity, zmq::message_t& frame, std::size_t& budget) {
-  while (budget > 0) {
+  // The parts of a message arrive together, so these receive at once.
+  for (std::size_t passed = 0; budget > 0 && passed < kMostPassedOver;) {
+    if (in_rest_) {
+      if (!socket_.recv(frame, zmq::recv_flags::dontwait)) return false;
+      in_rest_ = frame.more();
+      ++passed;
+      continue;
+    }
     if (!socket_.recv(identity, zmq::recv_flags::dontwait)) return false;
     --budget;
-    // The parts of a message arrive together, so these receive at once.
-    bool more = identity.more();
-    int parts = 0;
-    while (more && socket_.recv(frame, zmq::recv_flags::dontwait)) {
-      ++parts;
-      more = frame.more();
-    }
-    if (parts == 1) return true;
+    if (!identity.more() || !socket_.recv(frame, zmq::recv_flags::dontwait)) continue;
+    if (!frame.more()) return true;
+    in_rest_ = true;
   }
   return false;
 }

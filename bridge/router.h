@@ -34,8 +34,10 @@ class Router {
   bool keyed() const { return keyed_; }
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return socket_; }
-  // The next message of one frame, as its two parts. False where none waits. Messages of any other
-  // number of frames are read and dropped. Each one read lowers `budget`; at 0 none is read.
+  // The next message of one frame, as its two parts. False where none waits, or for the moment: of
+  // a message of very many frames a call passes over some, and the next call goes on. Messages of
+  // any other number of frames are read and dropped. Each one read lowers `budget`; at 0 none is
+  // read.
   bool receive(zmq::message_t& identity, zmq::message_t& frame, std::size_t& budget);
   // False where the connection is gone or its queue is full. Never blocks.
   bool send(std::string_view identity, std::string_view frame);
@@ -44,6 +46,7 @@ class Router {
   zmq::socket_t socket_;
   std::filesystem::path path_;  // of an ipc socket
   bool keyed_ = false;
+  bool in_rest_ = false;  // of a message with more than one frame, which is dropped
 };
 
 }  // namespace gearshift

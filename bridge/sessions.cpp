@@ -13,6 +13,9 @@ namespace {
 // and would use up the handles.
 constexpr int kHelloBurst = 16;
 constexpr Duration kHelloPeriod = std::chrono::milliseconds(250);
+// Of one client with a key, so that some are left for the others.
+constexpr int kClientHelloBurst = 8;
+constexpr Duration kClientHelloPeriod = std::chrono::seconds(1);
 // Answers to connections that are not attached: enough for every client after a restart.
 constexpr int kStrangerBurst = 64;
 constexpr Duration kStrangerPeriod = std::chrono::milliseconds(16);
@@ -43,6 +46,7 @@ Sessions::Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& optio
       stranger_messages_(options.messages),
       client_messages_(options.messages),
       client_turn_messages_(options.turn_messages),
+      client_hellos_(TokenBucket(kClientHelloBurst, kClientHelloPeriod)),
       turns_(options.longest_turn) {
   sessions_.reserve(kMaxSessions);
 }
@@ -171,7 +175,8 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
     answer_stranger(identity, error("forbidden", lacking(caller, Right::report)), now);
     return;
   }
-  if (!hellos_.take(now)) {
+  const bool its_share = caller.name.empty() || client_hellos_.take(caller.name, now);
+  if (!its_share || !hellos_.take(now)) {
     answer_stranger(identity, error("too_many", "too many hellos: try again in 10 s"), now);
     return;
   }

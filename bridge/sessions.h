@@ -140,6 +140,7 @@ class Sessions {
   TokenBucket stranger_messages_;  // of all without a session and a key
   ClientBudgets client_messages_;
   ClientBudgets client_turn_messages_;
+  ClientBudgets client_hellos_;
   Turns turns_;
   Counters counters_;
   wire::FrameBuffer buffer_;

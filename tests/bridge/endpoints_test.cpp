@@ -57,8 +57,8 @@ TEST(Endpoints, AreOfThisMachineWhereNobodyNeedsAKey) {
     EXPECT_NO_THROW(require_bindable(endpoint, Keys::required)) << endpoint;
     EXPECT_TRUE(reaches_other_machines(endpoint)) << endpoint;
   }
-  for (const char* endpoint :
-       {"", "ipc://", "x", "/tmp/x", "udp://127.0.0.1:5555", "epgm://eth0;239.192.1.1:5555"}) {
+  for (const char* endpoint : {"", "ipc://", "ipc://@gearshift", "ipc://*", "x", "/tmp/x",
+                               "udp://127.0.0.1:5555", "epgm://eth0;239.192.1.1:5555"}) {
     EXPECT_THROW(require_bindable(endpoint, Keys::none), std::runtime_error) << endpoint;
     EXPECT_THROW(require_bindable(endpoint, Keys::required), std::runtime_error) << endpoint;
   }
@@ -137,6 +137,8 @@ TEST(Endpoints, SayWhyAPlaceIsNoGood) {
   tree.folder("/open");
   tree.mode("/open", 0777);
   EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/open/a.ipc").string()), "every user may write"));
+  tree.link("/link", "open");
+  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/link/a.ipc").string()), "every user may write"));
   EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/" + std::string(120, 'a')).string()), "bytes"));
   EXPECT_TRUE(says(failure_of("tcp://0.0.0.0:5555"), "gearshift keys server"));
   EXPECT_TRUE(says(failure_of("tcp://127.0.0.1:port"), "give an endpoint"));
@@ -163,6 +165,24 @@ TEST(Endpoints, DropMessagesOfAnyOtherNumberOfFrames) {
   EXPECT_EQ(frame.to_string(), "good");
   EXPECT_EQ(budget, 6u);
   EXPECT_FALSE(router.receive(identity, frame, budget));
+}
+
+// Who sends a message of a million frames must not have them all passed over in one tick.
+TEST(Endpoints, PassOverAMessageOfVeryManyFramesInSteps) {
+  zmq::context_t context(1);
+  Router router(context, "inproc://a", ::geteuid());
+  zmq::socket_t client(context, zmq::socket_type::dealer);
+  client.connect("inproc://a");
+  for (int i = 0; i < 10'000; ++i) client.send(zmq::str_buffer("x"), zmq::send_flags::sndmore);
+  client.send(zmq::str_buffer("the last"), zmq::send_flags::none);
+  client.send(zmq::str_buffer("good"), zmq::send_flags::none);
+  zmq::message_t identity, frame;
+  std::size_t budget = 8;
+  int calls = 1;
+  while (!router.receive(identity, frame, budget)) ASSERT_LT(++calls, 20);
+  EXPECT_EQ(frame.to_string(), "good");
+  EXPECT_EQ(calls, 10) << "about a thousand frames each";
+  EXPECT_EQ(budget, 6u) << "it is one message all the same";
 }
 
 TEST(Endpoints, StopReadingWhenTheBudgetIsSpent) {

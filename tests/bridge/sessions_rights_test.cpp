@@ -146,6 +146,19 @@ TEST_F(SessionsRights, AClientIsCountedOverAllItsConnections) {
   EXPECT_EQ(taken, 512) << "those without a key and an attachment share one";
 }
 
+TEST_F(SessionsRights, OneClientsHellosLeaveTheOthersTheirs) {
+  for (int i = 0; i < 10'000; ++i) {
+    now += std::chrono::milliseconds(1);
+    receive_from(kReporter, "flood", hello());
+  }
+  EXPECT_LE(count(EventType::attached), 8 + 10) << "a burst, then one a second";
+  EXPECT_EQ(peers.last_error("flood"), "too_many");
+  receive_from(kTrainer, "a", hello());
+  receive("b", hello(Kind::infer));
+  EXPECT_TRUE(peers.last<wire::Welcome>("a"));
+  EXPECT_TRUE(peers.last<wire::Welcome>("b"));
+}
+
 TEST_F(SessionsRights, TurnsAreCountedByThemselves) {
   attach("a");
   int taken = 0;
