@@ -89,7 +89,11 @@ class CpuClock : public KnobControl {
     std::optional<std::int64_t> value;
     std::optional<std::int64_t> clock;
     for (Policy& policy : policies_) {
-      if (!awake(policy)) continue;
+      try {
+        if (!awake(policy)) continue;
+      } catch (const FileError&) {  // it has come back closed
+        return std::nullopt;
+      }
       const auto limits = policy.limits->read();
       if (!limits) {
         const int code = policy.limits->last_error();

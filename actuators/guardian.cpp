@@ -130,6 +130,7 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
   for (const int descriptor : options.closed) close(descriptor);
   setsid();  // what the terminal or a script kills with the daemon's group is not killed with it
   prctl(PR_SET_NAME, "gs-guardian");
+  std::signal(SIGPIPE, SIG_IGN);  // nobody has to read what is told
   StallWatch watch(kLooks);
   const auto look_ms = static_cast<int>(
       std::chrono::duration_cast<std::chrono::milliseconds>(options.patience).count() / kLooks);

@@ -88,13 +88,20 @@ std::optional<double> PowerSupply::value(File file) {
   return static_cast<double>(*number) / kNames[i].units;
 }
 
+// A gauge that does not know a size says 0: that is no battery of no capacity.
 std::optional<double> PowerSupply::read_capacity_wh() {
-  if (const auto full = value(File::energy_full)) return full;
+  const auto above_nothing = [this](File file) {
+    const auto size = value(file);
+    return size && *size > 0 ? size : std::nullopt;
+  };
+  if (const auto full = above_nothing(File::energy_full)) return full;
   const bool has_voltage = voltage_v_ && plausible_voltage(*voltage_v_);
-  if (const auto full = value(File::charge_full); full && has_voltage) return *full * *voltage_v_;
+  if (const auto full = above_nothing(File::charge_full); full && has_voltage) {
+    return *full * *voltage_v_;
+  }
   if (given_wh_) return given_wh_;
-  if (const auto design = value(File::energy_design)) return design;
-  const auto design = value(File::charge_design);
+  if (const auto design = above_nothing(File::energy_design)) return design;
+  const auto design = above_nothing(File::charge_design);
   return design && has_voltage ? std::optional(*design * *voltage_v_) : std::nullopt;
 }
 

@@ -256,6 +256,19 @@ TEST_F(BoardActuatorTest, SkipsAPolicyAsleepAndPinsItWhenItsCoresComeBack) {
   EXPECT_EQ(board_.get(asleep + "/scaling_max_freq"), "2201600");
 }
 
+// Files that the kernel makes anew may be closed to a user who was given the old ones.
+TEST_F(BoardActuatorTest, APolicyThatComesBackAndCannotBeOpenedIsUnknown) {
+  const std::string policy = DirectoryBoard::policy(4);
+  board_.remove(policy + "/scaling_max_freq");
+  board_.remove(policy + "/scaling_min_freq");
+  BoardActuator actuator = make();
+  const std::size_t clock = *actuator.knobs().find("cpu_mhz");
+  EXPECT_TRUE(actuator.read(clock));
+  board_.folder(policy + "/scaling_max_freq");
+  board_.put(policy + "/scaling_min_freq", "115200");
+  EXPECT_FALSE(actuator.read(clock));
+}
+
 TEST_F(BoardActuatorTest, AbsentKnobsSayWhy) {
   board_.remove("/sys/kernel/debug");
   board_.remove(DirectoryBoard::kGpu);

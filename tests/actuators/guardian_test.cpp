@@ -1,6 +1,7 @@
 #include "actuators/guardian.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -153,6 +154,24 @@ TEST_F(GuardianTest, StepsToTheSafeModeWhenTheLoopStandsStill) {
   EXPECT_EQ(status, 0);
   close(told[0]);
   close(told[1]);
+}
+
+// As with `gearshift run 2>&1 | tee log`, where tee has gone.
+TEST_F(GuardianTest, PutsEveryByteBackThoughNobodyReadsWhatItTells) {
+  const auto before = board_.bytes();
+  ASSERT_EQ(pipe(told), 0);
+  close(told[0]);
+  run(std::chrono::milliseconds(50), [&](Guardian& guardian) {
+    BoardActuator actuator(description_, root_, {journal()});
+    raise_clocks(actuator);
+    guardian.beat();
+    const auto stepped = [&] { return board_.get(DirectoryBoard::gpu("max_freq")) == "306000000"; };
+    while (guardian.alive() && !stepped()) poll(nullptr, 0, 1);
+    raise(SIGKILL);
+  });
+  close(told[1]);
+  board_.settle();
+  EXPECT_EQ(board_.bytes(), before);
 }
 
 TEST_F(GuardianTest, TheSafeModeIsSetBesideAnotherProcessesJournal) {

@@ -102,6 +102,21 @@ TEST_F(PowerSupplyTest, FallsBackToThePercentageOfTheDesignOrOfWhatTheUserSays) 
   EXPECT_NEAR(battery().energy_wh.value(), 12, 1e-6);
 }
 
+// Gauges that do not know a size say 0, or less.
+TEST_F(PowerSupplyTest, ASizeOfNothingIsNone) {
+  put("type", "Battery");
+  put("energy_now", "7200000");
+  for (const std::string nothing : {"0", "-1"}) {
+    put("energy_full", nothing);
+    put("energy_full_design", nothing);
+    EXPECT_NEAR(battery().energy_wh.value_or(0), 7.2, 1e-6);
+    EXPECT_FALSE(battery().capacity_wh);
+    EXPECT_NEAR(battery(9).capacity_wh.value_or(0), 9, 1e-6);
+  }
+  put("energy_full_design", "10000000");
+  EXPECT_NEAR(battery().capacity_wh.value_or(0), 10, 1e-6);
+}
+
 TEST_F(PowerSupplyTest, PassesOverMicePortsAndWhatIsAbsent) {
   tree_.put("/sys/class/power_supply/mouse/type", "Battery\n");
   tree_.put("/sys/class/power_supply/mouse/scope", "Device\n");
