@@ -86,6 +86,7 @@ int to_string(lua_State* lua) {
   }
   std::array<char, kNumberBytes> digits;
   const std::string_view text = plain_text(lua, 1, digits);
+  charge(lua, static_cast<std::int64_t>(2 * text.size()));
   lua_pushlstring(lua, text.data(), text.size());
   return 1;
 }
@@ -122,7 +123,10 @@ int table_concat(lua_State* lua) {
                         static_cast<int>(i), luaL_typename(lua, -1));
     }
     std::array<char, kNumberBytes> digits;
-    if (!joined.append(plain_text(lua, -1, digits))) break;
+    const std::string_view text = plain_text(lua, -1, digits);
+    // Printing digits is slow.
+    if (lua_type(lua, -1) == LUA_TNUMBER) charge(lua, static_cast<std::int64_t>(2 * text.size()));
+    if (!joined.append(text)) break;
     lua_pop(lua, 1);
     if (i == LUA_MAXINTEGER) break;
   }

@@ -20,6 +20,7 @@ constexpr const char* kHandle = "roofline model";
 constexpr std::int64_t kFitCharge = 30'000;
 constexpr std::int64_t kFitRowCharge = 13'000;
 constexpr std::int64_t kFitManyRowsCharge = 6'000;  // a row
+constexpr std::int64_t kFieldCharge = 20;
 constexpr std::size_t kPriorRows = 48;  // of all tables measured before: more say little more
 constexpr std::size_t kMostPriors = 3;
 
@@ -261,6 +262,7 @@ ModelNumbers numbers_of(const RooflineEstimate& model) noexcept {
 // Reads a field of a model: nil for a name it does not have.
 int model_field(lua_State* lua) {
   const RooflineEstimate& model = checked_model(lua, 1, "a model");
+  charge(lua, kFieldCharge);
   const ModelNumbers numbers = numbers_of(model);
   const bool trains = model.shape.kind == Kind::train;
   const Demand& whole = trains ? numbers.base : numbers.slope;

@@ -15,6 +15,7 @@ constexpr const char* kHandle = "surface";
 // one does, and what a full collection of garbage does.
 constexpr std::int64_t kPredictCharge = 40;
 constexpr std::int64_t kLookCharge = 4;
+constexpr std::int64_t kSettingCharge = 60;  // reading a setting, and finding it
 constexpr std::int64_t kCollectCharge = 50'000;
 constexpr std::size_t kMostFront = 64;
 
@@ -49,6 +50,7 @@ void charge_look(lua_State* lua, const Surface& surface) {
 }
 
 std::size_t checked_number(lua_State* lua, int index, const char* what) {
+  charge(lua, kSettingCharge);
   const Setting setting = checked_setting(lua, index, what);
   const std::optional<std::size_t> number = checked_grid(lua).find(setting);
   if (!number) {
@@ -76,6 +78,7 @@ int surface_at(lua_State* lua) {
 
 int surface_exclude(lua_State* lua) {
   Surface& surface = checked_surface(lua, 1, "surface:exclude");
+  charge(lua, kSettingCharge);
   // A setting that was thinned out is no candidate anyway.
   const Setting setting = checked_setting(lua, 2, "surface:exclude");
   if (const auto number = checked_grid(lua).find(setting)) surface.excluded[*number] = 1;

@@ -12,6 +12,12 @@ namespace gearshift {
 namespace {
 
 constexpr double kHuge = std::numeric_limits<double>::infinity();
+// What looking at one entry takes, in instructions: it is a new table each time. Less than it would
+// be by the clock (100, 800 and 150), so that a script may look at all of them; docs/policies.md
+// has what a script that does nothing else then takes.
+constexpr std::int64_t kModeCharge = 25;
+constexpr std::int64_t kObservationCharge = 200;
+constexpr std::int64_t kPriorCharge = 40;
 
 void push_text(lua_State* lua, std::string_view text) {
   lua_pushlstring(lua, text.data(), text.size());
@@ -88,6 +94,7 @@ int modes_item(lua_State* lua) {
   const auto modes = state_of(lua).context.modes;
   const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
   if (i < 1 || static_cast<lua_Unsigned>(i) > modes.size()) return 0;
+  charge(lua, kModeCharge);
   push_mode(lua, modes[static_cast<std::size_t>(i - 1)], 0);
   return 1;
 }
@@ -103,6 +110,7 @@ int observations_item(lua_State* lua) {
   const auto observations = state.context.observations;
   const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
   if (i < 1 || static_cast<lua_Unsigned>(i) > observations.size()) return 0;
+  charge(lua, kObservationCharge);
   const auto position = static_cast<std::size_t>(i - 1);
   push_answer(lua, observations[position]);
   if (state.overruled[position]) {
@@ -140,6 +148,7 @@ int prior_item(lua_State* lua) {
   const PolicyContext& context = state_of(lua).context;
   const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
   if (i < 1 || static_cast<lua_Unsigned>(i) > count_prior_rows(context)) return 0;
+  charge(lua, kPriorCharge);
   auto row = static_cast<std::size_t>(i - 1);
   for (const Profile* profile : context.prior) {
     if (row < profile->cells().size()) {

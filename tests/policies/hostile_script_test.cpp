@@ -201,6 +201,47 @@ TEST_P(HostileScripts, StayWithinTheirMemory) {
 INSTANTIATE_TEST_SUITE_P(Table, HostileScripts, testing::ValuesIn(kScripts),
                          [](const auto& one) { return std::string(one.param.name); });
 
+// What one call does may take a thousand times what an instruction does.
+struct CostlyCall {
+  const char* name;
+  const char* call;
+  int often;  // may be done between two measurements
+  int too_often;
+};
+
+const CostlyCall kCalls[] = {
+    {"mode", "local a = modes[1]", 50'000, 100'000},
+    {"observation", "local a = observations[1]", 8'000, 20'000},
+    {"prior", "local a = prior[1]", 30'000, 60'000},
+    {"tostring", "tostring(1 / 3)", 40'000, 80'000},
+    {"concat", "table.concat({1 / 3, 1 / 7, 1 / 9})", 10'000, 30'000},
+};
+
+TEST(HostileScript, PaysForWhatACallTakes) {
+  PolicyProblem problem;
+  problem.observations = {complete({problem.modes[0], {16, 0}, Run::train}, 80, 25)};
+  Profile table({problem.knobs});
+  ProfileCell cell;
+  cell.mode = problem.modes[0];
+  cell.batch_size = 16;
+  cell.minibatch_ms = 80;
+  cell.power_w = 25;
+  table.add(cell);
+  const Profile* const tables[] = {&table};
+  PolicyContext context = problem.context();
+  context.prior = tables;
+  const auto end_of = [&](const CostlyCall& call, int times) {
+    LuaPolicy policy("calls.lua", "for i = 1, " + std::to_string(times) + " do " + call.call +
+                                      " end\nreturn safe");
+    policy.start(context);
+    return std::string(policy.failure());
+  };
+  for (const CostlyCall& call : kCalls) {
+    EXPECT_EQ(end_of(call, call.often), "") << call.name;
+    EXPECT_NE(end_of(call, call.too_often).find("spent its"), std::string::npos) << call.name;
+  }
+}
+
 TEST(HostileScript, IsRefusedWhenItIsTooLongAndRunsAtTheLimit) {
   const PolicyProblem problem;
   const LuaLimits limits;

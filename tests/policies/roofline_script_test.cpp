@@ -129,6 +129,16 @@ TEST(RooflineOfScripts, SaysWhatIsWrong) {
   says(surface + "s.best = 3", "attempt to index");
 }
 
+TEST(RooflineOfScripts, LookingIsNotFree) {
+  const std::string model = "local f = roofline.fit({measure(modes[3])})\n";
+  const std::string surface = model + "local s = roofline.surface(f)\n";
+  for (const std::string& look : {model + "for i = 1, 2e5 do local a = f.A end",
+                                  surface + "for i = 1, 5e4 do local a = s:at(safe) end",
+                                  surface + "for i = 1, 5e4 do s:exclude(safe) end"}) {
+    EXPECT_NE(said(look + " log('at the end')").find("spent its"), std::string::npos) << look;
+  }
+}
+
 TEST(RooflineOfScripts, SpendsTheBudget) {
   const std::string error = said("while true do roofline.surface(roofline.fit()) end");
   EXPECT_NE(error.find("spent its 2000000 instructions"), std::string::npos) << error;
