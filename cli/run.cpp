@@ -63,6 +63,8 @@ void add_run(CLI::App& app, int& exit_code) {
       "Trade time for energy with --objective weighted --energy-weight 0.25, and otherwise while "
       "it\n"
       "runs with `gearshift goal --energy-weight 0.75`.\n"
+      "On a real board start it with sudo: trainers of the user who called it attach by "
+      "themselves.\n"
       "It needs no root where a `gearshift helper` sets the knobs for it: give its socket with "
       "--helper.\n"
       "Add --record run.db to keep all of it for `gearshift replay` and `gearshift export`.");
