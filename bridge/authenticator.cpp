@@ -45,6 +45,10 @@ Authenticator::Authenticator(zmq::context_t& context, const KeyFolder& folder)
       socket_(context, zmq::socket_type::router) {
   socket_.set(zmq::sockopt::linger, 0);
   socket_.bind(kEndpoint);
+  if (watch_.watches()) return;
+  complaint_ = folder_.clients_path().string() +
+               ": cannot be watched, so that a client whose key is revoked stays until the daemon "
+               "is started again; raise fs.inotify.max_user_instances";
 }
 
 bool Authenticator::decide(std::string_view domain, std::string_view address,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdint>
 
 namespace gearshift {
 
@@ -12,8 +13,8 @@ FileWatch::FileWatch(const std::filesystem::path& path) : name_(path.filename().
   std::filesystem::path folder = path.parent_path();
   if (folder.empty()) folder = ".";
   descriptor_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (descriptor_ < 0) return;
-  ::inotify_add_watch(descriptor_, folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE);
+  constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE;
+  watches_ = descriptor_ >= 0 && ::inotify_add_watch(descriptor_, folder.c_str(), kChanges) >= 0;
 }
 
 FileWatch::~FileWatch() {

@@ -17,12 +17,15 @@ class FileWatch {
 
   // Readable when something in the folder has changed; -1 where nothing is watched.
   int descriptor() const { return descriptor_; }
+  // False where no change will ever be seen though a path was given.
+  bool watches() const { return watches_; }
   // Takes what inotify has to say. True where some of it was about the file. Never blocks.
   bool take_changes();
 
  private:
   std::string name_;
   int descriptor_ = -1;
+  bool watches_ = true;
 };
 
 }  // namespace gearshift

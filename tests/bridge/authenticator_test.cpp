@@ -2,6 +2,9 @@
 #include "bridge/authenticator.h"
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <functional>
 #include <optional>
@@ -214,6 +217,29 @@ TEST_F(AuthenticatorTest, ControlRequestsOfOneClientAreBounded) {
     return errors == 4;
   }));
   EXPECT_EQ(events.size(), 16u);
+}
+
+// What a daemon of a user tells that has no watches left.
+std::string told_without_watches() {
+  const fakes::TempTree tree;
+  const KeyFolder folder = made_folder(tree, make_key_pair());
+  while (inotify_init1(IN_CLOEXEC) >= 0) continue;
+  zmq::context_t context(1);
+  Authenticator authenticator(context, folder);
+  return authenticator.take_complaint();
+}
+
+TEST(Authenticator, TellsWhereItCannotSeeThatAKeyIsRevoked) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become a user whose watches nobody misses";
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobodys = 54321;
+    if (setgid(kNobodys) != 0 || setuid(kNobodys) != 0) _exit(1);
+    _exit(told_without_watches().find("cannot be watched") == std::string::npos ? 2 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Authenticator, NeedsTheDaemonsKeys) {
