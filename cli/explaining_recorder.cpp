@@ -27,8 +27,10 @@ void ExplainingRecorder::status(const Status& status) {
 void PlanNotes::status(const Status& status) {
   next_.status(status);
   if (limit_ == nullptr) return;
-  const bool rests = state_ == limit_->state() && status.time - told_ < kPlanRests;
-  if (rests) return;
+  const bool planned = limit_->plan().shortfall != Shortfall::unknown;
+  const bool same = state_ == limit_->state() && planned_ == planned;
+  if (same && status.time - told_ < kPlanRests) return;
+  planned_ = planned;
   state_ = limit_->state();
   told_ = status.time;
   std::string text = limit_->describe();

@@ -29,7 +29,7 @@ class ExplainingRecorder : public Recorder {
 };
 
 // Adds a note of what a battery's limit plans to those of the loop: at once where its state
-// changes, and once a minute where the plan does.
+// changes or there is a plan at last, and once a minute where the plan changes.
 class PlanNotes : public Recorder {
  public:
   // Borrowed; a null limit plans nothing.
@@ -43,6 +43,7 @@ class PlanNotes : public Recorder {
   Recorder& next_;
   const BatteryLimit* limit_;
   std::optional<BatteryState> state_;
+  bool planned_ = false;
   Time told_{};
   std::string text_;
 };
