@@ -1,6 +1,6 @@
 #include "policies/lua/log_lines.h"
 
-#include <algorithm>
+#include "policies/lua/hidden_controls.h"
 
 namespace gearshift {
 
@@ -12,9 +12,7 @@ void LogLines::add(std::string_view line) noexcept {
   // An empty line would read as "no line" to take().
   BoundedText<kLogLineBytes>& kept = lines_[(first_ + count_++) % kLogLines];
   kept = BoundedText<kLogLineBytes>(line.empty() ? " " : line);
-  std::replace_if(
-      kept.bytes.begin(), kept.bytes.begin() + kept.length,
-      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  hide_controls({kept.bytes.data(), kept.length});
 }
 
 std::string LogLines::take() {

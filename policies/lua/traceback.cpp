@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <lua.hpp>
 
+#include "policies/lua/hidden_controls.h"
+
 namespace gearshift {
 namespace {
 
@@ -20,9 +22,7 @@ std::string function_text(const lua_Debug& call) {
 // Scripts choose error texts, and terminals obey control characters.
 std::string printable(std::string_view text) {
   std::string cleaned(text.substr(0, kMaxMessageBytes));
-  std::replace_if(
-      cleaned.begin(), cleaned.end(),
-      [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7f; }, '?');
+  hide_controls(cleaned, '\n');
   return cleaned;
 }
 

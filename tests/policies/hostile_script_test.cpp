@@ -151,6 +151,7 @@ const HostileScript kScripts[] = {
      "while true do string.format('%99.99f%99.99f', 1e300, 1e-300) end", "spent its"},
     {"log_table", "log({})", "bad argument #1 to 'log'"},
     {"escape_codes", "error('\\27[2J\\7', 0)", "?[2J?"},
+    {"escape_codes_of_two_bytes", "error('\\u{9b}2J\\u{e9}', 0)", "??2J\u00e9"},
 };
 
 // Answers everything from memory, which is what a script that never ends would like.
@@ -240,6 +241,13 @@ TEST(HostileScript, PaysForWhatACallTakes) {
     EXPECT_EQ(end_of(call, call.often), "") << call.name;
     EXPECT_NE(end_of(call, call.too_often).find("spent its"), std::string::npos) << call.name;
   }
+}
+
+TEST(HostileScript, LogsNothingThatATerminalObeys) {
+  const PolicyProblem problem;
+  LuaPolicy policy("log.lua", R"(log('\27[2J\n\u{9b}2J \u{b0}C\xc2') return safe)");
+  policy.start(problem.context());
+  EXPECT_EQ(policy.take_log(), "?[2J???2J \u00b0C\xc2");
 }
 
 TEST(HostileScript, IsRefusedWhenItIsTooLongAndRunsAtTheLimit) {
