@@ -190,6 +190,8 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
     if (other.workload.kind == hello.kind) send(other, wire::Heartbeat{});
   }
   drop_unreachable(now, events);
+  const bool manages = caller.rights.has(Right::request_batch_size) && !managed(hello.kind);
+  if (manages) make_room(now, events);
   if (sessions_.size() >= kMaxSessions) {
     answer_stranger(identity, error("too_many", "16 workloads are attached, which is the most"),
                     now);
@@ -197,7 +199,7 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   }
   Workload workload;
   workload.kind = hello.kind;
-  workload.managed = caller.rights.has(Right::request_batch_size) && !managed(hello.kind);
+  workload.managed = manages;
   const bool ours = caller.same_machine && owner_(hello.pid) == options_.allowed_user;
   workload.pid = ours ? hello.pid : 0;
   workload.batch_size = hello.batch_size;
@@ -281,6 +283,16 @@ void Sessions::promote(Kind kind, Time now, EventBuffer& events) {
   detach(static_cast<std::size_t>(next - sessions_.begin()), "managed from now on", now, events);
   workload.managed = true;
   attach(identity, workload, caller, now, events);
+}
+
+// Who is only observed takes no place from who is managed: where there is none left the newest
+// goes.
+void Sessions::make_room(Time now, EventBuffer& events) {
+  const auto observed = [](const Session& session) { return !session.workload.managed; };
+  const auto last = std::find_if(sessions_.rbegin(), sessions_.rend(), observed);
+  if (sessions_.size() < kMaxSessions || last == sessions_.rend()) return;
+  send(*last, error("unknown_client", "detached: a workload that is managed needed the place"));
+  detach(static_cast<std::size_t>(&*last - sessions_.data()), "its place was needed", now, events);
 }
 
 void Sessions::drop_unreachable(Time now, EventBuffer& events) {

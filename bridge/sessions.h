@@ -127,6 +127,7 @@ class Sessions {
               EventBuffer& events);
   void detach(std::size_t position, std::string_view why, Time now, EventBuffer& events);
   void promote(Kind kind, Time now, EventBuffer& events);
+  void make_room(Time now, EventBuffer& events);
   void drop_unreachable(Time now, EventBuffer& events);
   bool managed(Kind kind) const;
 

@@ -57,6 +57,26 @@ TEST_F(SessionsTest, AttachesSixteenAtMost) {
   EXPECT_TRUE(peers.last<wire::Welcome>("z"));
 }
 
+// Else a client with the right to report alone could keep every trainer from being managed.
+TEST_F(SessionsTest, WhoIsObservedTakesNoPlaceFromWhoIsManaged) {
+  for (std::size_t i = 0; i < kMaxSessions; ++i) {
+    now += seconds(1);
+    receive(std::to_string(i), hello());
+  }
+  now += seconds(1);
+  events.clear();
+  peers.clear();
+  receive("server", hello(Kind::infer));
+  ASSERT_TRUE(peers.last<wire::Welcome>("server"));
+  EXPECT_TRUE(peers.last<wire::Welcome>("server")->managed);
+  EXPECT_EQ(peers.last_error("15"), "unknown_client") << "the newest of those observed";
+  ASSERT_EQ(count(EventType::detached), 1);
+  EXPECT_EQ(events[0].text.view(), "its place was needed");
+  now += seconds(1);
+  receive("15", hello());
+  EXPECT_EQ(peers.last_error("15"), "too_many");
+}
+
 TEST_F(SessionsTest, BoundsHowOftenAttachmentsAreMade) {
   for (int i = 0; i < 100; ++i) receive("a", hello());
   EXPECT_EQ(count(EventType::attached), 16);
