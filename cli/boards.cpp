@@ -1,14 +1,14 @@
 // gearshift boards: which boards there are, which one this machine is, and what it offers.
 #include <cstdio>
-#include <filesystem>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 
 #include "cli/boards_report.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "cli/select_board.h"
 
 namespace gearshift {
 namespace {
@@ -39,12 +39,8 @@ void print_json(const BoardsOptions& options, Sysroot& root) {
 }
 
 void boards(BoardsOptions options) {
-  if (!std::filesystem::is_directory(options.sysroot)) {
-    throw std::runtime_error("--sysroot '" + options.sysroot + "' is no folder; it is / or where " +
-                             "a virtual board is mounted");
-  }
   options.explain = options.explain || options.board != "auto" || !options.gpu.empty();
-  Sysroot root(options.sysroot);
+  Sysroot root(existing_sysroot(options.sysroot));
   if (options.json) {
     print_json(options, root);
   } else if (options.explain) {

@@ -159,7 +159,7 @@ void share_heap() { mallopt(M_ARENA_MAX, 1); }
 LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
     : options_(options),
       plan_(plan),
-      root_(options.sysroot),
+      root_(existing_sysroot(options.sysroot)),
       description_(select_board(options.board, root_, options.gpu)),
       live_knobs_(open_knobs(options, description_, root_, clock_)),
       sensors_(open_all_sensors(description_, plan, root_, clock_)),

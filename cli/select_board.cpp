@@ -23,10 +23,20 @@ BoardDescription find_board_by_name(const std::string& name, const Sysroot& root
   std::ifstream file(name, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  return parse_board(text.str(), name);
+  try {
+    return parse_board(text.str(), name);
+  } catch (const std::runtime_error& error) {  // as a flag that cannot be used
+    throw std::invalid_argument(error.what());
+  }
 }
 
 }  // namespace
+
+const std::string& existing_sysroot(const std::string& folder) {
+  if (std::filesystem::is_directory(folder)) return folder;
+  throw std::invalid_argument("--sysroot '" + folder +
+                              "' is no folder; it is / or where a virtual board is mounted");
+}
 
 BoardDescription select_board(const std::string& name, const Sysroot& root,
                               const std::string& gpu) {

@@ -42,6 +42,10 @@ class CommandLine(unittest.TestCase):
     def test_what_cannot_be_used_ends_with_2(self):
         for words, named in (
             (["run", "--board", "orin"], "jetson-agx-orin"),
+            (["run", "--board", __file__], "test_command_line.py:1: "),
+            (["simulate", "--board", __file__, "--workload", "resnet18"], "test_command_line.py:1: "),
+            (["run", "--sysroot", "/no/such/board"], "--sysroot '/no/such/board' is no folder"),
+            (["profile", "--sysroot", "/no/such/board", "-o", "none.csv"], "is no folder"),
             (["run", "--gpu", "0", "--board", "host"], "nvidia-gpu"),
             (["boards", "--board", "orin"], "jetson-agx-orin"),
             (["simulate"], "--profile FILE"),
