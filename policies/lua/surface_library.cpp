@@ -15,7 +15,7 @@ constexpr const char* kHandle = "surface";
 // one does, and what a full collection of garbage does.
 constexpr std::int64_t kPredictCharge = 40;
 constexpr std::int64_t kLookCharge = 4;
-constexpr std::int64_t kSettingCharge = 60;  // reading a setting, and finding it
+constexpr std::int64_t kSettingCharge = 30;  // reading a setting, and finding it
 constexpr std::int64_t kCollectCharge = 50'000;
 constexpr std::size_t kMostFront = 64;
 

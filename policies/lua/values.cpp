@@ -16,7 +16,7 @@ constexpr double kHuge = std::numeric_limits<double>::infinity();
 // be by the clock (100, 800 and 150), so that a script may look at all of them; docs/policies.md
 // has what a script that does nothing else then takes.
 constexpr std::int64_t kModeCharge = 25;
-constexpr std::int64_t kObservationCharge = 200;
+constexpr std::int64_t kObservationCharge = 60;
 constexpr std::int64_t kPriorCharge = 40;
 
 void push_text(lua_State* lua, std::string_view text) {

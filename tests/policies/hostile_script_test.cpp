@@ -212,7 +212,7 @@ struct CostlyCall {
 
 const CostlyCall kCalls[] = {
     {"mode", "local a = modes[1]", 50'000, 100'000},
-    {"observation", "local a = observations[1]", 8'000, 20'000},
+    {"observation", "local a = observations[1]", 25'000, 40'000},
     {"prior", "local a = prior[1]", 30'000, 60'000},
     {"tostring", "tostring(1 / 3)", 40'000, 80'000},
     {"concat", "table.concat({1 / 3, 1 / 7, 1 / 9})", 10'000, 30'000},
