@@ -72,26 +72,6 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
-// Replaces the file as a whole and returns when both it and its name are on disk. What lies in the
-// way of the fresh one is not written through: it may be somebody's link.
-void replace_file(const std::filesystem::path& path, std::string_view text) {
-  const std::filesystem::path fresh = path.string() + ".new";
-  unlink(fresh.c_str());
-  {
-    const Descriptor descriptor{open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
-    if (descriptor.value < 0) fail("make", fresh);
-    write_all(descriptor.value, text, fresh);
-    if (fsync(descriptor.value) != 0) fail("sync", fresh);
-  }
-  if (rename(fresh.c_str(), path.c_str()) != 0) fail("rename", fresh);
-  sync_folder(folder_of(path));
-}
-
-void remove_file(const std::filesystem::path& path) {
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path);
-  sync_folder(folder_of(path));
-}
-
 // A journal says which files are written, as root mostly: one that another user wrote, or may
 // write, could name any.
 void require_own(int descriptor) {
@@ -103,6 +83,34 @@ void require_own(int descriptor) {
                        std::to_string(geteuid()) + ") or root: let that user restore it");
   }
   if ((info.st_mode & 0022) != 0) throw JournalError("other users may write it");
+}
+
+// Replaces the file as a whole and returns when both it and its name are on disk. What lies in the
+// way of the fresh one is not written through: it may be somebody's link.
+void replace_file(const std::filesystem::path& path, std::string_view text) {
+  const std::filesystem::path fresh = path.string() + ".new";
+  unlink(fresh.c_str());
+  {
+    const Descriptor descriptor{open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+    if (descriptor.value < 0) fail("make", fresh);
+    try {
+      require_own(descriptor.value);
+    } catch (const JournalError& error) {
+      throw std::runtime_error("knob journal: " + fresh.string() +
+                               " cannot be kept to this user (" + error.what() +
+                               "), so that nothing could be put back from it; give a state folder "
+                               "on a file system with owners and modes with --state");
+    }
+    write_all(descriptor.value, text, fresh);
+    if (fsync(descriptor.value) != 0) fail("sync", fresh);
+  }
+  if (rename(fresh.c_str(), path.c_str()) != 0) fail("rename", fresh);
+  sync_folder(folder_of(path));
+}
+
+void remove_file(const std::filesystem::path& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path);
+  sync_folder(folder_of(path));
 }
 
 // Throws JournalError for a file whose text is not to be trusted.
