@@ -119,11 +119,14 @@ void PowerBehindMean::learn_noise(Time taken, std::int64_t mw) {
   steady_[steady_count_++ % kMostSteady] = {taken, static_cast<double>(mw)};
   if (before == nullptr || mw <= 0) return;
   const double share = (static_cast<double>(mw) - before->mw) / static_cast<double>(mw);
+  if (std::abs(share) > kMostNoise) {  // a load came or went
+    steady_count_ = 0;
+    return;
+  }
   const double weight = std::max(kNewNoise, 1.0 / static_cast<double>(differences_ + 1));
   const double most = kMostTimes * std::max(noise_share_, kFine);  // a step is no noise
   const double variance = share * share / 2;
-  noise_share_ +=
-      weight * ((differences_ == 0 ? variance : std::min(variance, most)) - noise_share_);
+  noise_share_ += weight * (std::min(variance, most) - noise_share_);
   ++differences_;
 }
 

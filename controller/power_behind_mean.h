@@ -41,9 +41,10 @@ class PowerBehindMean {
   static constexpr double kStepShare = 2;         // deviations, of power
   static constexpr double kWander = 0.25;         // of the noise, while no knob moves
   static constexpr double kTiming = 0.005;        // of a mean's length; what times are known to
-  static constexpr double kNewNoise = 1.0 / 32;   // its weight, a difference
-  static constexpr double kMostTimes = 16;        // of the variance known so far
-  static constexpr double kFinest = 1e-9;         // variances, of 0.003, of 0.1 and of 1 %
+  static constexpr double kMostNoise = 0.1;
+  static constexpr double kNewNoise = 1.0 / 32;  // its weight, a difference
+  static constexpr double kMostTimes = 16;       // of the variance known so far
+  static constexpr double kFinest = 1e-9;        // variances, of 0.003, of 0.1 and of 1 %
   static constexpr double kFine = 1e-6;
   static constexpr double kUnknown = 1e-4;
   static constexpr std::size_t kLeastDifferences = 8;

@@ -141,6 +141,22 @@ TEST(PowerBehindMean, IsNotTooHighWherePowerMovedBeforeTheChange) {
   }
 }
 
+// As a daemon meets it: a trainer that begins, a second of it, and a mode that is too much.
+TEST(PowerBehindMean, TakesALoadThatBeginsForNoNoise) {
+  PowerBehindMean power(kAveraging);
+  std::vector<std::pair<int, std::int64_t>> shown;
+  for (int ms = 0; ms <= 2700; ms += 100) {
+    const double began = std::clamp((ms - 1000) / 430.0, 0.0, 1.0);
+    const double moved = std::clamp((ms - 2500) / 430.0, 0.0, 1.0);
+    shown.emplace_back(ms, std::llround(12000 + 17000 * began + 21000 * moved));
+  }
+  for (const auto& [ms, mw] : shown) {
+    power.add(at(milliseconds(ms)), mw);
+    if (ms == 2500) power.change(at(milliseconds(ms)));
+  }
+  EXPECT_GT(power.least_mw(at(milliseconds(2700))).value_or(0), 45000);
+}
+
 // Eight cores take longer than the mean is long.
 TEST(PowerBehindMean, IsNeverTooHighBehindManyChanges) {
   std::vector<std::pair<int, double>> steps;
