@@ -93,7 +93,8 @@ void PowerBehindMean::follow(Time taken, double mw) {
   }
   const double noise = noise_variance(mw) + std::pow(kTiming * off / newest_weight, 2);
   if (off * off > kMisfitDeviations * kMisfitDeviations * (variance + noise)) {
-    quiet_until_ = taken + averaging_;
+    // What a knob moves may take a moment to move.
+    if (!moved_ || taken - *moved_ > averaging_ / 2) quiet_until_ = taken + averaging_;
     const double moved = std::pow(off / newest_weight, 2);
     covariance_[count_ - 1][count_ - 1] += moved;
     products[count_ - 1] += moved * weights[count_ - 1];
