@@ -91,7 +91,10 @@ void PowerBehindMean::follow(Time taken, double mw) {
     for (std::size_t j = 0; j < count_; ++j) products[i] += covariance_[i][j] * weights[j];
     variance += weights[i] * products[i];
   }
-  const double noise = noise_variance(mw) + std::pow(kTiming * off / newest_weight, 2);
+  // As wrong as times are known, along the ramp that goes on and the one that may begin.
+  const double ramp =
+      std::max(std::abs(off) / newest_weight, std::abs(parts_[count_ - 1].mw - parts_[0].mw));
+  const double noise = noise_variance(mw) + std::pow(kTiming * ramp, 2);
   if (off * off > kMisfitDeviations * kMisfitDeviations * (variance + noise)) {
     // What a knob moves may take a moment to move.
     if (!moved_ || taken - *moved_ > averaging_ / 2) quiet_until_ = taken + averaging_;
