@@ -235,7 +235,7 @@ Fault take_goal(const Fault& fault, const Values& values, ControlRequest& messag
   if (values.field[1].present) {
     request.change.energy_weight = static_cast<double>(values.integer(1)) / kMillion;
   }
-  if (request.change == GoalChange{}) {
+  if (!request.change.objective && !request.change.energy_weight) {
     return invalid("goal", "changes nothing: it has neither objective nor energy_weight_ppm");
   }
   message = request;
