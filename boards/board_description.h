@@ -53,6 +53,7 @@ enum class PowerSource : std::uint8_t { ina3221, rapl, cpu_time_estimate, nvml }
 struct RailDescription {
   std::string label;
   int sign = 1;
+  std::int64_t step_mw = 0;  // its readings come in such steps; 0: not known
 };
 
 struct PowerDescription {
@@ -66,6 +67,7 @@ struct PowerDescription {
   Duration stale_after{};
   std::int64_t plausible_max_mw = 0;  // anything above, or below 0, is absurd
   bool reads_block = false;           // JetPack 5: needs the sampler thread
+  std::int64_t rounding_mw = 0;  // the total is off by so much at most: half of its rails' steps
 };
 
 // More modes than this are refused: a list of them would take more memory than the daemon may.

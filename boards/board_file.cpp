@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kMostFileBytes = 64 * 1024;
 constexpr std::size_t kMostValues = 256;  // of one knob
 constexpr std::size_t kMostRails = 16;
+constexpr double kMostStepMw = 100'000;
 constexpr std::size_t kMostNames = 64;  // in any list of names
 constexpr std::size_t kMostWorkloads = 64;
 constexpr double kMostMs = 600'000;
@@ -107,12 +108,14 @@ PowerDescription parse_power(TomlFields fields) {
   for (TomlFields& rail : fields.tables("rail", kMostRails)) {
     const std::string label = rail.text("label", 64);
     const int sign = static_cast<int>(rail.integer("sign", 0, 1));
+    const std::int64_t step_mw = std::llround(rail.number("step_mw", 0, kMostStepMw, 0));
     for (const RailDescription& other : power.rails) {
       if (other.label == label) rail.fail("label", "is the label of another rail too");
     }
     rail.finish();
-    power.rails.push_back({label, sign});
+    power.rails.push_back({label, sign, step_mw});
     any_in_total = any_in_total || sign == 1;
+    power.rounding_mw += sign * step_mw / 2;
   }
   const bool has_ina = std::find(power.sources.begin(), power.sources.end(),
                                  PowerSource::ina3221) != power.sources.end();

@@ -21,12 +21,13 @@ namespace gearshift {
 // What the loop must know of a board beside its knobs.
 struct BoardTraits {
   std::string name;
-  Duration power_window{};        // "over the cap" is the mean over this
-  Duration power_averaging{};     // a reading is a mean over this; zero: it is the newest value
-  Duration stale_after{};         // a power reading older than this is danger
-  Duration apply_timeout{};       // a mode that takes longer is timed_out
-  std::vector<PowerMode> modes;   // lowest power first by the board's model
-  std::optional<PowerMode> safe;  // held when nothing better is known; the lowest if not given
+  Duration power_window{};     // "over the cap" is the mean over this
+  Duration power_averaging{};  // a reading is a mean over this; zero: it is the newest value
+  std::int64_t power_rounding_mw = 0;  // a reading is off by up to this: the sensor's own steps
+  Duration stale_after{};              // a power reading older than this is danger
+  Duration apply_timeout{};            // a mode that takes longer is timed_out
+  std::vector<PowerMode> modes;        // lowest power first by the board's model
+  std::optional<PowerMode> safe;       // held when nothing better is known; the lowest if not given
 };
 
 enum class ApplyState : std::uint8_t {

@@ -20,9 +20,9 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
       recorder_(recorder),
       limits_(limits.begin(), limits.end()),
       options_(options),
-      meter_(options.meter, board.traits().power_window),
+      meter_(options.meter, board.traits().power_window, board.traits().power_rounding_mw),
       guard_(board.traits().power_window, board.traits().stale_after,
-             board.traits().power_averaging),
+             board.traits().power_averaging, board.traits().power_rounding_mw),
       checkpoint_(options.checkpoint_timeout),
       goal_(options.goal) {
   events_.reserve(2 * kMaxEventsPerTick);

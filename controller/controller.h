@@ -219,8 +219,9 @@ class Controller {
 
   Aim aim_ = Aim::nothing;
   Setting wanted_;
-  bool settled_ = true;      // the wanted setting's change has ended
-  bool steps_down_ = false;  // it was asked for by a limit
+  bool settled_ = true;          // the wanted setting's change has ended
+  bool steps_down_ = false;      // it was asked for by a limit
+  bool workload_waits_ = false;  // the knobs are in place, and a workload has not answered yet
   bool mode_waits_ = false;  // for smaller batches: the knobs are still those of the setting before
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again

@@ -21,8 +21,12 @@ enum class Verdict : std::uint8_t {
 class Guard {
  public:
   // `power_averaging`: what the sensor shows is the mean over so long; zero: the newest value.
-  Guard(Duration power_window, Duration stale_after, Duration power_averaging = {})
-      : window_(power_window), behind_mean_(power_averaging), stale_after_(stale_after) {}
+  // `power_rounding_mw`: it is off by up to so much, since it comes in steps.
+  Guard(Duration power_window, Duration stale_after, Duration power_averaging = {},
+        std::int64_t power_rounding_mw = 0)
+      : window_(power_window),
+        behind_mean_(power_averaging, power_rounding_mw),
+        stale_after_(stale_after) {}
 
   // Staleness counts from here until the first good reading.
   void start(Time now) { newest_ = now; }
@@ -46,6 +50,8 @@ class Guard {
     changed_ = now;
     behind_mean_.change(now);
   }
+  // The knobs are in place, and a workload has not taken its new batch size yet.
+  void awaits_change(Time now) { behind_mean_.await_change(now); }
   Time changed() const { return changed_; }  // the newest time
 
   Verdict check(Time now) const;

@@ -55,8 +55,11 @@ bool Meter::counts(const Minibatch& minibatch, const Setting& setting) {
          2 * static_cast<std::int64_t>(minibatch.batch_size) >= wanted;
 }
 
-Meter::Meter(MeterOptions options, Duration power_window)
-    : options_(options), window_length_(power_window), window_(power_window) {
+Meter::Meter(MeterOptions options, Duration power_window, std::int64_t power_rounding_mw)
+    : options_(options),
+      window_length_(power_window),
+      rounding_mw_(power_rounding_mw),
+      window_(power_window) {
   options_.most_minibatches = std::min(options_.most_minibatches, kMostSamples);
 }
 
@@ -211,7 +214,10 @@ std::optional<Observation> Meter::answer(Time now) const {
   const double span = std::max(seconds(power_last_ - power_first_), 1e-3);
   const double a_window = std::max(1.0, seconds(window_length_) * (n - 1) / span);
   observation.power_mean_mw = std::llround(mean);
-  observation.power_margin_mw = std::llround(3.0 * std::sqrt(variance / a_window));
+  // Readings that come in steps may be off by the same, each of them: only their noise averages
+  // out.
+  observation.power_margin_mw =
+      std::max<std::int64_t>(std::llround(3.0 * std::sqrt(variance / a_window)), rounding_mw_);
   observation.power_max_mw = power_max_;
   observation.power_is_estimate = estimate_;
   return observation;

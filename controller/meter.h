@@ -48,7 +48,7 @@ class Meter {
   static bool counts(const Minibatch& minibatch, const Setting& setting);
 
   // Holds at most kMostSamples minibatches, whatever the options say.
-  Meter(MeterOptions options, Duration power_window);
+  Meter(MeterOptions options, Duration power_window, std::int64_t power_rounding_mw = 0);
 
   void begin(const Setting& setting, const std::array<Expected, kKinds>& expected, Time applied);
   void add(const Minibatch& minibatch);
@@ -77,6 +77,7 @@ class Meter {
 
   MeterOptions options_;
   Duration window_length_;
+  std::int64_t rounding_mw_;
   PowerWindow window_;
   Setting setting_;
   std::array<Expected, kKinds> expected_{};

@@ -21,12 +21,17 @@ namespace gearshift {
 class PowerBehindMean {
  public:
   // No length: the sensor shows power as it is, and nothing is ever foreseen.
-  explicit PowerBehindMean(Duration averaging) : averaging_(averaging) {}
+  // `rounding_mw`: what a reading is off by at most, since it comes in steps.
+  explicit PowerBehindMean(Duration averaging, std::int64_t rounding_mw = 0)
+      : averaging_(averaging), rounding_mw_(rounding_mw) {}
 
   // Power in mW that the sensor showed at `taken`; one that is not newer than the last is ignored.
   void add(Time taken, std::int64_t mw);
   // The knobs are being moved, or have been: power may be another from now on.
   void change(Time now);
+  // A workload takes its new batch size some time from now on: where readings say that power moved,
+  // it may have been that.
+  void await_change(Time now);
   // The least that power is, in mW: by the two newest readings, each time a standard deviation
   // below the best estimate. For two lengths of the mean after a change, which is as long as it may
   // show less than power is; nullopt otherwise, and for one length where power moved and no knob
@@ -63,6 +68,7 @@ class PowerBehindMean {
   double noise_variance(double mw) const;
 
   Duration averaging_;
+  std::int64_t rounding_mw_;
   std::array<Part, kMost> parts_{};  // the oldest first; each ends where the next one begins
   std::array<std::array<double, kMost>, kMost> covariance_{};
   std::size_t count_ = 0;

@@ -124,6 +124,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   refused_by_workload_ = false;
   unfilled_ = 0;
   mode_waits_ = false;
+  workload_waits_ = false;
   recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
   if (const auto objection = roster_.objection(setting);
       objection && roster_.any_managed() && aim == Aim::hold) {
@@ -154,13 +155,18 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
 void Controller::advance(Time now) {
   if (!settled_) {
     if (!lets_mode_go(now)) return;
-    if (board_.state() == ApplyState::applying || !roster_.settled()) guard_.changes_at(now);
+    if (board_.state() == ApplyState::applying) guard_.changes_at(now);
     const ApplyState state = board_.advance(now);
     if (state == ApplyState::applying) return;
     const bool waits = !roster_.settled() && !refused_by_workload_;
     const bool gives_up = now - applying_since_ > options_.workload_timeout;
     // A step down does not wait for the workload: the clocks are what counts.
-    if (waits && !gives_up && (aim_ == Aim::measure || aim_ == Aim::hold)) return;
+    if (waits && !gives_up && (aim_ == Aim::measure || aim_ == Aim::hold)) {
+      guard_.awaits_change(now);
+      workload_waits_ = true;
+      return;
+    }
+    if (workload_waits_) guard_.changes_at(now);
     settled_ = true;
     on_settled(waits && gives_up ? ApplyState::timed_out : state, now);
     return;

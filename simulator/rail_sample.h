@@ -21,5 +21,7 @@ std::string_view rail_label(Rail rail);
 RailSample rail_sample(Rail rail, double power_mw);
 // The board's total as its sensor adds it up: the sum of those samples, in mW.
 std::int64_t sampled_total_mw(const RailPower& power);
+// What that is off by at most: half a step of each of the three currents.
+inline constexpr std::int64_t kTotalRoundingMw = 430;
 
 }  // namespace gearshift

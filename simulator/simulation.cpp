@@ -6,6 +6,7 @@
 
 #include "simulator/faulty_board.h"
 #include "simulator/faulty_world.h"
+#include "simulator/rail_sample.h"
 #include "simulator/simulated_board.h"
 #include "simulator/simulated_world.h"
 #include "trace/recorded_inputs.h"
@@ -235,6 +236,7 @@ BoardTraits simulated_traits(const SimulationProblem& problem) {
     traits.power_averaging = problem.effects.lag_constant;
     traits.power_window = std::max(traits.power_window, traits.power_averaging);
   }
+  if (problem.effects.quantised) traits.power_rounding_mw = kTotalRoundingMw;
   traits.stale_after = std::max<Duration>(milliseconds(1000), 2 * traits.power_window);
   traits.apply_timeout = milliseconds(5000);
   traits.modes = unmeasured_order(problem.knobs);

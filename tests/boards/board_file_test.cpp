@@ -91,6 +91,7 @@ TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
     EXPECT_EQ(rail.sign, rail.label == "VDDQ_VDD2_1V8AO" ? 0 : 1) << "it is inside VIN_SYS_5V0";
   }
   EXPECT_EQ(in_total, 3);
+  EXPECT_EQ(board->power.rounding_mw, 430) << "half of 380, 380 and 100";
   EXPECT_EQ(board->power.window, milliseconds(430));
   EXPECT_EQ(board->power.plausible_max_mw, 150'000);
   EXPECT_FALSE(board->power.reads_block);
@@ -184,6 +185,9 @@ const Bad kBad[] = {
      "must be true or false"},
     {"plausible_max_w = 150\n", "plausible_max_w = 150\n[[power.rail]]\nlabel = \"A\"\nsign = 2\n",
      "bench.toml:19", "power.rail[0].sign = 2: must be a whole number from 0 to 1"},
+    {"plausible_max_w = 150\n",
+     "plausible_max_w = 150\n[[power.rail]]\nlabel = \"A\"\nsign = 1\nstep_mw = -1\n",
+     "bench.toml:20", "power.rail[0].step_mw = -1: must be a number from 0 to 100000"},
     {"plausible_max_w = 150\n",
      "plausible_max_w = 150\n[[power.rail]]\nlabel = \"A\"\nsign = 1\n[[power.rail]]\nlabel = "
      "\"A\"\nsign = 0\n",

@@ -183,6 +183,22 @@ TEST_F(MeterLimitsTest, StatesThreeDeviationsOfAWindowsMeanAsTheMargin) {
   EXPECT_FALSE(answer->within(20163));
 }
 
+// No number of readings averages out what they all are off by.
+TEST_F(MeterLimitsTest, StatesTheStepsOfReadingsThatDoNotVaryAsTheMargin) {
+  for (const std::int64_t rounding_mw : {100, 430}) {
+    meter_ = Meter(options_, kWindow, rounding_mw);
+    begin(kWarm);
+    minibatch(milliseconds(50), milliseconds(50));
+    power_until({}, milliseconds(700), 20000);
+    for (int i = 0; i < 13; ++i) power(milliseconds(800 + 100 * i), i % 2 == 0 ? 20100 : 19900);
+    for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
+    const auto answer = meter_.answer(at(milliseconds(2300)));
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->power_mean_mw, 20008);
+    EXPECT_EQ(answer->power_margin_mw, std::max<std::int64_t>(156, rounding_mw));
+  }
+}
+
 // Where a window holds less than one reading, its mean is as noisy as a reading.
 TEST_F(MeterLimitsTest, StatesNoLessThanTheNoiseOfAReadingForASlowSensor) {
   minibatch(milliseconds(50), milliseconds(50));

@@ -177,6 +177,33 @@ TEST(PowerBehindMean, IsNotTooHighBehindAStepDown) {
   for (std::size_t i = 23; i < known.size(); ++i) EXPECT_LE(known[i].value_or(0), 25005) << i;
 }
 
+// The registers of an AGX Orin step by 0.38 W a rail, and steady readings do not tell that.
+TEST(PowerBehindMean, TakesTheStepsThatReadingsComeInForNoPower) {
+  constexpr double kStepMw = 380;
+  constexpr std::int64_t kCapMw = 30000;
+  std::array<int, 2> cut{};
+  for (const std::int64_t rounding_mw : {0, 380}) {
+    for (int i = 0; i < 1000; ++i) {
+      const double from_mw = 18000 + 2.6 * i;
+      PowerBehindMean power(kAveraging, rounding_mw);
+      power.change(at({}));
+      bool over = false;
+      for (int time_ms = 0; time_ms <= 3000; time_ms += 100) {
+        const double mw = shown(Shape::mean, from_mw, 0.99 * kCapMw, time_ms);
+        // Two rails, a third of it and the rest.
+        power.add(at(milliseconds(time_ms)),
+                  std::llround(kStepMw *
+                               (std::round(mw / 3 / kStepMw) + std::round(2 * mw / 3 / kStepMw))));
+        if (time_ms == 2000) power.change(at(milliseconds(time_ms)));
+        over = over || power.least_mw(at(milliseconds(time_ms))).value_or(0) > kCapMw;
+      }
+      cut[rounding_mw > 0 ? 1 : 0] += over ? 1 : 0;
+    }
+  }
+  EXPECT_GT(cut[0], 100);
+  EXPECT_LE(cut[1], 20);
+}
+
 TEST(PowerBehindMean, ForeseesNothingOfASensorThatDoesNotAverage) {
   PowerBehindMean power({});
   power.change(at({}));

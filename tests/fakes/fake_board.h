@@ -44,7 +44,9 @@ struct Hardware {
   std::int64_t extra_mw = 0;
   std::int64_t sample_mw = 0;  // for each sample of a batch
   std::int32_t batch_size = 16;
-  double lag_s = 0;  // of the sensor, first order
+  double lag_s = 0;          // of the sensor, first order
+  Duration averaging{};      // of the sensor, which shows the mean of power over this
+  std::int64_t step_mw = 1;  // and that rounded to such steps
 
   // 5 W idle, and with a load 2 W a core and 10 W a GHz of GPU clock.
   std::int64_t power_mw() const {
@@ -79,7 +81,7 @@ class FakeActuator : public Actuator {
   Hardware& hardware_;
 };
 
-// Reads the hardware's power, without lag unless the hardware says so.
+// Reads the hardware's power, without lag or averaging unless the hardware says so.
 class FakeSensor : public Sensor {
  public:
   explicit FakeSensor(Hardware& hardware) : hardware_(hardware) {}
@@ -102,6 +104,7 @@ class FakeSensor : public Sensor {
     const double power_mw = static_cast<double>(hardware_.power_mw());
     const bool first = read_at_ == Time{};
     read_at_ = now;
+    if (hardware_.averaging > Duration::zero()) return averaged_mw(now);
     if (first || hardware_.lag_s <= 0) {
       filtered_mw_ = power_mw;
     } else {
@@ -110,7 +113,23 @@ class FakeSensor : public Sensor {
     return static_cast<std::int64_t>(filtered_mw_);
   }
 
+  // Power is taken to have been the same since the reading before.
+  std::int64_t averaged_mw(Time now) {
+    spans_.emplace_back(now, hardware_.power_mw());
+    const Time from = now - hardware_.averaging;
+    while (spans_.size() > 1 && spans_[1].first <= from) spans_.pop_front();
+    double energy = 0;
+    Time begin = from;
+    for (const auto& [end, mw] : spans_) {
+      energy += std::max(0.0, seconds(end - begin)) * static_cast<double>(mw);
+      begin = std::max(begin, end);
+    }
+    const auto step_mw = static_cast<double>(hardware_.step_mw);
+    return hardware_.step_mw * std::llround(energy / seconds(hardware_.averaging) / step_mw);
+  }
+
   Hardware& hardware_;
+  std::deque<std::pair<Time, std::int64_t>> spans_;  // until when power was what
   double filtered_mw_ = 0;
   Time read_at_{};
 };

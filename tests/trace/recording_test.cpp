@@ -37,6 +37,7 @@ TEST(Recording, GivesTheHeaderBack) {
   run.header.options.goal.energy_j = 1.7;
   run.header.options.meter.confidence = 0.015;
   run.header.traits.power_averaging = std::chrono::milliseconds(430);
+  run.header.traits.power_rounding_mw = 20;
   const std::vector<Profile> measured = parse_profiles(
       "device,workload,kind,batch_size,cpu_cores,minibatch_ms,power_w\n"
       "fake,lstm,train,16,4,12.25,20.5\nfake,lstm,train,16,2,20,15\n",
@@ -67,6 +68,7 @@ TEST(Recording, GivesTheHeaderBack) {
   EXPECT_EQ(read.traits.safe, run.header.traits.safe);
   EXPECT_EQ(read.traits.stale_after, run.header.traits.stale_after);
   EXPECT_EQ(read.traits.power_averaging, std::chrono::milliseconds(430));
+  EXPECT_EQ(read.traits.power_rounding_mw, 20);
   ASSERT_EQ(read.knobs.size(), 2U);
   EXPECT_EQ(read.knobs.knobs[1].values, run.header.knobs.knobs[1].values);
   EXPECT_EQ(read.knobs.knobs[0].knob_class, KnobClass::hotplug);
@@ -77,7 +79,8 @@ TEST(Recording, OfATimeBeforeAKeyIsReadAsItWasThen) {
   run.run();
   change_file(run.file,
               "DELETE FROM metadata WHERE key IN ('energy_weight', 'reference_s', 'reference_j', "
-              "'priced_power_mw', 'goal_energy_j', 'power_averaging_ns')");
+              "'priced_power_mw', 'goal_energy_j', 'power_averaging_ns', "
+              "'power_rounding_mw')");
   RecordingReader reader(run.file);
   EXPECT_EQ(reader.header().options.goal, Goal{});
   EXPECT_EQ(reader.header().traits.power_averaging, Duration::zero()) << "a reading was no mean";

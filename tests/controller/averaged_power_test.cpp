@@ -1,0 +1,61 @@
+// The loop behind a sensor that shows a mean, in steps: what is over the cap is known before the
+// mean is.
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "controller/controller.h"
+#include "tests/fakes/rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr std::int64_t kStepMw = 380;
+
+Board board_behind_mean(Hardware& hardware) {
+  hardware.averaging = milliseconds(430);
+  hardware.step_mw = kStepMw;
+  std::vector<std::unique_ptr<Sensor>> sensors;
+  sensors.push_back(std::make_unique<FakeSensor>(hardware));
+  BoardTraits traits = fake_traits();
+  traits.power_window = hardware.averaging;
+  traits.power_averaging = hardware.averaging;
+  traits.power_rounding_mw = kStepMw / 2;
+  return {std::make_unique<FakeActuator>(hardware), std::move(sensors), std::move(traits)};
+}
+
+// The knobs are in place at once, and the batch that is too much follows 0.7 s later: what it
+// draws is not taken for another program's load.
+TEST(AveragedPower, ABatchThatTakesForceLateIsKnownToBeOverTheCapFromThreeReadings) {
+  Hardware hardware;
+  hardware.values = {1, 300000};
+  hardware.sample_mw = 300;  // kMiddle draws 21.8 W with 16 samples, 26.6 W with 32
+  FakeWorld world(hardware, seconds(30));
+  world.attach(seconds(1));
+  world.answers_after = milliseconds(700);
+  Board board = board_behind_mean(hardware);
+  ListPolicy policy([](const PolicyContext&, const std::vector<Observation>& answers) {
+    if (answers.size() < 2) return measure(kMiddle, answers.empty() ? 16 : 32);
+    return hold(kMiddle, 16);
+  });
+  OperatorLimit limit(25500);
+  KeepingRecorder recorder;
+  LimitSource* limits[] = {&limit};
+  Controller controller(world, board, policy, recorder, limits, {});
+  controller.run();
+
+  ASSERT_EQ(policy.answers.size(), 2U);
+  EXPECT_TRUE(policy.answers[0].ok());
+  EXPECT_EQ(policy.answers[0].power_margin_mw, kStepMw / 2);
+  EXPECT_EQ(policy.answers[1].outcome, Outcome::over_limit);
+  const Time asked = recorder.of(NoteType::setting).at(1).time;
+  const Duration known = recorder.of(NoteType::over_cap).at(0).time - asked;
+  EXPECT_LE(known, milliseconds(700 + 300));
+}
+
+}  // namespace
+}  // namespace gearshift
