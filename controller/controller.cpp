@@ -275,6 +275,8 @@ void Controller::publish(Time now) {
     status.phase = Phase::applying;
   } else if (aim_ == Aim::measure) {
     status.phase = Phase::measuring;
+  } else if (saving_up_ && pending_ != Pending::nothing && !power_lost_) {
+    status.phase = Phase::rationed;
   } else {
     status.phase = aim_ == Aim::hold ? Phase::holding : Phase::safe;
   }

@@ -20,6 +20,8 @@ std::string_view phase_name(Phase phase) {
       return "paused";
     case Phase::saving:
       return "saving";
+    case Phase::rationed:
+      return "rationed";
   }
   return "unknown";
 }

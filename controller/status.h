@@ -20,6 +20,7 @@ enum class Phase : std::uint8_t {
   safe,       // the safe setting, because the policy or the power readings failed
   paused,     // the workloads wait: a limit leaves no power to work with
   saving,     // workloads were asked to save their work: power is about to end
+  rationed,   // the search waits until it may go over the cap again
 };
 std::string_view phase_name(Phase phase);
 

@@ -185,6 +185,37 @@ TEST(Simulation, AWeightedGoalIsJudgedByTheReferenceThatTheControllerMeasures) {
   }
 }
 
+// 27 settings over the cap draw more than five minutes' ration: the wait is not its end.
+TEST(Simulation, ASearchThatWaitsForItsRationGoesOn) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.goal.power_mw = 9'500;
+  problem.sensor_interval = std::chrono::milliseconds(100);
+  std::vector<Request> requests{measure(mode(1, 300000), 16)};
+  for (const std::int32_t batch : {8, 16, 32}) {
+    for (const std::int64_t cores : {4, 3, 2}) {
+      for (const std::int64_t gpu : {900000, 600000, 300000}) {
+        requests.push_back(measure(mode(cores, gpu), batch));
+      }
+    }
+  }
+  requests.push_back(hold(mode(1, 300000), 16));
+  ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
+    return requests.at(answers.size());
+  });
+  OperatorLimit limit(9'500);
+  Duration rationed{};
+  const SimulationResult result =
+      simulate(problem, policy, limit, {.observer = [&](Plant&, const Status& status) {
+                 if (status.phase == Phase::rationed) rationed += std::chrono::milliseconds(100);
+               }});
+  EXPECT_EQ(result.ending, Ending::held);
+  EXPECT_EQ(result.setting.mode, mode(1, 300000));
+  EXPECT_EQ(policy.answers.size(), requests.size() - 1);
+  EXPECT_GT(rationed, std::chrono::seconds(20)) << "it was put to the test";
+}
+
 TEST(Simulation, ALimitOfEnergyIsKeptAtTheLimitAndBrokenPastIt) {
   const TrueCost cost{.minibatch_ms = 500, .power_w = 16};  // 16 samples: half a joule each
   Goal goal{.energy_j = 0.5};
