@@ -123,8 +123,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   measuring_hold_ = false;
   refused_by_workload_ = false;
   unfilled_ = 0;
-  mode_waits_ = false;
-  workload_waits_ = false;
+  mode_waits_ = workload_waits_ = false;
   recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
   if (const auto objection = roster_.objection(setting);
       objection && roster_.any_managed() && aim == Aim::hold) {
