@@ -104,6 +104,19 @@ modes = {}
 ---@type answer[]
 observations = {}
 
+---Which of `observations` to look at where there may be thousands: positions in it, oldest first. All of
+---them where there are no more than `most`; else each is the newest of its setting that still tells
+---something under this goal, a quarter of them the best that keep it, the others the newest. Takes 10
+---instructions for each observation there is.
+---@param most integer from 1 to 1024
+---@return integer[]
+function recall(most) end
+
+---Whether `measure` would answer from memory. Takes 30 instructions, once 10 more for each observation.
+---@param setting setting
+---@return boolean
+function known(setting) end
+
 ---Allowed batch sizes, lowest first; nil for a kind that is not attached.
 ---@class batch_sizes
 ---@field train? integer[]

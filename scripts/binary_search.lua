@@ -30,6 +30,7 @@ local enough_over = 3 -- settings over the cap, and none within: all ranges lose
 local challenges, just_late = 3, 0.3 -- tries at a batch that was late by e^just_late at most
 local unmeasured_batch = 0.5 -- of its predicted lateness: models know least of a batch never tried
 local pull = 0.1 -- towards what is expected before anything is measured
+local most_recalled = 160 -- answers of before: fits take 256 rows, and time for each
 local growth = 1.5 -- of the margin to the cap with each setting that turns out over it
 
 local function wait_ms(batch) return rate > 0 and 1e3 * batch / rate or 0 end
@@ -99,6 +100,12 @@ local function learn(positions, answer)
   elseif answer.reason == "over_limit" then
     failures[#failures + 1] = point
   end
+end
+
+-- What is known but was not recalled would be answered from memory: that takes instructions and gives none.
+local function is_new(positions)
+  local unseen = not seen[table.concat(positions, " ")]
+  return unseen and (#observations <= most_recalled or not known(setting_at(positions)))
 end
 
 local function ask(positions)
@@ -282,16 +289,12 @@ local function propose(center, caution, margin, only_batch)
         local ms = time * center.time * penalty
         if ms > allowed then
           local lateness = ms / allowed * (tried[batch] and 1 or unmeasured_batch)
-          if lateness < least_late and not seen[table.concat(positions, " ")] then
-            least_late, late = lateness, { table.unpack(positions) }
-          end
+          if lateness < least_late and is_new(positions) then least_late, late = lateness, { table.unpack(positions) } end
           return
         end
         local cost = latency and (wait + ms) / 1e3
           or ms / 1e3 / batch * (energy and power * center.power or 1)
-        if cost < least and not seen[table.concat(positions, " ")] then
-          least, chosen = cost, { table.unpack(positions) }
-        end
+        if cost < least and is_new(positions) then least, chosen = cost, { table.unpack(positions) } end
         return
       end
       local time_of, power_of, penalty_of = times[d], powers[d], penalties[d]
@@ -303,16 +306,13 @@ local function propose(center, caution, margin, only_batch)
       end
     end
     -- No minibatch takes less than nothing, so a batch that waits longer than the best is no better.
-    if not latency or wait / 1e3 < least then
-      visit(1, weight(1), e[1], penalty_of_batch)
-    end
+    if not latency or wait / 1e3 < least then visit(1, weight(1), e[1], penalty_of_batch) end
   end
   if batch_at then
     for _, i in ipairs(steps[batch_at]) do
+      local batch = values[batch_at][i]
       positions[batch_at] = i
-      if not only_batch or values[batch_at][i] == only_batch then
-        look_at_batch(values[batch_at][i], penalties[batch_at][i])
-      end
+      if not only_batch or batch == only_batch then look_at_batch(batch, penalties[batch_at][i]) end
     end
   else
     look_at_batch(center.batch, 1)
@@ -363,11 +363,12 @@ end
 
 -- The newest answer of a setting counts: one that fitted and later went over the cap does not fit. One
 -- that was cut short under a tighter cap than this says nothing.
-for i = #observations, 1, -1 do
-  local known = observations[i]
-  local says = known.ok or known.reason == "over_limit" and goal.power_w <= known.limit_w
-  local positions = says and positions_of(known.setting)
-  if positions then learn(positions, known) end
+local recalled = recall(most_recalled)
+for i = #recalled, 1, -1 do
+  local answer = observations[recalled[i]]
+  local says = answer.ok or answer.reason == "over_limit" and goal.power_w <= answer.limit_w
+  local positions = says and positions_of(answer.setting)
+  if positions then learn(positions, answer) end
 end
 -- What is known spares halving its first measurement at least, which pays for the one try.
 measurements_left = #points > count and none_within_cap() and 1 or 0

@@ -14,6 +14,9 @@ local only_descend = script == "full_sweep_descend.lua"
 local TRUST <const> = 0.6 -- of a time: measured tables have settings that are so much faster than they should be
 local MOST_SETTINGS <const> = 12288 -- of a space that early exits have the memory for
 local MOST_TOLD <const> = 10000 -- settings that are told of slower ones before the first measurement
+-- Observations with which early exits and the choice begin: few of very many, as passing over the others
+-- takes instructions too.
+local MOST_RECALLED <const> = #observations > 2048 and 256 or 1024
 local MOST_PREDICTED <const> = 1000 -- observations with which predictions are worth their time
 local PATIENCE <const> = 64 -- settings left out in a row, after which predictions have no more to say
 local REFITS <const> = { 10, 40, 160 } -- settings measured, after which predictions are made anew
@@ -31,11 +34,11 @@ end
 
 -- A setting's number counts the positions of its values like digits. One bit a setting tells whether
 -- it is known, 62 to a word.
-local known = {}
-local function is_known(number) return get(known, number // 62) & 1 << number % 62 ~= 0 end
+local marks = {}
+local function is_known(number) return get(marks, number // 62) & 1 << number % 62 ~= 0 end
 local function mark(number)
   local word = number // 62
-  set(known, word, get(known, word) | 1 << number % 62)
+  set(marks, word, get(marks, word) | 1 << number % 62)
 end
 
 local count = 1
@@ -137,8 +140,9 @@ end
 -- Slow settings were measured last, and what they tell need not be told again; without an end to it a
 -- long list would take all instructions that there are before the next measurement.
 visits_left = MOST_TOLD
-for i = #observations, 1, -1 do
-  local answer = observations[i]
+local recalled = recall(MOST_RECALLED)
+for i = #recalled, 1, -1 do
+  local answer = observations[recalled[i]]
   local number = number_of(answer.setting)
   -- One that was cut short under a tighter cap is worth another look.
   if (answer.ok or goal.power_w <= answer.limit_w) and not is_known(number) then learn(number, answer) end
@@ -148,6 +152,11 @@ visits_left = math.huge
 -- False where the setting is left out.
 local function try(setting, number)
   if is_known(number) then return true end
+  if #observations > MOST_RECALLED and known(setting) then
+    mark(number)
+    measured = measured + 1
+    return true
+  end
   if hopeless(number, setting) then return false end
   local answer = measure(setting)
   learn(number, answer)

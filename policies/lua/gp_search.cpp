@@ -28,6 +28,11 @@ GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
            interleaves(context) ? std::optional(Kind::infer) : std::nullopt),
       smooth(grid),
       known(grid.size()) {
+  for (const Observation& one : context.observations) {
+    const auto at = grid.find(one.setting);
+    if (at)
+      known[*at] = one.answers(context.goal.power_mw.value_or(0), context.goal.arrivals_per_s);
+  }
   CostCentre centre = cost_centre(context, board, grid);
   if (interleaves(context)) centre = beside_training(std::move(centre));
   CostProcess own(grid, centre, cost_prior(context, board, grid));

@@ -40,7 +40,7 @@ struct GpSearch {
   std::unique_ptr<CostProcess> process;
   std::unique_ptr<Interleaved> interleaved;
   SmoothValues smooth;
-  std::vector<std::uint8_t> known;  // one a setting: 1 where it was learnt
+  std::vector<std::uint8_t> known;  // one a setting: 1 where it was learnt, or `measure` knows it
   bool conditioned = true;          // nothing was learnt since
   // Sums over the answers with a power: of their noise margins relative to it, and their number.
   double margins = 0;

@@ -4,6 +4,7 @@
 
 #include "policies/lua/gp_library.h"
 #include "policies/lua/library.h"
+#include "policies/lua/memory_library.h"
 #include "policies/lua/numerics_library.h"
 #include "policies/lua/pareto_library.h"
 #include "policies/lua/posterior_library.h"
@@ -108,6 +109,7 @@ int build(lua_State* lua) {
   add_surfaces(lua);
   add_gp(lua);
   add_values(lua);
+  add_memory(lua);
   lua_pushcfunction(lua, measure);
   lua_setfield(lua, -2, "measure");
   lua_pushcfunction(lua, remeasure);

@@ -4,10 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
+#include "controller/memory.h"
 #include "controller/policy.h"
 #include "policies/lua/bounded_memory.h"
 #include "policies/lua/log_lines.h"
@@ -25,6 +28,12 @@ struct GpSearch;
 
 // So many surfaces a script can hold at a time; each is at most half a megabyte.
 inline constexpr std::size_t kMostSurfaces = 4;
+
+// The settings that `measure` answers from memory, lookup only.
+struct KnownSettings {
+  std::unordered_set<Setting, SettingHash> settings;
+  std::size_t answers = 0;  // of the run, that are counted in
+};
 
 struct ScriptState {
   ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
@@ -47,6 +56,8 @@ struct ScriptState {
   int returned_line = 0;                // of the script's last return
   ErrorText error;                      // of the last body that failed
   std::vector<Observation> answers;     // measured in this run, in the order they were given
+  std::vector<std::size_t> recalled;    // of context.observations, as last asked for
+  std::optional<KnownSettings> known;   // made on first use
   std::unique_ptr<SettingGrid> grid;    // made on first use
   std::array<std::unique_ptr<Surface>, kMostSurfaces> surfaces;  // a handle has the index of one
 };

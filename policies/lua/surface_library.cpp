@@ -16,6 +16,7 @@ constexpr const char* kHandle = "surface";
 constexpr std::int64_t kPredictCharge = 40;
 constexpr std::int64_t kLookCharge = 4;
 constexpr std::int64_t kSettingCharge = 30;  // reading a setting, and finding it
+constexpr std::int64_t kKnownCharge = 10;    // finding one that was observed
 constexpr std::int64_t kCollectCharge = 50'000;
 constexpr std::size_t kMostFront = 64;
 
@@ -85,6 +86,23 @@ int surface_exclude(lua_State* lua) {
   return 0;
 }
 
+void exclude_all_known(const ScriptState& state, Surface& surface) noexcept {
+  const auto exclude = [&](const Observation& one) {
+    if (const auto number = state.grid->find(one.setting)) surface.excluded[*number] = 1;
+  };
+  for (const Observation& one : state.context.observations) exclude(one);
+  for (const Observation& one : state.answers) exclude(one);
+}
+
+int surface_exclude_known(lua_State* lua) {
+  Surface& surface = checked_surface(lua, 1, "surface:exclude_known");
+  const ScriptState& state = state_of(lua);
+  const std::size_t all = state.context.observations.size() + state.answers.size();
+  charge(lua, kKnownCharge * static_cast<std::int64_t>(all));
+  exclude_all_known(state, surface);
+  return 0;
+}
+
 int push_choice(lua_State* lua, const Surface& surface, std::optional<std::size_t> number) {
   if (!number) {
     lua_pushnil(lua);
@@ -139,6 +157,7 @@ int surface_front_list(lua_State* lua) {
 constexpr luaL_Reg kMethods[] = {{"at", surface_at},
                                  {"best", surface_best},
                                  {"exclude", surface_exclude},
+                                 {"exclude_known", surface_exclude_known},
                                  {"front", surface_front_list},
                                  {"least_known", surface_least_known},
                                  {nullptr, nullptr}};
@@ -159,7 +178,7 @@ double number_option(lua_State* lua, int index, const char* what, const char* na
 
 void add_surfaces(lua_State* lua) {
   luaL_newmetatable(lua, kHandle);
-  lua_createtable(lua, 0, 5);
+  lua_createtable(lua, 0, 6);
   luaL_setfuncs(lua, kMethods, 0);
   lua_setfield(lua, -2, "__index");
   lua_pushcfunction(lua, release);
