@@ -2,7 +2,7 @@
 """How long and by how much true power is over the cap on a virtual board, live, with every shipped policy and none.
 
 What enforcement.py measures in virtual time, with real processes at real speed: a mounted AGX Orin whose sensor shows
-the mean of the last 0.43 s with 2 % noise, the daemon, an emulated trainer, and `gearshift cap` that steps between 40
+the mean of the last 0.43 s in steps, the daemon, an emulated trainer, and `gearshift cap` that steps between 40
 and 20 W. True power is read from the board beside the daemon every 10 ms; a breach counts from when `gearshift cap`
 came back. Whatever else the machine does is in the figures.
 """
@@ -25,6 +25,8 @@ from programs import MountedBoard  # noqa: E402
 HIGH_W, LOW_W = 40, 20
 LOOK_EVERY_S = 0.01
 ASKED_S, ASKED_SHARE = 0.3, 0.003
+# The sensor's readings come in steps of 0.38 W a rail, 0.43 W off at most: 2 % of the lower cap.
+CLEAR_SHARE = 0.03
 NO_POLICY = "return nil\n"
 
 
@@ -33,16 +35,20 @@ class Breaches:
 
     def __init__(self):
         self.count, self.longest_s, self.over_j, self.energy_j = 0, 0.0, 0.0, 0.0
-        self._over_s = 0.0
+        self.longest_clear_s = 0.0  # of those that were more than CLEAR_SHARE over
+        self._over_s, self._most_share = 0.0, 0.0
 
     def add(self, power_w, cap_w, span_s):
         self.energy_j += power_w * span_s
         if power_w <= cap_w:
-            self._over_s = 0.0
+            self._over_s, self._most_share = 0.0, 0.0
             return
         if self._over_s == 0:
             self.count += 1
         self._over_s += span_s
+        self._most_share = max(self._most_share, power_w / cap_w - 1)
+        if self._most_share > CLEAR_SHARE:
+            self.longest_clear_s = max(self.longest_clear_s, self._over_s)
         self.longest_s = max(self.longest_s, self._over_s)
         self.over_j += (power_w - cap_w) * span_s
 
@@ -115,7 +121,8 @@ def main():
                     continue
                 share = result.over_j / result.energy_j
                 within = result.longest_s <= ASKED_S and share <= ASKED_SHARE
-                print(f"  {name:<20} {result.count:>4} breaches, {result.longest_s:6.2f} s at most, {share:8.3%} of the "
+                print(f"  {name:<20} {result.count:>4} breaches, {result.longest_s:6.2f} s at most "
+                      f"({result.longest_clear_s:.2f} s of those over by {CLEAR_SHARE:.0%}), {share:8.3%} of the "
                       f"energy{'' if within else '  <- more'}", flush=True)
     return 1 if failed else 0
 
