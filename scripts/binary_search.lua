@@ -390,7 +390,13 @@ if not best_point() then
   if positions then ask(positions) end
 end
 
+-- What fitted when it was measured may have gone over the cap since, while the search fell back to it:
+-- what is known is answered at once.
 local best = best_point()
+while best and not measure(setting_at(best.positions)).within do
+  best.within = false
+  best = best_point()
+end
 if not best then
   log("nothing measured keeps the goal")
   return nil

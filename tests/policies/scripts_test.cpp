@@ -165,6 +165,28 @@ TEST_P(SearchScript, ServesABoardWithAPowerLimitAlone) {
   EXPECT_EQ(outcome.setting.batch_size[0], 64);
 }
 
+// While a search falls back to what fitted best, the guard may cut that too.
+TEST(BinarySearchScript, ChoosesTheNextBestWhereTheBestHasGoneOverTheCapSince) {
+  const PolicyProblem problem;
+  LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
+  std::vector<Setting> asked, again;
+  Request request = policy.start(problem.context());
+  while (request.what == What::measure && asked.size() < 100) {
+    const Setting& setting = request.setting;
+    const bool known = std::find(asked.begin(), asked.end(), setting) != asked.end();
+    if (known) again.push_back(setting);
+    if (!known) asked.push_back(setting);
+    const double speed = static_cast<double>(setting.mode.values[0] * setting.mode.values[1]);
+    const double minibatch_ms = 1e8 / speed * (8 + setting.batch_size[0]);
+    request = policy.resume(known && again.size() == 1 ? cut_short(setting, Outcome::over_limit)
+                                                       : complete(setting, minibatch_ms, 20));
+  }
+  ASSERT_EQ(request.what, What::hold) << policy.failure();
+  ASSERT_EQ(again.size(), 2U);
+  EXPECT_NE(again[0], again[1]);
+  EXPECT_EQ(request.setting, again[1]);
+}
+
 // Measurements until the first that keeps the cap.
 int measurements_to_fit(ProfileWorld& world, std::int64_t cap_mw) {
   const std::size_t known = world.problem().observations.size();
