@@ -34,11 +34,9 @@ local most_recalled = 160 -- answers of before: fits take 256 rows, and time for
 local growth = 1.5 -- of the margin to the cap with each setting that turns out over it
 
 local function wait_ms(batch) return rate > 0 and 1e3 * batch / rate or 0 end
-
 -- The longest a minibatch may take.
 local function most_ms(batch)
-  if rate <= 0 then return math.huge end
-  return math.min(wait_ms(batch), goal.latency_ms - wait_ms(batch))
+  return rate <= 0 and math.huge or math.min(wait_ms(batch), goal.latency_ms - wait_ms(batch))
 end
 
 -- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first. The batch size
@@ -54,16 +52,14 @@ for d, dimension in ipairs(dimensions) do
   end
   combinations = combinations * #values[d]
 end
-local count = #names
-local knob_count = batch_at and count - 1 or count
+local count, knob_count = #names, batch_at and #names - 1 or #names
 if combinations == 0 or not batch_at and most_ms(workload[kind].batch_size) <= 0 then
   log("no batch size is full in time: the rate is too low, or the latency limit")
   return nil
 end
 
 -- What is known: complete answers, and settings that were not measured to the end.
-local points, failures, seen = {}, {}, {}
-local measurements_left = 0
+local points, failures, seen, measurements_left = {}, {}, {}, 0
 
 -- A setting is held as one position a dimension.
 local function setting_at(positions)
@@ -389,9 +385,7 @@ if not best_point() then
   local positions = positions_of(last)
   if positions then ask(positions) end
 end
-
--- What fitted when it was measured may have gone over the cap since, while the search fell back to it:
--- what is known is answered at once.
+-- The guard may have cut it since, where the search fell back to it: what is known is answered at once.
 local best = best_point()
 while best and not measure(setting_at(best.positions)).within do
   best.within = false
