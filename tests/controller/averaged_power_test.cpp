@@ -2,6 +2,7 @@
 // mean is.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <utility>
 
 #include "controller/controller.h"
@@ -55,6 +56,29 @@ TEST(AveragedPower, ABatchThatTakesForceLateIsKnownToBeOverTheCapFromThreeReadin
   const Time asked = recorder.of(NoteType::setting).at(1).time;
   const Duration known = recorder.of(NoteType::over_cap).at(0).time - asked;
   EXPECT_LE(known, milliseconds(700 + 300));
+}
+
+// 22 W before, 23 W in the first reading after: the window's mean is over a cap of 22.1 W.
+TEST(AveragedPower, AReadingTooHighRightAfterAChangeIsNotHeldAgainstTheSetting) {
+  std::optional<Duration> changed;
+  for (const bool spikes : {false, true}) {
+    Rig rig(
+        [](const PolicyContext&, const std::vector<Observation>& answers) {
+          return answers.empty() ? measure(kFast) : hold(kMiddle);
+        },
+        seconds(30), 22100);
+    rig.world.attach(seconds(1));
+    if (spikes) {
+      rig.world.at(*changed + milliseconds(50), [&rig] { rig.hardware.extra_mw = 6000; });
+      rig.world.at(*changed + milliseconds(150), [&rig] { rig.hardware.extra_mw = 0; });
+    }
+    rig.run();
+    const auto settings = rig.recorder.of(NoteType::setting);
+    ASSERT_GE(settings.size(), 2U);
+    changed = settings[1].time - Time{};
+    EXPECT_EQ(rig.recorder.of(NoteType::over_cap).size(), spikes ? 1U : 0U);
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+  }
 }
 
 }  // namespace
