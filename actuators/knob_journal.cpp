@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -199,11 +200,26 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
   return report;
 }
 
+namespace {
+
+// A killed process whose first thread is gone is a zombie, while another thread of it may be about
+// to close its files, and the lock with them.
+bool has_ended(pid_t pid) {
+  if (kill(pid, 0) != 0) return errno == ESRCH;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
+}
+
+}  // namespace
+
 bool lock_passes(const std::string& holder) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
-  const bool dead = error == std::errc() && pid > 0 && kill(pid, 0) != 0 && errno == ESRCH;
-  return dead || holder.ends_with(kRestoring);
+  const bool ended = error == std::errc() && pid > 0 && has_ended(pid);
+  return ended || holder.ends_with(kRestoring);
 }
 
 JournalLock::JournalLock(const std::filesystem::path& journal, Purpose purpose) {

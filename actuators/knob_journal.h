@@ -35,8 +35,8 @@ struct RestoreReport {
 // std::runtime_error where it cannot be read.
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal);
 
-// Whether a lock whose file says `holder` will be free in a moment: it is held to restore, or by
-// somebody who has not yet written over the pid of a daemon that is dead.
+// Whether a lock whose file says `holder` will be free in a moment: it is held to restore, by a
+// daemon that is dying, or by somebody who has not yet written over the pid of one that is dead.
 bool lock_passes(const std::string& holder);
 
 // The lock that makes a daemon the only one to write a board's knobs: `<journal>.lock`, with the
