@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 
+#include "simulator/rail_sample.h"
 #include "simulator/sensor_lag.h"
 #include "tests/simulator/board_fixture.h"
 
@@ -167,6 +169,24 @@ TEST_F(Power, WarmsTheBoard) {
   EXPECT_GT(late, soon);
   EXPECT_LT(late, 99000);
   EXPECT_EQ(error_of("/sys/class/thermal/thermal_zone2/temp"), EAGAIN) << "cv0 is off";
+}
+
+// What the guard and the margins of measurements rest on.
+TEST(RailSample, TheTotalIsOffByNoMoreThanTheBoardFileTells) {
+  const auto told_mw =
+      static_cast<double>(find_board("jetson-agx-orin", built_in_boards())->power.rounding_mw);
+  EXPECT_EQ(kTotalRoundingMw, told_mw);
+  double most_mw = 0;
+  for (int i = 0; i < 20000; ++i) {
+    RailPower power;
+    power[Rail::gpu_soc] = 2000 + 1.37 * i;
+    power[Rail::cpu_cv] = 1000 + 0.61 * ((i * 7919) % 20000);
+    power[Rail::sys_5v0] = 3000 + 0.11 * ((i * 104729) % 20000);
+    const double shown_mw = static_cast<double>(sampled_total_mw(power));
+    most_mw = std::max(most_mw, std::abs(shown_mw - power.total_mw()));
+  }
+  EXPECT_LE(most_mw, told_mw);
+  EXPECT_GT(most_mw, 0.9 * told_mw);
 }
 
 }  // namespace
