@@ -35,17 +35,6 @@ struct Activity {
   Real dram_rate_ghz;    // B / t
 };
 
-template <class Real>
-Real power_of_share(const Real& x, const Real& most, double p) {
-  using std::pow;
-  return pow(x / most, p);
-}
-
-// The greatest one's is 1: a power less to compute, of eight a minibatch.
-inline double power_of_share(double x, double most, double p) {
-  return x == most ? 1 : std::pow(x / most, p);
-}
-
 // (a^p + b^p)^(1/p): a maximum with a soft corner. Scaled by the larger one, so nothing overflows.
 template <class Real>
 Real soft_max(const Real& a, const Real& b, double p) {
@@ -60,9 +49,7 @@ Real soft_max(const Real& a, const Real& b, const Real& c, double p) {
   using std::pow, std::max;
   const Real most = max(max(a, b), c);
   if (most <= 0) return Real(0);
-  return most *
-         pow(power_of_share(a, most, p) + power_of_share(b, most, p) + power_of_share(c, most, p),
-             1 / p);
+  return most * pow(pow(a / most, p) + pow(b / most, p) + pow(c / most, p), 1 / p);
 }
 
 inline double cpu_capacity_ghz(const DeviceParameters& device, const ModelMode& mode) {
