@@ -36,6 +36,7 @@ class Breaches:
     def __init__(self):
         self.count, self.longest_s, self.over_j, self.energy_j = 0, 0.0, 0.0, 0.0
         self.longest_clear_s = 0.0  # of those that were more than CLEAR_SHARE over
+        self.longest_over_w = 0.0  # the most that the longest was over
         self._over_s, self._most_share = 0.0, 0.0
 
     def add(self, power_w, cap_w, span_s):
@@ -49,7 +50,8 @@ class Breaches:
         self._most_share = max(self._most_share, power_w / cap_w - 1)
         if self._most_share > CLEAR_SHARE:
             self.longest_clear_s = max(self.longest_clear_s, self._over_s)
-        self.longest_s = max(self.longest_s, self._over_s)
+        if self._over_s > self.longest_s:
+            self.longest_s, self.longest_over_w = self._over_s, self._most_share * cap_w
         self.over_j += (power_w - cap_w) * span_s
 
 
@@ -121,9 +123,9 @@ def main():
                     continue
                 share = result.over_j / result.energy_j
                 within = result.longest_s <= ASKED_S and share <= ASKED_SHARE
-                print(f"  {name:<20} {result.count:>4} breaches, {result.longest_s:6.2f} s at most "
-                      f"({result.longest_clear_s:.2f} s of those over by {CLEAR_SHARE:.0%}), {share:8.3%} of the "
-                      f"energy{'' if within else '  <- more'}", flush=True)
+                print(f"  {name:<20} {result.count:>4} breaches, {result.longest_s:6.2f} s at most, by "
+                      f"{result.longest_over_w:.2f} W ({result.longest_clear_s:.2f} s of those by {CLEAR_SHARE:.0%} and "
+                      f"more), {share:8.3%} of the energy{'' if within else '  <- more'}", flush=True)
     return 1 if failed else 0
 
 
