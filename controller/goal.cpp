@@ -52,9 +52,8 @@ Goal changed(Goal goal, const GoalChange& change) {
 
 std::string_view objection(const Goal& goal) {
   if (goal.objective == Objective::latency && goal.arrivals_per_s <= 0) {
-    return "objective latency needs the rate at which requests arrive: of a server that reports "
-           "its "
-           "requests, or --rate of gearshift run";
+    return "objective latency needs the rate at which requests arrive: of a server that "
+           "reports its requests, or --rate of gearshift run";
   }
   if (goal.objective == Objective::target && goal.priced_power_mw <= 0 && goal.energy_weight < 1) {
     return "objective target needs the power that prices a second, the most the device may draw: "

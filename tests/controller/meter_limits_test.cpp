@@ -55,6 +55,7 @@ class MeterLimitsTest : public testing::Test {
     minibatch(milliseconds(50), milliseconds(50));
     power_until({}, milliseconds(2000), 20000);
   }
+  std::optional<Observation> answer_of_noise();
   bool answers(Duration since) const { return meter_.answer(at(since)).has_value(); }
   void expect_outcome(Outcome outcome, Duration since) const {
     const auto answer = meter_.answer(at(since));
@@ -167,14 +168,20 @@ TEST_F(MeterLimitsTest, CallsItStalledWhenOneKindOfTwoIs) {
   expect_outcome(Outcome::stalled, options_.stall_after + kInstant);
 }
 
-// 13 readings of 20 W +- 0.1 W (7 above, 6 below) at 800 ms to 2000 ms: mean 20007.69 mW, variance
-// (13 * 100^2 - 13 * 7.6923^2) / 12 = 10769.2, four readings a window: 3 sqrt(10769.2 / 4) = 155.7.
-TEST_F(MeterLimitsTest, StatesThreeDeviationsOfAWindowsMeanAsTheMargin) {
+// Of 13 readings of 20 W +- 0.1 W.
+std::optional<Observation> MeterLimitsTest::answer_of_noise() {
+  begin(kWarm);
   minibatch(milliseconds(50), milliseconds(50));
   power_until({}, milliseconds(700), 20000);
   for (int i = 0; i < 13; ++i) power(milliseconds(800 + 100 * i), i % 2 == 0 ? 20100 : 19900);
   for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
-  const auto answer = meter_.answer(at(milliseconds(2300)));
+  return meter_.answer(at(milliseconds(2300)));
+}
+
+// 13 readings of 20 W +- 0.1 W (7 above, 6 below) at 800 ms to 2000 ms: mean 20007.69 mW, variance
+// (13 * 100^2 - 13 * 7.6923^2) / 12 = 10769.2, four readings a window: 3 sqrt(10769.2 / 4) = 155.7.
+TEST_F(MeterLimitsTest, StatesThreeDeviationsOfAWindowsMeanAsTheMargin) {
+  const auto answer = answer_of_noise();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->power_mean_mw, 20008);
   EXPECT_EQ(answer->power_margin_mw, 156);
@@ -187,12 +194,7 @@ TEST_F(MeterLimitsTest, StatesThreeDeviationsOfAWindowsMeanAsTheMargin) {
 TEST_F(MeterLimitsTest, StatesTheStepsOfReadingsThatDoNotVaryAsTheMargin) {
   for (const std::int64_t rounding_mw : {100, 430}) {
     meter_ = Meter(options_, kWindow, rounding_mw);
-    begin(kWarm);
-    minibatch(milliseconds(50), milliseconds(50));
-    power_until({}, milliseconds(700), 20000);
-    for (int i = 0; i < 13; ++i) power(milliseconds(800 + 100 * i), i % 2 == 0 ? 20100 : 19900);
-    for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2000 + 100 * i), milliseconds(100));
-    const auto answer = meter_.answer(at(milliseconds(2300)));
+    const auto answer = answer_of_noise();
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->power_mean_mw, 20008);
     EXPECT_EQ(answer->power_margin_mw, std::max<std::int64_t>(156, rounding_mw));
