@@ -102,6 +102,9 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"longest_over_s", result.energy.longest_over_cap_s},
               {"energy_j", result.energy.energy_j},
               {"duration_s", seconds(result.duration)},
+              {"samples",
+               {{"train", result.samples[index(Kind::train)]},
+                {"infer", result.samples[index(Kind::infer)]}}},
               {"guard_steps", result.guard_steps},
               {"drifts", result.drifts},
               {"policy_errors", result.policy_errors}};

@@ -46,8 +46,8 @@ class SearchTrace : public Recorder {
   void tick(const TickInputs& inputs) override {
     if (next_ != nullptr) next_->tick(inputs);
     for (const Event& event : inputs.events) {
-      if (event.type != EventType::minibatch || event.minibatch.kind != Kind::train) continue;
-      mission_.samples += event.minibatch.batch_size;
+      if (event.type != EventType::minibatch) continue;
+      samples_[index(event.minibatch.kind)] += event.minibatch.batch_size;
     }
   }
   void note(const Note& note) override {
@@ -81,9 +81,11 @@ class SearchTrace : public Recorder {
       world_.stop("the safe setting is held");
     }
   }
-  std::int64_t samples() const { return mission_.samples; }
+  std::int64_t samples() const { return samples_[index(Kind::train)]; }
   void write(SimulationResult& result) const {
+    result.samples = samples_;
     if (problem_.mission) result.mission = mission_;
+    if (result.mission) result.mission->samples = samples();
     result.ending = ending_;
     result.setting = setting_;
     if (ending_ == Ending::held) result.observation = choice()->observation;
@@ -104,7 +106,7 @@ class SearchTrace : public Recorder {
     mission_.charged_wh = supply.charged_j() / kJoulesInWh;
     mission_.lost_wh = supply.battery().lost_j() / kJoulesInWh;
     if (ending_ != Ending::unsettled) return;
-    if (mission.samples > 0 && mission_.samples >= mission.samples) {
+    if (mission.samples > 0 && samples() >= mission.samples) {
       ending_ = Ending::done;
       world_.stop("the work is done");
     } else if (supply.emptied()) {
@@ -151,7 +153,8 @@ class SearchTrace : public Recorder {
   std::string policy_error_;
   Duration search_{};
   double search_j_ = 0;
-  MissionFigures mission_;
+  MissionFigures mission_;  // but its samples
+  std::array<std::int64_t, kKinds> samples_{};
 };
 
 // True power of a setting; nullopt where it has no cost.

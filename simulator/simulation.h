@@ -99,13 +99,14 @@ struct SimulationResult {
   std::uint32_t drifts = 0;  // how often the controller found that the world had changed
   std::string policy_error;  // the first, where there is one
 
-  Duration search{};                       // until the choice was made
-  double search_j = 0;                     // true energy until then
-  Duration duration{};                     // of the whole
-  EnergyAccount energy;                    // of the whole, by true power
-  std::optional<RequestFigures> requests;  // of the whole, where they come one by one
-  std::optional<MissionFigures> mission;   // of the whole, where the problem has one
-  std::optional<HeatFigures> heat;         // of the whole, where the problem has an enclosure
+  Duration search{};                           // until the choice was made
+  double search_j = 0;                         // true energy until then
+  Duration duration{};                         // of the whole
+  std::array<std::int64_t, kKinds> samples{};  // of the whole, by the minibatches reported
+  EnergyAccount energy;                        // of the whole, by true power
+  std::optional<RequestFigures> requests;      // of the whole, where they come one by one
+  std::optional<MissionFigures> mission;       // of the whole, where the problem has one
+  std::optional<HeatFigures> heat;             // of the whole, where the problem has an enclosure
   bool restored = false;  // after the end every knob was put back as it had been found
 };
 
