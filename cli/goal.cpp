@@ -29,7 +29,7 @@ GoalChange change_of(const GoalChangeOptions& options) {
     change.energy_weight =
         flag_value("--energy-weight", options.energy_weight, parse_energy_weight);
   }
-  if (change == GoalChange{}) {
+  if (!change.objective && !change.energy_weight) {
     throw std::invalid_argument("nothing to change: give --objective, --energy-weight, or both");
   }
   return change;
