@@ -17,12 +17,18 @@ local most_recalled = 48 -- answers of before; a fit takes 64
 local least_gain = 0.002 -- of the value; less is not worth a measurement
 
 local best, margin_w = nil, 0
+local shy_w = 0 -- what was cut so close to the cap can be told from what fits only further below it
 
--- An answer; the best one that keeps the goal is kept.
-local function ask(setting)
-  local answer = measure(setting)
+-- The best answer that keeps the goal is kept, and what tells power from the cap.
+local function consider(answer)
   if answer.ok then margin_w = math.max(margin_w, answer.power_margin_w) end
   if answer.within and (not best or answer.value < best.value) then best = answer end
+end
+
+local function ask(setting)
+  local answer = measure(setting)
+  consider(answer)
+  if answer.reason == "over_limit" then shy_w = shy_w + margin_w / 2 end
   return answer
 end
 
@@ -57,7 +63,7 @@ end
 local function promising()
   for i = 1, #bold do
     local setting, prediction = surface:best({
-      power_w = goal.power_w - margin_w,
+      power_w = goal.power_w - margin_w - shy_w,
       deviations = bold[i],
       time_deviations = not best and bold[i] or 0,
     })
@@ -72,7 +78,7 @@ end
 for _, i in ipairs(recall(most_recalled)) do
   local answer = observations[i]
   rows[#rows + 1] = answer
-  if answer.within and (not best or answer.value < best.value) then best = answer end
+  consider(answer)
 end
 
 for _ = #observations + 1, learn do
