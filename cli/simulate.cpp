@@ -59,8 +59,7 @@ Verdict judge(const SimulationProblem& problem, const SimulationResult& result) 
   const SimulatedTask& task = problem.tasks.front();
   Verdict verdict;
   verdict.optimum = exhaustive_optimum(problem);
-  if (result.ending != Ending::held) return verdict;
-  verdict.chosen = result.cost[index(task.kind)];
+  if (result.ending == Ending::held) verdict.chosen = result.cost[index(task.kind)];
   if (!verdict.chosen) return verdict;
   verdict.value = judged(judging_goal(problem), task.kind,
                          result.setting.batch_size[index(task.kind)], *verdict.chosen);
@@ -102,14 +101,12 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"longest_over_s", result.energy.longest_over_cap_s},
               {"energy_j", result.energy.energy_j},
               {"duration_s", seconds(result.duration)},
-              {"samples",
-               {{"train", result.samples[index(Kind::train)]},
-                {"infer", result.samples[index(Kind::infer)]}}},
+              {"train_samples", result.samples[index(Kind::train)]},
+              {"infer_samples", result.samples[index(Kind::infer)]},
               {"guard_steps", result.guard_steps},
               {"drifts", result.drifts},
               {"policy_errors", result.policy_errors}};
-  const Goal judging = judging_goal(problem);
-  out.update(to_json(judging));
+  out.update(to_json(judging_goal(problem)));
   out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1000) : json();
   out["energy_limit_j"] = goal.energy_j ? json(*goal.energy_j) : json();
   out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();

@@ -85,6 +85,22 @@ class Simulate(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(json.loads(kept.stdout)["chosen"]["setting"]["cpu_mhz"], 500)
 
+    def test_a_search_behind_coarse_readings_keeps_away_from_the_cap_after_a_cut(self):
+        steps = [f"cap_steps:{cap}@{time}s" for cap, time in (("21W", 30), ("34W", 60), ("21W", 90))]
+        with Stack(board=False) as stack:
+            done = stack.gearshift(
+                "simulate", "--board", "jetson-agx-orin", "--workload", "mobilenet_v3", "--power", "34W", "--policy",
+                SOURCE / "scripts/roofline.lua", "--effects", "hotplug,lag,quantised", "--duration", "120s",
+                "--hold", "1h", "--seed", "4", "--json", *(word for step in steps for word in ("--fault", step)),
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            result = json.loads(done.stdout)
+            # It tried one setting at the cap after the other, and one was over it for 2.1 s.
+            self.assertLessEqual(result["longest_over_s"], 0.3, result)
+            self.assertLessEqual(result["guard_steps"], 2, result)
+            self.assertGreater(result["train_samples"], 10500, result)
+            self.assertEqual(result["infer_samples"], 0)
+
     def test_a_recorded_simulation_replays_and_is_a_profile_itself(self):
         with Stack(board=False) as stack:
             recording = stack.folder / "run.recording"
