@@ -63,7 +63,7 @@ end
 local function promising()
   for i = 1, #bold do
     local setting, prediction = surface:best({
-      power_w = goal.power_w - margin_w - shy_w,
+      power_w = math.max(goal.power_w - margin_w - shy_w, goal.power_w / 2),
       deviations = bold[i],
       time_deviations = not best and bold[i] or 0,
     })
