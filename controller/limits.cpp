@@ -194,8 +194,9 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   const bool shows_another = settles && cut.power_mean_mw <= power_before_mw_;
   // Nor is it the setting's fault that another program had the clocks.
   if (fitted && follows_outside_write(now)) return true;
-  // So soon most readings are of the setting before, which drew as much to 2 %: it may be to blame.
-  const bool early = now - wanted_since_ < board_.traits().power_window;
+  // Until it is in force, and so soon after, readings are of the setting before, which drew as much
+  // to 2 %: it may be to blame.
+  const bool early = !settled_ || now - guard_.changed() < board_.traits().power_window;
   if (!fitted && early && 50 * cut.power_mean_mw <= 51 * power_before_mw_) return false;
   std::optional<DriftAlarm> alarm;
   if (fitted && !shows_another) alarm = drift_.add_excess(cut.setting, cut.power_mean_mw);

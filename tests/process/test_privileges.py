@@ -58,7 +58,7 @@ class Split(Stack):
         helper.wait_for(lambda line: line.startswith("ready"))
         return helper
 
-    def daemon(self, policy, *more, user=NOBODY, control=None, power="60W"):
+    def daemon(self, policy, *more, user=NOBODY, control=None, power="30W"):
         policy.chmod(0o644)
         arguments = [BINARY, "run", "--json", "--policy", policy, "--listen", self.endpoint]
         arguments += ["--control", control or self.control, "--state", self.home / "state", "--power", power]
