@@ -10,6 +10,9 @@ namespace {
 // of their own, which a board may show a moment later.
 constexpr Duration kApplyPace = std::chrono::milliseconds(20);
 
+// A setting that is not known to fit is read so often until its first readings can tell.
+constexpr Duration kClosePace = std::chrono::milliseconds(25);
+
 }  // namespace
 
 Controller::Controller(World& world, Board& board, Policy& policy, Recorder& recorder,
@@ -40,7 +43,9 @@ void Controller::run() {
   while (true) {
     // The first tick consumes what had arrived before it.
     const bool hurries = steps_down_ && board_.state() == ApplyState::applying;
-    const Time next = hurries ? std::min(deadline, newest_tick_ + kApplyPace) : deadline;
+    const bool looks_closely = guard_.wants_readings(newest_tick_);
+    const Duration pace = hurries ? kApplyPace : looks_closely ? kClosePace : options_.period;
+    const Time next = std::min(deadline, newest_tick_ + pace);
     const Time now = first ? deadline : world_.wait_until(next, events_);
     const Time before = first || late ? now : newest_tick_;
     late = !first && now - newest_tick_ >= kGap;

@@ -8,6 +8,10 @@ namespace {
 // What readings are on their way to is known to 2 % at best.
 constexpr std::int64_t kSettlingMargin = 50;
 
+// Two intervals of a sensor that is read ten times a second: later is too late for what is over the
+// cap, before that too little has been shown.
+constexpr Duration kDoubtAfter = std::chrono::milliseconds(190);
+
 }  // namespace
 
 void Guard::add(const Reading& reading) {
@@ -15,6 +19,11 @@ void Guard::add(const Reading& reading) {
   newest_ = std::max(newest_, reading.taken);
   window_.add(reading);
   behind_mean_.add(reading.taken, reading.value);
+}
+
+bool Guard::wants_readings(Time now) const {
+  if (!doubts_ || !cap_mw_ || now - changed_ > kDoubtAfter) return false;
+  return behind_mean_.explains_readings(now) && behind_mean_.steps_hide_most(*cap_mw_);
 }
 
 Verdict Guard::check(Time now) const {
@@ -26,8 +35,9 @@ Verdict Guard::check(Time now) const {
 }
 
 std::optional<std::int64_t> Guard::judged_mw(Time now) const {
-  const auto mean = window_.mean_mw(now);
+  auto mean = window_.mean_mw(now);
   if (!mean || !cap_mw_) return mean;
+  if (doubts_) mean = doubted_mw(*mean, now);
   if (const auto least = behind_mean_.least_mw(now); least && *least > *cap_mw_)
     return std::max(*mean, *least);
   // A mean's ramp in noise may look like a lag.
@@ -35,6 +45,15 @@ std::optional<std::int64_t> Guard::judged_mw(Time now) const {
   const auto settling = window_.settling_mw(now);
   const bool breaches = settling && *settling > *cap_mw_ + *cap_mw_ / kSettlingMargin;
   return breaches ? std::max(*mean, *settling) : mean;
+}
+
+// The mean, or the most that may be behind it: a while after a change by what it has shown so far,
+// later by as much as it may be off.
+std::int64_t Guard::doubted_mw(std::int64_t mean_mw, Time now) const {
+  if (now - changed_ < kDoubtAfter || !behind_mean_.steps_hide_most(*cap_mw_)) return mean_mw;
+  if (const auto most = behind_mean_.most_mw(now)) return std::max(mean_mw, *most);
+  const bool follows = !clear(now) || now - changed_ <= 2 * window_.length();
+  return follows ? mean_mw : mean_mw + rounding_mw_;
 }
 
 // By more than 1 % within a window: what is left to fall is then about as much (0.7 s lag, windows

@@ -26,6 +26,7 @@ class Guard {
         std::int64_t power_rounding_mw = 0)
       : window_(power_window),
         behind_mean_(power_averaging, power_rounding_mw),
+        rounding_mw_(power_rounding_mw),
         stale_after_(stale_after) {}
 
   // Staleness counts from here until the first good reading.
@@ -50,9 +51,21 @@ class Guard {
     changed_ = now;
     behind_mean_.change(now);
   }
+  // Of the setting that is being applied only cores are left, which come and go one by one.
+  void plugs_at(Time now) {
+    changed_ = now;
+    behind_mean_.plug(now);
+  }
   // The knobs are in place, and a workload has not taken its new batch size yet.
   void awaits_change(Time now) { behind_mean_.await_change(now); }
   Time changed() const { return changed_; }  // the newest time
+  // What is applied from now on is not known to fit. Where the steps that readings come in hide
+  // more than their noise does, what they may hide of it counts as power: at the end of its
+  // measurement it would not be known to fit either.
+  void doubt(bool doubts) { doubts_ = doubts; }
+  // The first readings after a change are to tell whether what is doubted fits: the more of them
+  // the better.
+  bool wants_readings(Time now) const;
 
   Verdict check(Time now) const;
   // Until `time` readings are a mix of what power was before and after a step down or the begin of
@@ -67,11 +80,14 @@ class Guard {
 
  private:
   bool falls(std::int64_t mean_mw, Time now) const;
+  std::int64_t doubted_mw(std::int64_t mean_mw, Time now) const;
 
   PowerWindow window_;
   PowerBehindMean behind_mean_;
+  std::int64_t rounding_mw_;
   Duration stale_after_;
   std::optional<std::int64_t> cap_mw_;
+  bool doubts_ = false;
   Time newest_{};
   Time armed_{};
   Time settled_{};

@@ -16,13 +16,19 @@ void PowerBehindMean::add(Time taken, std::int64_t mw) {
   // Readings may be wrong by the same, as long as a mean is: no number of them makes up for that.
   const double variance =
       covariance_[count_ - 1][count_ - 1] + noise_variance(static_cast<double>(mw));
-  least_mw_ = newest.mw - kDeviations * std::sqrt(std::max(0.0, variance));
+  const double deviation = std::sqrt(std::max(0.0, variance));
+  least_mw_ = newest.mw - kDeviations * deviation;
+  most_mw_ = newest.mw + kHidden * deviation;
 }
 
-void PowerBehindMean::change(Time now) {
+void PowerBehindMean::change(Time now) { change_by(now, kStepShare); }
+
+void PowerBehindMean::plug(Time now) { change_by(now, kPlugShare); }
+
+void PowerBehindMean::change_by(Time now, double share) {
   if (averaging_ <= Duration::zero()) return;
   await_change(now);
-  if (count_ > 0) begin_part(now, std::pow(kStepShare * parts_[count_ - 1].mw, 2));
+  if (count_ > 0) begin_part(now, std::pow(share * parts_[count_ - 1].mw, 2));
 }
 
 void PowerBehindMean::await_change(Time now) {
@@ -35,6 +41,15 @@ std::optional<std::int64_t> PowerBehindMean::least_mw(Time now) const {
   if (!moved_ || now - *moved_ > 2 * averaging_ || now < quiet_until_) return std::nullopt;
   if (!least_mw_ || !before_mw_) return std::nullopt;
   return std::llround(std::min(*least_mw_, *before_mw_));
+}
+
+std::optional<std::int64_t> PowerBehindMean::most_mw(Time now) const {
+  if (!least_mw(now)) return std::nullopt;
+  return std::llround(most_mw_);
+}
+
+bool PowerBehindMean::steps_hide_most(std::int64_t mw) const {
+  return 2 * std::pow(step_deviation_mw(), 2) > noise_variance(static_cast<double>(mw));
 }
 
 // What is known of it is what is known of the part before, and how far power may have moved.
@@ -140,10 +155,13 @@ void PowerBehindMean::learn_noise(Time taken, std::int64_t mw) {
 
 double PowerBehindMean::noise_variance(double mw) const {
   const bool seen_under_load = differences_ - differences_idle_ >= kLeastDifferences;
-  // Of two rails' steps the deviation is 0.4 of the most, of one's 0.6.
-  const double rounding = 0.5 * static_cast<double>(rounding_mw_);
   return std::max(noise_share_, seen_under_load ? kFinest : kUnknown) * mw * mw +
-         rounding * rounding;
+         std::pow(step_deviation_mw(), 2);
+}
+
+// Of two rails' steps the deviation is 0.4 of the most, of one's 0.6.
+double PowerBehindMean::step_deviation_mw() const {
+  return 0.5 * static_cast<double>(rounding_mw_);
 }
 
 }  // namespace gearshift

@@ -29,6 +29,8 @@ class PowerBehindMean {
   void add(Time taken, std::int64_t mw);
   // The knobs are being moved, or have been: power may be another from now on.
   void change(Time now);
+  // A core comes or goes, of a setting that is being applied: power may be a little another.
+  void plug(Time now);
   // A workload takes its new batch size some time from now on: where readings say that power moved,
   // it may have been that.
   void await_change(Time now);
@@ -37,13 +39,21 @@ class PowerBehindMean {
   // show less than power is; nullopt otherwise, and for one length where power moved and no knob
   // did: a trainer that begins, a sensor that shows no such mean.
   std::optional<std::int64_t> least_mw(Time now) const;
+  // The most that power may be, in mW: a standard deviation above the best estimate of the newest
+  // reading. Known as long as least_mw.
+  std::optional<std::int64_t> most_mw(Time now) const;
+  // Whether the steps that readings of about `mw` come in hide more of power than their noise does,
+  // as far as that is known: more readings then tell more.
+  bool steps_hide_most(std::int64_t mw) const;
   // True where the sensor does average, by what its newest readings were.
   bool explains_readings(Time now) const { return count_ > 0 && now >= quiet_until_; }
 
  private:
-  static constexpr double kDeviations = 1.15;
+  static constexpr double kDeviations = 1.15;     // below the best estimate
+  static constexpr double kHidden = 1.15;         // deviations above it
   static constexpr double kMisfitDeviations = 4;  // power moved, and no knob did
   static constexpr double kStepShare = 2;         // deviations, of power
+  static constexpr double kPlugShare = 0.3;
   static constexpr double kWander = 0.25;         // of the noise, while no knob moves
   static constexpr double kTiming = 0.005;        // of a mean's length; what times are known to
   static constexpr double kMostNoise = 0.1;
@@ -61,11 +71,13 @@ class PowerBehindMean {
   };
 
   void begin_part(Time begin, double variance);
+  void change_by(Time now, double share);
   void drop_parts(std::size_t count);
   void weigh(Time taken, std::array<double, kMost>& weights) const;
   void follow(Time taken, double mw);
   void learn_noise(Time taken, std::int64_t mw);
   double noise_variance(double mw) const;
+  double step_deviation_mw() const;
 
   Duration averaging_;
   std::int64_t rounding_mw_;
@@ -76,6 +88,7 @@ class PowerBehindMean {
   Time quiet_until_{};
   std::optional<Time> moved_;  // the newest change
   std::optional<double> least_mw_;
+  double most_mw_ = 0;
   std::optional<double> before_mw_;         // what the reading before led to
   std::array<Part, kMostSteady> steady_{};  // readings since nothing changes, a ring
   std::size_t steady_count_ = 0;            // however many there were

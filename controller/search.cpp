@@ -136,25 +136,25 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
     mode_waits_ = awaits_smaller_batches();
   }
   // Clock writes go out in this very tick; only hot-plug is left for the next ones.
-  const bool down = aim == Aim::fallback || aim == Aim::safe;
+  steps_down_ = aim == Aim::fallback || aim == Aim::safe;
+  guard_.doubt(aim == Aim::measure && known(setting) == nullptr);
   if (!mode_waits_) {
-    begin_mode(now, down ? Route::low_clocks_first : Route::direct);
+    begin_mode(now, steps_down_ ? Route::low_clocks_first : Route::direct);
     board_.advance(now);
   }
   // The window still holds readings from before. While the change goes on, and until the window and
   // the sensor's own averaging are through, a step down is not judged again.
-  steps_down_ = down;
   // What is answered until it is in force was served by the setting before.
   latency_.rearm_at(now + board_.traits().apply_timeout);
-  guard_.rearm_at(down ? now + board_.traits().apply_timeout : now);
-  guard_.rises_by(down ? now : now + kLagWindows * board_.traits().power_window);
-  if (down) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
+  guard_.rearm_at(steps_down_ ? now + board_.traits().apply_timeout : now);
+  guard_.rises_by(steps_down_ ? now : now + kLagWindows * board_.traits().power_window);
+  if (steps_down_) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
 }
 
 void Controller::advance(Time now) {
   if (!settled_) {
     if (!lets_mode_go(now)) return;
-    if (board_.state() == ApplyState::applying) guard_.changes_at(now);
+    if (board_.state() == ApplyState::applying) guard_.plugs_at(now);
     const ApplyState state = board_.advance(now);
     if (state == ApplyState::applying) return;
     const bool waits = !roster_.settled() && !refused_by_workload_;

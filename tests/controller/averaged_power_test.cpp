@@ -30,6 +30,49 @@ Board board_behind_mean(Hardware& hardware) {
   return {std::make_unique<FakeActuator>(hardware), std::move(sensors), std::move(traits)};
 }
 
+// What draws a little too much, and what fits by little: kMiddle draws 17 W, kFast 22 W.
+struct Close {
+  std::vector<Observation> answers;
+  std::optional<Duration> cut_after;
+};
+
+Close measure_fast(std::int64_t cap_mw) {
+  Hardware hardware;
+  hardware.values = {1, 300000};
+  FakeWorld world(hardware, seconds(30));
+  world.attach(seconds(1));
+  Board board = board_behind_mean(hardware);
+  ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
+    if (answers.empty()) return measure(kMiddle);
+    if (answers.size() == 1) return measure(kFast);
+    return hold(kMiddle);
+  });
+  OperatorLimit limit(cap_mw);
+  KeepingRecorder recorder;
+  LimitSource* limits[] = {&limit};
+  Controller controller(world, board, policy, recorder, limits, {});
+  controller.run();
+  Close close{.answers = policy.answers, .cut_after = {}};
+  const auto cuts = recorder.of(NoteType::over_cap);
+  if (!cuts.empty()) close.cut_after = cuts[0].time - recorder.of(NoteType::setting).at(2).time;
+  return close;
+}
+
+TEST(AveragedPower, WhatStepsHideOfASettingIsCutAsSoonAsWhatIsOverTheCap) {
+  for (const std::int64_t over_mw : {3000, 200, 20, -100}) {
+    const Close close = measure_fast(22000 - over_mw);
+    ASSERT_EQ(close.answers.size(), 2U) << over_mw;
+    EXPECT_EQ(close.answers[1].outcome, Outcome::over_limit) << over_mw;
+    ASSERT_TRUE(close.cut_after) << over_mw;
+    EXPECT_LE(*close.cut_after, milliseconds(300)) << over_mw << ": a core, and 0.2 s";
+  }
+  const Close fits = measure_fast(22000 + 900);
+  ASSERT_EQ(fits.answers.size(), 2U);
+  EXPECT_TRUE(fits.answers[1].ok());
+  EXPECT_TRUE(fits.answers[1].within(22900));
+  EXPECT_EQ(fits.cut_after, std::nullopt);
+}
+
 // The knobs are in place at once, and the batch that is too much follows 0.7 s later: what it
 // draws is not taken for another program's load.
 TEST(AveragedPower, ABatchThatTakesForceLateIsKnownToBeOverTheCapFromThreeReadings) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace gearshift {
 namespace {
 
@@ -74,6 +76,45 @@ TEST(Guard, ForeseesABreachBehindASensorThatAverages) {
                 over ? 250 : 2);
     EXPECT_LT(*guard.power_mw(at(milliseconds(2200))), 25000);
   }
+}
+
+// Readings of 0.4 W at most off; a change at 2 s to what they show from 2.4 s on.
+Guard doubtful(bool doubts, std::int64_t cap_mw, std::int64_t shown_mw, int until_ms) {
+  Guard guard(kWindow, kStaleAfter, kWindow, 400);
+  guard.start(at({}));
+  guard.set_cap(cap_mw);
+  guard.changes_at(at({}));
+  for (int i = 0; i <= 20; ++i) guard.add(power(milliseconds(100 * i), 20000));
+  guard.doubt(doubts);
+  guard.changes_at(at(milliseconds(2000)));
+  for (int ms = 2050; ms <= until_ms; ms += 50) {
+    guard.add(power(milliseconds(ms), 20000 + (shown_mw - 20000) * std::min(ms - 2000, 400) / 400));
+  }
+  return guard;
+}
+
+TEST(Guard, TakesWhatStepsMayHideForPowerWhereASettingIsInDoubt) {
+  constexpr std::int64_t kCapMw = 30000;
+  for (const bool doubts : {false, true}) {
+    const Verdict verdict = doubts ? Verdict::over : Verdict::within;
+    for (const int ms : {2200, 2400, 2700, 3000, 9000}) {
+      const Guard close = doubtful(doubts, kCapMw, 29800, ms);
+      EXPECT_EQ(close.check(at(milliseconds(ms))), verdict) << ms;
+      EXPECT_EQ(doubtful(doubts, kCapMw, 28500, ms).check(at(milliseconds(ms))), Verdict::within)
+          << ms;
+    }
+    // Once the mean is through, by exactly as much as a reading may be off.
+    EXPECT_EQ(doubtful(doubts, kCapMw, 29600, 3500).check(at(milliseconds(3500))), Verdict::within);
+    EXPECT_EQ(doubtful(doubts, kCapMw, 29601, 3500).check(at(milliseconds(3500))), verdict);
+    // Before two intervals of a sensor nothing is said, and readings are wanted until then.
+    const Guard early = doubtful(doubts, kCapMw, 29800, 2150);
+    EXPECT_EQ(early.check(at(milliseconds(2150))), Verdict::within);
+    EXPECT_EQ(early.wants_readings(at(milliseconds(2150))), doubts);
+    EXPECT_FALSE(early.wants_readings(at(milliseconds(2191))));
+  }
+  Guard uncapped = doubtful(true, kCapMw, 29800, 2150);
+  uncapped.set_cap(std::nullopt);
+  EXPECT_FALSE(uncapped.wants_readings(at(milliseconds(2150))));
 }
 
 TEST(Guard, IsNotClearBeforeTheLastOfWhatMixesReadings) {
