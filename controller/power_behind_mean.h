@@ -39,8 +39,8 @@ class PowerBehindMean {
   // show less than power is; nullopt otherwise, and for one length where power moved and no knob
   // did: a trainer that begins, a sensor that shows no such mean.
   std::optional<std::int64_t> least_mw(Time now) const;
-  // The most that power may be, in mW: a standard deviation above the best estimate of the newest
-  // reading. Known as long as least_mw.
+  // The most that power may be, in mW: 1.75 standard deviations above the best estimate of the
+  // newest reading. Known as long as least_mw.
   std::optional<std::int64_t> most_mw(Time now) const;
   // Whether the steps that readings of about `mw` come in hide more of power than their noise does,
   // as far as that is known: more readings then tell more.
@@ -50,12 +50,12 @@ class PowerBehindMean {
 
  private:
   static constexpr double kDeviations = 1.15;     // below the best estimate
-  static constexpr double kHidden = 1.15;         // deviations above it
+  static constexpr double kHidden = 1.75;         // deviations above it
   static constexpr double kMisfitDeviations = 4;  // power moved, and no knob did
   static constexpr double kStepShare = 2;         // deviations, of power
   static constexpr double kPlugShare = 0.3;
-  static constexpr double kWander = 0.25;         // of the noise, while no knob moves
-  static constexpr double kTiming = 0.005;        // of a mean's length; what times are known to
+  static constexpr double kWander = 0.25;   // of the noise, while no knob moves
+  static constexpr double kTiming = 0.005;  // of a mean's length; what times are known to
   static constexpr double kMostNoise = 0.1;
   static constexpr double kNewNoise = 1.0 / 32;  // its weight, a difference
   static constexpr double kMostTimes = 16;       // of the variance known so far

