@@ -68,6 +68,10 @@ class Board {
 
   // Appends the newest readings.
   void read(Time now, std::vector<Reading>& readings);
+  // See Sensor.
+  void look_closely(bool closely) {
+    for (const auto& sensor : sensors_) sensor->look_closely(closely);
+  }
   // Why the reading is missing; empty where no sensor says.
   std::string explain(const Reading& reading) const;
 

@@ -44,6 +44,7 @@ void Controller::run() {
     // The first tick consumes what had arrived before it.
     const bool hurries = steps_down_ && board_.state() == ApplyState::applying;
     const bool looks_closely = guard_.wants_readings(newest_tick_);
+    board_.look_closely(looks_closely);
     const Duration pace = hurries ? kApplyPace : looks_closely ? kClosePace : options_.period;
     const Time next = std::min(deadline, newest_tick_ + pace);
     const Time now = first ? deadline : world_.wait_until(next, events_);

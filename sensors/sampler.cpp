@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <system_error>
@@ -78,9 +79,26 @@ void Sampler::run() {
     const std::uint64_t one = 1;
     // Fails only with a full counter, which is readable all the same.
     [[maybe_unused]] const ssize_t put = write(wake_descriptor_, &one, sizeof one);
-    const Duration left = period_ - (end - begin);
-    if (left > Duration::zero()) stopping_.wait_for(lock, left, [this] { return stop_; });
+    rest(lock, end - begin);
   }
+}
+
+// Until the next read is due, which may come to be sooner meanwhile.
+void Sampler::rest(std::unique_lock<std::mutex>& lock, Duration since_begin) {
+  const bool closely = closely_;
+  const Duration period = closely ? std::min(period_, kClosePeriod) : period_;
+  const Duration left = period - since_begin;
+  if (left <= Duration::zero()) return;
+  stopping_.wait_for(lock, left, [&] { return stop_ || (closely_ && !closely); });
+}
+
+void Sampler::look_closely(bool closely) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closely_ == closely) return;
+    closely_ = closely;
+  }
+  stopping_.notify_all();
 }
 
 void Sampler::read(Time now, std::vector<Reading>& readings) {

@@ -39,10 +39,13 @@ class Sampler : public Sensor {
   // reader's eyes. One missing power reading before the first has ended. Does not block.
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
+  // From now on every kClosePeriod, or every period again. The read in progress ends first.
+  void look_closely(bool closely) override;
   // Becomes readable at every new set of readings; see OpenedSensors::wake_descriptor.
   int wake_descriptor() const { return wake_descriptor_; }
 
  private:
+  static constexpr Duration kClosePeriod = std::chrono::milliseconds(25);
   struct Explanation {
     Quantity quantity;
     std::uint8_t channel;
@@ -50,6 +53,7 @@ class Sampler : public Sensor {
   };
 
   void run();
+  void rest(std::unique_lock<std::mutex>& lock, Duration since_begin);
 
   const std::unique_ptr<BlockingSensor> sensor_;
   const Clock& clock_;
@@ -58,6 +62,7 @@ class Sampler : public Sensor {
   mutable std::mutex mutex_;  // guards everything below it but the thread
   std::condition_variable stopping_;
   bool stop_ = false;
+  bool closely_ = false;
   std::vector<Reading> newest_;
   std::vector<Explanation> explanations_;
   std::thread thread_;

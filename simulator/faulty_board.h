@@ -21,6 +21,7 @@ class FaultySensor : public Sensor {
       : sensor_(std::move(sensor)), plan_(plan) {}
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
+  void look_closely(bool closely) override { sensor_->look_closely(closely); }
 
  private:
   std::unique_ptr<Sensor> sensor_;

@@ -45,6 +45,7 @@ class RecordedSensor : public Sensor {
 
   void read(Time now, std::vector<Reading>& readings) override { sensor_->read(now, readings); }
   std::string explain(const Reading& reading) const override;
+  void look_closely(bool closely) override { sensor_->look_closely(closely); }
 
  private:
   std::unique_ptr<Sensor> sensor_;

@@ -101,6 +101,23 @@ class SamplerTest : public testing::Test {
   Sampler sampler_;
 };
 
+TEST(Sampler, ReadsAtOnceWhenItIsToLookClosely) {
+  FakeClock clock;
+  BlockedSensor::Gate gate;
+  gate.allowed = 2;
+  gate.next = {power(20000)};
+  Sampler sampler(std::make_unique<BlockedSensor>(gate, clock), clock, std::chrono::hours(1));
+  const auto reads_until = [&gate](int count) {
+    std::unique_lock lock(gate.mutex);
+    return gate.changed.wait_for(lock, std::chrono::seconds(10),
+                                 [&] { return gate.begun >= count; });
+  };
+  ASSERT_TRUE(reads_until(1));
+  sampler.look_closely(true);
+  EXPECT_TRUE(reads_until(2)) << "an hour is not waited for";
+  sampler.look_closely(false);
+}
+
 TEST_F(SamplerTest, BeforeTheFirstReadHasEndedPowerIsMissing) {
   const std::vector<Reading> readings = read();
   ASSERT_EQ(readings.size(), 1u);
