@@ -62,7 +62,8 @@ struct PowerDescription {
   std::string gpu;                     // nvml: index or UUID
   double estimate_idle_w = 0;          // cpu_time_estimate: power at 0 % CPU
   double estimate_core_w = 0;          // and what each fully busy core adds
-  Duration window{};                   // what one reading averages over: 430 ms on Orin
+  Duration window{};                   // over the cap means that the mean of this is
+  Duration averaging{};                // what an INA3221's readings are means over; else zero
   Duration period{};                   // how often reading more is worth it: 100 ms
   Duration stale_after{};
   std::int64_t plausible_max_mw = 0;  // anything above, or below 0, is absurd

@@ -125,6 +125,9 @@ PowerDescription parse_power(TomlFields fields) {
   power.estimate_idle_w = fields.number("estimate_idle_w", 0, 10'000, 0);
   power.estimate_core_w = fields.number("estimate_core_w", 0, 1'000, 0);
   power.window = duration_ms(fields.number("window_ms", 1, kMostMs));
+  // An INA3221 shows a running mean. What counters of energy rose by from one reading to the next
+  // knows nothing of what was before.
+  if (has_ina) power.averaging = power.window;
   power.period = duration_ms(fields.number("period_ms", 1, kMostMs));
   power.stale_after = duration_ms(fields.number("stale_after_ms", 1, kMostMs));
   if (power.stale_after < power.period) {

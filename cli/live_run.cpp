@@ -50,7 +50,7 @@ BoardTraits make_traits(const BoardDescription& description, const KnobSpace& kn
   BoardTraits traits;
   traits.name = description.id;
   traits.power_window = description.power.window;
-  traits.power_averaging = description.power.window;
+  traits.power_averaging = description.power.averaging;
   traits.power_rounding_mw = description.power.rounding_mw;
   traits.stale_after = description.power.stale_after;
   traits.apply_timeout = description.apply_timeout;

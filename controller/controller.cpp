@@ -48,6 +48,7 @@ void Controller::run() {
     const Duration pace = hurries ? kApplyPace : looks_closely ? kClosePace : options_.period;
     const Time next = std::min(deadline, newest_tick_ + pace);
     const Time now = first ? deadline : world_.wait_until(next, events_);
+    glances_ = looks_closely && now < deadline;
     const Time before = first || late ? now : newest_tick_;
     late = !first && now - newest_tick_ >= kGap;
     newest_tick_ = now;
@@ -85,8 +86,10 @@ bool Controller::tick(Time now, Time before) {
   enforce(now);
   add_to_excess(now);
   enforce_latency(now);
-  watch_knobs(now);
-  advance(now);
+  if (!glances_) {
+    watch_knobs(now);
+    advance(now);
+  }
   publish(now);
   if (options_.duration && now - started_ >= *options_.duration) {
     note(NoteType::stop, now, "the given duration is over");

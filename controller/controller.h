@@ -210,6 +210,7 @@ class Controller {
   std::vector<Reading> readings_;
   Time started_{};
   Time newest_tick_{};
+  bool glances_ = false;  // this tick is one between periods: it reads and steps down, no more
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
   BoundedText<32> cap_source_;
@@ -226,6 +227,7 @@ class Controller {
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then
+  std::optional<Setting> foreseen_;   // held, and cut for what its power was on its way to
   Pending pending_ = Pending::nothing;
   Observation pending_answer_;
   std::uint32_t measurements_ = 0;  // of this run of the policy

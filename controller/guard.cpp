@@ -47,6 +47,12 @@ std::optional<std::int64_t> Guard::judged_mw(Time now) const {
   return breaches ? std::max(*mean, *settling) : mean;
 }
 
+bool Guard::shows_breach(Time now) const {
+  if (!cap_mw_) return false;
+  return window_.mean_mw(now).value_or(0) > *cap_mw_ ||
+         behind_mean_.least_mw(now).value_or(0) > *cap_mw_;
+}
+
 // The mean, or the most that may be behind it: a while after a change by what it has shown so far,
 // later by as much as it may be off.
 std::int64_t Guard::doubted_mw(std::int64_t mean_mw, Time now) const {

@@ -198,6 +198,12 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   // to 2 %: it may be to blame.
   const bool early = !settled_ || now - guard_.changed() < board_.traits().power_window;
   if (!fitted && early && 50 * cut.power_mean_mw <= 51 * power_before_mw_) return false;
+  // A script that holds what it has not measured may have nothing else to hold: what power seemed
+  // to be on its way to, and has not reached, is held against its choice the second time.
+  if (!fitted && aim_ == Aim::hold && !guard_.shows_breach(now) && foreseen_ != cut.setting) {
+    foreseen_ = cut.setting;
+    return false;
+  }
   std::optional<DriftAlarm> alarm;
   if (fitted && !shows_another) alarm = drift_.add_excess(cut.setting, cut.power_mean_mw);
   if (!alarm) {

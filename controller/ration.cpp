@@ -31,7 +31,7 @@ void Controller::add_to_excess(Time now) {
 // What was foreseen is over the cap before a reading is, and may be cut before one is.
 void Controller::charge_hidden_excess(std::int64_t judged_mw, Time now) {
   if (!over_probe_ || judged_mw <= guard_.power_mw(now).value_or(0)) return;
-  if (board_.traits().power_averaging > kMostHidden) return;
+  if (board_.traits().power_window > kMostHidden) return;
   // A period for the way back, and one by which cores that came may have been too much before.
   const Duration span = now - guard_.changed() + 2 * options_.period;
   excess_.charge(judged_mw - cap_mw_.value_or(judged_mw), span);

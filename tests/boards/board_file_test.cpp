@@ -51,6 +51,7 @@ TEST(BoardFile, TheSmallestOneIsUsable) {
   EXPECT_TRUE(board.l4t_majors.empty());
   EXPECT_EQ(board.apply_timeout, milliseconds(1000));
   EXPECT_EQ(board.power.window, milliseconds(430));
+  EXPECT_EQ(board.power.averaging, milliseconds(0)) << "RAPL: no reading knows what was before";
   EXPECT_EQ(board.power.period, milliseconds(100));
   EXPECT_EQ(board.power.stale_after, milliseconds(1000));
   EXPECT_EQ(board.power.plausible_max_mw, 150'000);
@@ -93,6 +94,7 @@ TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
   EXPECT_EQ(in_total, 3);
   EXPECT_EQ(board->power.rounding_mw, 430) << "half of 380, 380 and 100";
   EXPECT_EQ(board->power.window, milliseconds(430));
+  EXPECT_EQ(board->power.averaging, milliseconds(430));
   EXPECT_EQ(board->power.plausible_max_mw, 150'000);
   EXPECT_FALSE(board->power.reads_block);
   ASSERT_TRUE(board->model.has_value());

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -73,6 +74,40 @@ TEST(AveragedPower, WhatStepsHideOfASettingIsCutAsSoonAsWhatIsOverTheCap) {
   EXPECT_EQ(fits.cut_after, std::nullopt);
 }
 
+// A board shows a moment after its cores which clocks they brought along.
+TEST(AveragedPower, CoresComeAPeriodApartHoweverOftenPowerIsReadMeanwhile) {
+  Hardware hardware;
+  hardware.values = {1, 300000};
+  FakeWorld world(hardware, seconds(30));
+  world.attach(seconds(1));
+  Board board = board_behind_mean(hardware);
+  ListPolicy policy([](const PolicyContext&, const std::vector<Observation>& answers) {
+    if (answers.empty()) return measure(kSlow);
+    return answers.size() == 1 ? measure(kFast) : hold(kFast);
+  });
+  OperatorLimit limit(30000);
+  KeepingRecorder recorder;
+  LimitSource* limits[] = {&limit};
+  Controller controller(world, board, policy, recorder, limits, {});
+  controller.run();
+  ASSERT_EQ(policy.answers.size(), 2U);
+  EXPECT_TRUE(policy.answers[1].ok());
+  std::optional<Time> asked;
+  for (const KeptNote& note : recorder.of(NoteType::setting)) {
+    if (!asked && note.setting->mode == kFast) asked = note.time;
+  }
+  ASSERT_TRUE(asked);
+  std::optional<Time> applied;
+  for (const KeptNote& note : recorder.of(NoteType::applied)) {
+    if (!applied && note.setting->mode == kFast) applied = note.time;
+  }
+  ASSERT_TRUE(applied);
+  EXPECT_EQ(*applied - *asked, milliseconds(200)) << "the first core at once, two more after it";
+  const auto ticks = std::count_if(recorder.times.begin(), recorder.times.end(),
+                                   [&](Time time) { return time > *asked && time <= *applied; });
+  EXPECT_EQ(ticks, 8) << "every 25 ms";
+}
+
 // The knobs are in place at once, and the batch that is too much follows 0.7 s later: what it
 // draws is not taken for another program's load.
 TEST(AveragedPower, ABatchThatTakesForceLateIsKnownToBeOverTheCapFromThreeReadings) {
@@ -129,6 +164,36 @@ TEST(AveragedPower, AReadingOfTheSettingBeforeIsNotHeldAgainstTheOneThatComes) {
       EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}))
           << taken_after.count() << " ns";
     }
+  }
+}
+
+// 17 W, and readings that seem to be on their way to 24.5 W: for a script that has nothing else to
+// hold, a guess alone does not end it.
+TEST(AveragedPower, WhatWasForeseenAndNotReachedIsHeldAgainstAChoiceTheSecondTime) {
+  std::vector<Duration> spikes;
+  for (const std::size_t count : {0U, 1U, 2U}) {
+    Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kMiddle, 16); },
+            seconds(60), 22100);
+    rig.world.attach(seconds(1));
+    for (const Duration begin : spikes) {
+      std::int64_t extra_mw = 0;
+      for (int i = 0; i < 4; ++i) {
+        extra_mw += std::llround(1500 * std::pow(0.8, i));
+        rig.world.at(begin + i * milliseconds(100),
+                     [&rig, extra_mw] { rig.hardware.extra_mw = extra_mw; });
+      }
+      rig.world.at(begin + milliseconds(400), [&rig] { rig.hardware.extra_mw = 0; });
+    }
+    rig.run();
+    EXPECT_EQ(rig.summary.guard_steps, count);
+    const PowerMode mode = count < 2 ? kMiddle : kSlow;
+    EXPECT_EQ(rig.hardware.values[1], mode.values[1]) << count;
+    std::vector<Time> held;
+    for (const KeptNote& note : rig.recorder.of(NoteType::applied)) {
+      if (note.setting->mode == kMiddle) held.push_back(note.time);
+    }
+    ASSERT_EQ(held.size(), std::min<std::size_t>(count + 1, 2));
+    spikes.push_back(held.back() - Time{} + milliseconds(450));
   }
 }
 
