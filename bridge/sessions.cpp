@@ -207,7 +207,8 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   workload.batch_size_count = hello.batch_size_count;
   workload.samples_per_epoch = hello.samples_per_epoch;
   workload.latency = hello.latency;
-  workload.saves = hello.saves;
+  // Whom the plan of a battery waits for shapes a decision: reports alone may not.
+  workload.saves = hello.saves && caller.rights.has(Right::request_batch_size);
   workload.name = hello.name;
   attach(identity, workload, caller, now, events);
 }

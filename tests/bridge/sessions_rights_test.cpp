@@ -49,6 +49,17 @@ TEST_F(SessionsRights, WithReportAloneAWorkloadIsObserved) {
   EXPECT_FALSE(peers.last<wire::Welcome>("a")->managed);
 }
 
+// Neither the reserve of a battery nor the end of power waits for it.
+TEST_F(SessionsRights, WithReportAloneNobodyWaitsUntilItsWorkIsSaved) {
+  wire::Hello saving = hello();
+  saving.saves = true;
+  receive_from(kReporter, "a", saving);
+  ASSERT_EQ(events.back().type, EventType::attached);
+  EXPECT_FALSE(events.back().workload.saves);
+  receive_from(kTrainer, "b", saving);
+  EXPECT_TRUE(events.back().workload.saves);
+}
+
 TEST_F(SessionsRights, WithRequestBatchSizeItIsManaged) {
   receive_from(kReporter, "a", hello());
   receive_from(kTrainer, "b", hello());
