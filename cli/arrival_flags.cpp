@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "cli/flag_value.h"
 #include "cli/units.h"
 #include "trace/arrival_csv.h"
 
@@ -17,6 +18,8 @@ constexpr std::size_t kMostBursts = 64;
 [[noreturn]] void fail(const std::string& text, const std::string& why) {
   throw std::invalid_argument(fmt::format("arrivals '{}': {}; give {}", text, why, kArrivalForms));
 }
+
+std::string named(const std::string& text) { return "--arrivals '" + text + "'"; }
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts(1);
@@ -31,7 +34,7 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 double rate_of(const std::string& text, const std::string& part) {
-  const double rate = part == "0" ? 0 : parse_rate(part);
+  const double rate = part == "0" ? 0 : flag_value(named(text), part, parse_rate);
   if (rate > kMostRate) fail(text, fmt::format("a rate of {} is above a million a second", part));
   return rate;
 }
@@ -45,8 +48,9 @@ Burst burst_of(const std::string& text, const std::string& part) {
   }
   Burst burst;
   burst.factor = rate_of(text, part.substr(1, at - 1));
-  burst.begin = Time{} + parse_duration(part.substr(at + 1, plus - at - 1));
-  burst.length = parse_duration(part.substr(plus + 1));
+  burst.begin =
+      Time{} + flag_value(named(text), part.substr(at + 1, plus - at - 1), parse_duration);
+  burst.length = flag_value(named(text), part.substr(plus + 1), parse_duration);
   return burst;
 }
 
@@ -54,7 +58,7 @@ void take_two_rates(const std::string& text, const std::vector<std::string>& par
                     ArrivalSpec& spec) {
   spec.rate_per_s = rate_of(text, parts[0]);
   spec.highest_rate_per_s = rate_of(text, parts[1]);
-  spec.period = parse_duration(parts[2]);
+  spec.period = flag_value(named(text), parts[2], parse_duration);
   if (spec.highest_rate_per_s < spec.rate_per_s) fail(text, "the higher rate comes second");
   if (spec.period < std::chrono::milliseconds(100)) fail(text, "the time must be 100ms or more");
 }

@@ -6,6 +6,7 @@
 #include "bridge/control_client.h"
 #include "cli/commands.h"
 #include "cli/control_request.h"
+#include "cli/flag_value.h"
 #include "cli/units.h"
 
 namespace gearshift {
@@ -18,7 +19,7 @@ struct CapOptions {
 
 void cap(const CapOptions& options) {
   const bool lift = options.power == "none";
-  const std::int64_t power_mw = lift ? 0 : parse_power_mw(options.power);
+  const std::int64_t power_mw = lift ? 0 : flag_value("power", options.power, parse_power_mw);
   ControlClient(options.control).cap(power_mw);
   if (lift) {
     std::printf("the operator's cap is lifted\n");

@@ -7,6 +7,7 @@
 
 #include "boards/board_description.h"
 #include "cli/commands.h"
+#include "cli/flag_value.h"
 #include "cli/units.h"
 #include "trace/tegrastats.h"
 
@@ -48,7 +49,7 @@ TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
 }
 
 void import(const ImportOptions& options) {
-  const Duration interval = parse_duration(options.interval);
+  const Duration interval = flag_value("--interval", options.interval, parse_duration);
   std::ifstream in(options.log, std::ios::binary);
   if (!in) throw std::runtime_error(options.log + ": cannot be read: is it there, and a file?");
   const TegrastatsLog log = read_tegrastats(in, options.log);

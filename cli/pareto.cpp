@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/flag_value.h"
 #include "cli/pareto_report.h"
 #include "cli/powertrain_commands.h"
 #include "cli/predicted_grid.h"
@@ -35,6 +36,10 @@ bool is_model(const std::string& path) {
 }
 
 Pareto look_at(const ParetoOptions& options) {
+  Pareto pareto;
+  if (!options.cap.empty()) {
+    pareto.cap_w = static_cast<double>(flag_value("--cap", options.cap, parse_power_mw)) / 1e3;
+  }
   std::optional<Profile> profile;
   std::optional<Predictor> predictor;
   for (const std::string& path : options.files) {
@@ -51,10 +56,6 @@ Pareto look_at(const ParetoOptions& options) {
   }
   if (!options.board.empty() && (profile || !predictor)) {
     throw std::invalid_argument("--board is for a model alone: a profile has its own settings");
-  }
-  Pareto pareto;
-  if (!options.cap.empty()) {
-    pareto.cap_w = static_cast<double>(parse_power_mw(options.cap)) / 1e3;
   }
   if (profile) pareto.measured = trade_off(*profile);
   std::optional<Profile> predicted;

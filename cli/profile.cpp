@@ -9,6 +9,7 @@
 
 #include "actuators/fan.h"
 #include "cli/commands.h"
+#include "cli/flag_value.h"
 #include "cli/json_recorder.h"
 #include "cli/live_run.h"
 #include "cli/note_text.h"
@@ -180,8 +181,10 @@ void add_profile(CLI::App& app, int& exit_code) {
     try {
       RunPlan plan;
       try {
-        if (!options->run.power.empty()) plan.power_mw = parse_power_mw(options->run.power);
-        if (!options->run.duration.empty()) plan.duration = parse_duration(options->run.duration);
+        if (!options->run.power.empty())
+          plan.power_mw = flag_value("--power", options->run.power, parse_power_mw);
+        if (!options->run.duration.empty())
+          plan.duration = flag_value("--duration", options->run.duration, parse_duration);
         profile(*options, plan);
       } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "gearshift profile: %s\n", error.what());

@@ -12,6 +12,7 @@
 
 #include "cli/arrival_flags.h"
 #include "cli/commands.h"
+#include "cli/flag_value.h"
 #include "cli/knob_values.h"
 #include "cli/powertrain_commands.h"
 #include "cli/request_text.h"
@@ -42,9 +43,10 @@ struct RequestOptions {
   bool json = false;
 };
 
-double milliseconds_of(const std::string& text) {
-  const double ms = 1e3 * seconds(parse_duration(text));
-  if (ms <= 0 || ms > kMostMs) throw std::invalid_argument("'" + text + "': give a time above 0");
+double milliseconds_of(const std::string& flag, const std::string& text) {
+  const double ms = 1e3 * seconds(flag_value(flag, text, parse_duration));
+  if (ms <= 0 || ms > kMostMs)
+    throw std::invalid_argument(flag + ": '" + text + "': give a time above 0");
   return ms;
 }
 
@@ -60,7 +62,7 @@ InferenceTime inference_time(const std::string& text) {
   } catch (const std::exception&) {
     throw std::invalid_argument("--infer-time '" + text + "': give BATCH=TIME, like 16=50ms");
   }
-  time.minibatch_ms = milliseconds_of(text.substr(equals + 1));
+  time.minibatch_ms = milliseconds_of("--infer-time '" + text + "'", text.substr(equals + 1));
   return time;
 }
 
@@ -106,9 +108,10 @@ void take_profiles(const RequestOptions& options, RequestRun& run) {
 RequestRun make_run(const RequestOptions& options) {
   RequestRun run;
   run.arrivals = parse_arrivals(options.arrivals);
-  if (!options.latency.empty()) run.latency = parse_duration(options.latency);
+  if (!options.latency.empty())
+    run.latency = flag_value("--latency", options.latency, parse_duration);
   run.batch_size = options.batch_size;
-  run.jitter = parse_percent(options.jitter) / 100;
+  run.jitter = flag_value("--jitter", options.jitter, parse_percent) / 100;
   run.minutes = options.minutes;
   run.seed = options.seed;
   if (run.arrivals.mean_rate_per_s() * 60 * run.minutes > kMostRequests) {
@@ -125,7 +128,8 @@ RequestRun make_run(const RequestOptions& options) {
     throw std::invalid_argument("--profile goes with --infer-profile; give --train-time");
   }
   for (const std::string& text : options.infer_times) run.infer.push_back(inference_time(text));
-  if (!options.train_time.empty()) run.train_minibatch_ms = milliseconds_of(options.train_time);
+  if (!options.train_time.empty())
+    run.train_minibatch_ms = milliseconds_of("--train-time", options.train_time);
   std::sort(run.infer.begin(), run.infer.end(),
             [](const auto& one, const auto& other) { return one.batch_size < other.batch_size; });
   const auto fits = [&](const InferenceTime& time) { return time.batch_size == run.batch_size; };

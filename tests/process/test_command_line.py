@@ -7,6 +7,7 @@ import unittest
 from harness import BINARY, DEADLINE_S, SOURCE
 
 BOARD = ["--board", "jetson-agx-orin"]
+REQUESTS = ["--batch-size", "16", "--arrivals", "poisson:60", "--infer-time", "16=50ms"]
 OBJECTIVES = ("time", "energy", "latency", "weighted", "target", "throughput")
 
 
@@ -60,6 +61,16 @@ class CommandLine(unittest.TestCase):
             (["keys", "client", "drone7", "--server", "abc"], "--server 'abc': is no public key"),
             (["keys", "authorise", "drone7", "abc"], "key 'abc': is no public key"),
             (["goal", "--objective", "speed"], "throughput"),
+            (["cap", "20"], "power: '20': give a power"),
+            (["pareto", "--cap", "20", "none.csv"], "--cap: '20': give a power"),
+            (["profile", "--power", "20", "-o", "none.csv"], "--power: '20': give a power"),
+            (["profile", "--duration", "2", "-o", "none.csv"], "--duration: '2': give a time"),
+            (["import-tegrastats", "none.log", "--interval", "1"], "--interval: '1': give a time"),
+            (["requests", *REQUESTS, "--latency", "10"], "--latency: '10': give a time"),
+            (["requests", *REQUESTS, "--jitter", "3"], "--jitter: '3': give a share"),
+            (["requests", *REQUESTS, "--train-time", "10"], "--train-time: '10': give a time"),
+            (["requests", "--batch-size", "16", "--arrivals", "poisson:60", "--infer-time", "16=50"], "--infer-time '16=50': '50': give a time"),
+            (["requests", "--batch-size", "16", "--arrivals", "mmpp:30,180,20", "--infer-time", "16=50ms"], "--arrivals 'mmpp:30,180,20': '20': give a time"),
         ):
             done = gearshift(*words)
             self.assertEqual(done.returncode, 2, (words, done.stderr))
