@@ -94,12 +94,12 @@ TEST(AveragedPower, CoresComeAPeriodApartHoweverOftenPowerIsReadMeanwhile) {
   EXPECT_TRUE(policy.answers[1].ok());
   std::optional<Time> asked;
   for (const KeptNote& note : recorder.of(NoteType::setting)) {
-    if (!asked && note.setting->mode == kFast) asked = note.time;
+    if (!asked && note.setting.mode == kFast) asked = note.time;
   }
   ASSERT_TRUE(asked);
   std::optional<Time> applied;
   for (const KeptNote& note : recorder.of(NoteType::applied)) {
-    if (!applied && note.setting->mode == kFast) applied = note.time;
+    if (!applied && note.setting.mode == kFast) applied = note.time;
   }
   ASSERT_TRUE(applied);
   EXPECT_EQ(*applied - *asked, milliseconds(200)) << "the first core at once, two more after it";
@@ -190,7 +190,7 @@ TEST(AveragedPower, WhatWasForeseenAndNotReachedIsHeldAgainstAChoiceTheSecondTim
     EXPECT_EQ(rig.hardware.values[1], mode.values[1]) << count;
     std::vector<Time> held;
     for (const KeptNote& note : rig.recorder.of(NoteType::applied)) {
-      if (note.setting->mode == kMiddle) held.push_back(note.time);
+      if (note.setting.mode == kMiddle) held.push_back(note.time);
     }
     ASSERT_EQ(held.size(), std::min<std::size_t>(count + 1, 2));
     spikes.push_back(held.back() - Time{} + milliseconds(450));
