@@ -12,6 +12,9 @@ constexpr std::int64_t kSettlingMargin = 50;
 // cap, before that too little has been shown.
 constexpr Duration kDoubtAfter = std::chrono::milliseconds(190);
 
+// Every look until then tells a little more, and what one misses the next may find.
+constexpr Duration kLooksFor = std::chrono::milliseconds(260);
+
 }  // namespace
 
 void Guard::add(const Reading& reading) {
@@ -22,7 +25,7 @@ void Guard::add(const Reading& reading) {
 }
 
 bool Guard::wants_readings(Time now) const {
-  if (!doubts_ || !cap_mw_ || now - changed_ > kDoubtAfter) return false;
+  if (!doubts_ || !cap_mw_ || now - changed_ > kLooksFor) return false;
   return behind_mean_.explains_readings(now) && behind_mean_.steps_hide_most(*cap_mw_);
 }
 
@@ -47,10 +50,9 @@ std::optional<std::int64_t> Guard::judged_mw(Time now) const {
   return breaches ? std::max(*mean, *settling) : mean;
 }
 
-bool Guard::shows_breach(Time now) const {
-  if (!cap_mw_) return false;
-  return window_.mean_mw(now).value_or(0) > *cap_mw_ ||
-         behind_mean_.least_mw(now).value_or(0) > *cap_mw_;
+bool Guard::knows_breach(Time now) const {
+  const bool known = cap_mw_ && now - changed_ >= kDoubtAfter;
+  return known && behind_mean_.least_mw(now).value_or(0) > *cap_mw_;
 }
 
 // The mean, or the most that may be behind it: a while after a change by what it has shown so far,

@@ -77,9 +77,9 @@ class Guard {
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
   // What was over the cap: the mean, or what it is on its way to.
   std::optional<std::int64_t> judged_mw(Time now) const;
-  // Whether it is the mean, or the least that may be behind it: a few readings in noise may seem to
-  // be on their way to anything.
-  bool shows_breach(Time now) const;
+  // Whether the least that may be behind the mean is over the cap, by more than the first readings
+  // after a change: they may seem to be on their way to anything.
+  bool knows_breach(Time now) const;
 
  private:
   bool falls(std::int64_t mean_mw, Time now) const;

@@ -12,6 +12,7 @@ void PowerBehindMean::add(Time taken, std::int64_t mw) {
   if (count_ > 0) before_mw_ = parts_[count_ - 1].mw;
   follow(taken, static_cast<double>(mw));
   newest_ = taken;
+  ++since_change_;
   const Part& newest = parts_[count_ - 1];
   // Readings may be wrong by the same, as long as a mean is: no number of them makes up for that.
   const double variance =
@@ -21,7 +22,11 @@ void PowerBehindMean::add(Time taken, std::int64_t mw) {
   most_mw_ = newest.mw + kHidden * deviation;
 }
 
-void PowerBehindMean::change(Time now) { change_by(now, kStepShare); }
+void PowerBehindMean::change(Time now) {
+  // What was before a change that follows another is no steady power that noise may hold up.
+  if (!moved_ || now - *moved_ > averaging_) since_change_ = 0;
+  change_by(now, kStepShare);
+}
 
 void PowerBehindMean::plug(Time now) { change_by(now, kPlugShare); }
 
@@ -39,7 +44,7 @@ void PowerBehindMean::await_change(Time now) {
 
 std::optional<std::int64_t> PowerBehindMean::least_mw(Time now) const {
   if (!moved_ || now - *moved_ > 2 * averaging_ || now < quiet_until_) return std::nullopt;
-  if (!least_mw_ || !before_mw_) return std::nullopt;
+  if (since_change_ < 2 || !least_mw_ || !before_mw_) return std::nullopt;
   return std::llround(std::min(*least_mw_, *before_mw_));
 }
 

@@ -89,6 +89,7 @@ class PowerBehindMean {
   std::optional<Time> moved_;  // the newest change
   std::optional<double> least_mw_;
   double most_mw_ = 0;
+  std::size_t since_change_ = 0;  // readings, of which one alone tells nothing, whatever was before
   std::optional<double> before_mw_;         // what the reading before led to
   std::array<Part, kMostSteady> steady_{};  // readings since nothing changes, a ring
   std::size_t steady_count_ = 0;            // however many there were

@@ -110,7 +110,8 @@ TEST(Guard, TakesWhatStepsMayHideForPowerWhereASettingIsInDoubt) {
     const Guard early = doubtful(doubts, kCapMw, 29800, 2150);
     EXPECT_EQ(early.check(at(milliseconds(2150))), Verdict::within);
     EXPECT_EQ(early.wants_readings(at(milliseconds(2150))), doubts);
-    EXPECT_FALSE(early.wants_readings(at(milliseconds(2191))));
+    EXPECT_EQ(early.wants_readings(at(milliseconds(2260))), doubts);
+    EXPECT_FALSE(early.wants_readings(at(milliseconds(2261))));
   }
   Guard uncapped = doubtful(true, kCapMw, 29800, 2150);
   uncapped.set_cap(std::nullopt);

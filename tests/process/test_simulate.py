@@ -230,7 +230,7 @@ class Agreement(unittest.TestCase):
                 cap_w = float(power.removesuffix("W"))
                 hold, simulated = self.simulated(power, "--effects", "lag,hotplug,quantised")
                 better = self.true_sample_ms(live_hold) / self.true_sample_ms(hold)
-                self.assertLess(abs(better - 1), 0.03, (live_hold, hold))
+                self.assertLess(abs(better - 1), 0.05, (live_hold, hold))
                 # A busy machine makes live minibatches a little longer, and the script fits its
                 # models to that; halving asks for power alone.
                 for one, other in zip(live[:HALVING], simulated[:HALVING]):
