@@ -200,9 +200,8 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   if (!fitted && early && 50 * cut.power_mean_mw <= 51 * power_before_mw_) return false;
   // A script that holds what it has not measured may have nothing else to hold: what power seemed
   // to be on its way to, and has not reached, is held against its choice the second time.
-  const std::int64_t mean_mw = guard_.power_mw(now).value_or(0);
-  const bool of_before = early && 50 * mean_mw <= 51 * power_before_mw_;
-  const bool shown = (mean_mw > cut.limit_mw && !of_before) || guard_.knows_breach(now);
+  const bool mean_shows = !early && guard_.power_mw(now).value_or(0) > cut.limit_mw;
+  const bool shown = mean_shows || guard_.knows_breach(now);
   if (!fitted && aim_ == Aim::hold && !shown && foreseen_ != cut.setting) {
     foreseen_ = cut.setting;
     return false;
