@@ -31,6 +31,15 @@ Board board_behind_mean(Hardware& hardware) {
   return {std::make_unique<FakeActuator>(hardware), std::move(sensors), std::move(traits)};
 }
 
+struct MeanRig : Rig {
+  MeanRig(ListPolicy::Decide decide, std::int64_t cap_mw)
+      : Rig(std::move(decide), seconds(30), cap_mw) {
+    hardware.values = {1, 300000};
+    board = board_behind_mean(hardware);
+    world.attach(seconds(1));
+  }
+};
+
 // What draws a little too much, and what fits by little: kMiddle draws 17 W, kFast 22 W.
 struct Close {
   std::vector<Observation> answers;
@@ -38,24 +47,18 @@ struct Close {
 };
 
 Close measure_fast(std::int64_t cap_mw) {
-  Hardware hardware;
-  hardware.values = {1, 300000};
-  FakeWorld world(hardware, seconds(30));
-  world.attach(seconds(1));
-  Board board = board_behind_mean(hardware);
-  ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
-    if (answers.empty()) return measure(kMiddle);
-    if (answers.size() == 1) return measure(kFast);
-    return hold(kMiddle);
-  });
-  OperatorLimit limit(cap_mw);
-  KeepingRecorder recorder;
-  LimitSource* limits[] = {&limit};
-  Controller controller(world, board, policy, recorder, limits, {});
-  controller.run();
-  Close close{.answers = policy.answers, .cut_after = {}};
-  const auto cuts = recorder.of(NoteType::over_cap);
-  if (!cuts.empty()) close.cut_after = cuts[0].time - recorder.of(NoteType::setting).at(2).time;
+  MeanRig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        if (answers.empty()) return measure(kMiddle);
+        if (answers.size() == 1) return measure(kFast);
+        return hold(kMiddle);
+      },
+      cap_mw);
+  rig.run();
+  Close close{.answers = rig.policy.answers, .cut_after = {}};
+  if (!rig.recorder.of(NoteType::over_cap).empty()) {
+    close.cut_after = rig.time_of(NoteType::over_cap) - rig.time_of(NoteType::setting, 2);
+  }
   return close;
 }
 
@@ -76,22 +79,16 @@ TEST(AveragedPower, WhatStepsHideOfASettingIsCutAsSoonAsWhatIsOverTheCap) {
 
 // A board shows a moment after its cores which clocks they brought along.
 TEST(AveragedPower, CoresComeAPeriodApartHoweverOftenPowerIsReadMeanwhile) {
-  Hardware hardware;
-  hardware.values = {1, 300000};
-  FakeWorld world(hardware, seconds(30));
-  world.attach(seconds(1));
-  Board board = board_behind_mean(hardware);
-  ListPolicy policy([](const PolicyContext&, const std::vector<Observation>& answers) {
-    if (answers.empty()) return measure(kSlow);
-    return answers.size() == 1 ? measure(kFast) : hold(kFast);
-  });
-  OperatorLimit limit(30000);
-  KeepingRecorder recorder;
-  LimitSource* limits[] = {&limit};
-  Controller controller(world, board, policy, recorder, limits, {});
-  controller.run();
-  ASSERT_EQ(policy.answers.size(), 2U);
-  EXPECT_TRUE(policy.answers[1].ok());
+  MeanRig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        if (answers.empty()) return measure(kSlow);
+        return answers.size() == 1 ? measure(kFast) : hold(kFast);
+      },
+      30000);
+  rig.run();
+  const KeepingRecorder& recorder = rig.recorder;
+  ASSERT_EQ(rig.policy.answers.size(), 2U);
+  EXPECT_TRUE(rig.policy.answers[1].ok());
   std::optional<Time> asked;
   for (const KeptNote& note : recorder.of(NoteType::setting)) {
     if (!asked && note.setting.mode == kFast) asked = note.time;
@@ -111,29 +108,22 @@ TEST(AveragedPower, CoresComeAPeriodApartHoweverOftenPowerIsReadMeanwhile) {
 // The knobs are in place at once, and the batch that is too much follows 0.7 s later: what it
 // draws is not taken for another program's load.
 TEST(AveragedPower, ABatchThatTakesForceLateIsKnownToBeOverTheCapFromThreeReadings) {
-  Hardware hardware;
-  hardware.values = {1, 300000};
-  hardware.sample_mw = 300;  // kMiddle draws 21.8 W with 16 samples, 26.6 W with 32
-  FakeWorld world(hardware, seconds(30));
-  world.attach(seconds(1));
-  world.answers_after = milliseconds(700);
-  Board board = board_behind_mean(hardware);
-  ListPolicy policy([](const PolicyContext&, const std::vector<Observation>& answers) {
-    if (answers.size() < 2) return measure(kMiddle, answers.empty() ? 16 : 32);
-    return hold(kMiddle, 16);
-  });
-  OperatorLimit limit(25500);
-  KeepingRecorder recorder;
-  LimitSource* limits[] = {&limit};
-  Controller controller(world, board, policy, recorder, limits, {});
-  controller.run();
+  MeanRig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        if (answers.size() < 2) return measure(kMiddle, answers.empty() ? 16 : 32);
+        return hold(kMiddle, 16);
+      },
+      25500);
+  rig.hardware.sample_mw = 300;  // kMiddle draws 21.8 W with 16 samples, 26.6 W with 32
+  rig.world.answers_after = milliseconds(700);
+  rig.run();
 
-  ASSERT_EQ(policy.answers.size(), 2U);
-  EXPECT_TRUE(policy.answers[0].ok());
-  EXPECT_EQ(policy.answers[0].power_margin_mw, kStepMw / 2);
-  EXPECT_EQ(policy.answers[1].outcome, Outcome::over_limit);
-  const Time asked = recorder.of(NoteType::setting).at(1).time;
-  const Duration known = recorder.of(NoteType::over_cap).at(0).time - asked;
+  const auto& answers = rig.policy.answers;
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_TRUE(answers[0].ok());
+  EXPECT_EQ(answers[0].power_margin_mw, kStepMw / 2);
+  EXPECT_EQ(answers[1].outcome, Outcome::over_limit);
+  const Duration known = rig.time_of(NoteType::over_cap) - rig.time_of(NoteType::setting, 1);
   EXPECT_LE(known, milliseconds(700 + 300));
 }
 
