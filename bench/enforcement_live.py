@@ -35,6 +35,7 @@ class Breaches:
 
     def __init__(self):
         self.count, self.longest_s, self.over_j, self.energy_j = 0, 0.0, 0.0, 0.0
+        self.too_long = 0  # breaches of more than ASKED_S
         self.longest_clear_s = 0.0  # of those that were more than CLEAR_SHARE over
         self.longest_over_w = 0.0  # the most that the longest was over
         self._over_s, self._most_share = 0.0, 0.0
@@ -46,6 +47,8 @@ class Breaches:
             return
         if self._over_s == 0:
             self.count += 1
+        if self._over_s <= ASKED_S < self._over_s + span_s:
+            self.too_long += 1
         self._over_s += span_s
         self._most_share = max(self._most_share, power_w / cap_w - 1)
         if self._most_share > CLEAR_SHARE:
@@ -123,7 +126,7 @@ def main():
                     continue
                 share = result.over_j / result.energy_j
                 within = result.longest_s <= ASKED_S and share <= ASKED_SHARE
-                print(f"  {name:<20} {result.count:>4} breaches, {result.longest_s:6.2f} s at most, by "
+                print(f"  {name:<20} {result.count:>4} breaches, {result.too_long} of more than {ASKED_S} s, {result.longest_s:6.2f} s at most, by "
                       f"{result.longest_over_w:.2f} W ({result.longest_clear_s:.2f} s of those by {CLEAR_SHARE:.0%} and "
                       f"more), {share:8.3%} of the energy{'' if within else '  <- more'}", flush=True)
     return 1 if failed else 0

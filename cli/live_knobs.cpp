@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "actuators/timed_actuator.h"
+
 namespace gearshift {
 namespace {
 
@@ -45,8 +47,13 @@ LiveKnobs::~LiveKnobs() {
 FanPin LiveKnobs::pin_fan() { return own_ != nullptr ? own_->pin_fan() : remote_->pin_fan(root_); }
 
 std::unique_ptr<Actuator> LiveKnobs::take() {
-  if (own_ != nullptr) return std::move(own_);
-  return std::move(others_);
+  std::unique_ptr<Actuator> knobs;
+  if (own_ != nullptr) {
+    knobs = std::move(own_);
+  } else {
+    knobs = std::move(others_);
+  }
+  return std::make_unique<TimedActuator>(std::move(knobs), clock_);
 }
 
 std::string LiveKnobs::beat(Time now) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "controller/clock.h"
 #include "controller/event.h"
 #include "controller/knob.h"
 
@@ -27,6 +28,9 @@ class Actuator {
   virtual const KnobSpace& knobs() const = 0;
   // Moves knob `knob` one step towards `value` (in the knob's unit). Throws KnobError.
   virtual Progress write(std::size_t knob, std::int64_t value) = 0;
+  // When the newest write was made, to the middle of it; nullopt where none was, or where no time
+  // passes between two waits of the loop.
+  virtual std::optional<Time> wrote() const { return std::nullopt; }
   // The value in force as the board reports it, in the knob's unit; nullopt where it cannot be
   // told. Need not be one of the knob's values: an outside writer may have set anything.
   virtual std::optional<std::int64_t> read(std::size_t knob) = 0;

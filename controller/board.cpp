@@ -88,17 +88,21 @@ void Board::plan() {
 
 ApplyState Board::advance(Time now) {
   if (state_ != ApplyState::applying) return state_;
+  moved_ = now;
+  first_write_.reset();
   look_before_writes(now);
   while (left_ > 0) {
     const std::size_t knob = order_[0];
     moves_cores_ = moves_cores_ || knobs().knobs[knob].knob_class == KnobClass::hotplug;
     try {
       write_goes_on_ = actuator_->write(knob, next_.values[knob]) == Progress::more;
+      take_time_of_write();
       if (write_goes_on_) {
         if (now - began_ > traits_.apply_timeout) give_up(knob, now);
         return state_;
       }
     } catch (const KnobError& error) {
+      take_time_of_write();
       if (!failure_.empty()) failure_ += "; ";
       failure_ += error.what();
       refused_ = true;
@@ -116,6 +120,13 @@ ApplyState Board::advance(Time now) {
   const ApplyState verified = verify(now);
   if (state_ == ApplyState::applying) state_ = verified;
   return state_;
+}
+
+void Board::take_time_of_write() {
+  const std::optional<Time> wrote = actuator_->wrote();
+  if (!wrote) return;
+  if (!first_write_) first_write_ = wrote;
+  moved_ = *first_write_ + (*wrote - *first_write_) / 2;
 }
 
 // Cores take several writes, and bring clocks of their own: nobody can tell whose those are.

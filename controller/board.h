@@ -81,6 +81,9 @@ class Board {
   // refused write is a state.
   ApplyState advance(Time now);
   ApplyState state() const { return state_; }
+  // When the newest call of advance() moved the knobs: between its first write and its last, or its
+  // `now` where it made none, or nobody looked at the clock.
+  Time moved() const { return moved_; }
   std::string_view failure() const { return failure_; }
   Time began() const { return began_; }
 
@@ -102,6 +105,7 @@ class Board {
   void give_up(std::size_t knob, Time now);
   bool is_foreign(std::size_t knob, std::optional<std::int64_t> actual) const;
   void look_before_writes(Time now);
+  void take_time_of_write();
 
   std::unique_ptr<Actuator> actuator_;
   std::vector<std::unique_ptr<Sensor>> sensors_;
@@ -112,6 +116,8 @@ class Board {
   PowerMode wanted_;
   PowerMode next_;  // on the way there; wanted_ on the last leg
   Time began_{};
+  Time moved_{};
+  std::optional<Time> first_write_;             // of the call of advance() that goes on
   std::array<std::size_t, kMaxKnobs> order_{};  // knobs left to write, next first
   std::size_t left_ = 0;
   int verify_attempts_ = 0;

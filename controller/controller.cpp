@@ -10,9 +10,6 @@ namespace {
 // of their own, which a board may show a moment later.
 constexpr Duration kApplyPace = std::chrono::milliseconds(20);
 
-// A setting that is not known to fit is read so often until its first readings can tell.
-constexpr Duration kClosePace = std::chrono::milliseconds(25);
-
 }  // namespace
 
 Controller::Controller(World& world, Board& board, Policy& policy, Recorder& recorder,
@@ -45,7 +42,7 @@ void Controller::run() {
     const bool hurries = steps_down_ && board_.state() == ApplyState::applying;
     const bool looks_closely = guard_.wants_readings(newest_tick_);
     board_.look_closely(looks_closely);
-    const Duration pace = hurries ? kApplyPace : looks_closely ? kClosePace : options_.period;
+    const Duration pace = hurries ? kApplyPace : looks_closely ? kClosePeriod : options_.period;
     const Time next = std::min(deadline, newest_tick_ + pace);
     const Time now = first ? deadline : world_.wait_until(next, events_);
     glances_ = looks_closely && now < deadline;

@@ -124,6 +124,7 @@ class Controller {
   bool awaits_smaller_batches() const;
   bool lets_mode_go(Time now);
   void begin_mode(Time now, Route route = Route::direct);
+  ApplyState move_knobs(Time now);
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
   Setting smallest_batches(Setting setting) const;
@@ -223,6 +224,7 @@ class Controller {
   bool settled_ = true;          // the wanted setting's change has ended
   bool steps_down_ = false;      // it was asked for by a limit
   bool workload_waits_ = false;  // the knobs are in place, and a workload has not answered yet
+  bool mode_begins_ = false;     // no knob was moved for it yet
   bool mode_waits_ = false;  // for smaller batches: the knobs are still those of the setting before
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again

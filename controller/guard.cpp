@@ -56,12 +56,15 @@ bool Guard::knows_breach(Time now) const {
 }
 
 // The mean, or the most that may be behind it: a while after a change by what it has shown so far,
-// later by as much as it may be off.
+// later by as much as a reading may be off.
 std::int64_t Guard::doubted_mw(std::int64_t mean_mw, Time now) const {
   if (now - changed_ < kDoubtAfter || !behind_mean_.steps_hide_most(*cap_mw_)) return mean_mw;
   if (const auto most = behind_mean_.most_mw(now)) return std::max(mean_mw, *most);
-  const bool follows = !clear(now) || now - changed_ <= 2 * window_.length();
-  return follows ? mean_mw : mean_mw + rounding_mw_;
+  if (!clear(now)) return mean_mw;
+  if (now - changed_ > 2 * window_.length()) return mean_mw + rounding_mw_;
+  // What is not followed part by part has left the change behind in one of the sensor's means.
+  const bool left_behind = window_.newest() - changed_ >= window_.length();
+  return left_behind ? std::max(mean_mw, window_.newest_mw() + rounding_mw_) : mean_mw;
 }
 
 // By more than 1 % within a window: what is left to fall is then about as much (0.7 s lag, windows

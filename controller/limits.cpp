@@ -325,13 +325,13 @@ void Controller::tell_overwritten(Time now) {
 // Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
 // once while it goes on.
 void Controller::watch_knobs(Time now) {
-  if (settled_ && board_.state() == ApplyState::applying) board_.advance(now);
+  if (settled_ && board_.state() == ApplyState::applying) move_knobs(now);
   tell_overwritten(now);
   if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
   if (!board_.outside_write()) return;
   begin_mode(now);
   tell_overwritten(now);
-  board_.advance(now);
+  move_knobs(now);
   if (measuring_hold_) measure_hold(now);
   if (!measuring()) return;
   settled_ = false;  // the measurement starts again once the knobs are back
@@ -346,7 +346,21 @@ bool Controller::awaits_smaller_batches() const {
 
 void Controller::begin_mode(Time now, Route route) {
   board_.begin(wanted_.mode, now, route);
-  guard_.changes_at(now);
+  mode_begins_ = true;
+}
+
+// The guard is told when power may have moved, which is not when the tick began: a policy may have
+// thought since, and files were read.
+ApplyState Controller::move_knobs(Time now) {
+  if (board_.state() != ApplyState::applying) return board_.state();
+  const ApplyState state = board_.advance(now);
+  if (mode_begins_) {
+    guard_.changes_at(board_.moved());
+  } else {
+    guard_.plugs_at(board_.moved());
+  }
+  mode_begins_ = false;
+  return state;
 }
 
 // A mode waits no longer than half of the time that a workload has: the one in force may be slow.

@@ -22,6 +22,7 @@ class PowerWindow {
 
   bool empty() const { return count_ == 0; }
   Time newest() const { return at(count_ - 1).taken; }  // not when empty
+  std::int64_t newest_mw() const { return at(count_ - 1).mw; }
   // Mean in mW of the readings taken in (end - length, end]; nullopt where there is none.
   std::optional<std::int64_t> mean_mw(Time end) const;
   // How many those are.

@@ -140,7 +140,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   guard_.doubt(aim == Aim::measure && known(setting) == nullptr);
   if (!mode_waits_) {
     begin_mode(now, steps_down_ ? Route::low_clocks_first : Route::direct);
-    board_.advance(now);
+    move_knobs(now);
   }
   // The window still holds readings from before. While the change goes on, and until the window and
   // the sensor's own averaging are through, a step down is not judged again.
@@ -154,8 +154,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
 void Controller::advance(Time now) {
   if (!settled_) {
     if (!lets_mode_go(now)) return;
-    if (board_.state() == ApplyState::applying) guard_.plugs_at(now);
-    const ApplyState state = board_.advance(now);
+    const ApplyState state = move_knobs(now);
     if (state == ApplyState::applying) return;
     const bool waits = !roster_.settled() && !refused_by_workload_;
     const bool gives_up = now - applying_since_ > options_.workload_timeout;

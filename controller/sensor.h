@@ -9,6 +9,9 @@
 
 namespace gearshift {
 
+// How often, at a pace of their own, sensors that look closely are read.
+inline constexpr Duration kClosePeriod = std::chrono::milliseconds(25);
+
 class Sensor {
  public:
   virtual ~Sensor() = default;
@@ -17,7 +20,7 @@ class Sensor {
   virtual void read(Time now, std::vector<Reading>& readings) = 0;
   // "VDD_GPU_SOC at /sys/.../hwmon1: EIO": why the named reading is missing; empty if it is not.
   virtual std::string explain(const Reading& reading) const = 0;
-  // Power is wanted more often than usual, while it is told from few readings whether a setting
+  // Power is wanted every kClosePeriod, while it is told from few readings whether a setting
   // fits; or no longer. For sensors that read at a pace of their own.
   virtual void look_closely(bool /*closely*/) {}
 };

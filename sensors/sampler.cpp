@@ -16,6 +16,13 @@ bool same_channel(const Reading& a, const Reading& b) {
   return a.quantity == b.quantity && a.channel == b.channel;
 }
 
+// A read that waits for the processor shows what was at any time of it, one that blocks for the
+// sensor what was at its end.
+Time shown_at(Time begin, Time end) {
+  constexpr Duration kMostEarly = std::chrono::milliseconds(20);
+  return end - std::min((end - begin) / 2, kMostEarly);
+}
+
 }  // namespace
 
 Sampler::Sampler(std::unique_ptr<BlockingSensor> sensor, const Clock& clock, Duration period)
@@ -64,7 +71,7 @@ void Sampler::run() {
     if (stop_) return;
     for (Reading& reading : readings) {
       if (reading.taken >= begin) {
-        reading.taken = end;
+        reading.taken = shown_at(begin, end);
         continue;
       }
       // The sensor repeats an older value: it keeps the time it was handed over with.

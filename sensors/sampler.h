@@ -1,7 +1,6 @@
 // Reads a sensor whose reads block (430 ms a file on JetPack 5) in a thread of its own, so that the
 // control loop never waits for one. The thread is this file's purpose: it sleeps between two reads
-// and reads the clock to stamp each reading when its read ended. Values are handed over, never
-// references.
+// and reads the clock to stamp each reading. Values are handed over, never references.
 #pragma once
 
 #include <condition_variable>
@@ -45,7 +44,6 @@ class Sampler : public Sensor {
   int wake_descriptor() const { return wake_descriptor_; }
 
  private:
-  static constexpr Duration kClosePeriod = std::chrono::milliseconds(25);
   struct Explanation {
     Quantity quantity;
     std::uint8_t channel;

@@ -28,10 +28,12 @@ Progress RecordedActuator::write(std::size_t knob, std::int64_t value) {
   try {
     const Progress progress = actuator_->write(knob, value);
     call.outcome = outcome_of(progress);
+    call.wrote = actuator_->wrote();
     writer_.knob_call(call, {});
     return progress;
   } catch (const KnobError& error) {
     call.outcome = KnobOutcome::failed;
+    call.wrote = actuator_->wrote();
     writer_.knob_call(call, error.what());
     throw;
   }

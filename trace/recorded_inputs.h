@@ -27,6 +27,7 @@ class RecordedActuator : public Actuator {
 
   const KnobSpace& knobs() const override { return actuator_->knobs(); }
   Progress write(std::size_t knob, std::int64_t value) override;
+  std::optional<Time> wrote() const override { return actuator_->wrote(); }
   std::optional<std::int64_t> read(std::size_t knob) override;
   void manage(std::int32_t pid, Kind kind) override;
   void restore() override;

@@ -53,11 +53,12 @@ struct KnobCall {
   std::uint32_t call = 0;  // counted from 0 in each tick, unrecorded ones included
   KnobAction action = KnobAction::read;
   KnobOutcome outcome = KnobOutcome::done;
-  bool known = true;        // read: the board could tell the value
-  Kind kind = Kind::train;  // manage
-  std::uint32_t knob = 0;   // read, write
-  std::int64_t value = 0;   // read: what is in force; write: what was wanted; in the knob's unit
-  std::int32_t pid = 0;     // manage
+  bool known = true;          // read: the board could tell the value
+  Kind kind = Kind::train;    // manage
+  std::uint32_t knob = 0;     // read, write
+  std::int64_t value = 0;     // read: what is in force; write: what was wanted; in the knob's unit
+  std::int32_t pid = 0;       // manage
+  std::optional<Time> wrote;  // write, made or failed: see Actuator
 };
 
 // Why a reading was missing.

@@ -146,7 +146,7 @@ Event read_event(const Cursor& row) {
   return event;
 }
 
-WithText<KnobCall> read_knob_call(const Cursor& row, std::size_t knobs) {
+WithText<KnobCall> read_knob_call(const Cursor& row, std::size_t knobs, std::int64_t version) {
   KnobCall call;
   call.call = row.integer<std::uint32_t>(1, "call");
   call.action = row.word<KnobAction>(2, "action");
@@ -160,6 +160,9 @@ WithText<KnobCall> read_knob_call(const Cursor& row, std::size_t knobs) {
   if (call.action == KnobAction::manage) {
     call.pid = row.integer<std::int32_t>(6, "pid");
     call.kind = row.word<Kind>(7, "kind");
+  }
+  if (version > 3 && call.action == KnobAction::write && !row.is_null(9)) {
+    call.wrote = row.time(9, "wrote_ns");
   }
   return {call, std::string(row.text(8))};
 }
@@ -351,7 +354,7 @@ bool RecordingReader::Tables::read(RecordedTick& tick) {
   });
   tick.knob_calls.clear();
   each_row(knob_calls, tick.number, [&](const Cursor& row) {
-    tick.knob_calls.push_back(read_knob_call(row, header.knobs.size()));
+    tick.knob_calls.push_back(read_knob_call(row, header.knobs.size(), version));
   });
   tick.explanations.clear();
   each_row(explanations, tick.number, [&](const Cursor& row) {

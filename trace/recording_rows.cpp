@@ -42,7 +42,7 @@ RecordingRows::RecordingRows(Database& database, const KnobSpace& knobs)
       minibatch_(database, insert("minibatches", 12)),
       requests_(database, insert("requests", 16)),
       workload_(database, insert("workloads", 12)),
-      knob_call_(database, insert("knob_calls", 9)),
+      knob_call_(database, insert("knob_calls", 10)),
       explanation_(database, insert("explanations", 4)),
       limit_(database, insert("limits", 5)),
       script_(database, insert("scripts", 2)),
@@ -177,7 +177,9 @@ void RecordingRows::write(const KnobCall& call, std::string_view text) {
   } else {
     knob_call_.null().null();
   }
-  knob_call_.text(text).run();
+  std::optional<std::int64_t> wrote_ns;
+  if (call.wrote) wrote_ns = call.wrote->time_since_epoch().count();
+  knob_call_.text(text).optional(wrote_ns).run();
 }
 
 void RecordingRows::write(const Explanation& explanation, std::string_view text) {

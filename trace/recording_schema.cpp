@@ -35,7 +35,7 @@ constexpr Table kTables[] = {
      "latency_p99_ns INTEGER, latency_max_ns INTEGER, received_ns INTEGER)"},
     {"knob_calls",
      "CREATE TABLE knob_calls (tick INTEGER, call INTEGER, action TEXT, outcome TEXT, "
-     "knob INTEGER, value INTEGER, pid INTEGER, kind TEXT, text TEXT)"},
+     "knob INTEGER, value INTEGER, pid INTEGER, kind TEXT, text TEXT, wrote_ns INTEGER)"},
     {"explanations",
      "CREATE TABLE explanations (tick INTEGER, quantity TEXT, channel INTEGER, text TEXT)"},
     {"limits",
@@ -75,6 +75,11 @@ constexpr Table kWorkloads2{"workloads",
                             "name TEXT, latency_ns INTEGER)"};
 constexpr Table kLimits2{"limits",
                          "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER)"};
+// Format 3 knew not when a knob was written.
+constexpr Table kKnobCalls3{"knob_calls",
+                            "CREATE TABLE knob_calls (tick INTEGER, call INTEGER, action TEXT, "
+                            "outcome TEXT, knob INTEGER, value INTEGER, pid INTEGER, kind TEXT, "
+                            "text TEXT)"};
 
 }  // namespace
 
@@ -83,10 +88,11 @@ std::vector<Table> recording_tables(std::int64_t version) {
   for (const Table& table : kTables) {
     if (version == 1 && table.name == "requests") continue;
     const bool workloads = table.name == kWorkloads1.name;
-    tables.push_back(version == 1 && workloads                     ? kWorkloads1
-                     : version == 2 && workloads                   ? kWorkloads2
-                     : version <= 2 && table.name == kLimits2.name ? kLimits2
-                                                                   : table);
+    tables.push_back(version == 1 && workloads                        ? kWorkloads1
+                     : version == 2 && workloads                      ? kWorkloads2
+                     : version <= 2 && table.name == kLimits2.name    ? kLimits2
+                     : version <= 3 && table.name == kKnobCalls3.name ? kKnobCalls3
+                                                                      : table);
   }
   return tables;
 }

@@ -147,6 +147,7 @@ class ReplayedActuator final : public Actuator {
     call.value = value;
     return answered(call) == KnobOutcome::more ? Progress::more : Progress::done;
   }
+  std::optional<Time> wrote() const override { return wrote_; }
   std::optional<std::int64_t> read(std::size_t knob) override {
     KnobCall call = call_of(KnobAction::read);
     call.knob = static_cast<std::uint32_t>(knob);
@@ -173,11 +174,13 @@ class ReplayedActuator final : public Actuator {
   KnobOutcome answered(const KnobCall& call) {
     const auto recorded = state_.answer(call);
     if (!recorded) return KnobOutcome::done;
+    if (call.action == KnobAction::write) wrote_ = recorded->value.wrote;
     if (recorded->value.outcome == KnobOutcome::failed) throw KnobError(recorded->text);
     return recorded->value.outcome;
   }
 
   Replay::State& state_;
+  std::optional<Time> wrote_;
 };
 
 class ReplayedSensor final : public Sensor {

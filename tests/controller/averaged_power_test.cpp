@@ -46,7 +46,7 @@ struct Close {
   std::optional<Duration> cut_after;
 };
 
-Close measure_fast(std::int64_t cap_mw) {
+Close measure_fast(std::int64_t cap_mw, Duration writes_take = {}) {
   MeanRig rig(
       [](const PolicyContext&, const std::vector<Observation>& answers) {
         if (answers.empty()) return measure(kMiddle);
@@ -54,10 +54,11 @@ Close measure_fast(std::int64_t cap_mw) {
         return hold(kMiddle);
       },
       cap_mw);
+  rig.hardware.writes_take = writes_take;
   rig.run();
   Close close{.answers = rig.policy.answers, .cut_after = {}};
   if (!rig.recorder.of(NoteType::over_cap).empty()) {
-    close.cut_after = rig.time_of(NoteType::over_cap) - rig.time_of(NoteType::setting, 2);
+    close.cut_after = rig.time_of(NoteType::over_cap) - rig.time_of(NoteType::setting, 1);
   }
   return close;
 }
@@ -75,6 +76,21 @@ TEST(AveragedPower, WhatStepsHideOfASettingIsCutAsSoonAsWhatIsOverTheCap) {
   EXPECT_TRUE(fits.answers[1].ok());
   EXPECT_TRUE(fits.answers[1].within(22900));
   EXPECT_EQ(fits.cut_after, std::nullopt);
+}
+
+// A policy may think for a while, and the files of a board take their time: what the sensor shows
+// of power that came so much later is not taken for less power.
+TEST(AveragedPower, TimeThatWritesTakeIsNotTakenForPowerThatDoesNotCome) {
+  for (const int ms : {10, 20, 40}) {
+    for (const std::int64_t over_mw : {100, 200}) {
+      const Close close = measure_fast(22000 - over_mw, milliseconds(ms));
+      ASSERT_EQ(close.answers.size(), 2U) << ms;
+      EXPECT_EQ(close.answers[1].outcome, Outcome::over_limit) << ms;
+      ASSERT_TRUE(close.cut_after) << ms;
+      EXPECT_LE(*close.cut_after, milliseconds(250)) << ms;
+    }
+    EXPECT_EQ(measure_fast(22000 + 400, milliseconds(ms)).cut_after, std::nullopt) << ms;
+  }
 }
 
 // A board shows a moment after its cores which clocks they brought along.

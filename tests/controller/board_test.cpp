@@ -58,6 +58,26 @@ TEST_F(BoardTest, RaisesOnlyAfterEverythingThatReduces) {
                                       {"cpu_mhz", 300000}}));
 }
 
+TEST_F(BoardTest, SaysWhenItMovedTheKnobs) {
+  board_.begin(mode_of({2, 100000, 20000, 200000, 100000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_EQ(board_.moved(), at({})) << "nobody looked at the clock";
+  hardware_.frozen_at = at(milliseconds(5));
+  hardware_.writes_take = milliseconds(10);
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  EXPECT_EQ(board_.advance(at({})), ApplyState::applied);
+  EXPECT_EQ(board_.moved(), at(milliseconds(25))) << "writes at 15, 25 and 35 ms";
+  // One core a call, each with a time of its own.
+  board_.begin(mode_of({4, 200000, 20000, 100000, 200000}), at(milliseconds(100)));
+  EXPECT_EQ(board_.advance(at(milliseconds(100))), ApplyState::applying);
+  EXPECT_EQ(board_.moved(), at(milliseconds(45)));
+  EXPECT_EQ(board_.advance(at(milliseconds(200))), ApplyState::applied);
+  EXPECT_EQ(board_.moved(), at(milliseconds(55)));
+  board_.begin(mode_of({4, 200000, 20000, 100000, 200000}), at(milliseconds(300)));
+  EXPECT_EQ(board_.advance(at(milliseconds(300))), ApplyState::applied);
+  EXPECT_EQ(board_.moved(), at(milliseconds(300))) << "there was nothing to write";
+}
+
 TEST_F(BoardTest, WritesOnlyWhatDiffers) {
   board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
   EXPECT_EQ(board_.advance(at({})), ApplyState::applied);

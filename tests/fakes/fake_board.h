@@ -47,6 +47,10 @@ struct Hardware {
   double lag_s = 0;          // of the sensor, first order
   Duration averaging{};      // of the sensor, which shows the mean of power over this
   std::int64_t step_mw = 1;  // and that rounded to such steps
+  Duration writes_take{};    // after the newest reading, or the write before; zero: no time passes
+  std::optional<Time> wrote;
+  std::deque<std::pair<Time, std::int64_t>>
+      moves;  // by writes that took time: until when power was what
 
   // 5 W idle, and with a load 2 W a core and 10 W a GHz of GPU clock.
   std::int64_t power_mw() const {
@@ -68,9 +72,16 @@ class FakeActuator : public Actuator {
     const bool steps = described.knob_class == KnobClass::hotplug;
     if (steps && value != actual) next = actual + (value > actual ? 1 : -1);
     hardware_.writes.emplace_back(described.name, next);
+    const std::int64_t mw_before = hardware_.power_mw();
+    if (hardware_.writes_take > Duration::zero()) {
+      hardware_.wrote =
+          std::max(hardware_.wrote.value_or(Time{}), hardware_.frozen_at) + hardware_.writes_take;
+      hardware_.moves.emplace_back(*hardware_.wrote, mw_before);
+    }
     if (described.name != hardware_.ignore) actual = next;
     return next == value ? Progress::done : Progress::more;
   }
+  std::optional<Time> wrote() const override { return hardware_.wrote; }
   std::optional<std::int64_t> read(std::size_t knob) override {
     return hardware_.gone ? std::nullopt : std::optional(hardware_.values[knob]);
   }
@@ -115,7 +126,12 @@ class FakeSensor : public Sensor {
 
   // Power is taken to have been the same since the reading before.
   std::int64_t averaged_mw(Time now) {
-    spans_.emplace_back(now, hardware_.power_mw());
+    std::deque<std::pair<Time, std::int64_t>>& moves = hardware_.moves;
+    while (!moves.empty() && moves.front().first <= now) {
+      spans_.push_back(moves.front());
+      moves.pop_front();
+    }
+    spans_.emplace_back(now, moves.empty() ? hardware_.power_mw() : moves.front().second);
     const Time from = now - hardware_.averaging;
     while (spans_.size() > 1 && spans_[1].first <= from) spans_.pop_front();
     double energy = 0;

@@ -33,6 +33,7 @@ class BlockedSensor : public BlockingSensor {
     int allowed = 0;
     int begun = 0;
     bool interrupted = false;
+    Duration takes = milliseconds(430);
     std::vector<Reading> next;  // taken at -1 stands for the time of the read
   };
 
@@ -44,7 +45,7 @@ class BlockedSensor : public BlockingSensor {
     gate_.changed.notify_all();
     gate_.changed.wait(lock, [this] { return gate_.allowed > 0 || gate_.interrupted; });
     --gate_.allowed;
-    clock_.advance(milliseconds(430));
+    clock_.advance(gate_.takes);
     for (Reading reading : gate_.next) {
       if (reading.taken == Time(Duration(-1))) reading.taken = now;
       readings.push_back(reading);
@@ -126,13 +127,20 @@ TEST_F(SamplerTest, BeforeTheFirstReadHasEndedPowerIsMissing) {
   EXPECT_EQ(sampler_.explain(readings[0]), "the first read has not ended yet");
 }
 
-TEST_F(SamplerTest, StampsAReadingWithTheTimeItsReadEnded) {
+TEST_F(SamplerTest, StampsAReadingThatBlocksShortlyBeforeItsEnd) {
   finish_read({power(15900)});
   const std::vector<Reading> readings = read();
   ASSERT_EQ(readings.size(), 1u);
   EXPECT_EQ(readings[0].value, 15900);
-  EXPECT_EQ(readings[0].taken, Time(milliseconds(430)));
-  EXPECT_EQ(read()[0].taken, Time(milliseconds(430))) << "read again, it is the same one";
+  EXPECT_EQ(readings[0].taken, Time(milliseconds(410)));
+  EXPECT_EQ(read()[0].taken, Time(milliseconds(410))) << "read again, it is the same one";
+}
+
+// The processor is another's for half of that time, and nobody knows which half.
+TEST_F(SamplerTest, StampsAShortReadWithItsMiddle) {
+  gate_.takes = milliseconds(10);
+  finish_read({power(15900)});
+  EXPECT_EQ(read()[0].taken, Time(milliseconds(5)));
 }
 
 TEST_F(SamplerTest, ANewReadingReplacesTheOldOne) {
@@ -140,13 +148,13 @@ TEST_F(SamplerTest, ANewReadingReplacesTheOldOne) {
   finish_read({power(20000)});
   ASSERT_EQ(read().size(), 1u);
   EXPECT_EQ(read()[0].value, 20000);
-  EXPECT_EQ(read()[0].taken, Time(milliseconds(860)));
+  EXPECT_EQ(read()[0].taken, Time(milliseconds(840)));
 }
 
 TEST_F(SamplerTest, AReadingThatTheSensorRepeatsKeepsItsTime) {
   finish_read({power(15900)});
   finish_read({power(15900, Time(Duration::zero()))});
-  EXPECT_EQ(read()[0].taken, Time(milliseconds(430)));
+  EXPECT_EQ(read()[0].taken, Time(milliseconds(410)));
 }
 
 TEST_F(SamplerTest, ExplainsWhatIsMissing) {

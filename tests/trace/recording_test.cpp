@@ -116,6 +116,12 @@ TEST(Recording, OfAFormatBeforeIsReadAsItWasThen) {
   RecordedRun run;
   run.world.attach(seconds(2));
   run.run();
+  change_file(run.file,
+              as_before("knob_calls", "tick, call, action, outcome, knob, value, pid, kind, text",
+                        "tick INTEGER, call INTEGER, action TEXT, outcome TEXT, knob INTEGER, "
+                        "value INTEGER, pid INTEGER, kind TEXT, text TEXT") +
+                  "PRAGMA user_version = 3");
+  expect_replays(run.file);
   change_file(run.file, as_before("workloads", std::string(kColumns1) + ", latency_ns",
                                   std::string(kTypes1) + ", latency_ns INTEGER") +
                             as_before("limits", "tick, source, power_mw",
@@ -294,7 +300,7 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
     const char* sql;
     const char* words;
   } cases[] = {
-      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 3: use the newer"},
+      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 4: use the newer"},
       {"DROP TABLE limits", "table limits is not as format 3 has it"},
       {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
       {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
