@@ -1,5 +1,6 @@
 #include "actuators/board_actuator.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -12,6 +13,13 @@ std::string joined(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text += (text.empty() ? "" : "; ") + line;
   return text;
+}
+
+// Others are a workload's own, or those of a GPU behind a driver, of which there is no file to
+// lock.
+bool is_file_of_board(KnobDriver driver) {
+  return driver == KnobDriver::cpu_hotplug || driver == KnobDriver::cpufreq ||
+         driver == KnobDriver::gpu_devfreq || driver == KnobDriver::emc_bpmp;
 }
 
 }  // namespace
@@ -38,8 +46,14 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
   };
   open_all();
   if (controls_.empty()) return;
+  const bool of_board = std::any_of(
+      board.knobs.begin(), board.knobs.end(), [this](const KnobDescription& description) {
+        return is_file_of_board(description.driver) && knobs_.find(description.knob.name);
+      });
+  const bool locks = options.use == JournalUse::own && of_board;
   try {
-    journal_ = std::make_unique<KnobJournal>(root_, options.journal, options.use);
+    journal_ = std::make_unique<KnobJournal>(root_, options.journal,
+                                             locks ? JournalUse::own_board : options.use);
   } catch (const BusyError&) {
     throw;
   } catch (const JournalError&) {

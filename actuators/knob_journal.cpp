@@ -1,7 +1,6 @@
 #include "actuators/knob_journal.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,12 +9,8 @@
 #include <cassert>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
-#include <csignal>
 #include <cstring>
-#include <fstream>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "actuators/journal_restore.h"
@@ -23,9 +18,6 @@
 namespace gearshift {
 namespace {
 
-constexpr std::string_view kRestoring = " restoring";
-constexpr auto kRestorePause = std::chrono::milliseconds(20);
-constexpr int kRestoreTries = 250;
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
 
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
@@ -176,11 +168,29 @@ std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path&
   return failed;
 }
 
-// What the lock file says: a pid, and whether it only restores.
-std::string holder_of(int descriptor) {
-  std::array<char, 32> text{};
-  const ssize_t size = pread(descriptor, text.data(), text.size() - 1, 0);
-  return size > 0 ? text.data() : "unknown";
+// Whether the file at `path`, if there is one, holds how knobs of this tree were found.
+bool saves_knobs_of(Sysroot& root, const std::filesystem::path& path) {
+  if (!std::filesystem::exists(path)) return false;
+  try {
+    return load(root, path).boot_id == boot_id(root);
+  } catch (const std::runtime_error&) {
+    return false;  // another tree's, or nobody can tell
+  }
+}
+
+// The lock of the board, whose line is the journal of who holds it, or held it last.
+HolderLock own_board(Sysroot& root, const std::filesystem::path& journal, LockPurpose purpose) {
+  HolderLock lock = lock_board(root, purpose);
+  const std::filesystem::path own = std::filesystem::absolute(journal);
+  const std::filesystem::path other = lock.line_before();
+  if (!other.empty() && other != own && saves_knobs_of(root, other)) {
+    throw BusyError("an earlier gearshift left the knobs of the board at " +
+                    root.prefix().string() + " saved in " + other.string() +
+                    "; put them back first: gearshift restore --state " +
+                    other.parent_path().string());
+  }
+  lock.write_line(own.string());
+  return lock;
 }
 
 }  // namespace
@@ -191,70 +201,20 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
     report.notes.push_back("no journal at " + journal.string() + ": there is nothing to restore");
     return report;
   }
-  const JournalLock lock(journal, JournalLock::Purpose::restoring);
+  const HolderLock lock = lock_journal(journal, LockPurpose::restoring);
   if (!std::filesystem::exists(journal)) {
     report.notes.push_back("another process has put back what " + journal.string() + " held");
     return report;
   }
+  const std::vector<SavedEntry> saved = load(root, journal).entries;
+  const bool of_board = std::any_of(saved.begin(), saved.end(), [](const SavedEntry& entry) {
+    return entry.role < SavedRole::group;
+  });
+  std::optional<HolderLock> board;
+  if (of_board) board.emplace(own_board(root, journal, LockPurpose::restoring));
   restore_file(root, journal, report);
   return report;
 }
-
-namespace {
-
-// A killed process whose first thread is gone is a zombie, while another thread of it may be about
-// to close its files, and the lock with them.
-bool has_ended(pid_t pid) {
-  if (kill(pid, 0) != 0) return errno == ESRCH;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(") ");
-  return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
-}
-
-}  // namespace
-
-bool lock_passes(const std::string& holder) {
-  pid_t pid = 0;
-  const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
-  const bool ended = error == std::errc() && pid > 0 && has_ended(pid);
-  return ended || holder.ends_with(kRestoring);
-}
-
-JournalLock::JournalLock(const std::filesystem::path& journal, Purpose purpose) {
-  const std::filesystem::path path = journal.string() + ".lock";
-  std::error_code ignored;  // opening the lock tells what is wrong with the folder
-  std::filesystem::create_directories(folder_of(journal), ignored);
-  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (descriptor_ < 0) fail("open", path);
-  // Who can read a file can lock it, and nobody could restore then.
-  fchmod(descriptor_, 0600);
-  for (int tries = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
-    const int error = errno;
-    const std::string holder = holder_of(descriptor_);
-    if (error == EWOULDBLOCK && lock_passes(holder) && tries < kRestoreTries) {
-      std::this_thread::sleep_for(kRestorePause);
-      continue;
-    }
-    close(descriptor_);
-    if (error != EWOULDBLOCK) {
-      errno = error;
-      fail("lock", path);
-    }
-    throw BusyError("another gearshift (pid " + holder + ") holds the knob journal " +
-                    journal.string() + "; stop it first: only one may set a board's knobs");
-  }
-  std::string holder = std::to_string(getpid());
-  if (purpose == Purpose::restoring) holder += kRestoring;
-  if (ftruncate(descriptor_, 0) != 0 ||
-      pwrite(descriptor_, holder.data(), holder.size(), 0) != static_cast<ssize_t>(holder.size())) {
-    close(descriptor_);
-    fail("write", path);
-  }
-}
-
-JournalLock::~JournalLock() { close(descriptor_); }
 
 KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse use)
     : root_(root), path_(std::move(path)) {
@@ -262,7 +222,10 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
     text_ = load(root_, path_);
     return;
   }
-  lock_.emplace(path_, JournalLock::Purpose::writing);
+  lock_.emplace(lock_journal(path_, LockPurpose::writing));
+  if (use == JournalUse::own_board) {
+    board_lock_.emplace(own_board(root_, path_, LockPurpose::writing));
+  }
   text_.boot_id = boot_id(root);
   text_.prefix = prefix_of(root);
   if (std::filesystem::exists(path_)) text_.entries = restore_file(root_, path_, leftover_);

@@ -11,15 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "actuators/holder_lock.h"
 #include "actuators/journal_text.h"
 #include "boards/sysroot.h"
 
 namespace gearshift {
-
-// Another daemon holds the journal: what() names its pid and the journal.
-struct BusyError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // What became of each saved file, one sentence each.
 struct RestoreReport {
@@ -30,37 +26,15 @@ struct RestoreReport {
 
 // Puts back what a journal saved and removes the journal, unless something failed. A journal of
 // another boot is only compared (a reboot put the board at its defaults) and removed. Throws
-// BusyError while a daemon holds the journal, JournalError for one that is damaged, was made under
-// another sysroot prefix, or belongs to neither this user nor root (nothing is written),
-// std::runtime_error where it cannot be read.
+// BusyError while a daemon holds the journal or the board, JournalError for one that is damaged,
+// was made under another sysroot prefix, or belongs to neither this user nor root (nothing is
+// written), std::runtime_error where it cannot be read.
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal);
 
-// Whether a lock whose file says `holder` will be free in a moment: it is held to restore, by a
-// daemon that is dying, or by somebody who has not yet written over the pid of one that is dead.
-bool lock_passes(const std::string& holder);
-
-// The lock that makes a daemon the only one to write a board's knobs: `<journal>.lock`, with the
-// holder's pid inside, held for life. The kernel frees it when the process dies in any way. Its
-// owner alone may open it.
-class JournalLock {
- public:
-  // What it is held for: life, or the moments that putting the knobs back takes.
-  enum class Purpose : std::uint8_t { writing, restoring };
-
-  // Waits up to 5 s for one that restores. Throws BusyError, or std::runtime_error where the file
-  // cannot be made.
-  JournalLock(const std::filesystem::path& journal, Purpose purpose);
-  ~JournalLock();
-  JournalLock(const JournalLock&) = delete;
-  JournalLock& operator=(const JournalLock&) = delete;
-
- private:
-  int descriptor_ = -1;
-};
-
 enum class JournalUse : std::uint8_t {
-  own,     // lock it, restore what an earlier daemon left in it, save anew
-  beside,  // another process has it: know what is saved, and save nothing
+  own,        // lock it, restore what an earlier daemon left in it, save anew
+  own_board,  // and lock the board, which others may keep a journal of elsewhere
+  beside,     // another process has it: know what is saved, and save nothing
 };
 
 class KnobJournal {
@@ -90,7 +64,8 @@ class KnobJournal {
  private:
   Sysroot& root_;
   const std::filesystem::path path_;
-  std::optional<JournalLock> lock_;  // the owner's
+  std::optional<HolderLock> lock_;  // the owner's
+  std::optional<HolderLock> board_lock_;
   JournalText text_;
   bool committed_ = true;
   RestoreReport leftover_;

@@ -73,6 +73,35 @@ class GuardianProcess(unittest.TestCase):
             daemon.note("status")
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
 
+    def test_a_board_is_set_by_one_daemon_whatever_their_state_folders_are(self):
+        def other_daemon(*more):
+            return stack.gearshift(
+                "run", "--policy", script, "--sysroot", stack.mount, "--state", other,
+                "--listen", f"ipc://{stack.folder}/other.ipc",
+                "--control", f"ipc://{stack.folder}/other-control.ipc", *more,
+            )  # fmt: skip
+
+        with self.holding() as (stack, daemon):
+            script, other = stack.script(HOLD), stack.folder / "other"
+            held = stack.knobs()
+            refused = other_daemon()
+            self.assertEqual(refused.returncode, 3, refused.stdout + refused.stderr)
+            self.assertIn(f"pid {daemon.process.pid}", refused.stderr)
+            self.assertIn("with another state folder", refused.stderr)
+            # Neither it nor its guardian lives to put the knobs back: what they were is in its folder.
+            (guardian,) = daemon.children()
+            os.kill(guardian, signal.SIGKILL)
+            daemon.send(signal.SIGKILL)
+            daemon.process.wait()
+            refused = other_daemon()
+            self.assertEqual(refused.returncode, 3, refused.stdout + refused.stderr)
+            self.assertIn(f"gearshift restore --state {stack.state}", refused.stderr)
+            self.assertEqual(stack.knobs(), held)
+            restored = stack.gearshift("restore", "--state", stack.state, "--sysroot", stack.mount)
+            self.assertEqual(restored.returncode, 0, restored.stdout + restored.stderr)
+            done = other_daemon("--duration", "1s")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

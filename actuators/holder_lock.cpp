@@ -1,0 +1,154 @@
+#include "actuators/holder_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace gearshift {
+namespace {
+
+constexpr std::string_view kRestoring = " restoring";
+constexpr auto kRestorePause = std::chrono::milliseconds(20);
+constexpr int kRestoreTries = 250;
+
+[[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
+  throw std::runtime_error("cannot " + what + ' ' + path.string() + ": " + std::strerror(errno));
+}
+
+// The holder, which is a pid and whether it only restores, and the line behind it.
+std::pair<std::string, std::string> lines_of(int descriptor) {
+  std::array<char, 64 + PATH_MAX> bytes{};
+  const ssize_t size = pread(descriptor, bytes.data(), bytes.size(), 0);
+  const std::string_view text(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  const std::size_t end = text.find('\n');
+  if (text.empty()) return {"unknown", ""};
+  if (end == std::string_view::npos) return {std::string(text), ""};
+  return {std::string(text.substr(0, end)), std::string(text.substr(end + 1))};
+}
+
+// A killed process whose first thread is gone is a zombie, while another thread of it may be about
+// to close its files, and the lock with them.
+bool has_ended(pid_t pid) {
+  if (kill(pid, 0) != 0) return errno == ESRCH;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
+}
+
+// A folder that others could write would let them hold the locks.
+std::filesystem::path board_locks() {
+  std::filesystem::path folder = "/run/gearshift-boards";
+  if (geteuid() != 0) {
+    const char* const own = std::getenv("XDG_RUNTIME_DIR");
+    folder = "/tmp/gearshift-boards-" + std::to_string(geteuid());
+    if (own != nullptr && *own == '/') folder = std::filesystem::path(own) / "gearshift-boards";
+  }
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail("make the folder", folder);
+  struct stat found {};
+  if (lstat(folder.c_str(), &found) != 0) fail("look at", folder);
+  if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 0022) != 0) {
+    throw std::runtime_error(folder.string() +
+                             " is not a folder that this user alone may write; remove it");
+  }
+  return folder;
+}
+
+}  // namespace
+
+bool lock_passes(const std::string& holder) {
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
+  const bool ended = error == std::errc() && pid > 0 && has_ended(pid);
+  return ended || holder.ends_with(kRestoring);
+}
+
+HolderLock::HolderLock(const std::filesystem::path& path, LockPurpose purpose,
+                       const std::string& holds)
+    : path_(path), holder_(std::to_string(getpid())) {
+  if (purpose == LockPurpose::restoring) holder_ += kRestoring;
+  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor_ < 0) fail("open", path);
+  fchmod(descriptor_, 0600);
+  for (int tries = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    const int error = errno;
+    const std::string holder = lines_of(descriptor_).first;
+    if (error == EWOULDBLOCK && lock_passes(holder) && tries < kRestoreTries) {
+      std::this_thread::sleep_for(kRestorePause);
+      continue;
+    }
+    close(descriptor_);
+    if (error != EWOULDBLOCK) {
+      errno = error;
+      fail("lock", path);
+    }
+    throw BusyError("another gearshift (pid " + holder + ") " + holds +
+                    "; stop it first: only one may set a board's knobs");
+  }
+  line_before_ = lines_of(descriptor_).second;
+  try {
+    write_line(line_before_);
+  } catch (const std::runtime_error&) {
+    close(descriptor_);
+    throw;
+  }
+}
+
+HolderLock::HolderLock(HolderLock&& other) noexcept
+    : path_(std::move(other.path_)),
+      holder_(std::move(other.holder_)),
+      line_before_(std::move(other.line_before_)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+HolderLock::~HolderLock() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void HolderLock::write_line(std::string_view line) {
+  const std::string text = line.empty() ? holder_ : holder_ + '\n' + std::string(line);
+  if (ftruncate(descriptor_, 0) != 0 ||
+      pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
+    fail("write", path_);
+  }
+}
+
+HolderLock lock_journal(const std::filesystem::path& journal, LockPurpose purpose) {
+  std::error_code ignored;  // opening the lock tells what is wrong with the folder
+  const std::filesystem::path folder = journal.parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  try {
+    return {journal.string() + ".lock", purpose, "holds the knob journal " + journal.string()};
+  } catch (const BusyError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(std::string("knob journal: ") + error.what() +
+                             "; give a state folder that this user may write with --state");
+  }
+}
+
+HolderLock lock_board(const Sysroot& root, LockPurpose purpose) {
+  struct stat board {};
+  if (stat(root.prefix().c_str(), &board) != 0) fail("look at", root.prefix());
+  const std::string name =
+      "board-" + std::to_string(board.st_dev) + '-' + std::to_string(board.st_ino) + ".lock";
+  return {
+      board_locks() / name, purpose,
+      "sets the knobs of the board at " + root.prefix().string() + ", with another state folder"};
+}
+
+}  // namespace gearshift

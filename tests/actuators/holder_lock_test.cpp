@@ -1,0 +1,157 @@
+#include "actuators/holder_lock.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+
+#include "actuators/board_actuator.h"
+#include "tests/fakes/apply_knob.h"
+#include "tests/fakes/directory_board.h"
+
+namespace gearshift {
+namespace {
+
+using fakes::apply_knob;
+using fakes::DirectoryBoard;
+
+std::string refusal(const std::function<void()>& takes) {
+  try {
+    takes();
+  } catch (const BusyError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class HolderLockTest : public testing::Test {
+ protected:
+  std::filesystem::path journal(const std::string& folder) const {
+    return folder_.at("/" + folder + "/knobs.journal");
+  }
+  BoardActuator actuator(Sysroot& root, const std::string& folder) {
+    return BoardActuator(board_.description(), root, {journal(folder)});
+  }
+
+  DirectoryBoard board_;
+  fakes::TempTree folder_;
+  Sysroot root_{board_.root()};
+};
+
+TEST_F(HolderLockTest, SaysWhoHoldsItAndKeepsALineForTheNext) {
+  std::filesystem::create_directories(folder_.at("/locks"));
+  const std::filesystem::path path = folder_.at("/locks/one.lock");
+  {
+    HolderLock lock(path, LockPurpose::writing, "has it");
+    EXPECT_EQ(lock.line_before(), "");
+    lock.write_line("/state/one");
+    const std::string why = refusal([&path] { HolderLock(path, LockPurpose::writing, "has it"); });
+    EXPECT_NE(why.find("pid " + std::to_string(getpid()) + ") has it;"), std::string::npos) << why;
+  }
+  HolderLock next(path, LockPurpose::writing, "has it");
+  EXPECT_EQ(next.line_before(), "/state/one") << "it goes with the holder only where that says so";
+  HolderLock moved(std::move(next));
+  EXPECT_NE(refusal([&path] { HolderLock(path, LockPurpose::restoring, "has it"); }), "");
+}
+
+TEST_F(HolderLockTest, ABoardIsSetByOneWhateverItsStateFolder) {
+  {
+    BoardActuator first = actuator(root_, "first");
+    const std::string why = refusal([this] { actuator(root_, "second"); });
+    EXPECT_NE(why.find("pid " + std::to_string(getpid())), std::string::npos) << why;
+    EXPECT_NE(why.find(board_.root().string() + ", with another state folder"), std::string::npos)
+        << why;
+    apply_knob(first, "gpu_mhz", 306000);
+    first.restore();
+  }
+  actuator(root_, "second");  // nothing is left to put back
+}
+
+TEST_F(HolderLockTest, WhatADeadOneLeftInAnotherFolderIsPutBackFirst) {
+  const std::string found = board_.get(DirectoryBoard::gpu("max_freq"));
+  {
+    BoardActuator first = actuator(root_, "first");
+    apply_knob(first, "gpu_mhz", 306000);  // and dies
+  }
+  const std::string why = refusal([this] { actuator(root_, "second"); });
+  EXPECT_NE(why.find("gearshift restore --state " + folder_.at("/first").string()),
+            std::string::npos)
+      << why;
+  EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000");
+  restore_from_journal(root_, journal("first"));
+  EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), found);
+  actuator(root_, "second");
+}
+
+// A tree that is where another one was: what is saved is of that.
+TEST_F(HolderLockTest, AnotherBoardsJournalKeepsNobodyOut) {
+  {
+    BoardActuator first = actuator(root_, "first");
+    apply_knob(first, "gpu_mhz", 306000);
+  }
+  for (const std::string text : {"no journal", ""}) {
+    std::ofstream(journal("first")) << text;
+    actuator(root_, "second");
+    HolderLock lock = lock_board(root_, LockPurpose::writing);
+    lock.write_line(journal("first").string());
+  }
+}
+
+TEST_F(HolderLockTest, NothingIsPutBackUnderADaemonThatSetsTheBoard) {
+  {
+    BoardActuator first = actuator(root_, "first");
+    apply_knob(first, "gpu_mhz", 306000);
+  }
+  std::filesystem::create_directories(folder_.at("/copy"));
+  std::filesystem::copy_file(journal("first"), journal("copy"));
+  const BoardActuator daemon = actuator(root_, "first");  // puts back what it had left
+  EXPECT_NE(refusal([this] { restore_from_journal(root_, journal("copy")); }), "");
+  EXPECT_TRUE(std::filesystem::exists(journal("copy")));
+}
+
+// What a user of this machine who is not root comes to, in a runtime folder of the given mode.
+int code_of_lock_in(const std::filesystem::path& runtime, unsigned mode, const Sysroot& root) {
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(4);
+    const std::filesystem::path locks = runtime / "gearshift-boards";
+    if (mkdir(locks.c_str(), 0700) != 0 || chmod(locks.c_str(), mode) != 0) _exit(5);
+    setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
+    try {
+      lock_board(root, LockPurpose::writing);
+    } catch (const BusyError&) {
+      _exit(1);
+    } catch (const std::runtime_error& error) {
+      const bool names = std::string(error.what()).find(locks.string()) != std::string::npos;
+      _exit(names ? 2 : 3);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(HolderLockTest, AFolderThatOthersMayWriteIsNotTrusted) {
+  for (const auto& [mode, code] : {std::pair{0700U, 0}, {0755U, 0}, {0777U, 2}, {0730U, 2}}) {
+    const fakes::TempTree runtime;
+    std::filesystem::permissions(runtime.root(), std::filesystem::perms(0777));
+    EXPECT_EQ(code_of_lock_in(runtime.root(), mode, root_), code) << std::oct << mode;
+  }
+}
+
+TEST_F(HolderLockTest, ASecondBoardIsAnotherMatter) {
+  DirectoryBoard other;
+  Sysroot root(other.root());
+  const BoardActuator first = actuator(root_, "first");
+  const BoardActuator second = actuator(root, "second");
+  EXPECT_TRUE(second.writable());
+}
+
+}  // namespace
+}  // namespace gearshift
