@@ -161,9 +161,7 @@ WithText<KnobCall> read_knob_call(const Cursor& row, std::size_t knobs, std::int
     call.pid = row.integer<std::int32_t>(6, "pid");
     call.kind = row.word<Kind>(7, "kind");
   }
-  if (version > 3 && call.action == KnobAction::write && !row.is_null(9)) {
-    call.wrote = row.time(9, "wrote_ns");
-  }
+  if (version > 3 && !row.is_null(9)) call.wrote = row.time(9, "wrote_ns");
   return {call, std::string(row.text(8))};
 }
 

@@ -135,6 +135,24 @@ TEST(Recording, OfAFormatBeforeIsReadAsItWasThen) {
   EXPECT_NE(error_of(run.file).find("table workloads is not as format 2"), std::string::npos);
 }
 
+// Behind a sensor that averages, decisions hang on when a knob was written.
+TEST(Recording, KeepsWhenKnobsWereWritten) {
+  RecordedRun run;
+  run.hardware.writes_take = std::chrono::milliseconds(40);
+  run.hardware.averaging = run.header.traits.power_window = run.header.traits.power_averaging =
+      std::chrono::milliseconds(430);
+  run.hardware.step_mw = 380;
+  run.header.traits.power_rounding_mw = 190;
+  run.operator_limit = OperatorLimit(21800);  // the fastest draws 22 W
+  run.world.attach(seconds(2));
+  run.run();
+  expect_replays(run.file);
+  change_file(run.file, "UPDATE knob_calls SET wrote_ns = NULL");
+  RecordingReader reader(run.file);
+  ListPolicy policy(search_four);
+  EXPECT_TRUE(Replay(reader).run(policy).difference);
+}
+
 TEST(Recording, WithoutAKeyThatItAlwaysHadIsRefused) {
   RecordedRun run;
   run.run();
@@ -301,7 +319,7 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
     const char* words;
   } cases[] = {
       {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 4: use the newer"},
-      {"DROP TABLE limits", "table limits is not as format 3 has it"},
+      {"DROP TABLE limits", "table limits is not as format 4 has it"},
       {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
       {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
        "metadata.period_ns: must be above"},
