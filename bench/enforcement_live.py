@@ -58,10 +58,10 @@ class Breaches:
         self.over_j += (power_w - cap_w) * span_s
 
 
-def run(policy, arguments):
+def run(policy, noise, arguments):
     """One policy on one board: its breaches, or what went wrong."""
     try:
-        with MountedBoard(BINARY, "--noise", arguments.noise) as board:
+        with MountedBoard(BINARY, "--noise", noise) as board:
             daemon = board.run("--policy", policy, "--power", f"{HIGH_W}W")
             board.emulate("--warm-up", "0.5s")
             daemon.note("attached")
@@ -97,13 +97,35 @@ def watch(true_power, control, arguments):
     return breaches
 
 
+def table(policies, noise, arguments):
+    """Runs and prints each; False where one could not be run."""
+    print(f"virtual board, a reading every 100 ms, mean of 0.43 s, noise {noise}; {arguments.duration:.0f} s each, "
+          f"{arguments.parallel} side by side; {ASKED_S} s a breach and {ASKED_SHARE:.1%} are asked", flush=True)  # fmt: skip
+    ran = True
+    with concurrent.futures.ThreadPoolExecutor(arguments.parallel) as pool:
+        runs = [(name, pool.submit(run, policy, noise, arguments)) for name, policy in policies]
+        for name, future in runs:
+            result = future.result()
+            if isinstance(result, str):
+                print(f"  {name:<20} not run: {result}", flush=True)
+                ran = False
+                continue
+            share = result.over_j / result.energy_j
+            within = result.longest_s <= ASKED_S and share <= ASKED_SHARE
+            print(f"  {name:<20} {result.count:>4} breaches, {result.too_long} of more than {ASKED_S} s, "
+                  f"{result.longest_s:6.2f} s at most, by {result.longest_over_w:.2f} W "
+                  f"({result.longest_clear_s:.2f} s of those by {CLEAR_SHARE:.0%} and more), {share:8.3%} of the energy"
+                  f"{'' if within else '  <- more'}", flush=True)  # fmt: skip
+    return ran
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policy", nargs="*", help="shipped scripts by name (default: all, and none)")
     parser.add_argument("--duration", type=float, default=120, help="of each run, s")
     parser.add_argument("--step", type=float, default=30, help="the cap's, s")
-    parser.add_argument("--noise", default="2%", help="of the sensor")
-    parser.add_argument("--parallel", type=int, default=2 * (os.cpu_count() or 1), help="runs side by side")
+    parser.add_argument("--noise", default="0%,2%", help="of the sensor, a table each (%(default)s)")
+    parser.add_argument("--parallel", type=int, default=9, help="runs side by side (9)")
     arguments = parser.parse_args()
     if not os.access("/dev/fuse", os.R_OK | os.W_OK):
         print("skipped: needs /dev/fuse, for virtual boards")
@@ -114,21 +136,8 @@ def main():
         nothing.write_text(NO_POLICY)
         scripts = arguments.policy or ["none", *sorted(path.stem for path in (ROOT / "scripts").glob("*.lua"))]
         policies = [(name, str(nothing) if name == "none" else name) for name in scripts]
-        print(f"virtual board, a reading every 100 ms, mean of 0.43 s, noise {arguments.noise}; {arguments.duration:.0f} s "
-              f"each, {arguments.parallel} side by side; {ASKED_S} s a breach and {ASKED_SHARE:.1%} are asked", flush=True)
-        with concurrent.futures.ThreadPoolExecutor(arguments.parallel) as pool:
-            runs = [(name, pool.submit(run, policy, arguments)) for name, policy in policies]
-            for name, future in runs:
-                result = future.result()
-                if isinstance(result, str):
-                    print(f"  {name:<20} not run: {result}", flush=True)
-                    failed = True
-                    continue
-                share = result.over_j / result.energy_j
-                within = result.longest_s <= ASKED_S and share <= ASKED_SHARE
-                print(f"  {name:<20} {result.count:>4} breaches, {result.too_long} of more than {ASKED_S} s, {result.longest_s:6.2f} s at most, by "
-                      f"{result.longest_over_w:.2f} W ({result.longest_clear_s:.2f} s of those by {CLEAR_SHARE:.0%} and "
-                      f"more), {share:8.3%} of the energy{'' if within else '  <- more'}", flush=True)
+        for noise in arguments.noise.split(","):
+            failed |= not table(policies, noise, arguments)
     return 1 if failed else 0
 
 
