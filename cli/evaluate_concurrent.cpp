@@ -17,6 +17,7 @@
 #include "cli/simulated_problem.h"
 #include "evaluation/concurrent_report.h"
 #include "evaluation/fingerprint.h"
+#include "evaluation/separate_clocks.h"
 #include "evaluation/sub_grid.h"
 #include "limits/operator_limit.h"
 #include "policies/lua/lua_policy.h"
@@ -115,6 +116,8 @@ class ConcurrentEvaluation {
     results.standings = summarise_concurrent(grid_, results.rows);
     return results;
   }
+  // Every row gets what clocks of their own would come to, where a change of them takes so long.
+  void add_separate_clocks(const std::vector<double>& switch_ms, ConcurrentResults& results) const;
   // Solved rows get what becomes of requests.
   void hold_beside_requests(RequestChecks& checks, ConcurrentResults& results) const;
 
@@ -209,6 +212,19 @@ Trial ConcurrentEvaluation::run(const Case& one) const {
           .power_modes = static_cast<std::uint32_t>(modes.size())};
 }
 
+void ConcurrentEvaluation::add_separate_clocks(const std::vector<double>& switch_ms,
+                                               ConcurrentResults& results) const {
+  if (switch_ms.empty()) return;
+  std::vector<SeparateClocks> clocks;
+  for (const Pair& pair : pairs_) clocks.emplace_back(pair.infer->knobs(), *pair.table);
+  for (ConcurrentRow& row : results.rows) {
+    const Problem& problem = grid_.problems[row.of.problem];
+    for (const double ms : switch_ms) {
+      row.separate.push_back({ms, clocks[row.of.workload].best(problem, ms)});
+    }
+  }
+}
+
 void ConcurrentEvaluation::hold_beside_requests(RequestChecks& checks,
                                                 ConcurrentResults& results) const {
   if (checks.empty()) return;
@@ -231,12 +247,15 @@ int evaluate_concurrent(const EvaluateOptions& options, const std::string& comma
   constexpr double kUsualJitter = 0.03;
   const double jitter = parse_effects(effects_of(options)).jitter;
   RequestChecks checks(options.requests, options.minutes, jitter > 0 ? jitter : kUsualJitter);
+  std::vector<double> switch_ms;
+  if (!options.switch_ms.empty()) switch_ms = parse_numbers("--switch-ms", options.switch_ms);
   const ConcurrentEvaluation made(options);
   const Grid& grid = made.grid();
   const auto trials = run_or_resume(options, grid, [&](const Case& one) { return made.run(one); });
   if (!trials) return kExitFailed;
   ConcurrentResults results = made.judged(*trials, false);
   made.hold_beside_requests(checks, results);
+  made.add_separate_clocks(switch_ms, results);
   std::optional<ConcurrentResults> all_cells;
   if (made.has_suspects()) all_cells = made.judged(*trials, true);
   const ConcurrentResults* all = all_cells ? &*all_cells : nullptr;

@@ -60,6 +60,7 @@ struct Fields {
               {"html", &o.html},
               {"results", &o.results},
               {"epochs", &o.epochs},
+              {"switch-ms", &o.switch_ms},
               {"energy-weight", &o.weights},
               {"weights", &o.weights},
               {"objective", &o.objective},
@@ -124,6 +125,9 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
   command.add_option("--minutes", options.minutes, "virtual minutes of each --requests")
       ->check(CLI::Range(1U, kMostMinutes))
       ->capture_default_str();
+  command.add_option("--switch-ms", options.switch_ms,
+                     "of concurrent: what clocks of their own for training and inference would "
+                     "gain where a change of them takes so many milliseconds, the same forms");
   command.add_option("--epochs", options.epochs,
                      "recorded runs of recurring jobs: epochs to a target metric");
   command.add_option("--job", options.job,
@@ -249,6 +253,10 @@ void check_concurrent_options(const EvaluateOptions& options) {
   if (!concurrent && !options.requests.empty()) {
     throw std::runtime_error("--requests belongs to --problem concurrent");
   }
+  if (!concurrent && !options.switch_ms.empty()) {
+    throw std::runtime_error("--switch-ms belongs to --problem concurrent");
+  }
+  if (!options.switch_ms.empty()) parse_numbers("--switch-ms", options.switch_ms);
   if (concurrent && (!options.objective.empty() || options.missing != "refuse")) {
     throw std::runtime_error("--objective and --missing are not for --problem concurrent");
   }

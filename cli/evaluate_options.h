@@ -19,6 +19,7 @@ struct EvaluateOptions {
   std::vector<std::string> suspect;        // lists of cells that are no optimum
   std::vector<std::string> requests;       // concurrent only: "poisson", "trace:FILE"
   std::uint32_t minutes = 60;              // concurrent only: virtual ones, with --requests
+  std::string switch_ms;                   // concurrent only: what a change of clocks may take
   std::vector<std::string> policy;
   std::vector<std::string> keep;  // "knob=a,b,c"
   std::string problem = "train";

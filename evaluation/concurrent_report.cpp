@@ -8,6 +8,7 @@
 #include "evaluation/csv_line.h"
 #include "evaluation/number_text.h"
 #include "evaluation/request_table.h"
+#include "evaluation/separate_clocks.h"
 
 namespace gearshift {
 namespace {
@@ -28,6 +29,13 @@ constexpr std::string_view kRequestLegend =
     "all minutes and of all requests in the next two columns. Training is what was delivered, by "
     "what\n"
     "the formula says. No room: the choice has no window for a training minibatch.\n";
+
+constexpr std::string_view kSeparateLegend =
+    "The clocks change before and after each batch of requests, cores and the memory clock stay. "
+    "Gain is\n"
+    "that of whole training minibatches a second over the best power mode that both share, where "
+    "that\n"
+    "trains; in the last column each problem takes the better of both.\n";
 
 std::vector<std::string> names_of(const Grid& grid, const ConcurrentStanding& standing) {
   return {grid.policies[standing.policy].name,
@@ -160,6 +168,10 @@ json row_json(const Grid& grid, const ConcurrentResults& results, const Concurre
   for (const RequestOutcome& outcome : results.rows[i].requests) {
     out["requests"].push_back(to_json(outcome));
   }
+  out["separate_clocks"] = json::array();
+  for (const SeparateFigure& figure : results.rows[i].separate) {
+    out["separate_clocks"].push_back(to_json(figure));
+  }
   return out;
 }
 
@@ -226,6 +238,8 @@ std::string concurrent_text(const Grid& grid, const ConcurrentResults& results,
   text += kLegend;
   const ComparisonTable held = request_table(grid, results.rows);
   if (!held.lines.empty()) text += '\n' + text_of(held) + std::string(kRequestLegend);
+  const ComparisonTable apart = separate_table(grid, results.rows);
+  if (!apart.lines.empty()) text += '\n' + text_of(apart) + std::string(kSeparateLegend);
   return text + '\n' + text_of(search_table(grid, results.standings));
 }
 
@@ -277,6 +291,10 @@ std::string concurrent_html(const Grid& grid, const ConcurrentResults& results,
                       [&](std::size_t i) { return svg(loss_chart(grid, results.rows, i)); });
   if (const ComparisonTable held = request_table(grid, results.rows); !held.lines.empty()) {
     out += html_table(grid, held) + "<p class=\"faint\">" + std::string(kRequestLegend) + "</p>\n";
+  }
+  if (const ComparisonTable apart = separate_table(grid, results.rows); !apart.lines.empty()) {
+    out +=
+        html_table(grid, apart) + "<p class=\"faint\">" + std::string(kSeparateLegend) + "</p>\n";
   }
   out += html_table(grid, search_table(grid, results.standings));
   return out + html_end(grid, provenance);

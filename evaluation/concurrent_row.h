@@ -23,6 +23,12 @@ struct ConcurrentFigure {
   double loss = 0;
 };
 
+// The optimum where training and inference have clocks of their own.
+struct SeparateFigure {
+  double switch_ms = 0;                     // what a change of clocks takes
+  std::optional<double> minibatches_per_s;  // of training; nullopt where nothing keeps the limits
+};
+
 struct ConcurrentRow {
   Case of;
   Trial trial;
@@ -37,6 +43,7 @@ struct ConcurrentRow {
   ConcurrentFigure second;
   ConcurrentFigure window;
   std::vector<RequestOutcome> requests{};  // of solved rows, where they were asked for
+  std::vector<SeparateFigure> separate{};  // where they were asked for
 };
 
 // `suspects_too`: all cells count, not only those trusted.

@@ -78,10 +78,12 @@ std::string html_table(const Grid& grid, const ComparisonTable& table) {
     out += "<th scope=\"col\">" + escaped(column) + "</th>";
   }
   out += "</tr></thead><tbody>\n";
+  const bool of_policies = table.columns.front() == "policy";
   for (const std::vector<std::string>& line : table.lines) {
     out += "<tr>";
     for (std::size_t i = 0; i < line.size(); ++i) {
-      out += "<td>" + (i == 0 ? key(series_of(grid, line[0])) : std::string()) + escaped(line[i]) +
+      const bool keyed = of_policies && i == 0;
+      out += "<td>" + (keyed ? key(series_of(grid, line[0])) : std::string()) + escaped(line[i]) +
              "</td>";
     }
     out += "</tr>\n";

@@ -201,18 +201,19 @@ class Evaluate(unittest.TestCase):
                            "made-up,train,16,8,2000,1300\n")
         flags = ["--problem", "concurrent", "--profile", self.train, "--infer-profile", infer, "--caps",
                  "8:32:8", "--latency-ms", "300:900:300", "--rate", "20,60", "--policy",
-                 SOURCE / "scripts/bayes.lua", "--suspect", suspect, "--probes", "12"]
+                 SOURCE / "scripts/bayes.lua", "--suspect", suspect, "--probes", "12", "--switch-ms", "2,40"]
         done = self.evaluate(*flags, "--json", "out.json", "--csv", "out.csv", "--html", "out.html")
-        self.assertIn("loss/window %", done.stdout)
+        self.assertRegex(done.stdout, "(?s)loss/window %.*if it gains %")
         self.assertIn("108 settings, 3 of them suspect", done.stderr)
         rows = self.result("out.json")["rows"]
         self.assertEqual(len(rows), 4 * 3 * 2)
         for row in rows:
             values = {"trusted": [], "all": []}
+            self.assertGreaterEqual(*(one["minibatches_per_s"] or 0 for one in row["separate_clocks"]))
             for (mode, batch), ((train_ms, train_w), (infer_ms, infer_w)) in both.items():
                 fill_ms = 1000 * batch / row["rate_per_s"]
-                if (infer_ms > fill_ms or fill_ms + infer_ms > row["latency_ms"]
-                        or max(train_w, infer_w) > row["cap_w"]):
+                late = infer_ms > fill_ms or fill_ms + infer_ms > row["latency_ms"]
+                if late or max(train_w, infer_w) > row["cap_w"]:
                     continue
                 value = math.floor((fill_ms - infer_ms) / train_ms) * 1000 / fill_ms
                 values["all"].append(value)
