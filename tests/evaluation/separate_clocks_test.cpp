@@ -102,8 +102,8 @@ TEST_F(SeparateClocksTest, ATableSaysWhatItGains) {
   ASSERT_EQ(told.lines.size(), 2U);
   EXPECT_EQ(told.lines[0], (std::vector<std::string>{"lenet + lenet", "0.001 ms", "2", "100", "1",
                                                      "0", "0", "100"}));
-  EXPECT_EQ(told.lines[1],
-            (std::vector<std::string>{"lenet + lenet", "5 ms", "2", "42.9", "1", "1", "0", "50.0"}));
+  EXPECT_EQ(told.lines[1], (std::vector<std::string>{"lenet + lenet", "5 ms", "2", "42.9", "1", "1",
+                                                     "0", "50.0"}));
   EXPECT_NE(concurrent_text(grid, results, nullptr).find("if it gains %"), std::string::npos);
   EXPECT_NE(concurrent_json(grid, results, nullptr).find("\"switch_ms\": 5.0"), std::string::npos);
 }
