@@ -154,10 +154,9 @@ void compare_stale(const Sysroot& root, const JournalText& text, RestoreReport& 
   }
 }
 
-// Restores what the file holds; returns what would not go. The lock is held.
+// Restores what the file says; returns what would not go. The lock is held.
 std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path& path,
-                                     RestoreReport& report) {
-  const JournalText text = load(root, path);
+                                     const JournalText& text, RestoreReport& report) {
   std::vector<SavedEntry> failed;
   if (text.boot_id == boot_id(root)) {
     failed = put_back(root, text.entries, report);
@@ -206,13 +205,20 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
     report.notes.push_back("another process has put back what " + journal.string() + " held");
     return report;
   }
-  const std::vector<SavedEntry> saved = load(root, journal).entries;
-  const bool of_board = std::any_of(saved.begin(), saved.end(), [](const SavedEntry& entry) {
-    return entry.role < SavedRole::group;
-  });
+  const JournalText text = load(root, journal);
+  const bool of_board =
+      std::any_of(text.entries.begin(), text.entries.end(),
+                  [](const SavedEntry& one) { return one.role < SavedRole::group; });
   std::optional<HolderLock> board;
-  if (of_board) board.emplace(own_board(root, journal, LockPurpose::restoring));
-  restore_file(root, journal, report);
+  try {
+    if (of_board) board.emplace(own_board(root, journal, LockPurpose::restoring));
+  } catch (const BusyError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    // A full disk, say: that nobody else is kept away is no reason to leave the knobs as they are.
+    report.notes.push_back("the board is not locked meanwhile: " + std::string(error.what()));
+  }
+  restore_file(root, journal, text, report);
   return report;
 }
 
@@ -228,7 +234,9 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
   }
   text_.boot_id = boot_id(root);
   text_.prefix = prefix_of(root);
-  if (std::filesystem::exists(path_)) text_.entries = restore_file(root_, path_, leftover_);
+  if (std::filesystem::exists(path_)) {
+    text_.entries = restore_file(root_, path_, load(root_, path_), leftover_);
+  }
 }
 
 bool KnobJournal::has(SavedRole role, std::string_view path) const {

@@ -60,6 +60,10 @@ SeparateClocks::SeparateClocks(const KnobSpace& knobs, const ConcurrentTable& ta
 }
 
 std::optional<double> SeparateClocks::best(const Problem& problem, double switch_ms) const {
+  const double limit_ms =
+      problem.goal.latency
+          ? std::chrono::duration<double, std::milli>(*problem.goal.latency).count()
+          : kNever;
   std::optional<double> most;
   for (const std::vector<const ConcurrentCell*>& cells : shared_) {
     double train_ms = kNever;
@@ -76,10 +80,6 @@ std::optional<double> SeparateClocks::best(const Problem& problem, double switch
     if (train_ms == kNever) continue;
     for (const auto& [batch_size, ms] : infer_ms) {
       const double fill_ms = arrival_ms(problem, batch_size);
-      const double limit_ms =
-          problem.goal.latency
-              ? std::chrono::duration<double, std::milli>(*problem.goal.latency).count()
-              : kNever;
       const double left_ms = fill_ms - ms - 2 * switch_ms;
       if (left_ms < 0 || fill_ms + switch_ms + ms > limit_ms) continue;
       most = std::max(most.value_or(0), 1e3 * std::floor(left_ms / train_ms) / fill_ms);

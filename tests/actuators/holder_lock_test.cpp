@@ -145,6 +145,41 @@ TEST_F(HolderLockTest, AFolderThatOthersMayWriteIsNotTrusted) {
   }
 }
 
+// A daemon of a user who is not root, whose locks cannot be made any more when it is restored.
+int code_of_restore_without_locks(const std::filesystem::path& home) {
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(4);
+    setenv("TMPDIR", home.c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", home.c_str(), 1);
+    DirectoryBoard board;
+    Sysroot root(board.root());
+    const std::string found = board.get(DirectoryBoard::gpu("max_freq"));
+    const std::filesystem::path journal = home / "state/knobs.journal";
+    {
+      BoardActuator actuator(board.description(), root, {journal});
+      apply_knob(actuator, "gpu_mhz", 306000);
+    }
+    const bool changed = board.get(DirectoryBoard::gpu("max_freq")) != found;
+    if (chmod((home / "gearshift-boards").c_str(), 0777) != 0) _exit(5);
+    const RestoreReport report = restore_from_journal(root, journal);
+    const bool told =
+        !report.notes.empty() && report.notes[0].starts_with("the board is not locked");
+    const bool restored = changed && board.get(DirectoryBoard::gpu("max_freq")) == found;
+    _exit(restored && told && report.failed.empty() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(HolderLockTest, KnobsArePutBackWhereTheBoardCannotBeLocked) {
+  const fakes::TempTree home;
+  std::filesystem::permissions(home.root(), std::filesystem::perms(0777));
+  EXPECT_EQ(code_of_restore_without_locks(home.root()), 0);
+}
+
 TEST_F(HolderLockTest, ASecondBoardIsAnotherMatter) {
   DirectoryBoard other;
   Sysroot root(other.root());
