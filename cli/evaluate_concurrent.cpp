@@ -14,6 +14,7 @@
 #include "cli/evaluate_run.h"
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
+#include "cli/simulated_costs.h"
 #include "cli/simulated_problem.h"
 #include "evaluation/concurrent_report.h"
 #include "evaluation/fingerprint.h"
@@ -52,27 +53,6 @@ std::vector<Profile> profiles_of(const std::vector<std::string>& paths, Kind kin
         fmt::format("{}: there is no {} workload in it", option, kind_name(kind)));
   }
   return found;
-}
-
-// The knobs with the values that both have.
-KnobSpace common_knobs(const Profile& train, const Profile& infer) {
-  KnobSpace common = infer.knobs();
-  const auto fail = [&](const std::string& what) {
-    throw std::runtime_error(
-        fmt::format("{} and {} cannot run on one board: {}", train.workload, infer.workload, what));
-  };
-  if (train.device != infer.device) fail(train.device + " and " + infer.device);
-  if (common.size() != train.knobs().size()) fail("their knobs differ");
-  for (std::size_t i = 0; i < common.size(); ++i) {
-    const Knob& other = train.knobs().knobs[i];
-    Knob& knob = common.knobs[i];
-    if (knob.name != other.name) fail("their knobs differ");
-    std::erase_if(knob.values, [&](std::int64_t value) {
-      return !std::binary_search(other.values.begin(), other.values.end(), value);
-    });
-    if (knob.values.empty()) fail("they have no value of " + knob.name + " in common");
-  }
-  return common;
 }
 
 std::string print_of(const Profile& profile) {

@@ -10,6 +10,7 @@
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
 #include "cli/select_board.h"
+#include "cli/simulated_costs.h"
 #include "cli/simulated_problem.h"
 #include "evaluation/fingerprint.h"
 #include "evaluation/online_row.h"

@@ -13,17 +13,16 @@
 #include "cli/arrival_flags.h"
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
-#include "cli/note_text.h"
 #include "cli/policy_transfer.h"
 #include "cli/predicted_work.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
-#include "cli/request_text.h"
+#include "cli/simulated_course.h"
 #include "cli/simulated_problem.h"
+#include "cli/simulated_result.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
 #include "policies/lua/lua_policy.h"
-#include "simulator/exhaustive_optimum.h"
 #include "simulator/simulation.h"
 
 namespace gearshift {
@@ -41,171 +40,6 @@ File open_log(const std::string& path) {
   File file(std::fopen(path.c_str(), "w"));
   if (!file) throw std::runtime_error(fmt::format("--log {}: cannot be written", path));
   return file;
-}
-
-// The choice on its true cost, and what it is compared with.
-struct Verdict {
-  std::optional<TrueCost> chosen;
-  std::optional<double> value;  // nullopt: a limit is broken by the true cost
-  std::optional<ExhaustiveOptimum> optimum;
-
-  std::optional<double> excess() const {
-    if (!value || !optimum) return std::nullopt;
-    return *value / optimum->value - 1;
-  }
-};
-
-Verdict judge(const SimulationProblem& problem, const SimulationResult& result) {
-  const SimulatedTask& task = problem.tasks.front();
-  Verdict verdict;
-  verdict.optimum = exhaustive_optimum(problem);
-  if (result.ending == Ending::held) verdict.chosen = result.cost[index(task.kind)];
-  if (!verdict.chosen) return verdict;
-  verdict.value = judged(judging_goal(problem), task.kind,
-                         result.setting.batch_size[index(task.kind)], *verdict.chosen);
-  return verdict;
-}
-
-json value_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
-
-json cost_json(const KnobSpace& knobs, const Setting& setting, const TrueCost& cost) {
-  return {{"setting", to_json(knobs, setting)},
-          {"minibatch_ms", cost.minibatch_ms},
-          {"power_w", cost.power_w}};
-}
-
-json result_json(const SimulationProblem& problem, const SimulationResult& result) {
-  const Verdict verdict = judge(problem, result);
-  const Goal& goal = problem.goal;
-  json out = {{"board", problem.board},
-              {"workload", problem.tasks.front().name},
-              {"problem", kind_name(problem.tasks.front().kind)},
-              {"seed", problem.seed},
-              {"ending", ending_name(result.ending)},
-              {"solvable", verdict.optimum.has_value()},
-              {"solved", verdict.value.has_value()},
-              {"value", value_or_null(verdict.value)},
-              {"excess", value_or_null(verdict.excess())},
-              {"modes_profiled", result.measured.size()},
-              {"measurements", result.measurements},
-              {"probes_over_cap", result.measured_over_cap},
-              {"filled_nearest", result.filled_nearest},
-              {"filled_model", result.filled_model},
-              {"refused", result.refused},
-              {"not_applied", result.not_applied},
-              {"search_s", seconds(result.search)},
-              {"search_j", result.search_j},
-              {"over_ws", result.energy.over_cap_j},
-              {"over_s", result.energy.over_cap_s},
-              {"breaches", result.energy.breaches},
-              {"longest_over_s", result.energy.longest_over_cap_s},
-              {"energy_j", result.energy.energy_j},
-              {"duration_s", seconds(result.duration)},
-              {"train_samples", result.samples[index(Kind::train)]},
-              {"infer_samples", result.samples[index(Kind::infer)]},
-              {"guard_steps", result.guard_steps},
-              {"drifts", result.drifts},
-              {"policy_errors", result.policy_errors}};
-  out.update(to_json(judging_goal(problem)));
-  out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1000) : json();
-  out["energy_limit_j"] = goal.energy_j ? json(*goal.energy_j) : json();
-  out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();
-  out["rate_per_s"] = goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json();
-  out["held"] = to_json(problem.knobs, result.setting);
-  out["chosen"] =
-      verdict.chosen ? cost_json(problem.knobs, result.setting, *verdict.chosen) : json();
-  out["observation"] = result.observation ? to_json(problem.knobs, *result.observation) : json();
-  out["optimum"] = json();
-  if (verdict.optimum) {
-    out["optimum"] = cost_json(problem.knobs, verdict.optimum->setting, verdict.optimum->cost);
-    out["optimum"]["value"] = verdict.optimum->value;
-  }
-  if (result.requests) out["requests"] = to_json(*result.requests);
-  if (!result.policy_error.empty()) out["policy_error"] = result.policy_error;
-  return out;
-}
-
-std::string objective_text(Objective objective, double value) {
-  switch (objective) {
-    case Objective::time:
-      return fmt::format("{:.3f} ms a sample", 1e3 * value);
-    case Objective::energy:
-      return fmt::format("{:.3f} J a sample", value);
-    case Objective::latency:
-      return fmt::format("{:.1f} ms of latency", 1e3 * value);
-    case Objective::weighted:
-      return fmt::format("{:.4f} of the reference's cost", value);
-    case Objective::target:
-      return fmt::format("{:.3f} J a sample, its time priced", value);
-    case Objective::throughput:
-      return fmt::format("{:.2f} training samples a second", 1 / value);
-  }
-  return {};
-}
-
-void print_cost(const char* what, const SimulationProblem& problem, const Setting& setting,
-                const TrueCost& cost, const std::optional<double>& value) {
-  fmt::print("  {:<9}{}: {:.1f} W, {:.1f} ms a minibatch{}\n", what,
-             describe(problem.knobs, setting), cost.power_w, cost.minibatch_ms,
-             value ? ", " + objective_text(problem.goal.objective, *value)
-                   : std::string("; its true cost breaks a limit"));
-}
-
-void print_choice(const SimulationProblem& problem, const SimulationResult& result) {
-  const Verdict verdict = judge(problem, result);
-  if (result.ending != Ending::held) {
-    const std::string held = describe(problem.knobs, result.setting);
-    fmt::print("  {} {}\n",
-               result.ending == Ending::safe ? "no choice: the safe setting is held,"
-                                             : "no choice in the time given; in force is",
-               held);
-    if (!result.policy_error.empty()) {
-      fmt::print("  the policy failed: {}\n", result.policy_error);
-    }
-  } else if (verdict.chosen) {
-    print_cost("chosen", problem, result.setting, *verdict.chosen, verdict.value);
-  }
-  if (!verdict.optimum) {
-    fmt::print("  optimum  none: no setting keeps these limits\n");
-    return;
-  }
-  print_cost("optimum", problem, verdict.optimum->setting, verdict.optimum->cost,
-             verdict.optimum->value);
-  if (const auto excess = verdict.excess()) {
-    fmt::print("  {:+.1f} % against the optimum of all {} settings\n", 100 * *excess,
-               problem.knobs.mode_count() * problem.tasks.front().batch_sizes.size());
-  }
-}
-
-void print_result(const SimulationProblem& problem, const SimulationResult& result) {
-  const SimulatedTask& task = problem.tasks.front();
-  fmt::print(
-      "{} {} on {}: least {} {}\n", task.name, kind_name(task.kind), problem.board,
-      describe(problem.goal),
-      (problem.goal.power_mw ? "within " + watts(*problem.goal.power_mw) : "without a power cap") +
-          limits_text(problem.goal));
-  if (!result.mission) print_choice(problem, result);
-  fmt::print("  search   {} settings measured in {:.0f} s and {:.0f} J\n", result.measured.size(),
-             seconds(result.search), result.search_j);
-  if (problem.goal.power_mw) {
-    fmt::print(
-        "  over     {} of them over the cap; {:.1f} Ws over it in {:.1f} s; the guard stepped in "
-        "{} times\n",
-        result.measured_over_cap, result.energy.over_cap_j, result.energy.over_cap_s,
-        result.guard_steps);
-  }
-  if (result.requests) fmt::print("  requests {}\n", requests_text(*result.requests));
-  if (result.drifts > 0) {
-    fmt::print("  drift    found {} time{}; each time everything was measured anew\n",
-               result.drifts, result.drifts == 1 ? "" : "s");
-  }
-  if (result.filled_nearest + result.filled_model + result.refused + result.not_applied == 0)
-    return;
-  fmt::print(
-      "  gaps     {} filled from the nearest cell, {} by the model, {} refused{}; {} modes did "
-      "not apply\n",
-      result.filled_nearest, result.filled_model, result.refused,
-      result.refused > 0 ? " (--missing nearest fills them)" : "", result.not_applied);
 }
 
 // Null where none is wanted.
@@ -268,6 +102,14 @@ void run(const SimulateOptions& options, const std::string& words) {
   std::optional<TeeRecorder> tee;
   if (recording && recorder) tee.emplace(*recorder, *recording);
   if (recording) onlookers.recorder = tee ? static_cast<Recorder*>(&*tee) : recording.get();
+  std::optional<SimulatedCourse> course;
+  const bool beside_requests = made.problem.tasks.size() == 2 && !options.arrivals.empty();
+  if (beside_requests) {
+    course.emplace(made.problem, made.caps);
+    onlookers.observer = [&](const Plant& plant, const Status& status) {
+      course->observe(plant, status);
+    };
+  }
   const SimulationResult result = simulate(made.problem, policy, limits, onlookers);
   // The choice answers to the cap that was in force when it was made.
   if (!made.caps.empty()) made.problem.goal.power_mw = limit->power_mw(Time{} + result.duration);
@@ -285,13 +127,39 @@ void run(const SimulateOptions& options, const std::string& words) {
     if (result.mission) {
       out["mission"] = mission_json(options.mission, made.problem, result, battery.get());
     }
+    if (course) out["phases"] = course->to_json();
     std::printf("%s\n", out.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
   } else {
     print_result(made.problem, result);
+    if (course) fmt::print("{}", course->text());
     if (!result.mission) return;
     fmt::print("{}", mission_text(options.mission, made.problem, result, battery.get()));
   }
 }
+
+constexpr const char* kFooter =
+    "Example: ResNet-18 on the model of an AGX Orin under 30 W, without and with noise\n"
+    "  gearshift simulate --board jetson-agx-orin --workload resnet18 --batch-sizes 8,16,32,64 "
+    "\\\n"
+    "    --policy scripts/binary_search.lua --power 30W\n"
+    "  ... --effects all --seed 7\n"
+    "Example: training beside requests for five minutes, a burst and a cap that falls\n"
+    "  gearshift simulate --problem concurrent --board jetson-agx-orin --workload resnet18 \\\n"
+    "    --infer-workload mobilenet_v3 --arrivals poisson:60,x3@120s+30s --latency 500ms \\\n"
+    "    --power 30W --fault cap_steps:20W@180s --effects lag,noise,quantised --hold 5m "
+    "--duration 5m\n"
+    "Example: a sensor that repeats itself for 10 s, a board that throttles, a cap that falls\n"
+    "  ... --fault reading_stuck@5s..15s --fault board_throttles:gpu_mhz=612@8s "
+    "--fault cap_steps:20W@30s\n"
+    "Faults: reading_missing, reading_stuck, reading_absurd, knob_refuses:KNOB, knob_lies:KNOB,\n"
+    "board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes, cap_steps:POWER,\n"
+    "throttle:FACTOR (CPU and GPU run so much slower than set) and workload:PROFILE (what that\n"
+    "profile, or with --board the model's workload, says is run under the same name). Without "
+    "END\n"
+    "one lasts to the end of the run, without BEGIN it is there from the start. The result is "
+    "judged\n"
+    "by the cap at the end.\n"
+    "Costs in the result are true ones; what the policy measured is in --json and --log.";
 
 void add_problem_flags(CLI::App& command, SimulateOptions& options) {
   command.add_option("--profile", options.profile, "measured table that says what settings cost");
@@ -300,8 +168,16 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
   command.add_option("--board", options.board,
                      "board whose model says it, a built-in id or a board file");
   command.add_option("--workload", options.workload, "which of the profile's or model's");
-  command.add_option("--problem", options.kind, "train or infer")
-      ->check(CLI::IsMember({"train", "infer"}))
+  command.add_option(
+      "--infer-profile", options.infer_profile,
+      "of concurrent: measured table of the inference (default: the --profile's own)");
+  command.add_option("--infer-workload", options.infer_workload,
+                     "of concurrent: which inference of the profile's or model's");
+  command
+      .add_option("--problem", options.kind,
+                  "train, infer, or concurrent: the most training beside inference, with --rate or "
+                  "--arrivals")
+      ->check(CLI::IsMember({"train", "infer", "concurrent"}))
       ->capture_default_str();
   command.add_option("--power", options.power, "power cap, for example 30W");
   add_goal_flags(command, options.goal, "latency with --rate, else time");
@@ -316,7 +192,8 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
                      "KNOB=A,B,C: the knob has only these values (may be given again)");
   command
       .add_option("--batch-sizes", options.batch_sizes,
-                  "allowed ones (default: the profile's; by a model 16, or 1 to 64 for infer)")
+                  "allowed ones, of concurrent the inference's (default: the profile's; by a model "
+                  "16, or 1 to 64 for infer)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--batch-size", options.batch_size,
@@ -363,24 +240,7 @@ void add_simulate(CLI::App& app, int& exit_code) {
                       "record the run into this file, for gearshift replay and export");
   command->add_flag("--overwrite", options->overwrite, "replace a recording that is there already");
   command->add_flag("--json", options->json, "print the result as one JSON object");
-  command->footer(
-      "Example: ResNet-18 on the model of an AGX Orin under 30 W, without and with noise\n"
-      "  gearshift simulate --board jetson-agx-orin --workload resnet18 --batch-sizes 8,16,32,64 "
-      "\\\n"
-      "    --policy scripts/binary_search.lua --power 30W\n"
-      "  ... --effects all --seed 7\n"
-      "Example: a sensor that repeats itself for 10 s, a board that throttles, a cap that falls\n"
-      "  ... --fault reading_stuck@5s..15s --fault board_throttles:gpu_mhz=612@8s "
-      "--fault cap_steps:20W@30s\n"
-      "Faults: reading_missing, reading_stuck, reading_absurd, knob_refuses:KNOB, knob_lies:KNOB,\n"
-      "board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes, cap_steps:POWER,\n"
-      "throttle:FACTOR (CPU and GPU run so much slower than set) and workload:PROFILE (what that\n"
-      "profile, or with --board the model's workload, says is run under the same name). Without "
-      "END\n"
-      "one lasts to the end of the run, without BEGIN it is there from the start. The result is "
-      "judged\n"
-      "by the cap at the end.\n"
-      "Costs in the result are true ones; what the policy measured is in --json and --log.");
+  command->footer(kFooter);
   command->callback([command, options, &exit_code] {
     try {
       run(*options, command_words(*command));

@@ -10,60 +10,22 @@
 #include "cli/knob_values.h"
 #include "cli/prior_tables.h"
 #include "cli/select_board.h"
+#include "cli/simulated_costs.h"
 #include "cli/units.h"
 #include "simulator/load.h"
 #include "simulator/throttled_costs.h"
 #include "trace/profile_csv.h"
-#include "trace/recording_profile.h"
-#include "trace/recording_reader.h"
 
 namespace gearshift {
 namespace {
 
+constexpr std::int32_t kUsualTrainBatch = 16;
+
+bool is_pair(const SimulateOptions& options) { return options.kind == "concurrent"; }
+
+// Of the workload that comes first: a pair's training.
 Kind kind_of(const SimulateOptions& options) {
-  return options.kind == "train" ? Kind::train : Kind::infer;
-}
-
-std::unique_ptr<Profile> select_profile(const SimulateOptions& options) {
-  const std::string& file = options.trace.empty() ? options.profile : options.trace;
-  std::vector<Profile> profiles;
-  if (options.trace.empty()) {
-    profiles = read_profiles(file);
-  } else {
-    RecordingReader reader(file);
-    profiles = read_recorded_profiles(reader).profiles;
-  }
-  std::string known;
-  Profile* found = nullptr;
-  std::size_t fitting = 0;
-  for (Profile& profile : profiles) {
-    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", profile.workload,
-                         kind_name(profile.kind));
-    if (profile.kind != kind_of(options)) continue;
-    if (!options.workload.empty() && profile.workload != options.workload) continue;
-    found = &profile;
-    ++fitting;
-  }
-  if (fitting != 1) {
-    throw std::invalid_argument(
-        fmt::format("{}: {} with --problem {}{}; choose with --workload and --problem from {}",
-                    file, fitting == 0 ? "nothing fits" : "several fit", options.kind,
-                    options.workload.empty() ? "" : " --workload " + options.workload, known));
-  }
-  return std::make_unique<Profile>(std::move(*found));
-}
-
-const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,
-                                         Kind kind) {
-  if (const WorkloadParameters* found = find_workload(board, name, kind)) return *found;
-  std::string known;
-  for (const auto& [known_name, workload] : board.workloads) {
-    known +=
-        fmt::format("{}{} ({})", known.empty() ? "" : ", ", known_name, kind_name(workload.kind));
-  }
-  throw std::invalid_argument(fmt::format("the model of {} has no {} workload '{}'; it has {}",
-                                          board.id, kind_name(kind), name,
-                                          known.empty() ? "none" : known));
+  return options.kind == "infer" ? Kind::infer : Kind::train;
 }
 
 Goal goal_of(const SimulateOptions& options) {
@@ -71,15 +33,22 @@ Goal goal_of(const SimulateOptions& options) {
   if (flags.rate.empty() && !options.arrivals.empty()) {
     flags.rate = fmt::format("{}", parse_arrivals(options.arrivals).mean_rate_per_s());
   }
-  if (flags.objective.empty() && !flags.rate.empty()) flags.objective = "latency";
+  if (flags.objective.empty() && !flags.rate.empty()) {
+    flags.objective = is_pair(options) ? "throughput" : "latency";
+  }
   Goal goal = make_goal(flags);
   if (!options.power.empty()) goal.power_mw = parse_power_mw(options.power);
+  if (is_pair(options) && (goal.arrivals_per_s <= 0 || goal.objective != Objective::throughput)) {
+    throw std::invalid_argument(
+        "--problem concurrent is the most training beside requests: give --rate or --arrivals, for "
+        "example --rate 60 --latency 500ms, and no other --objective than throughput");
+  }
   const bool serves = kind_of(options) == Kind::infer && goal.arrivals_per_s > 0;
   if ((goal.latency || goal.objective == Objective::latency || goal.arrivals_per_s > 0) &&
-      !serves) {
+      !serves && !is_pair(options)) {
     throw std::invalid_argument(
-        "latency is judged with --problem infer and --rate, for example --rate 60 --latency "
-        "100ms");
+        "latency is judged with --problem infer or concurrent and --rate, for example --rate 60 "
+        "--latency 100ms");
   }
   return goal;
 }
@@ -106,7 +75,7 @@ void choose_batch_sizes(const SimulateOptions& options, SimulatedTask& task) {
 
 // The costs, the knobs and the task's batch sizes come from the profile.
 void take_profile(const SimulateOptions& options, SimulatedProblem& made, SimulatedTask& task) {
-  made.profile = select_profile(options);
+  made.profile = select_profile(options.profile, options.trace, kind_of(options), options.workload);
   const Missing missing = parse_missing(options.missing);
   made.problem.board = made.profile->device;
   made.problem.knobs = made.profile->knobs();
@@ -136,6 +105,49 @@ void take_board(const SimulateOptions& options, SimulatedProblem& made, Simulate
                                                   : std::vector<std::int32_t>{1, 4, 16, 32, 64};
 }
 
+// The inference workload of a pair: its costs and its task, and the knobs that both have.
+void add_served(const SimulateOptions& options, SimulatedProblem& made) {
+  SimulatedTask& train = made.problem.tasks.front();
+  const bool usual =
+      std::binary_search(train.batch_sizes.begin(), train.batch_sizes.end(), kUsualTrainBatch);
+  train.batch_size = usual ? kUsualTrainBatch : train.batch_sizes.front();
+  train.batch_sizes = {train.batch_size};
+  SimulatedTask infer;
+  infer.kind = Kind::infer;
+  if (made.profile) {
+    const std::string& table =
+        options.infer_profile.empty() ? options.profile : options.infer_profile;
+    made.infer_profile =
+        select_profile(table, options.infer_profile.empty() ? options.trace : std::string(),
+                       Kind::infer, options.infer_workload);
+    made.problem.knobs = common_knobs(*made.profile, *made.infer_profile);
+    const Missing missing = parse_missing(options.missing);
+    if (missing == Missing::model) {
+      throw std::invalid_argument(
+          "--missing model fills the gaps of one profile; with --problem concurrent give refuse or "
+          "nearest");
+    }
+    made.infer_costs = std::make_unique<ProfileCosts>(*made.infer_profile, missing, nullptr);
+    infer.name = made.infer_profile->workload;
+    infer.batch_sizes = made.infer_profile->batch_sizes();
+  } else {
+    if (options.infer_workload.empty()) {
+      throw std::invalid_argument(
+          "--problem concurrent needs --infer-workload beside --workload, for example "
+          "--infer-workload mobilenet_v3");
+    }
+    made.infer_costs = std::make_unique<ModelCosts>(
+        *made.board, *made.board_knobs,
+        model_workload(*made.board, options.infer_workload, Kind::infer));
+    infer.name = options.infer_workload;
+    infer.batch_sizes = {1, 4, 16, 32, 64};
+  }
+  choose_batch_sizes(options, infer);
+  infer.costs = made.infer_costs.get();
+  made.problem.tasks.push_back(infer);
+  made.problem.sharing = Sharing::interleaved;
+}
+
 // Requests come one by one, to the workload that serves them.
 void add_arrivals(const SimulateOptions& options, SimulationProblem& problem) {
   if (options.arrivals.empty()) return;
@@ -145,7 +157,8 @@ void add_arrivals(const SimulateOptions& options, SimulationProblem& problem) {
     task.latency = problem.goal.latency.value_or(Duration::zero());
     return;
   }
-  throw std::invalid_argument("--arrivals: nothing serves them; give --problem infer");
+  throw std::invalid_argument(
+      "--arrivals: nothing serves them; give --problem infer or concurrent");
 }
 
 bool same_names(const KnobSpace& one, const KnobSpace& other) {
@@ -177,12 +190,17 @@ std::unique_ptr<CostSource> other_workload(const SimulateOptions& options, const
 void add_changes(const SimulateOptions& options, const std::vector<WorldChange>& changes,
                  SimulatedProblem& made) {
   for (const WorldChange& change : changes) {
-    made.other_costs.push_back(
-        change.factor > 0
-            ? std::make_unique<ThrottledCosts>(*made.costs, *made.whole_knobs, change.factor)
-            : other_workload(options, change.workload, made));
-    made.problem.tasks.front().changes.push_back(
-        {change.begin, change.end, made.other_costs.back().get()});
+    for (SimulatedTask& task : made.problem.tasks) {
+      if (change.factor > 0) {
+        made.other_costs.push_back(
+            std::make_unique<ThrottledCosts>(*task.costs, *made.whole_knobs, change.factor));
+      } else if (task.kind == kind_of(options)) {
+        made.other_costs.push_back(other_workload(options, change.workload, made));
+      } else {
+        continue;
+      }
+      task.changes.push_back({change.begin, change.end, made.other_costs.back().get()});
+    }
   }
 }
 
@@ -195,13 +213,6 @@ KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& te
     kept.knobs[values.knob].values = std::move(values.values);
   }
   return kept;
-}
-
-std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
-                                          const std::string& model) {
-  const std::string& name = model.empty() ? profile.workload : model;
-  return std::make_unique<ModelCosts>(board, profile.knobs(),
-                                      model_workload(board, name, profile.kind));
 }
 
 SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
@@ -221,9 +232,10 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   }
   made.priors = read_prior_tables(options.prior);
   made.problem.prior = borrowed(made.priors);
-  choose_batch_sizes(options, task);
+  if (!is_pair(options)) choose_batch_sizes(options, task);
   task.costs = made.costs.get();
   made.problem.tasks = {task};
+  if (is_pair(options)) add_served(options, made);
   made.whole_knobs = std::make_unique<KnobSpace>(made.problem.knobs);
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
   made.problem.goal = goal_of(options);
@@ -249,6 +261,10 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.most_measurements = options.probes;
   made.problem.most_duration = parse_duration(options.duration);
   made.problem.hold = parse_duration(options.hold);
+  if (is_pair(options) && !options.arrivals.empty()) {
+    // Where nothing can be chosen it goes on as well.
+    made.problem.least_duration = std::max(made.problem.least_duration, made.problem.hold);
+  }
   return made;
 }
 

@@ -22,7 +22,9 @@ struct SimulateOptions {
   std::string trace;  // a recording, whose measurements are the profile
   std::string board;
   std::string workload;
-  std::string model;  // the board model's workload that fills missing cells
+  std::string infer_profile;   // of a pair's inference; empty: `profile` or `trace` has it too
+  std::string infer_workload;  // of a pair
+  std::string model;           // the board model's workload that fills missing cells
   std::string kind = "train";
   std::string policy = "bayes";
   std::vector<std::string> prior;  // tables that the policy may read
@@ -51,11 +53,13 @@ struct SimulateOptions {
 struct SimulatedProblem {
   std::unique_ptr<BoardDescription> board;
   std::unique_ptr<Profile> profile;
+  std::unique_ptr<Profile> infer_profile;  // of a pair's inference
   std::vector<std::unique_ptr<Profile>> priors;
   std::unique_ptr<KnobSpace> board_knobs;
   std::unique_ptr<CostSource> model;
   std::unique_ptr<CostSource> costs;
-  std::unique_ptr<KnobSpace> whole_knobs;  // that the costs know
+  std::unique_ptr<CostSource> infer_costs;  // of a pair
+  std::unique_ptr<KnobSpace> whole_knobs;   // that the costs know
   std::vector<std::unique_ptr<Profile>> other_profiles;
   std::vector<std::unique_ptr<CostSource>> other_costs;  // that faults change to
   std::vector<ScheduleStep> caps;  // instead of the goal's power, where a fault steps it
@@ -65,12 +69,6 @@ struct SimulatedProblem {
 // The knobs with only the values that "knob=a,b,c" names, in the units people read. Throws
 // std::invalid_argument that names the knob or value there is not, and those there are.
 KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& keep);
-
-// The costs by the board's model that fill the gaps of `profile`: of the workload `model`, or of
-// the profile's name where that is empty. Borrows both. Throws std::runtime_error that names what
-// there is instead.
-std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
-                                          const std::string& model);
 
 // Throws std::runtime_error or std::invalid_argument that names the option, its value and what is
 // allowed.

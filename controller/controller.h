@@ -117,6 +117,7 @@ class Controller {
   void forget_world(const DriftAlarm& alarm, Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
+  void fall_far(Time now);
   const Observation* best_known() const;
   void tell_overwritten(Time now);
   bool follows_outside_write(Time now);
@@ -250,6 +251,7 @@ class Controller {
   bool reports_requests_ = false;  // the inference workload says how its requests fare
   std::int64_t unfilled_ = 0;  // requests served in batches that do not count, in this measurement
   Setting late_setting_;       // that was held when requests were late, and since when
+  Time fell_far_ = Time{} - std::chrono::hours(1);
   Time late_since_{};
   std::optional<OutsideWrite> reported_write_;
   Time outside_write_seen_{};  // the newest that equals it

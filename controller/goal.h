@@ -37,6 +37,10 @@ struct Goal {
   std::optional<std::int64_t> power_mw{};  // mean board power over the board's power window
   std::optional<Duration> latency{};       // of a request that waits for its batch to fill
   double arrivals_per_s = 0;               // requests; 0: unknown, and latency is not judged
+  // throughput: requests come one by one, as a server reports them, and training has all the time
+  // that inference leaves over. Else they come like clockwork, and only whole training minibatches
+  // between two of inference count.
+  bool one_by_one = false;
   double energy_weight = 0.5;        // weighted and target: 0 counts time alone, 1 energy alone
   double reference_s = 0;            // weighted: a sample's time in the highest setting, s
   double reference_j = 0;            // weighted: its energy there, J; 0: not measured yet

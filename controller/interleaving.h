@@ -55,6 +55,15 @@ constexpr bool training_fits(const InterleavingState& state) {
          state.train_minibatch + state.infer_minibatch <= planned_latency(state.latency);
 }
 
+// Whether a training minibatch may still start when half of a batch has come, `half_batch` after
+// the first of its requests, so that batches are half full at least (controller/meter.h counts
+// those).
+constexpr bool fills_half(const InterleavingState& state, std::chrono::nanoseconds half_batch) {
+  return state.latency <= std::chrono::nanoseconds::zero() ||
+         half_batch + state.train_minibatch + state.infer_minibatch <=
+             planned_latency(state.latency);
+}
+
 // What runs next: inference when a batch is full, or when the oldest request would be late if a
 // training minibatch ran first; else training. Where a training minibatch alone would make a
 // request late, training waits for as long as requests keep arriving. Where nothing trains, a batch

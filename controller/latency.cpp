@@ -34,6 +34,7 @@ std::string late_text(const RequestReport& report, Duration limit) {
 void Controller::meet_server(const Workload* server) {
   arrivals_.forget();
   goal_.arrivals_per_s = options_.goal.arrivals_per_s;
+  goal_.one_by_one = options_.goal.one_by_one;
   goal_.latency = options_.goal.latency;
   if (!goal_.latency && server != nullptr && server->latency > Duration::zero()) {
     goal_.latency = server->latency;
@@ -58,6 +59,7 @@ void Controller::update_arrivals(Time now) {
   if (goal_.latency) per_s = std::max(per_s, kFewestInALimit / seconds(*goal_.latency));
   if (per_s == goal_.arrivals_per_s) return;
   goal_.arrivals_per_s = per_s;
+  goal_.one_by_one = true;
   char text[64];
   std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
   note(NoteType::arrivals, now, text);

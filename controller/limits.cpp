@@ -7,6 +7,8 @@ namespace gearshift {
 namespace {
 
 constexpr std::int64_t kGoalStepMw = 500;
+constexpr double kFarBelow = 0.93;  // of the cap
+constexpr Duration kFarAgain = std::chrono::seconds(5);
 constexpr std::string_view kLatencyFloor = "latency floor";
 
 std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
@@ -169,7 +171,7 @@ void Controller::on_over_cap(Time now) {
   const bool surprises = counts && judge_cut(cut, now);
   // Where a setting that was known to fit does not, the others that are known may not either.
   if (aim_ == Aim::fallback && settled_) {
-    apply(safe_setting(), Aim::safe, now);
+    fall_far(now);
   } else {
     fall_back(now);
   }
@@ -273,6 +275,24 @@ void Controller::fall_back(Time now) {
   }
 }
 
+// To the safe setting; where requests must be answered, once to what is known to answer them far
+// below the cap: fewer of them leave more time to train, and mean power is higher than when it was
+// measured.
+void Controller::fall_far(Time now) {
+  const Observation* least = goal_.one_by_one && latency_.limit() && cap_mw_
+                                 ? memory_.least_power_serving(exact_goal())
+                                 : nullptr;
+  const bool far = least != nullptr && least->setting != wanted_ &&
+                   static_cast<double>(least->power_mean_mw + least->power_margin_mw) <=
+                       kFarBelow * static_cast<double>(*cap_mw_);
+  if (far && now - fell_far_ > kFarAgain && !roster_.objection(least->setting)) {
+    fell_far_ = now;
+    apply(least->setting, Aim::fallback, now);
+  } else {
+    apply(safe_setting(), Aim::safe, now);
+  }
+}
+
 Setting Controller::safe_setting() const {
   Setting setting;
   setting.mode = board_.safe();
@@ -363,10 +383,13 @@ ApplyState Controller::move_knobs(Time now) {
   return state;
 }
 
-// A mode waits no longer than half of the time that a workload has: the one in force may be slow.
+// A mode waits no longer than half of the time that a workload has, nor than a request may that
+// comes meanwhile: the one in force may be slow.
 bool Controller::lets_mode_go(Time now) {
   if (!mode_waits_) return true;
-  const bool late = 2 * (now - applying_since_) > options_.workload_timeout;
+  Duration most = options_.workload_timeout / 2;
+  if (goal_.one_by_one && latency_.limit()) most = std::min(most, *latency_.limit());
+  const bool late = now - applying_since_ > most;
   if (roster_.awaits_smaller_batches() && !refused_by_workload_ && !late) return false;
   mode_waits_ = false;
   begin_mode(now);

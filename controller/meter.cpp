@@ -6,6 +6,8 @@
 namespace gearshift {
 namespace {
 
+constexpr double kLeastShare = 0.2;
+
 // Two-sided 95 % points of Student's t by degrees of freedom; beyond the table the normal's 1.96
 // plus its first two correction terms (Abramowitz and Stegun 26.7.5): one alone is 1 % too small.
 double student_t95(std::uint32_t degrees) {
@@ -73,6 +75,8 @@ void Meter::begin(const Setting& setting, const std::array<Expected, kKinds>& ex
   samples_ = {};
   power_count_ = 0;
   power_sum_ = power_square_sum_ = 0;
+  window_count_ = 0;
+  window_sum_ = window_square_sum_ = 0;
   power_max_ = 0;
   estimate_ = false;
 }
@@ -116,6 +120,12 @@ void Meter::add(const Reading& reading) {
   power_square_sum_ += value * value;
   power_max_ = std::max(power_max_, reading.value);
   power_last_ = reading.taken;
+  const bool whole = reading.taken - power_first_ >= window_length_;
+  if (const auto mean_mw = window_.mean_mw(reading.taken); whole && mean_mw) {
+    ++window_count_;
+    window_sum_ += static_cast<double>(*mean_mw);
+    window_square_sum_ += static_cast<double>(*mean_mw) * static_cast<double>(*mean_mw);
+  }
 }
 
 void Meter::judge_settled(Time now) {
@@ -168,6 +178,20 @@ bool Meter::starved(std::size_t kind, Time now) const {
          now - applied_ > kStarvedAfter;
 }
 
+// How exactly the mean time of the kind must be known. Where both kinds run, the one that takes a
+// fifth of the time may be known a fifth as well: the sum is what counts. Nor need inference be
+// known well where requests leave no time to train.
+double Meter::tolerance(std::size_t kind, Time now) const {
+  if (starved(index(Kind::train), now)) return options_.confidence / kLeastShare;
+  double all_ns = 0;
+  for (const Samples& samples : samples_) {
+    all_ns += static_cast<double>(samples.total_elapsed.count());
+  }
+  const auto own_ns = static_cast<double>(samples_[kind].total_elapsed.count());
+  return all_ns > 0 ? options_.confidence / std::max(kLeastShare, own_ns / all_ns)
+                    : options_.confidence;
+}
+
 bool Meter::stalled(Time now) const {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs || starved(kind, now)) continue;
@@ -178,6 +202,22 @@ bool Meter::stalled(Time now) const {
     if (now - last > most) return true;
   }
   return false;
+}
+
+bool Meter::interleaves() const {
+  return std::all_of(samples_.begin(), samples_.end(),
+                     [](const Samples& samples) { return samples.count > 0; });
+}
+
+// Of the means of a window, of which neighbours share most of their readings: only so many are
+// independent as windows have passed.
+double Meter::window_deviation() const {
+  const double n = window_count_;
+  const double windows = seconds(power_last_ - power_first_) / seconds(window_length_);
+  if (n < 2 || windows <= 1) return 0;
+  const double mean = window_sum_ / n;
+  const double square = std::max(0.0, window_square_sum_ / n - mean * mean);
+  return std::sqrt(square * (windows + 1) / windows);
 }
 
 std::optional<Observation> Meter::answer(Time now) const {
@@ -192,7 +232,8 @@ std::optional<Observation> Meter::answer(Time now) const {
     const double width = half_width(samples);
     observation.confidence = std::max(observation.confidence, width);
     enough = enough && samples.count >= options_.least_minibatches;
-    stable = stable && (width <= options_.confidence || samples.count >= options_.most_minibatches);
+    stable =
+        stable && (width <= tolerance(kind, now) || samples.count >= options_.most_minibatches);
     first_seen = first_seen && samples.seen > 0;
     observation.cost[kind] = cost(samples);
   }
@@ -214,10 +255,11 @@ std::optional<Observation> Meter::answer(Time now) const {
   const double span = std::max(seconds(power_last_ - power_first_), 1e-3);
   const double a_window = std::max(1.0, seconds(window_length_) * (n - 1) / span);
   observation.power_mean_mw = std::llround(mean);
+  double deviation = std::sqrt(variance / a_window);
+  if (interleaves()) deviation = std::max(deviation, window_deviation());
   // Readings that come in steps may be off by the same, each of them: only their noise averages
   // out.
-  observation.power_margin_mw =
-      std::max<std::int64_t>(std::llround(3.0 * std::sqrt(variance / a_window)), rounding_mw_);
+  observation.power_margin_mw = std::max<std::int64_t>(std::llround(3.0 * deviation), rounding_mw_);
   observation.power_max_mw = power_max_;
   observation.power_is_estimate = estimate_;
   return observation;

@@ -17,7 +17,8 @@ namespace gearshift {
 struct MeterOptions {
   std::uint32_t least_minibatches = 3;
   std::uint32_t most_minibatches = 40;
-  double confidence = 0.02;        // relative half-width of the 95 % interval of the mean time
+  double confidence = 0.02;        // relative half-width of the 95 % interval of the mean time;
+                                   // wider for a kind that takes little of the time
   double settle_tolerance = 0.03;  // power has settled when two adjacent windows differ by no more
   Duration settle_most = std::chrono::seconds(6);
   Duration power_least = std::chrono::milliseconds(1200);     // of settled readings
@@ -71,8 +72,11 @@ class Meter {
   };
   void judge_settled(Time now);
   Cost cost(const Samples& samples) const;
+  bool interleaves() const;  // minibatches of both kinds have counted
+  double window_deviation() const;
   double half_width(const Samples& samples) const;
   bool starved(std::size_t kind, Time now) const;
+  double tolerance(std::size_t kind, Time now) const;
   bool stalled(Time now) const;
 
   MeterOptions options_;
@@ -90,6 +94,10 @@ class Meter {
   std::uint32_t power_count_ = 0;
   double power_sum_ = 0;
   double power_square_sum_ = 0;
+  // Of the means of a window, which the guard judges: running sums in mW, from the first whole one.
+  std::uint32_t window_count_ = 0;
+  double window_sum_ = 0;
+  double window_square_sum_ = 0;
   std::int64_t power_max_ = 0;
   Time power_first_{};
   Time power_last_{};

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "controller/interleaving.h"
+
 namespace gearshift {
 
 std::string_view outcome_name(Outcome outcome) {
@@ -62,12 +64,24 @@ bool Observation::keeps(const Goal& goal) const {
   return keeps_up && (!goal.latency || latency_s(goal.arrivals_per_s) <= seconds(*goal.latency));
 }
 
-double Observation::interleaved_sample_s(double arrivals_per_s) const {
+double Observation::interleaved_sample_s(const Goal& goal) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   const double train_sample_s = sample_s(Kind::train);
   const double infer_sample_s = sample_s(Kind::infer);
+  const double arrivals_per_s = goal.arrivals_per_s;
   if (std::isinf(train_sample_s) || std::isinf(infer_sample_s) || arrivals_per_s <= 0)
     return kNever;
+  if (goal.one_by_one) {
+    const InterleavingState times{
+        .latency = goal.latency.value_or(Duration::zero()),
+        .train_minibatch = cost[index(Kind::train)].minibatch_mean,
+        .infer_minibatch = cost[index(Kind::infer)].minibatch_mean,
+    };
+    const double left = 1 - arrivals_per_s * infer_sample_s;
+    const Duration half_batch(
+        std::llround(5e8 * setting.batch_size[index(Kind::infer)] / arrivals_per_s));
+    return left > 0 && fills_half(times, half_batch) ? train_sample_s / left : kNever;
+  }
   const double train_samples = setting.batch_size[index(Kind::train)];
   const double requests = setting.batch_size[index(Kind::infer)];
   const double window_s = requests * (1 / arrivals_per_s - infer_sample_s);
@@ -80,7 +94,7 @@ double Observation::value(const Goal& goal) const {
   const bool beside = setting.run == Run::both && setting.batch_size[index(Kind::train)] > 0;
   if (goal.objective == Objective::throughput && goal.arrivals_per_s > 0 && beside &&
       cost[index(Kind::infer)].minibatches > 0) {
-    return interleaved_sample_s(goal.arrivals_per_s);
+    return interleaved_sample_s(goal);
   }
   if (goal.objective == Objective::latency) return latency_s(goal.arrivals_per_s);
   if (ok() && job.state != JobState::none) {

@@ -108,10 +108,12 @@ struct Observation {
   double sample_s(Kind kind) const;
   // Energy of a sample of the kind, in joules: mean board power times sample_s.
   double sample_j(Kind kind) const;
-  // Seconds a training sample takes beside inference at this rate of arrivals: as many whole
-  // training minibatches as fit between two inference minibatches, batch / rate apart. Infinity
-  // where none fits, or unless ok and both ran.
-  double interleaved_sample_s(double arrivals_per_s) const;
+  // Seconds a training sample takes beside inference at the goal's rate of arrivals: as many whole
+  // training minibatches as fit between two inference minibatches, batch / rate apart; of requests
+  // that come one by one, training in all the time that inference leaves over. Infinity where none
+  // fits: between them, or before a batch that is half full (fills_half); and unless ok and both
+  // ran.
+  double interleaved_sample_s(const Goal& goal) const;
   // What the goal minimises (Goal::cost) for the kind that counts: of a sample, or of the epoch of
   // a recurring job. Latency is inference's; throughput is training's beside inference, where both
   // ran and the rate is known.

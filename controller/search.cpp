@@ -6,8 +6,7 @@
 namespace gearshift {
 namespace {
 
-constexpr std::uint32_t kMostRewrites = 3;
-constexpr std::uint32_t kMostFailedHolds = 3;
+constexpr std::uint32_t kMostRewrites = 3, kMostFailedHolds = 3;
 // A policy pays for answers from memory with its own instruction budget; this is the second line.
 constexpr std::uint32_t kMostAnswersATick = 100'000;
 
@@ -305,7 +304,9 @@ void Controller::continue_pending(Time now) {
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (!guard_.clear(now) || (stepped_down && !guard_.recovered(now))) return;
   if (saves_up(now)) return;
-  if ((aim_ != Aim::nothing && !latency_.recovered(now)) || awaits_requests(now)) return;
+  // The lowest mode may never answer in time: what does is to be found.
+  const bool may_serve = aim_ != Aim::nothing && !(goal_.one_by_one && aim_ == Aim::safe);
+  if ((may_serve && !latency_.recovered(now)) || awaits_requests(now)) return;
   if (seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
   pending_ = Pending::nothing;

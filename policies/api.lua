@@ -79,6 +79,8 @@ function log(text) end
 ---@field power_w number the power cap; math.huge if there is none
 ---@field latency_ms number most latency of a request; math.huge if there is no limit
 ---@field arrivals_per_s number requests that arrive a second; 0 if not known
+---@field one_by_one boolean requests come one by one, as a server reports them, and training beside them has
+---all the time that they leave over; else only whole minibatches between two of inference count
 ---@field energy_weight number of weighted and target: 0 counts time alone, 1 energy alone
 ---@field priced_power_w number of target: what a second of training costs, in joules
 ---@field energy_j number most energy of a sample, in joules; math.huge if there is no limit

@@ -32,6 +32,16 @@ if goal.objective == "throughput" then
     { doubt = 4, price = 0.03, beyond = 0 },
   }
   careful = { least_odds, 0.5, 0.75 }
+  -- One by one, requests leave all their time: what is hardly better is worth hardly more. And settings
+  -- that answer late are found out within seconds.
+  if goal.one_by_one then
+    most_failures = 4
+    rounds = {
+      { doubt = 1, price = 0.01, beyond = 0.03 },
+      { doubt = 1, price = 0.01, beyond = 0 },
+      { doubt = 2, price = 0.025, beyond = 0 },
+    }
+  end
 end
 local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
 local most_over = 2         -- settings of a batch size over the cap, then: others have their turn first

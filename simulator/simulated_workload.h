@@ -49,6 +49,7 @@ class SimulatedWorkload {
     if (wanted_) follow(now, events);
   }
   std::uint32_t set_sequence() const { return set_sequence_; }
+  std::uint64_t minibatches() const { return minibatches_; }  // that have ended
 
   // The minibatch under way goes on at the new pace; one begins where none is.
   void set_pace(Time now, const Pace& pace);

@@ -178,7 +178,7 @@ void add_handle(lua_State* lua, const char* name, lua_CFunction length, lua_CFun
 }
 
 void add_goal(lua_State* lua, const Goal& goal) {
-  lua_createtable(lua, 0, 9);
+  lua_createtable(lua, 0, 10);
   set_text(lua, "objective", objective_name(goal.objective));
   if (goal.power_mw) {
     push_scaled(lua, *goal.power_mw, Unit::mw);
@@ -188,6 +188,8 @@ void add_goal(lua_State* lua, const Goal& goal) {
   lua_setfield(lua, -2, "power_w");
   set_number(lua, "latency_ms", goal.latency ? milliseconds(*goal.latency) : kHuge);
   set_number(lua, "arrivals_per_s", goal.arrivals_per_s);
+  lua_pushboolean(lua, goal.one_by_one ? 1 : 0);
+  lua_setfield(lua, -2, "one_by_one");
   set_number(lua, "energy_weight", goal.energy_weight);
   set_number(lua, "priced_power_w", static_cast<double>(goal.priced_power_mw) / 1e3);
   set_number(lua, "energy_j", goal.energy_j.value_or(kHuge));

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "controller/interleaving.h"
 #include "policies/numerics/goal_judge.h"
 #include "policies/numerics/normal.h"
 
@@ -56,9 +57,25 @@ struct Search {
   double windows_per_s(std::size_t setting) const {
     return judge.goal.arrivals_per_s / process.infer_batch(setting);
   }
+  // What is expected beyond `best` training minibatches a second, where a batch of requests takes
+  // `infer_ms`.
+  double gain(std::size_t setting, double infer_ms, double best, const LogBelief& train) const {
+    const double window_ms = judge.wait_ms(process.infer_batch(setting)) - infer_ms;
+    if (!judge.goal.one_by_one) {
+      return expected_gain(window_ms, windows_per_s(setting), best, train);
+    }
+    return expected_gain_of_all(window_ms * windows_per_s(setting), best, train) *
+           odds_to_fit(setting, infer_ms, train);
+  }
+  // That a training minibatch may run before a batch of requests that is half full (fills_half).
+  double odds_to_fit(std::size_t setting, double infer_ms, const LogBelief& train) const {
+    if (!judge.goal.latency) return 1;
+    const double most_ms = 1e3 * seconds(planned_latency(*judge.goal.latency)) - infer_ms -
+                           judge.wait_ms(process.infer_batch(setting)) / 2;
+    return most_ms > 0 ? normal_odds((std::log(most_ms) - train.mean) / train.deviation) : 0;
+  }
   double promise(std::size_t setting, const InterleavedProcess::Mean& mean) const {
-    const double window = judge.wait_ms(process.infer_batch(setting)) - std::exp(mean.log_infer_ms);
-    return expected_gain(window, windows_per_s(setting), 0, {mean.log_train_ms, kRoughly});
+    return gain(setting, std::exp(mean.log_infer_ms), 0, {mean.log_train_ms, kRoughly});
   }
   // How far from keeping the goal: roughly minus the logarithm of the odds.
   double unlikely(double over, double late) const {
@@ -111,12 +128,10 @@ Probe Search::weigh(std::size_t setting, double scale) const {
   probe.power_w = std::exp(process.mean(setting).log_power);
   probe.time_deviation = infer.deviation;
   if (in_time < 1e-6) return probe;
-  const double wait_ms = judge.wait_ms(batch_size);
   for (const double place : kQuantiles) {
     const double log_ms = infer.mean + infer.deviation * normal_quantile(place * in_time);
-    probe.gain += expected_gain(wait_ms - std::exp(log_ms), windows_per_s(setting),
-                                terms.best_rate.value_or(0), train) /
-                  kQuantiles.size();
+    probe.gain +=
+        gain(setting, std::exp(log_ms), terms.best_rate.value_or(0), train) / kQuantiles.size();
   }
   if (scale > 0) {
     probe.gain /= scale;
@@ -170,6 +185,16 @@ double expected_gain(double window_ms, double rate, double best, const LogBelief
     gain += odds * std::min(rate, rate * k - best);
   }
   return gain;
+}
+
+double expected_gain_of_all(double spare_ms, double best, const LogBelief& train_ms) {
+  if (!(spare_ms > 0)) return 0;
+  const double log_rate = std::log(spare_ms) - train_ms.mean;
+  const double square = train_ms.deviation * train_ms.deviation;
+  const double mean = std::exp(log_rate + square / 2);
+  if (!(best > 0)) return mean;
+  const double ahead = (log_rate - std::log(best)) / train_ms.deviation;
+  return mean * normal_odds(ahead + train_ms.deviation) - best * normal_odds(ahead);
 }
 
 std::optional<Probe> interleaved_probe(const InterleavedProcess& process, const Goal& goal,

@@ -15,6 +15,10 @@ namespace gearshift {
 // of a window are expected to add to `best` a second, with `rate` windows a second.
 double expected_gain(double window_ms, double rate, double best, const LogBelief& train_ms);
 
+// The same where training has all of `spare_ms` ms a second that inference leaves over, whole
+// minibatches or not: E[max(0, spare_ms / t - best)] (the mean of a log-normal beyond a strike).
+double expected_gain_of_all(double spare_ms, double best, const LogBelief& train_ms);
+
 struct InterleavedTerms {
   // Training minibatches a second of the best setting known that keeps the goal, 0 where it leaves
   // no room for any; nullopt where there is none yet.

@@ -214,6 +214,59 @@ TEST(Latency, WithNothingKnownTrainingWaitsAndThenTheClocksRise) {
   EXPECT_EQ(steps[1].run, Run::infer);
 }
 
+TEST(Latency, AModeWaitsForASmallerBatchNoLongerThanARequestMay) {
+  const Request smaller = with_batch(measure(kFast, 8), 4);
+  ServingRig rig([&](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.empty() ? smaller : Request{Request::What::hold_safe, {}};
+  });
+  rig.hardware.values = {1, 300000};
+  rig.world.silent = true;
+  rig.world.attach_server(milliseconds(0), 40);
+  std::vector<std::int64_t> values;
+  Time asked{};
+  rig.world.at(seconds(9), [&] { values = rig.hardware.values; });
+  rig.run();
+  asked = rig.time_of(NoteType::setting);
+  EXPECT_LT(asked, Time{} + seconds(8))
+      << "half of the 30 s that a workload has are long after 9 s";
+  EXPECT_EQ(values, (std::vector<std::int64_t>{4, 900000}));
+}
+
+// What is known draws more than when it was measured, as where fewer requests leave more time to
+// train: 22 and 17 W were measured under 24, and 2.5 W come on top.
+TEST(Latency, WhatIsKnownToServeFarBelowTheCapIsTakenBeforeTheLowestMode) {
+  ServingRig rig(best_of({with_batch(measure(kMiddle), 4), with_batch(measure(kFast), 4),
+                          with_batch(measure(kFast), 1)}),
+                 seconds(90), 24'000);
+  rig.world.attach_server(milliseconds(0), 40);
+  rig.world.at(seconds(60), [&] { rig.hardware.extra_mw = 2'500; });
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).front().setting.mode, kFast);
+  std::vector<PowerMode> modes;
+  for (const Setting& setting : rig.settings_since(seconds(60))) modes.push_back(setting.mode);
+  ASSERT_GE(modes.size(), 2U);
+  EXPECT_EQ(modes[0], kFast) << "with the other batch size, known to fit as well";
+  EXPECT_EQ(modes[1], kMiddle) << "17 W when it was measured";
+  for (const KeptNote& note : rig.recorder.of(NoteType::safe)) ADD_FAILURE() << note.text;
+}
+
+TEST(Latency, WhereTheLowestModeAnswersLateThePolicyIsAskedAtOnce) {
+  ServingRig rig(best_of({with_batch(measure(kFast), 4), with_batch(measure(kMiddle), 4)}),
+                 seconds(90), 30'000);
+  FakeServer& server = rig.world.attach_server(milliseconds(0), 40);
+  std::size_t before = 0, after = 0;
+  rig.world.cap(seconds(60), 12'000);
+  rig.world.at(milliseconds(59'900), [&] {
+    before = rig.policy.goals.size();
+    server.late_ms = 1000;
+  });
+  rig.world.at(seconds(63), [&] { after = rig.policy.goals.size(); });
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).front().setting.mode, kFast);
+  EXPECT_GT(before, 0U);
+  EXPECT_GT(after, before);
+}
+
 TEST(Latency, ALateHeldSettingIsBlamedTheSecondTimeAndAnotherOneIsTaken) {
   ServingRig rig(best_of(kThree), seconds(150));
   FakeServer& server = rig.world.attach_server(milliseconds(0), 40);

@@ -162,6 +162,47 @@ TEST_F(MeterTest, AnswersWhereRequestsLeaveNoTimeToTrain) {
   EXPECT_TRUE(std::isinf(answer.value(goal)));
 }
 
+// Minibatches of 0.9 and 1.1 times the time by turns, until there is an answer; how many counted.
+TEST_F(MeterTest, KnowsWhatTakesLittleOfTheTimeLessExactly) {
+  const auto counted = [this](Duration train, Duration infer) {
+    const Expected both{.runs = true, .warm = true, .set_sequence = kSequence};
+    begin(both, both);
+    for (int i = 1; i <= 200; ++i) {
+      const Duration now = milliseconds(100 * i);
+      power(now, 20000);
+      meter_.add(minibatch_at(now, train));
+      meter_.add(minibatch_at(now, (i % 2 == 0 ? 9 : 11) * infer / 10, Kind::infer));
+      const auto answer = meter_.answer(at(now));
+      if (answer) return answer->cost[index(Kind::infer)].minibatches;
+    }
+    return 0U;
+  };
+  const std::uint32_t half = counted(milliseconds(40), milliseconds(40));
+  const std::uint32_t sixth = counted(milliseconds(50), milliseconds(10));
+  EXPECT_GT(half, 25U) << "4 %";
+  EXPECT_LT(sixth, 18U) << "10 %, known by the time that power is";
+  EXPECT_GE(sixth, 3U);
+}
+
+// Power goes up and down by 1 W, each for two windows: a mean of a window is 19 or 21 W at times.
+TEST_F(MeterTest, TakesTheSwingOfInterleavedPowerForNoise) {
+  const auto margin_mw = [this](bool interleaves) {
+    const Expected both{.runs = true, .warm = true, .set_sequence = kSequence};
+    begin(both, interleaves ? both : Expected{});
+    for (int i = 1; i <= 200; ++i) {
+      const Duration now = milliseconds(100 * i);
+      power(now, i % 16 < 8 ? 19000 : 21000);
+      if (i % 4 != 0) continue;
+      meter_.add(minibatch_at(now, milliseconds(i % 8 == 0 ? 90 : 110)));
+      if (interleaves) meter_.add(minibatch_at(now, milliseconds(100), Kind::infer));
+      if (const auto answer = meter_.answer(at(now))) return answer->power_margin_mw;
+    }
+    return std::int64_t{0};
+  };
+  EXPECT_NEAR(static_cast<double>(margin_mw(false)), 1500, 200) << "as if readings were noise";
+  EXPECT_GT(margin_mw(true), 2000);
+}
+
 TEST_F(MeterTest, DoesNotCountASmallerMinibatchOfTraining) {
   settle();
   Minibatch part = minibatch_at(milliseconds(2100), milliseconds(40));

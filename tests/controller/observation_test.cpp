@@ -49,6 +49,27 @@ TEST(Observation, CountsTheTrainingMinibatchesThatFitBetweenTwoOfInference) {
   EXPECT_EQ(interleaved(milliseconds(25), milliseconds(101)).value(goal), kInfinity);
 }
 
+TEST(Observation, TrainsInAllTheTimeThatRequestsLeaveOverWhereTheyComeOneByOne) {
+  const Goal goal{.objective = Objective::throughput, .arrivals_per_s = 40, .one_by_one = true};
+  // Inference is busy for 20 ms of each 100 ms.
+  EXPECT_DOUBLE_EQ(interleaved(milliseconds(25), milliseconds(20)).value(goal), 0.025 / 16 / 0.8);
+  EXPECT_DOUBLE_EQ(interleaved(milliseconds(200), milliseconds(20)).value(goal), 0.2 / 16 / 0.8)
+      << "no whole minibatch fits between two batches of requests";
+  EXPECT_EQ(interleaved(milliseconds(25), milliseconds(100)).value(goal), kInfinity);
+}
+
+TEST(Observation, TrainingMustLeaveTheTimeThatHalfABatchTakesToCome) {
+  Goal goal{.objective = Objective::throughput,
+            .latency = milliseconds(200),
+            .arrivals_per_s = 40,
+            .one_by_one = true};
+  // 50 ms until half of a batch of 4 has come, 20 for inference, of the 180 that are planned with.
+  EXPECT_DOUBLE_EQ(interleaved(milliseconds(110), milliseconds(20)).value(goal), 0.11 / 16 / 0.8);
+  EXPECT_EQ(interleaved(milliseconds(111), milliseconds(20)).value(goal), kInfinity);
+  goal.latency.reset();
+  EXPECT_LT(interleaved(milliseconds(111), milliseconds(20)).value(goal), kInfinity);
+}
+
 TEST(Observation, ThroughputOfTrainingAloneIsItsTime) {
   const Goal goal{.objective = Objective::throughput, .arrivals_per_s = 40};
   EXPECT_DOUBLE_EQ(observed().value(goal), 0.02);

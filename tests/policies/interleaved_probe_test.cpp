@@ -40,6 +40,22 @@ TEST(ExpectedGain, IsThatOfDraws) {
   EXPECT_NEAR(expected_gain(1000, 2, 8, {std::log(240.0), 1e-4}), 0, 1e-9);
 }
 
+TEST(ExpectedGain, OfAllTheTimeIsThatOfDraws) {
+  std::mt19937_64 random(2);
+  const LogBelief train{std::log(200.0), 0.2};
+  for (const double best : {0.0, 2.5, 4.0, 7.0}) {
+    double sum = 0;
+    constexpr int kDraws = 40'000;
+    for (int i = 0; i < kDraws; ++i) {
+      const double ms = std::exp(train.mean + train.deviation * draw_normal(random));
+      sum += std::max(0.0, 800 / ms - best);
+    }
+    EXPECT_NEAR(expected_gain_of_all(800, best, train), sum / kDraws, 0.02) << best;
+  }
+  EXPECT_EQ(expected_gain_of_all(0, 2, train), 0);
+  EXPECT_EQ(expected_gain_of_all(-5, 0, train), 0);
+}
+
 // Training and inference that the board's model describes exactly.
 struct InterleavedProblem : OrinProblem {
   Workload server;

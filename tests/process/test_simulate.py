@@ -62,6 +62,83 @@ class Simulate(unittest.TestCase):
                 self.assertEqual(result["ending"], "held", result)
                 self.assertLess(result["excess"], 0.25, result)
 
+    def concurrent(self, stack, *more, served="mobilenet_v3"):
+        return stack.gearshift(
+            "simulate", "--problem", "concurrent", "--board", "jetson-agx-orin", "--workload", "resnet18",
+            "--infer-workload", served, "--power", "30W", "--latency", "500ms", *more,
+        )  # fmt: skip
+
+    def test_training_beside_requests_is_judged_from_change_to_change(self):
+        course = (
+            "--arrivals", "poisson:60,x3@60s+20s", "--fault", "cap_steps:24W@100s", "--effects", "lag,quantised,jitter",
+            "--hold", "140s", "--duration", "140s",
+        )  # fmt: skip
+        with Stack(board=False) as stack:
+            one, two = (self.concurrent(stack, *course, "--json") for _ in range(2))
+            self.assertEqual(one.returncode, 0, one.stderr)
+            self.assertEqual(one.stdout, two.stdout)
+            result = json.loads(one.stdout)
+            phases = result["phases"]
+            self.assertEqual([phase["begin_s"] for phase in phases], [0, 60, 80, 100])
+            self.assertEqual([phase["rate_per_s"] for phase in phases], [60, 180, 60, 60])
+            self.assertEqual([phase["cap_w"] for phase in phases], [30, 30, 30, 24])
+            self.assertAlmostEqual(phases[0]["optimum"], phases[2]["optimum"])
+            self.assertLess(phases[1]["optimum"], phases[0]["optimum"])
+            trained = sum(phase["minibatches_per_s"] * (phase["end_s"] - phase["begin_s"]) for phase in phases)
+            self.assertAlmostEqual(16 * trained, result["train_samples"], delta=64)
+            # Whole minibatches alone counted before, and nearly nothing was trained under a low cap.
+            for phase in phases:
+                self.assertGreater(phase["minibatches_per_s"], 0.6 * phase["optimum"], phases)
+            text = self.concurrent(stack, *course).stdout
+            self.assertIn("the whole", text)
+            self.assertIn("180.0 requests/s", text)
+
+    def test_training_between_batches_like_clockwork_counts_whole_minibatches(self):
+        with Stack(board=False) as stack:
+            done = self.concurrent(stack, "--rate", "60", "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            result = json.loads(done.stdout)
+            self.assertTrue(result["solved"], result)
+            self.assertNotIn("phases", result)
+            for setting in (result["chosen"], result["optimum"]):
+                window_s = setting["setting"]["infer_batch"] / 60
+                whole = setting["minibatches_per_s"] * window_s
+                self.assertAlmostEqual(whole, round(whole), places=6)
+                self.assertLessEqual(setting["power_w"], 30)
+            self.assertAlmostEqual(
+                result["loss"],
+                1 - result["chosen"]["minibatches_per_s"] / result["optimum"]["minibatches_per_s"],
+            )
+            tables = [stack.folder / "train.csv", stack.folder / "infer.csv"]
+            for table, kind, name, batch in zip(
+                tables, ("train", "infer"), ("resnet18", "mobilenet_v3-infer"), ("16", "1,4,16,32,64")
+            ):
+                made = stack.gearshift(
+                    "model", "profile", "--board", "jetson-agx-orin", "--workload", name, "--kind", kind, "--batch",
+                    batch, "-o", table,
+                )  # fmt: skip
+                self.assertEqual(made.returncode, 0, made.stderr)
+            measured = stack.gearshift(
+                "simulate", "--problem", "concurrent", "--profile", tables[0], "--infer-profile", tables[1], "--rate", "60",
+                "--latency", "500ms", "--power", "30W", "--json",
+            )  # fmt: skip
+            self.assertEqual(measured.returncode, 0, measured.stderr)
+            best = json.loads(measured.stdout)["optimum"]
+            self.assertAlmostEqual(
+                best["minibatches_per_s"], result["optimum"]["minibatches_per_s"], places=3
+            )
+
+    def test_a_pair_that_cannot_be_simulated_is_refused_with_the_flag_to_give(self):
+        with Stack(board=False) as stack:
+            for served, flags, word in (
+                ("mobilenet_v3", (), "--rate"),
+                ("mobilenet_v3", ("--rate", "60", "--objective", "energy"), "--objective"),
+                ("alexnet", ("--rate", "60"), "mobilenet_v3-infer"),
+            ):
+                done = self.concurrent(stack, *flags, served=served)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn(word, done.stderr)
+
     def test_a_profile_is_searched_and_compared_with_its_own_optimum(self):
         rows = ["device,workload,kind,batch_size,cpu_mhz,gpu_mhz,minibatch_ms,power_w"]
         for cpu in (500, 1000, 2000):

@@ -1,0 +1,86 @@
+#include "cli/simulated_costs.h"
+
+#include <spdlog/fmt/fmt.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "simulator/load.h"
+#include "trace/profile_csv.h"
+#include "trace/recording_profile.h"
+#include "trace/recording_reader.h"
+
+namespace gearshift {
+
+std::unique_ptr<Profile> select_profile(const std::string& profile, const std::string& trace,
+                                        Kind kind, const std::string& workload) {
+  const std::string& file = trace.empty() ? profile : trace;
+  std::vector<Profile> profiles;
+  if (trace.empty()) {
+    profiles = read_profiles(file);
+  } else {
+    RecordingReader reader(file);
+    profiles = read_recorded_profiles(reader).profiles;
+  }
+  std::string known;
+  Profile* found = nullptr;
+  std::size_t fitting = 0;
+  for (Profile& one : profiles) {
+    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", one.workload, kind_name(one.kind));
+    if (one.kind != kind) continue;
+    if (!workload.empty() && one.workload != workload) continue;
+    found = &one;
+    ++fitting;
+  }
+  if (fitting != 1) {
+    throw std::invalid_argument(fmt::format(
+        "{}: {} for {}{}; choose with --workload (--infer-workload beside training) and "
+        "--problem from {}",
+        file, fitting == 0 ? "nothing fits" : "several fit", kind_name(kind),
+        workload.empty() ? "" : " of the name " + workload, known));
+  }
+  return std::make_unique<Profile>(std::move(*found));
+}
+
+const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,
+                                         Kind kind) {
+  if (const WorkloadParameters* found = find_workload(board, name, kind)) return *found;
+  std::string known;
+  for (const auto& [known_name, workload] : board.workloads) {
+    known +=
+        fmt::format("{}{} ({})", known.empty() ? "" : ", ", known_name, kind_name(workload.kind));
+  }
+  throw std::invalid_argument(fmt::format("the model of {} has no {} workload '{}'; it has {}",
+                                          board.id, kind_name(kind), name,
+                                          known.empty() ? "none" : known));
+}
+
+std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
+                                          const std::string& model) {
+  const std::string& name = model.empty() ? profile.workload : model;
+  return std::make_unique<ModelCosts>(board, profile.knobs(),
+                                      model_workload(board, name, profile.kind));
+}
+
+KnobSpace common_knobs(const Profile& train, const Profile& infer) {
+  KnobSpace common = infer.knobs();
+  const auto fail = [&](const std::string& what) {
+    throw std::runtime_error(
+        fmt::format("{} and {} cannot run on one board: {}", train.workload, infer.workload, what));
+  };
+  if (train.device != infer.device) fail(train.device + " and " + infer.device);
+  if (common.size() != train.knobs().size()) fail("their knobs differ");
+  for (std::size_t i = 0; i < common.size(); ++i) {
+    const Knob& other = train.knobs().knobs[i];
+    Knob& knob = common.knobs[i];
+    if (knob.name != other.name) fail("their knobs differ");
+    std::erase_if(knob.values, [&](std::int64_t value) {
+      return !std::binary_search(other.values.begin(), other.values.end(), value);
+    });
+    if (knob.values.empty()) fail("they have no value of " + knob.name + " in common");
+  }
+  return common;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,31 @@
+// Where the costs of a simulation come from: a profile, a recording or the board's model.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "boards/board_description.h"
+#include "controller/profile.h"
+#include "simulator/cost_source.h"
+
+namespace gearshift {
+
+// The one profile of that kind, and name where one is given, in the file `profile`, or in the
+// recording `trace` where that is given. Throws std::invalid_argument that names those there are.
+std::unique_ptr<Profile> select_profile(const std::string& profile, const std::string& trace,
+                                        Kind kind, const std::string& workload);
+
+// Throws std::invalid_argument that names what the model of the board has.
+const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,
+                                         Kind kind);
+
+// The costs by the board's model that fill the gaps of `profile`: of the workload `model`, or of
+// the profile's name where that is empty. Borrows both. Throws as model_workload.
+std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
+                                          const std::string& model);
+
+// The knobs with the values that both were measured with. Throws std::runtime_error where the two
+// cannot run on one board, and says why.
+KnobSpace common_knobs(const Profile& train, const Profile& infer);
+
+}  // namespace gearshift

@@ -1,0 +1,46 @@
+// The most training beside inference on one accelerator, by looking at every setting.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "simulator/simulation.h"
+
+namespace gearshift {
+
+// What counts as training beside inference. One minibatch runs at a time either way.
+enum class Beside : std::uint8_t {
+  // Requests come like clockwork: whole training minibatches between two inference minibatches, and
+  // the higher of both powers (the concurrent problem of docs/evaluation.md).
+  windows,
+  // Requests come one by one: training in all the time that inference leaves over, and the mean of
+  // both powers by their times.
+  requests,
+};
+
+struct BesideCost {
+  TrueCost train;
+  TrueCost infer;
+  double power_w = 0;
+  double minibatches_per_s = 0;  // of training
+};
+
+// Of one training and one inference minibatch, the latter of so many requests; nullopt where a
+// limit of the goal is broken. The goal has a rate.
+std::optional<BesideCost> beside(const Goal& goal, Beside how, std::int32_t infer_batch,
+                                 const TrueCost& train, const TrueCost& infer);
+
+struct InterleavedOptimum {
+  Setting setting;
+  BesideCost cost;
+  std::size_t settings = 0;  // that were looked at
+};
+
+// Of a problem with one training and one inference task, by what they cost at `at`; training has
+// its first batch size. Ties go to the lower power, then to the smaller batch. Nullopt where no
+// setting keeps the limits.
+std::optional<InterleavedOptimum> interleaved_optimum(const SimulationProblem& problem,
+                                                      const Goal& goal, Beside how, Time at);
+
+}  // namespace gearshift

@@ -1,0 +1,117 @@
+#include "simulator/interleaved_optimum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "simulator/load.h"
+#include "tests/simulator/board_fixture.h"
+
+namespace gearshift {
+namespace {
+
+struct Pair {
+  BoardDescription board = built_in_board("jetson-agx-orin");
+  KnobSpace space = board.knob_space();
+  ModelCosts train{board, space, *find_workload(board, "resnet18", Kind::train)};
+  ModelCosts infer{board, space, *find_workload(board, "mobilenet_v3", Kind::infer)};
+  SimulationProblem problem;
+
+  Pair() {
+    for (Knob& knob : space.knobs) {
+      while (knob.values.size() > 4) knob.values.erase(knob.values.begin() + 1);
+    }
+    problem.knobs = space;
+    problem.goal = {.objective = Objective::throughput,
+                    .power_mw = 30'000,
+                    .latency = std::chrono::milliseconds(500),
+                    .arrivals_per_s = 60};
+    SimulatedTask task;
+    task.batch_sizes = {16};
+    task.batch_size = 16;
+    task.costs = &train;
+    problem.tasks.push_back(task);
+    task.kind = Kind::infer;
+    task.batch_sizes = {1, 4, 16, 32};
+    task.batch_size = 1;
+    task.costs = &infer;
+    problem.tasks.push_back(task);
+  }
+};
+
+TEST(Beside, CountsWholeMinibatchesAndTheHigherPowerWhereRequestsComeLikeClockwork) {
+  Goal goal{.latency = std::chrono::milliseconds(400), .arrivals_per_s = 40};
+  TrueCost train, infer;
+  train.minibatch_ms = 30;
+  train.power_w = 30;
+  infer.minibatch_ms = 20;
+  infer.power_w = 20;
+  const auto cost = beside(goal, Beside::windows, 4, train, infer);
+  ASSERT_TRUE(cost);
+  EXPECT_DOUBLE_EQ(cost->minibatches_per_s, 20) << "2 of 30 ms in 80 ms, each 100 ms";
+  EXPECT_DOUBLE_EQ(cost->power_w, 30);
+  goal.power_mw = 29'999;
+  EXPECT_FALSE(beside(goal, Beside::windows, 4, train, infer));
+  const auto all = beside(goal, Beside::requests, 4, train, infer);
+  ASSERT_TRUE(all);
+  EXPECT_DOUBLE_EQ(all->minibatches_per_s, 0.8 / 0.03);
+  EXPECT_DOUBLE_EQ(all->power_w, 28);
+}
+
+TEST(Beside, RefusesWhatIsLateOrFallsBehindAtTheLimitAndPastIt) {
+  Goal goal{.latency = std::chrono::microseconds(187'500), .arrivals_per_s = 32};
+  TrueCost train, infer;
+  train.minibatch_ms = 30;
+  infer.minibatch_ms = 62.5;  // after 125 ms
+  EXPECT_TRUE(beside(goal, Beside::requests, 4, train, infer));
+  infer.minibatch_ms = 62.501;
+  EXPECT_FALSE(beside(goal, Beside::requests, 4, train, infer));
+  goal.latency.reset();
+  infer.minibatch_ms = 125;
+  EXPECT_TRUE(beside(goal, Beside::windows, 4, train, infer));
+  infer.minibatch_ms = 125.001;
+  EXPECT_FALSE(beside(goal, Beside::windows, 4, train, infer));
+}
+
+TEST(InterleavedOptimum, IsTheBestOfAllSettings) {
+  Pair pair;
+  for (const Beside how : {Beside::windows, Beside::requests}) {
+    const auto found = interleaved_optimum(pair.problem, pair.problem.goal, how, Time{});
+    ASSERT_TRUE(found);
+    double most = 0;
+    std::size_t settings = 0;
+    for (const PowerMode& mode : unmeasured_order(pair.space)) {
+      const TrueCost train = *pair.train.cost(mode, 16);
+      for (const std::int32_t batch : {1, 4, 16, 32}) {
+        ++settings;
+        const TrueCost infer = *pair.infer.cost(mode, batch);
+        const double fill_ms = 1000.0 * batch / 60;
+        if (infer.minibatch_ms > fill_ms || fill_ms + infer.minibatch_ms > 500) continue;
+        const double share = infer.minibatch_ms / fill_ms;
+        const bool whole = how == Beside::windows;
+        const double power_w = whole ? std::max(train.power_w, infer.power_w)
+                                     : share * infer.power_w + (1 - share) * train.power_w;
+        if (power_w > 30) continue;
+        const double a_second =
+            whole ? std::floor((fill_ms - infer.minibatch_ms) / train.minibatch_ms) / fill_ms
+                  : (1 - share) / train.minibatch_ms;
+        most = std::max(most, 1000 * a_second);
+      }
+    }
+    EXPECT_GT(most, 1);
+    EXPECT_NEAR(found->cost.minibatches_per_s, most, 1e-9);
+    EXPECT_EQ(found->settings, settings);
+    EXPECT_EQ(found->setting.run, Run::both);
+  }
+}
+
+TEST(InterleavedOptimum, IsNoneWhereNothingKeepsTheCap) {
+  Pair pair;
+  pair.problem.goal.power_mw = 3'000;
+  EXPECT_FALSE(interleaved_optimum(pair.problem, pair.problem.goal, Beside::requests, Time{}));
+}
+
+}  // namespace
+}  // namespace gearshift
