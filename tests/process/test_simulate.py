@@ -71,7 +71,7 @@ class Simulate(unittest.TestCase):
     def test_training_beside_requests_is_judged_from_change_to_change(self):
         course = (
             "--arrivals", "poisson:60,x3@60s+20s", "--fault", "cap_steps:24W@100s", "--effects", "lag,quantised,jitter",
-            "--hold", "140s", "--duration", "140s",
+            "--hold", "220s", "--duration", "220s",
         )  # fmt: skip
         with Stack(board=False) as stack:
             one, two = (self.concurrent(stack, *course, "--json") for _ in range(2))
