@@ -29,8 +29,6 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int32_t kUsualTrainBatch = 16;
-
 // A training and an inference workload on the modes that both were measured in.
 struct Pair {
   std::unique_ptr<Profile> train, infer;
@@ -122,9 +120,7 @@ void ConcurrentEvaluation::add_pair(const Profile& train, const Profile& infer,
   pair.infer = std::make_unique<Profile>(sub_grid(infer, knobs));
   pair.train_costs = std::make_unique<ProfileCosts>(*pair.train, Missing::refuse, nullptr);
   pair.infer_costs = std::make_unique<ProfileCosts>(*pair.infer, Missing::refuse, nullptr);
-  const std::vector<std::int32_t>& batches = pair.train->batch_sizes();
-  const bool usual = std::binary_search(batches.begin(), batches.end(), kUsualTrainBatch);
-  pair.train_batch = usual ? kUsualTrainBatch : batches.front();
+  pair.train_batch = usual_train_batch(pair.train->batch_sizes());
   std::vector<bool> suspect_train, suspect_infer;
   if (!suspects_.empty()) {
     suspect_train = suspects_in(*pair.train, suspects_);

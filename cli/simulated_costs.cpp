@@ -63,6 +63,12 @@ std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const P
                                       model_workload(board, name, profile.kind));
 }
 
+std::int32_t usual_train_batch(const std::vector<std::int32_t>& batch_sizes) {
+  constexpr std::int32_t kUsual = 16;
+  const bool usual = std::binary_search(batch_sizes.begin(), batch_sizes.end(), kUsual);
+  return usual ? kUsual : batch_sizes.front();
+}
+
 KnobSpace common_knobs(const Profile& train, const Profile& infer) {
   KnobSpace common = infer.knobs();
   const auto fail = [&](const std::string& what) {

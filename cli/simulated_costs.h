@@ -1,8 +1,10 @@
 // Where the costs of a simulation come from: a profile, a recording or the board's model.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "boards/board_description.h"
 #include "controller/profile.h"
@@ -23,6 +25,9 @@ const WorkloadParameters& model_workload(const BoardDescription& board, const st
 // the profile's name where that is empty. Borrows both. Throws as model_workload.
 std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
                                           const std::string& model);
+
+// Of a workload that trains beside inference: 16 where it was measured with that, else the least.
+std::int32_t usual_train_batch(const std::vector<std::int32_t>& batch_sizes);
 
 // The knobs with the values that both were measured with. Throws std::runtime_error where the two
 // cannot run on one board, and says why.

@@ -19,8 +19,6 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int32_t kUsualTrainBatch = 16;
-
 bool is_pair(const SimulateOptions& options) { return options.kind == "concurrent"; }
 
 // Of the workload that comes first: a pair's training.
@@ -108,9 +106,7 @@ void take_board(const SimulateOptions& options, SimulatedProblem& made, Simulate
 // The inference workload of a pair: its costs and its task, and the knobs that both have.
 void add_served(const SimulateOptions& options, SimulatedProblem& made) {
   SimulatedTask& train = made.problem.tasks.front();
-  const bool usual =
-      std::binary_search(train.batch_sizes.begin(), train.batch_sizes.end(), kUsualTrainBatch);
-  train.batch_size = usual ? kUsualTrainBatch : train.batch_sizes.front();
+  train.batch_size = usual_train_batch(train.batch_sizes);
   train.batch_sizes = {train.batch_size};
   SimulatedTask infer;
   infer.kind = Kind::infer;

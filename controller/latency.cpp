@@ -57,7 +57,7 @@ void Controller::on_requests(const RequestReport& report, Time now) {
 void Controller::update_arrivals(Time now) {
   double per_s = arrivals_.per_s();
   if (goal_.latency) per_s = std::max(per_s, kFewestInALimit / seconds(*goal_.latency));
-  if (per_s == goal_.arrivals_per_s) return;
+  if (per_s == goal_.arrivals_per_s && goal_.one_by_one) return;
   goal_.arrivals_per_s = per_s;
   goal_.one_by_one = true;
   char text[64];
