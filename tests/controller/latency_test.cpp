@@ -72,6 +72,19 @@ TEST(Latency, TheRateThatIsObservedAndTheLimitOfTheServerMakeTheGoal) {
   EXPECT_GT(held.cost[index(Kind::train)].minibatches, 0U);
 }
 
+TEST(Latency, RequestsThatAreReportedComeOneByOneAlsoAtTheRateThatWasGiven) {
+  ServingRig rig(best_of(kThree));
+  rig.world.attach_server(milliseconds(0), 40);
+  rig.run();
+  EXPECT_TRUE(rig.policy.goals.back().one_by_one);
+  ServingRig given(best_of(kThree));
+  given.options.goal.arrivals_per_s = rig.policy.goals.back().arrivals_per_s;
+  given.world.attach_server(milliseconds(0), 40);
+  given.run();
+  EXPECT_FALSE(given.policy.goals.front().one_by_one) << "nothing is reported yet";
+  EXPECT_TRUE(given.policy.goals.back().one_by_one);
+}
+
 TEST(Latency, ThreeTimesTheRateIsAnsweredByWhatIsKnownToServeItBeforeThePolicyIsAsked) {
   // Under 18 W the slow modes are what a policy holds; at 3 x 30 requests a second the lowest,
   // which takes 48 ms for 4, does not keep up.
