@@ -222,7 +222,7 @@ void print_pair_choice(const SimulationProblem& problem, const SimulationResult&
   }
   print_pair("optimum", problem, verdict.optimum->setting, verdict.optimum->cost);
   if (const auto loss = verdict.loss()) {
-    fmt::print("  {:+.1f} % against the optimum of all {} settings\n", -100 * *loss,
+    fmt::print("  {:+.1f} % against the optimum of all {} settings\n", 0.0 - 100 * *loss,
                verdict.optimum->settings);
   }
 }
