@@ -59,7 +59,7 @@ void run_export(const ExportOptions& options) {
   std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
   write(options, file);
   file.close();
-  if (!file) throw std::runtime_error("--out " + options.out + ": cannot be written");
+  if (!file) throw std::runtime_error("--output " + options.out + ": cannot be written");
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ void add_export(CLI::App& app, int& exit_code) {
                  "a row a minibatch: its times, and the knobs it ran with");
   what->add_flag("--samples", options->samples, "a row a reading: power, rails, temperatures");
   what->require_option(1);
-  command->add_option("-o,--out", options->out, "the CSV file (default: standard output)");
+  command->add_option("-o,--output", options->out, "the CSV file (default: standard output)");
   command->footer(
       "Example: turn a recorded search into a table that a simulation runs on\n"
       "  gearshift export run.db --profile -o measured.csv\n"

@@ -61,7 +61,7 @@ void import(const ImportOptions& options) {
     std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
     write_tegrastats_csv(log, total, interval, file);
     file.close();
-    if (!file) throw std::runtime_error("--out " + options.out + ": cannot be written");
+    if (!file) throw std::runtime_error("--output " + options.out + ": cannot be written");
   }
   std::string rule;
   for (const std::string& rail : total) rule += (rule.empty() ? "" : " + ") + rail;
@@ -77,7 +77,7 @@ void add_import_tegrastats(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "import-tegrastats", "Turn a log of NVIDIA's tegrastats into CSV: power, heat, clocks, load");
   command->add_option("log", options->log, "what `tegrastats --logfile` wrote")->required();
-  command->add_option("-o,--out", options->out, "the CSV file (default: standard output)");
+  command->add_option("-o,--output", options->out, "the CSV file (default: standard output)");
   command
       ->add_option("--board", options->board,
                    "whose rule says which rails add up to the board's power")

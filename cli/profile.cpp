@@ -123,7 +123,7 @@ void profile(const ProfileOptions& options, const RunPlan& plan) {
 void add_profile_flags(CLI::App& command, ProfileOptions& options) {
   RunOptions& run = options.run;
   command
-      .add_option("-o,--out", options.out,
+      .add_option("-o,--output", options.out,
                   "the profile's CSV file; rows in it are not measured again")
       ->required();
   command.add_option("--keep", options.keep,
