@@ -43,6 +43,13 @@ void Drift::forget() {
   sums_ = {};
 }
 
+void Drift::change_requests() {
+  for (const DriftQuantity quantity : {DriftQuantity::infer_time, DriftQuantity::power}) {
+    for (auto& [setting, reference] : references_) reference.figures[at(quantity)].reset();
+    sums_[at(quantity)] = {};
+  }
+}
+
 Drift::Figures Drift::figures_of(const Observation& observation) const {
   Figures figures;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
@@ -95,7 +102,12 @@ std::optional<DriftAlarm> Drift::add(const Observation& observation) {
   Reference& reference = found->second;
   const Reference before = reference;
   for (std::size_t i = 0; i < kDriftQuantities; ++i) {
-    if (!figures[i] || !reference.figures[i]) continue;
+    if (!figures[i]) continue;
+    if (!reference.figures[i]) {
+      reference.figures[i] = figures[i];
+      reference.count[i] = 1;
+      continue;
+    }
     const auto quantity = static_cast<DriftQuantity>(i);
     Figure& known = *reference.figures[i];
     const double off = figures[i]->log_mean - known.log_mean;

@@ -74,6 +74,10 @@ class Drift {
   bool suspects() const;
   // Nothing is known of the world any more.
   void forget();
+  // Requests come at another rate: mean power is another, since it is the mean over inference and
+  // what else runs, and so are the times of inference, whose batches are more or less full. The
+  // next observation of a setting is the reference of both; what training takes stays known.
+  void change_requests();
   // What was compared with a reference, since the beginning.
   std::uint32_t repeats() const { return repeats_; }
 

@@ -60,6 +60,7 @@ void Controller::update_arrivals(Time now) {
   if (per_s == goal_.arrivals_per_s && goal_.one_by_one) return;
   goal_.arrivals_per_s = per_s;
   goal_.one_by_one = true;
+  drift_.change_requests();
   char text[64];
   std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
   note(NoteType::arrivals, now, text);

@@ -93,6 +93,19 @@ class Simulate(unittest.TestCase):
             self.assertIn("the whole", text)
             self.assertIn("180.0 requests/s", text)
 
+    def test_requests_that_come_and_go_are_no_drift(self):
+        # With these seeds the end of the burst, which leaves more time to train, was taken for one.
+        course = (
+            "--arrivals", "poisson:60,x3@120s+30s", "--fault", "cap_steps:20W@180s", "--effects",
+            "lag,noise,quantised,jitter,hotplug", "--hold", "190s", "--duration", "190s",
+        )  # fmt: skip
+        with Stack(board=False) as stack:
+            for seed in ("16", "18"):
+                log = stack.folder / f"{seed}.log"
+                done = self.concurrent(stack, *course, "--seed", seed, "--log", log)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual([line for line in log.read_text().splitlines() if '"drift"' in line], [])
+
     def test_training_between_batches_like_clockwork_counts_whole_minibatches(self):
         with Stack(board=False) as stack:
             done = self.concurrent(stack, "--rate", "60", "--json")
