@@ -96,7 +96,7 @@ TEST(Enforcement, TheSafeSettingDoesNotTakeOverABatchSizeThatNoWorkloadAllows) {
   rig.run();
   ASSERT_FALSE(rig.recorder.of(NoteType::safe).empty());
   for (const WorkloadCommand& command : rig.world.commands) EXPECT_EQ(command.batch_size, 16);
-  const Setting& last = rig.recorder.of(NoteType::setting).back().setting;
+  const Setting last = rig.recorder.of(NoteType::setting).back().setting;
   EXPECT_EQ(last.batch_size[index(Kind::train)], 16);
 }
 
