@@ -71,7 +71,7 @@ SimulatedCourse::SimulatedCourse(const SimulationProblem& problem,
       phase.best = interleaved_optimum(problem, goal, Beside::requests, begin);
     }
     if (!phases_.empty()) phases_.back().end = begin;
-    phases_.push_back(std::move(phase));
+    phases_.push_back(phase);
   }
 }
 

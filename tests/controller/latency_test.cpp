@@ -21,7 +21,7 @@ Request with_batch(Request request, std::int32_t infer_batch) {
 }
 
 // Measures each request's setting, then holds the first answer of least value that keeps the goal.
-ListPolicy::Decide best_of(std::vector<Request> asked) {
+ListPolicy::Decide best_of(const std::vector<Request>& asked) {
   return [asked](const PolicyContext& context, const std::vector<Observation>& answers) {
     if (answers.size() < asked.size()) return asked[answers.size()];
     const Observation* best = nullptr;

@@ -27,7 +27,7 @@ class VirtualBoard : public ::testing::Test {
   static constexpr const char* kMemory = "/sys/kernel/debug/bpmp/debug/clk/emc/";
 
   // Begins anew with these options.
-  void boot(BoardStateOptions options, std::string_view id = "jetson-agx-orin") {
+  void boot(const BoardStateOptions& options, std::string_view id = "jetson-agx-orin") {
     board_ = std::make_unique<BoardState>(built_in_board(id), options);
     now_ = Time(std::chrono::hours(1));
     board_->advance(now_);
