@@ -11,6 +11,9 @@ constexpr double kLongS = 30;
 constexpr double kRecentS = 10;
 constexpr double kBurstS = 1.5;
 constexpr double kNewestS = 0.5;
+constexpr double kAlike = 2;           // deviations of the end of a lull from all of it
+constexpr double kLull = 0.6;          // of the rate, at most
+constexpr double kFewestInALull = 10;  // fewer may be the beginning of a silence, or its end
 constexpr double kFirstS = 3;
 constexpr double kDeviations = 5;
 constexpr double kSteady = 3;         // deviations of a shorter time from a longer one
@@ -67,6 +70,18 @@ void ArrivalRate::keep(const RequestReport& report) {
   arrived_ = report.received;
 }
 
+// Far fewer for a while, and as many at its end as in all of it: neither a gap nor a silence.
+bool ArrivalRate::lulls() const {
+  const Count lull = newest(kBurstS);
+  const double expected = per_s_ * lull.span_s;
+  if (lull.span_s < kBurstS || lull.arrived < kFewestInALull) return false;
+  if (lull.arrived > kLull * expected) return false;
+  if (lull.arrived > expected - kDeviations * std::sqrt(expected)) return false;
+  const Count last = newest(kNewestS);
+  const double due = lull.per_s() * last.span_s;
+  return last.arrived > 0 && std::abs(last.arrived - due) <= kAlike * std::sqrt(due);
+}
+
 bool ArrivalRate::add(const RequestReport& report) {
   if (report.span <= Duration::zero()) return false;
   keep(report);
@@ -78,6 +93,7 @@ bool ArrivalRate::add(const RequestReport& report) {
   if (burst.span_s >= kBurstS && burst.arrived > expected + kDeviations * std::sqrt(expected)) {
     return change(std::max(burst.per_s(), newest(kNewestS).per_s()), kNewestS);
   }
+  if (lulls()) return change(newest(kBurstS).per_s(), kBurstS);
   if (all.span_s < kRecentS) return false;
   const double long_expected = per_s_ * all.span_s;
   const double most_off =

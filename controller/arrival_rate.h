@@ -12,10 +12,11 @@ namespace gearshift {
 
 // Fed with what inference workloads report. The rate stands on a ladder of 5 % steps, and leaves
 // its rung only where the arrivals of the last half a minute (or of as many seconds as have passed
-// since the last change, ten at least), or those of the last one and a half for a burst, would be a
-// rare accident at it: five standard deviations of a Poisson count, and a tenth. So a rate that
-// trembles does not restart searches without end, and three times the rate is noticed within a
-// report or two. A silence is no lower rate.
+// since the last change, ten at least), or those of the last one and a half for a burst or a lull,
+// would be a rare accident at it: five standard deviations of a Poisson count, and a tenth; two
+// fifths for a lull. So a rate that trembles does not restart searches without end, three times the
+// rate is noticed within a report or two, and its end within three or four. A silence is no lower
+// rate.
 class ArrivalRate {
  public:
   // True where the rate has changed. Reports that cover no time are not looked at.
@@ -39,6 +40,7 @@ class ArrivalRate {
   void keep_newest(double span_s);
   void keep(const RequestReport& report);
   bool change(double per_s, double kept_s);
+  bool lulls() const;
 
   std::array<Count, kMostReports> reports_{};  // a ring
   std::size_t next_ = 0;

@@ -99,6 +99,40 @@ TEST(ArrivalRate, FallsInAFewStepsOnceABurstIsPast) {
   EXPECT_NEAR(reports.rate.per_s(), 61.5, 5);
 }
 
+TEST(ArrivalRate, FallsWithinASecondAndAHalfOfABurstsEnd) {
+  Reports reports;
+  reports.add(40, 90);
+  reports.add(3, 30);
+  EXPECT_GE(reports.rate.per_s(), 60);
+  EXPECT_LE(reports.rate.per_s(), 63);
+  // What is left of the way, a little more or less, is no change.
+  reports.add(60, 30);
+  EXPECT_LE(reports.rate.per_s(), 63);
+}
+
+TEST(ArrivalRate, WaitsTenSecondsWhereThreeFifthsStillCome) {
+  Reports reports;
+  reports.add(40, 100);
+  const double high = reports.rate.per_s();
+  reports.add(10, 62);
+  EXPECT_EQ(reports.rate.per_s(), high);
+  reports.add(30, 62);
+  EXPECT_LE(reports.rate.per_s(), 131);
+}
+
+TEST(ArrivalRate, TakesTheBeginningOrTheEndOfASilenceForNoLull) {
+  Reports reports;
+  reports.add(40, 30);
+  const double before = reports.rate.per_s();
+  for (const std::uint32_t last : {29u, 12u, 5u, 1u}) {
+    reports.add(last);
+    reports.add(2, 0);
+    reports.add(1, last);
+    EXPECT_EQ(reports.rate.per_s(), before) << last;
+    reports.add(40, 30);
+  }
+}
+
 TEST(ArrivalRate, KeepsItsRateWhileNobodyAsks) {
   Reports reports;
   reports.add(40, 30);
