@@ -16,6 +16,8 @@ constexpr Duration kBlamed = std::chrono::minutes(1);
 // Requests that are served in batches less than half full, in batches, until the batch size is held
 // to be too large to fill in time.
 constexpr std::int64_t kUnfilledBatches = 4;
+// What a board draws at rest, of what it does at work in the same mode, at most.
+constexpr double kIdlePower = 0.6;
 // Even a batch of one waits no longer than half the limit at the rate that is planned for: below
 // it, requests do not wait for each other.
 constexpr double kFewestInALimit = 2;
@@ -156,6 +158,24 @@ void Controller::relieve(double arrivals_per_s, Time now) {
          "infeasible: no setting that may be tried serves this rate; the best for inference is "
          "held");
   }
+}
+
+// At a cap that falls below all that is known: training waits, and requests are answered, in the
+// setting that was known to draw the least. Inference alone is busy for its share of the time.
+std::optional<Setting> Controller::serving_alone() const {
+  if (!goal_.one_by_one || !latency_.limit() || !cap_mw_) return std::nullopt;
+  Goal uncapped = goal_;
+  uncapped.power_mw.reset();
+  const Observation* least = memory_.least_power_serving(uncapped);
+  if (least == nullptr) return std::nullopt;
+  const double busy = goal_.arrivals_per_s * least->sample_s(Kind::infer);
+  const double most_mw = static_cast<double>(least->power_mean_mw + least->power_margin_mw) *
+                         (kIdlePower + (1 - kIdlePower) * busy);
+  if (most_mw > static_cast<double>(*cap_mw_)) return std::nullopt;
+  Setting setting = least->setting;
+  setting.run = Run::infer;
+  if (roster_.objection(setting)) return std::nullopt;
+  return setting;
 }
 
 // The largest that fills in a quarter of the latency limit: it serves the most, and leaves time for
