@@ -17,7 +17,7 @@ constexpr Duration kBlamed = std::chrono::minutes(1);
 // to be too large to fill in time.
 constexpr std::int64_t kUnfilledBatches = 4;
 // What a board draws at rest, of what it does at work in the same mode, at most.
-constexpr double kIdlePower = 0.6;
+constexpr double kIdlePower = 0.5;
 // Even a batch of one waits no longer than half the limit at the rate that is planned for: below
 // it, requests do not wait for each other.
 constexpr double kFewestInALimit = 2;
@@ -169,8 +169,8 @@ std::optional<Setting> Controller::serving_alone() const {
   const Observation* least = memory_.least_power_serving(uncapped);
   if (least == nullptr) return std::nullopt;
   const double busy = goal_.arrivals_per_s * least->sample_s(Kind::infer);
-  const double most_mw = static_cast<double>(least->power_mean_mw + least->power_margin_mw) *
-                         (kIdlePower + (1 - kIdlePower) * busy);
+  const double most_mw =
+      static_cast<double>(least->power_mean_mw) * (kIdlePower + (1 - kIdlePower) * busy);
   if (most_mw > static_cast<double>(*cap_mw_)) return std::nullopt;
   Setting setting = least->setting;
   setting.run = Run::infer;
