@@ -15,6 +15,9 @@ constexpr double kAlike = 2;           // deviations of the end of a lull from a
 constexpr double kLull = 0.6;          // of the rate, at most
 constexpr double kFewestInALull = 10;  // fewer may be the beginning of a silence, or its end
 constexpr double kFirstS = 3;
+// So many tell the first rate sooner, to a standard deviation of an eighth.
+constexpr double kFirstArrivals = 60;
+constexpr double kLeastFirstS = 1;
 constexpr double kDeviations = 5;
 constexpr double kSteady = 3;         // deviations of a shorter time from a longer one
 constexpr double kLeastChange = 0.1;  // relative, of a lasting change
@@ -87,7 +90,10 @@ bool ArrivalRate::add(const RequestReport& report) {
   keep(report);
   const Count all = newest(kLongS);
   if (all.arrived == 0) return false;
-  if (per_s_ == 0) return all.span_s >= kFirstS && change(all.per_s(), kLongS);
+  if (per_s_ == 0) {
+    const bool counted = all.span_s >= kLeastFirstS && all.arrived >= kFirstArrivals;
+    return (counted || all.span_s >= kFirstS) && change(all.per_s(), kLongS);
+  }
   const Count burst = newest(kBurstS);
   const double expected = per_s_ * burst.span_s;
   if (burst.span_s >= kBurstS && burst.arrived > expected + kDeviations * std::sqrt(expected)) {

@@ -151,8 +151,10 @@ def on_board(arguments, folder):
     programs = []
     try:
         board = Program(
-            [arguments.binary, "board", "--virtual", "jetson-agx-orin", "--mount", mount], "board"
-        )
+            [arguments.binary, "board", "--virtual", "jetson-agx-orin", "--mount", mount,
+             "--noise", f"{arguments.noise:g}%"],
+            "board",
+        )  # fmt: skip
         programs.append(board)
         board.wait_for(lambda line: line.startswith("ready"))
         before = knob_files(mount)
@@ -296,6 +298,9 @@ def main():
     parser.add_argument("--binary", default="build/gearshift")
     parser.add_argument("--policy", default="bayes")
     parser.add_argument("--duration", type=float, default=300.0, help="seconds of each run")
+    parser.add_argument(
+        "--noise", type=float, default=2.0, help="of the virtual board's power sensor, in percent"
+    )
     parser.add_argument("--only", choices=("board", "host"))
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="gearshift-demo-"))

@@ -33,12 +33,26 @@ struct Reports {
 
 TEST(ArrivalRate, IsUnknownUntilItHasCountedForThreeSeconds) {
   Reports reports;
-  reports.add(5, 30);
+  reports.add(5, 9);
   EXPECT_EQ(reports.rate.per_s(), 0);
-  reports.add(30);
-  EXPECT_GE(reports.rate.per_s(), 60);
-  EXPECT_LE(reports.rate.per_s(), 63);
+  reports.add(9);
+  EXPECT_GE(reports.rate.per_s(), 18);
+  EXPECT_LE(reports.rate.per_s(), 19);
   EXPECT_EQ(reports.changes, 1);
+}
+
+TEST(ArrivalRate, IsKnownAfterSixtyRequestsAndASecond) {
+  Reports reports;
+  reports.add(2, 20);
+  EXPECT_EQ(reports.rate.per_s(), 0);
+  reports.add(20);
+  EXPECT_GE(reports.rate.per_s(), 40);
+  EXPECT_LE(reports.rate.per_s(), 42);
+  Reports fast;
+  fast.add(300);
+  EXPECT_EQ(fast.rate.per_s(), 0);
+  fast.add(300);
+  EXPECT_GE(fast.rate.per_s(), 600);
 }
 
 TEST(ArrivalRate, StandsOnRungsOfFivePercentAndIsNoLessThanWhatWasCounted) {
