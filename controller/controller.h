@@ -156,6 +156,7 @@ class Controller {
   void relieve(double arrivals_per_s, Time now);
   std::int32_t serving_batch() const;
   std::optional<Setting> raised_setting() const;
+  void fall_with_cap(Time now);
   std::optional<Setting> serving_alone() const;
 
   // objective.cpp: what is minimised.

@@ -11,6 +11,8 @@ constexpr double kMarginDeviations = 3;  // an observation's margin is so many d
 
 double square(double value) { return value * value; }
 
+double busy_s(const Cost& cost) { return seconds(cost.minibatch_mean) * cost.minibatches; }
+
 constexpr DriftQuantity time_of(std::size_t kind) {
   return kind == index(Kind::train) ? DriftQuantity::train_time : DriftQuantity::infer_time;
 }
@@ -52,13 +54,15 @@ void Drift::change_requests() {
 
 Drift::Figures Drift::figures_of(const Observation& observation) const {
   Figures figures;
+  double all_s = 0;
+  for (const Cost& cost : observation.cost) all_s += busy_s(cost);
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     const Cost& cost = observation.cost[kind];
     if (cost.minibatches == 0 || cost.minibatch_mean <= Duration::zero()) continue;
     const double mean_s = seconds(cost.minibatch_mean);
     figures[at(time_of(kind))] =
-        Figure{std::log(mean_s), square(seconds(cost.minibatch_stddev) / mean_s) /
-                                     static_cast<double>(cost.minibatches)};
+        Figure{std::log(mean_s), square(seconds(cost.minibatch_stddev) / mean_s) / cost.minibatches,
+               busy_s(cost) / all_s};
   }
   if (observation.power_mean_mw > 0) {
     const auto power_mw = static_cast<double>(observation.power_mean_mw);
@@ -75,8 +79,8 @@ double Drift::scale(DriftQuantity quantity, const Figure& figure, const Figure& 
   const bool power = quantity == DriftQuantity::power;
   const double step =
       power ? static_cast<double>(options_.power_step_mw) / std::exp(reference.log_mean) : 0;
-  return std::sqrt(square(power ? options_.power_floor : options_.time_floor) + square(step) +
-                   figure.variance + reference.variance);
+  const double floor = power ? options_.power_floor : options_.time_floor / figure.share;
+  return std::sqrt(square(floor) + square(step) + figure.variance + reference.variance);
 }
 
 void Drift::accumulate(DriftQuantity quantity, double residual) {

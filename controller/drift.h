@@ -20,7 +20,8 @@ std::string_view drift_quantity_name(DriftQuantity quantity);
 
 struct DriftOptions {
   // What repeats of an unchanged world differ by beside their own standard errors: temperature,
-  // slow noise, the unlike ends of a warm-up. Relative.
+  // slow noise, the unlike ends of a warm-up. Relative; of a kind that takes a part of the time as
+  // much more as that part is smaller: what changes in it changes all as much less.
   double time_floor = 0.02;
   double power_floor = 0.02;
   std::int64_t power_step_mw = 200;  // half a step of an INA3221 at 19 V
@@ -85,6 +86,7 @@ class Drift {
   struct Figure {
     double log_mean = 0;
     double variance = 0;  // of log_mean
+    double share = 1;     // of the time of all minibatches
   };
   using Figures = std::array<std::optional<Figure>, kDriftQuantities>;
   struct Reference {

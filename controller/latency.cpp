@@ -16,8 +16,10 @@ constexpr Duration kBlamed = std::chrono::minutes(1);
 // Requests that are served in batches less than half full, in batches, until the batch size is held
 // to be too large to fill in time.
 constexpr std::int64_t kUnfilledBatches = 4;
-// What a board draws at rest, of what it does at work in the same mode, at most.
+// What a board draws at rest, of what it does at work in the same mode: a guess, so that what comes
+// of it must be as far below the cap.
 constexpr double kIdlePower = 0.5;
+constexpr double kGuessed = 0.9;
 // Even a batch of one waits no longer than half the limit at the rate that is planned for: below
 // it, requests do not wait for each other.
 constexpr double kFewestInALimit = 2;
@@ -160,8 +162,18 @@ void Controller::relieve(double arrivals_per_s, Time now) {
   }
 }
 
-// At a cap that falls below all that is known: training waits, and requests are answered, in the
-// setting that was known to draw the least. Inference alone is busy for its share of the time.
+// Below all that is known requests are still answered, where inference alone may fit.
+void Controller::fall_with_cap(Time now) {
+  const auto alone = best_known() == nullptr ? serving_alone() : std::nullopt;
+  if (alone) {
+    apply(*alone, Aim::fallback, now);
+  } else {
+    fall_back(now);
+  }
+}
+
+// Training waits, in the setting that is known to draw the least: inference alone is busy for its
+// share of the time only.
 std::optional<Setting> Controller::serving_alone() const {
   if (!goal_.one_by_one || !latency_.limit() || !cap_mw_) return std::nullopt;
   Goal uncapped = goal_;
@@ -171,7 +183,7 @@ std::optional<Setting> Controller::serving_alone() const {
   const double busy = goal_.arrivals_per_s * least->sample_s(Kind::infer);
   const double most_mw =
       static_cast<double>(least->power_mean_mw) * (kIdlePower + (1 - kIdlePower) * busy);
-  if (most_mw > static_cast<double>(*cap_mw_)) return std::nullopt;
+  if (most_mw > kGuessed * static_cast<double>(*cap_mw_)) return std::nullopt;
   Setting setting = least->setting;
   setting.run = Run::infer;
   if (roster_.objection(setting)) return std::nullopt;

@@ -67,10 +67,7 @@ void Controller::update_cap(Time now) {
     over_probe_ = false;
     const Observation* known = this->known(wanted_);
     if (measuring()) cut_measurement(Outcome::goal_changed, now);
-    if (known == nullptr || !known->within(*cap)) {
-      const auto alone = best_known() == nullptr ? serving_alone() : std::nullopt;
-      alone ? apply(*alone, Aim::fallback, now) : fall_back(now);
-    }
+    if (known == nullptr || !known->within(*cap)) fall_with_cap(now);
     pending_ = Pending::restart;
   }
   update_goal(now);

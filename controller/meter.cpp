@@ -98,9 +98,13 @@ void Meter::add(const Minibatch& reported) {
   if (samples.seen == 1 || minibatch.received - reported.elapsed < applied_) return;
   if (!settled_) return;
   // Those that still come while power is measured are free, and a CPU quota lets short minibatches
-  // through in bursts: the mean is over all of them, the spread over the first ones.
+  // through in bursts: the mean and its deviation are over all of them, the 99th percentile and the
+  // interval that ends a measurement over the first ones.
   ++samples.total;
   samples.total_elapsed += minibatch.elapsed;
+  const double off_ns = static_cast<double>(minibatch.elapsed.count()) - samples.mean_ns;
+  samples.mean_ns += off_ns / samples.total;
+  samples.squares_ns += off_ns * (static_cast<double>(minibatch.elapsed.count()) - samples.mean_ns);
   samples.fetch_stall += minibatch.fetch_stall;
   samples.compute += minibatch.compute;
   if (samples.count >= options_.most_minibatches) return;
@@ -151,7 +155,8 @@ Cost Meter::cost(const Samples& samples) const {
   if (samples.count == 0) return cost;
   cost.minibatches = samples.total;
   cost.minibatch_mean = samples.total_elapsed / samples.total;
-  cost.minibatch_stddev = from_ns(stddev_ns(samples.elapsed, samples.count));
+  const double freedom = std::max(1.0, samples.total - 1.0);
+  cost.minibatch_stddev = from_ns(std::sqrt(samples.squares_ns / freedom));
   std::array<Duration, kMostSamples> sorted = samples.elapsed;
   std::sort(sorted.begin(), sorted.begin() + samples.count);
   // Nearest rank: with up to 40 samples this is the largest one.

@@ -65,6 +65,8 @@ class Meter {
     std::uint32_t count = 0;  // kept in `elapsed`: the first ones, most_minibatches at most
     std::uint32_t total = 0;  // that counted
     Duration total_elapsed{};
+    double mean_ns = 0;  // of those that counted, and the sum of squares around it (Welford 1962)
+    double squares_ns = 0;
     std::array<Duration, kMostSamples> elapsed{};
     Duration fetch_stall{};  // sums
     Duration compute{};

@@ -76,47 +76,6 @@ TEST(Drift, MeetsPowerThatFallsWhereTimesStay) {
   EXPECT_NEAR(alarm->measured, 20, 1e-6);
 }
 
-TEST(Drift, TellsTheKindsApart) {
-  Drift drift;
-  Observation both = observed(kFast, 40, 25);
-  both.cost[index(Kind::infer)] = both.cost[index(Kind::train)];
-  drift.add(both);
-  both.cost[index(Kind::infer)].minibatch_mean *= 2;
-  EXPECT_FALSE(drift.add(both));
-  const auto alarm = drift.add(both);
-  ASSERT_TRUE(alarm);
-  EXPECT_EQ(alarm->quantity, DriftQuantity::infer_time);
-}
-
-// Inference beside training: its share of the time, and how full its batches are, follow the
-// requests.
-TEST(Drift, AnotherRateOfRequestsIsNoOtherWorld) {
-  Observation both = observed(kFast, 40, 25);
-  both.cost[index(Kind::infer)] = both.cost[index(Kind::train)];
-  Observation fewer = both;
-  fewer.power_mean_mw = both.power_mean_mw * 13 / 10;
-  fewer.cost[index(Kind::infer)].minibatch_mean *= 2;
-  Drift drift;
-  for (const Observation& one : {both, fewer}) drift.add(one);  // half of an alarm
-  drift.change_requests();
-  for (int i = 0; i < 10; ++i) ASSERT_FALSE(drift.add(fewer)) << i;
-  EXPECT_FALSE(drift.add(both));  // what was seen at the new rate is what counts now
-  EXPECT_TRUE(drift.add(both));
-}
-
-TEST(Drift, AnotherRateOfRequestsForgetsNothingOfTraining) {
-  Observation both = observed(kFast, 40, 25);
-  both.cost[index(Kind::infer)] = both.cost[index(Kind::train)];
-  Drift drift;
-  drift.add(both);
-  drift.change_requests();
-  both.cost[index(Kind::train)].minibatch_mean *= 2;
-  EXPECT_FALSE(drift.add(both));
-  const auto alarm = drift.add(both);
-  ASSERT_TRUE(alarm);
-  EXPECT_EQ(alarm->quantity, DriftQuantity::train_time);
-}
-
 TEST(Drift, OneOutlierAlarmsNobodyHoweverFarOutItIs) {
   Drift drift;
   for (int i = 0; i < 100; ++i) {

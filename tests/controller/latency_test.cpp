@@ -280,6 +280,45 @@ TEST(Latency, WhereTheLowestModeAnswersLateThePolicyIsAskedAtOnce) {
   EXPECT_GT(after, before);
 }
 
+// Where a cap falls to at 60 s below the 22 and 17 W that are known, and what is in force then.
+struct FallenCap {
+  Setting setting;
+  double least_cap_mw = 0;  // that inference alone in the middle mode is taken to fit
+};
+
+FallenCap fall_to(std::int64_t cap_mw) {
+  ServingRig rig(best_of({with_batch(measure(kFast), 4), with_batch(measure(kMiddle), 4)}),
+                 seconds(62), 30'000);
+  rig.world.attach_server(milliseconds(0), 40);
+  rig.world.cap(seconds(60), cap_mw);
+  rig.run();
+  FallenCap found;
+  for (const KeptNote& note : rig.recorder.of(NoteType::observation)) {
+    if (!note.observation->ok() || note.setting.mode != kMiddle) continue;
+    const double per_s = rig.policy.goals.front().arrivals_per_s;
+    const double busy = per_s * note.observation->sample_s(Kind::infer);
+    found.least_cap_mw =
+        static_cast<double>(note.observation->power_mean_mw) * (0.5 + 0.5 * busy) / 0.9;
+  }
+  const std::vector<Setting> after = rig.settings_since(seconds(60));
+  if (!after.empty()) found.setting = after.front();
+  return found;
+}
+
+TEST(Latency, ACapBelowAllThatIsKnownIsServedByInferenceAloneWhereThatMayFit) {
+  const double least_cap_mw = fall_to(12'000).least_cap_mw;
+  ASSERT_GT(least_cap_mw, 8'500);
+  ASSERT_LT(least_cap_mw, 17'000);
+  const auto at = static_cast<std::int64_t>(least_cap_mw) + 1;
+  const Setting serves = fall_to(at).setting;
+  EXPECT_EQ(serves.mode, kMiddle) << "the least power that is known to serve";
+  EXPECT_EQ(serves.run, Run::infer);
+  EXPECT_EQ(serves.batch_size[index(Kind::infer)], 4);
+  const Setting below = fall_to(at - 1).setting;
+  EXPECT_EQ(below.mode, kSlow) << "the lowest";
+  EXPECT_EQ(below.run, Run::both);
+}
+
 TEST(Latency, ALateHeldSettingIsBlamedTheSecondTimeAndAnotherOneIsTaken) {
   ServingRig rig(best_of(kThree), seconds(150));
   FakeServer& server = rig.world.attach_server(milliseconds(0), 40);

@@ -345,6 +345,22 @@ TEST_F(MeterTest, WaitsForNoMoreThanTheMostMinibatchesAndLosesNoneThatCome) {
   EXPECT_GT(answer->confidence, options_.confidence) << "and it says how sure it is not";
 }
 
+// What a CPU quota catches, behind those that are kept, moves the mean: the deviation tells by how
+// much.
+TEST_F(MeterTest, StatesTheDeviationOfAllThatTheMeanIsOver) {
+  settle();
+  for (int i = 1; i <= 60; ++i) {
+    minibatch(milliseconds(2000 + 40 * i), milliseconds(i > 40 && i % 5 == 0 ? 31 : 1));
+  }
+  const auto answer = meter_.answer(at(milliseconds(4400)));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->cost[0].minibatches, 60U);
+  EXPECT_EQ(answer->cost[0].minibatch_mean, milliseconds(3));
+  // Four of sixty are 28 ms off, the others 2 ms.
+  EXPECT_NEAR(static_cast<double>(answer->cost[0].minibatch_stddev.count()),
+              1e6 * std::sqrt((4 * 28.0 * 28.0 + 56 * 4.0) / 59), 10);
+}
+
 TEST_F(MeterTest, StaysWithinItsStorageWhateverTheOptions) {
   options_.most_minibatches = 100000;
   options_.confidence = 0;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/interleaving.h"
 #include "policies/lua/lua_policy.h"
 #include "policies/numerics/cost_prior.h"
 #include "policies/numerics/normal.h"
@@ -283,6 +284,37 @@ TEST(InterleavedProbe, WhereNothingIsKnownToKeepTheGoalIsTheLikeliestOfAllSettin
       EXPECT_GT(careful->odds, 0.69 * most) << cap_mw << ' ' << rate;
     }
   }
+}
+
+// The odds that a training minibatch ends before a batch of requests that is half full is late.
+double odds_to_train(const Unmeasured& unmeasured, std::size_t setting, const Goal& goal) {
+  const double half_batch_ms = 500 * unmeasured.grid.batch_size(setting) / goal.arrivals_per_s;
+  const double infer_ms = std::exp(unmeasured.process.infer_time(setting, 1).mean);
+  const double most_ms = 1e3 * seconds(planned_latency(*goal.latency)) - infer_ms - half_batch_ms;
+  const LogBelief train = unmeasured.process.train_time(setting, 1);
+  return most_ms > 0 ? normal_odds((std::log(most_ms) - train.mean) / train.deviation) : 0;
+}
+
+TEST(InterleavedProbe, OneByOneTheLikeliestIsOneBesideWhichTrainingFits) {
+  const Unmeasured unmeasured;
+  std::size_t others = 0;
+  for (const std::int64_t cap_mw : {12'000, 14'000, 17'000}) {
+    Goal goal = unmeasured.problem.goal;
+    goal.power_mw = cap_mw;
+    goal.arrivals_per_s = 60;
+    goal.latency = std::chrono::milliseconds(500);
+    const std::optional<Probe> serves = unmeasured.probe(goal, 0);
+    goal.one_by_one = true;
+    double most = 0;
+    for (std::size_t i = 0; i < unmeasured.grid.size(); ++i) {
+      most = std::max(most, unmeasured.odds(i, goal) * odds_to_train(unmeasured, i, goal));
+    }
+    const std::optional<Probe> trains = unmeasured.probe(goal, 0);
+    ASSERT_TRUE(serves && trains) << cap_mw;
+    EXPECT_GT(trains->odds * odds_to_train(unmeasured, trains->setting, goal), 0.98 * most);
+    others += trains->setting != serves->setting;
+  }
+  EXPECT_GT(others, 0U) << "what serves most surely is not what training fits beside";
 }
 
 TEST(InterleavedDimensions, EndWithTheInferenceBatch) {
