@@ -17,9 +17,9 @@ constexpr Duration kBlamed = std::chrono::minutes(1);
 // to be too large to fill in time.
 constexpr std::int64_t kUnfilledBatches = 4;
 // What a board draws at rest, of what it does at work in the same mode: a guess, so that what comes
-// of it must be as far below the cap.
+// of it must be somewhat below the cap.
 constexpr double kIdlePower = 0.5;
-constexpr double kGuessed = 0.9;
+constexpr double kGuessed = 0.95;
 // Even a batch of one waits no longer than half the limit at the rate that is planned for: below
 // it, requests do not wait for each other.
 constexpr double kFewestInALimit = 2;

@@ -298,7 +298,7 @@ FallenCap fall_to(std::int64_t cap_mw) {
     const double per_s = rig.policy.goals.front().arrivals_per_s;
     const double busy = per_s * note.observation->sample_s(Kind::infer);
     found.least_cap_mw =
-        static_cast<double>(note.observation->power_mean_mw) * (0.5 + 0.5 * busy) / 0.9;
+        static_cast<double>(note.observation->power_mean_mw) * (0.5 + 0.5 * busy) / 0.95;
   }
   const std::vector<Setting> after = rig.settings_since(seconds(60));
   if (!after.empty()) found.setting = after.front();
