@@ -106,6 +106,28 @@ class Simulate(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual([line for line in log.read_text().splitlines() if '"drift"' in line], [])
 
+    def test_a_burst_that_ends_is_noticed_and_a_cap_that_falls_makes_few_requests_late(self):
+        course = (
+            "--arrivals", "poisson:60,x3@120s+30s", "--fault", "cap_steps:20W@180s", "--effects",
+            "lag,noise,quantised,jitter,hotplug", "--json",
+        )  # fmt: skip
+        with Stack(board=False) as stack:
+            for seed in ("3", "4"):
+                late = []
+                for lasts in ("180s", "190s"):
+                    log = stack.folder / f"{seed}-{lasts}.log"
+                    times = ("--hold", lasts, "--duration", lasts)
+                    done = self.concurrent(stack, *course, *times, "--seed", seed, "--log", log)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    late.append(json.loads(done.stdout)["requests"]["late"])
+                notes = [json.loads(line) for line in log.read_text().splitlines()]
+                rates = [note["time_s"] for note in notes if note["note"] == "arrivals"]
+                self.assertTrue(any(150 < time_s < 152.5 for time_s in rates), rates)
+                # The lowest mode refused 60 a second, for a second or two.
+                self.assertLessEqual(late[1] - late[0], 25, late)
+                after = [n["setting"] for n in notes if n["note"] == "setting" and n["time_s"] >= 180]
+                self.assertEqual(after[0]["run"], "infer", after)
+
     def test_training_between_batches_like_clockwork_counts_whole_minibatches(self):
         with Stack(board=False) as stack:
             done = self.concurrent(stack, "--rate", "60", "--json")
