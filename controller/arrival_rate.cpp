@@ -73,16 +73,15 @@ void ArrivalRate::keep(const RequestReport& report) {
   arrived_ = report.received;
 }
 
-// Far fewer for a while, and as many at its end as in all of it: neither a gap nor a silence.
-bool ArrivalRate::lulls() const {
-  const Count lull = newest(kBurstS);
+// Far fewer than expected, and as many at the end as in all of it: neither a gap nor a silence.
+bool ArrivalRate::lulls(const Count& lull) const {
   const double expected = per_s_ * lull.span_s;
   if (lull.span_s < kBurstS || lull.arrived < kFewestInALull) return false;
   if (lull.arrived > kLull * expected) return false;
   if (lull.arrived > expected - kDeviations * std::sqrt(expected)) return false;
-  const Count last = newest(kNewestS);
-  const double due = lull.per_s() * last.span_s;
-  return last.arrived > 0 && std::abs(last.arrived - due) <= kAlike * std::sqrt(due);
+  const Count end = newest(kNewestS);
+  const double due = lull.per_s() * end.span_s;
+  return end.arrived > 0 && std::abs(end.arrived - due) <= kAlike * std::sqrt(due);
 }
 
 bool ArrivalRate::add(const RequestReport& report) {
@@ -94,12 +93,12 @@ bool ArrivalRate::add(const RequestReport& report) {
     const bool counted = all.span_s >= kLeastFirstS && all.arrived >= kFirstArrivals;
     return (counted || all.span_s >= kFirstS) && change(all.per_s(), kLongS);
   }
-  const Count burst = newest(kBurstS);
-  const double expected = per_s_ * burst.span_s;
-  if (burst.span_s >= kBurstS && burst.arrived > expected + kDeviations * std::sqrt(expected)) {
-    return change(std::max(burst.per_s(), newest(kNewestS).per_s()), kNewestS);
+  const Count last = newest(kBurstS);
+  const double expected = per_s_ * last.span_s;
+  if (last.span_s >= kBurstS && last.arrived > expected + kDeviations * std::sqrt(expected)) {
+    return change(std::max(last.per_s(), newest(kNewestS).per_s()), kNewestS);
   }
-  if (lulls()) return change(newest(kBurstS).per_s(), kBurstS);
+  if (lulls(last)) return change(last.per_s(), kBurstS);
   if (all.span_s < kRecentS) return false;
   const double long_expected = per_s_ * all.span_s;
   const double most_off =
@@ -107,7 +106,6 @@ bool ArrivalRate::add(const RequestReport& report) {
   if (std::abs(all.arrived - long_expected) <= most_off) return false;
   // While the burst or the lull before it is still among them, ten seconds say neither.
   const Count recent = newest(kRecentS);
-  const Count last = newest(kBurstS);
   const double due = recent.per_s() * last.span_s;
   if (std::abs(last.arrived - due) > kSteady * std::sqrt(due)) return false;
   // A step shows in the newest seconds alone; a drift is better counted over all of them.

@@ -40,7 +40,7 @@ class ArrivalRate {
   void keep_newest(double span_s);
   void keep(const RequestReport& report);
   bool change(double per_s, double kept_s);
-  bool lulls() const;
+  bool lulls(const Count& lull) const;
 
   std::array<Count, kMostReports> reports_{};  // a ring
   std::size_t next_ = 0;

@@ -195,7 +195,7 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   const bool settles = now - wanted_since_ <= kLagWindows * board_.traits().power_window;
   const bool shows_another = settles && cut.power_mean_mw <= power_before_mw_;
   // Nor is it the setting's fault that another program had the clocks.
-  if (fitted && follows_outside_write(now)) return true;
+  if (follows_outside_write(now)) return fitted;
   // Until it is in force, and so soon after, readings are of the setting before, which drew as much
   // to 2 %: it may be to blame.
   const bool early = !settled_ || now - guard_.changed() < board_.traits().power_window;

@@ -164,7 +164,9 @@ function gp.draw_smooth(terms) end
 ---@field odds? number least odds to keep the cap, 0 to 1; 0
 ---@field doubt? number so many times as unsure of each setting as it is, the process is taken to be; 1
 ---@field safest? number where no setting has `odds`, or the best is less than half as likely to keep
----the whole goal: the setting most likely to, whatever it gains, if it is at least so likely; nil: none
+---the whole goal (beside inference: is less likely to): the setting most likely to, whatever it gains,
+---if it is at least so likely; where requests come one by one its odds count with those that training
+---fits beside its batches; nil: none
 ---@field over? number once so many settings of a batch size were over the cap it waits, as long as a
 ---setting of another one has a tenth of its odds; nil: none waits. Not beside inference
 

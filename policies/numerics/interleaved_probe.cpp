@@ -74,8 +74,8 @@ struct Search {
                            judge.wait_ms(process.infer_batch(setting)) / 2;
     return most_ms > 0 ? normal_odds((std::log(most_ms) - train.mean) / train.deviation) : 0;
   }
-  // The odds that it serves are not enough where requests come one by one: nothing may train.
-  double trains(std::size_t setting) const {
+  // What serves most surely may leave no room to train, where requests come one by one.
+  double odds_to_train(std::size_t setting) const {
     if (!judge.goal.one_by_one) return 1;
     const double doubt = terms.probe.doubt;
     return odds_to_fit(setting, std::exp(process.infer_time(setting, doubt).mean),
@@ -166,7 +166,7 @@ std::optional<Probe> Search::best_of(bool safest, double below, bool desperate) 
     } else {
       probe.gain *= probe.power_odds;
     }
-    const double worth = safest ? probe.odds * trains(setting) : probe.gain;
+    const double worth = safest ? probe.odds * odds_to_train(setting) : probe.gain;
     const bool likely = (!safest || probe.odds >= *terms.probe.safest_odds) &&
                         (desperate || probe.power_odds >= terms.probe.least_odds);
     if (!likely || !(worth > most)) continue;

@@ -90,8 +90,7 @@ class Privileges(unittest.TestCase):
     @staticmethod
     def await_clock(stack, daemon, held):
         """Waits until the daemon has set its clock again: cores come one a tick, and before it."""
-        while stack.read(GPU_MAX) != held:
-            daemon.note("status")
+        daemon.wait_for(lambda _: stack.read(GPU_MAX) == held)
 
     def test_the_loop_needs_no_root_and_leaves_the_board_as_it_was(self):
         with self.holding() as (stack, helper, daemon):
