@@ -26,6 +26,8 @@ constexpr Duration kConnectPace = std::chrono::seconds(1);
 // It answers a beat once a second at the least. Beats are counted, not seconds: a machine that was
 // suspended made nobody deaf.
 constexpr int kDeafAfterBeats = 60;
+// A write does not wait for as long: it must not run out of its time (Board) meanwhile.
+constexpr int kAwayAfterBeats = 25;
 
 int poll_for(int descriptor, Duration most) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(most).count();
@@ -84,8 +86,7 @@ RemoteActuator::~RemoteActuator() {
 Progress RemoteActuator::write(std::size_t knob, std::int64_t value) {
   assert(knob < welcome_.knobs.size());
   take_answers();
-  const std::string& name = welcome_.knobs.knobs[knob].name;
-  if (link_ != Link::ready) throw KnobError(name + ": not set: " + lost_why_);
+  if (link_ != Link::ready || unheard_beats_ > kAwayAfterBeats) return Progress::away;
   if (!write_ || write_->knob != knob || write_->value != value) {
     if (sent_count_ == kMostUnanswered) return Progress::more;
     if (!send(KnobVerb::write, static_cast<std::uint8_t>(knob), value)) return Progress::more;

@@ -38,6 +38,7 @@ class RemoteActuator : public Actuator {
   RemoteActuator& operator=(const RemoteActuator&) = delete;
 
   const KnobSpace& knobs() const override { return welcome_.knobs; }
+  // `away` where nobody answers any more.
   Progress write(std::size_t knob, std::int64_t value) override;
   // nullopt also while a write of the knob is not answered, and where nobody answers any more.
   std::optional<std::int64_t> read(std::size_t knob) override;

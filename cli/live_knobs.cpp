@@ -71,7 +71,7 @@ std::string LiveKnobs::beat(Time now) {
 void LiveKnobs::set_safe(Board& board) const {
   constexpr Duration kPace = std::chrono::milliseconds(20);
   board.begin(board.safe(), clock_.now());
-  while (board.advance(clock_.now()) == ApplyState::applying) {
+  while (board.advance(clock_.now()) == ApplyState::applying && !board.away()) {
     if (remote_ != nullptr) remote_->await(kPace);
   }
 }

@@ -17,8 +17,11 @@ struct KnobError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// One write may be one step of several (hot-plug moves one core a call).
-enum class Progress : std::uint8_t { done, more };
+enum class Progress : std::uint8_t {
+  done,
+  more,  // one write may be one step of several (hot-plug moves one core a call)
+  away,  // whoever sets the knobs does not answer: nothing was written, and later it may be
+};
 
 // All knobs of one board. Takes and returns serialisable values only, so that a privileged helper
 // can stand behind it. Every knob's raw text is saved before the first write.

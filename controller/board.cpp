@@ -43,6 +43,7 @@ void Board::begin(const PowerMode& mode, Time now, Route route) {
   moves_cores_ = false;
   suspected_.reset();
   write_goes_on_ = false;
+  away_ = false;
   looked_at_ = now;
   failure_.clear();
   state_ = ApplyState::applying;
@@ -95,12 +96,16 @@ ApplyState Board::advance(Time now) {
     const std::size_t knob = order_[0];
     moves_cores_ = moves_cores_ || knobs().knobs[knob].knob_class == KnobClass::hotplug;
     try {
-      write_goes_on_ = actuator_->write(knob, next_.values[knob]) == Progress::more;
+      const Progress progress = actuator_->write(knob, next_.values[knob]);
+      write_goes_on_ = progress == Progress::more;
+      away_ = progress == Progress::away;
+      if (away_) return state_;
       take_time_of_write();
       if (write_goes_on_) {
         if (now - began_ > traits_.apply_timeout) give_up(knob, now);
         return state_;
       }
+      expected_[knob] = next_.values[knob];
     } catch (const KnobError& error) {
       take_time_of_write();
       if (!failure_.empty()) failure_ += "; ";
@@ -188,10 +193,11 @@ ApplyState Board::verify(Time now) {
 }
 
 std::optional<OutsideWrite> Board::outside_write() {
-  if (state_ == ApplyState::idle || state_ == ApplyState::applying) return std::nullopt;
+  if (state_ == ApplyState::idle) return std::nullopt;
+  if (state_ == ApplyState::applying && !away_) return std::nullopt;
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
-    if (!actual || actual == expected_[i]) continue;
+    if (!actual || actual == expected_[i] || (away_ && !expected_[i])) continue;
     if (*actual == wanted_.values[i]) {  // a clock that was held back has come to follow
       expected_[i] = actual;
       continue;
@@ -200,6 +206,14 @@ std::optional<OutsideWrite> Board::outside_write() {
     return OutsideWrite{i, expected_[i].value_or(wanted_.values[i]), *actual};
   }
   return std::nullopt;
+}
+
+bool Board::unreadable() {
+  if (state_ == ApplyState::idle || state_ == ApplyState::applying) return away_;
+  for (std::size_t i = 0; i < knobs().size(); ++i) {
+    if (expected_[i] && !actuator_->read(i)) return true;
+  }
+  return false;
 }
 
 std::string Board::describe(const OutsideWrite& write) const {

@@ -81,6 +81,11 @@ class Board {
   // refused write is a state.
   ApplyState advance(Time now);
   ApplyState state() const { return state_; }
+  // The newest call of advance() found nobody who sets the knobs. The change waits in `applying`,
+  // however long: begin() it again, for whoever comes back may have others in force.
+  bool away() const { return away_; }
+  // A change has ended, and a knob that could be read then cannot be read now.
+  bool unreadable();
   // When the newest call of advance() moved the knobs: between its first write and its last, or its
   // `now` where it made none, or nobody looked at the clock.
   Time moved() const { return moved_; }
@@ -126,6 +131,7 @@ class Board {
   bool moves_cores_ = false;  // it has moved some: their clocks may be others now
   std::array<std::optional<std::int64_t>, kMaxKnobs> seen_{};  // when the writes were planned
   Time looked_at_{};
+  bool away_ = false;
   bool write_goes_on_ = false;             // that of the first knob that is left
   std::optional<OutsideWrite> suspected_;  // unless the knob just follows late
   std::optional<OutsideWrite> overwritten_;

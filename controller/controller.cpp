@@ -39,7 +39,7 @@ void Controller::run() {
   bool late = false;  // the newest tick: where each one is, a gap is told once
   while (true) {
     // The first tick consumes what had arrived before it.
-    const bool hurries = steps_down_ && board_.state() == ApplyState::applying;
+    const bool hurries = steps_down_ && board_.state() == ApplyState::applying && !board_.away();
     const bool looks_closely = guard_.wants_readings(newest_tick_);
     board_.look_closely(looks_closely);
     const Duration pace = hurries ? kApplyPace : looks_closely ? kClosePeriod : options_.period;

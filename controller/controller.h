@@ -119,6 +119,14 @@ class Controller {
   void fall_back(Time now);
   void fall_far(Time now);
   const Observation* best_known() const;
+  Setting safe_setting() const;
+  Setting with_batches(Setting setting) const;
+  Setting smallest_batches(Setting setting) const;
+
+  const Observation* known(const Setting& setting) const;
+  Goal exact_goal() const;
+
+  // knob_moves.cpp: the knobs, and who else moves them.
   void tell_overwritten(Time now);
   bool follows_outside_write(Time now);
   void watch_knobs(Time now);
@@ -126,12 +134,7 @@ class Controller {
   bool lets_mode_go(Time now);
   void begin_mode(Time now, Route route = Route::direct);
   ApplyState move_knobs(Time now);
-  Setting safe_setting() const;
-  Setting with_batches(Setting setting) const;
-  Setting smallest_batches(Setting setting) const;
-
-  const Observation* known(const Setting& setting) const;
-  Goal exact_goal() const;
+  void rearm_limits(Time now);
 
   // ration.cpp: how much above the cap a search draws, and how often.
   void add_to_excess(Time now);
@@ -227,6 +230,7 @@ class Controller {
   bool settled_ = true;          // the wanted setting's change has ended
   bool steps_down_ = false;      // it was asked for by a limit
   bool workload_waits_ = false;  // the knobs are in place, and a workload has not answered yet
+  bool told_away_ = false;       // that nobody answers who could step down
   bool mode_begins_ = false;     // no knob was moved for it yet
   bool mode_waits_ = false;  // for smaller batches: the knobs are still those of the setting before
   Time applying_since_{};

@@ -1,5 +1,6 @@
-// The part of the loop that holds whatever the policy says: caps, the guard, the knobs themselves.
+// The part of the loop that holds whatever the policy says: caps and the guard.
 #include <algorithm>
+#include <utility>
 
 #include "controller/controller.h"
 
@@ -129,6 +130,12 @@ void Controller::enforce(Time now) {
 void Controller::on_over_cap(Time now) {
   const std::int64_t power_mw = guard_.judged_mw(now).value_or(0);
   const bool lowest = aim_ == Aim::safe && settled_;
+  if (board_.away()) {
+    if (!std::exchange(told_away_, true)) {
+      note(NoteType::over_cap, now, "nobody answers who could step down", power_mw);
+    }
+    return;
+  }
   // A smaller batch draws less, and the search that left the large one in force may know no more.
   if (const Setting smaller = smallest_batches(wanted_); lowest && smaller != wanted_) {
     apply(smaller, Aim::safe, now);
@@ -176,13 +183,6 @@ void Controller::on_over_cap(Time now) {
     fall_back(now);
   }
   if (surprises && drift_.knows(wanted_)) proofs_ = kMostProofs;
-}
-
-// What the sensor shows may still be what another program's clocks drew.
-bool Controller::follows_outside_write(Time now) {
-  const Duration lag = kLagWindows * board_.traits().power_window;
-  if (reported_write_ && now - outside_write_seen_ <= lag) return true;
-  return aim_ != Aim::nothing && board_.outside_write();
 }
 
 // Remembers it. True where the setting was known to be within the cap, and so the world may be
@@ -328,72 +328,6 @@ Setting Controller::smallest_batches(Setting setting) const {
     batch_size = std::min(batch_size, workload->batch_sizes[0]);
   }
   return setting;
-}
-
-void Controller::tell_overwritten(Time now) {
-  const auto write = board_.overwritten();
-  if (!write) return;
-  const bool known = reported_write_ && reported_write_->knob == write->knob &&
-                     reported_write_->theirs == write->theirs &&
-                     now - outside_write_seen_ < kOutsideWriterRests;
-  outside_write_seen_ = now;
-  if (known) return;
-  note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
-  reported_write_ = write;
-}
-
-// Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
-// once while it goes on.
-void Controller::watch_knobs(Time now) {
-  if (settled_ && board_.state() == ApplyState::applying) move_knobs(now);
-  tell_overwritten(now);
-  if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
-  if (!board_.outside_write()) return;
-  begin_mode(now);
-  tell_overwritten(now);
-  move_knobs(now);
-  if (measuring_hold_) measure_hold(now);
-  if (!measuring()) return;
-  settled_ = false;  // the measurement starts again once the knobs are back
-  ++rewrites_;
-}
-
-// What the loader has prefetched still runs: large batches in the mode of small ones may draw more
-// than either setting, and the guard would blame the wrong one. A step down waits for nothing.
-bool Controller::awaits_smaller_batches() const {
-  return (aim_ == Aim::measure || aim_ == Aim::hold) && roster_.awaits_smaller_batches();
-}
-
-void Controller::begin_mode(Time now, Route route) {
-  board_.begin(wanted_.mode, now, route);
-  mode_begins_ = true;
-}
-
-// The guard is told when power may have moved, which is not when the tick began: a policy may have
-// thought since, and files were read.
-ApplyState Controller::move_knobs(Time now) {
-  if (board_.state() != ApplyState::applying) return board_.state();
-  const ApplyState state = board_.advance(now);
-  if (mode_begins_) {
-    guard_.changes_at(board_.moved());
-  } else {
-    guard_.plugs_at(board_.moved());
-  }
-  mode_begins_ = false;
-  return state;
-}
-
-// A mode waits no longer than half of the time that a workload has, nor than a request may that
-// comes meanwhile: the one in force may be slow.
-bool Controller::lets_mode_go(Time now) {
-  if (!mode_waits_) return true;
-  Duration most = options_.workload_timeout / 2;
-  if (goal_.one_by_one && latency_.limit()) most = std::min(most, *latency_.limit());
-  const bool late = now - applying_since_ > most;
-  if (roster_.awaits_smaller_batches() && !refused_by_workload_ && !late) return false;
-  mode_waits_ = false;
-  begin_mode(now);
-  return true;
 }
 
 }  // namespace gearshift

@@ -141,13 +141,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
     begin_mode(now, steps_down_ ? Route::low_clocks_first : Route::direct);
     move_knobs(now);
   }
-  // The window still holds readings from before. While the change goes on, and until the window and
-  // the sensor's own averaging are through, a step down is not judged again.
-  // What is answered until it is in force was served by the setting before.
-  latency_.rearm_at(now + board_.traits().apply_timeout);
-  guard_.rearm_at(steps_down_ ? now + board_.traits().apply_timeout : now);
-  guard_.rises_by(steps_down_ ? now : now + kLagWindows * board_.traits().power_window);
-  if (steps_down_) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
+  rearm_limits(now);
 }
 
 void Controller::advance(Time now) {

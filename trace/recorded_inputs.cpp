@@ -13,7 +13,9 @@ KnobCall knob_call(RecordingWriter& writer, KnobAction action) {
 }
 
 KnobOutcome outcome_of(Progress progress) {
-  return progress == Progress::done ? KnobOutcome::done : KnobOutcome::more;
+  return progress == Progress::done   ? KnobOutcome::done
+         : progress == Progress::more ? KnobOutcome::more
+                                      : KnobOutcome::away;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ struct RecordingHeader {
 // ---- what the board, the limits and the policy answered -----------------------------------------
 
 enum class KnobAction : std::uint8_t { read, write, manage, restore };
-enum class KnobOutcome : std::uint8_t { done, more, failed };
+enum class KnobOutcome : std::uint8_t { done, more, failed, away };
 
 // One call of the Actuator, and what came of it.
 struct KnobCall {

@@ -45,7 +45,7 @@ struct Words<KnobAction> {
 };
 template <>
 struct Words<KnobOutcome> {
-  static constexpr std::array<std::string_view, 3> words = {"done", "more", "failed"};
+  static constexpr std::array<std::string_view, 4> words = {"done", "more", "failed", "away"};
 };
 template <>
 struct Words<Kind> {

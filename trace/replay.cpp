@@ -145,7 +145,10 @@ class ReplayedActuator final : public Actuator {
     KnobCall call = call_of(KnobAction::write);
     call.knob = static_cast<std::uint32_t>(knob);
     call.value = value;
-    return answered(call) == KnobOutcome::more ? Progress::more : Progress::done;
+    const KnobOutcome outcome = answered(call);
+    return outcome == KnobOutcome::more   ? Progress::more
+           : outcome == KnobOutcome::away ? Progress::away
+                                          : Progress::done;
   }
   std::optional<Time> wrote() const override { return wrote_; }
   std::optional<std::int64_t> read(std::size_t knob) override {

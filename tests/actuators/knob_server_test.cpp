@@ -260,11 +260,27 @@ TEST_F(KnobServerTest, WhereItIsKilledItsGuardianPutsEveryByteBackAndTheClientCo
   EXPECT_EQ(board_.bytes(), before);
   EXPECT_TRUE(beat_until(*actuator, [&] { return !actuator->read(gpu); }));
   EXPECT_NE(actuator->take_complaint().find("no knob can be set"), std::string::npos);
-  EXPECT_THROW(actuator->write(gpu, 306'000), KnobError);
+  EXPECT_EQ(actuator->write(gpu, 306'000), Progress::away);
   start();
   EXPECT_TRUE(beat_until(*actuator, [&] { return actuator->read(gpu) == 612'000; }));
   EXPECT_NE(actuator->take_complaint().find("has come back"), std::string::npos);
   apply(*actuator, "gpu_mhz", 306'000);
+}
+
+TEST_F(KnobServerTest, AWriteToAHelperThatStandsStillIsAwayAndMadeWhenItGoesOn) {
+  start();
+  const auto actuator = connect();
+  apply(*actuator, "gpu_mhz", 1'300'500);
+  const std::size_t gpu = *actuator->knobs().find("gpu_mhz");
+  kill(server_, SIGSTOP);
+  EXPECT_EQ(actuator->write(gpu, 306'000), Progress::more) << "it may yet answer";
+  EXPECT_TRUE(
+      beat_until(*actuator, [&] { return actuator->write(gpu, 306'000) == Progress::away; }));
+  EXPECT_EQ(actuator->take_complaint(), "") << "soon enough for the time that a mode may take";
+  kill(server_, SIGCONT);
+  EXPECT_TRUE(
+      beat_until(*actuator, [&] { return actuator->write(gpu, 306'000) == Progress::done; }));
+  EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000");
 }
 
 TEST_F(KnobServerTest, ASecondClientIsToldWhoHasTheKnobs) {

@@ -68,6 +68,67 @@ TEST(OutsideWriter, ThatDrivesPowerOverTheCapIsNotHeldAgainstAChoiceThatWasNotMe
   EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
 }
 
+// As when a helper is killed, and another one is started some time later.
+struct AwayRig : WrittenRig {
+  AwayRig(Duration from, Duration to, std::vector<std::int64_t> meanwhile,
+          ListPolicy::Decide decide = middle)
+      : WrittenRig(20'000, std::move(decide)) {
+    world.at(from, [this, meanwhile] {
+      hardware.away = true;
+      hardware.values = meanwhile;
+    });
+    world.at(to, [this] { hardware.away = false; });
+  }
+  std::size_t failures() { return recorder.of(NoteType::knob_failed).size(); }
+};
+
+const std::vector<std::int64_t> kMiddleValues{3, 600000};
+
+TEST(NobodySetsKnobs, AChoiceWaitsForWhoeverComesBack) {
+  // From before the first choice on, for longer than a mode may take and a workload may wait.
+  AwayRig rig(milliseconds(500), seconds(40), {1, 300000},
+              [](const PolicyContext&, const auto&) { return hold(kMiddle); });
+  Phase meanwhile{};
+  rig.world.at(seconds(39), [&] { meanwhile = rig.world.published.phase; });
+  rig.run();
+  EXPECT_EQ(meanwhile, Phase::applying);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.values, kMiddleValues);
+  EXPECT_EQ(rig.failures(), 0U) << "nobody refused anything";
+  EXPECT_TRUE(rig.recorder.of(NoteType::outside_writer).empty());
+}
+
+TEST(NobodySetsKnobs, WhatIsMeasuredIsNotRememberedAsRefused) {
+  AwayRig rig(milliseconds(500), seconds(20), {1, 300000});
+  rig.run();
+  ASSERT_EQ(rig.summary.measurements, 1U);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.values, kMiddleValues);
+  const auto measured = rig.recorder.of(NoteType::observation);
+  ASSERT_EQ(measured.size(), 1U);
+  EXPECT_LT(measured[0].observation->duration, seconds(10)) << "the wait is none of its cost";
+}
+
+TEST(NobodySetsKnobs, PowerOverTheCapMeanwhileIsHeldAgainstNoSetting) {
+  for (const bool measured : {false, true}) {
+    AwayRig rig(
+        measured ? seconds(30) : Duration(milliseconds(1500)), seconds(40), {4, 900000},
+        measured ? ListPolicy::Decide(middle)
+                 : [](const PolicyContext&, const auto&) { return hold(kMiddle); });
+    std::size_t steps = 0;
+    rig.world.at(seconds(39), [&] { steps = rig.recorder.of(NoteType::over_cap).size(); });
+    rig.run();
+    EXPECT_GE(steps, 1U) << "it is told";
+    EXPECT_LE(steps, 3U) << "and not again and again";
+    EXPECT_EQ(rig.world.published.phase, Phase::holding);
+    EXPECT_EQ(rig.hardware.values, kMiddleValues);
+    EXPECT_FALSE(rig.recorder.of(NoteType::outside_writer).empty());
+    for (const KeptNote& note : rig.recorder.of(NoteType::safe)) {
+      EXPECT_EQ(note.text.find("known"), std::string::npos) << note.text;
+    }
+  }
+}
+
 TEST(OutsideWriter, WhatItDrawsIsNotTakenFromTheSearchsShare) {
   WrittenRig rig(20'000);
   rig.world.at(seconds(30), [&rig] {

@@ -37,6 +37,7 @@ struct Hardware {
   std::string refuse;  // a knob whose writes throw
   std::string ignore;  // a knob whose writes change nothing
   bool gone = false;   // no knob can be written or read
+  bool away = false;   // nor is there anybody who would
   bool loaded = true;  // a workload runs
   ReadingState reading_state = ReadingState::ok;
   bool frozen = false;  // readings keep their time: stale
@@ -65,6 +66,7 @@ class FakeActuator : public Actuator {
   const KnobSpace& knobs() const override { return hardware_.space; }
   Progress write(std::size_t knob, std::int64_t value) override {
     const Knob& described = hardware_.space.knobs[knob];
+    if (hardware_.away) return Progress::away;
     if (hardware_.gone || described.name == hardware_.refuse)
       throw KnobError(described.name + ": refused");
     std::int64_t& actual = hardware_.values[knob];
@@ -83,7 +85,7 @@ class FakeActuator : public Actuator {
   }
   std::optional<Time> wrote() const override { return hardware_.wrote; }
   std::optional<std::int64_t> read(std::size_t knob) override {
-    return hardware_.gone ? std::nullopt : std::optional(hardware_.values[knob]);
+    return hardware_.gone || hardware_.away ? std::nullopt : std::optional(hardware_.values[knob]);
   }
   void manage(std::int32_t pid, Kind) override { hardware_.managed_pids.push_back(pid); }
   void restore() override { ++hardware_.restores; }

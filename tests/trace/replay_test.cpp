@@ -165,5 +165,23 @@ TEST(Replay, OfNothingIsEqual) {
   EXPECT_EQ(result.ticks, 0);
 }
 
+TEST(ReplayOfAnAbsence, WaitsAsItDidForWhoeverSetsTheKnobs) {
+  RecordedRun run;
+  run.world.attach(seconds(2));
+  run.world.at(seconds(4), [&run] {
+    run.hardware.away = true;
+    run.hardware.values = {4, 900000};
+  });
+  run.world.at(seconds(30), [&run] { run.hardware.away = false; });
+  run.run();
+  ASSERT_EQ(run.kept.of(NoteType::outside_writer).size(), 1U);
+  EXPECT_EQ(run.kept.statuses.back().phase, Phase::holding);
+  RecordingReader reader(run.file);
+  ListPolicy policy(search_four);
+  const ReplayResult result = Replay(reader).run(policy);
+  EXPECT_FALSE(result.difference) << result.difference->recorded << "\n"
+                                  << result.difference->replayed;
+}
+
 }  // namespace
 }  // namespace gearshift

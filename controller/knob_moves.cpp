@@ -1,0 +1,104 @@
+// The part of the loop that moves the knobs, and sees who else does.
+#include <algorithm>
+
+#include "controller/controller.h"
+
+namespace gearshift {
+
+// What the sensor shows may still be what another program's clocks drew; nobody knows whose they
+// are while they cannot be read.
+bool Controller::follows_outside_write(Time now) {
+  const Duration lag = kLagWindows * board_.traits().power_window;
+  if (reported_write_ && now - outside_write_seen_ <= lag) return true;
+  return aim_ != Aim::nothing && (board_.unreadable() || board_.outside_write());
+}
+
+void Controller::tell_overwritten(Time now) {
+  const auto write = board_.overwritten();
+  if (!write) return;
+  const bool known = reported_write_ && reported_write_->knob == write->knob &&
+                     reported_write_->theirs == write->theirs &&
+                     now - outside_write_seen_ < kOutsideWriterRests;
+  outside_write_seen_ = now;
+  if (known) return;
+  note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
+  reported_write_ = write;
+}
+
+// Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
+// once while it goes on.
+void Controller::watch_knobs(Time now) {
+  if (settled_ && board_.state() == ApplyState::applying) move_knobs(now);
+  tell_overwritten(now);
+  if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
+  if (!board_.outside_write()) return;
+  begin_mode(now);
+  tell_overwritten(now);
+  move_knobs(now);
+  if (measuring_hold_) measure_hold(now);
+  if (!measuring()) return;
+  settled_ = false;  // the measurement starts again once the knobs are back
+  ++rewrites_;
+}
+
+// What the loader has prefetched still runs: large batches in the mode of small ones may draw more
+// than either setting, and the guard would blame the wrong one. A step down waits for nothing.
+bool Controller::awaits_smaller_batches() const {
+  return (aim_ == Aim::measure || aim_ == Aim::hold) && roster_.awaits_smaller_batches();
+}
+
+void Controller::begin_mode(Time now, Route route) {
+  board_.begin(wanted_.mode, now, route);
+  mode_begins_ = true;
+}
+
+// The guard is told when power may have moved, which is not when the tick began: a policy may have
+// thought since, and files were read. While nobody answers who sets the knobs, the change waits:
+// that says nothing of the setting.
+ApplyState Controller::move_knobs(Time now) {
+  if (board_.state() != ApplyState::applying) return board_.state();
+  const bool was_away = board_.away();
+  if (was_away) {
+    begin_mode(now, steps_down_ ? Route::low_clocks_first : Route::direct);
+    tell_overwritten(now);
+  }
+  const ApplyState state = board_.advance(now);
+  if (board_.away()) return state;
+  if (was_away) {
+    told_away_ = false;
+    applying_since_ = now;
+    rearm_limits(now);
+  }
+  if (mode_begins_) {
+    guard_.changes_at(board_.moved());
+  } else {
+    guard_.plugs_at(board_.moved());
+  }
+  mode_begins_ = false;
+  return state;
+}
+
+// The window still holds readings from before. While the change goes on, and until the window and
+// the sensor's own averaging are through, a step down is not judged again.
+void Controller::rearm_limits(Time now) {
+  // What is answered until it is in force was served by the setting before.
+  latency_.rearm_at(now + board_.traits().apply_timeout);
+  guard_.rearm_at(steps_down_ ? now + board_.traits().apply_timeout : now);
+  guard_.rises_by(steps_down_ ? now : now + kLagWindows * board_.traits().power_window);
+  if (steps_down_) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
+}
+
+// A mode waits no longer than half of the time that a workload has, nor than a request may that
+// comes meanwhile: the one in force may be slow.
+bool Controller::lets_mode_go(Time now) {
+  if (!mode_waits_) return true;
+  Duration most = options_.workload_timeout / 2;
+  if (goal_.one_by_one && latency_.limit()) most = std::min(most, *latency_.limit());
+  const bool late = now - applying_since_ > most;
+  if (roster_.awaits_smaller_batches() && !refused_by_workload_ && !late) return false;
+  mode_waits_ = false;
+  begin_mode(now);
+  return true;
+}
+
+}  // namespace gearshift
