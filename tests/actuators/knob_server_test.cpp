@@ -41,7 +41,7 @@ class KnobServerTest : public testing::Test {
   }
 
   // Returns once it listens.
-  void start(std::function<void(KnobServerOptions&)> change = {}) {
+  void start(const std::function<void(KnobServerOptions&)>& change = {}) {
     int stop[2];
     ASSERT_EQ(pipe(stop), 0);
     stop_ = stop[1];
@@ -405,7 +405,7 @@ TEST_F(KnobServerTest, AnotherUserIsTurnedAway) {
 TEST_F(KnobServerTest, TheBoardMustBeTheOneThatTheClientReads) {
   start();
   try {
-    RemoteActuator(socket(), "jetson-nano", clock_);
+    const RemoteActuator other(socket(), "jetson-nano", clock_);
     FAIL() << "let in";
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("directory-board"), std::string::npos);

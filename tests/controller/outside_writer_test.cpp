@@ -70,7 +70,7 @@ TEST(OutsideWriter, ThatDrivesPowerOverTheCapIsNotHeldAgainstAChoiceThatWasNotMe
 
 // As when a helper is killed, and another one is started some time later.
 struct AwayRig : WrittenRig {
-  AwayRig(Duration from, Duration to, std::vector<std::int64_t> meanwhile,
+  AwayRig(Duration from, Duration to, const std::vector<std::int64_t>& meanwhile,
           ListPolicy::Decide decide = middle)
       : WrittenRig(20'000, std::move(decide)) {
     world.at(from, [this, meanwhile] {
