@@ -19,6 +19,16 @@ def cells(path):
     return found
 
 
+def mean_cells(passes):
+    """One table of several measured one after the other: the mean of each cell."""
+    found = defaultdict(dict)
+    for mode in set.intersection(*(set(cells) for cells in passes)):
+        for batch in set.intersection(*(set(cells[mode]) for cells in passes)):
+            both = zip(*(cells[mode][batch] for cells in passes))
+            found[mode][batch] = tuple(sum(values) / len(passes) for values in both)
+    return found
+
+
 def rate_of(train_s, infer_s, batch, rate):
     """Training minibatches a second in the time that inference leaves over."""
     return (1 - rate * infer_s / batch) / train_s

@@ -1,0 +1,42 @@
+"""The referee of `make demo-interleave`: the best of two profiles, by hand."""
+
+import unittest
+
+import harness  # noqa: F401  (the path to cli/demo)
+from interleaving_optimum import mean_cells, optimum, rate_of
+
+SLOW, FAST = (("gpu_mhz", 300.0),), (("gpu_mhz", 600.0),)
+TRAIN = {SLOW: {16: (0.100, 10.0)}, FAST: {16: (0.050, 20.0)}}
+INFER = {SLOW: {1: (0.010, 8.0), 8: (0.040, 9.0)}, FAST: {1: (0.006, 12.0), 8: (0.024, 14.0)}}
+
+
+class InterleavingOptimum(unittest.TestCase):
+    def best(self, rate=20.0, latency_s=1.0, cap_w=20.0):
+        return optimum(TRAIN, INFER, 16, rate, latency_s, cap_w)
+
+    def test_takes_the_fastest_within_the_cap_by_the_mean_of_both(self):
+        a_second, mode, batch, power_w = self.best()
+        self.assertEqual((mode, batch), (FAST, 8))
+        self.assertAlmostEqual(a_second, (1 - 20 * 0.024 / 8) / 0.050)
+        self.assertAlmostEqual(power_w, 0.06 * 14 + 0.94 * 20)
+        self.assertEqual(self.best(cap_w=power_w)[1], FAST, "at the cap")
+        self.assertEqual(self.best(cap_w=power_w - 1e-6)[1:3], (FAST, 1), "past it: the lesser batch draws less")
+
+    def test_keeps_the_latency_and_tells_where_nothing_does(self):
+        self.assertEqual(self.best(latency_s=8 / 20 + 0.024)[2], 8)
+        self.assertEqual(self.best(latency_s=8 / 20 + 0.023)[2], 1)
+        self.assertIsNone(self.best(latency_s=0.01))
+        self.assertIsNone(self.best(cap_w=9.0))
+        self.assertIsNone(self.best(rate=400.0))
+
+    def test_the_mean_of_two_passes_is_of_each_cell_that_both_have(self):
+        other = {FAST: {16: (0.070, 22.0), 32: (0.1, 25.0)}}
+        mean = mean_cells([TRAIN, other])
+        self.assertEqual({mode: list(cells) for mode, cells in mean.items()}, {FAST: [16]})
+        self.assertAlmostEqual(mean[FAST][16][0], 0.060)
+        self.assertAlmostEqual(mean[FAST][16][1], 21.0)
+        self.assertAlmostEqual(rate_of(0.060, 0.024, 8, 20.0), 0.94 / 0.060)
+
+
+if __name__ == "__main__":
+    unittest.main()
