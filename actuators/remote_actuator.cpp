@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +82,9 @@ RemoteActuator::RemoteActuator(std::filesystem::path socket, const std::string& 
 RemoteActuator::~RemoteActuator() {
   if (connection_ >= 0) close(connection_);
   close(events_);
+  for (const Managed& managed : managed_) {
+    if (managed.process >= 0) close(managed.process);
+  }
 }
 
 Progress RemoteActuator::write(std::size_t knob, std::int64_t value) {
@@ -110,8 +114,19 @@ std::optional<std::int64_t> RemoteActuator::read(std::size_t knob) {
 }
 
 void RemoteActuator::manage(std::int32_t pid, Kind kind) {
+  Managed& managed = managed_[index(kind)];
+  if (managed.process >= 0) close(managed.process);
+  managed = {.pid = pid, .process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0))};
   if (link_ == Link::ready && send(KnobVerb::manage, static_cast<std::uint8_t>(kind), pid)) return;
   throw KnobError("process " + std::to_string(pid) + " is not managed: " + lost_why_);
+}
+
+void RemoteActuator::manage_again() {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    const Managed& managed = managed_[kind];
+    const bool runs = managed.process >= 0 && poll_for(managed.process, Duration::zero()) == 0;
+    if (runs) send(KnobVerb::manage, static_cast<std::uint8_t>(kind), managed.pid);
+  }
 }
 
 void RemoteActuator::restore() {
@@ -265,6 +280,7 @@ void RemoteActuator::greet(const KnobAnswer& answer) {
   values_ = answer.values;
   link_ = Link::ready;
   lost_why_.clear();
+  if (!first) manage_again();
 }
 
 // Told once: the next tries to connect fail for the same reason.

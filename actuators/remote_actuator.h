@@ -42,7 +42,8 @@ class RemoteActuator : public Actuator {
   Progress write(std::size_t knob, std::int64_t value) override;
   // nullopt also while a write of the knob is not answered, and where nobody answers any more.
   std::optional<std::int64_t> read(std::size_t knob) override;
-  // Does not wait: what goes wrong is a complaint later.
+  // Does not wait: what goes wrong is a complaint later. Whoever sets the knobs after another one
+  // has gone is told of the newest process of each kind, if that still runs.
   void manage(std::int32_t pid, Kind kind) override;
   // Not for the loop: waits for the answer, up to 15 s.
   void restore() override;
@@ -78,6 +79,7 @@ class RemoteActuator : public Actuator {
   // False where nobody listens. Whoever does may still turn this process away.
   bool connect_anew();
   bool send(KnobVerb verb, std::uint8_t knob, std::int64_t value);
+  void manage_again();
   void take_answers();
   void take(const KnobAnswer& answer);
   void greet(const KnobAnswer& answer);
@@ -97,7 +99,12 @@ class RemoteActuator : public Actuator {
   std::string bytes_;           // received, not yet an answer
   KnobAnswer answer_;           // the newest, whatever it was to
   std::array<std::optional<std::int64_t>, kMaxKnobs> values_{};
-  std::optional<Write> write_;  // the one that the board asks for now
+  struct Managed {
+    std::int32_t pid = 0;
+    int process = -1;  // a pidfd: another process may come to have the pid
+  };
+  std::array<Managed, kKinds> managed_{};  // the newest of each kind
+  std::optional<Write> write_;             // the one that the board asks for now
   struct Sent {
     std::uint32_t sequence;
     std::size_t knob;

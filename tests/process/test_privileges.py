@@ -92,6 +92,18 @@ class Privileges(unittest.TestCase):
         """Waits until the daemon has set its clock again: cores come one a tick, and before it."""
         daemon.wait_for(lambda _: stack.read(GPU_MAX) == held)
 
+    @staticmethod
+    def await_quota(helper, daemon, trainer):
+        """Waits until the trainer is in the helper's control group under its quota: its file."""
+        quota = QUOTA / f"gearshift-{helper.process.pid}/cpu.cfs_quota_us"
+        members = quota.with_name("cgroup.procs")
+        for _ in range(60):
+            if quota.exists() and quota.read_text() == "30000\n":
+                if str(trainer.process.pid) in members.read_text().split():
+                    return quota
+            daemon.note("status")
+        raise AssertionError(f"{quota} does not hold the trainer at 30000 us")
+
     def test_the_loop_needs_no_root_and_leaves_the_board_as_it_was(self):
         with self.holding() as (stack, helper, daemon):
             self.assertEqual(stack.status_of(daemon, "Uid"), [str(NOBODY)] * 4)
@@ -230,15 +242,28 @@ class Privileges(unittest.TestCase):
             arguments = ["/usr/bin/python3", script, stack.endpoint, SOURCE / "bridge/python"]
             trainer = stack.start(Program, arguments, "toy", user=NOBODY, group=NOBODY, extra_groups=[])
             daemon.note("attached")
-            quota = QUOTA / f"gearshift-{helper.process.pid}/cpu.cfs_quota_us"
-            while not quota.exists() or quota.read_text() != "30000\n":
-                daemon.note("status")
-            members = quota.with_name("cgroup.procs").read_text().split()
-            self.assertIn(str(trainer.process.pid), members)
+            quota = self.await_quota(helper, daemon, trainer)
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
             helper.wait_for(lambda line: "the knobs are as they were found" in line)
             self.assertFalse(quota.parent.exists())
             self.assertIsNone(trainer.process.poll())
+
+    def test_a_trainer_is_in_the_control_group_of_the_helper_that_comes_after_a_killed_one(self):
+        with Split(board=False) as stack:
+            helper = stack.helper("--board", "host")
+            daemon = stack.daemon(stack.script(HOLD_HOST), "--board", "host", power="500W")
+            daemon.note("status")
+            script = stack.script(TRAINER, "trainer.py")
+            script.chmod(0o644)
+            arguments = ["/usr/bin/python3", script, stack.endpoint, SOURCE / "bridge/python"]
+            trainer = stack.start(Program, arguments, "toy", user=NOBODY, group=NOBODY, extra_groups=[])
+            daemon.note("attached")
+            self.await_quota(helper, daemon, trainer)
+            helper.send(signal.SIGKILL)
+            helper.wait_for(lambda line: "the helper is gone" in line and " 0 failed" in line)
+            daemon.wait_for(lambda line: "no knob can be set until it answers again" in line)
+            self.await_quota(stack.helper("--board", "host"), daemon, trainer)
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
 
     def test_what_runs_as_root_links_little(self):
         with Split() as stack:
