@@ -27,7 +27,8 @@ constexpr Duration kConnectPace = std::chrono::seconds(1);
 // It answers a beat once a second at the least. Beats are counted, not seconds: a machine that was
 // suspended made nobody deaf.
 constexpr int kDeafAfterBeats = 60;
-// A write does not wait for as long: it must not run out of its time (Board) meanwhile.
+// A write does not wait for as long, but for more than the beats of a second: it must not run out
+// of its time (Board) meanwhile.
 constexpr int kAwayAfterBeats = 25;
 
 int poll_for(int descriptor, Duration most) {
