@@ -104,6 +104,20 @@ class Privileges(unittest.TestCase):
             daemon.note("status")
         raise AssertionError(f"{quota} does not hold the trainer at 30000 us")
 
+    @contextlib.contextmanager
+    def training(self):
+        """A trainer on this machine in the helper's control group, and its quota's file."""
+        with Split(board=False) as stack:
+            helper = stack.helper("--board", "host")
+            daemon = stack.daemon(stack.script(HOLD_HOST), "--board", "host", power="500W")
+            daemon.note("status")
+            script = stack.script(TRAINER, "trainer.py")
+            script.chmod(0o644)
+            arguments = ["/usr/bin/python3", script, stack.endpoint, SOURCE / "bridge/python"]
+            trainer = stack.start(Program, arguments, "toy", user=NOBODY, group=NOBODY, extra_groups=[])
+            daemon.note("attached")
+            yield stack, helper, daemon, trainer, self.await_quota(helper, daemon, trainer)
+
     def test_the_loop_needs_no_root_and_leaves_the_board_as_it_was(self):
         with self.holding() as (stack, helper, daemon):
             self.assertEqual(stack.status_of(daemon, "Uid"), [str(NOBODY)] * 4)
@@ -233,32 +247,14 @@ class Privileges(unittest.TestCase):
 
     @unittest.skipUnless(QUOTA.is_dir(), f"needs a cgroup v1 cpu controller at {QUOTA}")
     def test_a_trainer_is_moved_into_a_control_group_and_back(self):
-        with Split(board=False) as stack:
-            helper = stack.helper("--board", "host")
-            daemon = stack.daemon(stack.script(HOLD_HOST), "--board", "host", power="500W")
-            daemon.note("status")
-            script = stack.script(TRAINER, "trainer.py")
-            script.chmod(0o644)
-            arguments = ["/usr/bin/python3", script, stack.endpoint, SOURCE / "bridge/python"]
-            trainer = stack.start(Program, arguments, "toy", user=NOBODY, group=NOBODY, extra_groups=[])
-            daemon.note("attached")
-            quota = self.await_quota(helper, daemon, trainer)
+        with self.training() as (_, helper, daemon, trainer, quota):
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
             helper.wait_for(lambda line: "the knobs are as they were found" in line)
             self.assertFalse(quota.parent.exists())
             self.assertIsNone(trainer.process.poll())
 
     def test_a_trainer_is_in_the_control_group_of_the_helper_that_comes_after_a_killed_one(self):
-        with Split(board=False) as stack:
-            helper = stack.helper("--board", "host")
-            daemon = stack.daemon(stack.script(HOLD_HOST), "--board", "host", power="500W")
-            daemon.note("status")
-            script = stack.script(TRAINER, "trainer.py")
-            script.chmod(0o644)
-            arguments = ["/usr/bin/python3", script, stack.endpoint, SOURCE / "bridge/python"]
-            trainer = stack.start(Program, arguments, "toy", user=NOBODY, group=NOBODY, extra_groups=[])
-            daemon.note("attached")
-            self.await_quota(helper, daemon, trainer)
+        with self.training() as (stack, helper, daemon, trainer, _):
             helper.send(signal.SIGKILL)
             helper.wait_for(lambda line: "the helper is gone" in line and " 0 failed" in line)
             daemon.wait_for(lambda line: "no knob can be set until it answers again" in line)
