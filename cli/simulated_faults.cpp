@@ -21,8 +21,8 @@ constexpr Duration kDriftAftermath = std::chrono::minutes(2);
 constexpr std::string_view kForms =
     "give FAULT, FAULT@BEGIN or FAULT@BEGIN..END with a FAULT of reading_missing, reading_stuck, "
     "reading_absurd, knob_refuses:KNOB, knob_lies:KNOB, board_throttles:KNOB=VALUE, "
-    "trainer_stalls, trainer_vanishes, cap_steps:POWER, throttle:FACTOR and workload:PROFILE, for "
-    "example reading_stuck@20s..30s";
+    "trainer_stalls, trainer_vanishes, helper_vanishes, cap_steps:POWER, throttle:FACTOR and "
+    "workload:PROFILE, for example reading_stuck@20s..30s";
 
 // What stands behind the colon.
 enum class Operand { none, knob, knob_value };
@@ -39,7 +39,8 @@ constexpr Word kWords[] = {{"reading_missing", FaultKind::reading_missing, Opera
                            {"knob_lies", FaultKind::knob_lies, Operand::knob},
                            {"board_throttles", FaultKind::board_throttles, Operand::knob_value},
                            {"trainer_stalls", FaultKind::trainer_stalls, Operand::none},
-                           {"trainer_vanishes", FaultKind::trainer_vanishes, Operand::none}};
+                           {"trainer_vanishes", FaultKind::trainer_vanishes, Operand::none},
+                           {"helper_vanishes", FaultKind::helper_vanishes, Operand::none}};
 constexpr std::string_view kCapSteps = "cap_steps";
 constexpr std::string_view kThrottle = "throttle";
 constexpr std::string_view kWorkload = "workload";

@@ -29,9 +29,9 @@ struct SimulatedFaults {
 
 // Each text is FAULT@BEGIN..END, where "..END" and "@BEGIN..END" may be left out and FAULT is
 // reading_missing, reading_stuck, reading_absurd, knob_refuses:KNOB, knob_lies:KNOB,
-// board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes, cap_steps:POWER, throttle:FACTOR or
-// workload:PROFILE. Times are those
-// of parse_duration, from the beginning of the run. `power_mw` is the cap while none has stepped.
+// board_throttles:KNOB=VALUE, trainer_stalls, trainer_vanishes, helper_vanishes, cap_steps:POWER,
+// throttle:FACTOR or workload:PROFILE. Times are those of parse_duration, from the beginning of the
+// run. `power_mw` is the cap while none has stepped.
 // Throws std::invalid_argument that names the text, the word and what is allowed.
 SimulatedFaults parse_faults(const std::vector<std::string>& texts, const KnobSpace& knobs,
                              const std::optional<std::int64_t>& power_mw);

@@ -273,15 +273,15 @@ void Controller::publish(Time now) {
   status.time = now;
   if (!roster_.any_managed()) {
     status.phase = Phase::waiting;
-  } else if (paused_) {
+  } else if (paused_ || halted_) {
     status.phase = Phase::paused;
   } else if (checkpoint_.pending()) {
     status.phase = Phase::saving;
-  } else if (!settled_) {
+  } else if (!settled_ || board_.away()) {
     status.phase = Phase::applying;
   } else if (aim_ == Aim::measure) {
     status.phase = Phase::measuring;
-  } else if (saving_up_ && pending_ != Pending::nothing && !power_lost_) {
+  } else if (saving_up_ && pending_ != Pending::nothing && !power_lost_ && !infeasible_) {
     status.phase = Phase::rationed;
   } else {
     status.phase = aim_ == Aim::hold ? Phase::holding : Phase::safe;

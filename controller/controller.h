@@ -142,8 +142,10 @@ class Controller {
   void await_steady_power(Time now);
   bool saves_up(Time now);
 
-  // pause.cpp: what happens where a limit leaves no power.
+  // pause.cpp: what happens where a limit leaves no power, or nobody could step down.
   void update_pause(Time now);
+  void halt(Time now);
+  void end_halt(Time now);
   void ask_to_save(Time now);
   void take_saved(const Event& event, Time now);
   void note_checkpoint(NoteType type, WorkloadHandle workload, std::string_view text, Time now);
@@ -192,7 +194,7 @@ class Controller {
   bool proved(Time now);
   bool seek_proof(Time now);
   bool measuring() const { return aim_ == Aim::measure; }
-  bool metering() const { return settled_ && (measuring() || measuring_hold_); }
+  bool metering() const { return settled_ && !halted_ && (measuring() || measuring_hold_); }
 
   World& world_;
   Board& board_;
@@ -230,13 +232,13 @@ class Controller {
   bool settled_ = true;          // the wanted setting's change has ended
   bool steps_down_ = false;      // it was asked for by a limit
   bool workload_waits_ = false;  // the knobs are in place, and a workload has not answered yet
-  bool told_away_ = false;       // that nobody answers who could step down
+  bool halted_ = false;          // nobody answers who could step down: the workloads wait
   bool mode_begins_ = false;     // no knob was moved for it yet
   bool mode_waits_ = false;  // for smaller batches: the knobs are still those of the setting before
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then
-  std::optional<Setting> foreseen_;   // held, and cut for what its power was on its way to
+  std::optional<Setting> excused_;    // cut for power that may not have been its own
   Pending pending_ = Pending::nothing;
   Observation pending_answer_;
   std::uint32_t measurements_ = 0;  // of this run of the policy

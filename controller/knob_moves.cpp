@@ -28,10 +28,14 @@ void Controller::tell_overwritten(Time now) {
 // Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
 // once while it goes on.
 void Controller::watch_knobs(Time now) {
-  if (settled_ && board_.state() == ApplyState::applying) move_knobs(now);
+  if (settled_ && board_.state() == ApplyState::applying &&
+      move_knobs(now) != ApplyState::applying) {
+    end_halt(now);
+  }
   tell_overwritten(now);
   if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
-  if (!board_.outside_write()) return;
+  // Where knobs cannot be read any more, writing them tells whether anybody still sets them.
+  if (!board_.outside_write() && !board_.unreadable()) return;
   begin_mode(now);
   tell_overwritten(now);
   move_knobs(now);
@@ -63,9 +67,11 @@ ApplyState Controller::move_knobs(Time now) {
     tell_overwritten(now);
   }
   const ApplyState state = board_.advance(now);
-  if (board_.away()) return state;
+  if (board_.away()) {
+    if (!was_away) guard_.rearm_at(now);  // what a step down was to lower stays as it is
+    return state;
+  }
   if (was_away) {
-    told_away_ = false;
     applying_since_ = now;
     rearm_limits(now);
   }

@@ -125,17 +125,13 @@ void Controller::enforce(Time now) {
       if (!power_lost_) on_power_unknown(now);
       break;
   }
+  if (halted_ || (verdict != Verdict::within && board_.away())) halt(now);
 }
 
 void Controller::on_over_cap(Time now) {
   const std::int64_t power_mw = guard_.judged_mw(now).value_or(0);
   const bool lowest = aim_ == Aim::safe && settled_;
-  if (board_.away()) {
-    if (!std::exchange(told_away_, true)) {
-      note(NoteType::over_cap, now, "nobody answers who could step down", power_mw);
-    }
-    return;
-  }
+  if (board_.away()) return;
   // A smaller batch draws less, and the search that left the large one in force may know no more.
   if (const Setting smaller = smallest_batches(wanted_); lowest && smaller != wanted_) {
     apply(smaller, Aim::safe, now);
@@ -165,7 +161,9 @@ void Controller::on_over_cap(Time now) {
   cut.duration = now - applying_since_;
   if (measuring()) {
     ++summary_.measurements;
-    pending_ = seeks_reference_ ? Pending::restart : Pending::resume;
+    // Where nobody answers who sets the knobs, nobody knows whose clocks drew it.
+    const bool goes_on = !seeks_reference_ && !board_.unreadable();
+    pending_ = goes_on ? Pending::resume : Pending::restart;
     pending_answer_ = cut;
   } else if (roster_.any_managed()) {
     if (pending_ == Pending::nothing) pending_ = Pending::restart;
@@ -199,13 +197,15 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   // Until it is in force, and so soon after, readings are of the setting before, which drew as much
   // to 2 %: it may be to blame.
   const bool early = !settled_ || now - guard_.changed() < board_.traits().power_window;
-  if (!fitted && early && 50 * cut.power_mean_mw <= 51 * power_before_mw_) return false;
+  const bool before = early && 50 * cut.power_mean_mw <= 51 * power_before_mw_;
   // A script that holds what it has not measured may have nothing else to hold: what power seemed
   // to be on its way to, and has not reached, is held against its choice the second time.
   const bool mean_shows = !early && guard_.power_mw(now).value_or(0) > cut.limit_mw;
   const bool shown = mean_shows || guard_.knows_breach(now);
-  if (!fitted && aim_ == Aim::hold && !shown && foreseen_ != cut.setting) {
-    foreseen_ = cut.setting;
+  const bool foreseen = aim_ == Aim::hold && !shown;
+  // Once: the setting before may lie as close to the cap, and this one would be tried without end.
+  if (!fitted && (before || foreseen) && excused_ != cut.setting) {
+    excused_ = cut.setting;
     return false;
   }
   std::optional<DriftAlarm> alarm;

@@ -1,6 +1,7 @@
 // The part of the loop that has work saved, and then stops it, where a limit leaves no power for
-// it.
+// it, and that stops it where power is over the cap and nobody answers who could step down.
 #include <cstdio>
+#include <utility>
 
 #include "controller/controller.h"
 
@@ -31,6 +32,26 @@ void Controller::update_pause(Time now) {
   hold_safe("the workloads wait: " + std::string(cap_source_.view()) + " leaves no power for them",
             now);
   pending_ = Pending::restart;
+}
+
+// A helper that is killed leaves the board as it was found, which may draw more than the cap by
+// far. Whoever came since waits too.
+void Controller::halt(Time now) {
+  if (!std::exchange(halted_, true)) {
+    const std::string_view waits = roster_.any_managed() ? ": the workloads wait" : "";
+    note(NoteType::over_cap, now, "nobody answers who could step down" + std::string(waits),
+         guard_.judged_mw(now).value_or(0));
+  }
+  roster_.pause(world_);
+}
+
+// What was wanted is in force, or was refused by somebody who answers: the guard can act again.
+void Controller::end_halt(Time now) {
+  if (!std::exchange(halted_, false) || paused_) return;
+  // Where another kind came meanwhile that cannot run so, the policy is asked anew.
+  const Setting setting = with_batches(wanted_);
+  if (!roster_.objection(setting)) roster_.command(world_, setting);
+  if (settled_ && measuring_hold_) measure_hold(now);
 }
 
 // A measurement beside a save would be one of the save.

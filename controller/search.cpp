@@ -128,7 +128,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
       objection && roster_.any_managed() && aim == Aim::hold) {
     note(NoteType::knob_failed, now, *objection);
     refused_by_workload_ = true;
-  } else if (paused_) {
+  } else if (paused_ || halted_) {
     roster_.pause(world_);
   } else {
     roster_.command(world_, setting);
@@ -141,7 +141,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
     begin_mode(now, steps_down_ ? Route::low_clocks_first : Route::direct);
     move_knobs(now);
   }
-  rearm_limits(now);
+  if (!board_.away()) rearm_limits(now);
 }
 
 void Controller::advance(Time now) {
@@ -149,6 +149,7 @@ void Controller::advance(Time now) {
     if (!lets_mode_go(now)) return;
     const ApplyState state = move_knobs(now);
     if (state == ApplyState::applying) return;
+    end_halt(now);
     const bool waits = !roster_.settled() && !refused_by_workload_;
     const bool gives_up = now - applying_since_ > options_.workload_timeout;
     // A step down does not wait for the workload: the clocks are what counts.

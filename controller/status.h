@@ -18,7 +18,7 @@ enum class Phase : std::uint8_t {
   measuring,  // a setting's cost
   holding,    // the policy's choice
   safe,       // the safe setting, because the policy or the power readings failed
-  paused,     // the workloads wait: a limit leaves no power to work with
+  paused,     // the workloads wait: a limit leaves no power, or nobody could step down
   saving,     // workloads were asked to save their work: power is about to end
   rationed,   // the search waits until it may go over the cap again
 };

@@ -61,9 +61,7 @@ local function spare(answer)
 end
 
 local function take(answer)
-  -- Requests may have left no time to train: that teaches only that the setting was tried.
-  local starved = answer.ok and batch_sizes.train and answer.train.count == 0
-  gp.learn(starved and { setting = answer.setting, ok = false, reason = "stalled" } or answer)
+  gp.learn(answer)
   local better = answer.within and (not best or answer.value < best.value
     or (answer.value == best.value and spare(answer) < spare(best)))
   if better then best = answer end

@@ -34,7 +34,8 @@ local time_rows, times, power_rows, powers = {}, {}, {}, {}
 local best
 
 local function learn(answer)
-  if not answer.ok then return end
+  -- Requests may have left no time to train.
+  if not answer.ok or answer.minibatch_ms == math.huge then return end
   local time_row, power_row = { 1 }, { 1 }
   for d, dimension in ipairs(dimensions) do
     -- In shares of the highest value, so that no unit decides which weights have least norm.

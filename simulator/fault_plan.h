@@ -18,6 +18,7 @@ enum class FaultKind : std::uint8_t {
   board_throttles,   // `knob` does not go above `value`, whatever was written
   trainer_stalls,    // no minibatch is reported
   trainer_vanishes,  // the workload's connection is lost, and it comes back at the end
+  helper_vanishes,   // nobody sets the knobs, and all are at their highest, until another one comes
 };
 
 // From `begin` until before `end`.

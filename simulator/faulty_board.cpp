@@ -30,6 +30,7 @@ std::string FaultySensor::explain(const Reading& reading) const {
 
 Progress FaultyActuator::write(std::size_t knob, std::int64_t value) {
   const Time now = clock_.now();
+  if (vanished()) return Progress::away;
   if (active_fault(plan_, FaultKind::knob_refuses, now, knob) != nullptr) {
     const Knob& described = knobs().knobs[knob];
     throw KnobError(described.name + ": cannot write " + describe_value(described.unit, value) +
@@ -49,11 +50,24 @@ Progress FaultyActuator::write(std::size_t knob, std::int64_t value) {
 }
 
 std::optional<std::int64_t> FaultyActuator::read(std::size_t knob) {
+  if (vanished()) return std::nullopt;
   throttle(knob);
   if (active_fault(plan_, FaultKind::knob_lies, clock_.now(), knob) != nullptr && claimed_[knob]) {
     return claimed_[knob];
   }
   return actuator_->read(knob);
+}
+
+// Looked at every tick. As where the helper's guardian puts back a board that was found in MAXN.
+bool FaultyActuator::vanished() {
+  const bool before = vanished_;
+  vanished_ = active_fault(plan_, FaultKind::helper_vanishes, clock_.now()) != nullptr;
+  for (std::size_t i = 0; vanished_ && !before && i < knobs().size(); ++i) {
+    force(i, knobs().knobs[i].values.back());
+    claimed_[i].reset();
+    held_down_[i].reset();
+  }
+  return vanished_;
 }
 
 // Nobody asked for it, so nobody is told where it fails (a profile may have no cell for the mode).

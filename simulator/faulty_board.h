@@ -29,7 +29,7 @@ class FaultySensor : public Sensor {
   std::optional<std::int64_t> stuck_mw_;
 };
 
-// Knobs that refuse, lie, or are held down.
+// Knobs that refuse, lie, are held down, or that nobody sets.
 class FaultyActuator : public Actuator {
  public:
   // `plan` and `clock` must outlive the actuator.
@@ -42,6 +42,7 @@ class FaultyActuator : public Actuator {
   void restore() override { actuator_->restore(); }
 
  private:
+  bool vanished();
   void throttle(std::size_t knob);
   void force(std::size_t knob, std::int64_t value);
 
@@ -51,6 +52,7 @@ class FaultyActuator : public Actuator {
   std::array<std::optional<std::int64_t>, kMaxKnobs> claimed_{};  // by a knob that lies
   // What a throttled knob goes back to.
   std::array<std::optional<std::int64_t>, kMaxKnobs> held_down_{};
+  bool vanished_ = false;
 };
 
 }  // namespace gearshift

@@ -189,7 +189,8 @@ void Plant::hold_against_cap(double energy_j, double span_s) {
   account_.longest_over_cap_s = std::max(account_.longest_over_cap_s, over_since_s_);
 }
 
-// What the profile has no cell for is refused, unless the board has refused its mode already.
+// What the profile has no cell for is refused, unless the board has refused its mode already; to
+// wait needs none.
 void Plant::answer_commands(EventBuffer& events) {
   commanded_ = false;
   for (std::size_t i = 0; i < workloads_.size(); ++i) {
@@ -197,7 +198,8 @@ void Plant::answer_commands(EventBuffer& events) {
     if (!workload.take_new_command()) continue;
     const std::int32_t batch_size = workload.wanted_batch_size();
     const PowerMode& mode = knobs_.mode();
-    if (knobs_.space().contains(mode) && !costs(i).cost(mode, batch_size)) {
+    if (workload.wanted_to_run() && knobs_.space().contains(mode) &&
+        !costs(i).cost(mode, batch_size)) {
       events.push_back(workload.refuse("the profile has no cell for a batch of " +
                                        std::to_string(batch_size) + " in this mode"));
       continue;

@@ -35,6 +35,9 @@ class SimulatedWorkload {
   std::int32_t batch_size() const { return batch_size_; }
   // What it will run with once it has followed.
   std::int32_t wanted_batch_size() const { return wanted_ ? wanted_->batch_size : batch_size_; }
+  bool wanted_to_run() const {
+    return wanted_ ? gearshift::runs(wanted_->run, hello_.kind) : runs_;
+  }
   bool runs() const { return runs_; }
   // A newer command replaces one that is not followed yet.
   void command(const WorkloadCommand& command);

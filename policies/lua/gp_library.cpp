@@ -143,9 +143,11 @@ void teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
 std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer) noexcept {
   Setting setting;
   if (!read_setting(answer.fields, state.context, setting, state.error)) return std::nullopt;
-  if (answer.ok && !(positive(answer.minibatch_ms) && positive(answer.power_w))) {
+  // Requests may have left no time to train: that teaches only that the setting was tried.
+  const bool starved = answer.ok && answer.minibatch_ms == kHuge;
+  if (answer.ok && !starved && !(positive(answer.minibatch_ms) && positive(answer.power_w))) {
     state.error =
-        ErrorText("an answer that is ok needs minibatch_ms and power_w, finite and above 0");
+        ErrorText("an answer that is ok needs minibatch_ms and power_w above 0, power_w finite");
     return std::nullopt;
   }
   GpSearch& gp = *state.gp;
@@ -153,7 +155,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   if (!at) return false;
   gp.known[*at] = 1;
   CostRow row{.setting = *at};
-  if (answer.ok) {
+  if (answer.ok && !starved) {
     row.minibatch_ms = answer.minibatch_ms;
     row.power_w = answer.power_w;
     row.time_noise = mean_noise_of(answer.minibatch_ms_stddev, answer.minibatch_ms, answer.count);

@@ -34,7 +34,8 @@ TEST(SimulatedFaults, EveryWordIsItsKind) {
       {"knob_lies:" + knob, FaultKind::knob_lies},
       {"board_throttles:" + knob + "=600", FaultKind::board_throttles},
       {"trainer_stalls", FaultKind::trainer_stalls},
-      {"trainer_vanishes", FaultKind::trainer_vanishes}};
+      {"trainer_vanishes", FaultKind::trainer_vanishes},
+      {"helper_vanishes", FaultKind::helper_vanishes}};
   for (const auto& [text, kind] : words) {
     const FaultPlan plan = parse({text + "@2s..5s"}).plan;
     ASSERT_EQ(plan.size(), 1U) << text;

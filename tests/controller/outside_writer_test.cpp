@@ -129,6 +129,83 @@ TEST(NobodySetsKnobs, PowerOverTheCapMeanwhileIsHeldAgainstNoSetting) {
   }
 }
 
+// What the world was when somebody looked.
+struct Look {
+  Phase phase{};
+  std::int64_t power_mw = 0;
+};
+
+TEST(NobodySetsKnobs, PowerOverTheCapMeanwhileMakesTheWorkloadWait) {
+  for (const Duration from : {Duration(milliseconds(1500)), Duration(seconds(30))}) {
+    AwayRig rig(from, seconds(40), {4, 900000});  // 22 W under a cap of 20 W
+    std::vector<Look> looks;
+    for (const Duration at : {from + seconds(2), Duration(seconds(39)), Duration(seconds(45))}) {
+      rig.world.at(at, [&] {
+        looks.push_back({rig.world.published.phase, rig.world.published.power_mw});
+      });
+    }
+    rig.run();
+    ASSERT_EQ(looks.size(), 3U);
+    for (const std::size_t i : {0U, 1U}) {
+      EXPECT_EQ(looks[i].phase, Phase::paused);
+      EXPECT_EQ(looks[i].power_mw, 5000) << "idle";
+    }
+    EXPECT_GT(looks[2].power_mw, 5000) << "it works again";
+    ASSERT_GE(rig.world.commands.size(), 2U);
+    EXPECT_EQ(rig.world.commands.front().run, Run::infer);
+    EXPECT_TRUE(runs(rig.world.commands.back().run, Kind::train));
+    EXPECT_EQ(rig.world.published.phase, Phase::holding);
+    EXPECT_EQ(rig.hardware.values, kMiddleValues);
+    EXPECT_LT(rig.over_cap_s, 1.5);
+  }
+}
+
+TEST(NobodySetsKnobs, WithinTheCapTheWorkloadGoesOn) {
+  AwayRig rig(seconds(30), seconds(40), {1, 300000});
+  rig.run();
+  for (const WorkloadCommand& command : rig.world.commands)
+    EXPECT_TRUE(runs(command.run, Kind::train));
+  EXPECT_EQ(rig.hardware.values, kMiddleValues);
+}
+
+TEST(NobodySetsKnobs, AWorkloadThatComesMeanwhileWaitsToo) {
+  AwayRig rig(seconds(30), seconds(60), {4, 900000});
+  rig.world.detach(seconds(35));
+  rig.world.attach(seconds(40), trainer(2));
+  std::vector<Look> looks;
+  for (const int second : {45, 59}) {
+    rig.world.at(seconds(second), [&] {
+      looks.push_back({rig.world.published.phase, rig.world.published.power_mw});
+    });
+  }
+  rig.run();
+  ASSERT_EQ(looks.size(), 2U);
+  for (const Look& look : looks) {
+    EXPECT_EQ(look.phase, Phase::paused);
+    EXPECT_EQ(look.power_mw, 5000);
+  }
+  ASSERT_FALSE(rig.world.commands.empty());
+  EXPECT_TRUE(runs(rig.world.commands.back().run, Kind::train));
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
+TEST(NobodySetsKnobs, WhileNobodyKnowsPowerEitherTheWorkloadWaits) {
+  AwayRig rig(seconds(30), seconds(60), {4, 900000});
+  rig.hardware.extra_mw = -3000;  // not over the cap
+  rig.world.at(seconds(35), [&] { rig.hardware.reading_state = ReadingState::missing; });
+  rig.world.at(seconds(50), [&] { rig.hardware.reading_state = ReadingState::ok; });
+  Phase before{};
+  Phase unknown{};
+  rig.world.at(seconds(34), [&] { before = rig.world.published.phase; });
+  rig.world.at(seconds(49), [&] { unknown = rig.world.published.phase; });
+  rig.run();
+  EXPECT_NE(before, Phase::paused);
+  EXPECT_EQ(unknown, Phase::paused);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  ASSERT_FALSE(rig.world.commands.empty());
+  EXPECT_TRUE(runs(rig.world.commands.back().run, Kind::train));
+}
+
 TEST(OutsideWriter, WhatItDrawsIsNotTakenFromTheSearchsShare) {
   WrittenRig rig(20'000);
   rig.world.at(seconds(30), [&rig] {

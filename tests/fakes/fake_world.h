@@ -78,7 +78,10 @@ class FakeWorld : public World {
     event.handle = handle;
     event.text = BoundedText<96>("bye");
     at(time, event);
-    at(time, [this] { running_.reset(); });
+    at(time, [this] {
+      running_.reset();
+      paused_ = false;
+    });
   }
 
   Duration minibatch() const {
@@ -105,7 +108,7 @@ class FakeWorld : public World {
       it->second();
       it = changes_.erase(it);
     }
-    hardware_.loaded = running_.has_value() && !stalled;
+    hardware_.loaded = running_.has_value() && !stalled && (!paused_ || server_.has_value());
     for (auto it = script_events_.begin(); it != script_events_.end() && it->first <= now_;) {
       events.push_back(it->second);
       it = script_events_.erase(it);

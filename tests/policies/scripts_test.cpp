@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "policies/lua/lua_policy.h"
+#include "tests/policies/orin_problem.h"
 #include "tests/policies/policy_problem.h"
 #include "tests/policies/profile_problem.h"
 #include "tests/policies/script_text.h"
@@ -163,6 +164,30 @@ TEST_P(SearchScript, ServesABoardWithAPowerLimitAlone) {
   ASSERT_TRUE(outcome.held) << outcome.failure;
   EXPECT_EQ(outcome.setting.mode.values[0], 175'000);
   EXPECT_EQ(outcome.setting.batch_size[0], 64);
+}
+
+// Training beside requests that leave it no time in every second setting: measured, and no
+// minibatch.
+TEST(ShippedScripts, CopeWithSettingsInWhichRequestsLeaveNoTimeToTrain) {
+  const PolicyProblem problem;
+  Workload server = problem.trainer;
+  server.kind = Kind::infer;
+  server.name = BoundedText<64>("mobilenet_v3");
+  PolicyContext context = problem.context();
+  context.workloads[index(Kind::infer)] = &server;
+  for (const char* name : {"bayes.lua", "binary_search.lua", "full_sweep.lua", "gradient.lua",
+                           "linear.lua", "linear_inverse.lua", "ogd.lua", "preset_measured.lua",
+                           "random.lua", "roofline.lua", "thompson.lua"}) {
+    LuaPolicy policy(name, script_text(name), built_in_board_model("jetson-agx-orin"));
+    Request request = policy.start(context);
+    for (int i = 0; i < 100 && request.what == What::measure; ++i) {
+      const double gpu = static_cast<double>(request.setting.mode.values[1]);
+      Observation answer = complete(request.setting, 1e7 / gpu, 20, Kind::infer);
+      if (i % 2 == 0) answer.cost[index(Kind::train)] = answer.cost[index(Kind::infer)];
+      request = policy.resume(answer);
+    }
+    EXPECT_EQ(policy.failure(), "") << name;
+  }
 }
 
 // While a search falls back to what fitted best, the guard may cut that too.

@@ -13,6 +13,7 @@ HOLD = """
 return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
         mem_mhz = knobs.mem_mhz[3]}
 """
+HOLD_LOW = "return {cpu_cores = 4, cpu_mhz = knobs.cpu_mhz[10], gpu_mhz = knobs.gpu_mhz[1], mem_mhz = knobs.mem_mhz[2]}"
 HOLD_HOST = "return {cpu_cores = 1, cpu_quota_percent = 30, train_batch = 8}"
 # A trainer that does nothing, minibatch by minibatch.
 TRAINER = """
@@ -72,13 +73,13 @@ class Split(Stack):
 
 class Privileges(unittest.TestCase):
     @contextlib.contextmanager
-    def holding(self, *more):
+    def holding(self, *more, policy=HOLD, power="30W"):
         """A daemon of nobody's that holds a setting; at the end the board must be as it was."""
         with Split() as stack:
             before = stack.knobs()
             helper = stack.helper()
             try:
-                daemon = stack.daemon(stack.script(HOLD), *more)
+                daemon = stack.daemon(stack.script(policy), *more, power=power)
             except PermissionError:
                 self.skipTest(f"user {NOBODY} may not start {BINARY}")
             stack.trainer()
@@ -148,6 +149,20 @@ class Privileges(unittest.TestCase):
             daemon.note("outside_writer")
             self.await_clock(stack, daemon, held)
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+    def test_without_a_helper_the_trainer_waits_where_the_board_was_found_in_a_mode_over_the_cap(self):
+        with self.holding(policy=HOLD_LOW, power="20W") as (stack, helper, daemon):
+            helper.send(signal.SIGKILL)
+            told = daemon.wait_for(lambda line: "nobody answers who could step down" in line)
+            self.assertIn("the workloads wait", told)
+            halted = [daemon.note("status") for _ in range(4)][-1]
+            self.assertEqual(halted["phase"], "paused")
+            self.assertLess(halted["power_w"], halted["cap_w"], "the board idles")
+            stack.helper()
+            while daemon.note("status")["phase"] != "holding":
+                pass
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            self.assertLess(daemon.summary()["over_cap_s"], 3)
 
     def test_both_killed_leave_the_board_as_it_was(self):
         with self.holding() as (_, helper, daemon):

@@ -90,6 +90,20 @@ TEST(FaultyActuator, AThrottledClockStaysBelowAndComesBack) {
   EXPECT_EQ(knobs.actuator.read(1), 600000);
 }
 
+TEST(FaultyActuator, WithoutItsHelperTheBoardIsAtItsHighestUntilAnotherOneComes) {
+  Knobs knobs(from_2_to_5_s(FaultKind::helper_vanishes));
+  knobs.hardware.values = {2, 300000};
+  EXPECT_EQ(knobs.actuator.read(1), 300000);
+  knobs.clock.time = Time{} + seconds(2);
+  EXPECT_EQ(knobs.actuator.read(1), std::nullopt);
+  EXPECT_EQ(knobs.hardware.values, (std::vector<std::int64_t>{4, 900000}));
+  EXPECT_EQ(knobs.actuator.write(1, 600000), Progress::away);
+  EXPECT_EQ(knobs.hardware.values[1], 900000);
+  knobs.clock.time = Time{} + seconds(5);
+  EXPECT_EQ(knobs.actuator.read(1), 900000);
+  EXPECT_EQ(knobs.actuator.write(1, 600000), Progress::done);
+}
+
 int count(const EventBuffer& events, EventType type) {
   return static_cast<int>(std::count_if(events.begin(), events.end(),
                                         [type](const Event& e) { return e.type == type; }));

@@ -81,14 +81,24 @@ class Watch : public Recorder {
     }
     watch_power(plant, status);
     if (const auto complaint = reports_.step(status)) fail(*complaint);
+    rationed_ = status.phase == Phase::rationed;
     result_.told = reports_.told();
   }
+
+  bool rationed() const { return rationed_; }
 
  private:
   void watch_power(Plant& plant, const Status& status) {
     const double cap_w = static_cast<double>(status.cap_mw) / 1000;
     const bool over = status.cap_mw > 0 && plant.true_power_w() > kTolerance * cap_w;
-    const bool nothing_lower = plant.mode() == safe_mode() || phase_is_safe(status);
+    // One that was asked to wait ends its minibatch first.
+    const auto runs = [](const SimulatedWorkload& workload) { return workload.wanted_to_run(); };
+    const bool works = std::any_of(plant.workloads().begin(), plant.workloads().end(), runs);
+    // All that can be done without a helper is to let them wait.
+    const bool vanished =
+        active_fault(problem_.faults, FaultKind::helper_vanishes, now_) != nullptr;
+    const bool helpless = vanished && (!works || status.phase == Phase::waiting);
+    const bool nothing_lower = plant.mode() == safe_mode() || phase_is_safe(status) || helpless;
     const bool blind =
         std::any_of(problem_.faults.begin(), problem_.faults.end(), [&](const Fault& fault) {
           return blinds(fault.kind) && fault.begin <= now_ && now_ < fault.end + kAftermath;
@@ -122,6 +132,7 @@ class Watch : public Recorder {
   Time now_{};
   Time since_{};
   std::int64_t cap_mw_ = 0;
+  bool rationed_ = false;
   std::uint32_t measured_ = 0;
   std::uint32_t allowed_ = 0;
 };
@@ -152,6 +163,12 @@ ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts, Dura
   const Scenario scenario = make_scenario(seed, scripts, trouble);
   ScenarioResult result;
   result.faults = scenario.problem.faults.size();
+  for (const Fault& fault : scenario.problem.faults) {
+    result.log += "fault " + std::to_string(static_cast<int>(fault.kind)) + " of knob " +
+                  std::to_string(fault.knob) + ", " +
+                  std::to_string(seconds(fault.begin - Time{})) + " to " +
+                  std::to_string(seconds(fault.end - Time{})) + " s\n";
+  }
   Watch watch(scenario, result);
   StartsSeen policy(*scenario.policy, watch);
   ScheduleLimit limit(scenario.caps);
@@ -163,7 +180,10 @@ ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts, Dura
   if (result.result.policy_errors > 0 && scenario.policy_name.ends_with(".lua")) {
     result.violations.push_back(scenario.policy_name + " failed: " + result.result.policy_error);
   }
-  if (result.result.ending == Ending::unsettled) {
+  // What asks for anything may ask for settings over the cap without end: the ration spaces them
+  // out.
+  const bool random = !scenario.policy_name.ends_with(".lua");
+  if (result.result.ending == Ending::unsettled && !(random && watch.rationed())) {
     result.violations.push_back("the search has come to no end");
   }
   return result;

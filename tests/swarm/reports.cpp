@@ -18,7 +18,10 @@ std::optional<std::string> ReportWatch::step(const Status& status) {
   if (status.power_known) known_ = now;
   const bool blind = active_fault(plan_, FaultKind::reading_missing, now) != nullptr ||
                      active_fault(plan_, FaultKind::reading_absurd, now) != nullptr;
-  const bool gone = active_fault(plan_, FaultKind::trainer_vanishes, now) != nullptr;
+  // One that still answers what it was asked before it vanished is not back yet.
+  const bool vanishes = active_fault(plan_, FaultKind::trainer_vanishes, now) != nullptr;
+  const bool gone = vanishes && (gone_.since || attached_);
+  attached_ = status.workloads > 0;
   const auto unread = judge(blind_, blind, unknown_noted_ > known_, now,
                             "power cannot be read, and nobody is told");
   if (unread) return unread;

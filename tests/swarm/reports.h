@@ -37,6 +37,7 @@ class ReportWatch {
   const FaultPlan& plan_;
   Span blind_;
   Span gone_;
+  bool attached_ = false;  // a workload was, at the newest tick
   Time unknown_noted_ = Time::min();
   Time detached_noted_ = Time::min();
   Time known_ = Time::min();  // newest tick at which power was known

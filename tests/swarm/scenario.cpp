@@ -127,7 +127,7 @@ FaultPlan random_faults(Dice& dice, const KnobSpace& knobs, Duration trouble) {
     const std::size_t count = dice.chance(0.3) ? 0 : 1 + dice.below(4);
     for (std::size_t i = 0; i < count; ++i) {
       Fault fault;
-      fault.kind = static_cast<FaultKind>(dice.below(8));
+      fault.kind = static_cast<FaultKind>(dice.below(9));
       fault.begin = start + dice.time(kTrouble / 2);
       fault.end = std::min(start + kTrouble,
                            fault.begin + milliseconds(100) + dice.time(std::chrono::minutes(1)));
@@ -158,9 +158,11 @@ std::vector<ScheduleStep> random_caps(Dice& dice, Duration trouble) {
 
 std::unique_ptr<Policy> random_choice_of_policy(Dice& dice, const std::string& scripts,
                                                 std::string& name) {
-  static constexpr const char* kScripts[] = {"binary_search.lua", "binary_search.lua", "random.lua",
-                                             "full_sweep.lua",    "maxn.lua",          "linear.lua",
-                                             "governor.lua",      "preset.lua"};
+  static constexpr const char* kScripts[] = {
+      "bayes.lua",    "binary_search.lua", "full_sweep.lua", "full_sweep_descend.lua",
+      "governor.lua", "gradient.lua",      "linear.lua",     "linear_inverse.lua",
+      "maxn.lua",     "ogd.lua",           "preset.lua",     "preset_measured.lua",
+      "random.lua",   "roofline.lua",      "thompson.lua"};
   if (dice.chance(0.4)) {
     name = "random requests";
     return std::make_unique<RandomPolicy>();
@@ -194,10 +196,13 @@ Scenario make_scenario(std::uint64_t seed, const std::string& scripts, Duration 
         *scenario.profiles.emplace_back(random_profile(dice, problem.knobs, kind));
     const CostSource& costs =
         *scenario.costs.emplace_back(std::make_unique<ProfileCosts>(profile, missing));
+    // The holes may have left no cell of a batch of 16.
+    const std::vector<std::int32_t> sizes = profile.batch_sizes();
+    const bool has_16 = std::find(sizes.begin(), sizes.end(), 16) != sizes.end();
     problem.tasks.push_back({.name = profile.workload,
                              .kind = kind,
-                             .batch_sizes = profile.batch_sizes(),
-                             .batch_size = 16,
+                             .batch_sizes = sizes,
+                             .batch_size = has_16 ? 16 : sizes.front(),
                              .samples_per_epoch = 0,
                              .costs = &costs});
   }
