@@ -240,7 +240,8 @@ class Simulate(unittest.TestCase):
             recording = stack.folder / "run.recording"
             capped = self.simulate(
                 stack, "--fault", "cap_steps:20W@30s", "--fault", "reading_stuck@5s..15s",
-                "--fault", "trainer_vanishes@18s..22s", "--record", recording,
+                "--fault", "trainer_vanishes@18s..22s", "--fault", "helper_vanishes@24s..26s",
+                "--record", recording,
             )  # fmt: skip
             self.assertEqual((capped["cap_w"], capped["solved"]), (20, True))
             self.assertGreater(capped["duration_s"], 30)
