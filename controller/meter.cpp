@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 namespace gearshift {
 namespace {
@@ -225,6 +226,16 @@ double Meter::window_deviation() const {
   return std::sqrt(square * (windows + 1) / windows);
 }
 
+// What the mean of readings that come in steps may be off by: all that a step hides where they
+// stand still, ever less where they vary (B. Widrow, "Statistical analysis of amplitude-quantized
+// sampled-data systems", 1961: the first harmonic of the error). Turns of training and inference
+// move every rail; while one kind runs alone, the noise of one rail says nothing of the others.
+double Meter::hidden_mw(double deviation_mw) const {
+  if (rounding_mw_ <= 0 || !interleaves()) return static_cast<double>(rounding_mw_);
+  const double steps = std::numbers::pi * deviation_mw / static_cast<double>(rounding_mw_);
+  return static_cast<double>(rounding_mw_) * std::exp(-0.5 * steps * steps);
+}
+
 std::optional<Observation> Meter::answer(Time now) const {
   Observation observation;
   observation.setting = setting_;
@@ -262,9 +273,8 @@ std::optional<Observation> Meter::answer(Time now) const {
   observation.power_mean_mw = std::llround(mean);
   double deviation = std::sqrt(variance / a_window);
   if (interleaves()) deviation = std::max(deviation, window_deviation());
-  // Readings that come in steps may be off by the same, each of them: only their noise averages
-  // out.
-  observation.power_margin_mw = std::max<std::int64_t>(std::llround(3.0 * deviation), rounding_mw_);
+  observation.power_margin_mw =
+      std::llround(std::max(3.0 * deviation, hidden_mw(std::sqrt(variance))));
   observation.power_max_mw = power_max_;
   observation.power_is_estimate = estimate_;
   return observation;

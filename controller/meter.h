@@ -76,6 +76,7 @@ class Meter {
   Cost cost(const Samples& samples) const;
   bool interleaves() const;  // minibatches of both kinds have counted
   double window_deviation() const;
+  double hidden_mw(double deviation_mw) const;
   double half_width(const Samples& samples) const;
   bool starved(std::size_t kind, Time now) const;
   double tolerance(std::size_t kind, Time now) const;

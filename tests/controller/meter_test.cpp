@@ -35,10 +35,10 @@ class MeterTest : public testing::Test {
  protected:
   MeterTest() { begin({.runs = true, .warm = true, .set_sequence = kSequence}); }
 
-  void begin(Expected train, Expected infer = {}) {
+  void begin(Expected train, Expected infer = {}, std::int64_t rounding_mw = 0) {
     Setting setting;
     setting.batch_size = {kBatch, kBatch};
-    meter_ = Meter(options_, kWindow);
+    meter_ = Meter(options_, kWindow, rounding_mw);
     meter_.begin(setting, {train, infer}, at({}));
   }
   void power(Duration since, std::int64_t mw) {
@@ -201,6 +201,27 @@ TEST_F(MeterTest, TakesTheSwingOfInterleavedPowerForNoise) {
   };
   EXPECT_NEAR(static_cast<double>(margin_mw(false)), 1500, 200) << "as if readings were noise";
   EXPECT_GT(margin_mw(true), 2000);
+}
+
+// In turns of 100 ms, so that each window holds as much of both; readings come in steps of 860 mW.
+TEST_F(MeterTest, WhatStepsHideAveragesOutWhereTurnsMovePowerAndElseNot) {
+  const auto margin_mw = [this](bool interleaves, std::int64_t swing_mw) {
+    const Expected both{.runs = true, .warm = true, .set_sequence = kSequence};
+    begin(both, interleaves ? both : Expected{}, 430);
+    for (int i = 1; i <= 200; ++i) {
+      const Duration now = milliseconds(100 * i);
+      power(now, 20000 + (i % 2 == 0 ? swing_mw : -swing_mw));
+      if (i % 4 != 0) continue;
+      meter_.add(minibatch_at(now, milliseconds(100)));
+      if (interleaves) meter_.add(minibatch_at(now, milliseconds(100), Kind::infer));
+      if (const auto answer = meter_.answer(at(now))) return answer->power_margin_mw;
+    }
+    return std::int64_t{0};
+  };
+  EXPECT_EQ(margin_mw(true, 0), 430) << "they stand still";
+  EXPECT_EQ(margin_mw(false, 80), 430) << "what one rail shows says nothing of the others";
+  EXPECT_LT(margin_mw(true, 80), 400);
+  EXPECT_GT(margin_mw(true, 80), 300) << "430 mW times exp(-(pi 80 / 430)^2 / 2) is 362";
 }
 
 TEST_F(MeterTest, DoesNotCountASmallerMinibatchOfTraining) {
