@@ -22,8 +22,8 @@ std::optional<std::string> ReportWatch::step(const Status& status) {
   const bool vanishes = active_fault(plan_, FaultKind::trainer_vanishes, now) != nullptr;
   const bool gone = vanishes && (gone_.since || attached_);
   attached_ = status.workloads > 0;
-  const auto unread = judge(blind_, blind, unknown_noted_ > known_, now,
-                            "power cannot be read, and nobody is told");
+  auto unread = judge(blind_, blind, unknown_noted_ > known_, now,
+                      "power cannot be read, and nobody is told");
   if (unread) return unread;
   return judge(gone_, gone, gone_.since && detached_noted_ >= *gone_.since, now,
                "a workload has vanished, and nobody is told");
