@@ -1,14 +1,15 @@
 // `gearshift export`: what a recording holds, as CSV.
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include "cli/commands.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_csv.h"
 #include "trace/recording_profile.h"
+#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -24,7 +25,12 @@ struct ExportOptions {
 void write_profile(RecordingReader& reader, std::ostream& out) {
   const RecordedProfiles recorded = read_recorded_profiles(reader);
   if (recorded.profiles.empty()) {
-    throw std::runtime_error("no setting was measured to its end, so there is no profile");
+    throw std::runtime_error(
+        recorded.concurrent == 0
+            ? "no setting was measured to its end, so there is no profile"
+            : std::to_string(recorded.concurrent) +
+                  " measurements, all of two workloads at once: their power is no one's own, so "
+                  "there is no profile; measure each alone with gearshift profile");
   }
   out << format_profiles(recorded.profiles);
   if (recorded.incomplete > 0) {
@@ -56,10 +62,7 @@ void run_export(const ExportOptions& options) {
     std::cout.flush();
     return;
   }
-  std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
-  write(options, file);
-  file.close();
-  if (!file) throw std::runtime_error("--output " + options.out + ": cannot be written");
+  replace_file(options.out, [&](std::ostream& out) { write(options, out); });
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/flag_value.h"
 #include "cli/units.h"
+#include "trace/replace_file.h"
 #include "trace/tegrastats.h"
 
 namespace gearshift {
@@ -58,10 +59,8 @@ void import(const ImportOptions& options) {
     write_tegrastats_csv(log, total, interval, std::cout);
     std::cout.flush();
   } else {
-    std::ofstream file(options.out, std::ios::binary | std::ios::trunc);
-    write_tegrastats_csv(log, total, interval, file);
-    file.close();
-    if (!file) throw std::runtime_error("--output " + options.out + ": cannot be written");
+    replace_file(options.out,
+                 [&](std::ostream& out) { write_tegrastats_csv(log, total, interval, out); });
   }
   std::string rule;
   for (const std::string& rail : total) rule += (rule.empty() ? "" : " + ") + rail;

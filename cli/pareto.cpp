@@ -14,6 +14,7 @@
 #include "cli/predicted_grid.h"
 #include "cli/units.h"
 #include "policies/powertrain/predictor_file.h"
+#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -80,16 +81,9 @@ Pareto look_at(const ParetoOptions& options) {
   return pareto;
 }
 
-void write_text(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) throw std::runtime_error(path + ": cannot be written");
-}
-
 int run_pareto(const ParetoOptions& options) {
   const Pareto pareto = look_at(options);
-  if (!options.plot.empty()) write_text(options.plot, pareto_svg(pareto));
+  if (!options.plot.empty()) replace_file(options.plot, pareto_svg(pareto));
   if (options.json) {
     const nlohmann::ordered_json json = pareto_json(pareto);
     std::printf("%s\n",

@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace gearshift {
 namespace {
@@ -20,19 +22,22 @@ struct Descriptor {
   }
 };
 
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = write(descriptor, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return true;
+bool synced(const std::filesystem::path& path) {
+  const Descriptor file{open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  return file.value >= 0 && fsync(file.value) == 0;
 }
 
-bool write_synced(const std::filesystem::path& path, std::string_view text) {
-  const Descriptor file{open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-  return file.value >= 0 && write_all(file.value, text) && fsync(file.value) == 0;
+// A renamed file would take the place of /dev/stdout itself.
+bool is_no_file(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
+}
+
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path file = std::filesystem::canonical(path, error);
+  return error ? path : file;
 }
 
 // A file system that cannot sync a folder says EINVAL; it keeps its names in its own way.
@@ -49,15 +54,38 @@ std::runtime_error failure(const std::filesystem::path& path, int error) {
 
 }  // namespace
 
-void replace_file(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::path fresh = path;
-  fresh += ".new";
-  if (!write_synced(fresh, text) || rename(fresh.c_str(), path.c_str()) != 0) {
+void replace_file(const std::filesystem::path& path,
+                  const std::function<void(std::ostream&)>& write) {
+  const bool in_place = is_no_file(path);
+  const std::filesystem::path file = in_place ? path : behind_links(path);
+  std::filesystem::path fresh = file;
+  if (!in_place) fresh += ".new";
+  const auto give_up = [&] {
+    if (!in_place) unlink(fresh.c_str());  // a full disk has the room back
+  };
+  try {
+    errno = 0;
+    std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
+    if (out) write(out);
+    out.close();
+    if (!out) throw failure(path, errno);
+  } catch (...) {
+    give_up();
+    throw;
+  }
+  if (in_place) return;
+  if (!synced(fresh) || rename(fresh.c_str(), file.c_str()) != 0) {
     const int error = errno;
-    unlink(fresh.c_str());  // a full disk has the room back
+    give_up();
     throw failure(path, error);
   }
-  if (!sync_folder_of(path)) throw failure(path, errno);
+  if (!sync_folder_of(file)) throw failure(path, errno);
+}
+
+void replace_file(const std::filesystem::path& path, std::string_view text) {
+  replace_file(path, [&](std::ostream& out) {
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  });
 }
 
 }  // namespace gearshift

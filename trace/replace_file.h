@@ -2,14 +2,20 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <ostream>
 #include <string_view>
 
 namespace gearshift {
 
 // Writes `text` beside `path` (PATH.new), and renames it once it is on disk; returns when the name
 // is on disk too. A reader, and whoever comes after a crash, finds the old file or the new one.
-// Throws std::runtime_error with the path and the reason; the old file is then as it was, unless
-// the folder alone could not be synced.
+// A link stays, and what it leads to is replaced. What is no file (a pipe, a terminal, /dev/stdout)
+// is written to as it is. Throws std::runtime_error with the path and the reason; the old file is
+// then as it was, unless the folder alone could not be synced.
 void replace_file(const std::filesystem::path& path, std::string_view text);
+// The same with what `write` writes. What that throws is thrown on, and the old file is as it was.
+void replace_file(const std::filesystem::path& path,
+                  const std::function<void(std::ostream&)>& write);
 
 }  // namespace gearshift

@@ -157,6 +157,22 @@ class Recordings(unittest.TestCase):
             finally:
                 subprocess.run(["umount", disk], check=True, timeout=DEADLINE_S)
 
+    def test_an_export_that_fails_leaves_the_file_of_before(self):
+        with Stack(board=False) as stack:
+            both, table = stack.folder / "both.db", stack.folder / "table.csv"
+            done = stack.gearshift(
+                "simulate", "--problem", "concurrent", "--board", "jetson-agx-orin", "--workload", "resnet18",
+                "--infer-workload", "mobilenet_v3", "--rate", "60", "--latency", "500ms", "--power", "30W",
+                "--record", both,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            table.write_text("of before")
+            for recording, why in ((both, "two workloads at once"), (stack.folder / "none.db", "none.db")):
+                done = stack.gearshift("export", recording, "--profile", "-o", table)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn(why, done.stderr)
+                self.assertEqual(table.read_text(), "of before")
+
     def test_what_is_no_recording_is_refused_with_the_reason(self):
         with Stack(board=False) as stack:
             letter = stack.script("dear database, " * 20, "letter.db")

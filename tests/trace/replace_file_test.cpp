@@ -1,8 +1,10 @@
 #include "trace/replace_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,6 +82,40 @@ TEST_F(ReplaceFileTest, AKillInTheMiddleKeepsTheOldFileAndTheNextWriteSucceeds) 
   EXPECT_EQ(tree_.get("/table.csv"), "old");
   replace_file(path_, "new");
   EXPECT_EQ(tree_.get("/table.csv"), "new");
+}
+
+TEST_F(ReplaceFileTest, AWriterThatThrowsKeepsTheOldFile) {
+  tree_.put("/table.csv", "old");
+  const auto write = [](std::ostream& out) {
+    out << "half";
+    throw std::out_of_range("no more");
+  };
+  EXPECT_THROW(replace_file(path_, write), std::out_of_range);
+  EXPECT_EQ(tree_.get("/table.csv"), "old");
+  EXPECT_FALSE(std::filesystem::exists(tree_.at("/table.csv.new")));
+}
+
+TEST_F(ReplaceFileTest, ALinkStaysAndWhatItLeadsToIsReplaced) {
+  tree_.put("/table.csv", "old");
+  const std::filesystem::path link = tree_.at("/link.csv");
+  std::filesystem::create_symlink("table.csv", link);
+  replace_file(link, "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(tree_.get("/table.csv"), "new");
+}
+
+// As root a rename would put a file in the place of /dev/stdout.
+TEST_F(ReplaceFileTest, APipeIsWrittenToAndStaysOne) {
+  const std::filesystem::path pipe = tree_.at("/pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  replace_file(pipe, "text");
+  char text[8]{};
+  EXPECT_EQ(read(reader, text, sizeof text), 4);
+  EXPECT_STREQ(text, "text");
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(ReplaceFileTest, NamesTheFileAndTheReason) {
