@@ -86,7 +86,7 @@ local function learn(positions, answer)
   local point = { positions = positions, value = {}, within = answer.within }
   for d = 1, count do point.value[d] = values[d][positions[d]] end
   point.batch = batch_at and point.value[batch_at] or workload[kind].batch_size
-  if answer.ok then
+  if answer.ok and answer.minibatch_ms < math.huge then -- else requests left no time to train
     point.time, point.cost = answer.minibatch_ms, answer.value
     point.power = answer.power_w + answer.power_margin_w
     -- How far it is from keeping the goal: the log of the factors that miss.
