@@ -16,8 +16,6 @@
 namespace gearshift {
 namespace {
 
-using fakes::DirectoryBoard;
-
 class KnobServerClientsTest : public fakes::RunningKnobServer {};
 
 TEST_F(KnobServerClientsTest, BytesThatAreNoRequestEndTheConnectionAndTheKnobsGoBack) {

@@ -12,7 +12,7 @@ namespace {
 constexpr double kTolerance = 1.1;
 // The longest that the guard can take: the sensor's own averaging (0.43 s, or a lag of 0.7 s), a
 // window of readings (0.43 s), and where the setting it goes to is over the cap as well, two
-// windows until it may judge again. Thousands of scenarios come to 2.2 s.
+// windows until it may judge again. Thousands of scenarios come to 2.4 s.
 constexpr double kMostOverCapS = 3;
 constexpr Duration kAftermath = std::chrono::seconds(10);
 
