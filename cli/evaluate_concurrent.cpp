@@ -60,11 +60,12 @@ std::string print_of(const Profile& profile) {
 class ConcurrentEvaluation {
  public:
   explicit ConcurrentEvaluation(const EvaluateOptions& options)
-      : effects_(parse_effects(effects_of(options))), most_measurements_(options.probes) {
+      : priors_(options.prior, options.own_prior),
+        effects_(parse_effects(effects_of(options))),
+        most_measurements_(options.probes) {
     grid_.policies = read_contestants(options.policy);
     grid_.problems = make_problems(options);
     for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
-    priors_ = read_prior_tables(options.prior);
     for (const std::string& path : options.suspect) {
       for (SuspectCell& cell : read_suspect_cells(path)) suspects_.push_back(std::move(cell));
     }
@@ -76,9 +77,10 @@ class ConcurrentEvaluation {
         prints += ' ' + print_of(*pairs_.back().train);
       }
     }
-    for (const auto& prior : priors_) prints += ' ' + print_of(*prior);
-    grid_.conditions = fmt::format("concurrent, effects {}, probes {}, tables{}, program {}",
-                                   effects_of(options), options.probes, prints, this_program());
+    for (const Profile* prior : priors_.all()) prints += ' ' + print_of(*prior);
+    grid_.conditions = fmt::format(
+        "concurrent, effects {}, probes {}, tables{}, own {}, program {}", effects_of(options),
+        options.probes, prints, options.own_prior.size(), this_program());
   }
 
   const Grid& grid() const { return grid_; }
@@ -104,14 +106,13 @@ class ConcurrentEvaluation {
 
   Grid grid_;
   std::vector<Pair> pairs_;
-  std::vector<std::unique_ptr<Profile>> priors_;
+  EvaluationPriors priors_;
   std::vector<SuspectCell> suspects_;
   ReferenceTransfer transfer_ = policy_transfer();
   Effects effects_;
   std::uint32_t most_measurements_ = 0;
 };
 
-// Priors of the very workloads are left out, kind by kind.
 void ConcurrentEvaluation::add_pair(const Profile& train, const Profile& infer,
                                     const std::vector<std::string>& keep) {
   const KnobSpace knobs = keep_values(common_knobs(train, infer), keep);
@@ -128,11 +129,7 @@ void ConcurrentEvaluation::add_pair(const Profile& train, const Profile& infer,
   }
   pair.table = std::make_unique<ConcurrentTable>(*pair.train, *pair.infer, pair.train_batch,
                                                  suspect_train, suspect_infer);
-  for (const auto& prior : priors_) {
-    const Profile& own = prior->kind == Kind::train ? train : infer;
-    if (prior->device == own.device && prior->workload == own.workload) continue;
-    pair.priors.push_back(prior.get());
-  }
+  pair.priors = priors_.of({&train, &infer});
   std::vector<std::string> taken;
   for (const Target& target : grid_.workloads) taken.push_back(target.name);
   const std::string name =

@@ -23,9 +23,9 @@
 namespace gearshift {
 namespace {
 
-std::uint64_t text_print(const std::vector<std::unique_ptr<Profile>>& profiles) {
+std::uint64_t text_print(const std::vector<const Profile*>& profiles) {
   Fingerprint print;
-  for (const auto& profile : profiles) print.add(format_profiles({profile.get(), 1}));
+  for (const Profile* profile : profiles) print.add(format_profiles({profile, 1}));
   return print.value();
 }
 
@@ -55,7 +55,8 @@ std::vector<std::uint32_t> cells_of(const std::vector<Setting>& settings, const 
 }  // namespace
 
 EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
-    : effects_(parse_effects(effects_of(options))),
+    : priors_(options.prior, options.own_prior),
+      effects_(parse_effects(effects_of(options))),
       most_measurements_(options.probes),
       measurements_(options.problem == "online" ? options.measurements : 0) {
   if (!options.board.empty()) {
@@ -65,13 +66,13 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   grid_.problems = make_problems(options);
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
   for (const std::string& path : options.profile) add_profiles(options, path);
-  priors_ = read_prior_tables(options.prior);
-  choose_priors();
+  for (Bench& bench : benches_) bench.priors = priors_.of({bench.profile.get()});
   if (!options.suspect.empty()) mark_suspects(options.suspect);
-  grid_.conditions =
-      fmt::format("effects {}, missing {}, probes {}, measurements {}, priors {:016x}, program {}",
-                  effects_of(options), options.missing, options.probes, measurements_,
-                  text_print(priors_), this_program());
+  grid_.conditions = fmt::format(
+      "effects {}, missing {}, probes {}, measurements {}, priors {:016x}, own {}, "
+      "program {}",
+      effects_of(options), options.missing, options.probes, measurements_,
+      text_print(priors_.all()), options.own_prior.size(), this_program());
 }
 
 void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::string& path) {
@@ -129,17 +130,6 @@ void EvaluateGrid::mark_suspects(const std::vector<std::string>& paths) {
                std::count(suspect.begin(), suspect.end(), true), suspect.size());
     grid_.workloads[i].optimum =
         OptimumTable(truth, unmeasured_order(truth.knobs()), std::move(suspect));
-  }
-}
-
-void EvaluateGrid::choose_priors() {
-  for (Bench& bench : benches_) {
-    for (const auto& prior : priors_) {
-      const bool same = prior->device == bench.profile->device &&
-                        prior->workload == bench.profile->workload &&
-                        prior->kind == bench.profile->kind;
-      if (!same) bench.priors.push_back(prior.get());
-    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include "boards/board_model.h"
 #include "cli/evaluate_options.h"
 #include "cli/policy_transfer.h"
+#include "cli/prior_tables.h"
 #include "evaluation/grid.h"
 #include "evaluation/trial.h"
 #include "simulator/simulation.h"
@@ -29,7 +30,7 @@ class EvaluateGrid {
   // How many a policy of an online problem makes; 0 in other problems.
   std::size_t measurements() const { return measurements_; }
   // One case on a simulated board: fresh policy, empty memory. What the policy is shown of measured
-  // tables are the priors, less those of the very workload that it is tried on.
+  // tables are the priors, of the very workload that it is tried on only those of --own-prior.
   Trial run(const Case& one) const;
 
  private:
@@ -45,15 +46,13 @@ class EvaluateGrid {
 
   void add_profiles(const EvaluateOptions& options, const std::string& path);
   void add_workload(const Profile& whole, const EvaluateOptions& options);
-  void choose_priors();
-
   void mark_suspects(const std::vector<std::string>& paths);
 
   Grid grid_;
   std::optional<Grid> all_cells_;
   std::unique_ptr<BoardDescription> board_;  // whose model fills gaps
   std::vector<Bench> benches_;
-  std::vector<std::unique_ptr<Profile>> priors_;
+  EvaluationPriors priors_;
   ReferenceTransfer transfer_ = policy_transfer();
   Effects effects_;
   std::uint32_t most_measurements_ = 0;

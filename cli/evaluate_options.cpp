@@ -65,10 +65,15 @@ struct Fields {
               {"weights", &o.weights},
               {"objective", &o.objective},
               {"energy-per-sample", &o.energy_per_sample}},
-        lists{{"profile", &o.profile},   {"prior", &o.prior},
-              {"suspect", &o.suspect},   {"infer-profile", &o.infer_profile},
-              {"requests", &o.requests}, {"policy", &o.policy},
-              {"keep", &o.keep},         {"job", &o.job}},
+        lists{{"profile", &o.profile},
+              {"prior", &o.prior},
+              {"own-prior", &o.own_prior},
+              {"suspect", &o.suspect},
+              {"infer-profile", &o.infer_profile},
+              {"requests", &o.requests},
+              {"policy", &o.policy},
+              {"keep", &o.keep},
+              {"job", &o.job}},
         counts{{"minutes", {&o.minutes, kMostMinutes}},
                {"probes", {&o.probes, kMostProbes}},
                {"measurements", {&o.measurements, kMostMeasurements}},
@@ -85,7 +90,11 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
       "--infer-profile", options.infer_profile,
       "of concurrent: measured table of what runs beside --profile (may be given again)");
   command.add_option("--prior", options.prior,
-                     "measured table that policies may read (may be given again)");
+                     "measured table that policies may read, where it is not of the workload "
+                     "that they are judged on (may be given again)");
+  command.add_option("--own-prior", options.own_prior,
+                     "measured table of a workload that policies are judged on, for example of "
+                     "another day, that they may read too (may be given again)");
   command.add_option("--suspect", options.suspect,
                      "list of measured cells that do not fit their neighbours: policies meet them, "
                      "but none is the optimum (may be given again)");
@@ -277,8 +286,12 @@ void check_evaluate_options(const EvaluateOptions& options) {
   if (missing == "model" && options.board.empty()) {
     throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
   }
-  if (!options.suspect.empty() && (options.problem == "recurring" || options.problem == "drift")) {
+  const bool grid = options.problem != "recurring" && options.problem != "drift";
+  if (!options.suspect.empty() && !grid) {
     throw std::runtime_error("--suspect is not for --problem " + options.problem);
+  }
+  if (!options.own_prior.empty() && !grid) {
+    throw std::runtime_error("--own-prior is not for --problem " + options.problem);
   }
   check_concurrent_options(options);
   if (options.policy.empty()) {

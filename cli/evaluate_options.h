@@ -15,6 +15,7 @@ struct EvaluateOptions {
   std::string spec;
   std::vector<std::string> profile;
   std::vector<std::string> prior;
+  std::vector<std::string> own_prior;      // of the workloads that are judged, on another day
   std::vector<std::string> infer_profile;  // concurrent only
   std::vector<std::string> suspect;        // lists of cells that are no optimum
   std::vector<std::string> requests;       // concurrent only: "poisson", "trace:FILE"

@@ -213,8 +213,10 @@ void add_simulate(CLI::App& app, int& exit_code) {
       ->add_option("--policy", options->policy,
                    "what chooses: the name of a shipped Lua script or the path of one")
       ->capture_default_str();
-  command->add_option("--prior", options->prior,
-                      "profile of other workloads that the script may read (may be given again)");
+  command->add_option(
+      "--prior", options->prior,
+      "profile of other workloads, or of this one on another day, that the script may "
+      "read (may be given again)");
   command
       ->add_option(
           "--effects", options->effects,

@@ -10,6 +10,7 @@ if #dimensions > #knobs.names and most_probes < 12 then most_probes = 12 end
 -- Odds to keep the cap that a probe must have: they rise with every probe over it but the first two.
 local least_odds, most_odds = 0.15, 0.6
 local least_gain = 0.0005   -- expected, below which a probe is not worth it
+local least_known = 3       -- settings, before a search ends on what a table promises
 local hopeless = 0.002      -- odds below which nothing is expected to keep the goal
 -- While nothing is known to keep the goal: the odds after so many probes over the cap.
 local careful = { least_odds, 0.5, 0.9, 0.99 }
@@ -48,7 +49,7 @@ local most_over = 2         -- settings of a batch size over the cap, then: othe
 
 local most_recalled = 256   -- answers of before: more are not learnt in the instructions that there are
 
-local best, probes, over, failures = nil, 0, 0, 0
+local best, known, probes, over, failures = nil, 0, 0, 0, 0
 
 -- Of equals, what is least: power. Beside inference, ms of a training minibatch in the time that requests
 -- leave over, whole minibatches or not; where nothing can train, ms that inference is busy for a request,
@@ -62,6 +63,7 @@ end
 
 local function take(answer)
   gp.learn(answer)
+  known = known + 1
   local better = answer.within and (not best or answer.value < best.value
     or (answer.value == best.value and spare(answer) < spare(best)))
   if better then best = answer end
@@ -84,7 +86,8 @@ local function choose()
       if round.beyond == 0 or probes > 0 then
         local probe = gp.next { best = best.value * (1 - round.beyond), odds = odds, price = round.price,
           doubt = round.doubt }
-        if probe and probe.gain >= least_gain then return probe end
+        local least = known < least_known and 0 or least_gain
+        if probe and probe.gain > least then return probe end
       end
     end
     return nil

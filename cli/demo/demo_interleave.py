@@ -84,9 +84,16 @@ def follow(daemon, until_s, began_s=None):
             return began_s
 
 
-def report(name, course, bests, trained_at, late_percent, summary, power_is_estimate):
+def best_of_phases(train, infer, course, latency_s, each=False):
+    return [
+        optimum(train, infer, 16, rate, latency_s, cap, each) for _, _, _, rate, cap in course.phases()
+    ]
+
+
+def report(name, course, bests, each, trained_at, late_percent, summary, power_is_estimate):
     """Prints a run against the optimum, phase by phase; true where what is promised holds.
 
+    each: the optima whose training and inference both keep the cap alone.
     trained_at: training minibatches that had ended so many seconds after the beginning."""
     print(f"\n  {name}: training minibatches a second, of the optimum (exhaustive)")
     asked = delivered = 0.0
@@ -103,6 +110,13 @@ def report(name, course, bests, trained_at, late_percent, summary, power_is_esti
         )
     share = delivered / asked if asked else 0.0
     print(f"    {'the whole':<20} {'':16} {100 * share:22.1f} %, the search included")
+    spans = [end - begin for _, begin, end, _, _ in course.phases()]
+    alone = sum(best[0] * span for best, span in zip(each, spans) if best)
+    if alone > 0:
+        print(
+            f"    {100 * delivered / alone:.1f} % of the optimum of settings whose training and inference "
+            "each keep the cap alone"
+        )
     requests = summary["requests"]
     over = "by an estimate of power" if power_is_estimate else "by the board's sensor"
     print(
@@ -149,9 +163,8 @@ def on_board(arguments, folder):
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
     train, infer = cells(tables["train"]), cells(tables["infer"])
-    bests = [
-        optimum(train, infer, 16, rate, latency_s, cap) for _, _, _, rate, cap in course.phases()
-    ]
+    bests = best_of_phases(train, infer, course, latency_s)
+    each = best_of_phases(train, infer, course, latency_s, each=True)
     programs = []
     try:
         board = Program(
@@ -188,7 +201,7 @@ def on_board(arguments, folder):
         counts = [0] + [line["train_minibatches"] for line in seconds]
         after = knob_files(mount)
         holds = report(
-            "virtual board", course, bests, lambda second: counts[min(int(second), len(counts) - 1)],
+            "virtual board", course, bests, each, lambda second: counts[min(int(second), len(counts) - 1)],
             100 * done["late"] / max(done["arrived"], 1), daemon.summary(), False,
         )  # fmt: skip
         holds.append(check("every knob reads as before the run", before == after))
@@ -237,16 +250,19 @@ def on_host(arguments, folder):
         train.append(measured_profile(arguments, folder, "train", (), "16", number))
         infer.append(measured_profile(arguments, folder, "serve", serving, "1,4,16", number))
     train, infer = mean_cells(train), mean_cells(infer)
-    bests = [
-        optimum(train, infer, 16, rate, latency_ms / 1000, cap)
-        for _, _, _, rate, cap in course.phases()
-    ]
+    bests = best_of_phases(train, infer, course, latency_ms / 1000)
+    each = best_of_phases(train, infer, course, latency_ms / 1000, each=True)
     requests = ["--rate", "60", "--latency-ms", latency_ms, "--duration", course.duration_s,
                 "--burst", f"3:{course.burst_s}:{course.burst_length_s}"]  # fmt: skip
     workloads, control = f"ipc://{folder}/host.ipc", f"ipc://{folder}/host-control.ipc"
     programs = []
     try:
-        daemon = start_daemon(arguments, course, folder, workloads, control, "--board", "host")
+        # What was measured last is how fast this machine is now.
+        known = [folder / f"host_{kind}_{HOST_PASSES - 1}.csv" for kind in ("train", "serve")]
+        priors = [word for table in known for word in ("--prior", table)]
+        daemon = start_daemon(
+            arguments, course, folder, workloads, control, "--board", "host", *priors
+        )
         programs.append(daemon)
         daemon.note("status")
         print(
@@ -270,7 +286,7 @@ def on_host(arguments, folder):
     ]
     done = json.loads([line for line in program.lines if '"late_percent"' in line][-1])
     holds = report(
-        "this machine", course, bests, lambda second: counts[min(int(second), len(counts) - 1)],
+        "this machine", course, bests, each, lambda second: counts[min(int(second), len(counts) - 1)],
         done["late_percent"], daemon.summary(), True,
     )  # fmt: skip
     instead(done, course, latency_ms)

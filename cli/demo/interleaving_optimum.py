@@ -34,9 +34,10 @@ def rate_of(train_s, infer_s, batch, rate):
     return (1 - rate * infer_s / batch) / train_s
 
 
-def optimum(train, infer, train_batch, rate, latency_s, cap_w):
+def optimum(train, infer, train_batch, rate, latency_s, cap_w, each=False):
     """The most training minibatches a second, with mode, batch size and watts; None where requests
-    cannot be answered in time within the cap. Power is the mean by the times of both."""
+    cannot be answered in time within the cap. Power is the mean by the times of both, or, with `each`,
+    the higher of the two: then neither draws more than the cap while it has its turn."""
     best = None
     for mode, of_train in train.items():
         if mode not in infer or train_batch not in of_train:
@@ -44,7 +45,7 @@ def optimum(train, infer, train_batch, rate, latency_s, cap_w):
         train_s, train_w = of_train[train_batch]
         for batch, (infer_s, infer_w) in infer[mode].items():
             share = rate * infer_s / batch
-            power_w = share * infer_w + (1 - share) * train_w
+            power_w = max(infer_w, train_w) if each else share * infer_w + (1 - share) * train_w
             if share > 1 or batch / rate + infer_s > latency_s or power_w > cap_w:
                 continue
             a_second = rate_of(train_s, infer_s, batch, rate)

@@ -26,8 +26,6 @@ constexpr KnobLength kLengths[] = {
 constexpr double kBatchLength = 1;
 constexpr double kOtherLength = 0.6;
 
-// A prior's misfit beyond this is a wrong reading.
-constexpr double kMostMisfit = 0.25;
 // A demand that the prior lacks may still be there in another workload: in the middle mode each
 // takes at least this share of the time.
 constexpr double kLeastShare = 0.03;
@@ -113,8 +111,7 @@ bool same_knobs(const KnobSpace& one, const KnobSpace& other) {
 // How much more the table's workload cost in each setting of the grid than its own fit says.
 void fill_misfit(const Profile& profile, const BoardModel& model, bool own, const SettingGrid& grid,
                  CostPrior& prior) {
-  prior.time_misfit.assign(grid.size(), 0);
-  prior.power_misfit.assign(grid.size(), 0);
+  prior.settings.assign(grid.size(), {});
   const DeviceParameters& device = model.parameters[index(profile.kind)];
   for (std::size_t i = 0; i < grid.size(); ++i) {
     const Setting setting = grid.setting(i);
@@ -125,12 +122,17 @@ void fill_misfit(const Profile& profile, const BoardModel& model, bool own, cons
     const MinibatchCost cost = minibatch_cost(device, prior.workload.demand(cell->batch_size),
                                               table_mode(profile, cell->mode, model, own));
     const auto misfit = [](double measured, double modelled) {
-      return static_cast<float>(
-          std::clamp(std::log(measured / modelled), -kMostMisfit, kMostMisfit));
+      return static_cast<float>(std::log(measured / modelled));
     };
-    prior.time_misfit[i] = misfit(cell->minibatch_ms, cost.minibatch_ms);
-    prior.power_misfit[i] = misfit(cell->power_w, cost.power_w);
+    prior.settings[i] = {.time_misfit = misfit(cell->minibatch_ms, cost.minibatch_ms),
+                         .power_misfit = misfit(cell->power_w, cost.power_w),
+                         .known = true};
   }
+}
+
+bool of_workload(const Profile& profile, const PolicyContext& context) {
+  const Workload* workload = context.workloads[index(profile.kind)];
+  return workload != nullptr && profile.workload == workload->name.view();
 }
 
 // False where the table is of no use.
@@ -148,6 +150,7 @@ bool take_table(const Profile& profile, const PolicyContext& context, const Boar
   prior.known = true;
   const bool this_board = board == nullptr || model == board;
   if (this_board && same_knobs(profile.knobs(), *context.knobs)) {
+    prior.same = of_workload(profile, context);
     fill_misfit(profile, *model, board != nullptr, grid, prior);
   }
   return true;
@@ -187,14 +190,18 @@ CostPrior cost_prior(const PolicyContext& context, const BoardModel* board,
   const double batch_size = static_cast<double>(grid.batch_sizes().front());
   CostPrior prior;
   prior.workload = neutral_workload(grid.kind(), batch_size);
-  bool found = false;
-  // This board's tables first.
-  for (const bool own : {true, false}) {
-    for (const Profile* profile : context.prior) {
-      if (found || (board == nullptr || board->is_called(profile->device)) != own) continue;
-      found = take_table(*profile, context, board, grid, prior);
-    }
-  }
+  // This board's tables first, and of these the workload's own.
+  const auto rank = [&](const Profile* profile) {
+    if (board != nullptr && !board->is_called(profile->device)) return 2;
+    return of_workload(*profile, context) ? 0 : 1;
+  };
+  std::vector<const Profile*> tables(context.prior.begin(), context.prior.end());
+  std::stable_sort(tables.begin(), tables.end(), [&](const Profile* one, const Profile* other) {
+    return rank(one) < rank(other);
+  });
+  const auto taken = std::find_if(tables.begin(), tables.end(), [&](const Profile* profile) {
+    return take_table(*profile, context, board, grid, prior);
+  });
   const CostCentre centre = cost_centre(context, board, grid);
   ModelMode middle = grid.mode(grid.size() / 2);
   middle.cpu_cores *= centre.stretch.cpu_cores;
@@ -202,6 +209,9 @@ CostPrior cost_prior(const PolicyContext& context, const BoardModel* board,
   middle.gpu_ghz *= centre.stretch.gpu_ghz;
   middle.mem_ghz *= centre.stretch.mem_ghz;
   keep_every_demand(prior.workload, centre.device, grid, middle);
+  if (prior.same) {  // to the dot, of the demands as they are now
+    fill_misfit(**taken, board != nullptr ? *board : stand_in(), board != nullptr, grid, prior);
+  }
   return prior;
 }
 

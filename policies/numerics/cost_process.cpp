@@ -39,6 +39,10 @@ constexpr double kPowerDeviation = 0.04, kStandInPowerDeviation = 0.5;
 constexpr double kCpuPowerDeviation = 0.2, kMemoryPowerDeviation = 0.2, kGpuPowerDeviation = 0.15;
 // How much of one workload's misfit another one shares.
 constexpr double kShare = 0.35, kShareDeviation = 0.2;
+// A table of this very workload, measured another day: all may be slower or faster alike, little
+// else has changed.
+constexpr double kSameShareDeviation = 0.1, kSameSlopeDeviation = 0.1;
+constexpr double kSameScale = 0.25, kSameDemand = 0.1, kSameKg = 0.1, kSamePart = 0.05;
 constexpr double kUnknownSlope = 0.4, kUnknownDeviation = 0.5;
 
 constexpr double kMostLog = 12;
@@ -76,9 +80,14 @@ CostProcess::CostProcess(const SettingGrid& grid, CostCentre centre, CostPrior p
   const bool several = grid.batch_sizes().size() > 1;
   constants_ = several && grid.kind() == Kind::infer;
   fixed_share_ = several && grid.kind() == Kind::train;
-  if (prior_.time_misfit.size() != grid.size()) prior_.time_misfit.assign(grid.size(), 0);
-  if (prior_.power_misfit.size() != grid.size()) prior_.power_misfit.assign(grid.size(), 0);
+  if (prior_.settings.size() != grid.size()) prior_.settings.assign(grid.size(), {});
   place_settings();
+  if (prior_.same) {
+    remove_trends();
+    fill_gaps();
+  } else {
+    doubt_table();
+  }
   expect();
   prepare_samples();
   condition();
@@ -126,11 +135,23 @@ void CostProcess::expect() {
   deviation_[kMemoryPower] = kMemoryPowerDeviation;
   deviation_[kGpuPower] = kGpuPowerDeviation;
   deviation_.segment(kCommon, scaling).setConstant(kConstantDeviation);
+  if (prior_.same) {
+    deviation_.segment(kDemand, kConstants).setConstant(kSameDemand);
+    deviation_[kScale] = kSameScale;
+    deviation_[kPower] = kPowerDeviation;
+    expected_[kScale] = time_trend_[0];
+    expected_[kPower] = power_trend_[0];
+    deviation_[kKg] = kSameKg;
+    expected_[kTimeShare] = expected_[kPowerShare] = 1;
+    deviation_[kTimeShare] = deviation_[kPowerShare] = kSameShareDeviation;
+    deviation_[kCpuPower] = deviation_[kMemoryPower] = deviation_[kGpuPower] = kSamePart;
+    deviation_.segment(kCommon, scaling).setConstant(kSameDemand);
+  }
   for (Eigen::Index k = 0; k < unknown; ++k) {
     const Eigen::Index at = kCommon + scaling + 2 * k;
-    expected_[at] = -kUnknownSlope;
-    expected_[at + 1] = kUnknownSlope;
-    deviation_[at] = deviation_[at + 1] = kUnknownDeviation;
+    expected_[at] = prior_.same ? time_trend_[k + 1] : -kUnknownSlope;
+    expected_[at + 1] = prior_.same ? power_trend_[k + 1] : kUnknownSlope;
+    deviation_[at] = deviation_[at + 1] = prior_.same ? kSameSlopeDeviation : kUnknownDeviation;
   }
 }
 
@@ -161,8 +182,9 @@ CostProcess::Mean CostProcess::model(const Hypothesis& at, std::size_t setting) 
   const MinibatchCost cost =
       minibatch_cost(at.device, at.workload.demand(place.batch_size), place.mode);
   const Vector& p = at.parameters;
-  Mean mean{std::log(cost.minibatch_ms) + p[kTimeShare] * prior_.time_misfit[setting],
-            std::log(cost.power_w) + p[kPower] + p[kPowerShare] * prior_.power_misfit[setting]};
+  Mean mean{
+      std::log(cost.minibatch_ms) + p[kTimeShare] * prior_.settings[setting].time_misfit,
+      std::log(cost.power_w) + p[kPower] + p[kPowerShare] * prior_.settings[setting].power_misfit};
   const std::size_t unknown = centre_.unknown.size();
   for (std::size_t k = 0; k < unknown; ++k) {
     const double log = unknown_[setting * unknown + k];
@@ -174,7 +196,7 @@ CostProcess::Mean CostProcess::model(const Hypothesis& at, std::size_t setting) 
 }
 
 // Matern 5/2.
-double CostProcess::likeness(std::size_t one, std::size_t other) const {
+double CostProcess::alike(std::size_t one, std::size_t other) const {
   const std::size_t dimensions = grid_.dimensions();
   const double* a = &coordinates_[one * dimensions];
   const double* b = &coordinates_[other * dimensions];
@@ -182,6 +204,10 @@ double CostProcess::likeness(std::size_t one, std::size_t other) const {
   for (std::size_t d = 0; d < dimensions; ++d) squared += square(a[d] - b[d]);
   const double scaled = std::sqrt(5 * squared);
   return (1 + scaled + 5 * squared / 3) * std::exp(-scaled);
+}
+
+double CostProcess::likeness(std::size_t one, std::size_t other) const {
+  return spread(one) * spread(other) * alike(one, other);
 }
 
 void CostProcess::learn(const CostRow& row) {
@@ -198,23 +224,32 @@ void CostProcess::learn(const CostRow& row) {
 }
 
 void CostProcess::condition() {
+  fit_rows();
+  if (prior_.same && contradicted()) {  // a table of old: it tells no more than another workload's
+    doubt_table();
+    expect();
+    fit_rows();
+  }
+  add_over_limit();
+  draw_samples();
+  for (std::size_t i = 0; i < size(); ++i) means_[i] = pulled(likely_, i);
+  remembered_.clear();
+}
+
+void CostProcess::fit_rows() {
   time_ = {};
   power_ = {};
   for (const CostRow& row : rows_) {
     if (row.over_limit) continue;
     time_.settings.push_back(row.setting);
     time_.seen.push_back(std::log(row.minibatch_ms));
-    time_.noise.push_back(square(time_own_) + square(row.time_noise));
+    time_.noise.push_back(square(time_own(row.setting)) + square(row.time_noise));
     power_.settings.push_back(row.setting);
     power_.seen.push_back(std::log(row.power_w));
-    power_.noise.push_back(square(power_own_) + square(row.power_noise));
+    power_.noise.push_back(square(power_own(row.setting)) + square(row.power_noise));
   }
   fit_parameters();
   doubt_outliers();
-  add_over_limit();
-  draw_samples();
-  for (std::size_t i = 0; i < size(); ++i) means_[i] = pulled(likely_, i);
-  remembered_.clear();
 }
 
 void CostProcess::fill_precision(Series& series, double amplitude) const {

@@ -15,14 +15,19 @@
 
 namespace gearshift {
 
-// What is expected of a workload before anything of it was measured.
+// What a table tells of one setting: by how much the logarithms of time and power were measured
+// above the cost model's own.
+struct SettingPrior {
+  float time_misfit = 0, power_misfit = 0;
+  bool known = false;  // the table has it
+};
+
+// What is expected of a workload before anything of it was measured today.
 struct CostPrior {
-  WorkloadParameters workload;  // another workload's, or a neutral one
-  bool known = false;           // it is another workload's
-  // One entry a setting of the grid, or none at all: by how much the logarithms of time and power
-  // of that other workload were measured above the cost model's own.
-  std::vector<float> time_misfit;
-  std::vector<float> power_misfit;
+  WorkloadParameters workload;         // of a table, or a neutral one
+  bool known = false;                  // of a table
+  bool same = false;                   // of a table of this very workload on this board
+  std::vector<SettingPrior> settings;  // one a setting of the grid, or none at all
 };
 
 // One measured setting. Noise is the relative standard deviation of the mean.
@@ -86,8 +91,8 @@ class CostProcess {
   const std::vector<CostRow>& rows() const { return rows_; }
   double batch_size(std::size_t setting) const { return places_[setting].batch_size; }
   // Standard deviations of what is a setting's own, of the logarithms of time and power.
-  double time_own() const { return time_own_; }
-  double power_own() const { return power_own_; }
+  double time_own(std::size_t setting) const { return time_own_ * own_spread(setting); }
+  double power_own(std::size_t setting) const { return power_own_ * own_spread(setting); }
   // Of the most likely parameters; quick.
   struct Mean {
     double log_time = 0;
@@ -134,12 +139,22 @@ class CostProcess {
 
   void place_settings();
   void expect();
+  void remove_trends();
+  void fill_gaps();
+  void doubt_table();
+  void fit_rows();
+  bool contradicted() const;
   void prepare_samples();
   Hypothesis hypothesis(const Vector& parameters) const;
   Mean model(const Hypothesis& at, std::size_t setting) const;
   // The same, bent to the rows by its pulls.
   Mean pulled(const Hypothesis& at, std::size_t setting) const;
+  double alike(std::size_t one, std::size_t other) const;
   double likeness(std::size_t one, std::size_t other) const;
+  // How much of what the model leaves is still unknown of a setting, by a table of this very
+  // workload: of what is alike in settings near each other, and of what is its own. 1: all.
+  double spread(std::size_t setting) const { return prior_.same ? spread_[setting] : 1.0; }
+  double own_spread(std::size_t setting) const;
   void fill_precision(Series& series, double amplitude) const;
   void fit_parameters();
   // The model at one set of parameters, on every row.
@@ -158,6 +173,9 @@ class CostProcess {
   const SettingGrid& grid_;
   CostCentre centre_;
   CostPrior prior_;
+  std::vector<double> spread_;  // one a setting where the prior is of the same workload
+  // Of its misfit: a constant, and a slope for each unknown dimension.
+  Vector time_trend_, power_trend_;
   double time_amplitude_ = 0, power_amplitude_ = 0;  // of the process
   double time_own_ = 0, power_own_ = 0;              // of each setting's own part
   bool constants_ = false;    // demands of inference have a part that does not grow with the batch

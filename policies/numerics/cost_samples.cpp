@@ -51,9 +51,11 @@ void CostProcess::sample(std::size_t setting, CostSamples& samples) const {
   const double time_known = time.dot(time_.precision * time);
   const double power_known = power.dot(power_.precision * power);
   samples.time_deviation =
-      std::sqrt(std::max(0.0, square(time_amplitude_) - time_known) + square(time_own_));
+      std::sqrt(std::max(0.0, square(time_amplitude_ * spread(setting)) - time_known) +
+                square(time_own(setting)));
   samples.power_deviation =
-      std::sqrt(std::max(0.0, square(power_amplitude_) - power_known) + square(power_own_));
+      std::sqrt(std::max(0.0, square(power_amplitude_ * spread(setting)) - power_known) +
+                square(power_own(setting)));
   samples.log_time.resize(samples_.size());
   samples.log_power.resize(samples_.size());
   for (std::size_t k = 0; k < samples_.size(); ++k) {

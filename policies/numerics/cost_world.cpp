@@ -58,7 +58,8 @@ CostProcess::Mean CostProcess::mean(const World& world, std::size_t setting) con
   const std::size_t dimensions = grid_.dimensions();
   const Eigen::Map<const Vector> at(&coordinates_[setting * dimensions],
                                     static_cast<Eigen::Index>(dimensions));
-  const Vector cosines = (world.frequencies * at + world.phases).array().cos().matrix();
+  const Vector cosines =
+      spread(setting) * (world.frequencies * at + world.phases).array().cos().matrix();
   mean.log_time += world.time_heights.dot(cosines);
   mean.log_power += world.power_heights.dot(cosines);
   return mean;

@@ -201,8 +201,8 @@ Ranked drawn_values(const CostProcess& process, const CostProcess::World& world,
   Ranked ranked;
   for (const std::size_t setting : settings) {
     CostProcess::Mean cost = process.mean(world, setting);
-    cost.log_time += temper * process.time_own() * draw_normal(random);
-    cost.log_power += temper * process.power_own() * draw_normal(random);
+    cost.log_time += temper * process.time_own(setting) * draw_normal(random);
+    cost.log_power += temper * process.power_own(setting) * draw_normal(random);
     const double batch_size = process.batch_size(setting);
     if (cost.log_power > judge.log_limit || cost.log_time > std::log(judge.most_ms(batch_size)) ||
         judge.log_energy_over(batch_size, cost.log_time, cost.log_power) > 0) {

@@ -64,7 +64,7 @@ TEST_F(CostWorldTest, AgreeWithWhatTheSamplesSay) {
       variance += process_.weights()[k] * std::pow(samples.log_time[k] - mean, 2);
     }
     // A world's mean leaves out what is the setting's own.
-    variance += std::pow(samples.time_deviation, 2) - std::pow(process_.time_own(), 2);
+    variance += std::pow(samples.time_deviation, 2) - std::pow(process_.time_own(setting), 2);
     const auto [drawn_mean, drawn_deviation] = spread(setting, 1);
     EXPECT_NEAR(drawn_mean, mean, 0.3 * std::sqrt(variance) + 1e-3) << setting;
     EXPECT_NEAR(drawn_deviation, std::sqrt(variance), 0.3 * std::sqrt(variance) + 1e-3) << setting;

@@ -18,6 +18,7 @@ struct PolicyProblem {
   std::vector<PowerMode> modes;
   Workload trainer;
   std::vector<Observation> observations;
+  std::vector<const Profile*> prior;
   Goal goal{Objective::time, 30'000};
   std::uint64_t seed = 7;
 
@@ -44,6 +45,7 @@ struct PolicyProblem {
     context.modes = modes;
     context.workloads[index(trainer.kind)] = &trainer;
     context.observations = observations;
+    context.prior = prior;
     context.safe = knobs.lowest();
     context.seed = seed;
     return context;

@@ -229,6 +229,26 @@ class Simulate(unittest.TestCase):
             self.assertEqual(result["ending"], "held")
             self.assertGreater(result["filled_nearest"], 0)
 
+    def test_what_was_exported_yesterday_spares_a_search_its_measurements(self):
+        with Stack(board=False) as stack:
+            board = ["--board", "jetson-agx-orin", "--workload", "resnet18"]
+            board += ["--effects", "jitter,noise,quantised"]
+            for keep in ("cpu_cores=4,8,12", "cpu_mhz=422.4,1036.8,1651.2,2201.6", "mem_mhz=665.6,2133,3199"):
+                board += ["--keep", keep]
+            sweep, table = stack.folder / "sweep.db", stack.folder / "resnet18.csv"
+            stack.gearshift("simulate", *board, "--policy", "full_sweep", "--power", "35W", "--record", sweep)
+            done = stack.gearshift("export", sweep, "--profile", "-o", table)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            measured = []
+            for prior in ([], ["--prior", table]):
+                done = stack.gearshift("simulate", *board, "--power", "30W", "--seed", 2, "--json", *prior)
+                result = json.loads(done.stdout)
+                measured.append(result["measurements"])
+                self.assertLessEqual(result["chosen"]["power_w"], 30)
+            self.assertLess(2 * measured[1], measured[0])
+            excess = result["chosen"]["minibatch_ms"] / result["optimum"]["minibatch_ms"] - 1
+            self.assertLess(excess, 0.1)
+
     def test_faults_change_what_a_search_comes_to_and_it_replays(self):
         with Stack(board=False) as stack:
             throttled = self.simulate(stack, "--fault", "board_throttles:gpu_mhz=612@8s..60s")
