@@ -86,7 +86,7 @@ class CostTable : public testing::Test {
       return bumpy(model_mode(problem.knobs, setting.mode, board_.highest));
     });
     LuaPolicy policy("bayes.lua", script_text("bayes.lua"), board_);
-    const SearchOutcome outcome = world.run(policy, cap_mw);
+    SearchOutcome outcome = world.run(policy, cap_mw);
     double least = INFINITY;
     for (std::size_t i = 0; i < grid_.size(); ++i) {
       if (truth(i).power_w * 1e3 <= static_cast<double>(cap_mw)) {
