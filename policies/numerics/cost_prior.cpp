@@ -151,7 +151,7 @@ bool take_table(const Profile& profile, const PolicyContext& context, const Boar
   const bool this_board = board == nullptr || model == board;
   if (this_board && same_knobs(profile.knobs(), *context.knobs)) {
     prior.same = of_workload(profile, context);
-    fill_misfit(profile, *model, board != nullptr, grid, prior);
+    if (!prior.same) fill_misfit(profile, *model, board != nullptr, grid, prior);
   }
   return true;
 }
@@ -209,7 +209,7 @@ CostPrior cost_prior(const PolicyContext& context, const BoardModel* board,
   middle.gpu_ghz *= centre.stretch.gpu_ghz;
   middle.mem_ghz *= centre.stretch.mem_ghz;
   keep_every_demand(prior.workload, centre.device, grid, middle);
-  if (prior.same) {  // to the dot, of the demands as they are now
+  if (prior.same) {  // of the demands as they are now
     fill_misfit(**taken, board != nullptr ? *board : stand_in(), board != nullptr, grid, prior);
   }
   return prior;
