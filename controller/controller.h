@@ -172,6 +172,12 @@ class Controller {
   bool seek_reference(Time now);
   void take_answer(const Observation& answer, Time now);
 
+  // cut.cpp: measurements that end before their answer is known.
+  void cut_measurement(Outcome outcome, Time now);
+  // What began in the setting that requests cut short, and ends in its mode, still tells its times.
+  bool completes_cut() const;
+  void complete_cut();
+
   // search.cpp: what the policy asks for.
   PolicyContext policy_context() const;
   void restart_policy(Time now);
@@ -182,7 +188,6 @@ class Controller {
   void on_hold_failed(ApplyState state, Time now);
   void continue_pending(Time now);
   void finish_measurement(Observation observation, Time now);
-  void cut_measurement(Outcome outcome, Time now);
   void fail_policy(std::string_view what, Time now);
   void hold_safe(std::string_view why, Time now);
   void remember(const Observation& observation);
@@ -207,6 +212,7 @@ class Controller {
   Memory memory_;
   Drift drift_;
   Meter meter_;
+  Meter cut_meter_;  // as it was when requests cut a measurement, and what came since
   Guard guard_;
   ExcessBudget excess_;
   StepPace pace_;

@@ -140,8 +140,8 @@ void Controller::on_over_cap(Time now) {
   if (lowest) {
     if (!infeasible_) {
       note(NoteType::over_cap, now,
-           "infeasible: the safe mode is over the cap; it is held until the cap rises or the "
-           "workload changes",
+           "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
+           "or the workload changes",
            power_mw);
     }
     infeasible_ = true;

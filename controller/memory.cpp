@@ -35,6 +35,11 @@ void Memory::mark_late(const Setting& setting, double arrivals_per_s) {
   if (found != newest_.end()) observations_[found->second].late_per_s = arrivals_per_s;
 }
 
+void Memory::set_cost(const Setting& setting, const std::array<Cost, kKinds>& cost) {
+  const auto found = newest_.find(setting);
+  if (found != newest_.end()) observations_[found->second].cost = cost;
+}
+
 const Observation* Memory::best_within(const Goal& goal,
                                        std::initializer_list<Setting> except) const {
   const Observation* best = nullptr;

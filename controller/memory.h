@@ -1,6 +1,7 @@
 // What has been observed so far, so that a setting is measured once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -39,6 +40,8 @@ class Memory {
   // The newest observation of the setting, if there is one, tells from now on that requests were
   // late at this rate.
   void mark_late(const Setting& setting, double arrivals_per_s);
+  // The newest observation of the setting, if there is one, has these costs from now on.
+  void set_cost(const Setting& setting, const std::array<Cost, kKinds>& cost);
   // The best by the goal's objective among settings, but those of `except`, whose newest
   // observation keeps its limits; the earlier one where two tie; null where there is none.
   const Observation* best_within(const Goal& goal,

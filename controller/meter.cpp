@@ -51,6 +51,17 @@ Minibatch scaled(Minibatch minibatch, std::int32_t batch_size) {
 
 }  // namespace
 
+void Meter::Moments::add(Duration elapsed) {
+  const auto value = static_cast<double>(elapsed.count());
+  const double off_ns = value - mean_ns;
+  mean_ns += off_ns / ++count;
+  squares_ns += off_ns * (value - mean_ns);
+}
+
+Duration Meter::Moments::deviation() const {
+  return from_ns(std::sqrt(squares_ns / std::max(1.0, count - 1.0)));
+}
+
 bool Meter::counts(const Minibatch& minibatch, const Setting& setting) {
   const std::int32_t wanted = setting.batch_size[index(minibatch.kind)];
   if (minibatch.batch_size == wanted) return true;
@@ -95,17 +106,15 @@ void Meter::add(const Minibatch& reported) {
   if (samples.seen == 1 && !expected_[kind].warm) {
     work_began_ = std::max(work_began_, minibatch.received);
   }
+  const bool whole = minibatch.received - reported.elapsed >= applied_;
+  if (whole && (samples.seen > 1 || expected_[kind].warm)) samples.whole.add(minibatch.elapsed);
   // The first one straddles the change or warms up caches; a later one may have begun before too.
-  if (samples.seen == 1 || minibatch.received - reported.elapsed < applied_) return;
-  if (!settled_) return;
+  if (samples.seen == 1 || !whole || !settled_) return;
   // Those that still come while power is measured are free, and a CPU quota lets short minibatches
   // through in bursts: the mean and its deviation are over all of them, the 99th percentile and the
   // interval that ends a measurement over the first ones.
-  ++samples.total;
+  samples.total.add(minibatch.elapsed);
   samples.total_elapsed += minibatch.elapsed;
-  const double off_ns = static_cast<double>(minibatch.elapsed.count()) - samples.mean_ns;
-  samples.mean_ns += off_ns / samples.total;
-  samples.squares_ns += off_ns * (static_cast<double>(minibatch.elapsed.count()) - samples.mean_ns);
   samples.fetch_stall += minibatch.fetch_stall;
   samples.compute += minibatch.compute;
   if (samples.count >= options_.most_minibatches) return;
@@ -154,18 +163,28 @@ void Meter::judge_settled(Time now) {
 Cost Meter::cost(const Samples& samples) const {
   Cost cost;
   if (samples.count == 0) return cost;
-  cost.minibatches = samples.total;
-  cost.minibatch_mean = samples.total_elapsed / samples.total;
-  const double freedom = std::max(1.0, samples.total - 1.0);
-  cost.minibatch_stddev = from_ns(std::sqrt(samples.squares_ns / freedom));
+  cost.minibatches = samples.total.count;
+  cost.minibatch_mean = samples.total_elapsed / samples.total.count;
+  cost.minibatch_stddev = samples.total.deviation();
   std::array<Duration, kMostSamples> sorted = samples.elapsed;
   std::sort(sorted.begin(), sorted.begin() + samples.count);
   // Nearest rank: with up to 40 samples this is the largest one.
   const auto rank = static_cast<std::uint32_t>(std::ceil(0.99 * samples.count));
   cost.minibatch_p99 = sorted[std::max(rank, 1U) - 1];
-  cost.fetch_stall_mean = samples.fetch_stall / samples.total;
-  cost.compute_mean = samples.compute / samples.total;
+  cost.fetch_stall_mean = samples.fetch_stall / samples.total.count;
+  cost.compute_mean = samples.compute / samples.total.count;
   return cost;
+}
+
+std::array<Cost, kKinds> Meter::so_far() const {
+  std::array<Cost, kKinds> costs{};
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    const Moments& whole = samples_[kind].whole;
+    costs[kind] = {.minibatch_mean = from_ns(whole.mean_ns),
+                   .minibatch_stddev = whole.deviation(),
+                   .minibatches = whole.count};
+  }
+  return costs;
 }
 
 double Meter::half_width(const Samples& samples) const {

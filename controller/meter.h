@@ -58,15 +58,25 @@ class Meter {
   // The observation, once it is stable or has taken its time (outcome stalled). `duration` is left
   // to the caller. Nullopt while the measurement goes on.
   std::optional<Observation> answer(Time now) const;
+  // What minibatches that began in the setting have taken so far, whether its power has settled or
+  // not: all that is known of a measurement that is cut short. Mean, deviation and number alone.
+  std::array<Cost, kKinds> so_far() const;
 
  private:
+  // Mean and sum of squares around it (Welford, Technometrics 4, 1962), in ns.
+  struct Moments {
+    std::uint32_t count = 0;
+    double mean_ns = 0;
+    double squares_ns = 0;
+    void add(Duration elapsed);
+    Duration deviation() const;  // 0 of a single one
+  };
   struct Samples {
     std::uint32_t seen = 0;   // matching minibatches, dropped ones too
     std::uint32_t count = 0;  // kept in `elapsed`: the first ones, most_minibatches at most
-    std::uint32_t total = 0;  // that counted
+    Moments whole;            // that began in the setting
+    Moments total;            // that counted
     Duration total_elapsed{};
-    double mean_ns = 0;  // of those that counted, and the sum of squares around it (Welford 1962)
-    double squares_ns = 0;
     std::array<Duration, kMostSamples> elapsed{};
     Duration fetch_stall{};  // sums
     Duration compute{};

@@ -69,7 +69,7 @@ struct Observation {
   std::int64_t power_max_mw = 0;
   std::int64_t power_margin_mw = 0;  // noise margin of the window mean: 3 standard deviations
   std::int64_t limit_mw = 0;         // the cap it was measured under; 0: none
-  std::array<Cost, kKinds> cost{};
+  std::array<Cost, kKinds> cost{};   // of a complete one; what was seen before a late one was cut
   JobProgress job{};
   Duration duration{};    // from the first write to the answer
   double confidence = 0;  // relative half-width of the 95 % interval of the minibatch time

@@ -307,6 +307,7 @@ void Controller::continue_pending(Time now) {
   pending_ = Pending::nothing;
   over_probe_ = false;
   if (pending == Pending::resume) {
+    complete_cut();
     handle(policy_.resume(pending_answer_), now);
   } else {
     restart_policy(now);
@@ -356,29 +357,6 @@ void Controller::finish_measurement(Observation observation, Time now) {
   }
   remember(observation);
   take_answer(observation, now);
-}
-
-// Ends the running measurement without a cost. What depends on the setting itself is remembered;
-// a partial result never is.
-void Controller::cut_measurement(Outcome outcome, Time now) {
-  Observation observation;
-  observation.setting = wanted_;
-  observation.outcome = outcome;
-  observation.limit_mw = cap_mw_.value_or(0);
-  observation.duration = now - applying_since_;
-  const bool partial = outcome == Outcome::goal_changed || outcome == Outcome::workload_changed ||
-                       outcome == Outcome::power_unknown;
-  if (outcome == Outcome::late) observation.late_per_s = goal_.arrivals_per_s;
-  if (!partial) {
-    ++summary_.measurements;
-    remember(observation);
-  }
-  recorder_.note({.type = NoteType::observation,
-                  .time = now,
-                  .setting = &wanted_,
-                  .observation = &observation});
-  pending_answer_ = observation;
-  aim_ = Aim::fallback;
 }
 
 void Controller::fail_policy(std::string_view what, Time now) {

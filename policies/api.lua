@@ -53,8 +53,8 @@
 ---@field epoch_s number time of this epoch; math.huge where the workload is no such job
 ---@field count integer
 ---@field duration_s number from the first write to the answer
----@field train cost
----@field infer cost
+---@field train cost of each kind; of a setting that was cut short because requests were late
+---@field infer cost the times of the minibatches until then, where there were any
 
 ---Asks what a setting costs: yields until there is a stable measurement, while the workload keeps
 ---running. A setting measured before is answered from memory, which costs 1000 instructions.

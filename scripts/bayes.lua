@@ -12,9 +12,10 @@ local least_odds, most_odds = 0.15, 0.6
 local least_gain = 0.0005   -- expected, below which a probe is not worth it
 local least_known = 3       -- settings, before a search ends on what a table promises
 local hopeless = 0.002      -- odds below which nothing is expected to keep the goal
+local fair = hopeless       -- odds below which the model is doubted before they are taken
 -- While nothing is known to keep the goal: the odds after so many probes over the cap.
 local careful = { least_odds, 0.5, 0.9, 0.99 }
-local most_failures = 2     -- settings in a row that could not be measured (far too slow, say)
+local most_failures = 2     -- settings in a row that taught nothing (far too slow, say)
 -- Expected improvement alone likes small steps that are nearly sure, and spends a search on settings that are
 -- all alike: so what lies more than 3 % beyond the best comes first, then any improvement. Where the model
 -- promises nothing, it may be less sure than it says. The price of a probe over the cap is an improvement
@@ -36,7 +37,7 @@ if goal.objective == "throughput" then
   -- One by one, requests leave all their time: what is hardly better is worth hardly more. And settings
   -- that answer late are found out within seconds.
   if goal.one_by_one then
-    most_failures = 4
+    most_failures, fair = 4, 0.2
     rounds = {
       { doubt = 1, price = 0.01, beyond = 0.03 },
       { doubt = 1, price = 0.01, beyond = 0 },
@@ -61,12 +62,14 @@ local function spare(answer)
   return answer.train.minibatch_ms / (1 - goal.arrivals_per_s * busy_ms / 1000)
 end
 
+-- Whether the answer taught anything.
 local function take(answer)
-  gp.learn(answer)
+  local learnt = gp.learn(answer)
   known = known + 1
   local better = answer.within and (not best or answer.value < best.value
     or (answer.value == best.value and spare(answer) < spare(best)))
   if better then best = answer end
+  return learnt
 end
 
 if batch_sizes.infer and goal.arrivals_per_s > 0 and (not batch_sizes.train or goal.objective == "throughput")
@@ -84,8 +87,10 @@ local function choose()
     for _, round in ipairs(rounds) do
       -- A search that starts over with what it knows has instructions for two questions, not for three.
       if round.beyond == 0 or probes > 0 then
-        local probe = gp.next { best = best.value * (1 - round.beyond), odds = odds, price = round.price,
-          doubt = round.doubt }
+        -- Where the best leaves no time to train, any other is worth a probe over the cap.
+        local trains = best.value < math.huge
+        local probe = gp.next { best = best.value * (1 - round.beyond), odds = odds,
+          price = trains and round.price or 0, doubt = round.doubt }
         local least = known < least_known and 0 or least_gain
         if probe and probe.gain > least then return probe end
       end
@@ -93,10 +98,13 @@ local function choose()
     return nil
   end
   local odds = careful[math.min(over + 1, #careful)]
+  local likeliest
   for _, doubt in ipairs(despair) do
     local probe = gp.next { odds = odds, safest = hopeless, doubt = doubt, over = most_over }
-    if probe and probe.odds >= hopeless then return probe end
+    if probe and probe.odds >= hopeless and (not likeliest or probe.odds > likeliest.odds) then likeliest = probe end
+    if likeliest and likeliest.odds >= fair then return likeliest end
   end
+  return likeliest
 end
 
 while probes < most_probes do
@@ -105,8 +113,7 @@ while probes < most_probes do
   probes = probes + 1
   local answer = measure(probe.setting)
   if answer.reason == "over_limit" then over = over + 1 end
-  failures = (answer.ok or answer.reason == "over_limit") and 0 or failures + 1
-  take(answer)
+  failures = (take(answer) or answer.ok) and 0 or failures + 1
   if not best and failures == most_failures then break end
 end
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "policies/lua/gp_learning.h"
 #include "policies/lua/gp_search.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/values.h"
@@ -29,23 +30,6 @@ constexpr std::int64_t kChargePerSetting = 30;
 // A script that starts over may ask twice before it measures, beside inference three times.
 constexpr std::int64_t kMostCharge = 500'000;
 constexpr std::int64_t kMostInterleavedCharge = 450'000;
-
-// An answer as plain data. Everything a script wrote is checked.
-struct LearntAnswer {
-  SettingFields fields;
-  bool ok = false;
-  bool over_limit = false;
-  double minibatch_ms = 0;
-  double minibatch_ms_stddev = 0;
-  double count = 0;
-  double power_w = 0;
-  double power_margin_w = 0;
-  double limit_w = 0;
-  // Of inference, where it ran beside training.
-  double infer_ms = 0;
-  double infer_ms_stddev = 0;
-  double infer_count = 0;
-};
 
 void push_error(lua_State* lua, const char* function, const ErrorText& error) {
   lua_pushlstring(lua, error.bytes.data(), error.length);
@@ -73,115 +57,6 @@ void begin_or_raise(lua_State* lua, const char* function) {
   ScriptState& state = state_of(lua);
   if (!state.gp) charge(lua, interleaves(state.context) ? kChargeToInterleave : kChargeToBegin);
   if (!begin(state)) push_error(lua, function, state.error);
-}
-
-double number_in(lua_State* lua, int table, const char* name) {
-  lua_getfield(lua, table, name);
-  const double number = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
-  lua_pop(lua, 1);
-  return number;
-}
-
-void copy_answer(lua_State* lua, LearntAnswer& answer) {
-  if (lua_type(lua, 1) != LUA_TTABLE) {
-    luaL_error(lua, "gp.learn: expected an answer of measure, got %s", luaL_typename(lua, 1));
-  }
-  lua_getfield(lua, 1, "setting");
-  copy_fields(lua, -1, "gp.learn: setting", answer.fields);
-  lua_pop(lua, 1);
-  lua_getfield(lua, 1, "ok");
-  answer.ok = lua_toboolean(lua, -1) != 0;
-  lua_pop(lua, 1);
-  lua_getfield(lua, 1, "reason");
-  if (lua_type(lua, -1) == LUA_TSTRING) {
-    answer.over_limit = std::string_view(lua_tostring(lua, -1)) == "over_limit";
-  }
-  lua_pop(lua, 1);
-  answer.minibatch_ms = number_in(lua, 1, "minibatch_ms");
-  answer.minibatch_ms_stddev = number_in(lua, 1, "minibatch_ms_stddev");
-  answer.count = number_in(lua, 1, "count");
-  answer.power_w = number_in(lua, 1, "power_w");
-  answer.power_margin_w = number_in(lua, 1, "power_margin_w");
-  answer.limit_w = number_in(lua, 1, "limit_w");
-  lua_getfield(lua, 1, "infer");
-  if (lua_type(lua, -1) == LUA_TTABLE) {
-    const int infer = lua_gettop(lua);
-    answer.infer_ms = number_in(lua, infer, "minibatch_ms");
-    answer.infer_ms_stddev = number_in(lua, infer, "minibatch_ms_stddev");
-    answer.infer_count = number_in(lua, infer, "count");
-  }
-  lua_pop(lua, 1);
-}
-
-bool positive(double number) { return number > 0 && std::isfinite(number); }
-// The relative standard deviation of a mean; 0 where it is not known.
-double noise_of(double deviation, double mean) {
-  return positive(deviation) ? std::min(0.3, deviation / mean) : 0;
-}
-
-double mean_noise_of(double deviation, double mean, double count) {
-  return noise_of(deviation, mean) / std::sqrt(std::max(1.0, count));
-}
-
-void teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
-  if (!gp.interleaved) {
-    gp.process->learn(row);
-  } else if (row.over_limit || (answer.infer_count > 0 && positive(answer.infer_ms))) {
-    gp.interleaved->process.learn(
-        {.setting = row.setting,
-         .train_ms = row.minibatch_ms,
-         .infer_ms = answer.infer_ms,
-         .power_w = row.power_w,
-         .train_noise = row.time_noise,
-         .infer_noise = mean_noise_of(answer.infer_ms_stddev, answer.infer_ms, answer.infer_count),
-         .power_noise = row.power_noise,
-         .over_limit = row.over_limit});
-  }
-}
-
-// Whether the answer has taught anything; nullopt and an error where it is none.
-std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer) noexcept {
-  Setting setting;
-  if (!read_setting(answer.fields, state.context, setting, state.error)) return std::nullopt;
-  // Requests may have left no time to train: that teaches only that the setting was tried.
-  const bool starved = answer.ok && answer.minibatch_ms == kHuge;
-  if (answer.ok && !starved && !(positive(answer.minibatch_ms) && positive(answer.power_w))) {
-    state.error =
-        ErrorText("an answer that is ok needs minibatch_ms and power_w above 0, power_w finite");
-    return std::nullopt;
-  }
-  GpSearch& gp = *state.gp;
-  const std::optional<std::size_t> at = gp.grid.find(setting);
-  if (!at) return false;
-  gp.known[*at] = 1;
-  CostRow row{.setting = *at};
-  if (answer.ok && !starved) {
-    row.minibatch_ms = answer.minibatch_ms;
-    row.power_w = answer.power_w;
-    row.time_noise = mean_noise_of(answer.minibatch_ms_stddev, answer.minibatch_ms, answer.count);
-    row.power_noise = noise_of(answer.power_margin_w / 3, answer.power_w);
-    gp.margins += 3 * row.power_noise;
-    ++gp.margin_count;
-  } else if (answer.over_limit && positive(answer.limit_w)) {
-    row.over_limit = true;
-    row.power_w = answer.limit_w;
-  } else {
-    return false;
-  }
-  try {
-    teach(gp, answer, row);
-    if (answer.ok && !gp.interleaved) {
-      const GoalJudge judge(state.context.goal, gp.grid.kind(), kHuge);
-      const double batch_size = gp.grid.batch_size(*at);
-      gp.smooth.learn(
-          *at, judge.log_value(batch_size, std::log(row.minibatch_ms), std::log(row.power_w)));
-    }
-  } catch (const std::exception& failure) {
-    state.error = ErrorText(failure.what());
-    return std::nullopt;
-  }
-  gp.conditioned = false;
-  return true;
 }
 
 int learn(lua_State* lua) {

@@ -80,6 +80,12 @@ bool measured(const Observation& answer, Kind kind) {
   return answer.ok() && answer.cost[index(kind)].minibatches > 0;
 }
 
+// Also before it was cut short because requests were late.
+bool seen(const Observation& answer, Kind kind) {
+  const bool cut = answer.outcome == Outcome::late;
+  return (answer.ok() || cut) && answer.cost[index(kind)].minibatches > 0;
+}
+
 double watts_or_huge(bool known, std::int64_t power_mw) {
   return known ? static_cast<double>(power_mw) / 1e3 : kHuge;
 }
@@ -356,7 +362,7 @@ void push_answer(lua_State* lua, const Observation& answer) {
   set_cost(lua, answer, kind, known);
   for (const Kind one : {Kind::train, Kind::infer}) {
     lua_createtable(lua, 0, 8);
-    set_cost(lua, answer, one, measured(answer, one));
+    set_cost(lua, answer, one, seen(answer, one));
     lua_setfield(lua, -2, kind_name(one).data());
   }
 }

@@ -93,6 +93,10 @@ void InterleavedProcess::condition() {
     train.time_noise = row.train_noise;
     infer.minibatch_ms = row.infer_ms;
     infer.time_noise = row.infer_noise;
+    if (row.power_w == 0) {
+      learn_times(train, infer, train_log, infer_log);
+      continue;
+    }
     const double reading = std::log(row.power_w);
     const double apart = train_log - infer_log;
     const auto noise = [&](double ahead, double believed) {
@@ -116,6 +120,16 @@ void InterleavedProcess::condition() {
   train_.condition();
   infer_.condition();
   for (std::size_t i = 0; i < trained_.size(); ++i) train_mean_[i] = train_.mean(i);
+}
+
+// Of a measurement that was cut short: what there is of times, and power at its expected value.
+void InterleavedProcess::learn_times(CostRow train, CostRow infer, double train_log_w,
+                                     double infer_log_w) {
+  train.power_w = std::exp(train_log_w);
+  infer.power_w = std::exp(infer_log_w);
+  train.power_noise = infer.power_noise = kNothing;
+  if (train.minibatch_ms > 0) train_.learn(train);
+  if (infer.minibatch_ms > 0) infer_.learn(infer);
 }
 
 InterleavedProcess::Mean InterleavedProcess::mean(std::size_t setting) const {

@@ -12,7 +12,8 @@
 
 namespace gearshift {
 
-// One measured setting of the inference grid. Noise is relative, of the mean.
+// One measured setting of the inference grid. Noise is relative, of the mean. What is 0 is not
+// known: times of either kind, and power.
 struct InterleavedRow {
   std::size_t setting = 0;
   double train_ms = 0;  // pure service times of a minibatch
@@ -45,7 +46,7 @@ class InterleavedProcess {
   InterleavedProcess(const SettingGrid& train_grid, const SettingGrid& infer_grid,
                      CostProcess train, CostProcess infer);
 
-  // Takes effect at the next condition(). Numbers are above 0 and finite.
+  // Takes effect at the next condition(). Numbers are finite, and one of them is above 0.
   void learn(const InterleavedRow& row);
   void condition();
 
@@ -66,6 +67,8 @@ class InterleavedProcess {
   double power_odds(std::size_t setting, double log_limit, double doubt) const;
 
  private:
+  void learn_times(CostRow train, CostRow infer, double train_log_w, double infer_log_w);
+
   // What the rows say of training in one mode.
   struct Trained {
     double time_sum = 0;

@@ -122,6 +122,13 @@ TEST(Latency, AMeasurementWhoseRequestsAreLateIsCutAndNotTriedAgain) {
   EXPECT_EQ(rig.policy.answers[1].outcome, Outcome::late);
   EXPECT_EQ(rig.policy.answers[4].outcome, Outcome::late);
   EXPECT_TRUE(rig.policy.answers[4].from_memory);
+  // What ran until then, and ended in its mode since, is told all the same.
+  for (const std::size_t i : {1U, 4U}) {
+    const Cost& cost = rig.policy.answers[i].cost[index(Kind::train)];
+    EXPECT_GT(cost.minibatches, 0U) << i;
+    EXPECT_EQ(cost.minibatch_mean, rig.policy.answers[0].cost[index(Kind::train)].minibatch_mean);
+    EXPECT_FALSE(rig.policy.answers[i].keeps(rig.policy.goals.back()));
+  }
   for (const KeptNote& note : rig.recorder.of(NoteType::late)) {
     EXPECT_EQ(note.setting.batch_size[index(Kind::infer)], 16) << note.text;
   }

@@ -228,5 +228,25 @@ TEST(Memory, WhatWasCutSinceOverrulesWhatFittedBefore) {
   EXPECT_TRUE(overruled({}, tight).empty());
 }
 
+TEST(Memory, TheNewestObservationOfASettingTakesTheCostsThatCameLater) {
+  Memory memory;
+  memory.add(observed(1));
+  Observation cut = observed(1);
+  cut.outcome = Outcome::late;
+  cut.cost = {};
+  memory.add(cut);
+  memory.add(observed(2));
+  std::array<Cost, kKinds> cost{};
+  cost[index(Kind::infer)] = {.minibatch_mean = std::chrono::milliseconds(90), .minibatches = 3};
+  memory.set_cost(setting_of(1), cost);
+  memory.set_cost(setting_of(3), cost);  // nothing is known of it
+  const auto seen = memory.observations();
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen[0].cost[index(Kind::infer)].minibatches, 0U);
+  EXPECT_EQ(seen[1].cost[index(Kind::infer)].minibatches, 3U);
+  EXPECT_EQ(seen[2].cost[index(Kind::infer)].minibatches, 0U);
+  EXPECT_FALSE(seen[1].ok()) << "it is still late";
+}
+
 }  // namespace
 }  // namespace gearshift

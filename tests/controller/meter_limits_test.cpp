@@ -1,6 +1,7 @@
 // The meter at its limits: how long a measurement may take, how it fails, what it says of power.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "controller/meter.h"
@@ -248,6 +249,34 @@ TEST_F(MeterLimitsTest, StaysFiniteForMinibatchesThatTookNoTime) {
   EXPECT_TRUE(std::isfinite(answer->confidence));
   EXPECT_GT(answer->confidence, options_.confidence);
   EXPECT_EQ(answer->cost[0].minibatches, 40U) << "three do not convince it";
+}
+
+TEST_F(MeterLimitsTest, WhatBeganInTheSettingIsToldBeforePowerHasSettled) {
+  begin(kWarm, kWarm);
+  minibatch(milliseconds(100), milliseconds(250));  // had begun before
+  minibatch(milliseconds(300), milliseconds(200));
+  minibatch(milliseconds(320), milliseconds(20), Kind::infer);
+  minibatch(milliseconds(560), milliseconds(240));
+  power(milliseconds(500), 20000);
+  ASSERT_FALSE(answers(milliseconds(600)));
+  const std::array<Cost, kKinds> costs = meter_.so_far();
+  const Cost& train = costs[index(Kind::train)];
+  EXPECT_EQ(train.minibatches, 2U);
+  EXPECT_EQ(train.minibatch_mean, milliseconds(220));
+  EXPECT_NEAR(gearshift::seconds(train.minibatch_stddev), 0.02 * std::sqrt(2), 1e-6);
+  EXPECT_EQ(costs[index(Kind::infer)].minibatches, 1U);
+  EXPECT_EQ(costs[index(Kind::infer)].minibatch_mean, milliseconds(20));
+  EXPECT_EQ(costs[index(Kind::infer)].minibatch_stddev, Duration::zero());
+}
+
+TEST_F(MeterLimitsTest, AFirstMinibatchThatCompilesIsNotToldOfASettingThatWasCut) {
+  begin(kCold);
+  EXPECT_EQ(meter_.so_far()[index(Kind::train)].minibatches, 0U);
+  minibatch(seconds(20), seconds(19));
+  EXPECT_EQ(meter_.so_far()[index(Kind::train)].minibatches, 0U);
+  minibatch(milliseconds(20'200), milliseconds(200));
+  EXPECT_EQ(meter_.so_far()[index(Kind::train)].minibatches, 1U);
+  EXPECT_EQ(meter_.so_far()[index(Kind::train)].minibatch_mean, milliseconds(200));
 }
 
 }  // namespace

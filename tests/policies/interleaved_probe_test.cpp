@@ -324,5 +324,51 @@ TEST(InterleavedDimensions, EndWithTheInferenceBatch) {
   EXPECT_EQ(policy.take_log(), "infer_batch");
 }
 
+// A measurement that was cut short, since requests were late, has times and no power.
+TEST(InterleavedProcess, TimesThatAreKnownWithoutPowerAreLearnt) {
+  Unmeasured world;
+  const std::size_t setting = 3 * (world.modes.size() / 2), beside = setting + 3;
+  const LogBelief infer = world.process.infer_time(beside, 1);
+  const LogBelief train = world.process.train_time(beside, 1);
+  const double limit = world.process.mean(setting).log_power;
+  const double odds = world.process.power_odds(setting, limit, 1);
+  const double infer_ms = std::exp(world.process.mean(setting).log_infer_ms);
+  world.process.learn({.setting = setting, .infer_ms = 2 * infer_ms, .infer_noise = 0.05});
+  world.process.condition();
+  EXPECT_NEAR(world.process.infer_time(setting, 1).mean, std::log(2 * infer_ms), 0.1);
+  EXPECT_GT(world.process.infer_time(beside, 1).mean, infer.mean);
+  EXPECT_NEAR(world.process.train_time(beside, 1).mean, train.mean, 1e-9) << "none was seen";
+  EXPECT_GT(world.process.power_odds(setting, limit, 1), odds / 2) << "power was not measured";
+
+  const double train_ms = std::exp(world.process.mean(setting).log_train_ms);
+  world.process.learn({.setting = setting, .train_ms = 2 * train_ms, .train_noise = 0.05});
+  world.process.condition();
+  EXPECT_GT(world.process.train_time(beside, 1).mean, train.mean + 0.1);
+  // Not as sure as what was measured to its end.
+  EXPECT_GT(world.process.train_time(setting, 1).deviation, 0.01);
+}
+
+// Whatever a script says of a cut setting, and of minibatches that were not there.
+TEST(InterleavedProcess, TimesThatAScriptMadeUpBreakNothing) {
+  const InterleavedProblem problem;
+  LuaPolicy policy("made_up.lua", R"lua(
+local setting = safe
+setting.infer_batch, setting.train_batch, setting.run = batch_sizes.infer[1], 16, "both"
+local function late(infer) return gp.learn { setting = setting, ok = false, reason = "late", infer = infer } end
+assert(late { minibatch_ms = 90, minibatch_ms_stddev = 1, count = 3 })
+assert(not late(nil) and not late {} and not late { minibatch_ms = 1 / 0, count = 2 })
+assert(not late { minibatch_ms = -4, count = 2 } and not late { minibatch_ms = 90, count = 0 })
+for _, count in ipairs { 1e-300, 1e300 } do
+  assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 0 / 0, count = count })
+  assert(late { minibatch_ms = 1e300, minibatch_ms_stddev = 1e308, count = count })
+end
+local probe = gp.next { odds = 0.15, safest = 0, doubt = 1 }
+assert(not probe or probe.odds == probe.odds)
+return setting
+)lua");
+  const Request request = policy.start(problem.context());
+  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
+}
+
 }  // namespace
 }  // namespace gearshift

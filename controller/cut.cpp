@@ -1,0 +1,44 @@
+// The part of the loop that ends a measurement before its answer is known.
+#include "controller/controller.h"
+
+namespace gearshift {
+
+// Ends the running measurement without a cost. What depends on the setting itself is remembered;
+// a partial result never is.
+void Controller::cut_measurement(Outcome outcome, Time now) {
+  Observation observation;
+  observation.setting = wanted_;
+  observation.outcome = outcome;
+  observation.limit_mw = cap_mw_.value_or(0);
+  observation.duration = now - applying_since_;
+  const bool partial = outcome == Outcome::goal_changed || outcome == Outcome::workload_changed ||
+                       outcome == Outcome::power_unknown;
+  if (outcome == Outcome::late) {
+    observation.late_per_s = goal_.arrivals_per_s;
+    observation.cost = meter_.so_far();
+    cut_meter_ = meter_;
+  }
+  if (!partial) {
+    ++summary_.measurements;
+    remember(observation);
+  }
+  recorder_.note({.type = NoteType::observation,
+                  .time = now,
+                  .setting = &wanted_,
+                  .observation = &observation});
+  pending_answer_ = observation;
+  aim_ = Aim::fallback;
+}
+
+bool Controller::completes_cut() const {
+  return pending_ == Pending::resume && pending_answer_.outcome == Outcome::late &&
+         wanted_.mode == pending_answer_.setting.mode;
+}
+
+void Controller::complete_cut() {
+  if (pending_answer_.outcome != Outcome::late) return;
+  pending_answer_.cost = cut_meter_.so_far();
+  memory_.set_cost(pending_answer_.setting, pending_answer_.cost);
+}
+
+}  // namespace gearshift

@@ -1,0 +1,155 @@
+#include "policies/lua/gp_learning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <string_view>
+
+#include "policies/lua/gp_search.h"
+#include "policies/numerics/goal_judge.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kHuge = std::numeric_limits<double>::infinity();
+// Relative standard deviation of a minibatch time that was seen before power had settled.
+constexpr double kCutNoise = 0.1;
+
+double number_in(lua_State* lua, int table, const char* name) {
+  lua_getfield(lua, table, name);
+  const double number = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
+  lua_pop(lua, 1);
+  return number;
+}
+
+bool positive(double number) { return number > 0 && std::isfinite(number); }
+// The relative standard deviation of a mean; 0 where it is not known.
+double noise_of(double deviation, double mean) {
+  return positive(deviation) ? std::min(0.3, deviation / mean) : 0;
+}
+
+double mean_noise_of(double deviation, double mean, double count) {
+  return noise_of(deviation, mean) / std::sqrt(std::max(1.0, count));
+}
+
+bool known(const LearntAnswer::Part& part) { return part.count > 0 && positive(part.ms); }
+
+void teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
+  const LearntAnswer::Part& infer = answer.parts[index(Kind::infer)];
+  if (!gp.interleaved) {
+    gp.process->learn(row);
+  } else if (row.over_limit || known(infer)) {
+    gp.interleaved->process.learn(
+        {.setting = row.setting,
+         .train_ms = row.minibatch_ms,
+         .infer_ms = infer.ms,
+         .power_w = row.power_w,
+         .train_noise = row.time_noise,
+         .infer_noise = mean_noise_of(infer.ms_stddev, infer.ms, infer.count),
+         .power_noise = row.power_noise,
+         .over_limit = row.over_limit});
+  }
+}
+
+// Of what requests cut short, or left no time to train: the times of the minibatches that there
+// were. Whether it has taught anything.
+bool teach_times(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) {
+  if (!(answer.late || answer.ok) || !gp.interleaved) return false;
+  InterleavedRow row{.setting = setting};
+  const auto time = [](const LearntAnswer::Part& part, double& ms, double& noise) {
+    if (!known(part)) return false;
+    ms = part.ms;
+    noise = std::max(mean_noise_of(part.ms_stddev, part.ms, part.count),
+                     kCutNoise / std::sqrt(std::max(1.0, part.count)));
+    return true;
+  };
+  const bool trained = time(answer.parts[index(Kind::train)], row.train_ms, row.train_noise);
+  const bool served = time(answer.parts[index(Kind::infer)], row.infer_ms, row.infer_noise);
+  if (!trained && !served) return false;
+  gp.interleaved->process.learn(row);
+  gp.conditioned = false;
+  return true;
+}
+
+}  // namespace
+
+void copy_answer(lua_State* lua, LearntAnswer& answer) {
+  if (lua_type(lua, 1) != LUA_TTABLE) {
+    luaL_error(lua, "gp.learn: expected an answer of measure, got %s", luaL_typename(lua, 1));
+  }
+  lua_getfield(lua, 1, "setting");
+  copy_fields(lua, -1, "gp.learn: setting", answer.fields);
+  lua_pop(lua, 1);
+  lua_getfield(lua, 1, "ok");
+  answer.ok = lua_toboolean(lua, -1) != 0;
+  lua_pop(lua, 1);
+  lua_getfield(lua, 1, "reason");
+  if (lua_type(lua, -1) == LUA_TSTRING) {
+    const std::string_view reason = lua_tostring(lua, -1);
+    answer.over_limit = reason == "over_limit";
+    answer.late = reason == "late";
+  }
+  lua_pop(lua, 1);
+  answer.minibatch_ms = number_in(lua, 1, "minibatch_ms");
+  answer.minibatch_ms_stddev = number_in(lua, 1, "minibatch_ms_stddev");
+  answer.count = number_in(lua, 1, "count");
+  answer.power_w = number_in(lua, 1, "power_w");
+  answer.power_margin_w = number_in(lua, 1, "power_margin_w");
+  answer.limit_w = number_in(lua, 1, "limit_w");
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    lua_getfield(lua, 1, kind_name(kind).data());
+    if (lua_type(lua, -1) == LUA_TTABLE) {
+      const int part = lua_gettop(lua);
+      answer.parts[index(kind)] = {.ms = number_in(lua, part, "minibatch_ms"),
+                                   .ms_stddev = number_in(lua, part, "minibatch_ms_stddev"),
+                                   .count = number_in(lua, part, "count")};
+    }
+    lua_pop(lua, 1);
+  }
+}
+
+std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer) noexcept {
+  Setting setting;
+  if (!read_setting(answer.fields, state.context, setting, state.error)) return std::nullopt;
+  // Requests may have left no time to train: that teaches only that the setting was tried.
+  const bool starved = answer.ok && answer.minibatch_ms == kHuge;
+  if (answer.ok && !starved && !(positive(answer.minibatch_ms) && positive(answer.power_w))) {
+    state.error =
+        ErrorText("an answer that is ok needs minibatch_ms and power_w above 0, power_w finite");
+    return std::nullopt;
+  }
+  GpSearch& gp = *state.gp;
+  const std::optional<std::size_t> at = gp.grid.find(setting);
+  if (!at) return false;
+  gp.known[*at] = 1;
+  CostRow row{.setting = *at};
+  if (answer.ok && !starved) {
+    row.minibatch_ms = answer.minibatch_ms;
+    row.power_w = answer.power_w;
+    row.time_noise = mean_noise_of(answer.minibatch_ms_stddev, answer.minibatch_ms, answer.count);
+    row.power_noise = noise_of(answer.power_margin_w / 3, answer.power_w);
+    gp.margins += 3 * row.power_noise;
+    ++gp.margin_count;
+  } else if (answer.over_limit && positive(answer.limit_w)) {
+    row.over_limit = true;
+    row.power_w = answer.limit_w;
+  }
+  try {
+    if (!(row.power_w > 0)) return teach_times(gp, answer, *at);
+    teach(gp, answer, row);
+    if (answer.ok && !gp.interleaved) {
+      const GoalJudge judge(state.context.goal, gp.grid.kind(), kHuge);
+      const double batch_size = gp.grid.batch_size(*at);
+      gp.smooth.learn(
+          *at, judge.log_value(batch_size, std::log(row.minibatch_ms), std::log(row.power_w)));
+    }
+  } catch (const std::exception& failure) {
+    state.error = ErrorText(failure.what());
+    return std::nullopt;
+  }
+  gp.conditioned = false;
+  return true;
+}
+
+}  // namespace gearshift
