@@ -21,7 +21,6 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
       limits_(limits.begin(), limits.end()),
       options_(options),
       meter_(options.meter, board.traits().power_window, board.traits().power_rounding_mw),
-      cut_meter_(meter_),
       guard_(board.traits().power_window, board.traits().stale_after,
              board.traits().power_averaging, board.traits().power_rounding_mw),
       checkpoint_(options.checkpoint_timeout),
@@ -236,7 +235,7 @@ void Controller::on_minibatch(const Minibatch& minibatch) {
     unfilled_ -= minibatch.batch_size;
   }
   if (metering()) meter_.add(minibatch);
-  if (completes_cut()) cut_meter_.add(minibatch);
+  if (completes_cut()) cut_meter_->add(minibatch);
 }
 
 void Controller::reload_script(Time now) {

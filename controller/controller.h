@@ -212,7 +212,7 @@ class Controller {
   Memory memory_;
   Drift drift_;
   Meter meter_;
-  Meter cut_meter_;  // as it was when requests cut a measurement, and what came since
+  std::optional<Meter> cut_meter_;  // as requests cut a measurement, and what came since
   Guard guard_;
   ExcessBudget excess_;
   StepPace pace_;

@@ -1,4 +1,6 @@
 // The part of the loop that ends a measurement before its answer is known.
+#include <optional>
+
 #include "controller/controller.h"
 
 namespace gearshift {
@@ -15,8 +17,9 @@ void Controller::cut_measurement(Outcome outcome, Time now) {
                        outcome == Outcome::power_unknown;
   if (outcome == Outcome::late) {
     observation.late_per_s = goal_.arrivals_per_s;
-    observation.cost = meter_.so_far();
-    cut_meter_ = meter_;
+    // What the meter knows until the setting is in force is of the one before.
+    cut_meter_ = settled_ ? std::optional(meter_) : std::nullopt;
+    if (cut_meter_) observation.cost = cut_meter_->so_far();
   }
   if (!partial) {
     ++summary_.measurements;
@@ -31,13 +34,13 @@ void Controller::cut_measurement(Outcome outcome, Time now) {
 }
 
 bool Controller::completes_cut() const {
-  return pending_ == Pending::resume && pending_answer_.outcome == Outcome::late &&
+  return cut_meter_ && pending_ == Pending::resume && pending_answer_.outcome == Outcome::late &&
          wanted_.mode == pending_answer_.setting.mode;
 }
 
 void Controller::complete_cut() {
-  if (pending_answer_.outcome != Outcome::late) return;
-  pending_answer_.cost = cut_meter_.so_far();
+  if (pending_answer_.outcome != Outcome::late || !cut_meter_) return;
+  pending_answer_.cost = cut_meter_->so_far();
   memory_.set_cost(pending_answer_.setting, pending_answer_.cost);
 }
 

@@ -1,0 +1,66 @@
+// Measurements that end before their answer is known: what they tell all the same.
+#include <gtest/gtest.h>
+
+#include "controller/controller.h"
+#include "tests/fakes/rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Measures two settings; then nothing is chosen.
+Request two(const PolicyContext&, const std::vector<Observation>& answers) {
+  if (answers.size() == 2) return {Request::What::hold_safe, {}};
+  Request request = measure(answers.empty() ? kSlow : kFast);
+  request.setting.batch_size[index(Kind::infer)] = 4;
+  request.setting.batch_size[index(Kind::train)] = answers.empty() ? 16 : 32;
+  return request;
+}
+
+struct CutRig : Rig {
+  CutRig() : Rig(two, seconds(90), std::nullopt, {kSlow, kMiddle, kFast}) {
+    options.goal.objective = Objective::throughput;
+    options.meter.power_least = milliseconds(500);
+    world.attach(milliseconds(0));
+    server = &world.attach_server(milliseconds(0), 40);
+  }
+  FakeServer* server;
+};
+
+TEST(Cut, ASettingThatAnswersLateTellsTheTimesOfItsMinibatches) {
+  CutRig rig;
+  for (int ms = 200; ms < 60'000; ms += 100) {
+    rig.world.at(milliseconds(ms),
+                 [&rig] { rig.server->late_ms = rig.hardware.values[1] == 900000 ? 400 : 0; });
+  }
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 2U);
+  const Observation& late = rig.policy.answers[1];
+  ASSERT_EQ(late.outcome, Outcome::late);
+  ASSERT_GT(late.cost[index(Kind::train)].minibatches, 0U);
+  EXPECT_EQ(late.cost[index(Kind::train)].minibatch_mean, milliseconds(72));
+  EXPECT_EQ(late.power_mean_mw, 0) << "which had not settled";
+}
+
+TEST(Cut, OneThatIsNotYetInForceTellsNothingOfTheSettingBefore) {
+  CutRig rig;
+  rig.world.answers_after = seconds(25);  // the trainer's, to each change
+  int since = 0;                          // tenths of a second with the second one's clocks
+  for (int ms = 200; ms < 80'000; ms += 100) {
+    rig.world.at(milliseconds(ms), [&rig, &since] {
+      if (rig.hardware.values[1] == 900000) ++since;
+      rig.server->late_ms = since > 150 && since < 180 ? 400 : 0;
+    });
+  }
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 2U);
+  ASSERT_TRUE(rig.policy.answers[0].ok());
+  ASSERT_EQ(rig.policy.answers[1].outcome, Outcome::late);
+  for (const Cost& cost : rig.policy.answers[1].cost) EXPECT_EQ(cost.minibatches, 0U);
+}
+
+}  // namespace
+}  // namespace gearshift
