@@ -169,9 +169,10 @@ DeviceParameters parse_model(TomlFields& fields) {
   return device;
 }
 
+constexpr double kMostDemand = 1e7;  // ms*GHz: hours of one core
+
 // "A" of training, "A0" and "A1" of inference.
 double demand_number(TomlFields& fields, std::string_view letter, std::string_view part) {
-  constexpr double kMostDemand = 1e7;  // ms*GHz: hours of one core
   return fields.number(std::string(letter) + std::string(part), 0, kMostDemand);
 }
 
@@ -197,6 +198,7 @@ WorkloadParameters parse_workload(TomlFields& fields) {
     workload.base = parse_demand(fields, "0");
     workload.slope = parse_demand(fields, "1");
     workload.reference_batch = fields.number("reference_batch", 1, 1e6, 16);
+    workload.slope.S = fields.number("S1", 0, kMostDemand, 0);
     workload.slope.fetch_ms = fields.number("fetch_ms_a_sample", 0, kMostMs, 0);
   }
   workload.aliases = fields.texts("aliases", kMostNames);

@@ -13,17 +13,23 @@ namespace gearshift::cost_formula {
 // the workload: the kernel's scheduler is fair. All fitted modes leave more.
 inline constexpr double kLeastCapacityShare = 0.25;
 
+// How soft the corner is between a minibatch and the loading of the next one's samples, which goes
+// on meanwhile.
+inline constexpr double kLoadCorner = 4;
+
 template <class Real>
 struct Work {
   Real A, B, L, P, O;
   double workers = 0;
   double fetch_ms = 0;
   Real kg;
+  double load = 0;  // S
 };
 
 template <class Real>
 struct Cost {
   Real kernel_ms, gpu_ms, own_ms, total_ms;
+  Real cycle_ms;  // from one minibatch to the next
 };
 
 // Where the parts of a minibatch's time end up in the power formula.
@@ -105,6 +111,12 @@ Cost<Real> minibatch_time(const DeviceParameters& device, const Work<Real>& work
     const Real serial_ms = cost.gpu_ms + (work.P + work.O) * cycle_ms * contention + work.fetch_ms;
     cost.total_ms = soft_max<Real>(serial_ms, pool_ms, device.r);
   }
+  cost.cycle_ms = cost.total_ms;
+  if (work.load > 0) {  // the main thread keeps a core
+    const double hands = std::clamp(workers, 1.0, std::max(1.0, cores - 1));
+    const double load_ms = work.load * cycle_ms / hands;
+    cost.cycle_ms = soft_max<Real>(cost.total_ms, Real(load_ms), kLoadCorner);
+  }
   return cost;
 }
 
@@ -112,9 +124,9 @@ Cost<Real> minibatch_time(const DeviceParameters& device, const Work<Real>& work
 template <class Real>
 Activity<Real> activity(const Work<Real>& work, const Cost<Real>& cost) {
   using std::min;
-  return {(work.P + work.L + work.O) / cost.total_ms,
-          min(Real(1.0), cost.kernel_ms / cost.total_ms), work.A / cost.total_ms,
-          work.B / cost.total_ms};
+  return {(work.P + work.L + work.O + Real(work.load)) / cost.cycle_ms,
+          min(Real(1.0), cost.kernel_ms / cost.cycle_ms), work.A / cost.cycle_ms,
+          work.B / cost.cycle_ms};
 }
 
 }  // namespace gearshift::cost_formula

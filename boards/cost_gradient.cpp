@@ -75,6 +75,7 @@ LogCost log_cost(const DeviceParameters& device, const Demand& demand, const Mod
   work.kg = demanded(demand.kg, 5);
   work.workers = demand.workers;
   work.fetch_ms = demand.fetch_ms;
+  work.load = demand.S;
   const cost_formula::Cost<Dual> time = cost_formula::minibatch_time(device, work, mode);
   const Dual power =
       cost_formula::board_power_w(device, mode, work.kg, cost_formula::activity(work, time));

@@ -13,6 +13,7 @@ Demand WorkloadParameters::demand(double batch_size) const {
     demand.L += slope.L * batch_size;
     demand.P += slope.P * batch_size;
     demand.O += slope.O * batch_size;
+    demand.S += slope.S * batch_size;
     demand.fetch_ms += slope.fetch_ms * batch_size;
     return demand;
   }
@@ -28,11 +29,13 @@ Demand WorkloadParameters::demand(double batch_size) const {
 
 MinibatchCost minibatch_cost(const DeviceParameters& device, const Demand& demand,
                              const ModelMode& mode) {
-  const cost_formula::Work<double> work{demand.A, demand.B,       demand.L,        demand.P,
-                                        demand.O, demand.workers, demand.fetch_ms, demand.kg};
+  const cost_formula::Work<double> work{demand.A,        demand.B,  demand.L,
+                                        demand.P,        demand.O,  demand.workers,
+                                        demand.fetch_ms, demand.kg, demand.S};
   const cost_formula::Cost<double> time = cost_formula::minibatch_time(device, work, mode);
   MinibatchCost cost;
   cost.minibatch_ms = time.total_ms;
+  cost.cycle_ms = time.cycle_ms;
   cost.gpu_ms = time.gpu_ms;
   cost.fetch_stall_ms = std::max(0.0, time.total_ms - time.gpu_ms - time.own_ms);
   if (time.total_ms <= 0) {  // a workload that demands nothing

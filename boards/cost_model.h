@@ -30,6 +30,7 @@ struct DeviceParameters {
 // one core.
 struct Demand {
   double A = 0, B = 0, L = 0, P = 0, O = 0;
+  double S = 0;  // loading of samples for inference: waited for, and not in a minibatch's time
   double workers = 0;   // loader workers, w
   double fetch_ms = 0;  // disk fetch, F; 0 when cached
   double kg = 0;
@@ -54,7 +55,8 @@ struct WorkloadParameters {
 
 struct MinibatchCost {
   double minibatch_ms = 0;
-  double gpu_ms = 0;  // what the papers call GPU compute time
+  double cycle_ms = 0;  // from one minibatch to the next: longer where samples are waited for
+  double gpu_ms = 0;    // what the papers call GPU compute time
   double fetch_stall_ms =
       0;               // what the minibatch takes beyond GPU compute and the main thread's own work
   double power_w = 0;  // mean board power while the workload runs

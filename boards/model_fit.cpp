@@ -42,6 +42,7 @@ std::vector<double*> free_parameters(WorkloadParameters& workload, bool several_
     if (several_batches) {
       const std::vector<double*> constant = of(base);
       free.insert(free.end(), constant.begin(), constant.end());
+      free.push_back(&slope.S);
     }
   }
   free.push_back(&base.kg);
@@ -124,7 +125,10 @@ WorkloadParameters guess(const WorkloadParameters& start, std::span<const FitCel
   guessed.slope = {};
   guessed.slope.fetch_ms = start.slope.fetch_ms;
   fill(infer ? guessed.slope : guessed.base, 1 / batches);
-  if (infer && several_batches) fill(guessed.base, 0.5);
+  if (infer && several_batches) {
+    fill(guessed.base, 0.5);
+    guessed.slope.S = time_ms * middle.mode.cpu_ghz / batches;
+  }
   guessed.base.workers = workers;
   guessed.base.fetch_ms = fetch_ms;
   guessed.base.kg = 10;

@@ -45,8 +45,9 @@ inline constexpr std::size_t kLeastFitCells = 3;
 inline constexpr std::size_t kMostFitCells = 10'000;
 
 // A B L P O and kg of `start`, fitted to the cells; its kind, workers, fetch, reference batch and
-// a0 are kept. Inference over several batch sizes fits both parts of each, else the one that the
-// cells can tell: all of it per sample. Training over several batch sizes fits a0 too.
+// a0 are kept. Inference over several batch sizes fits both parts of each, and S per sample; else
+// the one part that the cells can tell: all of it per sample. Training over several batch sizes
+// fits a0 too.
 //
 // Levenberg-Marquardt on the logarithms of the parameters, over the log residuals of time and power
 // with a loss that grows linearly beyond 10 %, so that a wrong reading does not decide. It starts

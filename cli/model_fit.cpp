@@ -133,6 +133,7 @@ std::string workload_toml(const std::string& name, const WorkloadParameters& wor
     line(infer ? std::string(letter) + "0" : letter, base.*member);
     if (infer) line(std::string(letter) + "1", workload.slope.*member);
   }
+  if (workload.slope.S > 0) line("S1", workload.slope.S);
   line("kg", base.kg);
   return text;
 }

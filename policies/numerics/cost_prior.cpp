@@ -30,6 +30,7 @@ constexpr double kOtherLength = 0.6;
 // takes at least this share of the time.
 constexpr double kLeastShare = 0.03;
 constexpr double kLeastKg = 2;
+constexpr double kLeastLoad = 2;  // ms*GHz of loading a sample
 
 const BoardModel& stand_in() {
   static const BoardModel model = *built_in_board_model(kStandIn);
@@ -64,6 +65,9 @@ void keep_every_demand(WorkloadParameters& workload, const DeviceParameters& dev
   const bool infer = workload.kind == Kind::infer;
   if (!infer || grid.batch_sizes().size() > 1) raise(workload.base, time_ms);
   if (infer) raise(workload.slope, time_ms / (3 * batch_size));
+  if (infer && grid.batch_sizes().size() > 1) {
+    workload.slope.S = std::max(workload.slope.S, kLeastLoad);
+  }
 }
 
 // Null where nothing can be learnt from the table.

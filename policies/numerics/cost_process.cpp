@@ -24,6 +24,7 @@ constexpr Eigen::Index kMemoryPower = 11;
 constexpr Eigen::Index kGpuPower = 12;
 constexpr Eigen::Index kCommon = 13;
 constexpr Eigen::Index kConstants = 5;
+constexpr Eigen::Index kLoad = kCommon + kConstants;  // of inference, behind its constants
 
 // Relative sizes of what the cost model leaves of time and power: what is alike in settings near
 // each other, and what is each setting's own. They are those of its residuals on measured training
@@ -33,7 +34,8 @@ constexpr double kTimeOwn = 0.01, kPowerOwn = 0.013;
 constexpr double kStandIn = 2.5;
 // How far a workload's demands may be from another one's: a factor of e^this.
 constexpr double kScaleDeviation = 1.5, kDemandDeviation = 0.8, kNeutralDeviation = 1.2;
-constexpr double kKgDeviation = 0.5, kConstantDeviation = 0.5;
+constexpr double kKgDeviation = 0.5, kConstantDeviation = 0.5, kLoadDeviation = 0.5;
+constexpr double kLoadStart = 2;
 // How far the parts of the board's power may be from its model.
 constexpr double kPowerDeviation = 0.04, kStandInPowerDeviation = 0.5;
 constexpr double kCpuPowerDeviation = 0.2, kMemoryPowerDeviation = 0.2, kGpuPowerDeviation = 0.15;
@@ -90,6 +92,8 @@ CostProcess::CostProcess(const SettingGrid& grid, CostCentre centre, CostPrior p
   }
   expect();
   prepare_samples();
+  likely_ = hypothesis(expected_);
+  scatter_times();
   condition();
 }
 
@@ -122,7 +126,7 @@ void CostProcess::place_settings() {
 
 void CostProcess::expect() {
   const auto unknown = static_cast<Eigen::Index>(centre_.unknown.size());
-  const Eigen::Index scaling = constants_ ? kConstants : fixed_share_ ? 1 : 0;
+  const Eigen::Index scaling = constants_ ? kConstants + 1 : fixed_share_ ? 1 : 0;
   const Eigen::Index count = kCommon + scaling + 2 * unknown;
   expected_ = Vector::Zero(count);
   deviation_ = Vector::Constant(count, prior_.known ? kDemandDeviation : kNeutralDeviation);
@@ -135,6 +139,7 @@ void CostProcess::expect() {
   deviation_[kMemoryPower] = kMemoryPowerDeviation;
   deviation_[kGpuPower] = kGpuPowerDeviation;
   deviation_.segment(kCommon, scaling).setConstant(kConstantDeviation);
+  if (constants_) deviation_[kLoad] = prior_.known ? kLoadDeviation : kNeutralDeviation;
   if (prior_.same) {
     deviation_.segment(kDemand, kConstants).setConstant(kSameDemand);
     deviation_[kScale] = kSameScale;
@@ -167,6 +172,7 @@ CostProcess::Hypothesis CostProcess::hypothesis(const Vector& parameters) const 
   };
   scale(at.workload.base, constants_);
   scale(at.workload.slope, false);
+  if (constants_) at.workload.slope.S *= factor(parameters[kLoad]);
   if (fixed_share_) at.workload.a0 *= factor(parameters[kCommon]);
   at.workload.base.kg *= factor(parameters[kKg]);
   at.device.ci *= factor(parameters[kCpuPower]);
@@ -233,6 +239,7 @@ void CostProcess::condition() {
   add_over_limit();
   draw_samples();
   for (std::size_t i = 0; i < size(); ++i) means_[i] = pulled(likely_, i);
+  scatter_times();
   remembered_.clear();
 }
 
@@ -343,12 +350,18 @@ void CostProcess::fit_parameters() {
   Matrix covariance = covariance_;
   constexpr std::array<std::array<double, 5>, 3> kStarts = {
       {{1.2, 1.2, -0.8, -0.8, -0.8}, {-0.8, -0.8, 1.2, -0.8, -0.8}, {-0.8, -0.8, -0.8, 1.2, -0.8}}};
+  std::vector<Vector> starts;
   for (const std::array<double, 5>& start : kStarts) {
+    starts.push_back(expected_);
+    starts.back().segment(kDemand, kConstants) += Eigen::Map<const Vector>(start.data(), 5);
+  }
+  // Far below the corner nothing tells that samples are waited for.
+  if (constants_) {
+    starts.push_back(expected_);
+    starts.back()[kLoad] += kLoadStart;
+  }
+  for (const Vector& from : starts) {
     if (time_.settings.empty()) break;
-    Vector from = expected_;
-    for (std::size_t i = 0; i < start.size(); ++i) {
-      from[kDemand + static_cast<Eigen::Index>(i)] += start[i];
-    }
     const Fit fit = descend(from);
     if (!(fit.loss < best.loss)) continue;
     best = fit;

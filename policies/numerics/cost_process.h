@@ -3,6 +3,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <random>
@@ -58,6 +59,10 @@ struct CostCentre {
   // near each other, and of what is each setting's own.
   double time_spread = 1, time_own_spread = 1;
   double power_spread = 1, power_own_spread = 1;
+  // How much times of inference scatter from one setting to the next where samples are waited for:
+  // of the logarithm by which the wait is longer than the minibatch. Measured times then count some
+  // of the wait or none, by chance.
+  double load_scatter = 0;
 };
 
 // Equally likely costs of one setting, as natural logarithms of ms and W, each with the same
@@ -91,7 +96,9 @@ class CostProcess {
   const std::vector<CostRow>& rows() const { return rows_; }
   double batch_size(std::size_t setting) const { return places_[setting].batch_size; }
   // Standard deviations of what is a setting's own, of the logarithms of time and power.
-  double time_own(std::size_t setting) const { return time_own_ * own_spread(setting); }
+  double time_own(std::size_t setting) const {
+    return std::hypot(time_own_ * own_spread(setting), scatter_[setting]);
+  }
   double power_own(std::size_t setting) const { return power_own_ * own_spread(setting); }
   // Of the most likely parameters; quick.
   struct Mean {
@@ -143,6 +150,7 @@ class CostProcess {
   void fill_gaps();
   void doubt_table();
   void fit_rows();
+  void scatter_times();
   bool contradicted() const;
   void prepare_samples();
   Hypothesis hypothesis(const Vector& parameters) const;
@@ -192,7 +200,9 @@ class CostProcess {
   Matrix normals_;     // one column a sample
   std::vector<Hypothesis> samples_;
   std::vector<double> weights_;
-  std::vector<Mean> means_;                                          // one a setting
+  std::vector<double>
+      scatter_;              // one a setting, of the logarithm of time (CostCentre::load_scatter)
+  std::vector<Mean> means_;  // one a setting
   mutable std::unordered_map<std::size_t, CostSamples> remembered_;  // lookup only
 };
 

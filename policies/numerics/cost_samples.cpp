@@ -12,6 +12,7 @@
 namespace gearshift {
 namespace {
 
+constexpr double kMostScatter = 0.3;
 constexpr double kLeastWeight = -8;  // log of the least over the greatest weight of a sample
 
 double square(double x) { return x * x; }
@@ -27,6 +28,18 @@ Eigen::VectorXd likenesses(const std::vector<std::size_t>& settings, Likeness li
 }
 
 }  // namespace
+
+// By what was most likely so far.
+void CostProcess::scatter_times() {
+  scatter_.assign(size(), 0.0);
+  if (!constants_ || centre_.load_scatter == 0) return;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const MinibatchCost cost = minibatch_cost(
+        likely_.device, likely_.workload.demand(places_[i].batch_size), places_[i].mode);
+    scatter_[i] =
+        std::min(kMostScatter, centre_.load_scatter * std::log(cost.cycle_ms / cost.minibatch_ms));
+  }
+}
 
 CostProcess::Mean CostProcess::pulled(const Hypothesis& at, std::size_t setting) const {
   Mean mean = model(at, setting);

@@ -17,8 +17,9 @@ constexpr double kClose = 0.05;
 constexpr double kShared = 0.03, kBound = 0.06, kNothing = 3;
 constexpr double kLeastDeviation = 1e-4;
 // What was measured of inference was so many times farther from what was believed than believed.
-constexpr double kTimeSpread = 2, kTimeOwnSpread = 6;
-constexpr double kPowerSpread = 1.5, kPowerOwnSpread = 1.5;
+constexpr double kTimeSpread = 2, kTimeOwnSpread = 4;
+constexpr double kPowerSpread = 1.2, kPowerOwnSpread = 1.5;
+constexpr double kLoadScatter = 0.7;
 
 LogBelief gathered(const CostProcess& process, const std::vector<double>& values,
                    double deviation) {
@@ -47,6 +48,7 @@ CostCentre beside_training(CostCentre centre) {
   centre.time_own_spread = kTimeOwnSpread;
   centre.power_spread = kPowerSpread;
   centre.power_own_spread = kPowerOwnSpread;
+  centre.load_scatter = kLoadScatter;
   return centre;
 }
 

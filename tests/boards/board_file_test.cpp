@@ -275,32 +275,45 @@ TEST(BoardFile, MoreModesThanTheDaemonCanHoldAreRefused) {
   EXPECT_THROW(parse_board(text, "f"), BoardFileError);
 }
 
+// A board with a model; `more` is added to its workload of inference.
+std::string modelled_board(std::string_view name, std::string_view more = "") {
+  const std::string model =
+      "[[knob]]\nname = \"cpu_cores\"\ndriver = \"cpu_hotplug\"\npath = \"/sys\"\nvalues = [1]\n"
+      "[[knob]]\nname = \"gpu_mhz\"\ndriver = \"cpufreq\"\npath = \"/sys\"\nvalues = [1]\n"
+      "[[knob]]\nname = \"mem_mhz\"\ndriver = \"emc_bpmp\"\npath = \"/sys\"\nvalues = [1]\n"
+      "[model]\nreference_workload = \"" +
+      std::string(name) +
+      "\"\nkap = 0\np = 1\nq = 1\nr = 1\nJ = 0\ns = 0\ns2 = 0\np0 = 0\nm0 = 0\nd = 0\nci = 0\n"
+      "cc = 0\ngi = 0\nfc0 = 0\nsvc = 0\nfg0 = 0\nsvg = 0\n"
+      "[workload.resnet18-infer]\nkind = \"infer\"\nworkers = 1\nkg = 1\nA0 = 1\nA1 = 1\n"
+      "B0 = 1\nB1 = 1\nL0 = 1\nL1 = 1\nP0 = 1\nP1 = 1\nO0 = 1\nO1 = 1\n" +
+      std::string(more) +
+      "[workload.lstm]\nkind = \"train\"\nreference_batch = 16\na0 = 1\nworkers = 1\nkg = 1\n"
+      "A = 1\nB = 1\nL = 1\nP = 1\nO = 1\n";
+  return replaced("[power]", model + "[power]");
+}
+
 TEST(BoardFile, AReferenceWorkloadMustBeAWorkloadOfTheFile) {
-  const auto board_of = [](std::string_view name) {
-    const std::string model =
-        "[[knob]]\nname = \"cpu_cores\"\ndriver = \"cpu_hotplug\"\npath = \"/sys\"\nvalues = [1]\n"
-        "[[knob]]\nname = \"gpu_mhz\"\ndriver = \"cpufreq\"\npath = \"/sys\"\nvalues = [1]\n"
-        "[[knob]]\nname = \"mem_mhz\"\ndriver = \"emc_bpmp\"\npath = \"/sys\"\nvalues = [1]\n"
-        "[model]\nreference_workload = \"" +
-        std::string(name) +
-        "\"\nkap = 0\np = 1\nq = 1\nr = 1\nJ = 0\ns = 0\ns2 = 0\np0 = 0\nm0 = 0\nd = 0\nci = 0\n"
-        "cc = 0\ngi = 0\nfc0 = 0\nsvc = 0\nfg0 = 0\nsvg = 0\n"
-        "[workload.resnet18-infer]\nkind = \"infer\"\nworkers = 1\nkg = 1\nA0 = 1\nA1 = 1\n"
-        "B0 = 1\nB1 = 1\nL0 = 1\nL1 = 1\nP0 = 1\nP1 = 1\nO0 = 1\nO1 = 1\n"
-        "[workload.lstm]\nkind = \"train\"\nreference_batch = 16\na0 = 1\nworkers = 1\nkg = 1\n"
-        "A = 1\nB = 1\nL = 1\nP = 1\nO = 1\n";
-    return replaced("[power]", model + "[power]");
-  };
-  EXPECT_EQ(parse_board(board_of("lstm"), "f").reference_workload, "lstm");
-  EXPECT_EQ(parse_board(board_of("resnet18-infer"), "f").reference_workload, "resnet18-infer");
+  EXPECT_EQ(parse_board(modelled_board("lstm"), "f").reference_workload, "lstm");
+  EXPECT_EQ(parse_board(modelled_board("resnet18-infer"), "f").reference_workload,
+            "resnet18-infer");
   try {
-    parse_board(board_of("alexnet"), "f");
+    parse_board(modelled_board("alexnet"), "f");
     ADD_FAILURE() << "accepted";
   } catch (const BoardFileError& error) {
     EXPECT_NE(std::string(error.what()).find("model.reference_workload = 'alexnet': must be"),
               std::string::npos)
         << error.what();
   }
+}
+
+TEST(BoardFile, AServerMayWaitForItsSamples) {
+  const auto load_of = [](const BoardDescription& board) {
+    return board.workloads.at("resnet18-infer").slope.S;
+  };
+  EXPECT_EQ(load_of(parse_board(modelled_board("lstm"), "f")), 0);
+  EXPECT_EQ(load_of(parse_board(modelled_board("lstm", "S1 = 14.5\n"), "f")), 14.5);
+  EXPECT_THROW(parse_board(modelled_board("lstm", "S1 = -1\n"), "f"), BoardFileError);
 }
 
 TEST(BoardFile, StrangeBytesNeverReachAnErrorMessage) {

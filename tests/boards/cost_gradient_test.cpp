@@ -22,6 +22,7 @@ Demand random_demand(std::mt19937_64& engine) {
   demand.kg = uniform(engine, 2, 20);
   demand.workers = static_cast<double>(engine() % 5);
   demand.fetch_ms = engine() % 2 == 0 ? 0 : 10;
+  demand.S = engine() % 2 == 0 ? 0 : std::exp(uniform(engine, -2, 6));
   return demand;
 }
 

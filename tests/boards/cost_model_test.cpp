@@ -246,5 +246,35 @@ INSTANTIATE_TEST_SUITE_P(
                     Profile{"agx_orin_lstm_train.csv", "lstm", 430, 4.5, 3}),
     [](const auto& instance) { return std::string(instance.param.workload); });
 
+TEST(CostModel, WaitingForSamplesCostsNoTimeOfAMinibatchAndLeavesTheGpuIdle) {
+  DeviceParameters device = sums_only();
+  device.kap = 0.5;
+  device.rho = 0;
+  device.gi = 1;
+  device.cc = 1;
+  Demand demand{.A = 80, .B = 0, .L = 4, .P = 0, .O = 0, .workers = 4, .fetch_ms = 0, .kg = 2};
+  const ModelMode mode{.cpu_cores = 3, .cpu_ghz = 1, .gpu_ghz = 1, .mem_ghz = 1};
+  const MinibatchCost ready = minibatch_cost(device, demand, mode);
+  EXPECT_EQ(ready.cycle_ms, ready.minibatch_ms);
+  demand.S = 160;  // h = 1.5, two of three cores load: 120 ms
+  const MinibatchCost waits = minibatch_cost(device, demand, mode);
+  EXPECT_EQ(waits.minibatch_ms, ready.minibatch_ms);
+  EXPECT_EQ(waits.gpu_ms, ready.gpu_ms);
+  const double cycle = std::pow(std::pow(ready.minibatch_ms, 4) + std::pow(120, 4), 0.25);
+  EXPECT_NEAR(waits.cycle_ms, cycle, 1e-9);
+  EXPECT_NEAR(waits.gpu_utilization, 80 / cycle, 1e-9);
+  EXPECT_NEAR(waits.power_w, 80 / cycle + 2.0 * 80 / cycle + (4 + 160) / cycle, 1e-9);
+  // One core is shared by all, and no worker at all is one.
+  demand.workers = 0;
+  EXPECT_GT(minibatch_cost(device, demand, {1, 1, 1, 1}).cycle_ms, 240);
+}
+
+TEST(CostModel, SamplesToLoadGrowWithTheBatchOfInference) {
+  WorkloadParameters workload;
+  workload.kind = Kind::infer;
+  workload.slope.S = 3;
+  EXPECT_DOUBLE_EQ(workload.demand(16).S, 48);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -67,6 +67,15 @@ TEST(ModelFit, FindsInferenceOverSeveralBatchSizes) {
   EXPECT_LT(error.power.median, 0.02);
 }
 
+TEST(ModelFit, FindsWhatAServerLoadsBySlowCores) {
+  WorkloadParameters known = orin().workloads.at("resnet18-infer");
+  known.slope.S = 14;
+  const std::vector<FitCell> cells = modelled(known, {1, 4, 16, 64});
+  const ModelFit fit = fit_workload(*orin().model, chosen(cells, 40), start_of(known));
+  EXPECT_NEAR(fit.workload.slope.S, 14, 3);
+  EXPECT_LT(cost_error(*orin().model, fit.workload, cells).power.p90, 0.04);
+}
+
 TEST(ModelFit, FindsHowTrainingFollowsTheBatchSize) {
   const WorkloadParameters& known = orin().workloads.at("resnet18");
   const std::vector<FitCell> cells = modelled(known, {8, 16, 32, 64});

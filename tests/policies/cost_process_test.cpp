@@ -8,6 +8,7 @@
 
 #include "boards/board_model.h"
 #include "policies/numerics/cost_prior.h"
+#include "policies/numerics/interleaved_process.h"
 #include "tests/policies/orin_problem.h"
 
 namespace gearshift {
@@ -152,6 +153,69 @@ TEST_F(CostProcessTest, RemembersSamplesUntilItLearns) {
   EXPECT_NE(after.log_time, before.log_time);
   EXPECT_EQ(learnt.samples(setting).log_time, after.log_time);
   EXPECT_NE(learnt.mean(setting).log_time, mean);
+}
+
+// Inference that waits for its samples, or not.
+class ServingCostTest : public testing::Test {
+ protected:
+  CostProcess learnt(double load, std::size_t count, bool beside = false) const {
+    const PolicyContext context = problem_.context();
+    CostCentre centre = cost_centre(context, &board_, grid_);
+    if (beside) centre = beside_training(centre);
+    CostProcess process(grid_, centre, cost_prior(context, &board_, grid_));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t setting = (97 * i + 1) % grid_.size();
+      const MinibatchCost cost = truth(load, setting);
+      process.learn({setting, cost.minibatch_ms, cost.power_w, 0, 0, false});
+    }
+    process.condition();
+    return process;
+  }
+  MinibatchCost truth(double load, std::size_t setting) const {
+    const double batch_size = grid_.batch_size(setting);
+    Demand demand{.A = 1 + 2 * batch_size,
+                  .B = 1 + 5 * batch_size,
+                  .L = 20,
+                  .P = batch_size,
+                  .O = 5,
+                  .workers = 4,
+                  .kg = 12};
+    demand.S = load * batch_size;
+    return minibatch_cost(board_.parameters[index(Kind::infer)], demand, grid_.mode(setting));
+  }
+  // Of the largest batch at the two lower CPU clocks, where samples are waited for.
+  double power_error(const CostProcess& process, double load) const {
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      if (grid_.batch_size(i) < 16 || grid_.mode(i).cpu_ghz > 1.1) continue;
+      sum += std::abs(process.mean(i).log_power - std::log(truth(load, i).power_w));
+      ++count;
+    }
+    return sum / count;
+  }
+  // The most that times are said to scatter.
+  static double most_own(const CostProcess& process) {
+    double most = 0;
+    for (std::size_t i = 0; i < process.size(); ++i) most = std::max(most, process.time_own(i));
+    return most;
+  }
+
+  OrinProblem problem_{Kind::infer};
+  BoardModel board_ = *built_in_board_model("jetson-agx-orin");
+  SettingGrid grid_{problem_.context(), highest_mode(&board_)};
+};
+
+TEST_F(ServingCostTest, LearnsThatTheGpuWaitsForSamplesAndThatItDoesNot) {
+  for (const double load : {0.0, 15.0}) {
+    EXPECT_LT(power_error(learnt(load, 20), load), 0.03) << load;
+    EXPECT_LT(power_error(learnt(load, 20, true), load), 0.04) << load << " beside training";
+  }
+}
+
+TEST_F(ServingCostTest, IsUnsureOfTimesWhereSamplesAreWaitedForBesideTrainingAlone) {
+  const double without = most_own(learnt(0, 20, true));
+  EXPECT_GT(most_own(learnt(15, 20, true)), 3 * without);
+  EXPECT_LT(most_own(learnt(15, 20)), without);
 }
 
 }  // namespace
