@@ -59,8 +59,8 @@ PairVerdict judge_pair(const SimulationProblem& problem, const SimulationResult&
   const auto& train = result.cost[index(Kind::train)];
   const auto& infer = result.cost[index(Kind::infer)];
   if (result.ending != Ending::held || !train || !infer) return verdict;
-  verdict.chosen = beside(problem.goal, verdict.how, result.setting.batch_size[index(Kind::infer)],
-                          *train, *infer);
+  verdict.chosen = beside(problem.goal, verdict.how, problem.power_window(),
+                          result.setting.batch_size[index(Kind::infer)], *train, *infer);
   return verdict;
 }
 

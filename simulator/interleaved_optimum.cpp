@@ -17,8 +17,20 @@ const SimulatedTask& task_of(const SimulationProblem& problem, Kind kind) {
 
 }  // namespace
 
-std::optional<BesideCost> beside(const Goal& goal, Beside how, std::int32_t infer_batch,
-                                 const TrueCost& train, const TrueCost& infer) {
+double highest_window_w(double window_s, double fill_s, double infer_s, double infer_w,
+                        double train_w) {
+  const double whole = std::floor(window_s / fill_s);
+  const double rest_s = window_s - whole * fill_s;
+  // The rest of the window begins with whichever draws more.
+  const double rest_infer_s =
+      infer_w > train_w ? std::min(rest_s, infer_s) : std::max(0.0, rest_s - (fill_s - infer_s));
+  const double share = (whole * infer_s + rest_infer_s) / window_s;
+  return share * infer_w + (1 - share) * train_w;
+}
+
+std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_window,
+                                 std::int32_t infer_batch, const TrueCost& train,
+                                 const TrueCost& infer) {
   BesideCost cost;
   cost.train = train;
   cost.infer = infer;
@@ -31,9 +43,9 @@ std::optional<BesideCost> beside(const Goal& goal, Beside how, std::int32_t infe
     cost.power_w = std::max(train.power_w, infer.power_w);
     cost.minibatches_per_s = std::floor((fill_s - infer_s) / train_s) / fill_s;
   } else {
-    const double busy = infer_s / fill_s;
-    cost.power_w = busy * infer.power_w + (1 - busy) * train.power_w;
-    cost.minibatches_per_s = (1 - busy) / train_s;
+    cost.power_w =
+        highest_window_w(seconds(power_window), fill_s, infer_s, infer.power_w, train.power_w);
+    cost.minibatches_per_s = (1 - infer_s / fill_s) / train_s;
   }
   if (goal.power_mw && cost.power_w > static_cast<double>(*goal.power_mw) / 1000) {
     return std::nullopt;
@@ -57,7 +69,7 @@ std::optional<InterleavedOptimum> interleaved_optimum(const SimulationProblem& p
       const auto served = infer.costs_at(at).cost(mode, batch_size);
       if (!served) continue;
       ++settings;
-      const auto cost = beside(goal, how, batch_size, *trained, *served);
+      const auto cost = beside(goal, how, problem.power_window(), batch_size, *trained, *served);
       if (!cost) continue;
       if (best && rank(*cost, batch_size) >=
                       rank(best->cost, best->setting.batch_size[index(Kind::infer)])) {

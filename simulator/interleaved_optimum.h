@@ -14,10 +14,16 @@ enum class Beside : std::uint8_t {
   // Requests come like clockwork: whole training minibatches between two inference minibatches, and
   // the higher of both powers (the concurrent problem of docs/evaluation.md).
   windows,
-  // Requests come one by one: training in all the time that inference leaves over, and the mean of
-  // both powers by their times.
+  // Requests come one by one: training in all the time that inference leaves over, and the highest
+  // mean of both powers over a window, since that is what a cap is held against.
   requests,
 };
+
+// The highest mean power, W, that a window of `window_s` sees of a minibatch of inference,
+// `infer_s` long, every `fill_s`, with training in all the time between. All in seconds, above 0;
+// `infer_s` is at most `fill_s`.
+double highest_window_w(double window_s, double fill_s, double infer_s, double infer_w,
+                        double train_w);
 
 struct BesideCost {
   TrueCost train;
@@ -27,9 +33,10 @@ struct BesideCost {
 };
 
 // Of one training and one inference minibatch, the latter of so many requests; nullopt where a
-// limit of the goal is broken. The goal has a rate.
-std::optional<BesideCost> beside(const Goal& goal, Beside how, std::int32_t infer_batch,
-                                 const TrueCost& train, const TrueCost& infer);
+// limit of the goal is broken. The goal has a rate; `power_window` is what its cap is judged by.
+std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_window,
+                                 std::int32_t infer_batch, const TrueCost& train,
+                                 const TrueCost& infer);
 
 struct InterleavedOptimum {
   Setting setting;

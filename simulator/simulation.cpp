@@ -234,7 +234,7 @@ std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs) {
 BoardTraits simulated_traits(const SimulationProblem& problem) {
   BoardTraits traits;
   traits.name = problem.board;
-  traits.power_window = problem.sensor_interval.value_or(milliseconds(430));
+  traits.power_window = problem.power_window();
   if (problem.effects.lag == LagShape::boxcar) {
     traits.power_averaging = problem.effects.lag_constant;
     traits.power_window = std::max(traits.power_window, traits.power_averaging);

@@ -53,6 +53,7 @@ struct SimulationProblem {
   // The power sensor has a new reading so often, and that is the window that a cap is judged by;
   // nullopt: a reading at every look, and 430 ms.
   std::optional<Duration> sensor_interval{};
+  Duration power_window() const { return sensor_interval.value_or(std::chrono::milliseconds(430)); }
   FaultPlan faults;
   std::uint64_t seed = 1;
   std::vector<const Profile*> prior;       // tables that the policy may read

@@ -2,6 +2,7 @@
 tried. A referee of its own: it shares no code with what searches."""
 
 import csv
+import math
 from collections import defaultdict
 
 
@@ -34,10 +35,20 @@ def rate_of(train_s, infer_s, batch, rate):
     return (1 - rate * infer_s / batch) / train_s
 
 
-def optimum(train, infer, train_batch, rate, latency_s, cap_w, each=False):
+def highest_window_w(window_s, batch_s, infer_s, infer_w, train_w):
+    """The highest mean power that a window sees of a batch of requests every batch_s seconds, with
+    training in all the time between."""
+    whole, rest_s = divmod(window_s, batch_s)
+    rest_infer_s = min(rest_s, infer_s) if infer_w > train_w else max(0.0, rest_s - (batch_s - infer_s))
+    share = (whole * infer_s + rest_infer_s) / window_s
+    return share * infer_w + (1 - share) * train_w
+
+
+def optimum(train, infer, train_batch, rate, latency_s, cap_w, window_s):
     """The most training minibatches a second, with mode, batch size and watts; None where requests
-    cannot be answered in time within the cap. Power is the mean by the times of both, or, with `each`,
-    the higher of the two: then neither draws more than the cap while it has its turn."""
+    cannot be answered in time within the cap. Power is the highest mean over a window of the board's
+    sensor, which is what a cap is held against: with window_s = math.inf the mean by the times of
+    both, with 0 the higher of the two."""
     best = None
     for mode, of_train in train.items():
         if mode not in infer or train_batch not in of_train:
@@ -45,8 +56,15 @@ def optimum(train, infer, train_batch, rate, latency_s, cap_w, each=False):
         train_s, train_w = of_train[train_batch]
         for batch, (infer_s, infer_w) in infer[mode].items():
             share = rate * infer_s / batch
-            power_w = max(infer_w, train_w) if each else share * infer_w + (1 - share) * train_w
-            if share > 1 or batch / rate + infer_s > latency_s or power_w > cap_w:
+            if share > 1 or batch / rate + infer_s > latency_s:
+                continue
+            if window_s == 0:
+                power_w = max(infer_w, train_w)
+            elif math.isinf(window_s):
+                power_w = share * infer_w + (1 - share) * train_w
+            else:
+                power_w = highest_window_w(window_s, batch / rate, infer_s, infer_w, train_w)
+            if power_w > cap_w:
                 continue
             a_second = rate_of(train_s, infer_s, batch, rate)
             if best is None or a_second > best[0]:

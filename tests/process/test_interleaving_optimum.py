@@ -1,12 +1,13 @@
 """The referee of `make demo-interleave`: the best of two profiles, by hand."""
 
+import math
 import sys
 import unittest
 
 from harness import SOURCE
 
 sys.path.insert(0, str(SOURCE / "cli/demo"))
-from interleaving_optimum import mean_cells, optimum, rate_of
+from interleaving_optimum import highest_window_w, mean_cells, optimum, rate_of
 
 SLOW, FAST = (("gpu_mhz", 300.0),), (("gpu_mhz", 600.0),)
 TRAIN = {SLOW: {16: (0.100, 10.0)}, FAST: {16: (0.050, 20.0)}}
@@ -14,8 +15,8 @@ INFER = {SLOW: {1: (0.010, 8.0), 8: (0.040, 9.0)}, FAST: {1: (0.006, 12.0), 8: (
 
 
 class InterleavingOptimum(unittest.TestCase):
-    def best(self, rate=20.0, latency_s=1.0, cap_w=20.0):
-        return optimum(TRAIN, INFER, 16, rate, latency_s, cap_w)
+    def best(self, rate=20.0, latency_s=1.0, cap_w=20.0, window_s=math.inf):
+        return optimum(TRAIN, INFER, 16, rate, latency_s, cap_w, window_s)
 
     def test_takes_the_fastest_within_the_cap_by_the_mean_of_both(self):
         a_second, mode, batch, power_w = self.best()
@@ -24,6 +25,18 @@ class InterleavingOptimum(unittest.TestCase):
         self.assertAlmostEqual(power_w, 0.06 * 14 + 0.94 * 20)
         self.assertEqual(self.best(cap_w=power_w)[1], FAST, "at the cap")
         self.assertEqual(self.best(cap_w=power_w - 1e-6)[1:3], (FAST, 1), "past it: the lesser batch draws less")
+
+    def test_takes_no_setting_that_a_window_shows_over_the_cap(self):
+        # Of 0.43 s with a batch of 8 every 0.4 s: one batch and 0.406 s of training at least.
+        highest_w = (0.024 * 14 + 0.406 * 20) / 0.43
+        self.assertAlmostEqual(highest_window_w(0.43, 0.4, 0.024, 14.0, 20.0), highest_w)
+        self.assertEqual(self.best(cap_w=highest_w + 1e-6, window_s=0.43)[1:3], (FAST, 8), "at the cap")
+        past = self.best(cap_w=highest_w - 1e-6, window_s=0.43)
+        self.assertEqual(past[1:3], (FAST, 1), "past it: the lesser batch is in every window")
+        self.assertLess(self.best(cap_w=highest_w - 1e-6)[3], highest_w, "though the mean fits")
+        # A window shorter than what is between two batches sees training alone.
+        self.assertEqual(highest_window_w(0.3, 0.4, 0.024, 14.0, 20.0), 20.0)
+        self.assertEqual(self.best(cap_w=19.9, window_s=0)[1], SLOW)
 
     def test_keeps_the_latency_and_tells_where_nothing_does(self):
         self.assertEqual(self.best(latency_s=8 / 20 + 0.024)[2], 8)

@@ -12,6 +12,8 @@
 namespace gearshift {
 namespace {
 
+constexpr Duration kWindow = std::chrono::milliseconds(430);
+
 struct Pair {
   BoardDescription board = built_in_board("jetson-agx-orin");
   KnobSpace space = board.knob_space();
@@ -48,16 +50,30 @@ TEST(Beside, CountsWholeMinibatchesAndTheHigherPowerWhereRequestsComeLikeClockwo
   train.power_w = 30;
   infer.minibatch_ms = 20;
   infer.power_w = 20;
-  const auto cost = beside(goal, Beside::windows, 4, train, infer);
+  const auto cost = beside(goal, Beside::windows, kWindow, 4, train, infer);
   ASSERT_TRUE(cost);
   EXPECT_DOUBLE_EQ(cost->minibatches_per_s, 20) << "2 of 30 ms in 80 ms, each 100 ms";
   EXPECT_DOUBLE_EQ(cost->power_w, 30);
   goal.power_mw = 29'999;
-  EXPECT_FALSE(beside(goal, Beside::windows, 4, train, infer));
-  const auto all = beside(goal, Beside::requests, 4, train, infer);
+  EXPECT_FALSE(beside(goal, Beside::windows, kWindow, 4, train, infer));
+  const auto all = beside(goal, Beside::requests, kWindow, 4, train, infer);
   ASSERT_TRUE(all);
   EXPECT_DOUBLE_EQ(all->minibatches_per_s, 0.8 / 0.03);
-  EXPECT_DOUBLE_EQ(all->power_w, 28);
+  // 430 ms: four times 20 of 100 ms, and 30 ms of training.
+  EXPECT_DOUBLE_EQ(all->power_w, (80 * 20 + 350 * 30) / 430.0);
+}
+
+TEST(HighestWindow, IsWhatTheWorstWindowSees) {
+  const auto highest = [](double window_s, double infer_w, double train_w) {
+    return highest_window_w(window_s, 0.1, 0.02, infer_w, train_w);
+  };
+  EXPECT_DOUBLE_EQ(highest(0.05, 20, 30), 30) << "a window of training alone";
+  EXPECT_DOUBLE_EQ(highest(0.08, 20, 30), 30) << "at the limit";
+  EXPECT_DOUBLE_EQ(highest(0.09, 20, 30), (10 * 20 + 80 * 30) / 90.0) << "past it";
+  EXPECT_DOUBLE_EQ(highest(0.01, 40, 30), 40) << "a window of inference alone";
+  EXPECT_DOUBLE_EQ(highest(0.04, 40, 30), 35);
+  EXPECT_NEAR(highest(0.3, 20, 30), 28, 1e-9) << "whole turns: the mean by the times of both";
+  EXPECT_NEAR(highest(1000.05, 20, 30), 28, 1e-3) << "as good as that";
 }
 
 TEST(Beside, RefusesWhatIsLateOrFallsBehindAtTheLimitAndPastIt) {
@@ -65,14 +81,14 @@ TEST(Beside, RefusesWhatIsLateOrFallsBehindAtTheLimitAndPastIt) {
   TrueCost train, infer;
   train.minibatch_ms = 30;
   infer.minibatch_ms = 62.5;  // after 125 ms
-  EXPECT_TRUE(beside(goal, Beside::requests, 4, train, infer));
+  EXPECT_TRUE(beside(goal, Beside::requests, kWindow, 4, train, infer));
   infer.minibatch_ms = 62.501;
-  EXPECT_FALSE(beside(goal, Beside::requests, 4, train, infer));
+  EXPECT_FALSE(beside(goal, Beside::requests, kWindow, 4, train, infer));
   goal.latency.reset();
   infer.minibatch_ms = 125;
-  EXPECT_TRUE(beside(goal, Beside::windows, 4, train, infer));
+  EXPECT_TRUE(beside(goal, Beside::windows, kWindow, 4, train, infer));
   infer.minibatch_ms = 125.001;
-  EXPECT_FALSE(beside(goal, Beside::windows, 4, train, infer));
+  EXPECT_FALSE(beside(goal, Beside::windows, kWindow, 4, train, infer));
 }
 
 TEST(InterleavedOptimum, IsTheBestOfAllSettings) {
@@ -92,7 +108,8 @@ TEST(InterleavedOptimum, IsTheBestOfAllSettings) {
         const double share = infer.minibatch_ms / fill_ms;
         const bool whole = how == Beside::windows;
         const double power_w = whole ? std::max(train.power_w, infer.power_w)
-                                     : share * infer.power_w + (1 - share) * train.power_w;
+                                     : highest_window_w(430, fill_ms, infer.minibatch_ms,
+                                                        infer.power_w, train.power_w);
         if (power_w > 30) continue;
         const double a_second =
             whole ? std::floor((fill_ms - infer.minibatch_ms) / train.minibatch_ms) / fill_ms
