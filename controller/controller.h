@@ -130,7 +130,7 @@ class Controller {
   void tell_overwritten(Time now);
   bool follows_outside_write(Time now);
   void watch_knobs(Time now);
-  bool awaits_smaller_batches() const;
+  bool awaits_lighter_batches() const;
   bool lets_mode_go(Time now);
   void begin_mode(Time now, Route route = Route::direct);
   ApplyState move_knobs(Time now);
@@ -240,7 +240,9 @@ class Controller {
   bool workload_waits_ = false;  // the knobs are in place, and a workload has not answered yet
   bool halted_ = false;          // nobody answers who could step down: the workloads wait
   bool mode_begins_ = false;     // no knob was moved for it yet
-  bool mode_waits_ = false;  // for smaller batches: the knobs are still those of the setting before
+  bool mode_waits_ = false;  // for lighter batches: the knobs are still those of the setting before
+  bool others_draw_more_ = false;  // batches that still run were over the cap in what is to come
+  Time batches_asked_{};  // since when workloads run other batches than they were asked for
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then

@@ -46,9 +46,11 @@ void Controller::watch_knobs(Time now) {
 }
 
 // What the loader has prefetched still runs: large batches in the mode of small ones may draw more
-// than either setting, and the guard would blame the wrong one. A step down waits for nothing.
-bool Controller::awaits_smaller_batches() const {
-  return (aim_ == Aim::measure || aim_ == Aim::hold) && roster_.awaits_smaller_batches();
+// than either setting, and the guard would blame the wrong one. So may small ones, as has been seen
+// then. A step down waits for nothing.
+bool Controller::awaits_lighter_batches() const {
+  if (aim_ != Aim::measure && aim_ != Aim::hold) return false;
+  return roster_.awaits_smaller_batches() || (others_draw_more_ && roster_.awaits_batches());
 }
 
 void Controller::begin_mode(Time now, Route route) {
@@ -101,7 +103,7 @@ bool Controller::lets_mode_go(Time now) {
   Duration most = options_.workload_timeout / 2;
   if (goal_.one_by_one && latency_.limit()) most = std::min(most, *latency_.limit());
   const bool late = now - applying_since_ > most;
-  if (roster_.awaits_smaller_batches() && !refused_by_workload_ && !late) return false;
+  if (awaits_lighter_batches() && !refused_by_workload_ && !late) return false;
   mode_waits_ = false;
   begin_mode(now);
   return true;

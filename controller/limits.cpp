@@ -204,6 +204,12 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   const bool shown = mean_shows || guard_.knows_breach(now);
   const bool foreseen = aim_ == Aim::hold && !shown;
   // Once: the setting before may lie as close to the cap, and this one would be tried without end.
+  // Until the workloads have followed, batches of another size run, and they may draw more.
+  const bool others = roster_.awaits_batches() && now - batches_asked_ <= options_.workload_timeout;
+  if (fitted && others) {
+    others_draw_more_ = true;
+    return false;
+  }
   if (!fitted && (before || foreseen) && excused_ != cut.setting) {
     excused_ = cut.setting;
     return false;

@@ -131,6 +131,12 @@ bool Roster::awaits_smaller_batches() const {
   });
 }
 
+bool Roster::awaits_batches() const {
+  return std::any_of(managed_.begin(), managed_.end(), [](const auto& slot) {
+    return slot && slot->answered != slot->asked && slot->batch_size != slot->in_force;
+  });
+}
+
 void Roster::add(const Minibatch& minibatch) {
   auto& slot = managed_[index(minibatch.kind)];
   if (slot && slot->workload.handle == minibatch.workload) slot->warm = true;

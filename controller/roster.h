@@ -43,6 +43,8 @@ class Roster {
   bool settled() const;
   // True while a workload still runs larger batches than it was asked for last.
   bool awaits_smaller_batches() const;
+  // True while a workload still runs other batches than it was asked for last.
+  bool awaits_batches() const;
   void add(const Minibatch& minibatch);  // marks its workload as warm
   std::array<Expected, kKinds> expected(const Setting& setting) const;
 

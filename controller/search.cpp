@@ -131,8 +131,13 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   } else if (paused_ || halted_) {
     roster_.pause(world_);
   } else {
+    const bool awaited = roster_.awaits_batches();
     roster_.command(world_, setting);
-    mode_waits_ = awaits_smaller_batches();
+    if (!awaited) {
+      batches_asked_ = now;
+      others_draw_more_ = false;
+    }
+    mode_waits_ = awaits_lighter_batches();
   }
   // Clock writes go out in this very tick; only hot-plug is left for the next ones.
   steps_down_ = aim == Aim::fallback || aim == Aim::safe;

@@ -62,5 +62,45 @@ TEST(Cut, OneThatIsNotYetInForceTellsNothingOfTheSettingBefore) {
   for (const Cost& cost : rig.policy.answers[1].cost) EXPECT_EQ(cost.minibatches, 0U);
 }
 
+// Large batches draw less: 13.8 W with 32, 16.2 W with 8, which is over the cap. What is stepped
+// down to fits, and the small batches that were prefetched run on meanwhile.
+struct PrefetchedRig : Rig {
+  PrefetchedRig()
+      : Rig(
+            [](const PolicyContext&, const std::vector<Observation>& answers) {
+              if (answers.size() >= 2) return hold(kMiddle, 32);
+              return measure(kMiddle, answers.empty() ? 32 : 8);
+            },
+            seconds(120), 15000, {kSlow, kMiddle, kFast}) {
+    hardware.sample_mw = -100;
+    world.answers_after = seconds(2);
+    Workload trained = trainer();
+    trained.batch_size = hardware.batch_size = 32;
+    world.attach(milliseconds(0), trained);
+  }
+};
+
+TEST(Cut, BatchesOfTheSettingBeforeAreNotHeldAgainstWhatIsSteppedDownTo) {
+  PrefetchedRig rig;
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 2U);
+  EXPECT_TRUE(rig.policy.answers[0].ok());
+  EXPECT_EQ(rig.policy.answers[1].outcome, Outcome::over_limit);
+  EXPECT_GE(rig.summary.guard_steps, 3U) << "or what was stepped down to was never in question";
+  EXPECT_LE(rig.summary.guard_steps, 3U) << "it is tried again once they have run out";
+  ASSERT_EQ(rig.recorder.of(NoteType::hold).size(), 1U);
+  EXPECT_EQ(rig.recorder.of(NoteType::hold)[0].setting.batch_size[index(Kind::train)], 32);
+  EXPECT_TRUE(rig.recorder.of(NoteType::safe).empty());
+}
+
+TEST(Cut, ASettingThatNobodyFollowsIsBlamedInTheEnd) {
+  PrefetchedRig rig;
+  rig.world.at(milliseconds(4'300), [&rig] { rig.world.silent = true; });
+  rig.run();
+  EXPECT_FALSE(rig.recorder.of(NoteType::safe).empty());
+  EXPECT_EQ(rig.hardware.values[1], 300000) << "the safe mode";
+  EXPECT_LE(rig.summary.guard_steps, 6U);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -195,21 +195,26 @@ TEST_F(RosterTest, CommandsTheKindThatStopsWhenWhatRunsChanges) {
   EXPECT_EQ(world_.commands, (Commands{{2, 1, 1, Run::train}})) << "the trainer ran and runs on";
 }
 
-TEST_F(RosterTest, AwaitsSmallerBatchesUntilTheyAreInForce) {
+TEST_F(RosterTest, AwaitsBatchesUntilTheyAreInForceAndTellsSmallerOnes) {
   roster_.attach(fakes::trainer(1));
   const auto answer = [&](std::uint32_t sequence, std::int32_t batch_size) {
     Event event = applied(1, sequence);
     event.batch_size = batch_size;
     roster_.applied(event);
   };
+  EXPECT_FALSE(roster_.awaits_batches());
   roster_.command(world_, asked(32));
   EXPECT_FALSE(roster_.awaits_smaller_batches());
+  EXPECT_TRUE(roster_.awaits_batches());
   answer(1, 32);
+  EXPECT_FALSE(roster_.awaits_batches());
   roster_.command(world_, asked(16));
   roster_.command(world_, asked(16));
   EXPECT_TRUE(roster_.awaits_smaller_batches());
+  EXPECT_TRUE(roster_.awaits_batches());
   answer(2, 16);
   EXPECT_FALSE(roster_.awaits_smaller_batches());
+  EXPECT_FALSE(roster_.awaits_batches());
 }
 
 TEST_F(RosterTest, NeverCommandsAnObservedWorkload) {
