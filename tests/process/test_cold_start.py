@@ -19,16 +19,16 @@ class ColdStart(unittest.TestCase):
         (phase,), requests = result["phases"], result["requests"]
         return phase["minibatches_per_s"] / phase["optimum"], requests["late"] / requests["arrived"], result["over_s"]
 
-    # What was cut short for late requests used to teach nothing: nothing trained, and in the second of
-    # these half of the requests were late.
+    # What was cut short for late requests used to teach nothing: a quarter of the optimum was trained in
+    # the mean of these seeds, and nothing in the second pair, where half of the requests were late.
     def test_settings_that_were_cut_short_lead_to_one_that_trains(self):
         with Stack(board=False) as stack:
             for train, infer, rate in (("resnet18", "mobilenet_v3", 60), ("resnet18", "resnet18", 30)):
-                for seed in (1, 2):
-                    trained, late, over_s = self.course(stack, train, infer, rate, seed)
-                    self.assertGreater(trained, 0.4, (infer, seed))
-                    self.assertLess(late, 0.03, (infer, seed))
-                    self.assertLess(over_s, 3, (infer, seed))
+                courses = [self.course(stack, train, infer, rate, seed) for seed in range(1, 7)]
+                trained, late, over_s = (sum(of) / len(courses) for of in zip(*courses))
+                self.assertGreater(trained, 0.33, (infer, courses))
+                self.assertLess(late, 0.03, (infer, courses))
+                self.assertLess(over_s, 1, (infer, courses))
 
 
 if __name__ == "__main__":
