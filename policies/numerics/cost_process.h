@@ -200,9 +200,8 @@ class CostProcess {
   Matrix normals_;     // one column a sample
   std::vector<Hypothesis> samples_;
   std::vector<double> weights_;
-  std::vector<double>
-      scatter_;              // one a setting, of the logarithm of time (CostCentre::load_scatter)
-  std::vector<Mean> means_;  // one a setting
+  std::vector<Mean> means_;                                          // one a setting
+  std::vector<double> scatter_;                                      // one a setting, of log times
   mutable std::unordered_map<std::size_t, CostSamples> remembered_;  // lookup only
 };
 
