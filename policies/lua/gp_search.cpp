@@ -34,7 +34,7 @@ GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
       known[*at] = one.answers(context.goal.power_mw.value_or(0), context.goal.arrivals_per_s);
   }
   CostCentre centre = cost_centre(context, board, grid);
-  if (interleaves(context)) centre = beside_training(std::move(centre));
+  if (interleaves(context)) centre = beside_training(std::move(centre), context.goal);
   CostProcess own(grid, centre, cost_prior(context, board, grid));
   if (!interleaves(context)) {
     process = std::make_unique<CostProcess>(std::move(own));

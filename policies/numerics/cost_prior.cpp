@@ -213,6 +213,8 @@ CostPrior cost_prior(const PolicyContext& context, const BoardModel* board,
   middle.gpu_ghz *= centre.stretch.gpu_ghz;
   middle.mem_ghz *= centre.stretch.mem_ghz;
   keep_every_demand(prior.workload, centre.device, grid, middle);
+  // Requests that come one by one bring their samples with them: no loader is waited for.
+  if (context.goal.one_by_one) prior.workload.slope.S = 0;
   if (prior.same) {  // of the demands as they are now
     fill_misfit(**taken, board != nullptr ? *board : stand_in(), board != nullptr, grid, prior);
   }

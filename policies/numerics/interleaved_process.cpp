@@ -19,6 +19,7 @@ constexpr double kLeastDeviation = 1e-4;
 // What was measured of inference was so many times farther from what was believed than believed.
 constexpr double kTimeSpread = 2, kTimeOwnSpread = 4;
 constexpr double kPowerSpread = 1.2, kPowerOwnSpread = 1.5;
+constexpr double kServedTimeOwnSpread = 6, kServedPowerSpread = 1.5;  // one by one
 constexpr double kLoadScatter = 0.7;
 
 LogBelief gathered(const CostProcess& process, const std::vector<double>& values,
@@ -43,12 +44,12 @@ double odds_within(const CostProcess& process, const CostSamples& samples, doubl
 
 }  // namespace
 
-CostCentre beside_training(CostCentre centre) {
+CostCentre beside_training(CostCentre centre, const Goal& goal) {
   centre.time_spread = kTimeSpread;
-  centre.time_own_spread = kTimeOwnSpread;
-  centre.power_spread = kPowerSpread;
+  centre.time_own_spread = goal.one_by_one ? kServedTimeOwnSpread : kTimeOwnSpread;
+  centre.power_spread = goal.one_by_one ? kServedPowerSpread : kPowerSpread;
   centre.power_own_spread = kPowerOwnSpread;
-  centre.load_scatter = kLoadScatter;
+  centre.load_scatter = goal.one_by_one ? 0 : kLoadScatter;
   return centre;
 }
 

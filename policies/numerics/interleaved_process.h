@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "controller/goal.h"
 #include "policies/numerics/cost_process.h"
 #include "policies/numerics/setting_grid.h"
 
@@ -27,7 +28,9 @@ struct InterleavedRow {
 
 // The centre of inference beside training, where large batches are what matters: those leave more
 // of time and power than the cost model's own residuals, which are of small batches.
-CostCentre beside_training(CostCentre centre);
+// Where requests come one by one no samples are waited for, and the model that knows of no wait
+// leaves more.
+CostCentre beside_training(CostCentre centre, const Goal& goal);
 
 // A logarithm that is known so well: natural, normal.
 struct LogBelief {

@@ -161,7 +161,7 @@ class ServingCostTest : public testing::Test {
   CostProcess learnt(double load, std::size_t count, bool beside = false) const {
     const PolicyContext context = problem_.context();
     CostCentre centre = cost_centre(context, &board_, grid_);
-    if (beside) centre = beside_training(centre);
+    if (beside) centre = beside_training(centre, problem_.goal);
     CostProcess process(grid_, centre, cost_prior(context, &board_, grid_));
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t setting = (97 * i + 1) % grid_.size();
@@ -210,6 +210,12 @@ TEST_F(ServingCostTest, LearnsThatTheGpuWaitsForSamplesAndThatItDoesNot) {
     EXPECT_LT(power_error(learnt(load, 20), load), 0.03) << load;
     EXPECT_LT(power_error(learnt(load, 20, true), load), 0.04) << load << " beside training";
   }
+}
+
+TEST_F(ServingCostTest, RequestsThatComeOneByOneBringTheirSamples) {
+  EXPECT_GT(cost_prior(problem_.context(), &board_, grid_).workload.slope.S, 0);
+  problem_.goal.one_by_one = true;
+  EXPECT_EQ(cost_prior(problem_.context(), &board_, grid_).workload.slope.S, 0);
 }
 
 TEST_F(ServingCostTest, IsUnsureOfTimesWhereSamplesAreWaitedForBesideTrainingAlone) {

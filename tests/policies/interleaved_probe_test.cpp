@@ -245,7 +245,7 @@ struct Unmeasured {
   }
   CostProcess process_of(const SettingGrid& of) const {
     CostCentre centre = cost_centre(context, &problem.board, of);
-    if (of.kind() == Kind::infer) centre = beside_training(centre);
+    if (of.kind() == Kind::infer) centre = beside_training(centre, context.goal);
     return {of, centre, cost_prior(context, &problem.board, of)};
   }
   double odds(std::size_t setting, const Goal& goal) const {
