@@ -28,6 +28,8 @@ HOST_KEEP = ("cpu_cores=2", "cpu_quota_percent=30,40,50,60,70,80,90,100")
 # does not move the optimum by a whole one.
 HOST_CAPS_W = (23, 17)
 HOST_PASSES = 2
+# Over which mean a cap is held: window_ms of boards/jetson-agx-orin.toml and host.toml.
+BOARD_WINDOW_S, HOST_WINDOW_S = 0.43, 1.0
 
 
 class Course:
@@ -175,7 +177,7 @@ def on_board(arguments, folder):
             check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
     train, infer = cells(tables["train"]), cells(tables["infer"])
-    bests = best_of_phases(train, infer, course, latency_s, 0.43)
+    bests = best_of_phases(train, infer, course, latency_s, BOARD_WINDOW_S)
     programs = []
     try:
         board = Program(
@@ -261,7 +263,7 @@ def on_host(arguments, folder):
         train.append(measured_profile(arguments, folder, "train", (), "16", number))
         infer.append(measured_profile(arguments, folder, "serve", serving, "1,4,16", number))
     train, infer = mean_cells(train), mean_cells(infer)
-    bests = best_of_phases(train, infer, course, latency_ms / 1000, 1.0)
+    bests = best_of_phases(train, infer, course, latency_ms / 1000, HOST_WINDOW_S)
     requests = ["--rate", "60", "--latency-ms", latency_ms, "--duration", course.duration_s,
                 "--burst", f"3:{course.burst_s}:{course.burst_length_s}"]  # fmt: skip
     workloads, control = f"ipc://{folder}/host.ipc", f"ipc://{folder}/host-control.ipc"

@@ -356,7 +356,7 @@ void CostProcess::fit_parameters() {
     starts.back().segment(kDemand, kConstants) += Eigen::Map<const Vector>(start.data(), 5);
   }
   // Far below the corner nothing tells that samples are waited for.
-  if (constants_) {
+  if (constants_ && prior_.workload.slope.S > 0) {
     starts.push_back(expected_);
     starts.back()[kLoad] += kLoadStart;
   }
