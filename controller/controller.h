@@ -117,6 +117,8 @@ class Controller {
   void forget_world(const DriftAlarm& alarm, Time now);
   void on_power_unknown(Time now);
   void fall_back(Time now);
+  void step_down(Time now);
+  bool prefetched_are_over(const Setting& setting) const;
   void fall_far(Time now);
   const Observation* best_known() const;
   Setting safe_setting() const;

@@ -169,7 +169,7 @@ void Controller::fall_with_cap(Time now) {
   if (alone) {
     apply(*alone, Aim::fallback, now);
   } else {
-    fall_back(now);
+    step_down(now);
   }
 }
 

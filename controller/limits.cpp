@@ -178,7 +178,7 @@ void Controller::on_over_cap(Time now) {
   if (aim_ == Aim::fallback && settled_) {
     fall_far(now);
   } else {
-    fall_back(now);
+    step_down(now);
   }
   if (surprises && drift_.knows(wanted_)) proofs_ = kMostProofs;
 }
@@ -279,6 +279,30 @@ void Controller::fall_back(Time now) {
   } else {
     apply(safe_setting(), Aim::safe, now);
   }
+}
+
+// Falls back because of power. Where that changes nothing before the training batches that are
+// prefetched have run, they run in the safe mode.
+void Controller::step_down(Time now) {
+  const Observation* best = cap_mw_ ? best_known() : nullptr;
+  if (best == nullptr || !prefetched_are_over(best->setting)) {
+    fall_back(now);
+    return;
+  }
+  const std::int32_t batch_size = best->setting.batch_size[index(Kind::train)];
+  Setting setting = safe_setting();
+  setting.batch_size[index(Kind::train)] = batch_size;
+  apply(roster_.objection(setting) ? safe_setting() : setting, Aim::safe, now);
+}
+
+bool Controller::prefetched_are_over(const Setting& setting) const {
+  Setting meanwhile = setting;
+  meanwhile.batch_size[index(Kind::train)] = roster_.running_batch(Kind::train);
+  if (meanwhile == setting || !runs(setting.run, Kind::train)) return false;
+  if (setting.mode == wanted_.mode) return true;
+  const Observation* known = this->known(meanwhile);
+  if (known == nullptr) return false;
+  return known->outcome == Outcome::over_limit || (known->ok() && !known->within(*cap_mw_));
 }
 
 // To the safe setting; where requests must be answered, once to what is known to answer them far

@@ -137,6 +137,11 @@ bool Roster::awaits_batches() const {
   });
 }
 
+std::int32_t Roster::running_batch(Kind kind) const {
+  const auto& slot = managed_[index(kind)];
+  return slot ? slot->in_force : 0;
+}
+
 void Roster::add(const Minibatch& minibatch) {
   auto& slot = managed_[index(minibatch.kind)];
   if (slot && slot->workload.handle == minibatch.workload) slot->warm = true;

@@ -45,6 +45,9 @@ class Roster {
   bool awaits_smaller_batches() const;
   // True while a workload still runs other batches than it was asked for last.
   bool awaits_batches() const;
+  // The batch size that the managed workload of a kind runs, by its newest answer; 0 where there is
+  // none.
+  std::int32_t running_batch(Kind kind) const;
   void add(const Minibatch& minibatch);  // marks its workload as warm
   std::array<Expected, kKinds> expected(const Setting& setting) const;
 

@@ -6,6 +6,9 @@
 -- least norm are taken). As linear_inverse.lua it takes 1 / value
 -- for time instead.
 
+assert(goal.objective ~= "throughput" or not (workload.train and workload.infer),
+  "searches for one workload, not for training beside inference: bayes, gradient, binary_search and ogd do")
+
 -- True: time is fitted to 1 / value, which is what waiting for a clock looks like.
 local inverse = script == "linear_inverse.lua"
 local most_settings = 20000 -- to look at with each prediction

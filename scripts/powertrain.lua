@@ -7,6 +7,9 @@
 -- the cap, by the power that the board's model predicts where there is one, not at random; what a
 -- measurement rules out is not tried; and nothing is held that was not measured.
 
+assert(goal.objective ~= "throughput" or not (workload.train and workload.infer),
+  "searches for one workload, not for training beside inference: bayes, gradient, binary_search and ogd do")
+
 local cover, verify = 6, 9 -- measurements to learn from, and of predictions
 local most_recalled = 64 -- answers of before: networks learn from 64
 -- At modes, for what is known to rule them out before the first prediction is measured. Predicting them

@@ -9,6 +9,9 @@
 --
 -- The fit is robust: a setting that was not applied stands apart from all others, and counts little.
 
+assert(goal.objective ~= "throughput" or not (workload.train and workload.infer),
+  "searches for one workload, not for training beside inference: bayes, gradient, binary_search and ogd do")
+
 local learn, verify = 4, 6 -- measurements
 if #dimensions > 4 then learn = 6 end -- with the batch size
 local sure = 2 -- standard deviations of power below the cap while it learns

@@ -12,6 +12,9 @@
 -- that one measurement says something of all settings. A setting that was measured has a belief of its
 -- own, normal-inverse-gamma around its measurements, and is drawn from that.
 
+assert(goal.objective ~= "throughput" or not (workload.train and workload.infer),
+  "searches for one workload, not for training beside inference: bayes, gradient, binary_search and ogd do")
+
 -- Recurring jobs -----------------------------------------------------------------------------------
 
 local DEVIATION <const> = 0.1 -- of a run's epochs about their mean, expected before any repeats

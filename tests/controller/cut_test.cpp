@@ -1,6 +1,8 @@
 // Measurements that end before their answer is known: what they tell all the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "controller/controller.h"
 #include "tests/fakes/rig.h"
 
@@ -62,14 +64,14 @@ TEST(Cut, OneThatIsNotYetInForceTellsNothingOfTheSettingBefore) {
   for (const Cost& cost : rig.policy.answers[1].cost) EXPECT_EQ(cost.minibatches, 0U);
 }
 
-// Large batches draw less: 13.8 W with 32, 16.2 W with 8, which is over the cap. What is stepped
-// down to fits, and the small batches that were prefetched run on meanwhile.
+// Large batches draw less: 13.8 W with 32 in the middle mode, 16.2 W with 8, which is over the cap.
+// What is stepped down to fits, and the small batches that were prefetched run on meanwhile.
 struct PrefetchedRig : Rig {
-  PrefetchedRig()
+  explicit PrefetchedRig(const PowerMode& second = kFast)
       : Rig(
-            [](const PolicyContext&, const std::vector<Observation>& answers) {
+            [second](const PolicyContext&, const std::vector<Observation>& answers) {
               if (answers.size() >= 2) return hold(kMiddle, 32);
-              return measure(kMiddle, answers.empty() ? 32 : 8);
+              return answers.empty() ? measure(kMiddle, 32) : measure(second, 8);
             },
             seconds(120), 15000, {kSlow, kMiddle, kFast}) {
     hardware.sample_mw = -100;
@@ -91,6 +93,23 @@ TEST(Cut, BatchesOfTheSettingBeforeAreNotHeldAgainstWhatIsSteppedDownTo) {
   ASSERT_EQ(rig.recorder.of(NoteType::hold).size(), 1U);
   EXPECT_EQ(rig.recorder.of(NoteType::hold)[0].setting.batch_size[index(Kind::train)], 32);
   EXPECT_TRUE(rig.recorder.of(NoteType::safe).empty());
+}
+
+// The same clocks with another batch size are no step down before the workload has followed.
+TEST(Cut, PrefetchedBatchesThatAreOverRunInTheSafeMode) {
+  PrefetchedRig rig(kMiddle);
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 2U);
+  ASSERT_EQ(rig.policy.answers[1].outcome, Outcome::over_limit);
+  const Time cut = rig.time_of(NoteType::over_cap, 1);  // the first is of the board as it was found
+  const auto settings = rig.recorder.of(NoteType::setting);
+  const auto next = std::find_if(settings.begin(), settings.end(),
+                                 [cut](const auto& note) { return note.time >= cut; });
+  ASSERT_NE(next, settings.end());
+  EXPECT_EQ(next->setting.mode, kSlow);
+  EXPECT_EQ(next->setting.batch_size[index(Kind::train)], 32)
+      << "of what fits, so that they run out";
+  EXPECT_EQ(rig.recorder.of(NoteType::hold).at(0).setting, (Setting{kMiddle, {32, 0}, Run::train}));
 }
 
 TEST(Cut, ASettingThatNobodyFollowsIsBlamedInTheEnd) {

@@ -193,6 +193,28 @@ TEST(ShippedScripts, CopeWithSettingsInWhichRequestsLeaveNoTimeToTrain) {
   }
 }
 
+TEST(ShippedScripts, ThatKnowOneWorkloadSaySoWhereTrainingBesideRequestsIsTheGoal) {
+  const PolicyProblem problem;
+  Workload server = problem.trainer;
+  server.kind = Kind::infer;
+  PolicyContext context = problem.context();
+  context.goal.objective = Objective::throughput;
+  for (const char* name :
+       {"linear.lua", "linear_inverse.lua", "powertrain.lua", "roofline.lua", "thompson.lua"}) {
+    LuaPolicy alone(name, script_text(name), built_in_board_model("jetson-agx-orin"));
+    EXPECT_EQ(alone.start(context).what,
+              name == std::string("thompson.lua") ? What::remeasure : What::measure)
+        << name << " with a trainer alone: " << alone.failure();
+    PolicyContext both = context;
+    both.workloads[index(Kind::infer)] = &server;
+    LuaPolicy beside(name, script_text(name), built_in_board_model("jetson-agx-orin"));
+    EXPECT_EQ(beside.start(both).what, What::failed) << name;
+    EXPECT_NE(beside.failure().find("one workload, not for training beside inference"),
+              std::string::npos)
+        << name << ": " << beside.failure();
+  }
+}
+
 // While a search falls back to what fitted best, the guard may cut that too.
 TEST(BinarySearchScript, ChoosesTheNextBestWhereTheBestHasGoneOverTheCapSince) {
   const PolicyProblem problem;
