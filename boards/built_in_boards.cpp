@@ -41,12 +41,17 @@ bool select_gpu(BoardDescription& board, const std::string& which) {
 
 std::map<std::string, WorkloadParameters>::const_iterator BoardDescription::find_workload(
     std::string_view called, Kind kind) const {
-  return std::find_if(workloads.begin(), workloads.end(), [&](const auto& entry) {
-    const auto& [own_name, workload] = entry;
-    const std::vector<std::string>& names = workload.aliases;
-    return workload.kind == kind &&
-           (own_name == called || std::find(names.begin(), names.end(), called) != names.end());
-  });
+  const auto named = [&](std::string_view wanted) {
+    return std::find_if(workloads.begin(), workloads.end(), [&](const auto& entry) {
+      const auto& [own_name, workload] = entry;
+      const std::vector<std::string>& others = workload.aliases;
+      return workload.kind == kind && (own_name == wanted || std::find(others.begin(), others.end(),
+                                                                       wanted) != others.end());
+    });
+  };
+  const auto found = named(called);
+  if (found != workloads.end()) return found;
+  return named(std::string(called) + '-' + std::string(kind_name(kind)));
 }
 
 }  // namespace gearshift

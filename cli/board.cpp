@@ -147,13 +147,13 @@ int print_optimum(const VirtualBoardOptions& options) {
   const BoardDescription& board = require_board(options.board);
   const std::int64_t cap_mw = parse_power_mw(options.optimum);
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
-  const WorkloadParameters* workload = find_workload(board, options.workload, kind);
-  if (!board.model || !workload) {
+  const auto workload = board.find_workload(options.workload, kind);
+  if (!board.model || workload == board.workloads.end()) {
     throw std::invalid_argument("--workload " + options.workload + ": board " + board.id +
                                 " has no such " + options.kind + " workload");
   }
   const Objective objective = options.objective == "time" ? Objective::time : Objective::energy;
-  ModelledOptimum table(board, *workload, options.batch_sizes);
+  ModelledOptimum table(board, workload->second, options.batch_sizes);
   while (!table.advance()) continue;
   const std::optional<Optimum> best = table.best(objective, static_cast<double>(cap_mw) / 1000);
   if (!best) {

@@ -170,7 +170,8 @@ class Emulation {
 
 const WorkloadParameters& require_workload(const BoardDescription& board, const char* option,
                                            const std::string& name, Kind kind) {
-  if (const WorkloadParameters* found = find_workload(board, name, kind)) return *found;
+  const auto found = board.find_workload(name, kind);
+  if (found != board.workloads.end()) return found->second;
   std::string known;
   for (const auto& [one, workload] : board.workloads) {
     known += (known.empty() ? "" : ", ") + one + " (" + std::string(kind_name(workload.kind)) + ')';

@@ -28,6 +28,14 @@ struct ProfileOptions {
   bool json = false;
 };
 
+// What a trainer or a server of it calls itself: without the kind that the board file has behind
+// it.
+std::string name_of(const std::string& workload, Kind kind) {
+  const std::string behind = '-' + std::string(kind_name(kind));
+  return workload.ends_with(behind) ? workload.substr(0, workload.size() - behind.size())
+                                    : workload;
+}
+
 const WorkloadParameters& workload_of(const BoardDescription& board, const ProfileOptions& options,
                                       Kind kind) {
   const auto found = board.find_workload(options.workload, kind);
@@ -54,7 +62,8 @@ int run_profile(const ProfileOptions& options) {
                     "knobs with --keep",
                     rows, kMostProfileRows));
   }
-  const Profile profile = modelled_profile(board, knobs, options.workload, workload, sizes);
+  const Profile profile =
+      modelled_profile(board, knobs, name_of(options.workload, kind), workload, sizes);
   write_profiles(options.output, std::span(&profile, 1));
   if (options.json) {
     const nlohmann::ordered_json json = {{"device", profile.device},

@@ -45,7 +45,8 @@ std::unique_ptr<Profile> select_profile(const std::string& profile, const std::s
 
 const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,
                                          Kind kind) {
-  if (const WorkloadParameters* found = find_workload(board, name, kind)) return *found;
+  const auto found = board.find_workload(name, kind);
+  if (found != board.workloads.end()) return found->second;
   std::string known;
   for (const auto& [known_name, workload] : board.workloads) {
     known +=

@@ -49,17 +49,6 @@ bool parse_field(std::string_view key, std::string_view value, Load& load) {
 
 }  // namespace
 
-const WorkloadParameters* find_workload(const BoardDescription& board, std::string_view name,
-                                        Kind kind) {
-  const std::string names[] = {std::string(name),
-                               std::string(name) + '-' + std::string(kind_name(kind))};
-  for (const std::string& candidate : names) {
-    const auto found = board.workloads.find(candidate);
-    if (found != board.workloads.end() && found->second.kind == kind) return &found->second;
-  }
-  return nullptr;
-}
-
 std::optional<Load> parse_load(std::string_view text, const BoardDescription& board) {
   Load load;
   text = trimmed_text(text);
@@ -72,8 +61,9 @@ std::optional<Load> parse_load(std::string_view text, const BoardDescription& bo
     if (equals == std::string_view::npos) return std::nullopt;
     if (!parse_field(field.substr(0, equals), field.substr(equals + 1), load)) return std::nullopt;
   }
-  load.workload = find_workload(board, load.name, load.kind);
-  if (!load.workload) return std::nullopt;
+  const auto workload = board.find_workload(load.name, load.kind);
+  if (workload == board.workloads.end()) return std::nullopt;
+  load.workload = &workload->second;
   std::vector<std::int32_t>& sizes = load.batch_sizes;
   if (!std::binary_search(sizes.begin(), sizes.end(), load.batch_size)) {
     sizes.insert(std::upper_bound(sizes.begin(), sizes.end(), load.batch_size), load.batch_size);

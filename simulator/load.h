@@ -29,11 +29,6 @@ struct Load {
 
 inline constexpr std::int32_t kMaxBatchSize = 1 << 20;
 
-// The board's workload of this name and kind, or of the name with "-infer" or "-train" behind it;
-// null where there is none.
-const WorkloadParameters* find_workload(const BoardDescription& board, std::string_view name,
-                                        Kind kind);
-
 // Fields may stand in any order and later versions may add some; name is required, the others have
 // defaults. Nothing where a value cannot be used or the board has no such workload.
 std::optional<Load> parse_load(std::string_view text, const BoardDescription& board);

@@ -126,6 +126,10 @@ TEST(ModelBoards, AreFoundByTheNamesThatTablesOfMeasurementsUse) {
   const BoardDescription& orin = board("orin_agx");
   EXPECT_EQ(orin.find_workload("resnet", Kind::train)->first, "resnet18");
   EXPECT_EQ(orin.find_workload("resnet", Kind::infer)->first, "resnet18-infer");
+  EXPECT_EQ(orin.find_workload("mobilenet_v3", Kind::infer)->first, "mobilenet_v3-infer")
+      << "as a server calls itself";
+  EXPECT_EQ(orin.find_workload("mobilenet_v3", Kind::train)->first, "mobilenet_v3");
+  EXPECT_EQ(orin.find_workload("mobilenet_v3-infer", Kind::train), orin.workloads.end());
   EXPECT_EQ(orin.find_workload("lstm", Kind::train)->first, "lstm");
   EXPECT_EQ(orin.find_workload("lstm", Kind::infer), orin.workloads.end());
   std::set<std::string> names;

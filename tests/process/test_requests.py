@@ -95,6 +95,7 @@ class Requests(unittest.TestCase):
             made = gearshift("model", "profile", "--board", "jetson-agx-orin", "--workload", workload, "--batch", batches,
                              "--kind", kind, *grid, "-o", self.folder / f"{kind}.csv")  # fmt: skip
             self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn(",mobilenet_v3,infer,", (self.folder / "infer.csv").read_text(), "as a server calls itself")
         trace = self.folder / "trace.csv"
         trace.write_text("t_s\n" + "".join(f"{i * 0.5}\n" for i in range(100)))
         report = self.folder / "report.json"

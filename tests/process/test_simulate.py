@@ -146,7 +146,7 @@ class Simulate(unittest.TestCase):
             )
             tables = [stack.folder / "train.csv", stack.folder / "infer.csv"]
             for table, kind, name, batch in zip(
-                tables, ("train", "infer"), ("resnet18", "mobilenet_v3-infer"), ("16", "1,4,16,32,64")
+                tables, ("train", "infer"), ("resnet18", "mobilenet_v3"), ("16", "1,4,16,32,64")
             ):
                 made = stack.gearshift(
                     "model", "profile", "--board", "jetson-agx-orin", "--workload", name, "--kind", kind, "--batch",

@@ -17,8 +17,8 @@ constexpr ModelMode kFast{.cpu_cores = 12, .cpu_ghz = 2.2016, .gpu_ghz = 1.3005,
 constexpr ModelMode kSlow{.cpu_cores = 4, .cpu_ghz = 0.7296, .gpu_ghz = 0.306, .mem_ghz = 2.133};
 
 double model_ms(const char* workload, Kind kind, double batch_size, const ModelMode& mode) {
-  return minibatch_cost(*orin().model, find_workload(orin(), workload, kind)->demand(batch_size),
-                        mode)
+  return minibatch_cost(*orin().model,
+                        orin().find_workload(workload, kind)->second.demand(batch_size), mode)
       .minibatch_ms;
 }
 
@@ -26,8 +26,8 @@ struct Emulation {
   explicit Emulation(double per_s, std::int32_t batch_size = 4, double jitter = 0.03)
       : arrivals{.rate_per_s = per_s},
         work(*orin().model,
-             {.train = find_workload(orin(), "resnet18", Kind::train),
-              .infer = find_workload(orin(), "mobilenet_v3", Kind::infer),
+             {.train = &orin().find_workload("resnet18", Kind::train)->second,
+              .infer = &orin().find_workload("mobilenet_v3", Kind::infer)->second,
               .infer_batch_size = batch_size,
               .arrivals = &arrivals,
               .latency = milliseconds(500)},

@@ -81,7 +81,7 @@ class HotBoard : public testing::Test {
 
   const BoardDescription& board_ = built_in_board("jetson-agx-orin");
   const KnobSpace knobs_ = board_.knob_space();
-  const ModelCosts costs_{board_, knobs_, *find_workload(board_, "resnet18", Kind::train)};
+  const ModelCosts costs_{board_, knobs_, board_.find_workload("resnet18", Kind::train)->second};
 };
 
 TEST_F(HotBoard, IsNeverThrottledUnderAThermalLimitAndDoesMoreWork) {

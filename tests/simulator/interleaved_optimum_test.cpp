@@ -17,8 +17,8 @@ constexpr Duration kWindow = std::chrono::milliseconds(430);
 struct Pair {
   BoardDescription board = built_in_board("jetson-agx-orin");
   KnobSpace space = board.knob_space();
-  ModelCosts train{board, space, *find_workload(board, "resnet18", Kind::train)};
-  ModelCosts infer{board, space, *find_workload(board, "mobilenet_v3", Kind::infer)};
+  ModelCosts train{board, space, board.find_workload("resnet18", Kind::train)->second};
+  ModelCosts infer{board, space, board.find_workload("mobilenet_v3", Kind::infer)->second};
   SimulationProblem problem;
 
   Pair() {

@@ -91,7 +91,7 @@ TEST(SolarDay, ThePlanDoesMoreThanTheBestFixedModeAndKeepsItsReserve) {
   const std::vector<Irradiance> day = read_irradiance(kDay);
   const BoardDescription& board = built_in_board("jetson-nano");
   KnobSpace knobs = board.knob_space();
-  const ModelCosts costs(board, knobs, *find_workload(board, "mobilenet_v3", Kind::train));
+  const ModelCosts costs(board, knobs, board.find_workload("mobilenet_v3", Kind::train)->second);
   const SupplySpec supply = supply_of_day(day, 1);
   const FixedMode fixed = best_fixed_mode(supply, knobs, costs);
 
