@@ -47,6 +47,7 @@ void Board::begin(const PowerMode& mode, Time now, Route route) {
   looked_at_ = now;
   failure_.clear();
   state_ = ApplyState::applying;
+  moves_ = false;
   plan();
 }
 
@@ -85,6 +86,7 @@ void Board::plan() {
   std::stable_sort(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(left_),
                    [](const Step& a, const Step& b) { return a.rank < b.rank; });
   for (std::size_t i = 0; i < left_; ++i) order_[i] = steps[i].knob;
+  moves_ = moves_ || left_ > 0;
 }
 
 ApplyState Board::advance(Time now) {

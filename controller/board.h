@@ -89,6 +89,8 @@ class Board {
   // When the newest call of advance() moved the knobs: between its first write and its last, or its
   // `now` where it made none, or nobody looked at the clock.
   Time moved() const { return moved_; }
+  // Whether the newest change had any knob to write: all may have read back as wanted.
+  bool moves() const { return moves_; }
   std::string_view failure() const { return failure_; }
   Time began() const { return began_; }
 
@@ -122,6 +124,7 @@ class Board {
   PowerMode next_;  // on the way there; wanted_ on the last leg
   Time began_{};
   Time moved_{};
+  bool moves_ = false;
   std::optional<Time> first_write_;             // of the call of advance() that goes on
   std::array<std::size_t, kMaxKnobs> order_{};  // knobs left to write, next first
   std::size_t left_ = 0;

@@ -58,6 +58,11 @@ class Guard {
   }
   // The knobs are in place, and a workload has not taken its new batch size yet.
   void awaits_change(Time now) { behind_mean_.await_change(now); }
+  // The knobs stay as they are, and a workload is to run otherwise some time from now on.
+  void keeps_knobs(Time now) {
+    changed_ = now;
+    behind_mean_.await_change(now);
+  }
   Time changed() const { return changed_; }  // the newest time
   // What is applied from now on is not known to fit. Where the steps that readings come in hide
   // more than their noise does, what they may hide of it counts as power: at the end of its

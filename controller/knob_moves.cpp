@@ -77,7 +77,11 @@ ApplyState Controller::move_knobs(Time now) {
     applying_since_ = now;
     rearm_limits(now);
   }
-  if (mode_begins_) {
+  if (!board_.moves()) {
+    // All were in place: only a workload that is waited for may bring more power along.
+    const bool waits = aim_ == Aim::measure || aim_ == Aim::hold;
+    if (waits && mode_begins_ && !roster_.settled()) guard_.keeps_knobs(now);
+  } else if (mode_begins_) {
     guard_.changes_at(board_.moved());
   } else {
     guard_.plugs_at(board_.moved());

@@ -43,6 +43,7 @@ void Controller::charge_hidden_excess(std::int64_t judged_mw, Time now) {
 void Controller::await_steady_power(Time now) {
   const Duration averaging = board_.traits().power_averaging;
   if (averaging <= kMostHidden) guard_.clears_at(now + kMeansUntilKnown * averaging);
+  guard_.awaits_change(now);
 }
 
 // A script that asks for one setting over the cap after the other waits between them.

@@ -173,6 +173,30 @@ TEST(AveragedPower, AReadingOfTheSettingBeforeIsNotHeldAgainstTheOneThatComes) {
   }
 }
 
+// 17 W, and turns of a third of a second at 19.2 W. The choice is in force already and moves no
+// knob: what a turn that begins then draws is not taken for power that is still on its way up.
+TEST(AveragedPower, AChoiceThatIsInForceBringsNoOtherPowerAlong) {
+  Rig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        Request request = answers.empty() ? measure(kMiddle) : hold(kMiddle, 16);
+        request.setting.batch_size[index(Kind::infer)] = 4;
+        return request;
+      },
+      seconds(30), 19700);
+  rig.hardware.values = {1, 300000};
+  rig.board = board_behind_mean(rig.hardware);
+  rig.options.goal.objective = Objective::throughput;
+  rig.world.attach(milliseconds(0));
+  rig.world.attach_server(milliseconds(0), 40);
+  for (int ms = 2000; ms < 30'000; ms += 2000) {
+    rig.world.at(milliseconds(ms), [&rig] { rig.hardware.extra_mw = 2200; });
+    rig.world.at(milliseconds(ms + 350), [&rig] { rig.hardware.extra_mw = 0; });
+  }
+  rig.run();
+  ASSERT_EQ(rig.recorder.of(NoteType::hold).size(), 1U);
+  EXPECT_EQ(rig.summary.guard_steps, 0U);
+}
+
 // 17 W, and readings that seem to be on their way to 24.5 W: for a script that has nothing else to
 // hold, a guess alone does not end it.
 TEST(AveragedPower, WhatWasForeseenAndNotReachedIsHeldAgainstAChoiceTheSecondTime) {
