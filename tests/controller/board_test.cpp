@@ -73,9 +73,11 @@ TEST_F(BoardTest, SaysWhenItMovedTheKnobs) {
   EXPECT_EQ(board_.moved(), at(milliseconds(45)));
   EXPECT_EQ(board_.advance(at(milliseconds(200))), ApplyState::applied);
   EXPECT_EQ(board_.moved(), at(milliseconds(55)));
+  EXPECT_TRUE(board_.moves());
   board_.begin(mode_of({4, 200000, 20000, 100000, 200000}), at(milliseconds(300)));
   EXPECT_EQ(board_.advance(at(milliseconds(300))), ApplyState::applied);
   EXPECT_EQ(board_.moved(), at(milliseconds(300))) << "there was nothing to write";
+  EXPECT_FALSE(board_.moves());
 }
 
 TEST_F(BoardTest, WritesOnlyWhatDiffers) {
