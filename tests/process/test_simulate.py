@@ -273,7 +273,7 @@ class Simulate(unittest.TestCase):
             policy = stack.script("return nil")
             board = ["--board", "jetson-agx-orin"]
             for words, named, code in (
-                ([*board, "--workload", "resnet"], "resnet18", 2),
+                ([*board, "--workload", "resnet50"], "resnet18", 2),
                 ([*board, "--workload", "resnet18", "--keep", "gpu_mhz=5"], "1300.5", 2),
                 ([*board, "--workload", "resnet18", "--keep", "fan=5"], "cpu_cores", 2),
                 ([*board, "--workload", "resnet18", "--effects", "all,jitter"], "unapplied", 2),
