@@ -103,8 +103,8 @@ struct BoardDescription {
   const DeviceParameters& parameters(Kind kind) const {
     return kind == Kind::train && train_model ? *train_model : *model;
   }
-  // Among those of the kind by name or alias, or by the name without the "-infer" or "-train" behind
-  // it that tells it from that of another kind; workloads.end() where there is none.
+  // Among those of the kind by name or alias, or by the name without the "-infer" or "-train"
+  // behind it that tells it from that of another kind; workloads.end() where there is none.
   std::map<std::string, WorkloadParameters>::const_iterator find_workload(std::string_view called,
                                                                           Kind kind) const;
   KnobSpace knob_space() const;  // of the board file's tables
