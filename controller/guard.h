@@ -61,7 +61,7 @@ class Guard {
   // The knobs stay as they are, and a workload is to run otherwise some time from now on.
   void keeps_knobs(Time now) {
     changed_ = now;
-    behind_mean_.await_change(now);
+    awaits_change(now);
   }
   Time changed() const { return changed_; }  // the newest time
   // What is applied from now on is not known to fit. Where the steps that readings come in hide

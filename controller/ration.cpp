@@ -39,7 +39,7 @@ void Controller::charge_hidden_excess(std::int64_t judged_mw, Time now) {
 }
 
 // What a probe draws can be told ahead of the mean only from what a load drew before it, and from
-// how much its readings differ.
+// how much its readings differ; those until now were of no load, or of another.
 void Controller::await_steady_power(Time now) {
   const Duration averaging = board_.traits().power_averaging;
   if (averaging <= kMostHidden) guard_.clears_at(now + kMeansUntilKnown * averaging);
