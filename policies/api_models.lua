@@ -160,6 +160,8 @@ function gp.draw_smooth(terms) end
 ---@class terms
 ---@field best? number the least `answer.value` so far of an answer within the goal; of training beside
 ---inference it may be math.huge, where no training minibatch has room
+---@field busy? number ms that inference is busy for a request in the best setting; where `best` is
+---math.huge, what leaves more time to bursts of requests gains too, while they need more than half of it
 ---@field price? number what a probe over the cap costs, as a share of the value (0.01 is 1 %); 0
 ---@field odds? number least odds to keep the cap, 0 to 1; 0
 ---@field doubt? number so many times as unsure of each setting as it is, the process is taken to be; 1

@@ -101,7 +101,7 @@ double limit_w(const GpSearch& gp, const Goal& goal) {
 }
 
 // False with an error where memory runs out.
-bool choose(ScriptState& state, ProbeTerms terms, double best,
+bool choose(ScriptState& state, ProbeTerms terms, double best, double busy_ms,
             std::optional<Probe>& probe) noexcept {
   GpSearch& gp = *state.gp;
   const Goal& goal = state.context.goal;
@@ -113,6 +113,7 @@ bool choose(ScriptState& state, ProbeTerms terms, double best,
       // A value is seconds a sample; infinite where no training minibatch has room.
       const double batch = static_cast<double>(gp.interleaved->train_grid.batch_sizes().front());
       if (best > 0) both.best_rate = std::isfinite(best) ? 1 / (best * batch) : 0;
+      if (busy_ms > 0 && both.best_rate == 0) both.best_busy_ms = busy_ms;
       probe = interleaved_probe(gp.interleaved->process, goal, gp.known, both);
     } else {
       probe = next_probe(*gp.process, goal, gp.grid.kind(), gp.known, terms);
@@ -167,11 +168,12 @@ int next(lua_State* lua) {
   }
   const double most_over = option(lua, "gp.next", "over", kHuge, kHuge);
   if (std::isfinite(most_over)) terms.most_over = static_cast<std::size_t>(most_over);
+  const double busy_ms = option(lua, "gp.next", "busy", 0, 1e9);
   begin_or_raise(lua, "gp.next");
   ScriptState& state = state_of(lua);
   charge(lua, charge_to_ask(*state.gp));
   std::optional<Probe> probe;
-  if (!choose(state, terms, best, probe)) push_error(lua, "gp.next", state.error);
+  if (!choose(state, terms, best, busy_ms, probe)) push_error(lua, "gp.next", state.error);
   if (!probe) return 0;
   lua_createtable(lua, 0, 8);
   push_setting(lua, state.gp->grid.setting(probe->setting));

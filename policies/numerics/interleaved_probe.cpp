@@ -22,6 +22,9 @@ constexpr std::size_t kPromising = 160, kSafe = 100;
 constexpr double kFarOver = 0.16, kFarLate = 0.4, kOverWeight = 1.25;
 constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
 constexpr double kLeastImprovement = 0.05;
+// Of the time that requests have: what they leave beyond it is headroom enough, and what headroom
+// gains, as a share of the training that the whole time would have room for.
+constexpr double kLightLoad = 0.5, kHeadroomWeight = 0.05;
 // While nothing keeps the goal: what promises most is measured where its odds are so much of the
 // likeliest setting's, and one with the odds of power that are asked where its odds are so much of
 // what is likeliest without asking.
@@ -81,8 +84,20 @@ struct Search {
     return odds_to_fit(setting, std::exp(process.infer_time(setting, doubt).mean),
                        process.train_time(setting, doubt));
   }
+  // What is gained by the time that inference of `infer_ms` a batch leaves beyond what the best
+  // does, where requests come in bursts.
+  double headroom(std::size_t setting, double infer_ms) const {
+    if (!terms.best_busy_ms) return 0;
+    const auto load = [&](double busy_ms) {
+      return std::max(judge.goal.arrivals_per_s * busy_ms / 1e3, kLightLoad);
+    };
+    const double saved = load(*terms.best_busy_ms) - load(infer_ms / process.infer_batch(setting));
+    return kHeadroomWeight * std::max(0.0, saved);
+  }
   double promise(std::size_t setting, const InterleavedProcess::Mean& mean) const {
-    return gain(setting, std::exp(mean.log_infer_ms), 0, {mean.log_train_ms, kRoughly});
+    const double infer_ms = std::exp(mean.log_infer_ms);
+    return gain(setting, infer_ms, 0, {mean.log_train_ms, kRoughly}) +
+           headroom(setting, infer_ms) * 1e3 / std::exp(mean.log_train_ms);
   }
   // How far from keeping the goal: roughly minus the logarithm of the odds.
   double unlikely(double over, double late) const {
@@ -135,15 +150,17 @@ Probe Search::weigh(std::size_t setting, double scale) const {
   probe.power_w = std::exp(process.mean(setting).log_power);
   probe.time_deviation = infer.deviation;
   if (in_time < 1e-6) return probe;
+  double headroom_gain = 0;
   for (const double place : kQuantiles) {
-    const double log_ms = infer.mean + infer.deviation * normal_quantile(place * in_time);
-    probe.gain +=
-        gain(setting, std::exp(log_ms), terms.best_rate.value_or(0), train) / kQuantiles.size();
+    const double ms = std::exp(infer.mean + infer.deviation * normal_quantile(place * in_time));
+    probe.gain += gain(setting, ms, terms.best_rate.value_or(0), train) / kQuantiles.size();
+    headroom_gain += headroom(setting, ms) / kQuantiles.size();
   }
   if (scale > 0) {
     probe.gain /= scale;
     if (!terms.best_rate) probe.gain += kLeastImprovement;
   }
+  probe.gain += headroom_gain;
   probe.gain *= probe.odds;
   return probe;
 }

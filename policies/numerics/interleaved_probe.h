@@ -23,6 +23,9 @@ struct InterleavedTerms {
   // Training minibatches a second of the best setting known that keeps the goal, 0 where it leaves
   // no room for any; nullopt where there is none yet.
   std::optional<double> best_rate{};
+  // Where that is 0: ms that inference is busy for a request in the best setting. What leaves more
+  // time to requests that come in bursts is then a gain too, while they need more than half of it.
+  std::optional<double> best_busy_ms{};
   ProbeTerms probe{};  // its best_log is not read
 };
 

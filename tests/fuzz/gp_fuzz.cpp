@@ -70,8 +70,8 @@ std::string ask(Bytes& bytes) {
            " })\n";
   }
   std::string text = "check(gp.next {";
-  const char* names[] = {"best", "price", "odds", "doubt", "safest"};
-  for (int i = 0; i < 5; ++i) {
+  const char* names[] = {"best", "price", "odds", "doubt", "safest", "busy"};
+  for (int i = 0; i < 6; ++i) {
     if ((terms >> i & 1) == 0) continue;
     // Odds are at most 1, and most numbers would be refused.
     const bool share = names[i] == std::string_view("odds") || i == 4;

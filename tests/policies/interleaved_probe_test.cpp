@@ -1,4 +1,4 @@
-// The search for most training beside inference: its arithmetic, its beliefs, and whole searches.
+// The search for most training beside inference: its arithmetic and its beliefs.
 #include "policies/numerics/interleaved_probe.h"
 
 #include <gtest/gtest.h>
@@ -6,16 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "controller/interleaving.h"
-#include "policies/lua/lua_policy.h"
 #include "policies/numerics/cost_prior.h"
 #include "policies/numerics/normal.h"
 #include "policies/numerics/random_draw.h"
-#include "tests/policies/orin_problem.h"
-#include "tests/policies/script_text.h"
+#include "tests/policies/interleaved_problem.h"
 
 namespace gearshift {
 namespace {
@@ -55,141 +52,6 @@ TEST(ExpectedGain, OfAllTheTimeIsThatOfDraws) {
   }
   EXPECT_EQ(expected_gain_of_all(0, 2, train), 0);
   EXPECT_EQ(expected_gain_of_all(-5, 0, train), 0);
-}
-
-// Training and inference that the board's model describes exactly.
-struct InterleavedProblem : OrinProblem {
-  Workload server;
-  BoardModel board = *built_in_board_model("jetson-agx-orin");
-
-  InterleavedProblem() {
-    server = OrinProblem(Kind::infer).trainer;
-    goal = {.objective = Objective::throughput,
-            .power_mw = 30'000,
-            .latency = std::chrono::milliseconds(800),
-            .arrivals_per_s = 30};
-  }
-  PolicyContext context() const {
-    PolicyContext context = OrinProblem::context();
-    context.workloads[index(Kind::infer)] = &server;
-    return context;
-  }
-  Observation measured(const Setting& setting) const {
-    const ModelMode mode = model_mode(knobs, setting.mode, board.highest);
-    const TrueCost train = cost(board, mode, 16);
-    const TrueCost infer = cost(board, mode, setting.batch_size[index(Kind::infer)], Kind::infer);
-    const double power_w = std::max(train.power_w, infer.power_w);
-    if (1e3 * power_w > static_cast<double>(*goal.power_mw)) {
-      Observation cut = cut_short(setting, Outcome::over_limit);
-      cut.limit_mw = *goal.power_mw;
-      return cut;
-    }
-    Observation answer = complete(setting, train.minibatch_ms, power_w);
-    answer.cost[index(Kind::infer)] =
-        complete(setting, infer.minibatch_ms, power_w, Kind::infer).cost[index(Kind::infer)];
-    answer.power_margin_mw = 0;
-    return answer;
-  }
-  // Training minibatches a second of the best setting that keeps the goal; -1: none does.
-  double optimum() const {
-    double most = -1;
-    const SettingGrid grid(context(), highest_mode(&board), kMostGridSettings, Kind::infer);
-    for (std::size_t i = 0; i < grid.size(); ++i) {
-      const Observation answer = measured(grid.setting(i));
-      if (answer.keeps(goal)) most = std::max(most, 1 / answer.value(goal));
-    }
-    return most;
-  }
-};
-
-struct Searched {
-  Request request;
-  int probes = 0;
-  Observation held;
-  std::vector<Observation> measured;
-};
-
-Searched search(const InterleavedProblem& problem, const char* script = "bayes.lua") {
-  LuaPolicy policy(script, script_text(script), problem.board);
-  Searched searched;
-  searched.request = policy.start(problem.context());
-  while (searched.request.what == Request::What::measure && searched.probes < 30) {
-    ++searched.probes;
-    searched.measured.push_back(problem.measured(searched.request.setting));
-    searched.request = policy.resume(searched.measured.back());
-  }
-  EXPECT_EQ(policy.failure(), "");
-  if (searched.request.what == Request::What::hold) {
-    searched.held = problem.measured(searched.request.setting);
-  }
-  return searched;
-}
-
-TEST(InterleavedSearch, ComesNearTheOptimumWithinItsProbes) {
-  for (const double rate : {15.0, 30.0, 60.0}) {
-    InterleavedProblem problem;
-    problem.goal.arrivals_per_s = rate;
-    const Searched searched = search(problem);
-    ASSERT_EQ(searched.request.what, Request::What::hold) << rate;
-    EXPECT_LE(searched.probes, 12);
-    EXPECT_TRUE(searched.held.keeps(problem.goal));
-    EXPECT_EQ(searched.held.setting.run, Run::both);
-    EXPECT_GT(1 / searched.held.value(problem.goal), 0.9 * problem.optimum()) << rate;
-  }
-}
-
-TEST(InterleavedSearch, ByGradientBacktracksTheBatchOfRequests) {
-  for (const double rate : {15.0, 30.0, 60.0}) {
-    InterleavedProblem problem;
-    problem.goal.arrivals_per_s = rate;
-    const Searched searched = search(problem, "gradient.lua");
-    ASSERT_EQ(searched.request.what, Request::What::hold) << rate;
-    EXPECT_LE(searched.probes, 16) << rate;
-    EXPECT_TRUE(searched.held.keeps(problem.goal)) << rate;
-    EXPECT_GT(1 / searched.held.value(problem.goal), 0.6 * problem.optimum()) << rate;
-    // The largest batch that is full within 0.8 s comes first.
-    const double most = 0.8 * rate;
-    const std::int32_t first = searched.measured.front().setting.batch_size[index(Kind::infer)];
-    EXPECT_LT(first, most) << rate;
-    EXPECT_GE(4 * first, most) << rate;
-  }
-}
-
-TEST(InterleavedSearch, HoldsASettingThatAnswersInTimeWhereNothingTrains) {
-  InterleavedProblem problem;
-  problem.goal.arrivals_per_s = 30;
-  problem.goal.latency = std::chrono::milliseconds(60);  // only batch 1, every 33 ms
-  ASSERT_EQ(problem.optimum(), 0);
-  const Searched searched = search(problem);
-  ASSERT_EQ(searched.request.what, Request::What::hold);
-  EXPECT_TRUE(searched.held.keeps(problem.goal));
-}
-
-double busy_s_per_request(const Observation& answer) {
-  return seconds(answer.cost[index(Kind::infer)].minibatch_mean) /
-         answer.setting.batch_size[index(Kind::infer)];
-}
-
-TEST(InterleavedSearch, HoldsWhatIsLeastBusyOfTheMeasuredWhereNothingTrains) {
-  InterleavedProblem problem;
-  problem.goal.arrivals_per_s = 90;
-  problem.goal.latency = std::chrono::milliseconds(500);
-  ASSERT_EQ(problem.optimum(), 0);
-  const Searched searched = search(problem);
-  ASSERT_EQ(searched.request.what, Request::What::hold);
-  int kept = 0;
-  for (const Observation& answer : searched.measured) {
-    if (!answer.keeps(problem.goal)) continue;
-    ++kept;
-    EXPECT_LE(busy_s_per_request(searched.held), busy_s_per_request(answer) * (1 + 1e-9));
-  }
-  EXPECT_GT(kept, 1);
-}
-
-TEST(InterleavedSearch, FindsNothingWhereNothingAnswersInTime) {
-  InterleavedProblem problem;
-  problem.goal.latency = std::chrono::milliseconds(30);
-  EXPECT_EQ(search(problem).request.what, Request::What::hold_safe);
 }
 
 TEST(InterleavedProcess, KnowsTrainingOfAModeForEveryInferenceBatch) {
@@ -317,11 +179,27 @@ TEST(InterleavedProbe, OneByOneTheLikeliestIsOneBesideWhichTrainingFits) {
   EXPECT_GT(others, 0U) << "what serves most surely is not what training fits beside";
 }
 
-TEST(InterleavedDimensions, EndWithTheInferenceBatch) {
-  const InterleavedProblem problem;
-  LuaPolicy policy("d.lua", "log(dimensions[#dimensions].name) return nil", problem.board);
-  policy.start(problem.context());
-  EXPECT_EQ(policy.take_log(), "infer_batch");
+// Requests at 90 a second within half a second leave no room to train under any setting.
+TEST(InterleavedProbe, WhereNothingTrainsWhatLeavesTimeToBurstsGains) {
+  const Unmeasured unmeasured;
+  Goal goal = unmeasured.problem.goal;
+  goal.arrivals_per_s = 90;
+  goal.latency = std::chrono::milliseconds(500);
+  const auto gain = [&](std::optional<double> busy_ms) {
+    const std::optional<Probe> probe =
+        interleaved_probe(unmeasured.process, goal, unmeasured.excluded,
+                          {.best_rate = 0,
+                           .best_busy_ms = busy_ms,
+                           .probe = {.limit_w = Unmeasured::limit_w(goal), .least_odds = 0.15}});
+    return probe ? probe->gain : 0;
+  };
+  const double of_training = gain(std::nullopt);
+  // The best is busy for nine tenths of the time, for six, for half, for less.
+  EXPECT_GT(gain(900.0 / 90), of_training + 0.004);
+  EXPECT_GT(gain(900.0 / 90), gain(600.0 / 90));
+  EXPECT_GT(gain(600.0 / 90), of_training);
+  EXPECT_EQ(gain(500.0 / 90), of_training);
+  EXPECT_EQ(gain(100.0 / 90), of_training);
 }
 
 // A measurement that was cut short, since requests were late, has times and no power.
@@ -346,28 +224,6 @@ TEST(InterleavedProcess, TimesThatAreKnownWithoutPowerAreLearnt) {
   EXPECT_GT(world.process.train_time(beside, 1).mean, train.mean + 0.1);
   // Not as sure as what was measured to its end.
   EXPECT_GT(world.process.train_time(setting, 1).deviation, 0.01);
-}
-
-// Whatever a script says of a cut setting, and of minibatches that were not there.
-TEST(InterleavedProcess, TimesThatAScriptMadeUpBreakNothing) {
-  const InterleavedProblem problem;
-  LuaPolicy policy("made_up.lua", R"lua(
-local setting = safe
-setting.infer_batch, setting.train_batch, setting.run = batch_sizes.infer[1], 16, "both"
-local function late(infer) return gp.learn { setting = setting, ok = false, reason = "late", infer = infer } end
-assert(late { minibatch_ms = 90, minibatch_ms_stddev = 1, count = 3 })
-assert(not late(nil) and not late {} and not late { minibatch_ms = 1 / 0, count = 2 })
-assert(not late { minibatch_ms = -4, count = 2 } and not late { minibatch_ms = 90, count = 0 })
-for _, count in ipairs { 1e-300, 1e300 } do
-  assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 0 / 0, count = count })
-  assert(late { minibatch_ms = 1e300, minibatch_ms_stddev = 1e308, count = count })
-end
-local probe = gp.next { odds = 0.15, safest = 0, doubt = 1 }
-assert(not probe or probe.odds == probe.odds)
-return setting
-)lua");
-  const Request request = policy.start(problem.context());
-  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
 }
 
 }  // namespace

@@ -1,0 +1,155 @@
+// Whole searches for most training beside inference, by the scripts that ship and by others.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "policies/lua/lua_policy.h"
+#include "policies/numerics/interleaved_probe.h"
+#include "tests/policies/interleaved_problem.h"
+#include "tests/policies/script_text.h"
+
+namespace gearshift {
+namespace {
+
+struct Searched {
+  Request request;
+  int probes = 0;
+  Observation held;
+  std::vector<Observation> measured;
+};
+
+Searched search(const InterleavedProblem& problem, const char* script = "bayes.lua") {
+  LuaPolicy policy(script, script_text(script), problem.board);
+  Searched searched;
+  searched.request = policy.start(problem.context());
+  while (searched.request.what == Request::What::measure && searched.probes < 30) {
+    ++searched.probes;
+    searched.measured.push_back(problem.measured(searched.request.setting));
+    searched.request = policy.resume(searched.measured.back());
+  }
+  EXPECT_EQ(policy.failure(), "");
+  if (searched.request.what == Request::What::hold) {
+    searched.held = problem.measured(searched.request.setting);
+  }
+  return searched;
+}
+
+TEST(InterleavedSearch, ComesNearTheOptimumWithinItsProbes) {
+  for (const double rate : {15.0, 30.0, 60.0}) {
+    InterleavedProblem problem;
+    problem.goal.arrivals_per_s = rate;
+    const Searched searched = search(problem);
+    ASSERT_EQ(searched.request.what, Request::What::hold) << rate;
+    EXPECT_LE(searched.probes, 12);
+    EXPECT_TRUE(searched.held.keeps(problem.goal));
+    EXPECT_EQ(searched.held.setting.run, Run::both);
+    EXPECT_GT(1 / searched.held.value(problem.goal), 0.9 * problem.optimum()) << rate;
+  }
+}
+
+TEST(InterleavedSearch, ByGradientBacktracksTheBatchOfRequests) {
+  for (const double rate : {15.0, 30.0, 60.0}) {
+    InterleavedProblem problem;
+    problem.goal.arrivals_per_s = rate;
+    const Searched searched = search(problem, "gradient.lua");
+    ASSERT_EQ(searched.request.what, Request::What::hold) << rate;
+    EXPECT_LE(searched.probes, 16) << rate;
+    EXPECT_TRUE(searched.held.keeps(problem.goal)) << rate;
+    EXPECT_GT(1 / searched.held.value(problem.goal), 0.6 * problem.optimum()) << rate;
+    // The largest batch that is full within 0.8 s comes first.
+    const double most = 0.8 * rate;
+    const std::int32_t first = searched.measured.front().setting.batch_size[index(Kind::infer)];
+    EXPECT_LT(first, most) << rate;
+    EXPECT_GE(4 * first, most) << rate;
+  }
+}
+
+TEST(InterleavedSearch, HoldsASettingThatAnswersInTimeWhereNothingTrains) {
+  InterleavedProblem problem;
+  problem.goal.arrivals_per_s = 30;
+  problem.goal.latency = std::chrono::milliseconds(60);  // only batch 1, every 33 ms
+  ASSERT_EQ(problem.optimum(), 0);
+  const Searched searched = search(problem);
+  ASSERT_EQ(searched.request.what, Request::What::hold);
+  EXPECT_TRUE(searched.held.keeps(problem.goal));
+}
+
+double busy_s_per_request(const Observation& answer) {
+  return seconds(answer.cost[index(Kind::infer)].minibatch_mean) /
+         answer.setting.batch_size[index(Kind::infer)];
+}
+
+TEST(InterleavedSearch, HoldsWhatIsLeastBusyOfTheMeasuredWhereNothingTrains) {
+  InterleavedProblem problem;
+  problem.goal.arrivals_per_s = 90;
+  problem.goal.latency = std::chrono::milliseconds(500);
+  ASSERT_EQ(problem.optimum(), 0);
+  const Searched searched = search(problem);
+  ASSERT_EQ(searched.request.what, Request::What::hold);
+  int kept = 0;
+  for (const Observation& answer : searched.measured) {
+    if (!answer.keeps(problem.goal)) continue;
+    ++kept;
+    EXPECT_LE(busy_s_per_request(searched.held), busy_s_per_request(answer) * (1 + 1e-9));
+  }
+  EXPECT_GT(kept, 1);
+}
+
+// What is left to look for is time for requests that come in bursts.
+TEST(InterleavedSearch, LooksForTimeBetweenRequestsWhereNothingTrains) {
+  InterleavedProblem problem;
+  problem.goal.arrivals_per_s = 90;
+  problem.goal.latency = std::chrono::milliseconds(200);
+  ASSERT_EQ(problem.optimum(), 0);
+  const Searched searched = search(problem);
+  ASSERT_EQ(searched.request.what, Request::What::hold);
+  EXPECT_TRUE(searched.held.keeps(problem.goal));
+  EXPECT_LE(searched.probes, 12);
+  double least_s = 1;
+  const SettingGrid grid(problem.context(), highest_mode(&problem.board), kMostGridSettings,
+                         Kind::infer);
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const Observation answer = problem.measured(grid.setting(i));
+    if (answer.keeps(problem.goal)) least_s = std::min(least_s, busy_s_per_request(answer));
+  }
+  EXPECT_LE(busy_s_per_request(searched.held), 1.1 * least_s);
+}
+
+TEST(InterleavedSearch, FindsNothingWhereNothingAnswersInTime) {
+  InterleavedProblem problem;
+  problem.goal.latency = std::chrono::milliseconds(30);
+  EXPECT_EQ(search(problem).request.what, Request::What::hold_safe);
+}
+
+TEST(InterleavedDimensions, EndWithTheInferenceBatch) {
+  const InterleavedProblem problem;
+  LuaPolicy policy("d.lua", "log(dimensions[#dimensions].name) return nil", problem.board);
+  policy.start(problem.context());
+  EXPECT_EQ(policy.take_log(), "infer_batch");
+}
+
+// Whatever a script says of a cut setting, and of minibatches that were not there.
+TEST(InterleavedProcess, TimesThatAScriptMadeUpBreakNothing) {
+  const InterleavedProblem problem;
+  LuaPolicy policy("made_up.lua", R"lua(
+local setting = safe
+setting.infer_batch, setting.train_batch, setting.run = batch_sizes.infer[1], 16, "both"
+local function late(infer) return gp.learn { setting = setting, ok = false, reason = "late", infer = infer } end
+assert(late { minibatch_ms = 90, minibatch_ms_stddev = 1, count = 3 })
+assert(not late(nil) and not late {} and not late { minibatch_ms = 1 / 0, count = 2 })
+assert(not late { minibatch_ms = -4, count = 2 } and not late { minibatch_ms = 90, count = 0 })
+for _, count in ipairs { 1e-300, 1e300 } do
+  assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 0 / 0, count = count })
+  assert(late { minibatch_ms = 1e300, minibatch_ms_stddev = 1e308, count = count })
+end
+local probe = gp.next { odds = 0.15, safest = 0, doubt = 1 }
+assert(not probe or probe.odds == probe.odds)
+return setting
+)lua");
+  const Request request = policy.start(problem.context());
+  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
+}
+
+}  // namespace
+}  // namespace gearshift
