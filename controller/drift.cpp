@@ -126,24 +126,28 @@ std::optional<DriftAlarm> Drift::add(const Observation& observation) {
   return judge(observation.setting, figures, before);
 }
 
-std::optional<DriftAlarm> Drift::add_excess(const Setting& setting, std::int64_t power_mw) {
+std::optional<DriftAlarm> Drift::add_excess(const Observation& cut) {
   constexpr auto kPower = at(DriftQuantity::power);
-  const auto found = references_.find(setting);
-  if (found == references_.end() || !found->second.figures[kPower] || power_mw <= 0) {
+  const auto found = references_.find(cut.setting);
+  if (found == references_.end() || !found->second.figures[kPower] || cut.power_mean_mw <= 0) {
     return std::nullopt;
   }
   const Reference& reference = found->second;
-  const Figure& known = *reference.figures[kPower];
+  Figures figures = figures_of(cut);
   // Noise alone takes one window in thousands over a cap that the setting is within: as far off as
   // the margin, which the allowance covers.
-  Figures figures;
-  figures[kPower] =
-      Figure{std::log(static_cast<double>(power_mw)), known.variance * reference.count[kPower]};
+  figures[kPower]->variance = reference.figures[kPower]->variance * reference.count[kPower];
   ++repeats_;
-  const double residual = (figures[kPower]->log_mean - known.log_mean) /
-                          scale(DriftQuantity::power, *figures[kPower], known);
-  accumulate(DriftQuantity::power, std::clamp(residual, 0.0, options_.most_residual));
-  return judge(setting, figures, reference);
+  for (std::size_t i = 0; i < kDriftQuantities; ++i) {
+    if (!figures[i] || !reference.figures[i]) continue;
+    const auto quantity = static_cast<DriftQuantity>(i);
+    const Figure& known = *reference.figures[i];
+    const double residual =
+        (figures[i]->log_mean - known.log_mean) / scale(quantity, *figures[i], known);
+    const double least = quantity == DriftQuantity::power ? 0 : -options_.most_residual;
+    accumulate(quantity, std::clamp(residual, least, options_.most_residual));
+  }
+  return judge(cut.setting, figures, reference);
 }
 
 bool Drift::suspects() const {

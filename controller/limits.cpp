@@ -215,7 +215,11 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
     return false;
   }
   std::optional<DriftAlarm> alarm;
-  if (fitted && !shows_another) alarm = drift_.add_excess(cut.setting, cut.power_mean_mw);
+  if (fitted && !shows_another) {
+    Observation seen = cut;
+    if (metering()) seen.cost = meter_.so_far();
+    alarm = drift_.add_excess(seen);
+  }
   if (!alarm) {
     remember(cut);
     return fitted;

@@ -27,6 +27,15 @@ Observation observed(const PowerMode& mode, double ms, double power_w) {
   return observation;
 }
 
+// What the guard cut, of which nothing but power was seen.
+Observation cut(const Observation& known, std::int64_t power_mw) {
+  Observation observation;
+  observation.setting = known.setting;
+  observation.outcome = Outcome::over_limit;
+  observation.power_mean_mw = power_mw;
+  return observation;
+}
+
 // Normal with deviation 1; the engine's output alone, as everywhere.
 double normal(std::mt19937_64& engine) {
   double sum = -6;
@@ -143,14 +152,14 @@ TEST(Drift, AStepOfASensorAtLowPowerIsNoChange) {
 TEST(Drift, AReadingFarOverWhatASettingTookIsARepeat) {
   Drift drift;
   const Observation known = observed(kFast, 40, 25);
-  EXPECT_FALSE(drift.add_excess(known.setting, 32'000)) << "of a setting that nobody knows";
+  EXPECT_FALSE(drift.add_excess(cut(known, 32'000))) << "of a setting that nobody knows";
   EXPECT_FALSE(drift.knows(known.setting));
   drift.add(known);
   EXPECT_TRUE(drift.knows(known.setting));
   EXPECT_FALSE(drift.suspects());
-  EXPECT_FALSE(drift.add_excess(known.setting, 32'000));
+  EXPECT_FALSE(drift.add_excess(cut(known, 32'000)));
   EXPECT_TRUE(drift.suspects());
-  const auto alarm = drift.add_excess(known.setting, 32'000);
+  const auto alarm = drift.add_excess(cut(known, 32'000));
   ASSERT_TRUE(alarm);
   EXPECT_EQ(alarm->quantity, DriftQuantity::power);
   EXPECT_NEAR(alarm->expected, 25, 1e-6);
@@ -165,7 +174,7 @@ TEST(Drift, ReadingsThatNoiseTakesOverACapAreNoChangeHoweverMany) {
   const Observation known = observed(kFast, 40, 25);
   drift.add(known);
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_FALSE(drift.add_excess(known.setting, 26'100)) << i;
+    ASSERT_FALSE(drift.add_excess(cut(known, 26'100))) << i;
     EXPECT_FALSE(drift.suspects());
     ASSERT_FALSE(drift.add(known));  // what is held next
   }
@@ -175,7 +184,23 @@ TEST(Drift, AReadingBelowWhatIsExpectedIsNoEvidenceOfLessPower) {
   Drift drift;
   const Observation known = observed(kFast, 40, 25);
   drift.add(known);
-  for (int i = 0; i < 10; ++i) EXPECT_FALSE(drift.add_excess(known.setting, 15'000));
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(drift.add_excess(cut(known, 15'000)));
+}
+
+TEST(Drift, MinibatchesOfACutMeasurementTellTheirTimes) {
+  Drift drift;
+  const Observation known = observed(kFast, 40, 25);
+  drift.add(known);
+  Observation lighter = cut(known, 26'100);  // as far as noise goes
+  lighter.cost[index(Kind::train)] = observed(kFast, 28, 25).cost[index(Kind::train)];
+  lighter.cost[index(Kind::train)].minibatches = 5;
+  EXPECT_FALSE(drift.add_excess(lighter));
+  EXPECT_TRUE(drift.suspects());
+  const auto alarm = drift.add_excess(lighter);
+  ASSERT_TRUE(alarm);
+  EXPECT_EQ(alarm->quantity, DriftQuantity::train_time);
+  EXPECT_NEAR(alarm->expected, 40, 1e-6);
+  EXPECT_NEAR(alarm->measured, 28, 1e-6);
 }
 
 // ---- in the loop ----------------------------------------------------------------------------
@@ -281,6 +306,21 @@ TEST(DriftInTheLoop, AChangeThatTakesAllThatIsKnownOverTheCapIsNoticed) {
   rig.run();
   ASSERT_EQ(rig.recorder.of(NoteType::drift).size(), 1U);
   EXPECT_EQ(rig.policy.starts, 2);
+}
+
+// A lighter network under the same name, whose power is soon a little more.
+TEST(DriftInTheLoop, TheTimesOfACutMeasurementAreEvidenceToo) {
+  Rig rig(fastest_of({kSlow, kMiddle}), seconds(90), 18'000);
+  rig.hardware.values = {1, 300000};
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(44), [&rig] { rig.world.slower = 0.6; });
+  rig.world.at(std::chrono::milliseconds(44'600), [&rig] { rig.hardware.extra_mw = 1200; });
+  rig.run();
+  const auto drifts = rig.recorder.of(NoteType::drift);
+  ASSERT_EQ(drifts.size(), 1U);
+  EXPECT_EQ(drifts[0].setting.mode, kSlow) << "what the guard stepped down to";
+  // The first measurement behind the cut; without its times it took the second, at 48.9 s.
+  EXPECT_LE(drifts[0].time, Time{} + seconds(47));
 }
 
 // One window over the cap, far over what the setting takes: what the board steps down to is
