@@ -159,10 +159,12 @@ auto parse_file(const std::filesystem::path& path, const Parse& parse) {
 KeyPair make_key_pair() {
   std::array<char, kKeyCharacters + 1> public_key{};
   std::array<char, kKeyCharacters + 1> secret_key{};
-  if (::zmq_curve_keypair(public_key.data(), secret_key.data()) != 0) {
-    throw std::runtime_error(std::string("this libzmq makes no CURVE keys: ") +
-                             zmq_strerror(errno) + "; install one that was built with libsodium");
-  }
+  do {
+    if (::zmq_curve_keypair(public_key.data(), secret_key.data()) != 0) {
+      throw std::runtime_error(std::string("this libzmq makes no CURVE keys: ") +
+                               zmq_strerror(errno) + "; install one that was built with libsodium");
+    }
+  } while (public_key[0] == '-');  // on a command line it would be taken for an option
   return {public_key.data(), secret_key.data()};
 }
 

@@ -23,7 +23,8 @@ struct KeyFile {
   std::string server_key;  // the daemon's public key
 };
 
-// A new pair of libzmq's CURVE (elliptic curve 25519). Throws std::runtime_error where this libzmq
+// A new pair of libzmq's CURVE (elliptic curve 25519), whose public key is no option of a command
+// line. Throws std::runtime_error where this libzmq
 // was built without it.
 KeyPair make_key_pair();
 

@@ -78,7 +78,7 @@ void make_pair_here(const KeysOptions& options) {
   write_key_file(path, file);
   std::printf(
       "wrote %s\n"
-      "next, where the daemon runs: gearshift keys authorise %s %s\n",
+      "next, where the daemon runs: gearshift keys authorise %s '%s'\n",
       path.c_str(), options.name.c_str(), file.pair.public_key.c_str());
 }
 

@@ -47,6 +47,11 @@ class KeyFiles : public testing::Test {
   const KeyPair other = make_key_pair();
 };
 
+// One key in 85 would begin with a dash, and the command that authorises it be refused.
+TEST(KeyPairs, ArePutOnACommandLineAsTheyAre) {
+  for (int i = 0; i < 600; ++i) ASSERT_NE(make_key_pair().public_key.front(), '-');
+}
+
 TEST_F(KeyFiles, AreMadeForTheirOwnerOnlyWhateverTheUmask) {
   const mode_t old = ::umask(0);
   make_server();

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import shlex
 import socket
 import stat
 import sys
@@ -162,8 +163,9 @@ class Keys(unittest.TestCase):
             made = stack.keys("client", "far", "--server", server, "--output", path)
             self.assertEqual(made.returncode, 0, made.stderr)
             self.assertEqual(mode_of(path), 0o600)
-            public = made.stdout.split()[-1]
-            stack.keys("authorise", "far", public)
+            command = made.stdout[made.stdout.index("gearshift keys authorise") :]
+            authorised = stack.keys(*shlex.split(command)[2:])
+            self.assertEqual(authorised.returncode, 0, authorised.stderr)
             daemon = stack.keyed_daemon()
             daemon.note("status")
             stack.remote("lenet", key=path)
