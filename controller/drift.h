@@ -67,9 +67,9 @@ class Drift {
   // Only complete observations count, and none of recurring jobs, whose epochs are their own
   // measure. The first of a setting is its reference.
   std::optional<DriftAlarm> add(const Observation& observation);
-  // What was seen of a setting that the guard cut: a repeat whose power is at least a window's mean,
-  // and whose minibatches took what those took that ended. It tells nothing where the setting has
-  // no reference.
+  // What was seen of a setting that the guard cut: a repeat whose power is at least a window's
+  // mean, and whose minibatches took what those took that ended. It tells nothing where the setting
+  // has no reference.
   std::optional<DriftAlarm> add_excess(const Observation& cut);
   bool knows(const Setting& setting) const { return references_.contains(setting); }
   // Some sum is higher than one repeat of what was expected can take away.

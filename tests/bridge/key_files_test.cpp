@@ -35,7 +35,7 @@ class KeyFiles : public testing::Test {
   }
   // What is wrong with a key file of this text; never its secret.
   std::string failure_of_text(const std::string& text) const {
-    const std::string failure = failure_of([&] { parse_key_file(text); });
+    std::string failure = failure_of([&] { parse_key_file(text); });
     EXPECT_FALSE(says(failure, pair.secret_key)) << failure;
     EXPECT_FALSE(says(failure, pair.secret_key.substr(1))) << failure;
     return failure;

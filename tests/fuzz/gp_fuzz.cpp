@@ -32,7 +32,7 @@ class Bytes {
   // A Lua expression. One in four is any double at all; the others are within sight of a board's.
   std::string number() {
     const std::uint8_t kind = byte();
-    if (kind % 4 != 0) return std::to_string(kind / 4 + 1 + byte() / 16.0);
+    if (kind % 4 != 0) return std::to_string(1 + (kind >> 2) + byte() / 16.0);
     double value = 0;
     std::uint8_t raw[sizeof value];
     for (std::uint8_t& one : raw) one = byte();
