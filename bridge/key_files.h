@@ -23,9 +23,8 @@ struct KeyFile {
   std::string server_key;  // the daemon's public key
 };
 
-// A new pair of libzmq's CURVE (elliptic curve 25519), whose public key is no option of a command
-// line. Throws std::runtime_error where this libzmq
-// was built without it.
+// A new pair of libzmq's CURVE (elliptic curve 25519), whose public key does not begin like an
+// option of a command line. Throws std::runtime_error where this libzmq was built without it.
 KeyPair make_key_pair();
 
 // Throws std::runtime_error naming the line and what is wrong, without what it holds: a secret key

@@ -257,7 +257,9 @@ void add_keys(CLI::App& app, int& exit_code) {
       add_action(*keys, "authorise", "Let a client in by its public key, or give one more rights",
                  options, authorise, exit_code);
   authorised->add_option("name", options->name, "who it is")->required();
-  authorised->add_option("key", options->public_key, "its public key; left out: the one known");
+  authorised->add_option(
+      "key", options->public_key,
+      "its public key, behind -- where it begins with a dash; left out: the one known");
   add_rights(*authorised, *options, "a right to add; a new client's is report by itself");
   CLI::App* revoked = add_action(*keys, "revoke", "Put a client out, or take rights from it",
                                  options, revoke, exit_code);

@@ -7,7 +7,8 @@
 namespace gearshift {
 namespace {
 
-constexpr double kMarginDeviations = 3;  // an observation's margin is so many deviations
+constexpr std::uint32_t kFewMinibatches = 3;  // fewer do not tell how they scatter
+constexpr double kMarginDeviations = 3;       // an observation's margin is so many deviations
 
 double square(double value) { return value * value; }
 
@@ -83,6 +84,11 @@ double Drift::scale(DriftQuantity quantity, const Figure& figure, const Figure& 
   return std::sqrt(square(floor) + square(step) + figure.variance + reference.variance);
 }
 
+double Drift::residual(DriftQuantity quantity, const Figure& figure,
+                       const Figure& reference) const {
+  return (figure.log_mean - reference.log_mean) / scale(quantity, figure, reference);
+}
+
 void Drift::accumulate(DriftQuantity quantity, double residual) {
   Sum& sum = sums_[at(quantity)];
   sum.up = std::max(0.0, sum.up + residual - options_.allowance);
@@ -114,13 +120,12 @@ std::optional<DriftAlarm> Drift::add(const Observation& observation) {
     }
     const auto quantity = static_cast<DriftQuantity>(i);
     Figure& known = *reference.figures[i];
-    const double off = figures[i]->log_mean - known.log_mean;
-    const double residual = off / scale(quantity, *figures[i], known);
-    accumulate(quantity, std::clamp(residual, -options_.most_residual, options_.most_residual));
-    if (std::abs(residual) > options_.allowance) continue;
+    const double off = residual(quantity, *figures[i], known);
+    accumulate(quantity, std::clamp(off, -options_.most_residual, options_.most_residual));
+    if (std::abs(off) > options_.allowance) continue;
     if (reference.count[i] >= options_.reference_repeats) continue;
     const double n = ++reference.count[i];
-    known.log_mean += off / n;
+    known.log_mean += (figures[i]->log_mean - known.log_mean) / n;
     known.variance = (square(n - 1) * known.variance + figures[i]->variance) / square(n);
   }
   return judge(observation.setting, figures, before);
@@ -134,6 +139,9 @@ std::optional<DriftAlarm> Drift::add_excess(const Observation& cut) {
   }
   const Reference& reference = found->second;
   Figures figures = figures_of(cut);
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (cut.cost[kind].minibatches < kFewMinibatches) figures[at(time_of(kind))].reset();
+  }
   // Noise alone takes one window in thousands over a cap that the setting is within: as far off as
   // the margin, which the allowance covers.
   figures[kPower]->variance = reference.figures[kPower]->variance * reference.count[kPower];
@@ -141,11 +149,10 @@ std::optional<DriftAlarm> Drift::add_excess(const Observation& cut) {
   for (std::size_t i = 0; i < kDriftQuantities; ++i) {
     if (!figures[i] || !reference.figures[i]) continue;
     const auto quantity = static_cast<DriftQuantity>(i);
-    const Figure& known = *reference.figures[i];
-    const double residual =
-        (figures[i]->log_mean - known.log_mean) / scale(quantity, *figures[i], known);
+    // Power was cut off on its way up.
     const double least = quantity == DriftQuantity::power ? 0 : -options_.most_residual;
-    accumulate(quantity, std::clamp(residual, least, options_.most_residual));
+    accumulate(quantity, std::clamp(residual(quantity, *figures[i], *reference.figures[i]), least,
+                                    options_.most_residual));
   }
   return judge(cut.setting, figures, reference);
 }

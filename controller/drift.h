@@ -68,8 +68,8 @@ class Drift {
   // measure. The first of a setting is its reference.
   std::optional<DriftAlarm> add(const Observation& observation);
   // What was seen of a setting that the guard cut: a repeat whose power is at least a window's
-  // mean, and whose minibatches took what those took that ended. It tells nothing where the setting
-  // has no reference.
+  // mean, and whose minibatches took what those took that ended, if they are enough to tell. It
+  // tells nothing where the setting has no reference.
   std::optional<DriftAlarm> add_excess(const Observation& cut);
   bool knows(const Setting& setting) const { return references_.contains(setting); }
   // Some sum is higher than one repeat of what was expected can take away.
@@ -106,6 +106,8 @@ class Drift {
 
   Figures figures_of(const Observation& observation) const;
   double scale(DriftQuantity quantity, const Figure& figure, const Figure& reference) const;
+  // How far the figure is from the reference, in scales.
+  double residual(DriftQuantity quantity, const Figure& figure, const Figure& reference) const;
   void accumulate(DriftQuantity quantity, double residual);
   std::optional<DriftAlarm> judge(const Setting& setting, const Figures& figures,
                                   const Reference& reference) const;

@@ -95,7 +95,7 @@ local function choose()
         if probe and probe.gain > least then return probe end
       end
     end
-    -- Where nothing can train requests should at least be in time when they come in bursts.
+    -- Where nothing can train, requests should at least be in time when they come in bursts.
     if best.value == math.huge and probes > 0 then
       local probe = gp.next { best = best.value, odds = odds, busy = spare(best) }
       if probe and probe.gain > least_gain then return probe end

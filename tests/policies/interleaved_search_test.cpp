@@ -65,14 +65,24 @@ TEST(InterleavedSearch, ByGradientBacktracksTheBatchOfRequests) {
   }
 }
 
+// Requests that leave no setting a window for a training minibatch.
+struct NothingTrains : InterleavedProblem {
+  NothingTrains(double rate, int latency_ms) {
+    goal.arrivals_per_s = rate;
+    goal.latency = std::chrono::milliseconds(latency_ms);
+    EXPECT_EQ(optimum(), 0);
+  }
+  // A search that holds a setting which keeps the goal.
+  Searched holds() const {
+    Searched searched = search(*this);
+    EXPECT_EQ(searched.request.what, Request::What::hold);
+    EXPECT_TRUE(searched.held.keeps(goal));
+    return searched;
+  }
+};
+
 TEST(InterleavedSearch, HoldsASettingThatAnswersInTimeWhereNothingTrains) {
-  InterleavedProblem problem;
-  problem.goal.arrivals_per_s = 30;
-  problem.goal.latency = std::chrono::milliseconds(60);  // only batch 1, every 33 ms
-  ASSERT_EQ(problem.optimum(), 0);
-  const Searched searched = search(problem);
-  ASSERT_EQ(searched.request.what, Request::What::hold);
-  EXPECT_TRUE(searched.held.keeps(problem.goal));
+  NothingTrains(30, 60).holds();  // only batch 1, every 33 ms
 }
 
 double busy_s_per_request(const Observation& answer) {
@@ -81,12 +91,8 @@ double busy_s_per_request(const Observation& answer) {
 }
 
 TEST(InterleavedSearch, HoldsWhatIsLeastBusyOfTheMeasuredWhereNothingTrains) {
-  InterleavedProblem problem;
-  problem.goal.arrivals_per_s = 90;
-  problem.goal.latency = std::chrono::milliseconds(500);
-  ASSERT_EQ(problem.optimum(), 0);
-  const Searched searched = search(problem);
-  ASSERT_EQ(searched.request.what, Request::What::hold);
+  const NothingTrains problem(90, 500);
+  const Searched searched = problem.holds();
   int kept = 0;
   for (const Observation& answer : searched.measured) {
     if (!answer.keeps(problem.goal)) continue;
@@ -98,13 +104,8 @@ TEST(InterleavedSearch, HoldsWhatIsLeastBusyOfTheMeasuredWhereNothingTrains) {
 
 // What is left to look for is time for requests that come in bursts.
 TEST(InterleavedSearch, LooksForTimeBetweenRequestsWhereNothingTrains) {
-  InterleavedProblem problem;
-  problem.goal.arrivals_per_s = 90;
-  problem.goal.latency = std::chrono::milliseconds(200);
-  ASSERT_EQ(problem.optimum(), 0);
-  const Searched searched = search(problem);
-  ASSERT_EQ(searched.request.what, Request::What::hold);
-  EXPECT_TRUE(searched.held.keeps(problem.goal));
+  const NothingTrains problem(90, 200);
+  const Searched searched = problem.holds();
   EXPECT_LE(searched.probes, 12);
   double least_s = 1;
   const SettingGrid grid(problem.context(), highest_mode(&problem.board), kMostGridSettings,
