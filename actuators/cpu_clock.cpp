@@ -22,7 +22,15 @@ struct Policy {
   std::string folder;
   std::optional<LimitPair> limits;    // empty while the policy is asleep and its files are gone
   std::optional<DeviceFile> current;  // empty too where the clock cannot be told
+  std::optional<DeviceFile> cpus;     // its cores online
 };
+
+// Before Linux 5.19 the files of a policy asleep show what they last held, and refuse a write with
+// EINVAL. Only the list of its cores tells then: it is empty.
+bool has_no_core(Policy& policy) {
+  if (!policy.cpus || policy.cpus->try_read_integer()) return false;
+  return asleep(policy.cpus->last_error());
+}
 
 // A driver without a table (intel_pstate) picks clocks by itself between the limits, and shows the
 // mean of what it picked: that says nothing of a limit ignored.
@@ -34,13 +42,15 @@ void open_files(Sysroot& root, Policy& policy) {
     policy.limits.emplace(root, policy.folder + "/scaling_min_freq",
                           policy.folder + "/scaling_max_freq");
     policy.current = root.try_open(policy.folder + "/scaling_cur_freq");
+    policy.cpus = root.try_open(policy.folder + "/affected_cpus");
   } catch (const FileError& error) {
     if (!asleep(error.code())) throw;
   }
 }
 
 // Policies asleep are skipped. One that wakes with other limits is seen by the next read(), which
-// reports its value, and pinned by the next write().
+// reports its value, and pinned by the next write(): where its journal is another process's, which
+// has not saved it, by that process alone.
 class CpuClock : public KnobControl {
  public:
   CpuClock(Knob knob, Clocks clocks, Sysroot& root, std::vector<Policy> policies)
@@ -52,7 +62,7 @@ class CpuClock : public KnobControl {
   void save(KnobJournal& journal) override {
     for (Policy& policy : policies_) {
       try {
-        if (awake(policy)) policy.limits->save(journal);
+        if (awake(policy) && policy.limits->savable(journal)) policy.limits->save(journal);
       } catch (const FileError& error) {
         if (!asleep(error.code())) throw;
       }
@@ -67,19 +77,21 @@ class CpuClock : public KnobControl {
     Policy* other = nullptr;
     for (Policy& policy : policies_) {
       try {
-        if (!awake(policy)) continue;
+        if (!awake(policy) || !policy.limits->savable(journal)) continue;
         policy.limits->save(journal);
         journal.commit();
         policy.limits->pin(value);
         if (!policy.limits->pinned(value)) other = &policy;
       } catch (const FileError& error) {
-        if (!asleep(error.code())) failure = error;
+        if (!asleep(error.code()) && !has_no_core(policy)) failure = error;
       }
     }
     if (failure) throw FileError(*failure);
     if (other == nullptr) return read_back_.taken();
     const auto limits = other->limits->read();
-    if (!limits && asleep(other->limits->last_error())) return read_back_.taken();
+    if (has_no_core(*other) || (!limits && asleep(other->limits->last_error()))) {
+      return read_back_.taken();
+    }
     return read_back_.not_taken(knob_, value,
                                 limits ? std::optional(held(*limits, value)) : std::nullopt,
                                 other->limits->shown_path());
@@ -119,7 +131,7 @@ class CpuClock : public KnobControl {
     if (!policy.limits && root_.exists(policy.folder + "/scaling_min_freq")) {
       open_files(root_, policy);
     }
-    return policy.limits.has_value();
+    return policy.limits && !has_no_core(policy);
   }
 
   const Clocks clocks_;
@@ -166,7 +178,7 @@ std::unique_ptr<KnobControl> open_cpu_clock(const KnobDescription& description, 
     } catch (const FileError& error) {
       throw KnobError(error.what());
     }
-    any_awake = any_awake || (policy.limits && policy.limits->read());
+    any_awake = any_awake || (policy.limits && !has_no_core(policy) && policy.limits->read());
   }
   if (!any_awake) {
     throw KnobError("no policy below " + description.path +

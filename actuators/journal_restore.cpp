@@ -63,10 +63,16 @@ class Restoration {
     }
   }
 
-  // The limits of a cluster without a core online answer EBUSY.
+  // Whether the entry is a limit of a cluster without a core online. From Linux 5.19 on its files
+  // answer EBUSY; before, they show what they last held, and take nothing.
+  bool has_no_core(const SavedEntry& entry) const {
+    return root_.try_read(std::string(folder_of(entry.path)) + "/affected_cpus") == "";
+  }
+
   bool any_limit_closed() const {
     return std::any_of(entries_.begin(), entries_.end(), [this](const SavedEntry& entry) {
-      return entry.role == SavedRole::limit_max && !root_.try_read(entry.path);
+      return entry.role == SavedRole::limit_max &&
+             (!root_.try_read(entry.path) || has_no_core(entry));
     });
   }
 

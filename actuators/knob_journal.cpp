@@ -167,9 +167,18 @@ std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path&
   return failed;
 }
 
-// Whether the file at `path`, if there is one, holds how knobs of this tree were found.
+// Whether the file at `path`, if there is one, holds how knobs of this tree were found. Throws
+// BusyError where this process may not look.
 bool saves_knobs_of(Sysroot& root, const std::filesystem::path& path) {
-  if (!std::filesystem::exists(path)) return false;
+  std::error_code error;
+  const bool there = std::filesystem::exists(path, error);
+  if (error) {
+    throw BusyError(
+        "an earlier gearshift may have left knobs of the board at " + root.prefix().string() +
+        " saved in " + path.string() + ", which cannot be read (" + error.message() +
+        "); as a user who can read it: gearshift restore --state " + path.parent_path().string());
+  }
+  if (!there) return false;
   try {
     return load(root, path).boot_id == boot_id(root);
   } catch (const std::runtime_error&) {
@@ -177,7 +186,7 @@ bool saves_knobs_of(Sysroot& root, const std::filesystem::path& path) {
   }
 }
 
-// The lock of the board, whose line is the journal of who holds it, or held it last.
+// The lock of the board, whose line is the journal that its knobs are saved in, while there is one.
 HolderLock own_board(Sysroot& root, const std::filesystem::path& journal, LockPurpose purpose) {
   HolderLock lock = lock_board(root, purpose);
   const std::filesystem::path own = std::filesystem::absolute(journal);
@@ -192,12 +201,31 @@ HolderLock own_board(Sysroot& root, const std::filesystem::path& journal, LockPu
   return lock;
 }
 
+// Behind a journal that is removed. A line that stays is none that matters: there is no such file.
+void clear_line(std::optional<HolderLock>& board) {
+  if (!board) return;
+  try {
+    board->write_line("");
+  } catch (const std::runtime_error&) {
+  }
+}
+
+// A line may be left without its journal, by a process that was killed between the two.
+void forget_board(const Sysroot& root, const std::filesystem::path& journal) {
+  try {
+    HolderLock lock = lock_board(root, LockPurpose::restoring);
+    if (lock.line_before() == std::filesystem::absolute(journal)) lock.write_line("");
+  } catch (const std::runtime_error&) {  // somebody has the board, and the line is theirs
+  }
+}
+
 }  // namespace
 
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal) {
   RestoreReport report;
   if (!std::filesystem::exists(journal)) {
     report.notes.push_back("no journal at " + journal.string() + ": there is nothing to restore");
+    forget_board(root, journal);
     return report;
   }
   const HolderLock lock = lock_journal(journal, LockPurpose::restoring);
@@ -218,7 +246,7 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
     // A full disk, say: that nobody else is kept away is no reason to leave the knobs as they are.
     report.notes.push_back("the board is not locked meanwhile: " + std::string(error.what()));
   }
-  restore_file(root, journal, text, report);
+  if (restore_file(root, journal, text, report).empty()) clear_line(board);
   return report;
 }
 
@@ -237,6 +265,7 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
   if (std::filesystem::exists(path_)) {
     text_.entries = restore_file(root_, path_, load(root_, path_), leftover_);
   }
+  if (text_.entries.empty()) clear_line(board_lock_);
 }
 
 bool KnobJournal::has(SavedRole role, std::string_view path) const {
@@ -286,7 +315,7 @@ void KnobJournal::forget(SavedRole role, std::string_view path) {
   std::erase_if(text_.entries,
                 [&](const SavedEntry& entry) { return entry.role == role && entry.path == path; });
   committed_ = text_.entries.empty();
-  if (committed_) remove_file(path_);
+  if (committed_) remove();
   commit();
 }
 
@@ -296,8 +325,14 @@ void KnobJournal::commit() {
     throw std::runtime_error("knob journal " + path_.string() +
                              ": another process has it, so nothing new is saved or written");
   }
+  if (board_lock_) board_lock_->write_line(std::filesystem::absolute(path_).string());
   replace_file(path_, format_journal(text_));
   committed_ = true;
+}
+
+void KnobJournal::remove() {
+  remove_file(path_);
+  clear_line(board_lock_);
 }
 
 RestoreReport KnobJournal::restore() {
@@ -306,7 +341,7 @@ RestoreReport KnobJournal::restore() {
   if (text_.entries.empty()) return report;
   text_.entries = put_back(root_, text_.entries, report);
   if (text_.entries.empty()) {
-    remove_file(path_);
+    remove();
     committed_ = true;
   } else {
     replace_file(path_, format_journal(text_));

@@ -45,6 +45,7 @@ class KnobJournal {
 
   // What the constructor found and put back.
   const RestoreReport& leftover() const { return leftover_; }
+  bool owned() const { return lock_.has_value(); }  // false beside another process
   bool has(SavedRole role, std::string_view path) const;
   // Adds an entry, which is on disk after the next commit. A file that is saved already keeps its
   // first text. Throws std::runtime_error where the journal would be longer than can be read.
@@ -62,6 +63,8 @@ class KnobJournal {
   RestoreReport restore();
 
  private:
+  void remove();
+
   Sysroot& root_;
   const std::filesystem::path path_;
   std::optional<HolderLock> lock_;  // the owner's

@@ -25,6 +25,11 @@ class LimitPair {
   // In the files' unit; nullopt with last_error() set where one cannot be read.
   std::optional<Limits> read();
   int last_error() const { return last_error_; }
+  // Whether they are saved already, or could be.
+  bool savable(const KnobJournal& journal) const {
+    return journal.owned() || (journal.has(SavedRole::limit_max, maximum_.path) &&
+                               journal.has(SavedRole::limit_min, minimum_.path));
+  }
   // Saves both as they read now. Throws FileError where they cannot be read.
   void save(KnobJournal& journal);
   // Sets both to `value`: the maximum first where that raises it, else the minimum first, because

@@ -10,8 +10,10 @@ namespace gearshift {
 namespace {
 
 constexpr std::int64_t kHzPerKhz = 1000;
-// nvpmodel's limit, in Hz; 0 and a missing file both mean that there is none.
-constexpr std::string_view kCap = "/sys/kernel/nvpmodel_clk_cap/emc";
+// nvpmodel's limit, in Hz, where JetPack 6 and where 4 and 5 have it; 0 and a missing file both
+// mean that there is none.
+constexpr std::string_view kCaps[] = {"/sys/kernel/nvpmodel_clk_cap/emc",
+                                      "/sys/kernel/nvpmodel_emc_cap/emc_iso_cap"};
 
 // The files are in Hz, the knob and the table in kHz.
 class MemoryClock : public KnobControl {
@@ -74,7 +76,9 @@ std::unique_ptr<KnobControl> open_memory_clock(const KnobDescription& descriptio
     KnobFile rate(root, clock + "/rate");
     rate.file.read_integer();
     std::optional<KnobFile> cap;
-    if (root.exists(kCap)) cap.emplace(root, std::string(kCap));
+    for (const std::string_view path : kCaps) {
+      if (!cap && root.exists(path)) cap.emplace(root, std::string(path));
+    }
     Knob knob = description.knob;
     const std::vector<std::int64_t> table =
         parse_numbers(root.try_read(description.path + "/emc/possible_rates").value_or(""));

@@ -12,8 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "actuators/knob_journal.h"
-
 namespace gearshift {
 namespace {
 
@@ -54,7 +52,16 @@ void require_private_folder(const std::filesystem::path& path) {
                            "/run/gearshift-helper.sock");
 }
 
-// Nobody listens at the socket of a process that was killed.
+// One that listens is the only one for the path.
+HolderLock lock_socket(const std::filesystem::path& path) {
+  if (!address_of(path))
+    throw error_of(path, "a socket's path has 1 to 107 bytes; give a shorter one");
+  require_private_folder(path);
+  return {path.string() + ".lock", LockPurpose::writing, "listens at the socket " + path.string()};
+}
+
+// Nobody listens at the socket of a process that was killed. Its user may be another one, whom this
+// process may have no right to connect in the place of: then the lock alone tells.
 void remove_left_over(const std::filesystem::path& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) return;
@@ -62,7 +69,7 @@ void remove_left_over(const std::filesystem::path& path) {
     throw error_of(path, "there is a file that is no socket; remove it or give another path");
   }
   const int other = connect_to(path);
-  if (other < 0 && errno == ECONNREFUSED) {
+  if (other < 0 && (errno == ECONNREFUSED || errno == EACCES)) {
     ::unlink(path.c_str());
     return;
   }
@@ -93,10 +100,8 @@ std::optional<SocketPeer> peer_of(int descriptor) {
 }
 
 PrivateSocket::PrivateSocket(std::filesystem::path path, std::uint32_t user)
-    : path_(std::move(path)) {
+    : path_(std::move(path)), lock_(lock_socket(path_)) {
   const std::optional<sockaddr_un> address = address_of(path_);
-  if (!address) throw error_of(path_, "a socket's path has 1 to 107 bytes; give a shorter one");
-  require_private_folder(path_);
   remove_left_over(path_);
   descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   int result = -1;

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "actuators/holder_lock.h"
+
 namespace gearshift {
 
 // Who is at the other end, as the kernel says.
@@ -19,6 +21,7 @@ struct SocketPeer {
 std::optional<SocketPeer> peer_of(int descriptor);
 
 // The listening end: a file of mode 0600 that belongs to the user, there while the object lives.
+// The lock beside it, `<path>.lock`, stays.
 class PrivateSocket {
  public:
   // Makes the folder, 0755, where it is missing. Throws BusyError where another process listens at
@@ -40,6 +43,7 @@ class PrivateSocket {
 
  private:
   std::filesystem::path path_;
+  HolderLock lock_;
   int descriptor_ = -1;
 };
 

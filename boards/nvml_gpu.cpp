@@ -144,7 +144,11 @@ std::string NvmlGpu::list() const {
 
 std::string NvmlGpu::read_only_reason() const {
   if (nvml_->is_named() || has_sys_admin()) return "";
-  return std::string(nvml_->set_limit.name) + ": " + explain(NvmlCode::no_permission);
+  const std::string name = nvml_->set_limit.name;
+  if (geteuid() != 0) return name + ": " + explain(NvmlCode::no_permission);
+  return name +
+         ": the driver asks for CAP_SYS_ADMIN, which this process of root's lacks; give it to the "
+         "service or container (gearshift-helper-nvidia.conf in packaging/systemd)";
 }
 
 PowerLimitRange NvmlGpu::power_limit_range() {

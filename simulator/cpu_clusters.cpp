@@ -116,8 +116,10 @@ int CpuClusters::write_online(std::size_t core, std::string_view text) {
   return 0;
 }
 
+int CpuClusters::asleep_error() const { return faults_.stale_cpufreq ? EINVAL : EBUSY; }
+
 int CpuClusters::write_limit(Cluster& cluster, Limit limit, std::string_view text) {
-  if (!active(cluster)) return EBUSY;
+  if (!active(cluster)) return asleep_error();
   const std::optional<std::int64_t> wanted = whole_integer(text);
   if (!wanted || *wanted < 0) return EINVAL;
   if (faults_.ignore_cpu_clock == IgnoredClock::limits) return 0;
@@ -126,7 +128,7 @@ int CpuClusters::write_limit(Cluster& cluster, Limit limit, std::string_view tex
 }
 
 int CpuClusters::write_governor(Cluster& cluster, std::string_view text) {
-  if (!active(cluster)) return EBUSY;
+  if (!active(cluster)) return asleep_error();
   if (std::find(std::begin(kGovernors), std::end(kGovernors), text) == std::end(kGovernors)) {
     return EINVAL;
   }
@@ -135,7 +137,7 @@ int CpuClusters::write_governor(Cluster& cluster, std::string_view text) {
 }
 
 int CpuClusters::write_speed(Cluster& cluster, std::string_view text) {
-  if (!active(cluster)) return EBUSY;
+  if (!active(cluster)) return asleep_error();
   const std::optional<std::int64_t> wanted = whole_integer(text);
   if (cluster.governor != "userspace" || !wanted || *wanted < 0) return EINVAL;
   cluster.set_khz = *wanted;
@@ -172,13 +174,13 @@ void CpuClusters::add_core(BoardTree& tree, std::size_t core) {
 void CpuClusters::add_cluster(BoardTree& tree, Cluster& cluster) {
   const std::string folder =
       std::string(kFolder) + "/cpufreq/policy" + std::to_string(cluster.first) + '/';
-  // The files of a cluster that sleeps are there and answer EBUSY.
+  // The files of a cluster that sleeps are there and answer EBUSY, or what they held.
   const auto add = [&](std::string_view name, std::uint16_t mode, std::function<FileText()> read,
                        FileWriter write = {}) {
     tree.add_file(
         folder + std::string(name), mode,
         [this, &cluster, read = std::move(read)] {
-          return active(cluster) ? read() : FileText{"", EBUSY};
+          return active(cluster) || faults_.stale_cpufreq ? read() : FileText{"", EBUSY};
         },
         std::move(write));
   };

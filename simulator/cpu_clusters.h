@@ -46,6 +46,7 @@ class CpuClusters {
   std::string online_cores(const Cluster& cluster, char separator) const;
   std::int64_t chosen_khz(const Cluster& cluster) const;
   std::int64_t limit_khz(const Cluster& cluster, Limit limit) const;
+  int asleep_error() const;  // of a write to a cluster that sleeps
   int write_online(std::size_t core, std::string_view text);
   int write_limit(Cluster& cluster, Limit limit, std::string_view text);
   int write_governor(Cluster& cluster, std::string_view text);

@@ -25,6 +25,9 @@ ignore_gpu_clock   0, 1 or 2   1: GPU limits are taken, but its clock stays as i
 ignore_cpu_clock   0, 1 or 2   the same for every CPU cluster
 forget_limits      0 or 1      a cluster whose last core went offline comes back with its
                                default limits
+stale_cpufreq      0 or 1      a cluster with no core online shows what it last held and
+                               refuses writes with EINVAL, as Linux does before 5.19; else
+                               reads and writes fail with EBUSY
 dead_channel       LABEL       reads of this rail fail with ENODATA
 sensor_stuck       0 or 1      every rail repeats what it reads now
 sensor_garbage     0 or 1      what every rail reads is no number
@@ -156,6 +159,7 @@ void Faults::add_files(BoardTree& tree) {
   add_ignored_clock(tree, "ignore_gpu_clock", ignore_gpu_clock);
   add_ignored_clock(tree, "ignore_cpu_clock", ignore_cpu_clock);
   add_switch(tree, "forget_limits", forget_limits);
+  add_switch(tree, "stale_cpufreq", stale_cpufreq);
   add_switch(tree, "sensor_stuck", sensor_stuck);
   add_switch(tree, "sensor_garbage", sensor_garbage);
   add_path(tree, "eio", broken_path);

@@ -30,6 +30,7 @@ struct Faults {
   IgnoredClock ignore_gpu_clock = IgnoredClock::no;
   IgnoredClock ignore_cpu_clock = IgnoredClock::no;
   bool forget_limits = false;  // a cluster that comes back online has its default limits
+  bool stale_cpufreq = false;  // a cluster asleep shows what it held: kernels before 5.19
   std::string dead_channel;    // label of a rail whose reads fail
   bool sensor_stuck = false;
   bool sensor_garbage = false;  // what a rail reads is no number

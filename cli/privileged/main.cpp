@@ -19,6 +19,7 @@
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
 #include "cli/select_board.h"
+#include "cli/service_notice.h"
 #include "cli/state_folder.h"
 
 namespace gearshift {
@@ -81,6 +82,7 @@ void serve(const HelperOptions& options) {
   for (const std::string& finding : server.findings()) std::printf("  %s\n", finding.c_str());
   std::printf("ready: user %u may set these knobs through %s\n", user, options.socket.c_str());
   std::fflush(stdout);
+  ServiceNotice::from_environment().send("READY=1");
   server.run(stop);
 }
 

@@ -68,7 +68,19 @@ TEST_F(HolderLockTest, ABoardIsSetByOneWhateverItsStateFolder) {
     apply_knob(first, "gpu_mhz", 306000);
     first.restore();
   }
+  EXPECT_EQ(lock_board(root_, LockPurpose::writing).line_before(), "");
   actuator(root_, "second");  // nothing is left to put back
+}
+
+TEST_F(HolderLockTest, ALineWithoutItsJournalIsForgottenByARestore) {
+  {
+    HolderLock lock = lock_board(root_, LockPurpose::writing);
+    lock.write_line(journal("first").string());
+  }
+  restore_from_journal(root_, journal("second"));
+  EXPECT_EQ(lock_board(root_, LockPurpose::writing).line_before(), journal("first"));
+  restore_from_journal(root_, journal("first"));
+  EXPECT_EQ(lock_board(root_, LockPurpose::writing).line_before(), "");
 }
 
 TEST_F(HolderLockTest, WhatADeadOneLeftInAnotherFolderIsPutBackFirst) {
@@ -111,6 +123,40 @@ TEST_F(HolderLockTest, NothingIsPutBackUnderADaemonThatSetsTheBoard) {
   const BoardActuator daemon = actuator(root_, "first");  // puts back what it had left
   EXPECT_NE(refusal([this] { restore_from_journal(root_, journal("copy")); }), "");
   EXPECT_TRUE(std::filesystem::exists(journal("copy")));
+}
+
+// A user who is not root, told of a journal in a folder that it may not enter.
+int code_beside_a_closed_folder(const std::filesystem::path& runtime) {
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(4);
+    setenv("TMPDIR", runtime.c_str(), 1);
+    setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
+    DirectoryBoard board;
+    Sysroot root(board.root());
+    const std::filesystem::path closed = runtime / "closed";
+    if (mkdir(closed.c_str(), 0) != 0) _exit(5);
+    lock_board(root, LockPurpose::writing).write_line((closed / "state/knobs.journal").string());
+    int code = 1;
+    try {
+      const BoardActuator actuator(board.description(), root, {runtime / "own/knobs.journal"});
+    } catch (const BusyError& error) {
+      const std::string way_out = "gearshift restore --state " + (closed / "state").string();
+      code = std::string(error.what()).find(way_out) != std::string::npos ? 0 : 2;
+    }
+    chmod(closed.c_str(), 0700);
+    _exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(HolderLockTest, AJournalThatCannotBeLookedAtIsNamedAndNoKnobIsLostForIt) {
+  const fakes::TempTree runtime;
+  std::filesystem::permissions(runtime.root(), std::filesystem::perms(0777));
+  EXPECT_EQ(code_beside_a_closed_folder(runtime.root()), 0);
 }
 
 // What a user of this machine who is not root comes to, in a runtime folder of the given mode.

@@ -59,5 +59,13 @@ TEST(PrivateSocket, IsNotMadeWhereOthersMayPutFilesOrInThePlaceOfAFile) {
   EXPECT_NO_THROW(PrivateSocket(tree.at("/knobs.sock"), geteuid()));
 }
 
+TEST(PrivateSocket, IsOneProcessesAlone) {
+  const fakes::TempTree tree;
+  const PrivateSocket first(tree.at("/knobs.sock"), geteuid());
+  // Even where its file is gone, and nobody could connect to find it.
+  std::filesystem::remove(tree.at("/knobs.sock"));
+  EXPECT_THROW(PrivateSocket(tree.at("/knobs.sock"), geteuid()), BusyError);
+}
+
 }  // namespace
 }  // namespace gearshift

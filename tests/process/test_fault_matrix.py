@@ -53,6 +53,29 @@ class Killed(unittest.TestCase):
                 self.assertEqual(stack.knobs(), before, f"killed after {writes} writes")
 
 
+class SleepingCores(unittest.TestCase):
+    def test_a_kernel_that_shows_what_a_sleeping_cluster_last_held_is_no_obstacle(self):
+        with Stack() as stack:
+            asleep = "/sys/devices/system/cpu/cpufreq/policy8/scaling_max_freq"
+            stack.fault("stale_cpufreq", "1")
+            found = stack.read(asleep)
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            self.assertEqual(stack.read(asleep), found)
+            stack.script(HOLD.replace("cpu_cores = 8", "cpu_cores = 12"))
+            daemon.wait_for(lambda _: stack.read(asleep) != found)
+            stack.script(HOLD)
+            daemon.note("hold")
+            self.assertEqual(daemon.notes("knob_failed"), [])
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            self.assertEqual(stack.knobs(), before)
+            for core in (8, 9, 10, 11):
+                stack.write(f"/sys/devices/system/cpu/cpu{core}/online", "1")
+            self.assertEqual(stack.read(asleep), found)
+
+
 class Stopped(unittest.TestCase):
     def test_a_daemon_that_was_stopped_goes_on_with_its_trainer(self):
         with Stack() as stack:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import unittest
 from pathlib import Path
@@ -25,6 +26,8 @@ while True:
     with client.minibatch(0):
         time.sleep(0.02)
 """
+# CapabilityBoundingSet of packaging/systemd/gearshift-helper.service.
+RIGHTS_OF_THE_UNIT = ("setpriv", "--bounding-set=-all,+chown", "--inh-caps=-all")
 QUOTA = Path("/sys/fs/cgroup/cpu")
 GPU_MAX = "/sys/class/devfreq/17000000.gpu/max_freq"
 NOBODY = 65534
@@ -52,8 +55,8 @@ class Split(Stack):
     def control(self):
         return f"ipc://{self.home}/control.ipc"
 
-    def helper(self, *more, user=NOBODY):
-        arguments = [BINARY, "helper", "--socket", self.socket, "--user", user, "--state", self.state]
+    def helper(self, *more, user=NOBODY, under=()):
+        arguments = [*under, BINARY, "helper", "--socket", self.socket, "--user", user, "--state", self.state]
         arguments += more or ["--sysroot", self.mount]
         helper = self.start(Program, arguments, "helper")
         helper.wait_for(lambda line: line.startswith("ready"))
@@ -104,12 +107,11 @@ class Privileges(unittest.TestCase):
     @staticmethod
     def await_quota(helper, daemon, trainer):
         """Waits until the trainer is in the helper's control group under its quota: its file."""
-        quota = QUOTA / f"gearshift-{helper.process.pid}/cpu.cfs_quota_us"
-        members = quota.with_name("cgroup.procs")
         for _ in range(60):
-            if quota.exists() and quota.read_text() == "30000\n":
-                if str(trainer.process.pid) in members.read_text().split():
-                    return quota
+            group = re.search(r":cpu(?:,cpuacct)?:(/.*)", Path(f"/proc/{trainer.process.pid}/cgroup").read_text())
+            quota = QUOTA / group.group(1).lstrip("/") / "cpu.cfs_quota_us"
+            if quota.parent.name == f"gearshift-{helper.process.pid}" and quota.read_text() == "30000\n":
+                return quota
             daemon.note("status")
         raise AssertionError(f"{quota} does not hold the trainer at 30000 us")
 
@@ -157,6 +159,15 @@ class Privileges(unittest.TestCase):
             daemon.note("outside_writer")
             self.await_clock(stack, daemon, held)
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+    def test_a_helper_with_the_rights_of_its_unit_comes_back_after_it_was_killed(self):
+        with Split() as stack:
+            for _ in range(2):
+                helper = stack.helper(under=RIGHTS_OF_THE_UNIT)
+                self.assertEqual(stack.status_of(helper, "CapEff"), ["0" * 15 + "1"])
+                helper.send(signal.SIGKILL)
+                helper.process.wait()
+                self.assertTrue(stack.socket.exists())
 
     def test_without_a_helper_the_trainer_waits_where_the_board_was_found_in_a_mode_over_the_cap(self):
         with self.holding(policy=HOLD_LOW, power="20W") as (stack, helper, daemon):

@@ -9,8 +9,10 @@ import socket
 import subprocess
 import tempfile
 import unittest
+from unittest import mock
 
 from harness import BINARY, DEADLINE_S, SOURCE, Stack
+from programs import Program
 
 HOLD = """
 return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
@@ -103,6 +105,30 @@ class Notices(unittest.TestCase):
             daemon = stack.daemon(stack.script(HOLD))
             daemon.note("status")
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+
+class Helper(unittest.TestCase):
+    def test_it_is_ready_once_its_socket_is_there(self):
+        with Stack() as stack:
+            manager = ServiceManager(stack.folder)
+            self.addCleanup(manager.socket.close)
+            path = stack.folder / "knobs.sock"
+            arguments = [BINARY, "helper", "--socket", path, "--state", stack.state, "--sysroot", stack.mount]
+            with mock.patch.dict(os.environ, manager.environment):
+                helper = stack.start(Program, arguments, "helper")
+            manager.wait_for("READY=1")
+            self.assertTrue(path.is_socket())
+            self.assertEqual(helper.finish(signal.SIGTERM), 0)
+
+    def test_its_death_does_not_end_the_daemon_that_waits_for_the_next_one(self):
+        unit = (UNITS / "gearshift.service").read_text()
+        self.assertIn("\nWants=gearshift-helper.service\nAfter=gearshift-helper.service\n", unit)
+        self.assertNotRegex(unit, r"(?m)^(Requires|BindsTo|PartOf)=")
+
+    def test_the_right_that_a_gpu_asks_for_is_in_a_drop_in(self):
+        drop_in = (UNITS / "gearshift-helper-nvidia.conf").read_text()
+        self.assertIn("\nCapabilityBoundingSet=CAP_SYS_ADMIN\n", drop_in)
+        self.assertIn("gearshift-helper-nvidia.conf", (SOURCE / "docs/security.md").read_text())
 
 
 @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is missing")
