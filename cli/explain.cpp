@@ -54,6 +54,7 @@ void explain_recording(const ExplainOptions& options) {
     for (const Reading& reading : tick.readings) rationale.battery.add(reading);
     for (const Event& event : tick.events) {
       if (prediction) prediction->consume(event);
+      rationale.consume(event);
       if (event.type != EventType::goal) continue;
       goal = changed(goal, event.goal);
       rationale.set_goal(goal);

@@ -11,6 +11,7 @@ constexpr Duration kPlanRests = std::chrono::minutes(1);
 
 void ExplainingRecorder::tick(const TickInputs& inputs) {
   for (const Event& event : inputs.events) prediction_.consume(event);
+  rationale_.tick(inputs);
   front_.tick(inputs);
 }
 

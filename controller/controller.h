@@ -148,6 +148,7 @@ class Controller {
   void update_pause(Time now);
   void halt(Time now);
   void end_halt(Time now);
+  void let_run(const Setting& setting, Time now);
   void ask_to_save(Time now);
   void take_saved(const Event& event, Time now);
   void note_checkpoint(NoteType type, WorkloadHandle workload, std::string_view text, Time now);

@@ -16,7 +16,10 @@ Ledger::Ledger() {
 
 void Ledger::add(const Minibatch& minibatch) {
   auto& epochs = epochs_[index(minibatch.kind)];
-  const bool next = epochs.empty() || epochs.back().number != minibatch.epoch;
+  WorkloadHandle& workload = workloads_[index(minibatch.kind)];
+  const bool next =
+      epochs.empty() || epochs.back().number != minibatch.epoch || workload != minibatch.workload;
+  workload = minibatch.workload;
   Unclaimed& unclaimed = unclaimed_[index(minibatch.kind)];
   unclaimed.arrived = true;
   unclaimed.arrived_s += seconds(minibatch.elapsed);

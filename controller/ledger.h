@@ -14,6 +14,7 @@ namespace gearshift {
 
 // One epoch as its minibatches were reported. Stall and compute are sums over the minibatches, as
 // the papers define them; `energy_j` is whole-board energy from its first to its last minibatch.
+// Another workload's epoch of the same number is another one.
 struct Epoch {
   std::uint32_t number = 0;
   std::uint64_t minibatches = 0;
@@ -63,6 +64,7 @@ class Ledger {
   static void claim(Unclaimed& unclaimed, Epoch& epoch);
 
   std::array<std::vector<Epoch>, kKinds> epochs_;
+  std::array<WorkloadHandle, kKinds> workloads_{};  // whose the newest epochs are
   std::array<Unclaimed, kKinds> unclaimed_{};
   Requests requests_;
   std::optional<Time> last_;

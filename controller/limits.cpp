@@ -125,6 +125,7 @@ void Controller::enforce(Time now) {
       if (!power_lost_) on_power_unknown(now);
       break;
   }
+  if (paused_) roster_.pause(world_);  // one that came since, whether or not power is known
   if (halted_ || (verdict != Verdict::within && board_.away())) halt(now);
 }
 
@@ -331,8 +332,15 @@ Setting Controller::safe_setting() const {
   Setting setting;
   setting.mode = board_.safe();
   // Batch sizes stay as they are: changing them takes as long as the loader has prefetched. What
-  // the policy asked for last may be one that no workload takes.
-  if (!roster_.objection(wanted_)) setting.batch_size = wanted_.batch_size;
+  // the policy asked for last may be one that no workload takes, or that one has refused; and who
+  // waits keeps those in force, which it cannot refuse.
+  Setting batches = wanted_;
+  if (refused_by_workload_ || paused_) {
+    for (const Kind kind : {Kind::train, Kind::infer}) {
+      batches.batch_size[index(kind)] = roster_.running_batch(kind);
+    }
+  }
+  if (!roster_.objection(batches)) setting.batch_size = batches.batch_size;
   // A server takes up another at once, and a large one cannot be answered in time in a slow mode.
   if (latency_.limit() && roster_.managed(Kind::infer) != nullptr) {
     setting.batch_size[index(Kind::infer)] = serving_batch();

@@ -22,6 +22,8 @@ void Controller::update_pause(Time now) {
   guard_.set_cap(paused_ ? std::nullopt : cap_mw_);
   if (!paused_) {
     pending_ = Pending::restart;
+    // The policy may not be asked for long: until requests come, or power is known.
+    if (!halted_) let_run(safe_setting(), now);
     update_goal(now);
     return;
   }
@@ -48,8 +50,11 @@ void Controller::halt(Time now) {
 // What was wanted is in force, or was refused by somebody who answers: the guard can act again.
 void Controller::end_halt(Time now) {
   if (!std::exchange(halted_, false) || paused_) return;
-  // Where another kind came meanwhile that cannot run so, the policy is asked anew.
-  const Setting setting = with_batches(wanted_);
+  let_run(with_batches(wanted_), now);
+}
+
+// Where another kind came meanwhile that cannot run so, the policy is asked anew.
+void Controller::let_run(const Setting& setting, Time now) {
   if (!roster_.objection(setting)) roster_.command(world_, setting);
   if (settled_ && measuring_hold_) measure_hold(now);
 }

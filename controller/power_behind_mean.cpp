@@ -128,6 +128,7 @@ void PowerBehindMean::follow(Time taken, double mw) {
     variance += moved * weights[count_ - 1] * weights[count_ - 1];
   }
   variance += noise;
+  if (variance <= 0) return;  // only zeros were ever read
   for (std::size_t i = 0; i < count_; ++i) {
     parts_[i].mw += products[i] / variance * off;
     for (std::size_t j = 0; j < count_; ++j) {

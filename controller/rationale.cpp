@@ -30,6 +30,21 @@ std::int64_t needed_power_mw(const Observation& observation) {
   return observation.power_mean_mw + observation.power_margin_mw;
 }
 
+void Rationale::consume(const Event& event) {
+  if (event.type == EventType::attached) {
+    roster_.attach(event.workload);
+  } else if (event.type == EventType::detached) {
+    roster_.detach(event.handle);
+  } else {
+    return;
+  }
+  // Costs are those of the workloads that ran together. Who left alone may come back.
+  const std::string key = roster_.key();
+  if (key.empty() || key == key_) return;
+  key_ = key;
+  tried_.clear();
+}
+
 void Rationale::note(const Note& note) {
   switch (note.type) {
     case NoteType::goal:
@@ -56,13 +71,6 @@ void Rationale::note(const Note& note) {
       plan = note.text;
       return;
     case NoteType::drift:
-      tried_.clear();
-      return;
-    case NoteType::attached:
-      // Costs are those of the workloads that ran together: another one makes them others.
-      if (note.value == 0) return;
-      if (std::find(workloads_.begin(), workloads_.end(), note.text) != workloads_.end()) return;
-      workloads_.emplace_back(note.text);
       tried_.clear();
       return;
     default:

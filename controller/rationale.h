@@ -13,6 +13,7 @@
 #include "controller/goal.h"
 #include "controller/observation.h"
 #include "controller/recorder.h"
+#include "controller/roster.h"
 
 namespace gearshift {
 
@@ -48,7 +49,7 @@ struct Alternative {
   double value = 0;  // what the goal minimises
 };
 
-// Built from a run's notes in the order they were made, live or from a recording. Keeps the newest
+// Built from a run's events and notes in their order, live or from a recording. Keeps the newest
 // kMostTried settings of the workloads that are there, and forgets what the run forgets.
 class Rationale final : public Recorder {
  public:
@@ -58,7 +59,11 @@ class Rationale final : public Recorder {
   // Asked for each setting that is tried or held from then on.
   void predict_with(Predict predict) { predict_ = std::move(predict); }
 
-  void tick(const TickInputs&) override {}
+  // The workloads that come and go.
+  void consume(const Event& event);
+  void tick(const TickInputs& inputs) override {
+    for (const Event& event : inputs.events) consume(event);
+  }
   void note(const Note& note) override;
   void status(const Status& status) override {
     goal_ = status.goal;
@@ -108,7 +113,8 @@ class Rationale final : public Recorder {
 
   Goal goal_;
   std::vector<Tried> tried_;  // oldest first
-  std::vector<std::string> workloads_;
+  Roster roster_;
+  std::string key_;         // of the workloads that were tried
   std::string search_end_;  // why the search was ended, until the hold that follows
   Predict predict_;
 };

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace gearshift {
+namespace {
+
+// Of one wait: who cannot wait is not asked in every tick.
+constexpr std::uint32_t kMostRefusals = 3;
+
+}  // namespace
 
 bool Roster::attach(const Workload& workload) {
   ++attached_;
@@ -83,6 +89,7 @@ void Roster::command(World& world, const Setting& setting) {
     if (slot->batch_size == batch_size && same_run) continue;
     slot->batch_size = batch_size;
     slot->run = setting.run;
+    slot->refusals = 0;
     slot->asked = ++sequence_;
     world.command(slot->workload.handle, {slot->asked, batch_size, setting.run});
   }
@@ -91,7 +98,8 @@ void Roster::command(World& world, const Setting& setting) {
 void Roster::pause(World& world) {
   for (auto& slot : managed_) {
     if (!slot || !runs(slot->run, slot->workload.kind)) continue;
-    if (slot->batch_size <= 0) slot->batch_size = slot->workload.batch_size;
+    if (slot->refusals == kMostRefusals) continue;
+    slot->batch_size = slot->in_force > 0 ? slot->in_force : slot->workload.batch_size;
     slot->run = slot->workload.kind == Kind::train ? Run::infer : Run::train;
     slot->asked = ++sequence_;
     world.command(slot->workload.handle, {slot->asked, slot->batch_size, slot->run});
@@ -103,6 +111,7 @@ void Roster::applied(const Event& event) {
     if (slot && slot->workload.handle == event.handle && event.set_sequence <= slot->asked) {
       slot->answered = std::max(slot->answered, event.set_sequence);
       slot->in_force = event.batch_size;
+      slot->refusals = 0;
     }
   }
 }
@@ -113,8 +122,10 @@ bool Roster::refused(const Event& event) {
     // Sequence 0 is no command: a client cannot refuse what nobody asked.
     if (slot->asked == 0 || event.set_sequence != slot->asked) continue;
     slot->answered = slot->asked;
-    // Whatever it runs with now is not what was asked: ask again next time.
+    if (!runs(slot->run, slot->workload.kind)) ++slot->refusals;
+    // Whatever it runs with now is not what was asked, and it may run: ask again next time.
     slot->batch_size = -1;
+    slot->run = Run::both;
     return true;
   }
   return false;

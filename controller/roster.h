@@ -34,7 +34,8 @@ class Roster {
 
   // Asks every managed workload whose batch size or run differs from what it was asked last.
   void command(World& world, const Setting& setting);
-  // Asks every managed workload to wait, by asking for the other kind to run. Batch sizes stay.
+  // Asks every managed workload to wait, by asking for the other kind to run. Batch sizes are those
+  // in force, since another one may be refused, and the wait with it.
   void pause(World& world);
   void applied(const Event& event);
   // True when the refusal answers the newest command.
@@ -60,6 +61,7 @@ class Roster {
     Run run = Run::both;
     std::uint32_t asked = 0;  // sequence of the last command; 0: none
     std::uint32_t answered = 0;
+    std::uint32_t refusals = 0;  // to wait, since it last took a command or was to run
   };
   std::array<std::optional<Managed>, kKinds> managed_;
   std::uint32_t attached_ = 0;

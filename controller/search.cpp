@@ -296,11 +296,7 @@ void Controller::on_hold_failed(ApplyState state, Time now) {
 
 // After a step down the policy goes on only when power is known to be back within the cap.
 void Controller::continue_pending(Time now) {
-  if (power_lost_ || checkpoint_.pending() || !roster_.any_managed()) return;
-  if (paused_) {
-    roster_.pause(world_);  // one that came since
-    return;
-  }
+  if (power_lost_ || paused_ || checkpoint_.pending() || !roster_.any_managed()) return;
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (!guard_.clear(now) || (stepped_down && !guard_.recovered(now))) return;
   if (saves_up(now)) return;

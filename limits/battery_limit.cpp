@@ -33,6 +33,10 @@ std::int64_t cap_for(double power_w) {
   return std::llround(std::ceil(power_w * kCapSlack / kCapStepW) * kCapStepW * 1000);
 }
 
+bool same_work(const Workload& one, const Workload& other) {
+  return one.kind == other.kind && one.name.view() == other.name.view();
+}
+
 void follow(std::optional<std::int64_t>& cap_mw, std::int64_t wanted_mw) {
   if (!cap_mw || std::abs(*cap_mw - wanted_mw) >= kLeastChangeMw) cap_mw = wanted_mw;
 }
@@ -69,25 +73,50 @@ void BatteryLimit::consume(const Event& event) {
   switch (event.type) {
     case EventType::attached:
       if (event.workload.saves) savers_.push_back(event.workload.handle);
-      if (!event.workload.managed || (workload_ && event.workload.kind == Kind::infer)) return;
-      if (!workload_ || workload_->name.view() != event.workload.name.view()) {
-        table_.predict(predict_ ? predict_(event.workload) : WorkPrediction());
-        table_changed_ = true;
-        samples_done_ = 0;
-      }
-      workload_ = event.workload;
-      planned_.reset();
+      if (event.workload.managed) attach(event.workload);
       return;
     case EventType::detached:
       std::erase(savers_, event.handle);
+      detach(event.handle);
       return;
-    case EventType::minibatch:
-      if (!workload_ || event.minibatch.workload != workload_->handle) return;
+    case EventType::minibatch: {
+      const auto& trainer = attached_[index(Kind::train)];
+      if (!trainer || event.minibatch.workload != trainer->handle) return;
       samples_done_ += std::max(0, event.minibatch.batch_size);
       return;
+    }
     default:
       return;
   }
+}
+
+void BatteryLimit::attach(const Workload& workload) {
+  attached_[index(workload.kind)] = workload;
+  if (workload.kind == Kind::train) {
+    if (!training_ || !same_work(*training_, workload)) samples_done_ = 0;
+    training_ = workload;
+  }
+  choose_workload();
+}
+
+void BatteryLimit::detach(WorkloadHandle handle) {
+  for (auto& attached : attached_) {
+    if (attached && attached->handle == handle) attached.reset();
+  }
+  choose_workload();
+}
+
+// Training before serving. Who left alone is planned for until another comes: it may come back.
+void BatteryLimit::choose_workload() {
+  const auto& trainer = attached_[index(Kind::train)];
+  const auto& chosen = trainer ? trainer : attached_[index(Kind::infer)];
+  if (!chosen) return;
+  if (!workload_ || !same_work(*workload_, *chosen)) {
+    table_.predict(predict_ ? predict_(*chosen) : WorkPrediction());
+    table_changed_ = true;
+  }
+  workload_ = chosen;
+  planned_.reset();
 }
 
 void BatteryLimit::read(const Reading& reading) {
@@ -108,9 +137,9 @@ void BatteryLimit::learn(const Observation& observation) {
 }
 
 double BatteryLimit::samples_left() const {
-  if (!workload_) return 0;
+  if (!training_) return 0;
   const auto all =
-      static_cast<double>(options_.epochs) * static_cast<double>(workload_->samples_per_epoch);
+      static_cast<double>(options_.epochs) * static_cast<double>(training_->samples_per_epoch);
   return std::max(0.0, all - static_cast<double>(samples_done_));
 }
 
@@ -121,7 +150,8 @@ BatteryTask BatteryLimit::task(Time now) const {
   const double above_wh = std::max(0.0, gauge_.energy_wh(now) - reserve_wh() - kept_wh);
   task.energy_j = kJoulesInWh * (1 - (drain_.measured() ? kKept : kKeptUnmeasured)) * above_wh;
   task.other_w = drain_.other_w();
-  task.samples = samples_left();
+  // What is known of a server says nothing of how long training takes.
+  task.samples = workload_ && workload_->kind == Kind::train ? samples_left() : 0;
   if (options_.until) task.time_s = std::max(0.0, seconds(*started_ + *options_.until - now));
   return task;
 }
@@ -129,7 +159,10 @@ BatteryTask BatteryLimit::task(Time now) const {
 void BatteryLimit::replan(Time now) {
   if (table_changed_) {
     std::vector<WorkPoint> points = table_.points();
-    if (options_.pause_w > 0) points.push_back({options_.pause_w, 0});
+    // Alone it would be a plan that nothing is ever measured under.
+    const bool works = std::any_of(points.begin(), points.end(),
+                                   [](const WorkPoint& point) { return point.samples_per_s > 0; });
+    if (options_.pause_w > 0 && works) points.push_back({options_.pause_w, 0});
     hull_ = PowerHull(points);
     forecast_.reset();
     table_changed_ = false;
@@ -185,7 +218,7 @@ BatteryState BatteryLimit::judge(Time now) {
   if (browned_out(now)) return BatteryState::brown_out;
   const bool counted =
       options_.aim == BatteryAim::finish || options_.aim == BatteryAim::least_energy;
-  if (counted && workload_ && workload_->samples_per_epoch > 0 && samples_left() <= 0) {
+  if (counted && training_ && training_->samples_per_epoch > 0 && samples_left() <= 0) {
     return BatteryState::done;
   }
   return ends_soon_ ? BatteryState::low : BatteryState::planned;

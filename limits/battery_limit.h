@@ -1,6 +1,7 @@
 // The cap that a battery sets: what is left of it is planned over the work that is left.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -72,6 +73,9 @@ class BatteryLimit : public LimitSource {
   std::string describe() const;
 
  private:
+  void attach(const Workload& workload);
+  void detach(WorkloadHandle handle);
+  void choose_workload();
   BatteryState judge(Time now);
   bool browned_out(Time now);
   double share_wh(double share) const { return share * gauge_.capacity_wh(options_.capacity_wh); }
@@ -100,9 +104,11 @@ class BatteryLimit : public LimitSource {
 
   bool ends_soon_ = false;  // the reserve is near, or reached, and was not left by enough since
 
-  std::optional<Workload> workload_;
+  std::array<std::optional<Workload>, kKinds> attached_;  // the managed ones
+  std::optional<Workload> workload_;                      // that the table is of
+  std::optional<Workload> training_;                      // the newest
+  std::int64_t samples_done_ = 0;       // of the training, however often it came back
   std::vector<WorkloadHandle> savers_;  // those attached that save their work when they are asked
-  std::int64_t samples_done_ = 0;
 
   Time cycle_began_{};
   WorkPoint cycle_low_;

@@ -132,7 +132,11 @@ std::optional<std::int64_t> Ina3221::read_rail(Rail& rail) {
 Reading Ina3221::judged(Quantity quantity, std::uint8_t channel, std::int64_t power_uw,
                         Time now) const {
   Reading reading{quantity, ReadingState::ok, false, channel, (power_uw + 500) / 1000, now};
-  if (power_uw < 0 || reading.value > plausible_max_mw_) reading.state = ReadingState::absurd;
+  // A rail may draw nothing; a board that runs does not.
+  const bool nothing = quantity == Quantity::power && reading.value == 0;
+  if (power_uw < 0 || nothing || reading.value > plausible_max_mw_) {
+    reading.state = ReadingState::absurd;
+  }
   return reading;
 }
 
@@ -181,7 +185,10 @@ std::string Ina3221::explain(const Reading& reading) const {
     if (!text.empty()) text += "; ";
     text += rail.label + " at " + rail.voltage_mv.path() + ": " + error_text(rail.error);
   }
-  if (reading.state == ReadingState::absurd) {
+  if (reading.state != ReadingState::absurd) return text;
+  if (is_total && reading.value == 0) {
+    text = "0 mW on all rails together, which a board that runs cannot draw";
+  } else {
     text = std::to_string(reading.value) + " mW, or a rail within it, is outside 0 to " +
            std::to_string(plausible_max_mw_) + " mW, which no reading of this board can be";
   }

@@ -30,7 +30,7 @@ inline constexpr std::int64_t kDeadRailShare = 2;
 // - later, outside the total: its own reading is missing;
 // - later, inside the total: the last complete total is repeated with the time it was taken at
 //   until it is `stale_after` old, then the total is missing. It returns with the rail.
-// A total, or a rail, below 0 or above plausible_max_mw is absurd.
+// A total, or a rail, below 0 or above plausible_max_mw is absurd, and so is a total of 0.
 class Ina3221 : public BlockingSensor {
  public:
   // Looks for the board's rails on every ina3221 below /sys/class/hwmon by label, never by index,

@@ -57,6 +57,18 @@ TEST(Controller, KeepsTheNewestChoicesOfACapThatNeverRests) {
   EXPECT_EQ(rig.summary.choices.front().cap_mw, 31000 + 1000 * 20);
 }
 
+TEST(Controller, DoesNotAskAgainForABatchSizeThatWasRefused) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.empty() ? measure(kFast, 32) : Request{};
+  });
+  rig.world.refuse_commands = true;
+  rig.world.attach(seconds(1));
+  rig.run();
+  ASSERT_EQ(rig.world.commands.size(), 2U);
+  EXPECT_EQ(rig.world.commands[0].batch_size, 32);
+  EXPECT_EQ(rig.world.commands[1].batch_size, 16) << "the safe mode runs with the one in force";
+}
+
 TEST(Controller, ReadsTheIdleBaseloadBeforeTheFirstWorkload) {
   Rig rig(try_all({kSlow}));
   rig.world.attach(seconds(3));

@@ -208,6 +208,22 @@ TEST(Ledger, GivesNoEpochTheEnergyOfIdleTime) {
   EXPECT_NEAR(ledger.epochs(Kind::train)[1].energy_j, 20.0, 2.0);
 }
 
+// Nor where the next job counts from the same epoch.
+TEST(Ledger, KeepsTheEpochsOfTwoWorkloadsApart) {
+  Ledger ledger;
+  ledger.tick(at({}), 5000, std::nullopt);
+  for (int i = 1; i <= 110; ++i) {
+    const bool idle = i > 10 && i <= 100;
+    Minibatch next = minibatch(0);
+    next.workload = i <= 10 ? 1 : 2;
+    if (!idle) ledger.add(next);
+    ledger.tick(at(kTick * i), idle ? 5000 : 20000, std::nullopt);
+  }
+  ASSERT_EQ(ledger.epochs(Kind::train).size(), 2U);
+  EXPECT_NEAR(ledger.epochs(Kind::train)[0].energy_j, 20.0, 2.0);
+  EXPECT_NEAR(ledger.epochs(Kind::train)[1].energy_j, 20.0, 2.0);
+}
+
 TEST(Ledger, StaysFiniteOnAMinibatchThatTookNoTime) {
   Ledger ledger;
   ledger.tick(at({}), 20000, std::nullopt);

@@ -8,6 +8,16 @@ namespace {
 
 using std::chrono::seconds;
 
+std::size_t trained_between(const Rig& rig, Duration from, Duration to) {
+  std::size_t minibatches = 0;
+  for (const Event& event : rig.recorder.events) {
+    if (event.type != EventType::minibatch || event.minibatch.kind != Kind::train) continue;
+    const Duration at = event.minibatch.received - Time{};
+    if (at > from && at < to) ++minibatches;
+  }
+  return minibatches;
+}
+
 PowerMode in_force(const Rig& rig) { return mode(rig.hardware.values[0], rig.hardware.values[1]); }
 
 TEST(Pause, ACapOfNothingMakesTheTrainerWaitInTheSafeModeUntilItRises) {
@@ -37,6 +47,57 @@ TEST(Pause, ATrainerThatComesMeanwhileWaitsToo) {
   ASSERT_FALSE(rig.world.commands.empty());
   EXPECT_FALSE(runs(rig.world.commands.back().run, Kind::train));
   EXPECT_EQ(rig.policy.starts, 0);
+}
+
+TEST(Pause, ATrainerThatComesMeanwhileWaitsThoughPowerIsUnknown) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
+          seconds(20), kNoPowerMw);
+  rig.world.at(seconds(3), [&] { rig.hardware.reading_state = ReadingState::missing; });
+  rig.world.attach(seconds(5));
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::power_unknown).size(), 1U);
+  EXPECT_EQ(trained_between(rig, seconds(6), seconds(20)), 0U);
+}
+
+// The policy is asked once requests come; until then the trainer works in the safe mode.
+TEST(Pause, EndsForATrainerBesideAServerThatNobodyAsks) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
+          seconds(30));
+  rig.world.attach(seconds(1));
+  rig.world.attach_server(seconds(1), 0);
+  rig.world.cap(seconds(10), kNoPowerMw);
+  rig.world.cap(seconds(20), 30'000);
+  rig.run();
+  EXPECT_EQ(trained_between(rig, seconds(11), seconds(20)), 0U);
+  EXPECT_GT(trained_between(rig, seconds(21), seconds(30)), 10U);
+  EXPECT_EQ(in_force(rig), kSlow);
+}
+
+TEST(Pause, EndsThoughPowerHasBecomeUnknown) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
+          seconds(30));
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(10), kNoPowerMw);
+  rig.world.at(seconds(15), [&] { rig.hardware.reading_state = ReadingState::missing; });
+  rig.world.cap(seconds(20), 30'000);
+  rig.run();
+  EXPECT_EQ(trained_between(rig, seconds(11), seconds(20)), 0U);
+  EXPECT_GT(trained_between(rig, seconds(21), seconds(30)), 10U);
+  EXPECT_EQ(in_force(rig), kSlow);
+}
+
+// A batch size that is not in force yet may be refused, and the wait with it.
+TEST(Pause, LeavesTheBatchSizeThatIsInForce) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return measure(kFast, 32); },
+          seconds(20));
+  rig.world.answers_after = seconds(4);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(3), kNoPowerMw);
+  rig.run();
+  ASSERT_GE(rig.world.commands.size(), 2U);
+  EXPECT_EQ(rig.world.commands.front().batch_size, 32);
+  EXPECT_EQ(rig.world.commands.back().batch_size, 16);
+  EXPECT_EQ(rig.world.commands.back().run, Run::infer);
 }
 
 // Nothing draws less than the safe mode without work: it is no breach that could be cured.

@@ -55,6 +55,19 @@ std::vector<std::optional<std::int64_t>> least_mw(const Change& change) {
   return known;
 }
 
+// A sensor that shows nothing at first is no reason to know nothing ever after.
+TEST(PowerBehindMean, FollowsPowerAfterReadingsOfZero) {
+  PowerBehindMean power(kAveraging);
+  for (int time_ms = 1900; time_ms <= 4100; time_ms += 100) {
+    if (time_ms == 4000) power.change(at(milliseconds(3900)));
+    const double mw = shown(Shape::mean, 0, 20000, time_ms);
+    power.add(at(milliseconds(time_ms)), std::llround(mw));
+  }
+  const auto least_mw = power.least_mw(at(milliseconds(4100)));
+  ASSERT_TRUE(least_mw);
+  EXPECT_NEAR(static_cast<double>(*least_mw), 20000, 2000);
+}
+
 TEST(PowerBehindMean, KnowsAStepFromTwoReadingsBehindAMean) {
   const auto known = least_mw({});
   EXPECT_LE(known[0].value_or(0), 20000);

@@ -34,6 +34,22 @@ class RationaleTest : public testing::Test {
   void note(NoteType type, std::string_view text, std::int64_t value = 0) {
     rationale.note({type, now, 1, value, nullptr, nullptr, nullptr, text});
   }
+  void attach(WorkloadHandle handle, std::string_view name, Kind kind = Kind::train,
+              bool managed = true) {
+    Event event;
+    event.type = EventType::attached;
+    event.workload.handle = handle;
+    event.workload.kind = kind;
+    event.workload.managed = managed;
+    event.workload.name = BoundedText<64>(name);
+    rationale.tick({now, {&event, 1}, {}});
+  }
+  void detach(WorkloadHandle handle) {
+    Event event;
+    event.type = EventType::detached;
+    event.handle = handle;
+    rationale.tick({now, {&event, 1}, {}});
+  }
   void hold(NoteType type, std::int64_t gpu_khz, std::string_view text = "") {
     const Setting setting = mode(gpu_khz);
     rationale.note({type, now, 0, 0, &setting, nullptr, nullptr, text});
@@ -46,7 +62,7 @@ class RationaleTest : public testing::Test {
   // which is over the cap, and needs more energy than the last.
   void search() {
     note(NoteType::goal, "operator", 30'000);
-    note(NoteType::attached, "resnet18", 1);
+    attach(1, "resnet18");
     observe(measured(900, 40, 34'000));
     observe(measured(600, 50, 28'000));
     observe(measured(300, 80, 15'000));
@@ -132,15 +148,28 @@ TEST_F(RationaleTest, LeavesOutMeasurementsThatSayNothingOfTheSetting) {
 
 TEST_F(RationaleTest, ForgetsWhatTheRunForgets) {
   search();
-  note(NoteType::attached, "resnet18", 1);
+  detach(1);
+  EXPECT_EQ(rationale.tried().size(), 3u) << "it may come back";
+  attach(2, "resnet18");
   EXPECT_EQ(rationale.tried().size(), 3u) << "the same work came back";
-  note(NoteType::attached, "observed", 0);
+  attach(3, "observed", Kind::train, false);
   EXPECT_EQ(rationale.tried().size(), 3u) << "a workload that is only observed changes nothing";
   note(NoteType::drift, "");
   EXPECT_TRUE(rationale.tried().empty());
   search();
-  note(NoteType::attached, "mobilenet", 1);
+  attach(4, "resnet18", Kind::infer);
+  EXPECT_TRUE(rationale.tried().empty()) << "another kind's costs are others";
+}
+
+TEST_F(RationaleTest, ForgetsAWorkloadOnceAnotherCame) {
+  search();
+  detach(1);
+  attach(2, "mobilenet");
   EXPECT_TRUE(rationale.tried().empty());
+  observe(measured(600, 5, 20'000));
+  detach(2);
+  attach(3, "resnet18");
+  EXPECT_TRUE(rationale.tried().empty()) << "those were the other's";
 }
 
 TEST_F(RationaleTest, HasAnEndAndKeepsTheNewest) {

@@ -280,6 +280,39 @@ TEST_F(RosterTest, IgnoresARefusalOfAnOldCommand) {
   EXPECT_EQ(world_.commands.size(), 2U) << "the newest command still stands";
 }
 
+TEST_F(RosterTest, AsksAgainToWaitWithTheBatchInForceWhereTheWaitWasRefused) {
+  roster_.attach(fakes::trainer(1));
+  roster_.command(world_, asked(32));
+  roster_.pause(world_);
+  EXPECT_EQ(world_.commands.back(), (CommandWorld::Command{1, 2, 16, Run::infer}));
+  roster_.pause(world_);
+  EXPECT_EQ(world_.commands.size(), 2U) << "it may still wait";
+  EXPECT_TRUE(roster_.refused(refused(1, 2)));
+  roster_.pause(world_);
+  EXPECT_EQ(world_.commands.back(), (CommandWorld::Command{1, 3, 16, Run::infer}));
+}
+
+TEST_F(RosterTest, DoesNotAskWithoutEndWhoRefusesToWait) {
+  roster_.attach(fakes::trainer(1));
+  for (std::uint32_t sequence = 1; sequence <= 5; ++sequence) {
+    roster_.pause(world_);
+    roster_.refused(refused(1, sequence));
+  }
+  EXPECT_EQ(world_.commands.size(), 3U);
+  roster_.command(world_, asked(16));
+  roster_.pause(world_);
+  EXPECT_EQ(world_.commands.size(), 5U) << "the next wait is another one";
+}
+
+TEST_F(RosterTest, AsksToWaitWhoRefusedAWaitWithAnotherBatch) {
+  roster_.attach(fakes::trainer(1));
+  roster_.attach(server(2));
+  roster_.command(world_, asked(32, 1, Run::infer));
+  EXPECT_TRUE(roster_.refused(refused(1, 1)));
+  roster_.pause(world_);
+  EXPECT_EQ(world_.commands[1], (CommandWorld::Command{1, 2, 16, Run::infer}));
+}
+
 // Sequence 0 means that no command was given; a client that refuses it refuses nothing.
 TEST_F(RosterTest, IgnoresARefusalWhereNothingWasAsked) {
   roster_.attach(fakes::trainer(1));

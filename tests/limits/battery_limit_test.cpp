@@ -26,16 +26,28 @@ WorkPrediction prediction(const Workload&) {
 
 class Limited {
  public:
-  explicit Limited(const BatteryLimitOptions& options, bool saves = false)
-      : limit(options, prediction) {
+  explicit Limited(const BatteryLimitOptions& options, bool saves = false,
+                   PredictWork predict = prediction, Kind kind = Kind::train)
+      : limit(options, std::move(predict)) {
+    attach(1, kind, saves);
+  }
+
+  void attach(WorkloadHandle handle, Kind kind, bool saves = false) {
     Event attached;
     attached.type = EventType::attached;
-    attached.workload.handle = 1;
+    attached.workload.handle = handle;
+    attached.workload.kind = kind;
     attached.workload.managed = true;
     attached.workload.samples_per_epoch = 1000;
     attached.workload.saves = saves;
     attached.workload.name = BoundedText<64>("resnet18");
     limit.consume(attached);
+  }
+  void detach(WorkloadHandle handle) {
+    Event detached;
+    detached.type = EventType::detached;
+    detached.handle = handle;
+    limit.consume(detached);
   }
 
   void read(Quantity quantity, double thousands) {
@@ -50,10 +62,10 @@ class Limited {
     read(Quantity::battery_voltage, voltage_v);
   }
   std::optional<std::int64_t> cap() { return limit.power_mw(now); }
-  void train(std::int32_t samples) {
+  void train(std::int32_t samples, WorkloadHandle handle = 1) {
     Event event;
     event.type = EventType::minibatch;
-    event.minibatch.workload = 1;
+    event.minibatch.workload = handle;
     event.minibatch.batch_size = samples;
     limit.consume(event);
   }
@@ -221,6 +233,65 @@ TEST(BatteryLimit, PausesWhereAServingPlanGainsByIt) {
     run.now += milliseconds(100);
   }
   EXPECT_NEAR(gearshift::seconds(paused), 60 * (16.0 / 18), 1.5);
+}
+
+TEST(BatteryLimit, PlansNoPauseBeforeAnythingIsKnownOfTheWork) {
+  const BatteryLimitOptions options{
+      .aim = BatteryAim::serve, .until = std::chrono::hours(2), .pause_w = 2};
+  Limited run(options, false, {});
+  run.battery(10);
+  EXPECT_EQ(run.cap(), std::nullopt);
+  EXPECT_EQ(run.limit.plan().shortfall, Shortfall::unknown);
+  Observation measured;
+  measured.setting = setting(2);
+  measured.power_mean_mw = 20'000;
+  measured.cost[index(Kind::train)] = {.minibatch_mean = milliseconds(53), .minibatches = 10};
+  run.limit.learn(measured);
+  run.cap();
+  EXPECT_EQ(run.limit.plan().low.power_w, 2);
+  EXPECT_EQ(run.limit.plan().high.power_w, 20);
+}
+
+TEST(BatteryLimit, CountsNoServersSamplesAsTraining) {
+  const BatteryLimitOptions options{.aim = BatteryAim::finish, .epochs = 2};
+  Limited run(options, false, prediction, Kind::infer);
+  run.train(2000);
+  run.battery(10);
+  run.cap();
+  EXPECT_EQ(run.limit.state(), BatteryState::planned);
+  run.attach(2, Kind::train);
+  run.train(2000);
+  run.cap();
+  EXPECT_EQ(run.limit.state(), BatteryState::planned);
+  EXPECT_NEAR(run.limit.plan().samples, 2000, 1e-6);
+}
+
+TEST(BatteryLimit, LetsAServerTakeThePlaceOfATrainerThatLeaves) {
+  std::vector<Kind> asked;
+  const auto predict = [&asked](const Workload& workload) {
+    asked.push_back(workload.kind);
+    return prediction(workload);
+  };
+  Limited run({.aim = BatteryAim::finish, .epochs = 2}, false, predict);
+  run.attach(2, Kind::infer);
+  run.train(500);
+  run.detach(1);
+  run.train(1500, 2);
+  run.attach(3, Kind::train);
+  EXPECT_EQ(asked, (std::vector<Kind>{Kind::train, Kind::infer, Kind::train}));
+  run.battery(10);
+  run.cap();
+  EXPECT_NEAR(run.limit.plan().samples, 1500, 1e-6) << "the work of one that comes back is counted";
+}
+
+TEST(BatteryLimit, StaysDoneWhereAServerIsLeft) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 2});
+  run.attach(2, Kind::infer);
+  run.battery(10);
+  run.train(2000);
+  run.detach(1);
+  EXPECT_EQ(run.cap(), 10'500);
+  EXPECT_EQ(run.limit.state(), BatteryState::done);
 }
 
 }  // namespace

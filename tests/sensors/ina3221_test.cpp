@@ -163,6 +163,20 @@ TEST_F(Ina3221Test, ANegativeRailMakesTheTotalAbsurdEvenWhereTheSumIsPlausible) 
   EXPECT_EQ(total(read(100)).state, ReadingState::absurd);
 }
 
+TEST_F(Ina3221Test, ATotalOfNothingIsAbsurdAndARailOfNothingIsNot) {
+  open();
+  board_.put(DirectoryBoard::hwmon("curr1_input"), "0");
+  EXPECT_EQ(total(read(100)).state, ReadingState::ok);
+  EXPECT_EQ(read(100)[1].state, ReadingState::ok);
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "0");
+  board_.put(DirectoryBoard::hwmon("curr3_input"), "0");
+  const Reading nothing = total(read(200));
+  EXPECT_EQ(nothing.state, ReadingState::absurd);
+  EXPECT_EQ(sensor_->explain(nothing),
+            "0 mW on all rails together, which a board that runs cannot draw");
+  EXPECT_EQ(read(200)[1].state, ReadingState::ok);
+}
+
 TEST_F(Ina3221Test, AbsurdReadingsAreNotHeld) {
   open();
   EXPECT_EQ(total(read(100)).state, ReadingState::ok);
