@@ -13,6 +13,8 @@
 #include "boards/board_description.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
+#include "cli/flag_value.h"
+#include "cli/seed_flag.h"
 #include "cli/units.h"
 #include "simulator/board_identity.h"
 #include "simulator/board_state.h"
@@ -112,8 +114,8 @@ std::unique_ptr<FuseMount> try_fuse(BoardState& board, const Clock& clock,
 std::optional<SupplySpec> supply_of(const VirtualBoardOptions& options) {
   if (options.battery.empty()) return std::nullopt;
   SupplySpec supply;
-  supply.battery.capacity_wh = parse_energy_wh(options.battery);
-  supply.battery.charge = parse_percent(options.charge) / 100;
+  supply.battery.capacity_wh = flag_value("--battery", options.battery, parse_energy_wh);
+  supply.battery.charge = flag_value("--charge", options.charge, parse_percent) / 100;
   supply.battery.resistance_ohm = options.resistance_ohm;
   supply.battery.check();
   return supply;
@@ -123,7 +125,7 @@ int mount_board(const VirtualBoardOptions& options) {
   const BoardDescription& description = require_board(options.board);
   BoardState board(description,
                    {.seed = options.seed,
-                    .noise = parse_noise(options.noise),
+                    .noise = flag_value("--noise", options.noise, parse_noise),
                     .lag = options.lag == "boxcar" ? LagShape::boxcar : LagShape::first_order,
                     .supply = supply_of(options)});
   const BoottimeClock clock;
@@ -145,7 +147,7 @@ int mount_board(const VirtualBoardOptions& options) {
 
 int print_optimum(const VirtualBoardOptions& options) {
   const BoardDescription& board = require_board(options.board);
-  const std::int64_t cap_mw = parse_power_mw(options.optimum);
+  const std::int64_t cap_mw = flag_value("--optimum", options.optimum, parse_power_mw);
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
   const auto workload = board.find_workload(options.workload, kind);
   if (!board.model || workload == board.workloads.end()) {
@@ -220,8 +222,7 @@ void add_board(CLI::App& app, int& exit_code) {
       ->required();
   command->add_option("--mount", options->mount, "an empty folder, or one to be made");
   command->add_flag("--plain", options->plain, "serve plain files instead of a file system");
-  command->add_option("--seed", options->seed, "of the noise and of what a boot decides by chance")
-      ->capture_default_str();
+  add_seed_flag(*command, options->seed, "of the noise and of what a boot decides by chance");
   command->add_option("--noise", options->noise, "standard deviation of a power reading")
       ->capture_default_str();
   command

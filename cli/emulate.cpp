@@ -23,6 +23,8 @@
 #include "cli/commands.h"
 #include "cli/emulate_interleaved.h"
 #include "cli/emulate_options.h"
+#include "cli/flag_value.h"
+#include "cli/seed_flag.h"
 #include "cli/stop_signals.h"
 #include "cli/units.h"
 #include "simulator/board_clocks.h"
@@ -51,7 +53,9 @@ class Emulation {
         load_(root.open(BoardState::kLoadPath, Sysroot::Access::read_write)),
         kind_(options.kind == "train" ? Kind::train : Kind::infer),
         work_(*board.model, workload, options.batch_size, work_options(options, board)),
-        save_time_(options.save_time.empty() ? Duration{} : parse_duration(options.save_time)),
+        save_time_(options.save_time.empty()
+                       ? Duration{}
+                       : flag_value("--save-time", options.save_time, parse_duration)),
         client_(
             {.name = options.workload,
              .kind = kind_ == Kind::train ? client::Kind::train : client::Kind::infer,
@@ -84,8 +88,8 @@ class Emulation {
                                        const BoardDescription& board) {
     const KnobSpace space = board.knob_space();
     return {.seed = options.seed,
-            .jitter = parse_percent(options.jitter) / 100,
-            .warm_up = parse_duration(options.warm_up),
+            .jitter = flag_value("--jitter", options.jitter, parse_percent) / 100,
+            .warm_up = flag_value("--warm-up", options.warm_up, parse_duration),
             .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz};
   }
 
@@ -204,7 +208,8 @@ void offer(std::vector<std::int32_t>& sizes, std::int32_t batch_size) {
 
 int run_emulation(EmulateOptions& options) {
   std::optional<Duration> duration;
-  if (!options.duration.empty()) duration = parse_duration(options.duration);
+  if (!options.duration.empty())
+    duration = flag_value("--duration", options.duration, parse_duration);
   if (options.epochs > 0 && (options.samples_per_epoch == 0 || !options.serve.empty())) {
     throw std::invalid_argument("--epochs " + std::to_string(options.epochs) +
                                 (options.serve.empty()
@@ -263,7 +268,7 @@ void add_emulate(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--duration", options->duration,
                       "how long, for example 60s or 5m; default: until stopped");
-  command->add_option("--seed", options->seed, "of the jitter")->capture_default_str();
+  add_seed_flag(*command, options->seed, "of the jitter");
   command->add_option("--jitter", options->jitter, "standard deviation of a minibatch's time")
       ->capture_default_str();
   command

@@ -15,6 +15,7 @@
 #include "cli/arrival_flags.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
+#include "cli/flag_value.h"
 #include "cli/stop_signals.h"
 #include "cli/units.h"
 #include "controller/ledger.h"
@@ -45,7 +46,7 @@ class InterleavedEmulation {
                        const WorkloadParameters& train, const WorkloadParameters& infer,
                        Sysroot& root)
       : options_(options),
-        latency_(parse_duration(options.latency)),
+        latency_(flag_value("--latency", options.latency, parse_duration)),
         arrivals_(parse_arrivals(options.arrivals)),
         clocks_(board, root),
         infer_(side(Kind::infer, root)),
@@ -110,7 +111,7 @@ class InterleavedEmulation {
                                             const BoardDescription& board) {
     const KnobSpace space = board.knob_space();
     return {.seed = options.seed,
-            .jitter = parse_percent(options.jitter) / 100,
+            .jitter = flag_value("--jitter", options.jitter, parse_percent) / 100,
             .warm_up = Duration::zero(),  // requests cannot wait for it
             .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz};
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_csv.h"
 #include "trace/recording_profile.h"
@@ -59,7 +60,7 @@ void write(const ExportOptions& options, std::ostream& out) {
 void run_export(const ExportOptions& options) {
   if (options.out.empty()) {
     write(options, std::cout);
-    std::cout.flush();
+    finish_standard_output();
     return;
   }
   replace_file(options.out, [&](std::ostream& out) { write(options, out); });

@@ -1,5 +1,6 @@
 // `gearshift import-tegrastats`: a log of NVIDIA's tegrastats, as CSV.
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -8,6 +9,7 @@
 #include "boards/board_description.h"
 #include "cli/commands.h"
 #include "cli/flag_value.h"
+#include "cli/standard_output.h"
 #include "cli/units.h"
 #include "trace/replace_file.h"
 #include "trace/tegrastats.h"
@@ -52,12 +54,14 @@ TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
 void import(const ImportOptions& options) {
   const Duration interval = flag_value("--interval", options.interval, parse_duration);
   std::ifstream in(options.log, std::ios::binary);
-  if (!in) throw std::runtime_error(options.log + ": cannot be read: is it there, and a file?");
+  if (!in || std::filesystem::is_directory(options.log)) {
+    throw std::runtime_error(options.log + ": cannot be read: is it there, and a file?");
+  }
   const TegrastatsLog log = read_tegrastats(in, options.log);
   const TotalRails total = choose_total(log, options.board);
   if (options.out.empty()) {
     write_tegrastats_csv(log, total, interval, std::cout);
-    std::cout.flush();
+    finish_standard_output();
   } else {
     replace_file(options.out,
                  [&](std::ostream& out) { write_tegrastats_csv(log, total, interval, out); });

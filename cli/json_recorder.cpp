@@ -1,5 +1,6 @@
 #include "cli/json_recorder.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,13 +12,6 @@ using nlohmann::json;
 
 double to_watts(std::int64_t power_mw) { return static_cast<double>(power_mw) / 1000.0; }
 double to_ms(Duration duration) { return seconds(duration) * 1e3; }
-
-void print(std::FILE* file, const json& line) {
-  // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
-  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
-  std::fprintf(file, "%s\n", text.c_str());
-  std::fflush(file);
-}
 
 }  // namespace
 
@@ -105,6 +99,13 @@ json to_json(const RequestReport& report) {
           {"latency_max_ms", to_ms(report.latency_max)}};
 }
 
+void JsonRecorder::print(const json& line) {
+  // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
+  const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  const bool written = std::fprintf(file_, "%s\n", text.c_str()) >= 0 && std::fflush(file_) == 0;
+  if (!written && failure_ == 0) failure_ = errno;
+}
+
 void JsonRecorder::tick(const TickInputs& inputs) {
   if (!start_) start_ = inputs.now;
 }
@@ -146,7 +147,7 @@ void JsonRecorder::note(const Note& note) {
   }
   if (note.alarm != nullptr) line.update(to_json(*note.alarm));
   if (note.observation != nullptr) line.update(to_json(space_, *note.observation));
-  print(file_, line);
+  print(line);
 }
 
 json to_json(const Battery& battery) {
@@ -182,7 +183,7 @@ void JsonRecorder::status(const Status& status) {
     }
   }
   if (status.requests.span > Duration::zero()) line["requests"] = to_json(status.requests);
-  print(file_, line);
+  print(line);
 }
 
 }  // namespace gearshift

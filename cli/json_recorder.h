@@ -36,14 +36,18 @@ class JsonRecorder : public Recorder {
   void tick(const TickInputs& inputs) override;
   void note(const Note& note) override;
   void status(const Status& status) override;
+  // The errno of the first line that could not be written, 0 where all could.
+  int failure() const { return failure_; }
 
  private:
+  void print(const nlohmann::json& line);
   double since_start(Time time) const { return start_ ? seconds(time - *start_) : 0; }
 
   const KnobSpace& space_;
   std::FILE* file_;
   std::optional<Time> start_;
   std::uint32_t statuses_ = 0;
+  int failure_ = 0;
 };
 
 }  // namespace gearshift

@@ -185,7 +185,9 @@ void list(const KeysOptions& options) {
       }
       json["clients"].push_back(entry);
     }
-    std::printf("%s\n", json.dump().c_str());
+    std::printf(
+        "%s\n",
+        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
     return;
   }
   std::printf("daemon  %s\n",

@@ -80,4 +80,7 @@ void LiveKnobs::keep() const {
   if (remote_ != nullptr) remote_->keep();
 }
 
+// It is not told goodbye then, and its lifeline is cut when this process ends.
+void LiveKnobs::leave_to_guardian() { static_cast<void>(guardian_.release()); }
+
 }  // namespace gearshift

@@ -49,6 +49,8 @@ class LiveKnobs {
   void set_safe(Board& board) const;
   // The knobs stay as they are when the actuator goes; the journal stays too.
   void keep() const;
+  // What could not be put back here the guardian tries, once this process has ended.
+  void leave_to_guardian();
 
  private:
   Sysroot& root_;

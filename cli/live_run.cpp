@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -153,6 +154,15 @@ void block_signals() {
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  // Nobody has to read what is told, and the cap is kept all the same. The guardian inherits it.
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void use_all_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);  // where not, fewer connections are let in
 }
 
 void share_heap() { mallopt(M_ARENA_MAX, 1); }
@@ -252,7 +262,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
     try {
       controller.run();
     } catch (...) {
-      board.restore();  // on every way out, whatever --on-exit says
+      restore(board);  // on every way out, whatever --on-exit says
       throw;
     }
     return Result{controller.summary(), controller.ledger()};
@@ -279,10 +289,22 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   return result;
 }
 
-void LiveRun::leave(Board& board) const {
+// Connections take no descriptor from the journal. What this process cannot put back its guardian
+// may, when it has ended.
+void LiveRun::restore(Board& board) {
+  world_.reset();
+  try {
+    board.restore();
+  } catch (...) {
+    live_knobs_.leave_to_guardian();
+    throw;
+  }
+}
+
+void LiveRun::leave(Board& board) {
   switch (plan_.on_exit) {
     case OnExit::restore:
-      board.restore();
+      restore(board);
       return;
     case OnExit::safe:
       live_knobs_.set_safe(board);

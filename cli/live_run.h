@@ -26,8 +26,10 @@
 namespace gearshift {
 
 // SIGINT, SIGTERM and SIGHUP arrive through the world's signalfd. Called first, while no thread
-// exists yet that could take them.
+// exists yet that could take them. SIGPIPE is ignored: whoever reads the log may go.
 void block_signals();
+// As many descriptors as this user may have: each connection takes one. Called as early.
+void use_all_descriptors();
 // One heap for all threads: with one each, what a client that floods leaves in them is not used
 // again, and stays. Called as early.
 void share_heap();
@@ -70,7 +72,8 @@ class LiveRun {
   // In the order in which they are asked; pointers into this object.
   std::vector<LimitSource*> limits();
   Board make_board();
-  void leave(Board& board) const;
+  void leave(Board& board);
+  void restore(Board& board);
 
   RunOptions options_;
   RunPlan plan_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 
 namespace {
 
@@ -26,6 +27,20 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
     what = unknown + (lacks_command ? ": no such command" : ": not known here");
   }
   return name + ": " + what + "; see " + name + " --help\n";
+}
+
+// Standard output has the answer of a command, which was to get there; what a daemon does is on its
+// board, and nobody has to read what it tells.
+int finish(const CLI::App& app, int exit_code) {
+  const bool answers = !app.got_subcommand("run") && !app.got_subcommand("profile");
+  if (exit_code != gearshift::kExitOk || !answers) return exit_code;
+  try {
+    gearshift::finish_standard_output();
+    return exit_code;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gearshift: %s\n", error.what());
+    return gearshift::kExitFailed;
+  }
 }
 
 }  // namespace
@@ -66,7 +81,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? gearshift::kExitOk : gearshift::kExitUsage;
+    return finish(app, app.exit(error) == 0 ? gearshift::kExitOk : gearshift::kExitUsage);
   } catch (const std::invalid_argument& error) {
     std::fprintf(stderr, "gearshift: %s\n", error.what());
     return gearshift::kExitUsage;
@@ -74,5 +89,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gearshift: %s\n", error.what());
     return gearshift::kExitFailed;
   }
-  return exit_code;
+  return finish(app, exit_code);
 }

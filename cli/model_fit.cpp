@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/model_commands.h"
 #include "cli/model_fit_chosen.h"
+#include "cli/seed_flag.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -203,7 +204,7 @@ void add_model_fit(CLI::App& model, int& exit_code) {
   command->add_option("--cells", options->cells, "how many cells to fit, spread over the modes")
       ->check(CLI::Range(kLeastFitCells, kMostFitCells))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of the choice of cells")->capture_default_str();
+  add_seed_flag(*command, options->seed, "of the choice of cells");
   command
       ->add_option("--choose", options->choose,
                    "which cells: spread over the modes, or roofline: one after another, each where "

@@ -71,7 +71,9 @@ int run_profile(const ProfileOptions& options) {
                                          {"kind", options.kind},
                                          {"settings", profile.cells().size()},
                                          {"output", options.output}};
-    std::printf("%s\n", json.dump().c_str());
+    std::printf(
+        "%s\n",
+        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
   } else {
     std::printf("%s: %s %s, %zu settings by the board model, none measured\n",
                 options.output.c_str(), profile.device.c_str(), profile.workload.c_str(),

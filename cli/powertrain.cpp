@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -50,11 +49,13 @@ void add_training_options(CLI::App& command, TrainingOptions& options) {
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));
   command
-      .add_option("--loss", options.loss,
-                  "mse, or mape: relative, for a board far from the reference's (default: mse)")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, Loss>{{"mse", Loss::mse}, {"mape", Loss::mape}}))
-      ->option_text("TEXT:{mse,mape}");
+      .add_option_function<std::string>(
+          "--loss",
+          [&options](const std::string& loss) {
+            options.loss = loss == loss_name(Loss::mape) ? Loss::mape : Loss::mse;
+          },
+          "mse, or mape: relative, for a board far from the reference's (default: mse)")
+      ->check(CLI::IsMember({"mse", "mape"}));
   command.add_option("--dropout", options.dropout, "part of the neurons left out in training")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.9));

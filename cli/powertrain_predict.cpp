@@ -38,7 +38,9 @@ int run_predict(const PredictOptions& options) {
                                          {"workload", profile.workload},
                                          {"settings", profile.cells().size()},
                                          {"output", options.output}};
-    std::printf("%s\n", json.dump().c_str());
+    std::printf(
+        "%s\n",
+        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
   } else {
     std::printf("%s: %s %s, %zu predicted settings\n", options.output.c_str(),
                 profile.device.c_str(), profile.workload.c_str(), profile.cells().size());

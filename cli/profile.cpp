@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "actuators/fan.h"
 #include "cli/commands.h"
@@ -50,6 +51,12 @@ std::vector<Profile> known_profiles(const std::string& file) {
   return read_profiles(file);
 }
 
+// Nobody has to read it: what cannot be written ends nothing.
+template <typename... T>
+void tell(fmt::format_string<T...> format, T&&... values) {
+  std::fputs(fmt::format(format, std::forward<T>(values)...).c_str(), stdout);
+}
+
 void print_end(const ProfileOptions& options, const KnobSpace& knobs, const SweepPolicy& policy,
                const ProfileProgress& progress, const LiveRun::Result& result) {
   const double energy_j = result.ledger.energy_j();
@@ -65,26 +72,26 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
     for (const auto& [setting, why] : progress.left_out()) {
       line["left_out"].push_back({{"setting", to_json(knobs, setting)}, {"reason", why}});
     }
-    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    tell("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  fmt::print("{}: {} settings measured, {} were there already\n", options.out, progress.measured(),
-             policy.skipped());
+  tell("{}: {} settings measured, {} were there already\n", options.out, progress.measured(),
+       policy.skipped());
   if (!policy.done()) {
-    fmt::print("stopped before the end: the same command goes on from here\n");
+    tell("stopped before the end: the same command goes on from here\n");
   }
   if (!progress.left_out().empty()) {
-    fmt::print("left out, {} settings; the same command tries them again:\n",
-               progress.left_out().size());
+    tell("left out, {} settings; the same command tries them again:\n", progress.left_out().size());
   }
   for (const auto& [setting, why] : progress.left_out()) {
-    fmt::print("  {}: {}\n", describe(knobs, setting), why);
+    tell("  {}: {}\n", describe(knobs, setting), why);
   }
-  fmt::print("it took {:.0f} s and {:.0f} J\n", duration_s, energy_j);
+  tell("it took {:.0f} s and {:.0f} J\n", duration_s, energy_j);
 }
 
 void profile(const ProfileOptions& options, const RunPlan& plan) {
   block_signals();
+  use_all_descriptors();
   LiveRun live(options.run, plan);
   const KnobSpace grid = keep_values(live.knobs(), options.keep);
   const SweepOrder order = options.order == "ascend" ? SweepOrder::ascend : SweepOrder::descend;
@@ -96,10 +103,10 @@ void profile(const ProfileOptions& options, const RunPlan& plan) {
   std::optional<FanPin> fan;
   if (options.fan == "pin") fan.emplace(live.pin_fan());
   if (!options.run.json) {
-    for (const std::string& finding : live.findings()) fmt::print("{}\n", finding);
-    if (fan) fmt::print("  {}\n", fan->finding());
-    fmt::print("{} modes to measure, into {}\nlistening on {}\n", grid.mode_count(), options.out,
-               live.workload_endpoint());
+    for (const std::string& finding : live.findings()) tell("{}\n", finding);
+    if (fan) tell("  {}\n", fan->finding());
+    tell("{} modes to measure, into {}\nlistening on {}\n", grid.mode_count(), options.out,
+         live.workload_endpoint());
     std::fflush(stdout);
   }
   ProfileProgress progress(policy, live.knobs(), std::move(known),

@@ -1,10 +1,11 @@
 #include "cli/read_script.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <optional>
+#include <utility>
 
 #include "cli/shipped_scripts.h"
+#include "cli/text_file.h"
 #include "controller/policy.h"
 
 namespace gearshift {
@@ -24,15 +25,11 @@ NamedText read_script(const std::string& policy) {
     throw PolicyError("--policy " + policy + ": no such script ships; there are " + names +
                       ", and a file's path takes your own: ./" + policy + ".lua");
   }
-  std::ifstream file(policy, std::ios::binary);
-  if (!file) {
-    throw PolicyError(policy +
-                      ": cannot be read; --policy takes the path of a Lua script, or the "
-                      "name of a shipped one, for example bayes");
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return {policy, text.str()};
+  std::optional<std::string> text = read_text_file(policy);
+  if (text) return {policy, std::move(*text)};
+  throw PolicyError(policy +
+                    ": cannot be read; --policy takes the path of a Lua script, or the name of a "
+                    "shipped one, for example bayes");
 }
 
 }  // namespace gearshift

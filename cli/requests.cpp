@@ -16,6 +16,7 @@
 #include "cli/knob_values.h"
 #include "cli/powertrain_commands.h"
 #include "cli/request_text.h"
+#include "cli/seed_flag.h"
 #include "cli/units.h"
 #include "simulator/request_run.h"
 
@@ -84,9 +85,18 @@ PowerMode mode_of(const KnobSpace& knobs, const std::vector<std::string>& texts)
                                        profile.knobs().describe(mode), batch_size));
 }
 
+// The one profile of `file`, of that kind.
+Profile profile_of(const std::string& flag, const std::string& file, Kind kind) {
+  Profile profile = read_one_profile(file);
+  if (profile.kind == kind) return profile;
+  throw std::invalid_argument(fmt::format("{} {}: has no {} workload; it has {} ({})", flag, file,
+                                          kind_name(kind), profile.workload,
+                                          kind_name(profile.kind)));
+}
+
 // Both tables may name their knobs' values differently: each is asked in its own words.
 void take_profiles(const RequestOptions& options, RequestRun& run) {
-  const Profile infer = read_one_profile(options.infer_profile);
+  const Profile infer = profile_of("--infer-profile", options.infer_profile, Kind::infer);
   const PowerMode mode = mode_of(infer.knobs(), options.mode);
   for (const std::int32_t batch_size : infer.batch_sizes()) {
     const ProfileCell* cell = infer.find(mode, batch_size);
@@ -96,7 +106,7 @@ void take_profiles(const RequestOptions& options, RequestRun& run) {
     no_cell(options.infer_profile, infer, mode, run.batch_size);
   }
   if (options.train_profile.empty()) return;
-  const Profile train = read_one_profile(options.train_profile);
+  const Profile train = profile_of("--profile", options.train_profile, Kind::train);
   const PowerMode same = mode_of(train.knobs(), options.mode);
   const ProfileCell* cell = train.find(same, options.train_batch_size);
   if (cell == nullptr || !cell->timed()) {
@@ -126,6 +136,9 @@ RequestRun make_run(const RequestOptions& options) {
     take_profiles(options, run);
   } else if (!options.train_profile.empty()) {
     throw std::invalid_argument("--profile goes with --infer-profile; give --train-time");
+  } else if (!options.mode.empty()) {
+    throw std::invalid_argument(
+        "--mode goes with --infer-profile: --infer-time is of one mode already");
   }
   for (const std::string& text : options.infer_times) run.infer.push_back(inference_time(text));
   if (!options.train_time.empty())
@@ -211,7 +224,7 @@ void add_flags(CLI::App& command, RequestOptions& options) {
   command.add_option("--minutes", options.minutes, "virtual minutes")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "of arrivals and jitter")->capture_default_str();
+  add_seed_flag(command, options.seed, "of arrivals and jitter");
   command.add_flag("--json", options.json,
                    "print the result, minute by minute, as one JSON object");
 }
@@ -236,7 +249,9 @@ void add_requests(CLI::App& app, int& exit_code) {
       const RequestRun run = make_run(*options);
       const RequestRunResult result = run_requests(run);
       if (options->json) {
-        std::printf("%s\n", result_json(*options, run, result).dump().c_str());
+        std::printf("%s\n", result_json(*options, run, result)
+                                .dump(-1, ' ', false, json::error_handler_t::replace)
+                                .c_str());
       } else {
         print_result(*options, run, result);
       }

@@ -21,6 +21,7 @@ namespace {
 void run(const RunOptions& options, const RunPlan& plan, const std::string& command) {
   block_signals();
   share_heap();
+  use_all_descriptors();
   const NamedText script = read_script(options.policy);
   LuaPolicy(script.name, script.text).check();
   const ReferenceTransfer transfer = policy_transfer();

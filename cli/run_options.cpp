@@ -9,6 +9,7 @@
 
 #include "boards/toml_parse.h"
 #include "cli/flag_value.h"
+#include "cli/seed_flag.h"
 #include "cli/state_folder.h"
 #include "cli/toml_text.h"
 #include "cli/units.h"
@@ -137,8 +138,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "loopback too (default: keys in the state folder, for other addresses alone)");
   command.add_option("--config", options.config, "TOML file with any of these, and a [[schedule]]");
   command.add_option("--duration", options.duration, "stop after so long, for example 60s");
-  command.add_option("--seed", options.seed, "seed of the policy's random numbers")
-      ->capture_default_str();
+  add_seed_flag(command, options.seed, "seed of the policy's random numbers");
   command
       .add_option("--on-exit", options.on_exit,
                   "restore the knobs, keep the last setting, or leave the safe one")
@@ -254,12 +254,15 @@ namespace {
 void plan_battery_use(const RunOptions& options, RunPlan& plan) {
   const BatteryFlags& goal = options.battery_goal;
   if (options.battery.empty()) {
+    const BatteryFlags usual;
     const bool unused = goal.aim.empty() && goal.epochs == 0 && goal.until.empty() &&
-                        goal.brownout.empty() && options.nut.empty();
+                        goal.brownout.empty() && goal.reserve == usual.reserve &&
+                        goal.checkpoint == usual.checkpoint &&
+                        options.charge == RunOptions().charge && options.nut.empty();
     if (unused) return;
     throw std::runtime_error(
-        "--battery-goal, --epochs, --until, --brown-out and --nut: give --battery too, auto or a "
-        "capacity like 10Wh");
+        "--battery-goal, --epochs, --until, --reserve, --checkpoint, --brown-out, --charge and "
+        "--nut: give --battery too, auto or a capacity like 10Wh");
   }
   BatteryDescription battery;
   plan.battery_goal = make_battery_options(goal);

@@ -1,9 +1,10 @@
 #include "cli/select_board.h"
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <optional>
 #include <stdexcept>
+
+#include "cli/text_file.h"
 
 namespace gearshift {
 
@@ -20,11 +21,13 @@ BoardDescription find_board_by_name(const std::string& name, const Sysroot& root
     throw std::invalid_argument("--board '" + name + "': neither a board file nor one of auto, " +
                                 known);
   }
-  std::ifstream file(name, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
+  const std::optional<std::string> text = read_text_file(name);
+  if (!text) {
+    throw std::invalid_argument("--board '" + name +
+                                "': cannot be read; give a board file or one of auto, " + known);
+  }
   try {
-    return parse_board(text.str(), name);
+    return parse_board(*text, name);
   } catch (const std::runtime_error& error) {  // as a flag that cannot be used
     throw std::invalid_argument(error.what());
   }

@@ -1,13 +1,16 @@
 // gearshift simulate: one search on a simulated board, and how far its choice is from the optimum.
 #include <spdlog/fmt/fmt.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "boards/board_model.h"
 #include "cli/arrival_flags.h"
@@ -17,6 +20,7 @@
 #include "cli/predicted_work.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
+#include "cli/seed_flag.h"
 #include "cli/simulated_course.h"
 #include "cli/simulated_problem.h"
 #include "cli/simulated_result.h"
@@ -40,6 +44,15 @@ File open_log(const std::string& path) {
   File file(std::fopen(path.c_str(), "w"));
   if (!file) throw std::runtime_error(fmt::format("--log {}: cannot be written", path));
   return file;
+}
+
+// Throws where not all of it got there.
+void close_log(File log, const JsonRecorder& recorder, const std::string& path) {
+  int failure = recorder.failure();
+  if (std::fclose(log.release()) != 0 && failure == 0) failure = errno;
+  if (failure == 0) return;
+  throw std::runtime_error(
+      fmt::format("--log {}: not all of it could be written: {}", path, std::strerror(failure)));
 }
 
 // Null where none is wanted.
@@ -94,7 +107,7 @@ void run(const SimulateOptions& options, const std::string& words) {
   const std::unique_ptr<BatteryLimit> battery = battery_limit_of(options, made);
   std::vector<LimitSource*> limits = {limit.get()};
   if (battery) limits.push_back(battery.get());
-  const File log = open_log(options.log);
+  File log = open_log(options.log);
   std::optional<JsonRecorder> recorder;
   if (log) recorder.emplace(made.problem.knobs, log.get());
   const std::unique_ptr<RecordingWriter> recording = record(options, made, script, words);
@@ -118,6 +131,7 @@ void run(const SimulateOptions& options, const std::string& words) {
     task.costs = &task.costs_at(Time{} + result.duration);
     task.changes.clear();
   }
+  if (log) close_log(std::move(log), *recorder, options.log);
   if (recording) recording->finish();
   if (recording && recording->failed()) {
     throw std::runtime_error(fmt::format("--record {}: {}", options.record, recording->failure()));
@@ -197,8 +211,10 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
                   "16, or 1 to 64 for infer)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
-  command.add_option("--batch-size", options.batch_size,
-                     "at the beginning (default: 16 where allowed, else the least)");
+  command
+      .add_option("--batch-size", options.batch_size,
+                  "at the beginning (default: 16 where allowed, else the least)")
+      ->check(CLI::Range(1, 1 << 20));
   add_mission_flags(command, options.mission);
 }
 
@@ -235,8 +251,7 @@ void add_simulate(CLI::App& app, int& exit_code) {
   command->add_option("--probes", options->probes, "most measurements of the search")
       ->check(CLI::Range(1U, 100'000U))
       ->capture_default_str();
-  command->add_option("--seed", options->seed, "of noise, faults and the policy")
-      ->capture_default_str();
+  add_seed_flag(*command, options->seed, "of noise, faults and the policy");
   command->add_option("--duration", options->duration, "most virtual time")->capture_default_str();
   command->add_option("--log", options->log, "file for each decision, one JSON object a line");
   command->add_option("--record", options->record,

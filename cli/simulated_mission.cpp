@@ -2,7 +2,9 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 #include "cli/flag_value.h"
 #include "cli/units.h"
@@ -43,9 +45,10 @@ std::optional<bool> in_time(const MissionFlags& flags, const SimulationResult& r
 }  // namespace
 
 void add_mission_flags(CLI::App& command, MissionFlags& flags) {
-  command.add_option("--battery", flags.battery,
-                     "the board runs on a battery of this capacity, for example 10Wh: the run ends "
-                     "when the work is done, the battery empty or --duration over");
+  CLI::Option* battery = command.add_option(
+      "--battery", flags.battery,
+      "the board runs on a battery of this capacity, for example 10Wh: the run ends "
+      "when the work is done, the battery empty or --duration over");
   command.add_option("--charge", flags.charge, "of the battery at the beginning")
       ->capture_default_str();
   command.add_option("--resistance", flags.resistance_ohm, "of the battery, ohm")
@@ -70,6 +73,12 @@ void add_mission_flags(CLI::App& command, MissionFlags& flags) {
                   "15 %")
       ->capture_default_str();
   add_battery_flags(command, flags.goal);
+  // All of these say something of a battery.
+  const std::vector<CLI::Option*> options = command.get_options();
+  for (auto option = std::find(options.begin(), options.end(), battery) + 1;
+       option != options.end(); ++option) {
+    (*option)->needs(battery);
+  }
 }
 
 void add_mission(const MissionFlags& flags, SimulationProblem& problem) {

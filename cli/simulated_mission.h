@@ -26,6 +26,7 @@ struct MissionFlags {
   BatteryFlags goal;
 };
 
+// --battery, and what counts with it alone.
 void add_mission_flags(CLI::App& command, MissionFlags& flags);
 
 // Gives the problem its mission, where there is a battery. Throws std::invalid_argument that names

@@ -7,6 +7,7 @@
 
 #include "boards/sysroot.h"
 #include "cli/arrival_flags.h"
+#include "cli/flag_value.h"
 #include "cli/knob_values.h"
 #include "cli/prior_tables.h"
 #include "cli/select_board.h"
@@ -35,7 +36,7 @@ Goal goal_of(const SimulateOptions& options) {
     flags.objective = is_pair(options) ? "throughput" : "latency";
   }
   Goal goal = make_goal(flags);
-  if (!options.power.empty()) goal.power_mw = parse_power_mw(options.power);
+  if (!options.power.empty()) goal.power_mw = flag_value("--power", options.power, parse_power_mw);
   if (is_pair(options) && (goal.arrivals_per_s <= 0 || goal.objective != Objective::throughput)) {
     throw std::invalid_argument(
         "--problem concurrent is the most training beside requests: give --rate or --arrivals, for "
@@ -238,9 +239,10 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   complete_goal(made.problem.goal, made.problem.knobs);
   add_arrivals(options, made.problem);
   add_mission(options.mission, made.problem);
-  made.problem.effects = parse_effects(options.effects);
+  made.problem.effects = flag_value("--effects", options.effects, parse_effects);
   if (!options.sensor_interval.empty()) {
-    const Duration interval = parse_duration(options.sensor_interval);
+    const Duration interval =
+        flag_value("--sensor-interval", options.sensor_interval, parse_duration);
     if (interval < std::chrono::milliseconds(1) || interval > std::chrono::seconds(10)) {
       throw std::invalid_argument(
           fmt::format("--sensor-interval {}: must be 1ms to 10s", options.sensor_interval));
@@ -255,8 +257,8 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   add_changes(options, faults.changes, made);
   made.problem.seed = options.seed;
   made.problem.most_measurements = options.probes;
-  made.problem.most_duration = parse_duration(options.duration);
-  made.problem.hold = parse_duration(options.hold);
+  made.problem.most_duration = flag_value("--duration", options.duration, parse_duration);
+  made.problem.hold = flag_value("--hold", options.hold, parse_duration);
   if (is_pair(options) && !options.arrivals.empty()) {
     // Where nothing can be chosen it goes on as well.
     made.problem.least_duration = std::max(made.problem.least_duration, made.problem.hold);

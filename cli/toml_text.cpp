@@ -2,18 +2,18 @@
 
 #include <spdlog/fmt/fmt.h>
 
-#include <fstream>
-#include <sstream>
+#include <optional>
 #include <stdexcept>
+#include <utility>
+
+#include "cli/text_file.h"
 
 namespace gearshift {
 
 std::string read_toml_file(const std::string& path, std::string_view way_out) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error(fmt::format("{}: cannot be read; {}", path, way_out));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  std::optional<std::string> text = read_text_file(path);
+  if (text) return std::move(*text);
+  throw std::runtime_error(fmt::format("{}: cannot be read; {}", path, way_out));
 }
 
 void fail_at(const std::string& file, const toml::node& node, const std::string& what) {

@@ -1,8 +1,8 @@
 # The program's own parts that need no daemon: cli is no library, but its tests and fuzz targets use
 # these.
-set(cli_parts arrival_flags battery_flags evaluate_options evaluate_problems explaining_recorder goal_flags
+set(cli_parts arrival_flags battery_flags evaluate_options evaluate_problems evaluate_requests explaining_recorder goal_flags
     json_recorder knob_values model_targets note_text rationale_text run_options service_notice
-    setting_prediction simulated_faults thermal_flag toml_text units)
+    setting_prediction simulated_faults text_file thermal_flag toml_text units)
 list(TRANSFORM cli_parts PREPEND ${PROJECT_SOURCE_DIR}/cli/)
 list(TRANSFORM cli_parts APPEND .cpp)
 add_library(cli_parts STATIC EXCLUDE_FROM_ALL ${cli_parts})

@@ -123,6 +123,11 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
   }
 }
 
+TEST_F(RunConfig, AFolderIsNoConfig) {
+  options_.config = testing::TempDir();
+  EXPECT_THROW(read_run_config(command_, options_), std::runtime_error);
+}
+
 TEST_F(RunConfig, APlanRefusesWhatItDoesNotKnow) {
   options_.policy = "a.lua";
   for (std::string RunOptions::*option :
@@ -134,6 +139,14 @@ TEST_F(RunConfig, APlanRefusesWhatItDoesNotKnow) {
   RunOptions alone = options_;
   alone.nut = "ups@127.0.0.1";
   EXPECT_THROW(make_run_plan(alone), std::runtime_error) << "of no battery";
+  alone = options_;
+  alone.charge = "50%";
+  EXPECT_THROW(make_run_plan(alone), std::runtime_error) << "of no battery";
+  for (std::string BatteryFlags::*option : {&BatteryFlags::reserve, &BatteryFlags::checkpoint}) {
+    RunOptions unused = options_;
+    unused.battery_goal.*option = "50%";
+    EXPECT_THROW(make_run_plan(unused), std::runtime_error) << "of no battery";
+  }
   EXPECT_EQ(RunOptions().policy, "bayes") << "what is best by docs/evaluation.md";
   options_.policy.clear();
   EXPECT_THROW(make_run_plan(options_), std::runtime_error) << "no policy";

@@ -7,6 +7,10 @@ import unittest
 from harness import BINARY, DEADLINE_S, SOURCE
 
 BOARD = ["--board", "jetson-agx-orin"]
+MODEL = [*BOARD, "--workload", "resnet18"]
+BATTERY = [["--solar", "none.csv"], ["--epochs", "20"], ["--panel", "xx"], ["--brown-out", "9"], ["--reserve", "20"]]
+WITHOUT_UNIT = [["--power", "30"], ["--hold", "3"], ["--duration", "3"], ["--sensor-interval", "1"], ["--effects", "x"]]
+FOLDER = str(SOURCE)
 REQUESTS = ["--batch-size", "16", "--arrivals", "poisson:60", "--infer-time", "16=50ms"]
 OBJECTIVES = ("time", "energy", "latency", "weighted", "target", "throughput")
 
@@ -50,6 +54,20 @@ class CommandLine(unittest.TestCase):
             (["run", "--gpu", "0", "--board", "host"], "nvidia-gpu"),
             (["boards", "--board", "orin"], "jetson-agx-orin"),
             (["simulate"], "--profile FILE"),
+            (["run", "--config", FOLDER, "--sysroot", "/no/such/board"], FOLDER + ": cannot be read"),
+            (["evaluate", FOLDER], FOLDER + ": cannot be read"),
+            (["simulate", "--board", FOLDER, "--workload", "resnet18"], f"--board '{FOLDER}': cannot be read"),
+            (["run", "--reserve", "10%", "--sysroot", "/no/such/board"], "give --battery too"),
+            *((["simulate", *MODEL, *words], words[0] + " requires --battery") for words in BATTERY),
+            *((["simulate", *MODEL, *words], f"{words[0]}: '{words[1]}'") for words in WITHOUT_UNIT),
+            (["simulate", *MODEL, "--seed", "-1"], "--seed: Value -1"),
+            (["simulate", *MODEL, "--batch-size", "-5"], "--batch-size: Value -5"),
+            (["board", "--virtual", "jetson-agx-orin", "--optimum", "30"], "--optimum: '30': give a power"),
+            (["board", "--virtual", "jetson-agx-orin", "--mount", "none", "--noise", "two"], "--noise: 'two': give a share"),
+            (["board", "--virtual", "jetson-agx-orin", "--mount", "none", "--battery", "2"], "--battery: '2': give an energy"),
+            (["emulate", "--workload", "resnet18", "--sysroot", "/none", "--duration", "2"], "--duration: '2': give a time"),
+            (["powertrain", "transfer", "none.csv", "-o", "none.model", "--loss", "foo"], "--loss: foo not in {mse,mape}"),
+            (["requests", *REQUESTS, "--mode", "gpu_mhz=1"], "--mode goes with --infer-profile"),
             (["simulate", *BOARD], "--workload resnet18"),
             (["simulate", *BOARD, "--workload", "resnet18", "--batch-sizes", "8,16", "--batch-size", "9"], "8, 16"),
             (["simulate", *BOARD, "--workload", "resnet18", "--latency", "100ms"], "--problem infer"),
@@ -75,6 +93,11 @@ class CommandLine(unittest.TestCase):
             done = gearshift(*words)
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn(named, done.stderr)
+
+    def test_a_folder_is_no_script(self):
+        done = gearshift("simulate", *MODEL, "--policy", FOLDER)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn(FOLDER + ": cannot be read", done.stderr)
 
     def test_every_command_teaches_with_an_example_and_is_in_the_readme(self):
         listed = re.findall(r"^\| (`gearshift.*?) \|", (SOURCE / "README.md").read_text(), re.MULTILINE)

@@ -74,6 +74,24 @@ class Requests(unittest.TestCase):
         self.assertEqual(missing.returncode, 1)
         self.assertIn("/nowhere.csv", missing.stderr)
 
+    def test_a_table_of_the_other_kind_is_refused(self):
+        tables = {}
+        for workload, kind in (("resnet18", "train"), ("mobilenet_v3-infer", "infer")):
+            tables[kind] = self.folder / f"{kind}.csv"
+            made = gearshift("model", "profile", "--board", "jetson-agx-orin", "--workload", workload, "--kind", kind,
+                             "--batch", 16, "--keep", "cpu_cores=12", "--keep", "cpu_mhz=2201.6", "-o", tables[kind])  # fmt: skip
+            self.assertEqual(made.returncode, 0, made.stderr)
+        infer, train = tables["infer"], tables["train"]
+        for infer, train, told in (
+            (train, infer, f"--infer-profile {train}: has no infer workload; it has resnet18 (train)"),
+            (infer, infer, f"--profile {infer}: has no train workload; it has mobilenet_v3 (infer)"),
+            (infer, train, ""),
+        ):
+            done = gearshift("requests", "--arrivals", "poisson:60", "--batch-size", 16, "--minutes", 1,
+                             "--infer-profile", infer, "--profile", train)  # fmt: skip
+            self.assertEqual(done.returncode, 2 if told else 0, done.stderr)
+            self.assertIn(told, done.stderr)
+
     def test_the_controller_serves_requests_that_come_one_by_one(self):
         done = gearshift("simulate", "--board", "jetson-agx-orin", "--workload", "mobilenet_v3-infer", "--problem", "infer",
                          "--keep", "cpu_cores=4,8,12", "--keep", "gpu_mhz=306,612,918,1300.5", "--json",

@@ -1,0 +1,11 @@
+// Standard output, where a command's answer goes: not all of it may get there.
+#pragma once
+
+namespace gearshift {
+
+// Writes out what still waits. Throws std::runtime_error with the reason where that, or something
+// before it, could not be written: the disk is full, say. A reader who has gone had enough: that is
+// no failure.
+void finish_standard_output();
+
+}  // namespace gearshift

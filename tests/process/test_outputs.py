@@ -1,0 +1,112 @@
+"""Where what a program tells goes: a disk may be full, a reader may go, a name may be no UTF-8."""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import BINARY, DEADLINE_S, Stack, wait_until
+
+MODEL = ["simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
+REQUESTS = ["requests", "--json", "--arrivals", "poisson:60", "--batch-size", "16", "--infer-time", "16=5ms", "--minutes", "1"]
+FULL = Path("/dev/full")
+HOLD = """
+return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3], mem_mhz = knobs.mem_mhz[3]}
+"""
+
+
+def gearshift(*words, **options):
+    options.setdefault("stdout", subprocess.PIPE)
+    return subprocess.run([BINARY, *words], stderr=subprocess.PIPE, text=True, timeout=DEADLINE_S, **options)
+
+
+class FullDisks(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_an_answer_that_is_not_written_is_no_success(self):
+        recording, log = self.folder / "run.db", self.folder / "tegrastats.log"
+        self.assertEqual(gearshift(*MODEL, "--record", recording).returncode, 0)
+        log.write_text("RAM 331/3964MB (lfb 758x4MB) CPU [10%@102,off] VDD_IN 3000/3000\n")
+        for words in (
+            [*MODEL, "--json"],
+            REQUESTS,
+            ["boards"],
+            ["--help"],
+            ["export", recording, "--samples"],
+            ["import-tegrastats", log],
+        ):
+            with self.subTest(words), FULL.open("w") as full:
+                done = gearshift(*words, stdout=full)
+                self.assertEqual(done.returncode, 1, done.stderr)
+                self.assertIn("standard output: not all of it could be written: No space left", done.stderr)
+
+    def test_a_log_that_is_not_written_is_named(self):
+        done = gearshift(*MODEL, "--log", FULL)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("--log /dev/full: not all of it could be written: No space left", done.stderr)
+
+    def test_a_reader_who_has_had_enough_is_no_failure(self):
+        read, write = os.pipe()
+        os.close(read)
+        with os.fdopen(write, "w") as gone:
+            # As under systemd, which leaves SIGPIPE ignored: else the signal ends it, as quietly.
+            done = gearshift(*REQUESTS, stdout=gone, restore_signals=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+class Names(unittest.TestCase):
+    def test_json_tells_of_files_whose_names_are_no_utf_8(self):
+        with tempfile.TemporaryDirectory() as folder:
+            odd = os.fsencode(folder) + b"/caf\xe9"
+            trace = odd + b".csv"
+            Path(os.fsdecode(trace)).write_text("t_s\n" + "".join(f"{i * 0.5}\n" for i in range(100)))
+            board = ["--board", "jetson-agx-orin", "--workload", "resnet18", "--keep", "cpu_cores=12", "--keep", "cpu_mhz=2201.6"]
+            for words in (
+                [b"trace:" + trace + b",60" if word == "poisson:60" else word for word in REQUESTS],
+                ["model", "profile", *board, "--json", "-o", odd],
+                ["keys", "list", "--json", "--keys", odd + b"-keys"],
+            ):
+                with self.subTest(words):
+                    done = subprocess.run([BINARY, *words], capture_output=True, timeout=DEADLINE_S)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("caf\ufffd", json.dumps(json.loads(done.stdout), ensure_ascii=False))
+
+
+class Readers(unittest.TestCase):
+    def told(self, stack):
+        done = stack.gearshift("status", "--json", "--control", stack.control)
+        return json.loads(done.stdout) if done.returncode == 0 else {}
+
+    def test_a_daemon_whose_log_nobody_reads_any_more_keeps_the_cap(self):
+        for style in (["--json"], []):
+            with self.subTest(style), Stack() as stack:
+                before = stack.knobs()
+                words = ["run", *style, "--policy", stack.script(HOLD), "--sysroot", stack.mount, "--state", stack.state]
+                words += ["--listen", stack.endpoint, "--control", stack.control, "--power", "30W"]
+                daemon = subprocess.Popen([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                try:
+                    stack.trainer()
+                    daemon.stdout.readline()
+                    daemon.stdout.close()  # as head -1 does
+                    wait_until(lambda: daemon.poll() is not None or self.told(stack).get("phase") == "holding")
+                    self.assertIsNone(daemon.poll(), "it went with its reader")
+                    cap = stack.gearshift("cap", "20W", "--control", stack.control)
+                    self.assertEqual(cap.returncode, 0, cap.stderr)
+                    wait_until(lambda: self.told(stack).get("cap_mw") == 20000, "the cap is not kept")
+                    self.assertIsNone(daemon.poll())
+                    daemon.send_signal(signal.SIGTERM)
+                    self.assertEqual(daemon.wait(DEADLINE_S), 0)
+                    self.assertEqual(stack.knobs(), before)
+                finally:
+                    daemon.kill()
+                    daemon.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
