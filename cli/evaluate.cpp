@@ -118,7 +118,9 @@ void add_evaluate(CLI::App& app, int& exit_code) {
   command->footer(
       "Each case is one search on a simulated board, from an empty memory; its choice is judged on "
       "its\n"
-      "true cost. Stopped with Ctrl-C, the same command goes on where it was.\n"
+      "true cost. Stopped with Ctrl-C, the same command goes on where it was; a second Ctrl-C does "
+      "not\n"
+      "wait for the cases under way.\n"
       "Example: training under 10 to 50 W\n"
       "  gearshift evaluate --profile resnet_train.csv --caps 10:50:1 --json out.json --html "
       "out.html \\\n"

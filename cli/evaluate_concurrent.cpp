@@ -174,7 +174,8 @@ Trial ConcurrentEvaluation::run(const Case& one) const {
     }
   }
   return {.held = result.setting,
-          .infeasible = result.ending == Ending::safe && result.policy_errors == 0,
+          .infeasible = result.ending == Ending::safe && result.policy_errors == 0 &&
+                        result.setting.mode == *simulated_traits(problem).safe,
           .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
           .probes_over_cap = result.measured_over_cap,
           .refused = result.refused,

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <deque>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -12,7 +11,7 @@
 
 #include "boards/board_model.h"
 #include "cli/commands.h"
-#include "cli/read_script.h"
+#include "cli/evaluate_run.h"
 #include "cli/simulated_problem.h"
 #include "evaluation/drift_report.h"
 #include "limits/operator_limit.h"
@@ -144,11 +143,10 @@ class DriftEvaluation {
 
   std::vector<DriftRow> run() const {
     std::vector<DriftRow> rows;
-    for (const std::string& path : options_.policy) {
-      const NamedText script = read_script(path);
+    for (const Contestant& contestant : read_contestants(options_.policy)) {
       for (const Change& change : changes_) {
         for (std::uint32_t seed = 1; seed <= options_.seeds; ++seed) {
-          rows.push_back(row(script, change, seed));
+          rows.push_back(row(contestant, change, seed));
         }
       }
     }
@@ -174,10 +172,9 @@ class DriftEvaluation {
     return made;
   }
 
-  static SimulationResult simulated(SimulatedProblem& made, const NamedText& script,
+  static SimulationResult simulated(SimulatedProblem& made, const Contestant& contestant,
                                     LimitSource& limit, DriftWatch& watch, Duration duration) {
-    LuaPolicy policy(std::filesystem::path(script.name).filename().string(), script.text,
-                     built_in_board_model(made.problem.board));
+    LuaPolicy policy(contestant.script, contestant.text, built_in_board_model(made.problem.board));
     made.problem.least_duration = made.problem.most_duration = duration;
     return simulate(made.problem, policy, limit, {.recorder = &watch});
   }
@@ -192,10 +189,8 @@ class DriftEvaluation {
                     std::abs(after->power_w / before->power_w - 1));
   }
 
-  DriftRow row(const NamedText& script, const Change& change, std::uint64_t seed) const {
-    DriftRow row{.policy = std::filesystem::path(script.name).stem().string(),
-                 .change = change.name,
-                 .seed = seed};
+  DriftRow row(const Contestant& contestant, const Change& change, std::uint64_t seed) const {
+    DriftRow row{.policy = contestant.name, .change = change.name, .seed = seed};
     const bool drifts = !change.fault.empty();
     const bool steps = change.name == "cap";
     // The world after the change, all the time.
@@ -213,7 +208,7 @@ class DriftEvaluation {
     DriftWatch watch(after.problem, Time{} + before);
     if (steps) watch.count_at_once();
     ScheduleLimit limit({{{}, caps_mw_[0]}, {before, caps_mw_[steps ? 1 : 0]}});
-    const SimulationResult result = simulated(made, script, limit, watch, duration);
+    const SimulationResult result = simulated(made, contestant, limit, watch, duration);
     row.hours = seconds(result.duration) / 3600;
     row.false_alarms = watch.false_alarms;
     row.excess = watch.excess_at_end(result.setting);
@@ -224,7 +219,7 @@ class DriftEvaluation {
     DriftWatch scratch(after.problem, Time{});
     scratch.count_at_once();
     OperatorLimit fixed(after.problem.goal.power_mw);
-    simulated(after, script, fixed, scratch, kAfter);
+    simulated(after, contestant, fixed, scratch, kAfter);
     row.from_scratch = scratch.within;
     return row;
   }

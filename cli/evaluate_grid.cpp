@@ -29,16 +29,24 @@ std::uint64_t text_print(const std::vector<const Profile*>& profiles) {
   return print.value();
 }
 
-// Every setting that has no cell gets the one that a search meets there, so that a choice and the
-// optimum are judged on the same truth.
-void fill(Profile& profile, const CostSource& costs) {
-  for (const PowerMode& mode : unmeasured_order(profile.knobs())) {
-    for (const std::int32_t batch_size : std::vector(profile.batch_sizes())) {
-      if (profile.find(mode, batch_size) != nullptr) continue;
+// Every setting that has no timed cell gets the one that a search meets there, so that a choice and
+// the optimum are judged on the same truth.
+Profile filled(const Profile& measured, const CostSource& costs) {
+  Profile truth(measured.knobs());
+  truth.device = measured.device;
+  truth.workload = measured.workload;
+  truth.kind = measured.kind;
+  for (const ProfileCell& cell : measured.cells()) {
+    if (cell.timed()) truth.add(cell);
+  }
+  for (const PowerMode& mode : unmeasured_order(measured.knobs())) {
+    for (const std::int32_t batch_size : measured.batch_sizes()) {
+      if (truth.find(mode, batch_size) != nullptr) continue;
       const auto cost = costs.cost(mode, batch_size);
-      if (cost) profile.add({mode, batch_size, cost->minibatch_ms, cost->power_w, {}});
+      if (cost) truth.add({mode, batch_size, cost->minibatch_ms, cost->power_w, {}});
     }
   }
+  return truth;
 }
 
 // Settings without a cell are refused and never measured.
@@ -103,8 +111,8 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
     bench.model = filling_costs(*board_, *bench.profile, options.model);
   }
   bench.costs = std::make_unique<ProfileCosts>(*bench.profile, missing, bench.model.get());
-  bench.truth = std::make_unique<Profile>(*bench.profile);
-  if (missing != Missing::refuse) fill(*bench.truth, *bench.costs);
+  bench.truth = std::make_unique<Profile>(
+      missing == Missing::refuse ? *bench.profile : filled(*bench.profile, *bench.costs));
   const std::string name = options.problem == "online"
                                ? fmt::format("{} {}", whole.workload, kind_name(whole.kind))
                                : whole.workload;
@@ -163,7 +171,8 @@ Trial EvaluateGrid::run(const Case& one) const {
   OperatorLimit limit(problem.goal.power_mw);
   const SimulationResult result = simulate(problem, policy, limit);
   return {.held = result.setting,
-          .infeasible = result.ending == Ending::safe && result.policy_errors == 0,
+          .infeasible = result.ending == Ending::safe && result.policy_errors == 0 &&
+                        result.setting.mode == *simulated_traits(problem).safe,
           .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
           .probes_over_cap = result.measured_over_cap,
           .filled_nearest = result.filled_nearest,

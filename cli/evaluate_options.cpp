@@ -271,6 +271,32 @@ void check_concurrent_options(const EvaluateOptions& options) {
   }
 }
 
+// These two write no rows of a grid, and have goals of their own.
+void check_unused_options(const EvaluateOptions& options) {
+  const bool drift = options.problem == "drift";
+  if (!drift && options.problem != "recurring") return;
+  const std::pair<const char*, bool> unused[] = {
+      {"--csv", !options.csv.empty()},
+      {"--html", !options.html.empty()},
+      {"--results", !options.results.empty()},
+      {"--latency-ms", !options.latency_ms.empty()},
+      {"--rate", !options.rate.empty()},
+      {"--energy-per-sample", !options.energy_per_sample.empty()},
+      {"--objective", drift && !options.objective.empty()},
+      {"--caps", !drift && !options.caps.empty()},
+      {"--prior", !drift && !options.prior.empty()}};
+  for (const auto& [flag, given] : unused) {
+    if (given) {
+      throw std::runtime_error(
+          fmt::format("{} is not for --problem {}; leave it out", flag, options.problem));
+    }
+  }
+  if (drift && (options.caps.empty() || options.caps == "none")) {
+    throw std::runtime_error(
+        "--caps: --problem drift takes the cap, and the one it falls to: --caps 40,20");
+  }
+}
+
 }  // namespace
 
 void check_evaluate_options(const EvaluateOptions& options) {
@@ -293,6 +319,7 @@ void check_evaluate_options(const EvaluateOptions& options) {
   if (!options.own_prior.empty() && !grid) {
     throw std::runtime_error("--own-prior is not for --problem " + options.problem);
   }
+  check_unused_options(options);
   check_concurrent_options(options);
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");

@@ -49,6 +49,7 @@ std::vector<double> parse_numbers_from(double least, const std::string& option,
   }
   if (separator == ',') return numbers;
   if (numbers.size() != 3) refuse("a range has three numbers");
+  if (!(numbers[2] > 0)) refuse("a range has a step above 0");
   const double steps = std::floor((numbers[1] - numbers[0]) / numbers[2] + 1e-9);
   if (steps < 0) refuse("it ends before it begins");
   if (steps >= static_cast<double>(kMostNumbers)) refuse("more than 10,000 numbers");

@@ -53,8 +53,13 @@ void EvaluateProgress::progress(std::size_t done, std::size_t known, std::size_t
 
 bool EvaluateProgress::stopped() {
   const timespec now{0, 0};
-  if (sigtimedwait(&signals_, nullptr, &now) > 0) stopped_ = true;
-  return stopped_;
+  if (stopped_ || sigtimedwait(&signals_, nullptr, &now) <= 0) return stopped_;
+  stopped_ = true;
+  fmt::print(stderr,
+             "{}stopping when the cases under way have ended; a second signal ends it now\n",
+             terminal_ ? "\r\033[K" : "");
+  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+  return true;
 }
 
 void EvaluateProgress::end() {

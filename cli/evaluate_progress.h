@@ -16,6 +16,7 @@ class EvaluateProgress : public GridWatch {
   // Blocks SIGINT and SIGTERM, for the threads that start afterwards too, so as to ask for them.
   EvaluateProgress();
   void progress(std::size_t done, std::size_t known, std::size_t total) override;
+  // By the first signal; a second one ends the program, however long a case takes.
   bool stopped() override;
   // Ends the line that was written over.
   void end();

@@ -4,12 +4,11 @@
 
 #include <cstdio>
 #include <deque>
-#include <filesystem>
 #include <stdexcept>
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/read_script.h"
+#include "cli/evaluate_run.h"
 #include "evaluation/recurring_report.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/epochs_csv.h"
@@ -78,15 +77,12 @@ int evaluate_recurring(const EvaluateOptions& options) {
   const Tables tables = read_tables(options);
   const std::deque<RecurringJob> jobs = make_jobs(tables, options);
   std::vector<RecurringRow> rows;
-  for (const std::string& path : options.policy) {
-    const NamedText script = read_script(path);
-    const std::filesystem::path file(script.name);
-    LuaPolicy policy(file.filename().string(), script.text);
-    policy.check();
+  for (const Contestant& contestant : read_contestants(options.policy)) {
+    LuaPolicy policy(contestant.script, contestant.text);
     for (const RecurringJob& job : jobs) {
       for (std::uint32_t seed = 1; seed <= options.seeds; ++seed) {
-        rows.push_back({file.stem().string(), &job, seed,
-                        play(job, policy, {.beta = options.beta, .seed = seed})});
+        rows.push_back(
+            {contestant.name, &job, seed, play(job, policy, {.beta = options.beta, .seed = seed})});
       }
     }
   }

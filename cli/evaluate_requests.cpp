@@ -27,6 +27,20 @@ RequestChecks::RequestChecks(const std::vector<std::string>& patterns, std::uint
   }
 }
 
+namespace {
+
+// Of the mode, by batch size.
+std::vector<InferenceTime> infer_times(const HeldSetting& held) {
+  std::vector<InferenceTime> times;
+  for (const std::int32_t batch_size : held.infer->batch_sizes()) {
+    const ProfileCell* cell = held.infer->find(held.mode, batch_size);
+    if (cell != nullptr && cell->timed()) times.push_back({batch_size, cell->minibatch_ms});
+  }
+  return times;
+}
+
+}  // namespace
+
 RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern) const {
   RequestRun run;
   run.arrivals = patterns_[pattern];
@@ -36,10 +50,7 @@ RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern
   run.batch_size = held.infer_batch;
   run.jitter = jitter_;
   run.minutes = minutes_;
-  for (const std::int32_t batch_size : held.infer->batch_sizes()) {
-    const ProfileCell* cell = held.infer->find(held.mode, batch_size);
-    if (cell != nullptr && cell->timed()) run.infer.push_back({batch_size, cell->minibatch_ms});
-  }
+  run.infer = infer_times(held);
   const RequestRunResult result = run_requests(run);
   const RequestFigures& requests = result.whole.requests;
   RequestOutcome outcome;
@@ -54,10 +65,13 @@ RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern
 }
 
 const std::vector<RequestOutcome>& RequestChecks::of(const HeldSetting& held) {
-  const std::string key = fmt::format(
-      "{} {} {} {} {} {} {}", held.infer->device, held.infer->workload,
-      held.infer->knobs().describe(held.mode), held.infer_batch, held.train_minibatch_ms,
-      held.goal.arrivals_per_s, held.goal.latency.value_or(Duration::zero()).count());
+  // All that a run is made of: names are no part of it, and two tables may share them.
+  std::string key =
+      fmt::format("{} {} {} {}", held.infer_batch, held.train_minibatch_ms,
+                  held.goal.arrivals_per_s, held.goal.latency.value_or(Duration::zero()).count());
+  for (const InferenceTime& time : infer_times(held)) {
+    key += fmt::format(" {}:{}", time.batch_size, time.minibatch_ms);
+  }
   const auto [found, added] = known_.try_emplace(key);
   if (!added) return found->second;
   for (std::size_t i = 0; i < patterns_.size(); ++i) found->second.push_back(check(held, i));

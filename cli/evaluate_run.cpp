@@ -21,7 +21,10 @@ namespace {
 std::string results_path(const EvaluateOptions& options) {
   if (!options.results.empty()) return options.results;
   for (const std::string* report : {&options.json, &options.csv, &options.html}) {
-    if (!report->empty()) return *report + ".trials";
+    std::error_code error;
+    const auto status = std::filesystem::status(*report, error);
+    const bool file = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+    if (!report->empty() && file) return *report + ".trials";
   }
   return "";
 }
@@ -34,6 +37,7 @@ unsigned cores() {
 // The weights are told row by row.
 std::string objective_text(const EvaluateOptions& options) {
   if (options.problem == "concurrent") return "most training beside inference";
+  if (options.problem == "online") return "least weighted cost";
   if (!options.objective.empty()) return "least " + options.objective;
   return options.problem == "infer" ? "least latency" : "least time";
 }
@@ -103,9 +107,12 @@ Provenance provenance_of(const EvaluateOptions& options, const std::string& comm
   return {.command = command,
           .version = "gearshift " GEARSHIFT_VERSION,
           .date = fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(std::time(nullptr))),
-          .conditions = fmt::format(
-              "{}; effects: {}; missing cells: {}; at most {} measurements a search",
-              objective_text(options), effects_of(options), options.missing, options.probes)};
+          .conditions =
+              fmt::format("{}; effects: {}; missing cells: {}; {}", objective_text(options),
+                          effects_of(options), options.missing,
+                          options.problem == "online"
+                              ? fmt::format("{} measurements a policy", options.measurements)
+                              : fmt::format("at most {} measurements a search", options.probes))};
 }
 
 void report_failures(const Grid& grid, const std::vector<Trial>& trials) {

@@ -67,9 +67,7 @@ SimulatedCourse::SimulatedCourse(const SimulationProblem& problem,
     Goal goal = problem.goal;
     goal.power_mw = phase.cap_mw;
     goal.arrivals_per_s = phase.rate_per_s;
-    if (goal.arrivals_per_s > 0) {
-      phase.best = interleaved_optimum(problem, goal, Beside::requests, begin);
-    }
+    phase.best = interleaved_optimum(problem, goal, Beside::requests, begin);
     if (!phases_.empty()) phases_.back().end = begin;
     phases_.push_back(phase);
   }

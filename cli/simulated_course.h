@@ -14,7 +14,8 @@ namespace gearshift {
 
 class SimulatedCourse {
  public:
-  // The problem has arrivals. `caps` are those of the whole run; empty: the goal's throughout.
+  // The problem has arrivals. `caps` are those of the whole run, in the order of time; empty: the
+  // goal's throughout.
   SimulatedCourse(const SimulationProblem& problem, const std::vector<ScheduleStep>& caps);
 
   // To be told at the end of each tick.

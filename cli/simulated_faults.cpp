@@ -141,6 +141,7 @@ std::vector<ScheduleStep> schedule(const std::vector<CapStep>& steps,
     times.push_back(step.span.begin);
     if (step.span.end != Time::max()) times.push_back(step.span.end);
   }
+  std::sort(times.begin(), times.end());
   std::vector<ScheduleStep> caps;
   for (const Time time : times) {
     ScheduleStep& cap = caps.emplace_back();

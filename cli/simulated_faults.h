@@ -20,7 +20,7 @@ struct WorldChange {
 
 struct SimulatedFaults {
   FaultPlan plan;
-  // The cap from the beginning on; empty where no fault steps it.
+  // The cap from the beginning on, in the order of time; empty where no fault steps it.
   std::vector<ScheduleStep> caps;
   std::vector<WorldChange> changes;
   // The simulation goes on at least so long, so that it meets every fault and what comes of it.

@@ -87,7 +87,7 @@ ComparisonTable cost_table(const Grid& grid, std::span<const Standing> standings
 ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> standings) {
   ComparisonTable table;
   table.title =
-      "Problems that no setting solves, counted apart: ended as infeasible in the lowest mode";
+      "Problems that no setting solves, counted apart: ended as infeasible in the safe mode";
   table.columns = {"policy", "workload", "problems", "infeasible %"};
   for (const Standing& standing : standings) {
     if (standing.unsolvable == 0) continue;

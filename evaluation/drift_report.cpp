@@ -57,7 +57,7 @@ std::string drift_json(std::span<const DriftRow> rows) {
                            {"excess", value_or_null(row.excess)},
                            {"false_alarms", row.false_alarms}});
   }
-  return out.dump(1) + '\n';
+  return out.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
 std::string drift_text(std::span<const DriftRow> rows) {

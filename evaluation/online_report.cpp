@@ -73,10 +73,7 @@ std::vector<std::string> line_of(const Grid& grid, const OnlineStanding& standin
                                    grid.workloads[standing.of.workload].name,
                                    exact(grid.problems[standing.of.problem].goal.energy_weight)};
   if (caps) line.push_back(cap_w ? exact(*cap_w) : "-");
-  if (standing.solvable == 0) {
-    while (line.size() < (caps ? 9U : 8U)) line.push_back("-");
-    return line;
-  }
+  if (standing.solvable == 0) return line;
   line.push_back(count_text(standing.reached));
   line.push_back(count_text(standing.settled));
   line.push_back(std::to_string(standing.never_settled));
@@ -176,6 +173,7 @@ ComparisonTable online_table(const Grid& grid, std::span<const OnlineStanding> s
   if (caps) table.columns.push_back("over cap");
   for (const OnlineStanding& standing : standings) {
     table.lines.push_back(line_of(grid, standing, caps));
+    table.lines.back().resize(table.columns.size(), "-");  // where nothing keeps the limit
   }
   return table;
 }

@@ -111,7 +111,7 @@ std::string recurring_json(std::span<const RecurringRow> rows) {
                               {"last_expected_ratio_median", finite_or_null(last.median)},
                               {"last_expected_ratio_most", finite_or_null(last.most)}});
   }
-  return out.dump(1) + '\n';
+  return out.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }
 
 std::string recurring_text(std::span<const RecurringRow> rows) {

@@ -20,8 +20,7 @@ Row judge(const Grid& grid, const Case& one, const Trial& trial) {
   row.solvable = best.has_value();
   if (best) row.optimum = best->value;
   row.binding = row.solvable && table.binds(problem);
-  row.recognised =
-      !row.solvable && trial.infeasible && trial.held.mode == table.profile().knobs().lowest();
+  row.recognised = !row.solvable && trial.infeasible;
   const Goal goal = table.judging_goal(problem);
   const ProfileCell* cell = held_cell(grid, row);
   if (cell == nullptr) return row;

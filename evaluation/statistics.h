@@ -49,7 +49,7 @@ struct Standing {
   Score solvable{};
   Score binding{};             // those solvable rows whose power limit excludes the fastest mode
   std::size_t unsolvable = 0;  // rows; counted nowhere else
-  std::size_t recognised = 0;  // of them, those that ended so, in the lowest mode
+  std::size_t recognised = 0;  // of them, those that ended so
   // Settings tried in all rows that had no measured cell, by what became of them.
   std::size_t filled_nearest = 0;
   std::size_t filled_model = 0;

@@ -65,18 +65,23 @@ RailPower ModelCosts::rails(const PowerMode& mode, std::optional<std::int32_t> b
 
 ProfileCosts::ProfileCosts(const Profile& profile, Missing missing, const CostSource* model)
     : profile_(profile), missing_(missing), model_(model) {
-  assert(!profile.cells().empty());
   assert(missing != Missing::model || model != nullptr);
   places_.reserve(profile.cells().size());
-  for (const ProfileCell& cell : profile.cells()) {
-    places_.push_back(place_of(cell.mode, cell.batch_size));
+  for (std::size_t i = 0; i < profile.cells().size(); ++i) {
+    const ProfileCell& cell = profile.cells()[i];
+    if (cell.timed()) places_.push_back({place_of(cell.mode, cell.batch_size), i});
+  }
+  if (places_.empty()) {
+    throw std::invalid_argument(
+        profile.workload + " (" + std::string(kind_name(profile.kind)) + "): none of its " +
+        std::to_string(profile.cells().size()) +
+        " settings has a time of a minibatch; give a measured table with a column minibatch_ms");
   }
 }
 
 std::optional<TrueCost> ProfileCosts::cost(const PowerMode& mode, std::int32_t batch_size) const {
-  if (const ProfileCell* cell = profile_.find(mode, batch_size)) {
-    return measured(*cell, CostOrigin::exact);
-  }
+  const ProfileCell* cell = profile_.find(mode, batch_size);
+  if (cell != nullptr && cell->timed()) return measured(*cell, CostOrigin::exact);
   switch (missing_) {
     case Missing::refuse:
       return std::nullopt;
@@ -123,20 +128,20 @@ const ProfileCell& ProfileCosts::nearest(const PowerMode& mode, std::int32_t bat
   constexpr double kOtherBatch = 1e6;
   const Place wanted = place_of(mode, batch_size);
   double least = std::numeric_limits<double>::infinity();
-  std::size_t best = 0;
-  for (std::size_t i = 0; i < places_.size(); ++i) {
+  std::size_t best = places_.front().cell;
+  for (const auto& [place, cell] : places_) {
     double distance = 0;
     for (std::size_t knob = 0; knob < mode.count; ++knob) {
-      const double off = places_[i][knob] - wanted[knob];
+      const double off = place[knob] - wanted[knob];
       distance += off * off;
     }
-    if (profile_.cells()[i].batch_size != batch_size) {
-      const double off = places_[i][kMaxKnobs] - wanted[kMaxKnobs];
+    if (profile_.cells()[cell].batch_size != batch_size) {
+      const double off = place[kMaxKnobs] - wanted[kMaxKnobs];
       distance += kOtherBatch * (1 + off * off);
     }
     if (distance < least) {
       least = distance;
-      best = i;
+      best = cell;
     }
   }
   return profile_.cells()[best];

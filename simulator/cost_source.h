@@ -69,11 +69,11 @@ class ModelCosts : public CostSource {
 
 // By a measured table. The nearest cell is the one whose knobs differ least in ratio (the least sum
 // of squared logarithms), among those of the same batch size where there are any; the first of the
-// table where two are equally near.
+// table where two are equally near. A cell that was not timed counts as none.
 class ProfileCosts : public CostSource {
  public:
-  // `profile` has at least one cell and outlives the costs, as does `model`, which Missing::model
-  // needs.
+  // `profile` outlives the costs, as does `model`, which Missing::model needs. Throws
+  // std::invalid_argument that names the profile where none of its cells was timed.
   ProfileCosts(const Profile& profile, Missing missing, const CostSource* model = nullptr);
   std::optional<TrueCost> cost(const PowerMode& mode, std::int32_t batch_size) const override;
   TrueCost passing(const PowerMode& mode, std::int32_t batch_size) const override;
@@ -91,7 +91,11 @@ class ProfileCosts : public CostSource {
   const Profile& profile_;
   const Missing missing_;
   const CostSource* model_;
-  std::vector<Place> places_;  // of the profile's cells
+  struct Placed {
+    Place place;
+    std::size_t cell = 0;  // by its index
+  };
+  std::vector<Placed> places_;  // the timed cells, in the order of the table
 };
 
 }  // namespace gearshift

@@ -42,6 +42,10 @@ bool FaultyWorld::pass(Event& event, Time now) {
     if (event.minibatch.set_sequence <= trainer->forgotten) event.minibatch.set_sequence = 0;
     event.minibatch.workload = trainer->handle;
   }
+  if (event.type == EventType::requests) {
+    if (event.requests.set_sequence <= trainer->forgotten) event.requests.set_sequence = 0;
+    event.requests.workload = trainer->handle;
+  }
   event.handle = trainer->handle;
   return !trainer->vanished;
 }

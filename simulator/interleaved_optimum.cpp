@@ -34,12 +34,16 @@ std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_wi
   BesideCost cost;
   cost.train = train;
   cost.infer = infer;
-  const double fill_s = infer_batch / goal.arrivals_per_s;
-  const double infer_s = infer.minibatch_ms / 1e3;
+  const bool silence = goal.arrivals_per_s <= 0;
+  const double fill_s = silence ? 0 : infer_batch / goal.arrivals_per_s;
+  const double infer_s = silence ? 0 : infer.minibatch_ms / 1e3;
   const double train_s = train.minibatch_ms / 1e3;
   if (infer_s > fill_s) return std::nullopt;
   if (goal.latency && fill_s + infer_s > seconds(*goal.latency)) return std::nullopt;
-  if (how == Beside::windows) {
+  if (silence) {
+    cost.power_w = train.power_w;
+    cost.minibatches_per_s = 1 / train_s;
+  } else if (how == Beside::windows) {
     cost.power_w = std::max(train.power_w, infer.power_w);
     cost.minibatches_per_s = std::floor((fill_s - infer_s) / train_s) / fill_s;
   } else {

@@ -33,7 +33,8 @@ struct BesideCost {
 };
 
 // Of one training and one inference minibatch, the latter of so many requests; nullopt where a
-// limit of the goal is broken. The goal has a rate; `power_window` is what its cap is judged by.
+// limit of the goal is broken. Where the goal has no rate only training runs; `power_window` is
+// what its cap is judged by.
 std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_window,
                                  std::int32_t infer_batch, const TrueCost& train,
                                  const TrueCost& infer);

@@ -5,11 +5,13 @@
 #include <cstring>
 #include <utility>
 
+#include "trace/profile_csv.h"
+
 namespace gearshift {
 namespace {
 
-// The longest text or blob that is read: a script, a board file, the order of a board's modes.
-constexpr int kLongestValue = 16 << 20;
+// The longest row that is read: one with the text of a measured table, and what stands beside it.
+constexpr int kLongestRow = static_cast<int>(kMostProfileBytes) + (1 << 20);
 
 }  // namespace
 
@@ -68,7 +70,7 @@ void Database::distrust() {
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle(), SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, kLongestValue);
+  sqlite3_limit(handle(), SQLITE_LIMIT_LENGTH, kLongestRow);
   run("PRAGMA cell_size_check = ON");
 }
 

@@ -235,6 +235,11 @@ void write_texts(Database& database, const RecordingHeader& header) {
   for (const Profile* prior : header.options.prior) {
     const std::string name = prior->device + " " + prior->workload;
     const std::string text = format_profiles(std::span(prior, 1));
+    if (text.size() > kMostProfileBytes) {
+      throw RecordingError("prior " + name + ": " + std::to_string(text.size()) +
+                           " bytes of text cannot be recorded; at most " +
+                           std::to_string(kMostProfileBytes) + " are allowed");
+    }
     row.text("prior").text(name).text(text).run();
   }
   Statement source(database, "INSERT INTO limit_sources VALUES (?, ?)");

@@ -11,6 +11,7 @@ namespace gearshift {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
+constexpr std::uint64_t kEndPages = 4;  // at most, that one more row of metadata takes
 
 Database create(const std::filesystem::path& file, const RecordingHeader& header,
                 const RecordingOptions& options) {
@@ -181,14 +182,34 @@ void RecordingWriter::work() {
       const std::lock_guard lock(mutex_);
       room_.notify_one();
     }
-    const std::string why = failure();
-    Statement end(database_, "INSERT INTO metadata VALUES ('end', ?)");
-    end.text(why.empty() ? "complete" : why).run();
-    // One plain file is left, which also a reader without the right to write here can open.
-    database_.run("PRAGMA journal_mode = DELETE");
+  } catch (const DatabaseError& error) {
+    fail(error.what());
+    leave_transaction();
+  }
+  try {
+    write_end();
   } catch (const DatabaseError& error) {
     fail(error.what());
   }
+}
+
+// Some errors have ended it already.
+void RecordingWriter::leave_transaction() {
+  try {
+    database_.run("ROLLBACK");
+  } catch (const DatabaseError&) {
+  }
+}
+
+void RecordingWriter::write_end() {
+  // A file of the largest size has room for its last row.
+  database_.run("PRAGMA max_page_count = " +
+                std::to_string(options_.most_bytes / kPageBytes + kEndPages));
+  const std::string why = failure();
+  Statement end(database_, "INSERT INTO metadata VALUES ('end', ?)");
+  end.text(why.empty() ? "complete" : why).run();
+  // One plain file is left, which also a reader without the right to write here can open.
+  database_.run("PRAGMA journal_mode = DELETE");
 }
 
 // What is published ends with a whole tick, and so does a commit.

@@ -77,6 +77,8 @@ class RecordingWriter : public Recorder {
   void fail(std::string why);
   void work();
   void drain();
+  void leave_transaction();
+  void write_end();
 
   const KnobSpace knobs_;
   RecordingOptions options_;

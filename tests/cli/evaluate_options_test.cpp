@@ -109,7 +109,7 @@ TEST_F(EvaluateOptionsTest, OnlineHasAProblemForEveryWeightAndCapAndNoCapUnlessA
   EXPECT_EQ(six[4], online_problem(30'000, 0.5));
   options.effects = "none";
   EXPECT_EQ(effects_of(options), "none");
-  for (const char* weights : {"", "1.5", "-0.1", "a", "0,2"}) {
+  for (const char* weights : {"", "1.5", "-0.1", "a", "0,2", "0:0:0", "0:1:0"}) {
     options.weights = weights;
     EXPECT_THROW(make_problems(options), std::runtime_error) << weights;
   }
@@ -129,6 +129,31 @@ TEST_F(EvaluateOptionsTest, RefusesProblemsThatDoNotFitTheirLimits) {
   options.problem = "concurrent";
   EXPECT_THROW(make_problems(options), std::runtime_error);
   EXPECT_THROW(check_evaluate_options(options), std::runtime_error);
+}
+
+TEST_F(EvaluateOptionsTest, NamesAFlagThatTheProblemWouldDrop) {
+  const auto refused_for = [](EvaluateOptions given) {
+    given.profile = {"a.csv"};
+    given.policy = {"a.lua"};
+    try {
+      check_evaluate_options(given);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  options.problem = "drift";
+  EXPECT_THAT(refused_for(options), HasSubstr("--caps 40,20"));
+  options.caps = "40,20";
+  EXPECT_EQ(refused_for(options), "");
+  options.html = "a.html";
+  EXPECT_THAT(refused_for(options), HasSubstr("--html is not for --problem drift"));
+  options = {};
+  options.problem = "recurring";
+  options.epochs = "epochs.csv";
+  EXPECT_EQ(refused_for(options), "");
+  options.prior = {"b.csv"};
+  EXPECT_THAT(refused_for(options), HasSubstr("--prior is not for --problem recurring"));
 }
 
 TEST_F(EvaluateOptionsTest, MakesAProblemOfEveryEnergyWeight) {

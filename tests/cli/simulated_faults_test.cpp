@@ -72,6 +72,17 @@ TEST(SimulatedFaults, ACapStepsAndComesBack) {
   EXPECT_TRUE(parse({"reading_stuck"}).caps.empty());
 }
 
+TEST(SimulatedFaults, StepsOfACapAreInTheOrderOfTimeHoweverTheyNest) {
+  const SimulatedFaults faults = parse({"cap_steps:25W@60s..180s", "cap_steps:20W@100s..140s"});
+  const std::pair<int, std::int64_t> wanted[] = {
+      {0, 30'000}, {60, 25'000}, {100, 20'000}, {140, 25'000}, {180, 30'000}};
+  ASSERT_EQ(faults.caps.size(), std::size(wanted));
+  for (std::size_t i = 0; i < std::size(wanted); ++i) {
+    EXPECT_EQ(faults.caps[i].after, seconds(wanted[i].first));
+    EXPECT_EQ(faults.caps[i].power_mw, wanted[i].second) << wanted[i].first;
+  }
+}
+
 TEST(SimulatedFaults, WhatCannotBeUsedIsNamedWithTheWayOut) {
   EXPECT_NE(error("reading_gone").find("reading_missing"), std::string::npos);
   EXPECT_NE(error("").find("reading_stuck@20s..30s"), std::string::npos);

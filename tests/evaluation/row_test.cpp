@@ -54,10 +54,16 @@ TEST_F(RowTest, CountsUnsolvableProblemsApart) {
   EXPECT_FALSE(row.solvable || row.solved);
   EXPECT_TRUE(row.recognised);
   EXPECT_FALSE(row.excess || row.optimum);
-  Trial elsewhere = holding(profile, 1);
-  elsewhere.infeasible = true;
-  EXPECT_FALSE(judged(13, elsewhere).recognised);
   EXPECT_FALSE(judged(14, trial).recognised);  // it is not infeasible
+}
+
+TEST_F(RowTest, RecognisesWhatIsUnsolvableWithoutACellOfTheLowestMode) {
+  Profile holed(profile.knobs());
+  for (std::size_t i = 1; i < profile.cells().size(); ++i) holed.add(profile.cells()[i]);
+  grid = small_grid(holed);
+  Trial trial = holding(holed, 0);
+  trial.infeasible = true;
+  EXPECT_TRUE(judged(13, trial).recognised);
 }
 
 TEST_F(RowTest, HasNoCostForASettingWithoutACell) {

@@ -67,6 +67,17 @@ class Recurring(unittest.TestCase):
         self.evaluate()
         self.assertEqual((self.folder / "out.json").read_bytes(), first)
 
+    def test_scripts_of_one_file_name_stay_apart(self):
+        for name in ("old", "new"):
+            (self.folder / name).mkdir()
+            (self.folder / name / "thompson.lua").write_text(THOMPSON.read_text())
+        done = self.evaluate("--policy", "old/thompson.lua,new/thompson.lua")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        out = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([(one["policy"], one["seeds"]) for one in out["summary"]],
+                         [("thompson", 1), ("thompson (old/thompson.lua)", 1),
+                          ("thompson (new/thompson.lua)", 1)])
+
     def test_what_it_refuses_names_the_way_out(self):
         for flags, words in ((["--eta", "2"], "--eta 2: must be from 0 to 1"),
                              (["--beta", "0.5"], "--beta 0.5"),

@@ -65,6 +65,32 @@ TEST(ProfileCosts, TheNearestIsOneOfTheSameBatchSizeHoweverFar) {
   EXPECT_EQ(costs.passing(mode(1, 600000), 16).minibatch_ms, 100);
 }
 
+TEST(ProfileCosts, ACellThatWasNotTimedCountsAsNone) {
+  Profile profile = corners();
+  const PowerMode untimed = mode(3, 900000);
+  profile.add({untimed, 16, kNotTimed, 15, 900});
+  const Flat flat;
+  EXPECT_FALSE(ProfileCosts(profile, Missing::refuse).cost(untimed, 16));
+  const ProfileCosts costs(profile, Missing::nearest);
+  EXPECT_EQ(costs.cost(untimed, 16)->minibatch_ms, 40);
+  EXPECT_EQ(costs.passing(untimed, 16).minibatch_ms, 40);
+  EXPECT_EQ(ProfileCosts(profile, Missing::model, &flat).cost(untimed, 16)->minibatch_ms, 1);
+}
+
+TEST(ProfileCosts, ATableWithoutTimesIsRefused) {
+  Profile profile(fakes::two_knobs());
+  profile.workload = "net";
+  profile.add({mode(4, 900000), 16, kNotTimed, 15, 900});
+  try {
+    const ProfileCosts costs(profile, Missing::nearest);
+    ADD_FAILURE() << "it was taken";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("net (train): none of its 1 settings"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(ExhaustiveOptimum, KeepsPowerPaceAndLatency) {
   Goal goal{.objective = Objective::latency, .arrivals_per_s = 100};
   TrueCost cost;

@@ -158,5 +158,35 @@ TEST(FaultyWorld, AVanishedTrainerIsDetachedAndComesBackUnderAnotherHandle) {
   EXPECT_EQ(inner.commands.size(), 2U);
 }
 
+TEST(FaultyWorld, AServerThatCameBackIsHeardUnderItsNewHandle) {
+  Hardware hardware;
+  FakeWorld inner(hardware, seconds(60));
+  inner.attach(seconds(0));
+  Event report;
+  report.type = EventType::requests;
+  report.handle = report.requests.workload = 1;
+  for (const std::uint32_t sequence : {2U, 3U}) {
+    report.requests.set_sequence = sequence;
+    inner.at(seconds(4 + sequence), report);
+  }
+  const FaultPlan plan = from_2_to_5_s(FaultKind::trainer_vanishes);
+  FaultyWorld world(inner, plan);
+  wait(world, seconds(1));
+  world.command(1, {.sequence = 2, .batch_size = 32, .run = Run::both});
+  std::vector<RequestReport> heard;
+  WorkloadHandle handle = 0;
+  for (const int second : {2, 5, 8}) {
+    for (const Event& event : wait(world, seconds(second))) {
+      if (event.type == EventType::attached) handle = event.handle;
+      if (event.type == EventType::requests) heard.push_back(event.requests);
+    }
+  }
+  ASSERT_EQ(heard.size(), 2U);
+  EXPECT_NE(handle, 1);
+  for (const RequestReport& one : heard) EXPECT_EQ(one.workload, handle);
+  EXPECT_EQ(heard[0].set_sequence, 0U) << "of a command this connection never had";
+  EXPECT_EQ(heard[1].set_sequence, 3U);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -43,6 +43,20 @@ struct Pair {
   }
 };
 
+TEST(Beside, InASilenceOnlyTrainingCounts) {
+  Pair pair;
+  Goal goal = pair.problem.goal;
+  goal.arrivals_per_s = 0;
+  const auto best = interleaved_optimum(pair.problem, goal, Beside::requests, Time{});
+  ASSERT_TRUE(best);
+  EXPECT_LE(best->cost.power_w, 30);
+  EXPECT_DOUBLE_EQ(best->cost.power_w, best->cost.train.power_w);
+  EXPECT_DOUBLE_EQ(best->cost.minibatches_per_s, 1e3 / best->cost.train.minibatch_ms);
+  const auto busy = interleaved_optimum(pair.problem, pair.problem.goal, Beside::requests, Time{});
+  ASSERT_TRUE(busy);
+  EXPECT_GT(best->cost.minibatches_per_s, busy->cost.minibatches_per_s);
+}
+
 TEST(Beside, CountsWholeMinibatchesAndTheHigherPowerWhereRequestsComeLikeClockwork) {
   Goal goal{.latency = std::chrono::milliseconds(400), .arrivals_per_s = 40};
   TrueCost train, infer;

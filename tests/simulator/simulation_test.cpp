@@ -75,6 +75,23 @@ TEST(Simulation, WithoutEffectsAnObservationIsTheCell) {
   EXPECT_DOUBLE_EQ(result.cost[0]->minibatch_ms, profile.find(mode(3, 600000), 16)->minibatch_ms);
 }
 
+TEST(Simulation, ASettingThatWasNotTimedIsRefused) {
+  Profile profile(fakes::two_knobs());
+  const Profile timed = small_profile();
+  for (ProfileCell one : timed.cells()) {
+    if (one.mode == mode(2, 300000)) one.minibatch_ms = kNotTimed;
+    profile.add(one);
+  }
+  const ProfileCosts costs(profile, Missing::refuse);
+  const SimulationProblem problem = problem_of(profile, costs);
+  ListPolicy policy = measure_all({mode(4, 900000), mode(2, 300000), mode(3, 600000)});
+  OperatorLimit limit(std::nullopt);
+  const SimulationResult result = simulate(problem, policy, limit);
+  EXPECT_EQ(result.ending, Ending::held);
+  EXPECT_EQ(result.refused, 1U);
+  EXPECT_EQ(result.measured.size(), 2U);
+}
+
 // Measurements of known settings count; answers from memory and refusals do not.
 TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
   const Profile profile = small_profile();

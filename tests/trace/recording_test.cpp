@@ -272,6 +272,8 @@ TEST(Recording, EndsAtItsLargestSizeAndStaysReadable) {
   EXPECT_NE(run.failure.find("run.db: database or disk is full"), std::string::npos) << run.failure;
   EXPECT_GT(run.kept.times.size(), 890U) << "the run goes on";
   expect_no_hole(run.file, run);
+  EXPECT_EQ(RecordingReader(run.file).end(), run.failure);
+  EXPECT_FALSE(std::filesystem::exists(run.file.string() + "-wal"));
 }
 
 TEST(Recording, CannotBeginOverAFileOrInNoFolder) {

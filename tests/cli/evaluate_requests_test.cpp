@@ -1,0 +1,38 @@
+#include "cli/evaluate_requests.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/fakes/fake_board.h"
+
+namespace gearshift {
+namespace {
+
+using fakes::mode;
+
+Profile served_in(double minibatch_ms) {
+  Profile profile(fakes::two_knobs());
+  profile.device = "board";
+  profile.workload = "net";
+  profile.kind = Kind::infer;
+  profile.add({mode(4, 900000), 4, minibatch_ms, 20, {}});
+  return profile;
+}
+
+TEST(RequestChecks, TablesOfOneNameAreHeldApart) {
+  RequestChecks checks({"poisson"}, 1, 0.03);
+  const Profile fast = served_in(5);
+  const Profile slow = served_in(60);
+  HeldSetting held{.infer = &fast,
+                   .mode = mode(4, 900000),
+                   .infer_batch = 4,
+                   .train_minibatch_ms = 20,
+                   .goal = {.latency = std::chrono::milliseconds(500), .arrivals_per_s = 40}};
+  const double trained_beside_fast = checks.of(held).front().trained_per_s;
+  held.infer = &slow;
+  EXPECT_LT(checks.of(held).front().trained_per_s, trained_beside_fast);
+  held.infer = &fast;
+  EXPECT_EQ(checks.of(held).front().trained_per_s, trained_beside_fast);
+}
+
+}  // namespace
+}  // namespace gearshift
