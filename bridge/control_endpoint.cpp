@@ -8,6 +8,12 @@
 #include "bridge/status_answer.h"
 
 namespace gearshift {
+namespace {
+
+// An operator's requests are few; a program that floods them must not hold up the loop.
+constexpr std::size_t kMostRequests = 16;
+
+}  // namespace
 
 ControlEndpoint::ControlEndpoint(zmq::context_t& context, const std::string& endpoint,
                                  KnobSpace knobs, const Authenticator* authenticator)
@@ -16,29 +22,34 @@ ControlEndpoint::ControlEndpoint(zmq::context_t& context, const std::string& end
       authenticator_(router_.keyed() ? authenticator : nullptr),
       knobs_(std::move(knobs)) {}
 
-void ControlEndpoint::drain(Time now, std::size_t& budget, EventBuffer& events) {
-  while (router_.receive(identity_, frame_, budget)) {
-    const wire::Error refused = authenticator_ != nullptr ? refusal(now) : wire::Error{};
-    if (refused.code.view().empty()) {
+std::size_t ControlEndpoint::drain(Time now, std::size_t& budget, EventBuffer& events) {
+  std::size_t answered = 0;
+  while (answered < kMostRequests && router_.receive(identity_, frame_, budget)) {
+    if (authenticator_ == nullptr || admit(now)) {
       answer(frame_.to_string_view(), now, events);
-    } else {
-      wire::pack(buffer_, refused);
+      ++answered;
     }
     // One that does not wait for its answer gets none.
-    router_.send(identity_.to_string_view(), buffer_.view());
+    if (!buffer_.view().empty()) router_.send(identity_.to_string_view(), buffer_.view());
   }
+  return answered;
 }
 
-wire::Error ControlEndpoint::refusal(Time now) {
+bool ControlEndpoint::admit(Time now) {
   const Caller caller = authenticator_->caller_of(frame_);
-  if (!caller.rights.has(Right::change_caps)) {
-    return {wire::Text("forbidden"), wire::MessageText(lacking(caller, Right::change_caps))};
+  const bool its_share = requests_.take(caller.name, now);
+  const bool may = caller.rights.has(Right::change_caps);
+  if (its_share && may) return true;
+  buffer_.clear();
+  if (its_share) {
+    wire::pack(buffer_, wire::Error{wire::Text("forbidden"),
+                                    wire::MessageText(lacking(caller, Right::change_caps))});
+  } else if (may) {
+    wire::pack(buffer_, wire::Error{wire::Text("too_many"),
+                                    wire::MessageText("more than ten requests a second: ask again "
+                                                      "in a second")});
   }
-  if (!requests_.take(caller.name, now)) {
-    return {wire::Text("too_many"),
-            wire::MessageText("more than ten requests a second: ask again in a second")};
-  }
-  return {};
+  return false;
 }
 
 void ControlEndpoint::answer(std::string_view frame, Time now, EventBuffer& events) {

@@ -25,10 +25,14 @@ class ControlEndpoint {
 
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return router_.socket(); }
-  // Answers what waits, `budget` messages at most, which it lowers by those it took. Appends cap,
-  // goal and stop events. A client with a key that asks more than ten times a second, after a burst
-  // of sixteen, is answered by an error. Never blocks.
-  void drain(Time now, std::size_t& budget, EventBuffer& events);
+  // As Router's.
+  zmq::socket_ref connections() { return router_.connections(); }
+  void limit_connections() { router_.limit_connections(); }
+  // Takes what waits, `budget` messages at most, which it lowers by those it took, and sixteen
+  // requests at most, whose number it returns. Appends cap, goal and stop events. A client with a
+  // key may ask ten times a second, after a burst of sixteen; beyond that it is answered by an
+  // error, or not at all where it has no right to any answer. Never blocks.
+  std::size_t drain(Time now, std::size_t& budget, EventBuffer& events);
   // What status requests are answered with until the next call.
   void publish(const Status& status) { status_ = status; }
   // What explain requests are answered from; must outlive this. Without it they are unknown.
@@ -36,8 +40,9 @@ class ControlEndpoint {
 
  private:
   void answer(std::string_view frame, Time now, EventBuffer& events);
-  // Why a client with a key gets no answer to what it asked; empty: it does.
-  wire::Error refusal(Time now);
+  // Whether a client with a key gets an answer to what it asked. Where it does not, buffer_ is what
+  // it gets instead; empty: nothing.
+  bool admit(Time now);
 
   Router router_;
   const Authenticator* authenticator_;

@@ -18,7 +18,7 @@
 namespace gearshift {
 namespace {
 
-// An operator's requests are few; a program that floods them must not hold up the loop.
+// Requests to the control endpoint that are answered before the loop goes on.
 constexpr std::size_t kMaxRequestsPerTick = 16;
 
 sigset_t handled_signals() {
@@ -91,15 +91,20 @@ struct LiveWorld::Parts {
       watch(authenticator->socket().handle(), 0);
       watch(nullptr, authenticator->descriptor());
     }
+    watch(control.connections().handle(), 0);
+    watch(workloads.connections().handle(), 0);
     watch(control.socket().handle(), 0);
     watch(workloads.socket().handle(), 0);
   }
 
-  // Blocks. The workloads' socket comes last, to be left out of a tick that has had its share.
-  void poll(std::size_t count, std::chrono::milliseconds timeout) {
+  // Blocks. The sockets of control and workloads come last, to be left out of a tick that has had
+  // its share of their messages.
+  void poll(bool requests, bool messages, std::chrono::milliseconds timeout) {
     for (zmq::pollitem_t& item : items) item.revents = 0;
+    items[items.size() - 2].events = requests ? ZMQ_POLLIN : 0;
+    items.back().events = messages ? ZMQ_POLLIN : 0;
     try {
-      zmq::poll(items.data(), count, timeout);
+      zmq::poll(items.data(), items.size(), timeout);
     } catch (const zmq::error_t& error) {
       if (error.num() != EINTR) throw;  // A debugger or SIGCONT interrupts; the loop polls again.
     }
@@ -162,23 +167,27 @@ Time LiveWorld::wait_until(Time deadline, EventBuffer& events) {
   Parts& parts = *parts_;
   const std::size_t first = events.size();
   std::size_t messages = kMaxEventsPerTick;
-  std::size_t requests = kMaxRequestsPerTick;
+  std::size_t requests = kMaxEventsPerTick;
+  std::size_t answered = 0;
   for (;;) {
     const Time before = parts.clock.now();
-    // A client that floods the socket is not read again before the next tick.
-    const std::size_t count = parts.items.size() - (messages == 0 ? 1 : 0);
-    parts.poll(count, timeout_until(std::min(deadline, parts.workloads.next_due(before)), before));
+    // A client that floods a socket is not read again before the next tick.
+    parts.poll(requests > 0, messages > 0,
+               timeout_until(std::min(deadline, parts.workloads.next_due(before)), before));
+    parts.control.limit_connections();
+    parts.workloads.limit_connections();
     const bool woken = parts.take_wakes();
     parts.take_signals(events);
     if (parts.script.descriptor() >= 0 && parts.script.take_changes()) {
       events.emplace_back().type = EventType::script_changed;
     }
     parts.let_in(events);
-    parts.control.drain(parts.clock.now(), requests, events);
+    answered += parts.control.drain(parts.clock.now(), requests, events);
     parts.workloads.drain(parts.clock, messages, events);
     const Time now = parts.clock.now();
     parts.workloads.advance(now, events);
-    if (woken || now >= deadline || requests == 0 || any_urgent(events, first)) return now;
+    if (woken || now >= deadline || any_urgent(events, first)) return now;
+    if (answered >= kMaxRequestsPerTick) return now;
   }
 }
 

@@ -17,9 +17,9 @@
 namespace gearshift {
 namespace {
 
-// Messages that wait for a slow reader, each way: a client that does not read for a minute loses
-// its connection, not our memory.
-constexpr int kQueuedMessages = 1024;
+// Messages that wait for a slow reader, each way and connection: a client that does not read for a
+// minute loses its connection, not our memory. One that sends more waits in its own.
+constexpr int kQueuedMessages = 128;
 constexpr int kByeLingerMs = 100;
 // Frames of a message that has too many: passing over a million takes as long as a power window.
 constexpr std::size_t kMostPassedOver = 1024;
@@ -124,6 +124,7 @@ void bind_socket(zmq::socket_t& socket, const std::string& endpoint) {
 Router::Router(zmq::context_t& context, const std::string& endpoint, std::uint32_t owner,
                const RouterKey& key)
     : socket_(context, zmq::socket_type::router),
+      connections_(context, socket_, most_connections()),
       keyed_(is_tcp(endpoint) && !key.secret_key.empty()) {
   require_bindable(endpoint, keyed_ ? Keys::required : Keys::none);
   socket_.set(zmq::sockopt::router_mandatory, true);  // a gone client is an error, not silence

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <zmq.hpp>
 
+#include "bridge/connection_limit.h"
+
 namespace gearshift {
 
 // The daemon's side of CURVE, for a tcp socket. An empty secret key: everyone who can connect.
@@ -19,8 +21,9 @@ struct RouterKey {
 // A ROUTER that limits messages to the protocol's size and never blocks. An ipc socket is of mode
 // 0600 from its first moment (the process's umask is changed while it is bound) and belongs to
 // `owner`; its folder is made where it is missing, and a socket file that nobody answers on is
-// removed, as is its own when it is closed. A tcp socket takes part in CURVE where it is given a
-// secret key: what it then receives has been let in by the context's Authenticator.
+// removed, as is its own when it is closed. Connections beyond most_connections() are shut. A tcp
+// socket takes part in CURVE where it is given a secret key: what it then receives has been let in
+// by the context's Authenticator.
 class Router {
  public:
   // Throws std::runtime_error naming the endpoint and the way out.
@@ -34,6 +37,9 @@ class Router {
   bool keyed() const { return keyed_; }
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return socket_; }
+  // To be polled too; then limit_connections(), often, which never blocks.
+  zmq::socket_ref connections() { return connections_.socket(); }
+  void limit_connections() { connections_.enforce(); }
   // The next message of one frame, as its two parts. False where none waits, or for the moment: of
   // a message of very many frames a call passes over some, and the next call goes on. Messages of
   // any other number of frames are read and dropped. Each one read lowers `budget`; at 0 none is
@@ -44,6 +50,7 @@ class Router {
 
  private:
   zmq::socket_t socket_;
+  ConnectionLimit connections_;
   std::filesystem::path path_;  // of an ipc socket
   bool keyed_ = false;
   bool in_rest_ = false;  // of a message with more than one frame, which is dropped

@@ -16,6 +16,9 @@ constexpr Duration kHelloPeriod = std::chrono::milliseconds(250);
 // Of one client with a key, so that some are left for the others.
 constexpr int kClientHelloBurst = 8;
 constexpr Duration kClientHelloPeriod = std::chrono::seconds(1);
+// Of one connection that is attached, for the same reason.
+constexpr int kSessionHelloBurst = 4;
+constexpr Duration kSessionHelloPeriod = std::chrono::seconds(1);
 // Answers to connections that are not attached: enough for every client after a restart.
 constexpr int kStrangerBurst = 64;
 constexpr Duration kStrangerPeriod = std::chrono::milliseconds(16);
@@ -71,13 +74,6 @@ bool Sessions::managed(Kind kind) const {
   });
 }
 
-template <typename Message>
-bool Sessions::send(Session& session, const Message& message) {
-  wire::pack(buffer_, message);
-  if (!peers_.send(session.identity, buffer_.view())) session.unreachable = true;
-  return !session.unreachable;
-}
-
 void Sessions::answer_stranger(std::string_view identity, const wire::Error& error, Time now) {
   if (!strangers_.take(now)) return;
   wire::pack(buffer_, error);
@@ -106,9 +102,16 @@ bool Sessions::receive(std::string_view identity, std::string_view frame, Time n
   message_ = wire::Heartbeat{};  // what a frame that is no message counts as
   const wire::Fault fault = wire::decode(frame, message_);
   if (!admit(session, caller, now)) {
+    if (!fault && session != nullptr && std::holds_alternative<wire::TurnEnd>(message_)) {
+      // It costs next to nothing, and others wait for it.
+      route(session, identity, caller, now, events);
+      return false;
+    }
     ++counters_.excess;
+    const bool turn = std::holds_alternative<wire::TurnRequest>(message_);
     const wire::Error too_many =
-        error("too_many", "more than 2000 messages a second: what is beyond is dropped");
+        error("too_many", turn ? "more than 10000 messages about turns a second: ask again"
+                               : "more than 2000 messages a second: what is beyond is dropped");
     if (session != nullptr) answer(*session, too_many, now);
     return false;
   }
@@ -142,18 +145,9 @@ void Sessions::route(Session* session, std::string_view identity, const Caller& 
   } else if (const auto* report = std::get_if<wire::Report>(&message_)) {
     take(*session, *report, now, events);
   } else if (const auto* request = std::get_if<wire::TurnRequest>(&message_)) {
-    if (!session->rights.has(Right::request_batch_size)) {
-      // As a daemon answers that knows no turns: nobody waits for one then.
-      answer(*session, error("unknown_type", lacking(caller, Right::request_batch_size)), now);
-      return;
-    }
-    turns_.request(session->workload.handle, session->workload.kind, request->turn);
-    ++counters_.turns;
-    settle_turns(now);
+    take(*session, *request, caller, now);
   } else if (const auto* end = std::get_if<wire::TurnEnd>(&message_)) {
-    turns_.end(session->workload.handle, end->turn);
-    ++counters_.turns;
-    settle_turns(now);
+    take(*session, *end, now);
   } else if (const auto* requests = std::get_if<wire::Requests>(&message_)) {
     take(*session, *requests, now, events);
   } else if (const auto* applied = std::get_if<wire::Applied>(&message_)) {
@@ -174,6 +168,14 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   if (!caller.rights.has(Right::report)) {
     answer_stranger(identity, error("forbidden", lacking(caller, Right::report)), now);
     return;
+  }
+  TokenBucket hellos(kSessionHelloBurst, kSessionHelloPeriod);
+  if (session != nullptr) {
+    if (!session->hellos.take(now)) {
+      answer(*session, error("too_many", "more than one hello a second"), now);
+      return;
+    }
+    hellos = session->hellos;
   }
   const bool its_share = caller.name.empty() || client_hellos_.take(caller.name, now);
   if (!its_share || !hellos_.take(now)) {
@@ -210,15 +212,17 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   // Whom the plan of a battery waits for shapes a decision: reports alone may not.
   workload.saves = hello.saves && caller.rights.has(Right::request_batch_size);
   workload.name = hello.name;
-  attach(identity, workload, caller, now, events);
+  if (Session* const attached = attach(identity, workload, caller, now, events)) {
+    attached->hellos = hellos;
+  }
 }
 
-void Sessions::attach(std::string_view identity, const Workload& workload, const Caller& caller,
-                      Time now, EventBuffer& events) {
+Sessions::Session* Sessions::attach(std::string_view identity, const Workload& workload,
+                                    const Caller& caller, Time now, EventBuffer& events) {
   if (last_handle_ == std::numeric_limits<WorkloadHandle>::max()) {
     answer_stranger(identity, error("too_many", "65535 attachments were made: restart the daemon"),
                     now);
-    return;
+    return nullptr;
   }
   sessions_.push_back({std::string(identity),
                        workload,
@@ -234,6 +238,7 @@ void Sessions::attach(std::string_view identity, const Workload& workload, const
                        {kRequestsBurst, kRequestsPeriod},
                        options_.messages,
                        options_.turn_messages,
+                       {kSessionHelloBurst, kSessionHelloPeriod},
                        std::string(caller.name),
                        caller.rights});
   Session& session = sessions_.back();
@@ -255,6 +260,7 @@ void Sessions::attach(std::string_view identity, const Workload& workload, const
   event.type = EventType::attached;
   event.handle = session.workload.handle;
   event.workload = session.workload;
+  return &session;
 }
 
 void Sessions::detach(std::size_t position, std::string_view why, Time now, EventBuffer& events) {
@@ -302,19 +308,6 @@ void Sessions::drop_unreachable(Time now, EventBuffer& events) {
                                    [](const Session& session) { return session.unreachable; });
     if (lost == sessions_.end()) return;
     detach(static_cast<std::size_t>(lost - sessions_.begin()), "connection lost", now, events);
-  }
-}
-
-void Sessions::settle_turns(Time now) {
-  if (const auto lost = turns_.expire(now)) {
-    Session* const session = find(lost->workload);
-    if (session != nullptr) answer(*session, error("turn_lost", "the turn was held too long"), now);
-  }
-  while (const auto turn = turns_.grant(now)) {
-    Session* const session = find(turn->workload);
-    if (session != nullptr && send(*session, wire::Turn{turn->number, options_.longest_turn}))
-      return;
-    turns_.leave(turn->workload);
   }
 }
 

@@ -62,7 +62,7 @@ class Sessions {
   // and promote observed workloads: a few for each session. What `caller` has no right to is
   // answered by an error that names the right. False where its sender has sent more than the
   // options allow, counted for a client with a key over all its connections, and together for all
-  // that are not attached.
+  // that are not attached. The end of a turn is taken all the same.
   bool receive(std::string_view identity, std::string_view frame, Time now, EventBuffer& events,
                const Caller& caller = {});
   // Detaches whose key is in `clients` no more, and whose rights there are others than at their
@@ -96,6 +96,7 @@ class Sessions {
     TokenBucket requests;
     TokenBucket messages;
     TokenBucket turn_messages;
+    TokenBucket hellos;  // of its connection: goes on where a hello begins a session anew
     std::string client;  // its name in the table of clients; empty: came in without a key
     Rights rights;
   };
@@ -103,7 +104,11 @@ class Sessions {
   Session* find(std::string_view identity);
   Session* find(WorkloadHandle workload);
   template <typename Message>
-  bool send(Session& session, const Message& message);
+  bool send(Session& session, const Message& message) {
+    wire::pack(buffer_, message);
+    if (!peers_.send(session.identity, buffer_.view())) session.unreachable = true;
+    return !session.unreachable;
+  }
   void answer_stranger(std::string_view identity, const wire::Error& error, Time now);
   void answer(Session& session, const wire::Error& error, Time now);
 
@@ -121,10 +126,13 @@ class Sessions {
   void answer_checkpoint(Session& session, std::uint32_t checkpoint, EventType type,
                          std::string_view text, EventBuffer& events);
 
+  void take(Session& session, const wire::TurnRequest& request, const Caller& caller, Time now);
+  void take(Session& session, const wire::TurnEnd& end, Time now);
   void settle_turns(Time now);
 
-  void attach(std::string_view identity, const Workload& workload, const Caller& caller, Time now,
-              EventBuffer& events);
+  // Its session, until the next one is attached or goes; null: none was made.
+  Session* attach(std::string_view identity, const Workload& workload, const Caller& caller,
+                  Time now, EventBuffer& events);
   void detach(std::size_t position, std::string_view why, Time now, EventBuffer& events);
   void promote(Kind kind, Time now, EventBuffer& events);
   void make_room(Time now, EventBuffer& events);

@@ -8,9 +8,18 @@ void Turns::withdraw(WorkloadHandle workload) {
   std::erase_if(waiting_, [workload](const Waiting& one) { return one.turn.workload == workload; });
 }
 
-void Turns::request(WorkloadHandle workload, Kind kind, std::uint64_t number) {
+bool Turns::request(WorkloadHandle workload, Kind kind, std::uint64_t number) {
+  const auto same = [workload, number](const Turn& turn) {
+    return turn.workload == workload && turn.number == number;
+  };
+  if (held_ && same(*held_)) return true;
+  if (std::any_of(waiting_.begin(), waiting_.end(),
+                  [&same](const Waiting& one) { return same(one.turn); })) {
+    return false;
+  }
   leave(workload);
   waiting_.push_back({{workload, number}, kind});
+  return false;
 }
 
 void Turns::end(WorkloadHandle workload, std::uint64_t number) {

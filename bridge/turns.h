@@ -24,8 +24,9 @@ class Turns {
   // Who holds the turn for longer than `longest` loses it.
   explicit Turns(Duration longest) : longest_(longest) {}
 
-  // Asks for a turn. What this workload asked for before is void, and a turn it holds ends.
-  void request(WorkloadHandle workload, Kind kind, std::uint64_t number);
+  // Asks for a turn. What this workload asked for before is void, and a turn it holds ends. Asked
+  // again with the same number, it keeps its place, or its turn: true where it holds that.
+  bool request(WorkloadHandle workload, Kind kind, std::uint64_t number);
   // Ends a turn, or withdraws a request that waits. Another number than the newest is ignored.
   void end(WorkloadHandle workload, std::uint64_t number);
   // The workload is gone: it neither waits nor holds.

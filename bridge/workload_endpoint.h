@@ -28,6 +28,9 @@ class WorkloadEndpoint final : private Peers {
 
   // To be polled for ZMQ_POLLIN.
   zmq::socket_ref socket() { return router_.socket(); }
+  // As Router's.
+  zmq::socket_ref connections() { return router_.connections(); }
+  void limit_connections() { router_.limit_connections(); }
   // Takes what waits, `budget` messages at most, which it lowers by those it took; each is stamped
   // with the time it is taken at. Messages about turns leave nothing for the loop to do and are
   // not counted, ten thousand of them a second; nor are those of a client that sends too much,

@@ -28,7 +28,7 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "bridge/client/gearshift_key.hpp"
+#include "bridge/client/gearshift_socket.hpp"
 #include "bridge/client/gearshift_wire.hpp"
 
 namespace gearshift::client {
@@ -39,17 +39,10 @@ class Workload {
   // Connects in the background. Throws std::invalid_argument for options that no daemon would take.
   explicit Workload(Options options)
       : options_(detail::checked(std::move(options))),
-        context_(1),
-        socket_(context_, zmq::socket_type::dealer),
         in_force_{0, options_.batch_size, Run::both},
         wanted_(in_force_),
         newest_(in_force_) {
-    socket_.set(zmq::sockopt::immediate, true);
-    socket_.set(zmq::sockopt::linger, 100);  // milliseconds for the bye, where there is a daemon
-    socket_.set(zmq::sockopt::sndhwm, 256);
-    socket_.set(zmq::sockopt::rcvhwm, 256);
-    socket_.set(zmq::sockopt::reconnect_ivl, 100);
-    connect(detail::find_endpoint(options_.endpoint));
+    connect(SteadyClock::now());
     service();
     thread_ = std::thread([this] { keep_alive(); });
   }
@@ -59,13 +52,20 @@ class Workload {
 
   // Says bye.
   ~Workload() {
+    leave();
+    thread_.join();
+  }
+
+  // Says bye: there is no more of this work. It is attached no more, and every call is free.
+  void leave() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      leaving_ = true;
+      if (leaving_) return;
       if (attached_) send_plain("bye");
+      detach(SteadyClock::now());
+      leaving_ = true;
     }
     wake_.notify_all();
-    thread_.join();
   }
 
   // Reports that a minibatch has ended: of the batch size in force, or of `samples` where a batch
@@ -123,12 +123,8 @@ class Workload {
   // Blocks until a message of the daemon came or the time is over. Only for a workload that waits.
   void wait(std::chrono::milliseconds timeout) {
     std::unique_lock<std::mutex> lock(mutex_);
-    zmq::pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
-    try {
-      zmq::poll(&item, 1, std::min(timeout, std::chrono::milliseconds(250)));
-    } catch (const zmq::error_t&) {
-      return;  // A signal: the caller looks at what it means.
-    }
+    // After a signal the caller looks at what it means.
+    if (!socket_.wait(std::min(timeout, kLongestPause))) return;
     service();
     save(lock);
   }
@@ -137,18 +133,19 @@ class Workload {
   // daemon; returns the turn's number for end_turn(), and 0 at once where no daemon gives any.
   std::uint64_t take_turn() {
     std::unique_lock<std::mutex> lock(mutex_);
+    SteadyClock::time_point asked;
     for (std::uint64_t attachment = 0; attached_ && knows_turns_;) {
-      if (attachment != attachments_) {
+      const auto now = SteadyClock::now();
+      const bool first = attachment != attachments_;
+      if (first) ++turn_;
+      // A daemon drops what is beyond a client's budget, so it is asked again.
+      if (first || now - asked >= kTurnAgain) {
         attachment = attachments_;
-        frame_.begin("turn_request", 1).add("turn", ++turn_);
-        if (!send()) return 0;
+        asked = now;
+        frame_.begin("turn_request", 1).add("turn", turn_);
+        if (!send() && first) return 0;
       }
-      zmq::pollitem_t item{socket_.handle(), 0, ZMQ_POLLIN, 0};
-      try {
-        zmq::poll(&item, 1, kLongestPause);
-      } catch (const zmq::error_t&) {
-        // A signal: the turn is still waited for.
-      }
+      socket_.wait(kLongestPause);  // a signal does not end the wait for the turn
       service();
       if (attached_ && attachment == attachments_ && turn_given_ == turn_) return turn_;
     }
@@ -199,28 +196,15 @@ class Workload {
   using SteadyClock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kShortestPause{2};
   static constexpr std::chrono::milliseconds kLongestPause{250};
+  static constexpr std::chrono::seconds kTurnAgain{1};
 
-  void connect(const std::string& endpoint) {
-    if (endpoint == endpoint_) return;
-    try {
-      if (!endpoint_.empty()) socket_.disconnect(endpoint_);
-      endpoint_.clear();
-      detail::use_key(socket_, endpoint, options_.key);
-      socket_.connect(endpoint);
-      endpoint_ = endpoint;
-    } catch (const zmq::error_t& error) {
-      throw std::invalid_argument("endpoint " + endpoint + ": " + error.what());
-    }
+  void connect(SteadyClock::time_point now) {
+    socket_.connect(detail::find_endpoint(options_.endpoint), options_.key, now.time_since_epoch());
   }
 
   // False where no daemon takes it now.
   bool send() {
-    try {
-      const zmq::const_buffer frame(frame_.data(), frame_.size());
-      if (!socket_.send(frame, zmq::send_flags::dontwait)) return false;
-    } catch (const zmq::error_t&) {
-      return false;
-    }
+    if (!socket_.send(frame_.data(), frame_.size())) return false;
     sent_ = SteadyClock::now();
     return true;
   }
@@ -246,20 +230,18 @@ class Workload {
 
   void refuse(std::uint32_t set, const std::string& code, const std::string& message) {
     if (!attached_ || set == 0) return;
-    frame_.begin("refused", 3).add("set", set).add("code", code);
-    frame_.add("message", message.substr(0, 256));
+    frame_.begin("refused", 3)
+        .add("set", set)
+        .add("code", detail::cut(code, detail::kMaxNameBytes));
+    frame_.add("message", detail::cut(message, detail::kMaxTextBytes));
     send();
   }
 
   // Takes what came, and sends what is due. Bounded, so that no daemon can hold up a minibatch.
   void service() {
+    if (leaving_) return;
     zmq::message_t frame;
-    for (int count = 0; count < 64; ++count) {
-      try {
-        if (!socket_.recv(frame, zmq::recv_flags::dontwait)) break;
-      } catch (const zmq::error_t&) {
-        break;
-      }
+    for (int count = 0; count < 64 && socket_.receive(frame); ++count) {
       detail::Incoming incoming;
       if (detail::decode(frame.data(), frame.size(), incoming)) take(incoming);
     }
@@ -271,14 +253,19 @@ class Workload {
 
   void say_hello(SteadyClock::time_point now) {
     try {
-      connect(detail::find_endpoint(options_.endpoint));
+      connect(now);
     } catch (const std::invalid_argument& error) {
       message_ = error.what();
       next_hello_ = now + std::chrono::seconds(10);
       return;
     }
     detail::pack_hello(frame_, options_, in_force_.batch_size);
-    if (send()) next_hello_ = now + std::chrono::seconds(1);
+    if (send()) {
+      next_hello_ = now + std::chrono::seconds(1);
+      return;
+    }
+    const std::string trouble = socket_.disconnect_if_stuck(now.time_since_epoch());
+    if (!trouble.empty()) message_ = trouble;
   }
 
   void take(const detail::Incoming& incoming) {
@@ -353,10 +340,8 @@ class Workload {
   const Options options_;
   mutable std::mutex mutex_;  // guards everything below
   std::condition_variable wake_;
-  zmq::context_t context_;
-  zmq::socket_t socket_;
+  detail::DaemonSocket socket_;
   detail::Frame frame_;
-  std::string endpoint_;
   std::string message_;
   Wanted in_force_;  // what minibatches run with
   Wanted wanted_;    // what the training loop was told

@@ -220,6 +220,7 @@ class Interleaver {
     const std::chrono::nanoseconds began = now();
     if (!train_()) {
       training_ = false;
+      trainer_.leave();  // a setting that is searched for training would be none's
       return;
     }
     const std::chrono::nanoseconds elapsed = now() - began;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
@@ -14,11 +15,13 @@ namespace gearshift::client::detail {
 
 // Makes `socket` take part in CURVE at its next connection, where `endpoint` is tcp:// and there is
 // a key: the file `given`, else GEARSHIFT_KEY's. Throws std::invalid_argument naming the file and
-// the way out where it cannot be used, also where other users may read it.
-inline void use_key(zmq::socket_t& socket, const std::string& endpoint, const std::string& given) {
+// the way out where it cannot be used, also where other users may read it. Returns the public key
+// in use, empty: none.
+inline std::string use_key(zmq::socket_t& socket, const std::string& endpoint,
+                           const std::string& given) {
   const char* const variable = std::getenv("GEARSHIFT_KEY");
   const std::string path = given.empty() && variable != nullptr ? variable : given;
-  if (path.empty() || endpoint.compare(0, 6, "tcp://") != 0) return;
+  if (path.empty() || endpoint.compare(0, 6, "tcp://") != 0) return {};
   const auto fail = [&path](const std::string& why) {
     throw std::invalid_argument("key file " + path + ": " + why);
   };
@@ -45,6 +48,42 @@ inline void use_key(zmq::socket_t& socket, const std::string& endpoint, const st
   } catch (const zmq::error_t&) {
     fail("has not the keys public, secret and server; give the file of gearshift keys client");
   }
+  return public_key;
 }
+
+// What became of a socket's handshakes, so that a key that is refused is not taken for silence.
+class Handshakes {
+ public:
+  Handshakes(zmq::context_t& context, zmq::socket_t& socket)
+      : watched_(socket), monitor_(context, zmq::socket_type::pair) {
+    const std::string address =
+        "inproc://handshakes-" + std::to_string(reinterpret_cast<std::uintptr_t>(this));
+    constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                              ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                              ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
+    if (::zmq_socket_monitor(socket.handle(), address.c_str(), kFailures) != 0) {
+      throw zmq::error_t();
+    }
+    monitor_.set(zmq::sockopt::rcvhwm, 0);  // libzmq's thread would wait for us at a limit
+    monitor_.set(zmq::sockopt::linger, 0);
+    monitor_.connect(address);
+  }
+  // In this order: with nobody to tell, libzmq's thread would wait for ever.
+  ~Handshakes() { ::zmq_socket_monitor(watched_.handle(), nullptr, 0); }
+  Handshakes(const Handshakes&) = delete;
+  Handshakes& operator=(const Handshakes&) = delete;
+
+  // True where a handshake failed since the last call.
+  bool take_refusal() {
+    zmq::message_t part;
+    bool failed = false;
+    while (monitor_.recv(part, zmq::recv_flags::dontwait)) failed = true;
+    return failed;
+  }
+
+ private:
+  zmq::socket_t& watched_;
+  zmq::socket_t monitor_;
+};
 
 }  // namespace gearshift::client::detail

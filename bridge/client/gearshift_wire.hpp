@@ -61,6 +61,39 @@ namespace detail {
 
 inline constexpr std::size_t kMaxMessageBytes = 4096;
 inline constexpr int kProtocolVersion = 1;
+inline constexpr std::size_t kMaxNameBytes = 64;  // and of a code
+inline constexpr std::size_t kMaxTextBytes = 256;
+inline constexpr std::int64_t kMaxSamplesPerEpoch = 1'000'000'000'000;
+
+// Length of the UTF-8 character at the start of `text` if a message may hold it, else 0.
+inline std::size_t printable_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t first = byte(0);
+  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
+  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  }
+  const std::uint8_t second = byte(1);
+  const bool control = first == 0xc2 && second < 0xa0;
+  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+  const bool beyond = (first == 0xed && second >= 0xa0) || (first == 0xf4 && second >= 0x90);
+  return control || overlong || beyond ? 0 : length;
+}
+
+// As much of a text as so many bytes of a message take, with a space for each byte that none does.
+inline std::string cut(std::string_view text, std::size_t most_bytes) {
+  std::string taken;
+  while (!text.empty()) {
+    const std::size_t length = printable_character(text);
+    const std::size_t bytes = std::max<std::size_t>(length, 1);
+    if (taken.size() + bytes > most_bytes) break;
+    taken += length > 0 ? text.substr(0, length) : std::string_view(" ");
+    text.remove_prefix(bytes);
+  }
+  return taken;
+}
 
 inline const char* run_name(Run run) {
   return run == Run::train ? "train" : run == Run::infer ? "infer" : "both";
@@ -128,7 +161,7 @@ inline Frame save(std::uint32_t checkpoint, const std::function<void()>& save) {
   try {
     save();
   } catch (const std::exception& error) {
-    failure = std::string(error.what()).substr(0, 256);
+    failure = cut(error.what(), kMaxTextBytes);
     if (failure.empty()) failure = "it threw";
   }
   const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - began;
@@ -232,13 +265,18 @@ inline std::string find_endpoint(const std::string& given) {
 inline Options checked(Options options) {
   if (options.batch_sizes.empty()) options.batch_sizes = {options.batch_size};
   const std::vector<std::int32_t>& sizes = options.batch_sizes;
-  if (options.name.empty() || options.name.size() > 64) {
-    throw std::invalid_argument("name '" + options.name + "': give it 1 to 64 bytes");
+  if (options.name.empty() || cut(options.name, kMaxNameBytes) != options.name) {
+    throw std::invalid_argument("name '" + cut(options.name, kMaxTextBytes) +
+                                "': give it 1 to 64 bytes of UTF-8, without control characters");
   }
   if (sizes.size() > 32 || sizes.front() < 1 || sizes.back() > 1048576 ||
       std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end()) {
     throw std::invalid_argument(
         "batch_sizes: give at most 32, each larger than the one before, from 1 to 1048576");
+  }
+  if (options.samples_per_epoch < 0 || options.samples_per_epoch > kMaxSamplesPerEpoch) {
+    throw std::invalid_argument("samples_per_epoch " + std::to_string(options.samples_per_epoch) +
+                                ": give 0 (unknown) to " + std::to_string(kMaxSamplesPerEpoch));
   }
   if (options.latency.count() < 0 || options.latency > std::chrono::hours(1)) {
     throw std::invalid_argument("latency of " + std::to_string(options.latency.count()) +

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <zmq.hpp>
@@ -180,6 +181,18 @@ TEST_F(ClientTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(workload.wanted().batch_size, 16);
 }
 
+TEST_F(ClientTest, CutsItsWordsToWhatADaemonTakes) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Set{1, 32, Run::both});
+  await([&] { return workload.poll(); }, workload);
+  workload.refused(std::string(100, 'c'), "a\nb\xff\x7f" + std::string(249, 'm') + "\u00e9" + "z");
+  const wire::Refused refused = receive<wire::Refused>();
+  EXPECT_EQ(refused.code.view(), std::string(64, 'c'));
+  EXPECT_EQ(refused.message.view(), "a b  " + std::string(249, 'm') + "\u00e9");
+  EXPECT_EQ(client::detail::cut("\u00e9\u00e9", 3), "\u00e9");
+}
+
 TEST_F(ClientTest, WaitsWhileTheOtherKindRunsAndGoesOnWithoutADaemon) {
   client::Workload workload(options());
   welcome(workload);
@@ -266,6 +279,16 @@ TEST_F(ClientTest, TakesTurns) {
   EXPECT_EQ(receive<wire::Report>().sequence, 1u);  // and it was not asked again
 }
 
+TEST_F(ClientTest, AsksAgainForATurnThatDoesNotCome) {
+  client::Workload workload(options());
+  welcome(workload);
+  auto turn = std::async(std::launch::async, [&] { return workload.take_turn(); });
+  EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
+  EXPECT_NO_THROW(EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u));
+  send(wire::Turn{1, std::chrono::seconds(10)});
+  EXPECT_EQ(turn.get(), 1u);
+}
+
 TEST_F(ClientTest, WaitsForATurnNoLongerThanTheDaemonLives) {
   client::Workload workload(options());
   welcome(workload);
@@ -335,6 +358,8 @@ TEST(Client, RefusesOptionsThatNoDaemonWouldTake) {
   EXPECT_NO_THROW(make(std::string(64, 'a'), 8, {8, 16}));
   EXPECT_THROW(make("", 8, {8}), std::invalid_argument);
   EXPECT_THROW(make(std::string(65, 'a'), 8, {8}), std::invalid_argument);
+  EXPECT_THROW(make("a\nb", 8, {8}), std::invalid_argument);
+  EXPECT_THROW(make("\xff", 8, {8}), std::invalid_argument);
   EXPECT_THROW(make("a", 9, {8, 16}), std::invalid_argument);
   EXPECT_THROW(make("a", 8, {16, 8}), std::invalid_argument);
   EXPECT_THROW(make("a", 8, {8, 8}), std::invalid_argument);
@@ -347,6 +372,11 @@ TEST(Client, RefusesOptionsThatNoDaemonWouldTake) {
   EXPECT_NO_THROW(within(std::chrono::hours(1)));
   EXPECT_THROW(within(std::chrono::hours(1) + nanoseconds(1)), std::invalid_argument);
   EXPECT_THROW(within(nanoseconds(-1)), std::invalid_argument);
+  for (const std::int64_t samples : {std::int64_t{-1}, std::int64_t{1'000'000'000'001}}) {
+    EXPECT_THROW(
+        client::Workload({"a", client::Kind::train, 8, {8}, samples, "ipc:///nonexistent/x"}),
+        std::invalid_argument);
+  }
 }
 
 TEST(Client, LooksForTheDaemonWhereTheProtocolSays) {

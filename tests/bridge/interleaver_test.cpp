@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "bridge/client/gearshift_interleaver.hpp"
+#include "bridge/protocol.h"
+#include "tests/bridge/frames.h"
 #include "tests/fakes/temp_tree.h"
 
 namespace gearshift::client {
@@ -138,6 +140,46 @@ TEST_F(Interleaving, GoesOnServingWhenTrainingIsOver) {
   EXPECT_EQ(one.step(), Turn::infer);
   EXPECT_EQ(one.train_minibatches(), 0);
   EXPECT_EQ(futures[3].get(), 6);
+}
+
+TEST_F(Interleaving, TheTrainerLeavesTheDaemonWhenTrainingIsOver) {
+  zmq::context_t context{1};
+  zmq::socket_t daemon(context, zmq::socket_type::router);
+  daemon.set(zmq::sockopt::linger, 0);
+  daemon.bind(options().endpoint);
+  bool over = false;
+  Interleaver<int, int> one(
+      options(), [&] { return !over; }, infer());
+  std::string trainer;
+  bool left = false;
+  for (int i = 0; i < 300 && !left; ++i) {
+    one.step();
+    over = one.trainer().attached() && one.server().attached();
+    zmq::pollitem_t item{daemon.handle(), 0, ZMQ_POLLIN, 0};
+    zmq::poll(&item, 1, milliseconds(20));
+    zmq::message_t identity;
+    zmq::message_t frame;
+    while (daemon.recv(identity, zmq::recv_flags::dontwait) && daemon.recv(frame)) {
+      wire::ClientMessage message;
+      ASSERT_FALSE(wire::decode(frame.to_string_view(), message));
+      if (const auto* hello = std::get_if<wire::Hello>(&message)) {
+        if (hello->kind == gearshift::Kind::train) trainer = identity.to_string();
+        wire::Welcome welcome;
+        welcome.workload = 1;
+        welcome.managed = true;
+        welcome.heartbeat = std::chrono::seconds(1);
+        welcome.silent_after = std::chrono::seconds(60);
+        daemon.send(identity, zmq::send_flags::sndmore);
+        daemon.send(zmq::buffer(frames::packed(welcome)), zmq::send_flags::none);
+      } else if (std::holds_alternative<wire::Bye>(message)) {
+        EXPECT_EQ(identity.to_string(), trainer);
+        left = true;
+      }
+    }
+  }
+  EXPECT_TRUE(left);
+  EXPECT_FALSE(one.trainer().attached());
+  EXPECT_TRUE(one.server().attached());
 }
 
 TEST_F(Interleaving, DropsWhatWaitsWhenItEnds) {

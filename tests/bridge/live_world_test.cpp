@@ -2,14 +2,18 @@
 #include "bridge/live_world.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
+#include <thread>
 #include <zmq.hpp>
 
+#include "bridge/key_files.h"
 #include "bridge/protocol.h"
 #include "tests/bridge/frames.h"
 #include "tests/fakes/manual_clock.h"
@@ -24,6 +28,19 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr int kGiveUpMs = 20'000;  // generous: only a failure waits for it
+
+int free_port() {
+  const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const name = reinterpret_cast<sockaddr*>(&address);
+  const bool bound = ::bind(probe, name, size) == 0 && ::getsockname(probe, name, &size) == 0;
+  ::close(probe);
+  if (!bound) throw std::runtime_error("no free port");
+  return ntohs(address.sin_port);
+}
 
 class LiveWorldTest : public testing::Test {
  protected:
@@ -249,6 +266,41 @@ TEST_F(LiveWorldTest, CountsWhatItDrops) {
   const EventBuffer events = wait(world);
   EXPECT_EQ(world.dropped_reports(), 2u);
   EXPECT_EQ(events.at(0).type, EventType::minibatch);
+}
+
+// Each tick is worth a recording's line, and what it costs is the guard's time.
+TEST_F(LiveWorldTest, RequestsWithoutARightEndNoWait) {
+  const KeyPair server = make_key_pair();
+  const KeyPair pair = make_key_pair();
+  options.keys = tree.at("/keys");
+  const KeyFolder folder(options.keys);
+  folder.make();
+  write_key_file(folder.server_path(), {"", server, ""});
+  ClientTable clients;
+  clients.put({"drone7", pair.public_key, {Right::report}});
+  folder.write_clients(clients);
+  options.control_endpoint = "tcp://127.0.0.1:" + std::to_string(free_port());
+  LiveWorld world(clock, options);
+  int answers = 0;
+  std::thread others([&] {
+    zmq::socket_t flood(context, zmq::socket_type::dealer);
+    flood.set(zmq::sockopt::linger, 0);
+    flood.set(zmq::sockopt::rcvtimeo, kGiveUpMs);
+    flood.set(zmq::sockopt::curve_serverkey, server.public_key);
+    flood.set(zmq::sockopt::curve_publickey, pair.public_key);
+    flood.set(zmq::sockopt::curve_secretkey, pair.secret_key);
+    flood.connect(options.control_endpoint);
+    for (int i = 0; i < 1000; ++i) send(flood, wire::StatusRequest{});
+    zmq::message_t answer;
+    while (answers < 16 && flood.recv(answer)) ++answers;
+    zmq::socket_t trainer = connect(options.workload_endpoint);
+    send(trainer, frames::hello());
+    receive<wire::Welcome>(trainer);
+  });
+  EXPECT_EQ(wait(world).size(), 1u) << "the trainer's hello";
+  look(world);
+  others.join();
+  EXPECT_EQ(answers, 16);
 }
 
 TEST_F(LiveWorldTest, SaysByeAndTakesItsSocketsAway) {

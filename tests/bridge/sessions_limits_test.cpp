@@ -78,19 +78,35 @@ TEST_F(SessionsTest, WhoIsObservedTakesNoPlaceFromWhoIsManaged) {
 }
 
 TEST_F(SessionsTest, BoundsHowOftenAttachmentsAreMade) {
-  for (int i = 0; i < 100; ++i) receive("a", hello());
+  const auto come_and_go = [this](int i) {
+    receive(std::to_string(i), hello());
+    receive(std::to_string(i), wire::Bye{});
+  };
+  for (int i = 0; i < 100; ++i) come_and_go(i);
   EXPECT_EQ(count(EventType::attached), 16);
-  EXPECT_EQ(peers.last_error("a"), "too_many");
+  EXPECT_EQ(peers.last_error("16"), "too_many");
   now += milliseconds(250);
-  receive("a", hello());
-  receive("a", hello());
+  come_and_go(100);
+  come_and_go(101);
   EXPECT_EQ(count(EventType::attached), 17);
+}
+
+TEST_F(SessionsTest, HellosOfOneThatIsAttachedLeaveTheOthersTheirs) {
+  for (int i = 0; i < 100; ++i) receive("a", hello());
+  EXPECT_EQ(count(EventType::attached), 5) << "its first, and a burst of four";
+  EXPECT_EQ(peers.last_error("a"), "too_many");
+  receive("b", hello(Kind::infer));
+  ASSERT_TRUE(peers.last<wire::Welcome>("b"));
+  now += seconds(1);
+  receive("a", hello());
+  receive("a", hello());
+  EXPECT_EQ(count(EventType::attached), 7);
 }
 
 TEST_F(SessionsTest, NeverUsesAHandleTwice) {
   int attached = 0;
   for (int i = 0; i < 65535; ++i) {
-    now += milliseconds(250);
+    now += seconds(1);
     events.clear();
     receive("a", hello());
     attached += count(EventType::attached);

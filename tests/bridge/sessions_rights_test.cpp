@@ -170,6 +170,14 @@ TEST_F(SessionsRights, OneClientsHellosLeaveTheOthersTheirs) {
   EXPECT_TRUE(peers.last<wire::Welcome>("b"));
 }
 
+TEST_F(SessionsRights, WhoMayTakeNoTurnsIsToldAtEachRequest) {
+  receive_from(kReporter, "a", hello());
+  peers.clear();
+  for (std::uint64_t i = 1; i <= 3; ++i) receive_from(kReporter, "a", wire::TurnRequest{i});
+  EXPECT_EQ(peers.count<wire::Error>("a"), 3) << "one that is not answered waits for its turn";
+  EXPECT_EQ(peers.last_error("a"), "unknown_type");
+}
+
 TEST_F(SessionsRights, TurnsAreCountedByThemselves) {
   attach("a");
   int taken = 0;

@@ -86,6 +86,44 @@ TEST_F(SessionsTurns, AreLostAfterTenSecondsAndToldOnce) {
   EXPECT_EQ(peers.count<wire::Error>("trainer"), 1);
 }
 
+TEST_F(SessionsTurns, AskedForBeyondTheBudgetComeWhenAskedForAgain) {
+  for (std::uint64_t i = 1; i <= 500; ++i) {
+    receive("server", wire::TurnRequest{i});
+    receive("server", wire::TurnEnd{i});
+  }
+  receive("server", wire::TurnRequest{501});
+  EXPECT_EQ(given("server"), 500u);
+  EXPECT_EQ(peers.last<wire::Error>("server")->message.view(),
+            "more than 10000 messages about turns a second: ask again");
+  advance(seconds(1));
+  receive("server", wire::TurnRequest{501});
+  EXPECT_EQ(given("server"), 501u);
+}
+
+TEST_F(SessionsTurns, EndHoweverMuchWasSent) {
+  receive("server", wire::TurnRequest{1});
+  for (int i = 0; i < 2000; ++i) receive("server", wire::TurnRequest{1});
+  receive("trainer", wire::TurnRequest{1});
+  receive("server", wire::TurnEnd{1});
+  EXPECT_EQ(given("trainer"), 1u);
+}
+
+TEST_F(SessionsTurns, AskedForAgainKeepTheirPlace) {
+  attach("other");
+  receive("server", wire::TurnRequest{1});
+  receive("trainer", wire::TurnRequest{1});
+  receive("other", wire::TurnRequest{1});
+  receive("trainer", wire::TurnRequest{1});
+  receive("server", wire::TurnEnd{1});
+  EXPECT_EQ(given("trainer"), 1u);
+  EXPECT_EQ(given("other"), 0u);
+  EXPECT_EQ(peers.count<wire::Turn>("trainer"), 1);
+  advance(seconds(1));
+  receive("trainer", wire::TurnRequest{1});  // its turn crossed with it, or was lost
+  EXPECT_EQ(peers.count<wire::Turn>("trainer"), 2);
+  EXPECT_EQ(given("other"), 0u);
+}
+
 TEST_F(SessionsTurns, OfAStrangerNeedAHello) {
   receive("nobody", wire::TurnRequest{1});
   EXPECT_EQ(peers.last_error("nobody"), "unknown_client");

@@ -46,6 +46,8 @@ constexpr Exemption kExemptions[] = {
     {"path", "sensors/rapl.cpp", "the class folder in which packages are looked for by name"},
     {"clock", "tests/fakes/wall_clock.cpp", "plays a clock on the wall that somebody sets"},
     {"thread", "tests/sensors/nut_battery_test.cpp", "plays the daemon that is asked"},
+    {"thread", "tests/bridge/client_test.cpp", "plays a program that waits for its turn"},
+    {"thread", "tests/bridge/live_world_test.cpp", "plays programs that send while it waits"},
     {"thread", "tests/bridge/control_test.cpp",
      "plays another program, which waits for its answer"},
     {"path", "sensors/thermal_zones.cpp", "the class folder in which zones are looked for by type"},

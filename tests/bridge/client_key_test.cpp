@@ -1,0 +1,73 @@
+// The C++ client's key, towards a daemon that refuses it first.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+#include <zmq.hpp>
+
+#include "bridge/client/gearshift.hpp"
+#include "bridge/key_files.h"
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift {
+namespace {
+
+constexpr int kRounds = 1000;  // of twenty milliseconds: only a failure waits for all of them
+
+// Answers libzmq's question whether a key is let in, where one waits. True where it did.
+bool answer_handshake(zmq::socket_t& door, const std::string& code) {
+  std::vector<std::string> request;
+  zmq::message_t part;
+  do {
+    if (!door.recv(part, zmq::recv_flags::dontwait)) return false;
+    request.push_back(part.to_string());
+  } while (part.more());
+  const std::vector<std::string> answer = {"1.0", request.at(1), code, "", "", ""};
+  for (std::size_t i = 0; i < answer.size(); ++i) {
+    door.send(zmq::buffer(answer[i]),
+              i + 1 < answer.size() ? zmq::send_flags::sndmore : zmq::send_flags::none);
+  }
+  return true;
+}
+
+TEST(ClientKey, ThatIsLetInLaterIsTriedAgainAndThatItIsRefusedIsTold) {
+  const fakes::TempTree tree;
+  const KeyPair server = make_key_pair();
+  const KeyPair pair = make_key_pair();
+  write_key_file(tree.at("/lenet.key"), {"lenet", pair, server.public_key});
+  zmq::context_t context{1};
+  zmq::socket_t door(context, zmq::socket_type::rep);
+  door.bind("inproc://zeromq.zap.01");
+  zmq::socket_t daemon(context, zmq::socket_type::router);
+  daemon.set(zmq::sockopt::linger, 0);
+  daemon.set(zmq::sockopt::curve_server, true);
+  daemon.set(zmq::sockopt::curve_secretkey, server.secret_key);
+  daemon.set(zmq::sockopt::zap_domain, "workloads");
+  daemon.bind("tcp://127.0.0.1:*");
+
+  client::Options options;
+  options.name = "lenet";
+  options.endpoint = daemon.get(zmq::sockopt::last_endpoint);
+  options.key = tree.at("/lenet.key").string();
+  client::Workload workload(options);
+  int asked = 0;
+  bool heard = false;
+  std::string told;
+  for (int i = 0; i < kRounds && !heard; ++i) {
+    zmq::pollitem_t items[] = {{door.handle(), 0, ZMQ_POLLIN, 0},
+                               {daemon.handle(), 0, ZMQ_POLLIN, 0}};
+    zmq::poll(items, 2, std::chrono::milliseconds(20));
+    asked += answer_handshake(door, asked == 0 ? "400" : "200") ? 1 : 0;
+    zmq::message_t part;
+    heard = daemon.recv(part, zmq::recv_flags::dontwait).has_value();
+    const std::string message = workload.take_message();
+    if (!message.empty()) told = message;
+  }
+  EXPECT_TRUE(heard);
+  EXPECT_EQ(asked, 2);
+  EXPECT_NE(told.find("refuses the key"), std::string::npos) << told;
+  EXPECT_NE(told.find(pair.public_key), std::string::npos) << told;
+}
+
+}  // namespace
+}  // namespace gearshift
