@@ -174,8 +174,7 @@ Trial ConcurrentEvaluation::run(const Case& one) const {
     }
   }
   return {.held = result.setting,
-          .infeasible = result.ending == Ending::safe && result.policy_errors == 0 &&
-                        result.setting.mode == *simulated_traits(problem).safe,
+          .infeasible = result.ending == Ending::safe && result.policy_errors == 0,
           .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
           .probes_over_cap = result.measured_over_cap,
           .refused = result.refused,

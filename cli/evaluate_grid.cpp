@@ -171,8 +171,7 @@ Trial EvaluateGrid::run(const Case& one) const {
   OperatorLimit limit(problem.goal.power_mw);
   const SimulationResult result = simulate(problem, policy, limit);
   return {.held = result.setting,
-          .infeasible = result.ending == Ending::safe && result.policy_errors == 0 &&
-                        result.setting.mode == *simulated_traits(problem).safe,
+          .infeasible = result.ending == Ending::safe && result.policy_errors == 0,
           .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
           .probes_over_cap = result.measured_over_cap,
           .filled_nearest = result.filled_nearest,

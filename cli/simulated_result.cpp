@@ -188,13 +188,15 @@ void print_cost(const char* what, const SimulationProblem& problem, const Settin
 }
 
 void print_no_choice(const SimulationProblem& problem, const SimulationResult& result) {
-  if (result.ending == Ending::held) return;
-  const std::string held = describe(problem.knobs, result.setting);
-  fmt::print("  {} {}\n",
-             result.ending == Ending::safe ? "no choice: the safe setting is held,"
-             : result.requests             ? "in force at the end"
-                                           : "no choice in the time given; in force is",
-             held);
+  if (result.ending != Ending::held) {
+    fmt::print("  {} {}\n",
+               result.ending == Ending::safe ? "no choice: the safe setting is held,"
+               : result.requests             ? "in force at the end"
+                                             : "no choice in the time given; in force is",
+               describe(problem.knobs, result.setting));
+  } else if (!result.observation) {
+    fmt::print("  no choice of the policy's fits: the best that was measured is held\n");
+  }
   if (!result.policy_error.empty()) fmt::print("  the policy failed: {}\n", result.policy_error);
 }
 

@@ -34,9 +34,10 @@ void add_distinct(std::vector<Setting>& settings, const Setting& setting) {
 // Sees what the controller records, and says when the search has come to its end.
 class SearchTrace : public Recorder {
  public:
-  SearchTrace(const SimulationProblem& problem, Plant& plant, SimulatedWorld& world,
+  SearchTrace(const SimulationProblem& problem, PowerMode safe, Plant& plant, SimulatedWorld& world,
               const Onlookers& onlookers)
       : problem_(problem),
+        safe_(std::move(safe)),
         plant_(plant),
         world_(world),
         next_(onlookers.recorder),
@@ -77,8 +78,9 @@ class SearchTrace : public Recorder {
       ending_ = Ending::held;
       world_.stop("the choice is held");
     } else if (phase_ == Phase::safe && lasted >= kSafeLongEnough) {
-      ending_ = Ending::safe;
-      world_.stop("the safe setting is held");
+      // The best that was measured may stand in for a choice.
+      ending_ = setting_.mode == safe_ ? Ending::safe : Ending::held;
+      world_.stop("no choice is held");
     }
   }
   std::int64_t samples() const { return samples_[index(Kind::train)]; }
@@ -88,7 +90,9 @@ class SearchTrace : public Recorder {
     if (result.mission) result.mission->samples = samples();
     result.ending = ending_;
     result.setting = setting_;
-    if (ending_ == Ending::held) result.observation = choice()->observation;
+    if (ending_ == Ending::held && phase_ == Phase::holding) {
+      result.observation = choice()->observation;
+    }
     result.measured = measured_;
     result.sequence = sequence_;
     result.refused = static_cast<std::uint32_t>(refused_.size());
@@ -137,6 +141,7 @@ class SearchTrace : public Recorder {
   }
 
   const SimulationProblem& problem_;
+  const PowerMode safe_;
   Plant& plant_;
   SimulatedWorld& world_;
   Recorder* next_;
@@ -291,7 +296,7 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy,
     }
   }
   Board board = make_board(problem, plant, std::move(traits), recording);
-  SearchTrace trace(problem, plant, world, onlookers);
+  SearchTrace trace(problem, first, plant, world, onlookers);
   Controller controller(*seen_world, board, policy, trace, seen_limits, simulated_options(problem));
   trace.watch(controller);
   controller.run();

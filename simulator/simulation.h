@@ -72,8 +72,9 @@ struct SimulationProblem {
 
 // What the simulation ended with.
 enum class Ending : std::uint8_t {
-  held,       // the policy's choice was measured and held
-  safe,       // the safe setting: nothing keeps the limits, or the policy failed
+  held,  // the policy's choice was measured and held, or the best that was measured stands in for
+         // it
+  safe,  // the safe setting: nothing keeps the limits, or the policy failed
   unsettled,  // the duration was over first
   done,       // the work of a mission was done
   empty,      // the battery of a mission gave no more
@@ -83,7 +84,7 @@ std::string_view ending_name(Ending ending);
 struct SimulationResult {
   Ending ending = Ending::unsettled;
   Setting setting;                         // in force at the end
-  std::optional<Observation> observation;  // of the choice, where it was held
+  std::optional<Observation> observation;  // of the policy's choice, where it was held
   // Of the setting at the end, as the cost source has it; nullopt where it has none.
   std::array<std::optional<TrueCost>, kKinds> cost{};
 

@@ -92,6 +92,24 @@ TEST(Simulation, ASettingThatWasNotTimedIsRefused) {
   EXPECT_EQ(result.measured.size(), 2U);
 }
 
+// Where the policy insists on a setting that was over the cap, the best that fits it is held.
+TEST(Simulation, TheBestThatWasMeasuredIsAChoiceAndTheSafeModeIsNone) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.goal.power_mw = 18000;
+  const PowerMode fits = mode(3, 600000);
+  const PowerMode over = mode(4, 900000);
+  for (const auto& modes : {std::vector{fits, over}, std::vector{over}}) {
+    ListPolicy policy = measure_all(modes);
+    OperatorLimit limit(18000);
+    const SimulationResult result = simulate(problem, policy, limit);
+    EXPECT_EQ(result.ending, modes.size() == 2 ? Ending::held : Ending::safe);
+    EXPECT_EQ(result.setting.mode == fits, modes.size() == 2);
+    EXPECT_FALSE(result.observation) << "it is not the policy's choice";
+  }
+}
+
 // Measurements of known settings count; answers from memory and refusals do not.
 TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
   const Profile profile = small_profile();
