@@ -154,12 +154,28 @@ void compare_stale(const Sysroot& root, const JournalText& text, RestoreReport& 
   }
 }
 
+// A tree that was unmounted looks like one of another boot.
+bool is_there(const Sysroot& root, const std::vector<SavedEntry>& entries) {
+  bool any_file = false;
+  for (const SavedEntry& entry : entries) {
+    if (entry.role >= SavedRole::group) continue;
+    any_file = true;
+    if (root.exists(entry.path)) return true;
+  }
+  return !any_file;
+}
+
 // Restores what the file says; returns what would not go. The lock is held.
 std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path& path,
                                      const JournalText& text, RestoreReport& report) {
   std::vector<SavedEntry> failed;
   if (text.boot_id == boot_id(root)) {
     failed = put_back(root, text.entries, report);
+  } else if (!is_there(root, text.entries)) {
+    throw JournalError("knob journal " + path.string() + ": none of its files is below " +
+                       prefix_of(root) +
+                       ", so the board is not there; it is kept. Mount the board " +
+                       "and restore it again, or remove the file");
   } else {
     compare_stale(root, text, report);
   }

@@ -27,8 +27,8 @@ struct RestoreReport {
 // Puts back what a journal saved and removes the journal, unless something failed. A journal of
 // another boot is only compared (a reboot put the board at its defaults) and removed. Throws
 // BusyError while a daemon holds the journal or the board, JournalError for one that is damaged,
-// was made under another sysroot prefix, or belongs to neither this user nor root (nothing is
-// written), std::runtime_error where it cannot be read.
+// was made under another sysroot prefix, is of files none of which is there, or belongs to neither
+// this user nor root (nothing is written), std::runtime_error where it cannot be read.
 RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal);
 
 enum class JournalUse : std::uint8_t {

@@ -153,6 +153,17 @@ TEST_F(KnobJournalTest, AJournalOfAnotherBootIsComparedAndRemovedOnly) {
   EXPECT_FALSE(std::filesystem::exists(journal()));
 }
 
+TEST_F(KnobJournalTest, AJournalOfABoardThatIsNotThereIsKept) {
+  {
+    BoardActuator actuator(board_.description(), root_, {journal()});
+    apply_knob(actuator, "gpu_mhz", 306000);
+  }
+  std::filesystem::remove_all(board_.at("/sys"));
+  board_.remove("/proc/sys/kernel/random/boot_id");
+  EXPECT_THROW(restore_from_journal(root_, journal()), JournalError);
+  EXPECT_TRUE(std::filesystem::exists(journal()));
+}
+
 TEST_F(KnobJournalTest, ADamagedJournalIsRefusedWithoutAWrite) {
   ASSERT_TRUE(killed_at(20));
   const std::string whole = state_.get("/state/knobs.journal");

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
-"""Training and serving in one Python process: by the rule of the C++ side, with a daemon and without one."""
+"""Training and serving in one Python process, with a daemon and without one."""
 
 import itertools
 import logging
-import os
 import pathlib
-import random
-import subprocess
+import signal
 import sys
 import threading
 import unittest
@@ -17,93 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 from client_test import DEADLINE_SECONDS, ClientTest  # skips where a package is missing
 
 import gearshift
-from gearshift import interleaving
-from gearshift.interleaving import NEVER, State
 
 MS = 10**6
-
-
-class Rule(unittest.TestCase):
-    """The rule is there twice, since a client imports no C++; both must decide alike."""
-
-    def test_is_that_of_the_header(self):
-        binary = os.environ.get("INTERLEAVING_TURNS", "build/interleaving_turns")
-        choose = random.Random(4)
-
-        def duration(most):
-            # At and around the sums that the rule compares, and anywhere.
-            exact = choose.choice((0, 1, 10 * MS, 45 * MS, 90 * MS, 100 * MS, 1000 * MS))
-            return max(0, choose.choice((exact, exact - 1, exact + 1, choose.randrange(most))))
-
-        cases = []
-        for _ in range(5000):
-            state = State(
-                queued=choose.choice((0, 0, 1, 2, 3, 7, 40)),
-                oldest_wait=duration(200 * MS),
-                since_arrival=choose.choice((NEVER, duration(3000 * MS))),
-                batch_size=choose.choice((0, 1, 2, 4, 8)),
-                latency=choose.choice((0, 1, 9, 100 * MS, 99999999, duration(2000 * MS))),
-                train_minibatch=duration(150 * MS),
-                infer_minibatch=duration(60 * MS),
-                trains=choose.random() < 0.8,
-                infers=choose.random() < 0.8,
-            )
-            cases.append((state, duration(100 * MS), duration(200 * MS)))
-        lines = "".join(
-            " ".join(str(int(value)) for value in (*state, under_way, waited)) + "\n"
-            for state, under_way, waited in cases
-        )
-        answered = subprocess.run([binary], input=lines, capture_output=True, text=True, check=True)
-        answers = answered.stdout.splitlines()
-        self.assertEqual(len(answers), len(cases))
-        turns = set()
-        for (state, under_way, waited), answer in zip(cases, answers):
-            turn, longest_wait = interleaving.next_turn(state)
-            ours = [
-                turn,
-                longest_wait,
-                int(interleaving.training_fits(state)),
-                int(interleaving.admits(state, under_way)),
-                int(interleaving.serves(state, waited)),
-            ]
-            self.assertEqual(" ".join(map(str, ours)), answer, state)
-            turns.add((turn, longest_wait == 0, longest_wait == NEVER))
-        self.assertEqual(len(turns), 4)  # all there are: train, infer, wait for long, wait for ever
-
-
-class Times(unittest.TestCase):
-    def test_the_first_minibatch_and_lone_outliers_are_not_planned_for(self):
-        times = interleaving.ServiceTimes()
-        times.add(3000)
-        self.assertEqual(times.estimate_ns, 0)
-        for elapsed in (10, 11, 12, 10, 11):
-            times.add(elapsed)
-        self.assertEqual(times.estimate_ns, 12)
-        times.add(500)
-        self.assertEqual(times.estimate_ns, 22)
-        times.forget_largest()
-        self.assertEqual(times.estimate_ns, 12)
-        for _ in range(64):
-            times.add(30)
-        self.assertEqual(times.estimate_ns, 30)
-        for _ in range(64):
-            times.add(20)
-        self.assertEqual(times.estimate_ns, 20)
-        times.restart()
-        self.assertEqual(times.estimate_ns, 0)
-        times.add(7)
-        self.assertEqual(times.estimate_ns, 7)
-
-    def test_a_batch_size_that_was_not_seen_is_no_faster_than_its_neighbours(self):
-        times = interleaving.BatchTimes([1, 4, 16])
-        self.assertEqual(times.estimate_ns(4), 0)
-        for _ in range(2):
-            times.add(3, 40)  # three of four
-        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [40, 40, 160])
-        for _ in range(2):
-            times.add(1, 15)
-            times.add(16, 30)
-        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [15, 40, 40])
 
 
 class PretendedTime(ClientTest):
@@ -112,7 +25,7 @@ class PretendedTime(ClientTest):
     def setUp(self):
         super().setUp()
         self.now = 10**9
-        patch = mock.patch("gearshift.client.now_ns", lambda: self.now)
+        patch = mock.patch("gearshift.clock.now_ns", lambda: self.now)
         patch.start()
         self.addCleanup(patch.stop)
         self.train_ms, self.infer_ms = 10, 5
@@ -249,6 +162,44 @@ class Interleaving(PretendedTime):
         self.assertIn("1 answers to 4 requests", str(futures[0].exception(0)))
         self.assertEqual(self.steps(one, 1), ["train"])
 
+    def test_an_error_that_synchronize_brings_to_light_goes_to_its_requests(self):
+        one = self.interleaver(train=None, synchronize=lambda: 1 / 0)
+        futures = [one.submit(number) for number in range(4)]
+        with self.assertLogs("gearshift", logging.WARNING):
+            one.step()
+        for future in futures:
+            self.assertIsInstance(future.exception(0), ZeroDivisionError)
+        self.assertEqual(one._log.take_due(self.now + 10**9, 0)["refused"], 4)
+
+    def test_ctrl_c_leaves_no_request_without_an_end(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        for option in ("infer", "synchronize"):
+            with self.subTest(option):
+                one = self.interleaver(**{"train": None, option: interrupt})
+                futures = [one.submit(number) for number in range(5)]
+                with self.assertRaises(KeyboardInterrupt), one:
+                    one.run()
+                for future in futures:  # those that wait for them are not who is interrupted
+                    self.assertIsInstance(future.exception(0), gearshift.RequestDropped)
+                self.assertIn("KeyboardInterrupt", str(futures[0].exception(0)))
+                self.assertEqual(one._log.take_due(self.now + 10**9, 0)["refused"], 4)
+
+    def test_a_signal_may_stop_it_at_any_time(self):
+        one = self.interleaver()
+        before = signal.signal(signal.SIGUSR1, lambda *_: one.stop())
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+
+        def signalled(*_):  # while it holds what stop() takes
+            self.assertTrue(one._news.acquire(blocking=False), "stop() would wait for itself")
+            one._news.release()
+            signal.raise_signal(signal.SIGUSR1)
+
+        with mock.patch.object(one, "_judge_patience", signalled):
+            one.run()
+        self.assertEqual(self.done, ["train"])
+
     def test_closing_drops_what_waits(self):
         one = self.interleaver()
         waiting = one.submit(1)
@@ -323,6 +274,31 @@ class Reporting(PretendedTime):
         daemon.set(3, 1, "both")
         daemon.expect("applied", lambda: one.step(), set=3)
         self.assertEqual(self.steps(one, 1), ["train"])
+
+    def test_says_bye_for_its_trainer_when_training_is_over(self):
+        daemon, one, hellos = self.attached_interleaver(train=lambda: False)
+        self.steps(one, 1)
+        daemon.expect("bye")
+        self.assertEqual(daemon._peer, hellos["train"]["peer"])
+        self.assertTrue(one._server.attached)
+        futures = [one.submit(number) for number in range(4)]
+        self.assertEqual(self.steps(one, 1), [4])
+        self.assertEqual(futures[3].result(0), 6)
+
+    def test_a_pause_while_it_waits_for_its_turn_to_train_keeps_no_request_waiting(self):
+        daemon, one, hellos = self.attached_interleaver(turns=True)
+        daemon._peer = hellos["train"]["peer"]
+        take_turn = one._trainer._connection.take_turn
+
+        def pause_first(*arguments):
+            daemon.set(1, 1, "infer")
+            self.until(lambda: not one._trainer.should_run())
+            daemon.send("turn", turn=1, longest_ns=10**10)
+            return take_turn(*arguments)
+
+        with mock.patch.object(one._trainer._connection, "take_turn", pause_first):
+            self.assertEqual(self.steps(one, 1), ["train"])
+        self.assertEqual(one._trainer.should_run(), False)
 
     def test_a_pause_ends_with_the_daemon(self):
         daemon, one, hellos = self.attached_interleaver()

@@ -103,6 +103,23 @@ class Attaching(ClientTest):
         self.assertEqual(len(logs.output), 1)
         self.assertIn("version: 2 is spoken here?[2J, not 1", logs.output[0])
 
+    def test_too_many_hellos_of_others_keep_it_out_for_a_moment_only(self):
+        for code, least_s, most_s in (("too_many", 0, 3), ("version", 4, 10)):
+            with self.subTest(code):
+                daemon = self.daemon()
+                client = self.attach()
+                daemon.expect("hello")
+                with self.assertLogs("gearshift", logging.WARNING) as logs:
+                    daemon.send("error", code=code, message="too many hellos")
+                    self.until(lambda: logs.output)
+                link = client._connection
+                with link._lock:
+                    after_ns = link._next_hello_ns - link._heard_ns
+                self.assertGreaterEqual(after_ns, least_s * 10**9)
+                self.assertLessEqual(after_ns, most_s * 10**9)
+                client.close()
+                daemon.die()
+
     def test_heartbeats_flow_while_a_minibatch_takes_long(self):
         daemon, client = self.attached(self.daemon(heartbeat_ns=5 * 10**7))
         with client.minibatch():
@@ -161,66 +178,6 @@ class Attaching(ClientTest):
                 environment["GEARSHIFT_ENDPOINT"] = "tcp://127.0.0.1:7"
                 self.assertEqual(endpoint.find(), "tcp://127.0.0.1:7")
                 self.assertEqual(endpoint.find("ipc:///x"), "ipc:///x")
-
-
-class Turns(ClientTest):
-    def take(self, client, taken):
-        """In a thread: takes a turn and leaves a note."""
-
-        def run():
-            with client.turn():
-                taken.set()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        self.addCleanup(thread.join, DEADLINE_SECONDS)
-        return thread
-
-    def test_are_asked_for_given_and_ended(self):
-        daemon, client = self.attached()
-        for number in (1, 2):
-            taken = threading.Event()
-            thread = self.take(client, taken)
-            self.assertEqual(daemon.expect("turn_request")["turn"], number)
-            daemon.send("turn", turn=number - 1, longest_ns=10**10)  # one that is long over
-            daemon.send("heartbeat")
-            self.assertFalse(taken.is_set())
-            daemon.send("turn", turn=number, longest_ns=10**10)
-            self.assertTrue(taken.wait(DEADLINE_SECONDS))
-            thread.join(DEADLINE_SECONDS)
-            self.assertEqual(daemon.expect("turn_end")["turn"], number)
-
-    def test_need_no_daemon(self):
-        client = self.attach()
-        with client.turn() as turn:
-            self.step(client)
-        self.assertLess(turn.waited_ns, 10**9)
-
-    def test_are_waited_for_no_longer_than_the_daemon_lives(self):
-        for end in ("silent", "bye", "older"):
-            with self.subTest(end):
-                daemon, client = self.attached(self.daemon(silent_after_ns=3 * 10**8))
-                taken = threading.Event()
-                thread = self.take(client, taken)
-                daemon.expect("turn_request")
-                if end == "bye":
-                    daemon.send("bye")
-                elif end == "older":
-                    daemon.send("error", code="unknown_type", message="turn_request")
-                self.assertTrue(taken.wait(DEADLINE_SECONDS))
-                thread.join(DEADLINE_SECONDS)
-                client.close()
-                daemon.die()
-
-    def test_are_asked_for_anew_in_a_new_attachment(self):
-        daemon, client = self.attached()
-        taken = threading.Event()
-        self.take(client, taken)
-        daemon.expect("turn_request", turn=1)
-        daemon.welcome()  # managed from now on
-        daemon.expect("turn_request", turn=2)
-        daemon.send("turn", turn=2, longest_ns=10**10)
-        self.assertTrue(taken.wait(DEADLINE_SECONDS))
 
 
 class Following(ClientTest):

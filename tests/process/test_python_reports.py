@@ -28,7 +28,7 @@ class Reporting(ClientTest):
     def setUp(self):
         super().setUp()
         self.now = 10**9
-        patch = mock.patch("gearshift.client.now_ns", lambda: self.now)
+        patch = mock.patch("gearshift.clock.now_ns", lambda: self.now)
         patch.start()
         self.addCleanup(patch.stop)
 
@@ -68,9 +68,9 @@ class Reporting(ClientTest):
         self.assertEqual(reports[5]["batch_size"], 8)
 
     def test_waiting_for_a_turn_is_in_no_minibatch(self):
-        daemon, client = self.attached()
+        daemon, client = self.attached(save=lambda: self.work(500))
         link = client._connection
-        with mock.patch.object(link, "take_turn", lambda: self.work(100)):
+        with mock.patch.object(link, "take_turn", lambda gives_up: self.work(100) or 0):
             self.work(1)
             with client.minibatch(epoch=0):
                 self.work(20)
@@ -82,9 +82,18 @@ class Reporting(ClientTest):
             for _ in client.batches([[0] * 16], epoch=1):
                 with client.turn():
                     self.work(7)
-        reports = [daemon.expect("minibatch") for _ in range(3)]
+            with client.minibatch(epoch=2):
+                self.work(20)
+            self.work(3)
+            daemon.send("checkpoint", checkpoint=1, within_ns=30 * 10**9)
+            self.until(lambda: link.checkpoint_waits, link.service_if_free)
+            with client.turn() as turn, client.minibatch(epoch=2):  # the save comes before the turn
+                self.work(20)
+        self.assertEqual(turn.waited_ns, 600 * 10**6)
+        reports = [daemon.expect("minibatch") for _ in range(5)]
         self.assertEqual(
-            [self.times(report) for report in reports], [[20, 0, 20], [25, 5, 20], [7, 0, 7]]
+            [self.times(report) for report in reports],
+            [[20, 0, 20], [25, 5, 20], [7, 0, 7], [20, 0, 20], [23, 3, 20]],
         )
 
     def test_a_server_does_not_count_waiting_for_requests(self):

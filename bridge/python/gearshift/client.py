@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import atexit
-import functools
-import time
 
-from gearshift import wire
+from gearshift import clock, wire
 from gearshift.connection import Connection
-
-now_ns = time.perf_counter_ns
-MOST_TURN_WAITS = 64
+from gearshift.guarded import never_raises
+from gearshift.turns import TurnToRun, waited_within
 
 
 def attach(
@@ -49,25 +46,6 @@ def attach(
         name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms, save is not None
     )
     return Client(Connection(offer, str(endpoint or ""), str(key or "")), synchronize, save)
-
-
-def never_raises(otherwise):
-    """Turns whatever goes wrong in a method into one warning and the value `otherwise`."""
-
-    def decorate(method):
-        @functools.wraps(method)
-        def guarded(self, *arguments, **options):
-            try:
-                return method(self, *arguments, **options)
-            except Exception:
-                self._connection.tell_once(
-                    f"{method.__name__.strip('_')} failed; training goes on", exc_info=True
-                )
-                return otherwise
-
-        return guarded
-
-    return decorate
 
 
 class Client:
@@ -116,6 +94,12 @@ class Client:
     def wait_while_paused(self) -> bool:
         """Saves if the daemon asked to, and returns once should_run(); True if either took time. A
         daemon that dies ends the wait."""
+        return self._pause()
+
+    def _must_pause(self) -> bool:
+        return not self.should_run() or self._connection.checkpoint_waits
+
+    def _pause(self) -> bool:
         took = self._save_if_asked()
         connection = self._connection
         while not self.should_run():
@@ -131,14 +115,14 @@ class Client:
         asked = self._connection.take_checkpoint()
         if asked is None:
             return False
-        began_ns = now_ns()
+        began_ns = clock.now_ns()
         failure = ""
         try:
             self._save()
         except Exception as error:
             failure = str(error) or type(error).__name__
             self._connection.tell_once("the work could not be saved; training goes on", exc_info=True)
-        self._connection.answer_checkpoint(asked, now_ns() - began_ns, failure)
+        self._connection.answer_checkpoint(asked, clock.now_ns() - began_ns, failure)
         return True
 
     @never_raises(None)
@@ -165,10 +149,10 @@ class Client:
         sampler = getattr(loader, "batch_sampler", None)
         sampler = sampler if hasattr(sampler, "resize") and hasattr(sampler, "take") else None
         iterator = None
-        began_ns = now_ns()
+        began_ns = clock.now_ns()
         while True:
             if self.wait_while_paused():
-                began_ns = now_ns()
+                began_ns = clock.now_ns()
             if sampler is not None:
                 self._resize(sampler)
             if iterator is None:
@@ -177,7 +161,7 @@ class Client:
                 batch = next(iterator)
             except StopIteration:
                 return
-            fetched_ns = now_ns()
+            fetched_ns = clock.now_ns()
             samples = self._begin(sampler, batch)
             command = self._connection.in_force
             yield batch
@@ -204,9 +188,10 @@ class Client:
                 train(images, labels)
 
         Programs that serve go before those that train. Waiting for the turn is in no minibatch's time.
-        Without a daemon, or with one that leaves, the block runs at once.
+        While the daemon wants this kind to wait, or asks to save, the block waits without a turn.
+        Without a daemon, or with one that leaves, it runs at once.
         """
-        return Turn(self)
+        return TurnToRun(self)
 
     @never_raises(None)
     def report_requests(self, counts):
@@ -259,7 +244,7 @@ class Client:
         """Reports; returns when the minibatch ended."""
         if self._synchronize is not None:
             self._call_synchronize()
-        ended_ns = now_ns()
+        ended_ns = clock.now_ns()
         self._report(command, epoch, samples, began_ns, fetched_ns, ended_ns)
         return ended_ns
 
@@ -296,7 +281,7 @@ class Minibatch:
         self._batch_size = batch_size
 
     def __enter__(self):
-        self._began_ns = self._fetched_ns = now_ns()
+        self._began_ns = self._fetched_ns = clock.now_ns()
         self._command = self._client._connection.in_force
         self._start()
         return self
@@ -313,7 +298,7 @@ class Minibatch:
         self._epoch = client._epoch
         paused = client.wait_while_paused()
         if paused:
-            self._began_ns = self._fetched_ns = now_ns()
+            self._began_ns = self._fetched_ns = clock.now_ns()
         elif follows and client._ended_ns is not None and self._connection.offer.kind == "train":
             self._began_ns = client._ended_ns
         self._settle(self._batch_size)
@@ -327,7 +312,7 @@ class Minibatch:
 
     def fetched(self, batch_size=None):
         """The data is here: what the block took until now was fetch stall, the rest is compute."""
-        self._fetched_ns = now_ns()
+        self._fetched_ns = clock.now_ns()
         if batch_size is not None:
             self._settle(batch_size)
 
@@ -339,47 +324,6 @@ class Minibatch:
         client._ended_ns = client._end(
             self._command, self._epoch, self._batch_size, self._began_ns, self._fetched_ns
         )
-
-
-class Turn:
-    """One turn on an accelerator that programs share; see Client.turn."""
-
-    __slots__ = ("_client", "_number", "waited_ns")
-
-    def __init__(self, client):
-        self._client = client
-        self._number = self.waited_ns = 0
-
-    @property
-    def _connection(self):
-        return self._client._connection
-
-    def __enter__(self):
-        asked_ns = now_ns()
-        self._number = self._take()
-        got_ns = now_ns()
-        self.waited_ns = got_ns - asked_ns
-        waits = self._client._turn_waits
-        if len(waits) == MOST_TURN_WAITS:  # nothing is reported in between
-            waits.clear()
-        waits.append((asked_ns, got_ns))
-        return self
-
-    def __exit__(self, *failure):
-        self._end()
-
-    @never_raises(0)
-    def _take(self):
-        return self._connection.take_turn()
-
-    @never_raises(None)
-    def _end(self):
-        self._connection.end_turn(self._number)
-
-
-def waited_within(waits, began_ns, ended_ns):
-    """How much of a time went by waiting for turns."""
-    return sum(max(0, min(to, ended_ns) - max(since, began_ns)) for since, to in waits)
 
 
 def samples_in(batch):

@@ -14,25 +14,25 @@ What the training thread reads without the lock is immutable and says to which a
 from __future__ import annotations
 
 import collections
-import contextlib
 import logging
 import os
+import random
 import threading
 import time
 
 import msgpack
-import zmq
 
-from gearshift import endpoint as endpoints
-from gearshift import key as keys
 from gearshift import wire
+from gearshift.daemon_socket import DaemonSocket
 from gearshift.wire import Checkpoint, Command
 
 log = logging.getLogger("gearshift")
 
 HELLO_AGAIN_NS = 10**9
 HELLO_AFTER_ERROR_NS = 10 * 10**9
-CONNECT_AGAIN_NS = 3 * 10**9
+# After "too many", which others may have caused; not the same for all, so that each has its chance.
+HELLO_AFTER_TOO_MANY_NS = (10**9, 3 * 10**9)
+TURN_AGAIN_NS = 10**9
 WAKE_NS = 5 * 10**8
 PAUSED_POLL_MS = 100
 # Waking libzmq's thread costs 20 to 60 us, and the rest of a report 5 us: so reports gather for half a
@@ -40,7 +40,6 @@ PAUSED_POLL_MS = 100
 GATHER_NS = 50 * 10**6
 GATHER_MESSAGES = 32
 OUTBOX_MESSAGES = 256
-MAX_MESSAGES_TAKEN = 64  # at once, so that no daemon can hold up a minibatch
 BYE_LINGER_MS = 100
 
 
@@ -58,10 +57,6 @@ class Connection:
         self.checkpoint = None  # newest that was asked for
         self._answered_checkpoint = None
         self.dropped_reports = 0
-        self._given_endpoint, self._given_key = endpoint, key
-        self._handshakes = None  # watched where a key is in use
-        self._connected_endpoint = ""
-        self._connected_ns = 0
         self._process = os.getpid()
         self._closed = False
         self._sequence = 0
@@ -76,23 +71,12 @@ class Connection:
         self._heard_ns = self._sent_ns = self._next_hello_ns = time.monotonic_ns()
         self._flushed_ns = 0
         self._wake_ns = WAKE_NS
-        self._in_second_frame = False
         self._report_packer = msgpack.Packer(use_bin_type=True)  # the training thread's
         self._packer = msgpack.Packer(use_bin_type=True)  # used under the lock
         self._lock = threading.Lock()  # guards the socket and all that service() writes
         self._wake = threading.Event()
-        self._context = zmq.Context(1)
-        self._socket = self._context.socket(zmq.DEALER)
-        for option, value in (
-            (zmq.IMMEDIATE, 1),  # with no daemon a message is dropped, not kept until it is stale
-            (zmq.LINGER, 0),
-            (zmq.SNDHWM, 1000),
-            (zmq.RCVHWM, 256),
-            (zmq.MAXMSGSIZE, wire.MAX_FRAME_BYTES),
-            (zmq.RECONNECT_IVL, 100),
-            (zmq.RECONNECT_IVL_MAX, 1000),
-        ):
-            self._socket.setsockopt(option, value)
+        self._random = random.Random()  # its own: the program's draws stay what they are
+        self._socket = DaemonSocket(endpoint, key, self.tell_once)
         self._thread = threading.Thread(target=self._keep_alive, name="gearshift", daemon=True)
         self._thread.start()
 
@@ -120,13 +104,20 @@ class Connection:
         self._refused = command
         self._post(command.attachment, wire.refusal(command.number, code, message))
 
-    def take_checkpoint(self):
-        """The Checkpoint that was asked for and not taken yet, else None."""
+    @property
+    def checkpoint_waits(self) -> bool:
+        """One was asked for and not taken yet."""
         asked = self.checkpoint
         if asked is self._answered_checkpoint or asked.attachment != self.attachment:
+            return False
+        return self.usable
+
+    def take_checkpoint(self):
+        """The Checkpoint that was asked for and not taken yet, else None."""
+        if not self.checkpoint_waits:
             return None
-        self._answered_checkpoint = asked
-        return asked if self.usable else None
+        self._answered_checkpoint = self.checkpoint
+        return self._answered_checkpoint
 
     def answer_checkpoint(self, asked: Checkpoint, elapsed_ns, failure=""):
         """The work is saved, or not: `failure` says why, for people."""
@@ -187,20 +178,26 @@ class Connection:
             self._socket.poll(PAUSED_POLL_MS)
             self._service()
 
-    def take_turn(self) -> int:
+    def take_turn(self, gives_up=lambda: False):
         """Blocks until the accelerator is this workload's; returns the turn's number, 0 where no daemon
-        gives any. One that leaves meanwhile ends the wait."""
-        attachment = None
+        gives any, and None once gives_up() is true. A daemon that leaves meanwhile ends the wait; one that
+        does not answer is asked again, since it drops what is beyond a client's budget."""
+        attachment = asked_ns = None
         while self.attached and self.usable and self._knows_turns:
             with self._lock:
+                now_ns = time.monotonic_ns()
                 if attachment != self.attachment:
-                    attachment = self.attachment
+                    attachment, asked_ns = self.attachment, None
                     self._turn += 1
-                    self._flush()
-                    if not self._send({"type": "turn_request", "turn": self._turn}):
-                        return 0
+                elif gives_up():
+                    self._send_turn("turn_end", self._turn)
+                    return None
                 elif self._turn_given == self._turn:
                     return self._turn
+                if asked_ns is None or now_ns - asked_ns >= TURN_AGAIN_NS:
+                    if not self._send_turn("turn_request", self._turn) and asked_ns is None:
+                        return 0
+                    asked_ns = now_ns
                 else:
                     self._socket.poll(PAUSED_POLL_MS)
                 self._service()
@@ -209,8 +206,7 @@ class Connection:
     def end_turn(self, number):
         with self._lock:
             if number and self.attached and self.usable:
-                self._flush()
-                self._send({"type": "turn_end", "turn": number})
+                self._send_turn("turn_end", number)
 
     def close(self):
         """Says bye. Takes a tenth of a second at most where a daemon does not read."""
@@ -221,15 +217,13 @@ class Connection:
         self._thread.join(2)
         if self._lock.acquire(timeout=2):  # held for good: the process is being torn down
             self._flush()
+            linger_ms = 0
             if self.attached:
                 self._send({"type": "bye"})
-                self._socket.setsockopt(zmq.LINGER, BYE_LINGER_MS)
+                linger_ms = BYE_LINGER_MS
             self.attached = False
-            if self._handshakes is not None:
-                self._handshakes.close()
-            self._socket.close()
+            self._socket.close(linger_ms)
             self._lock.release()
-            self._context.term()
 
     def tell_once(self, message: str, **details):
         """Logs a warning, but never the same one twice."""
@@ -257,14 +251,8 @@ class Connection:
     def _service(self):
         if self._closed:
             return
-        for _ in range(MAX_MESSAGES_TAKEN):
-            if not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
-                break
-            frame = self._socket.recv(zmq.NOBLOCK)
-            more = self._socket.getsockopt(zmq.RCVMORE)
-            if not more and not self._in_second_frame:
-                self._take(frame)
-            self._in_second_frame = bool(more)
+        for frame in self._socket.frames():
+            self._take(frame)
         self._flush()
         now_ns = self._flushed_ns = time.monotonic_ns()
         if self.attached:
@@ -289,49 +277,23 @@ class Connection:
     def _send(self, message) -> bool:
         return self._send_frame(self._packer.pack(message))
 
+    def _send_turn(self, type, number) -> bool:
+        self._flush()  # the report of what ran in it comes before its end
+        return self._send({"type": type, "turn": number})
+
     def _send_frame(self, frame) -> bool:
-        try:
-            self._socket.send(frame, zmq.NOBLOCK)
-        except zmq.ZMQError:
+        if not self._socket.send(frame):
             return False
         self._sent_ns = time.monotonic_ns()
         return True
 
     def _say_hello(self, now_ns):
-        endpoint = endpoints.find(self._given_endpoint)
-        if endpoint != self._connected_endpoint:
-            try:
-                self._connect(endpoint, now_ns)
-            except keys.KeyFileError as error:
-                self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
-                return self.tell_once(str(error))
-            except zmq.ZMQError as error:
-                self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
-                return self.tell_once(
-                    f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it"
-                )
-        if self._send(wire.hello(self.offer, self._process, self.in_force.batch_size)):
+        if not self._socket.connect(now_ns):
+            self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
+        elif self._send(wire.hello(self.offer, self._process, self.in_force.batch_size)):
             self._next_hello_ns = now_ns + HELLO_AGAIN_NS
-        elif now_ns - self._connected_ns > CONNECT_AGAIN_NS:
-            # libzmq gives up for good on a peer that breaks its framing: it is told anew.
-            self._disconnect()
-            if self._handshakes is not None and self._handshakes.take_refusal():
-                self.tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")
-
-    def _connect(self, endpoint, now_ns):
-        self._disconnect()
-        key = keys.use(self._socket, endpoint, self._given_key)
-        if key is not None:
-            self._key = f"{key.name}: gearshift keys authorise {key.name} {key.public}"
-            self._handshakes = self._handshakes or keys.Handshakes(self._socket)
-        self._socket.connect(endpoint)
-        self._connected_endpoint, self._connected_ns = endpoint, now_ns
-
-    def _disconnect(self):
-        if self._connected_endpoint:
-            with contextlib.suppress(zmq.ZMQError):  # libzmq may have dropped it already
-                self._socket.disconnect(self._connected_endpoint)
-        self._connected_endpoint = ""
+        else:
+            self._socket.disconnect_if_stuck(now_ns)
 
     def _take(self, frame):
         message = wire.decode(frame)
@@ -392,7 +354,11 @@ class Connection:
         else:
             self.tell_once(f"the daemon says {code}: {wire.text(message, 'message')}")
             if not self.attached:
-                self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
+                too_many = code == "too_many"
+                after_ns = (
+                    self._random.randint(*HELLO_AFTER_TOO_MANY_NS) if too_many else HELLO_AFTER_ERROR_NS
+                )
+                self._next_hello_ns = now_ns + after_ns
 
     def _detach(self, next_hello_ns):
         self.attached = self.managed = False

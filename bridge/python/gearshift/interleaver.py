@@ -9,6 +9,7 @@ import threading
 from concurrent.futures import Future
 
 from gearshift import client as clients
+from gearshift import clock
 from gearshift.interleaving import (
     NEVER,
     SECOND_NS,
@@ -21,6 +22,7 @@ from gearshift.interleaving import (
     training_fits,
 )
 from gearshift.requests import RequestLog
+from gearshift.turns import Turn
 
 log = logging.getLogger("gearshift")
 
@@ -51,8 +53,10 @@ class Interleaver:
         interleaver.run()
 
     train: a function that runs one training minibatch, or an iterator that does so at each next(). None
-        where nothing is trained; training is over when the function returns False or the iterator ends.
-    infer: answers a list of requests: returns as many answers, in their order.
+        where nothing is trained; training is over when the function returns False or the iterator ends,
+        and the trainer then says bye to the daemon.
+    infer: answers a list of requests: returns as many answers, in their order. What it raises, or
+        synchronize after it, its requests get.
     latency_ms: within what a request must be answered, from submit to its answer; 0: no limit.
     name: of the work, told to the daemon; infer_name: of the served model, where that is another one.
     batch_size, batch_sizes: requests in an inference minibatch at most, and what gearshift may choose from.
@@ -110,9 +114,10 @@ class Interleaver:
         self._stopping = False
         self.train_minibatches = self.infer_minibatches = 0
 
-        self._news = threading.Condition(threading.Lock())  # guards all below
+        # Guards all below. A thread may take it twice: a signal's handler may call stop() anywhere.
+        self._news = threading.Condition()
         self._queue = collections.deque()  # of (arrived_ns, request, Future)
-        self._log = RequestLog(self._latency_ns, clients.now_ns())
+        self._log = RequestLog(self._latency_ns, clock.now_ns())
         self._arrived_ns = None  # newest request
         self._batch_size = batch_size
         self._infer_ns = 0  # an inference minibatch of that size takes, as far as is known
@@ -128,7 +133,7 @@ class Interleaver:
         """
         future = Future()
         with self._news:
-            now_ns = clients.now_ns()
+            now_ns = clock.now_ns()
             if self._closed:
                 future.set_exception(RequestDropped("the server is closed"))
                 return future
@@ -161,7 +166,7 @@ class Interleaver:
         return len(self._queue)
 
     def stop(self):
-        """Makes run() return after the minibatch under way."""
+        """Makes run() return after the minibatch under way. A signal handler may call it."""
         self._stopping = True
         with self._news:
             self._news.notify()
@@ -170,8 +175,8 @@ class Interleaver:
 
     def run(self, duration_s=None):
         """Runs minibatches until stop(), or for so many seconds. Goes on serving when training is over."""
-        end_ns = NEVER if duration_s is None else clients.now_ns() + round(duration_s * 1e9)
-        while not self._stopping and clients.now_ns() < end_ns:
+        end_ns = NEVER if duration_s is None else clock.now_ns() + round(duration_s * 1e9)
+        while not self._stopping and clock.now_ns() < end_ns:
             self.step(end_ns)
         self._stopping = False
 
@@ -179,7 +184,7 @@ class Interleaver:
         """Runs the minibatch that is next, or waits for one; returns "train", "infer" or "wait"."""
         trains, infers = self._follow()
         with self._news:
-            now_ns = clients.now_ns()
+            now_ns = clock.now_ns()
             state = self._state(now_ns, trains, infers)
             turn, longest_ns = next_turn(state)
             self._judge_patience(state, turn, now_ns)
@@ -194,7 +199,7 @@ class Interleaver:
         self._server.report_requests(report)
         if turn != "wait":
             client = self._trainer if turn == "train" else self._server
-            with client.turn() if self._turns else contextlib.nullcontext():
+            with Turn(client) if self._turns else contextlib.nullcontext():
                 # What is planned with is the time until the end, that for the turn included.
                 if turn == "train":
                     self._run_train(now_ns)
@@ -276,9 +281,9 @@ class Interleaver:
             self._patience_ns = min(2 * self._patience_ns, LONGEST_PATIENCE_NS)
             self._train_times.forget_largest()
 
-    def _take_batch(self, state):
-        """Entries to answer; those that are late for certain are dropped."""
-        batch, dropped, now_ns = [], [], clients.now_ns()
+    def _take_batch(self, state, batch):
+        """Fills `batch` with entries to answer; those that are late for certain are dropped."""
+        dropped, now_ns = [], clock.now_ns()
         with self._news:
             while self._queue and len(batch) < self._batch_size:
                 entry = self._queue.popleft()
@@ -292,13 +297,13 @@ class Interleaver:
         for arrived_ns, _, future in dropped:
             waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, self._latency_ns / 1e6
             future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
-        return batch
 
     def _run_train(self, asked_ns):
         command = self._trainer._connection.in_force
-        began_ns = clients.now_ns()
+        began_ns = clock.now_ns()
         if self._train() is False:
             self._train = None
+            self._trainer.close()  # else settings are tuned for work that never comes
             return
         ended_ns = self._ended()
         self._train_times.add(ended_ns - asked_ns)
@@ -309,41 +314,50 @@ class Interleaver:
         self._trainer._report(command, epoch, samples, began_ns, began_ns, ended_ns)
 
     def _run_infer(self, asked_ns, state):
-        batch = self._take_batch(state)
-        if not batch:
-            return
-        command = self._server._connection.in_force
-        began_ns = clients.now_ns()
-        failure = None
+        batch = []
         try:
+            self._take_batch(state, batch)
+            if not batch:
+                return
+            self.infer_minibatches += 1
+            began_ns = clock.now_ns()
             answers = self._infer([request for _, request, _ in batch])
             if len(answers) != len(batch):
                 raise ValueError(f"infer gave {len(answers)} answers to {len(batch)} requests")
-        except Exception as error:
-            failure = error
+            ended_ns = self._ended()  # where an error of a GPU shows
+            self._count_answered(batch, asked_ns, began_ns, ended_ns)
+            for (_, _, future), answer in zip(batch, answers):
+                future.set_result(answer)
+        except BaseException as error:
+            self._fail(batch, error)
+            if not isinstance(error, Exception):
+                raise
             log.warning("infer failed; its requests get the error", exc_info=True)
-        ended_ns = self._ended()
-        if failure is None:
-            self._infer_times.add(len(batch), ended_ns - asked_ns)
-            self._server._report(command, 0, len(batch), began_ns, began_ns, ended_ns)
-        self.infer_minibatches += 1
+
+    def _count_answered(self, batch, asked_ns, began_ns, ended_ns):
+        self._infer_times.add(len(batch), ended_ns - asked_ns)
+        command = self._server._connection.in_force
+        self._server._report(command, 0, len(batch), began_ns, began_ns, ended_ns)
         with self._news:
             self._infer_ns = self._infer_times.estimate_ns(self._batch_size)
             for arrived_ns, _, _ in batch:
-                if failure is None:
-                    self._log.answered(ended_ns - arrived_ns)
-                else:
-                    self._log.refused()
-        for position, (_, _, future) in enumerate(batch):
-            if failure is None:
-                future.set_result(answers[position])
-            else:
-                future.set_exception(failure)
+                self._log.answered(ended_ns - arrived_ns)
+
+    def _fail(self, batch, error):
+        """What is not answered yet never will be. Ctrl-C is for this thread, not for those that wait."""
+        if not isinstance(error, Exception):
+            error = RequestDropped(f"{type(error).__name__} ended the minibatch that was to answer it")
+        failed = [future for _, _, future in batch if not future.done()]
+        with self._news:
+            for _ in failed:
+                self._log.refused()
+        for future in failed:
+            future.set_exception(error)
 
     def _ended(self):
         if self._synchronize is not None:
             self._synchronize()
-        return clients.now_ns()
+        return clock.now_ns()
 
 
 def _stepping(iterator):

@@ -1,0 +1,109 @@
+"""The socket to the daemon: connected to where that listens, and anew where it moved or the connection broke."""
+
+from __future__ import annotations
+
+import contextlib
+
+import zmq
+
+from gearshift import endpoint as endpoints
+from gearshift import key as keys
+from gearshift import wire
+
+CONNECT_AGAIN_NS = 3 * 10**9
+MAX_MESSAGES_TAKEN = 64  # at once, so that no daemon can hold up a minibatch
+
+
+class DaemonSocket:
+    """Not for several threads at once. `tell_once` logs a warning that was not logged before."""
+
+    def __init__(self, endpoint, key, tell_once):
+        self._given_endpoint, self._given_key = endpoint, key
+        self._tell_once = tell_once
+        self._handshakes = None  # watched where a key is in use
+        self._key = ""  # the one in use, and how it is authorised, for people
+        self._connected_endpoint = ""
+        self._connected_ns = 0
+        self._in_second_frame = False
+        self._context = zmq.Context(1)
+        self._socket = self._context.socket(zmq.DEALER)
+        for option, value in (
+            (zmq.IMMEDIATE, 1),  # with no daemon a message is dropped, not kept until it is stale
+            (zmq.LINGER, 0),
+            (zmq.SNDHWM, 1000),
+            (zmq.RCVHWM, 256),
+            (zmq.MAXMSGSIZE, wire.MAX_FRAME_BYTES),
+            (zmq.RECONNECT_IVL, 100),
+            (zmq.RECONNECT_IVL_MAX, 1000),
+        ):
+            self._socket.setsockopt(option, value)
+
+    def connect(self, now_ns) -> bool:
+        """To where the daemon is looked for now. False where that cannot be, which is told once."""
+        endpoint = endpoints.find(self._given_endpoint)
+        if endpoint == self._connected_endpoint:
+            return True
+        try:
+            self._disconnect()
+            key = keys.use(self._socket, endpoint, self._given_key)
+            if key is not None:
+                self._key = f"{key.name}: gearshift keys authorise {key.name} {key.public}"
+                self._handshakes = self._handshakes or keys.Handshakes(self._socket)
+            self._socket.connect(endpoint)
+        except keys.KeyFileError as error:
+            self._tell_once(str(error))
+            return False
+        except zmq.ZMQError as error:
+            self._tell_once(f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it")
+            return False
+        self._connected_endpoint, self._connected_ns = endpoint, now_ns
+        return True
+
+    def disconnect_if_stuck(self, now_ns):
+        """After a send that failed: the next connect() is a new one, unless this one is young.
+
+        libzmq gives up for good on a peer that breaks its framing: it is told anew.
+        """
+        if now_ns - self._connected_ns <= CONNECT_AGAIN_NS:
+            return
+        endpoint = self._connected_endpoint
+        self._disconnect()
+        if self._handshakes is not None and self._handshakes.take_refusal():
+            self._tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")
+
+    def send(self, frame) -> bool:
+        """False where there is no daemon, or it does not read."""
+        try:
+            self._socket.send(frame, zmq.NOBLOCK)
+        except zmq.ZMQError:
+            return False
+        return True
+
+    def poll(self, milliseconds):
+        """Blocks until a message is here, so long at most."""
+        self._socket.poll(milliseconds)
+
+    def frames(self):
+        """Yields the messages that are here, of one frame each: others are no messages."""
+        for _ in range(MAX_MESSAGES_TAKEN):
+            if not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
+                return
+            frame = self._socket.recv(zmq.NOBLOCK)
+            more, in_second = self._socket.getsockopt(zmq.RCVMORE), self._in_second_frame
+            self._in_second_frame = bool(more)
+            if not more and not in_second:
+                yield frame
+
+    def close(self, linger_ms):
+        """linger_ms: how long to try to send what was not yet."""
+        self._socket.setsockopt(zmq.LINGER, linger_ms)
+        if self._handshakes is not None:
+            self._handshakes.close()
+        self._socket.close()
+        self._context.term()
+
+    def _disconnect(self):
+        if self._connected_endpoint:
+            with contextlib.suppress(zmq.ZMQError):  # libzmq may have dropped it already
+                self._socket.disconnect(self._connected_endpoint)
+        self._connected_endpoint = ""

@@ -1,0 +1,65 @@
+"""Turns on an accelerator that programs share, as `with` blocks."""
+
+from __future__ import annotations
+
+from gearshift import clock
+from gearshift.guarded import never_raises
+
+MOST_TURN_WAITS = 64
+
+
+class Turn:
+    """One turn. It is asked for even while the daemon wants this kind to wait: for a program that has
+    another kind to run meanwhile."""
+
+    __slots__ = ("_client", "_number", "waited_ns")
+
+    def __init__(self, client):
+        self._client = client
+        self._number = self.waited_ns = 0
+
+    @property
+    def _connection(self):
+        return self._client._connection
+
+    def __enter__(self):
+        asked_ns = clock.now_ns()
+        self._number = self._take()
+        got_ns = clock.now_ns()
+        self.waited_ns = got_ns - asked_ns
+        waits = self._client._turn_waits
+        if len(waits) == MOST_TURN_WAITS:  # nothing is reported in between
+            waits.clear()
+        waits.append((asked_ns, got_ns))
+        return self
+
+    def __exit__(self, *failure):
+        self._end()
+
+    @never_raises(0)
+    def _take(self):
+        return self._connection.take_turn()
+
+    @never_raises(None)
+    def _end(self):
+        self._connection.end_turn(self._number)
+
+
+class TurnToRun(Turn):
+    """One turn in which this kind runs at once; see Client.turn. Pauses and saves come before it, and what
+    they take counts as waiting for it: held through a pause, the turn would be kept from all others."""
+
+    __slots__ = ()
+
+    @never_raises(0)
+    def _take(self):
+        client, number = self._client, None
+        while number is None:
+            client._pause()
+            number = self._connection.take_turn(client._must_pause)
+        return number
+
+
+def waited_within(waits, began_ns, ended_ns):
+    """How much of a time went by waiting for turns."""
+    return sum(max(0, min(to, ended_ns) - max(since, began_ns)) for since, to in waits)

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""By what rule, that of the C++ side, and by what times a Python process trains and serves by turns."""
+
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+
+from client_test import ROOT  # skips where a package is missing
+
+from gearshift import interleaving
+from gearshift.interleaving import NEVER, State
+
+MS = 10**6
+
+
+class Rule(unittest.TestCase):
+    """The rule is there twice, since a client imports no C++; both must decide alike."""
+
+    def test_is_that_of_the_header(self):
+        binary = os.environ.get("INTERLEAVING_TURNS", ROOT / "build" / "interleaving_turns")
+        choose = random.Random(4)
+
+        def duration(most):
+            # At and around the sums that the rule compares, and anywhere.
+            exact = choose.choice((0, 1, 10 * MS, 45 * MS, 90 * MS, 100 * MS, 1000 * MS))
+            return max(0, choose.choice((exact, exact - 1, exact + 1, choose.randrange(most))))
+
+        cases = []
+        for _ in range(5000):
+            state = State(
+                queued=choose.choice((0, 0, 1, 2, 3, 7, 40)),
+                oldest_wait=duration(200 * MS),
+                since_arrival=choose.choice((NEVER, duration(3000 * MS))),
+                batch_size=choose.choice((0, 1, 2, 4, 8)),
+                latency=choose.choice((0, 1, 9, 100 * MS, 99999999, duration(2000 * MS))),
+                train_minibatch=duration(150 * MS),
+                infer_minibatch=duration(60 * MS),
+                trains=choose.random() < 0.8,
+                infers=choose.random() < 0.8,
+            )
+            cases.append((state, duration(100 * MS), duration(200 * MS)))
+        lines = "".join(
+            " ".join(str(int(value)) for value in (*state, under_way, waited)) + "\n"
+            for state, under_way, waited in cases
+        )
+        answered = subprocess.run([binary], input=lines, capture_output=True, text=True, check=True)
+        answers = answered.stdout.splitlines()
+        self.assertEqual(len(answers), len(cases))
+        turns = set()
+        for (state, under_way, waited), answer in zip(cases, answers):
+            turn, longest_wait = interleaving.next_turn(state)
+            ours = [
+                turn,
+                longest_wait,
+                int(interleaving.training_fits(state)),
+                int(interleaving.admits(state, under_way)),
+                int(interleaving.serves(state, waited)),
+            ]
+            self.assertEqual(" ".join(map(str, ours)), answer, state)
+            turns.add((turn, longest_wait == 0, longest_wait == NEVER))
+        self.assertEqual(len(turns), 4)  # all there are: train, infer, wait for long, wait for ever
+
+
+class Times(unittest.TestCase):
+    def test_the_first_minibatch_and_lone_outliers_are_not_planned_for(self):
+        times = interleaving.ServiceTimes()
+        times.add(3000)
+        self.assertEqual(times.estimate_ns, 0)
+        for elapsed in (10, 11, 12, 10, 11):
+            times.add(elapsed)
+        self.assertEqual(times.estimate_ns, 12)
+        times.add(500)
+        self.assertEqual(times.estimate_ns, 22)
+        times.forget_largest()
+        self.assertEqual(times.estimate_ns, 12)
+        for _ in range(64):
+            times.add(30)
+        self.assertEqual(times.estimate_ns, 30)
+        for _ in range(64):
+            times.add(20)
+        self.assertEqual(times.estimate_ns, 20)
+        times.restart()
+        self.assertEqual(times.estimate_ns, 0)
+        times.add(7)
+        self.assertEqual(times.estimate_ns, 7)
+
+    def test_a_batch_size_that_was_not_seen_is_no_faster_than_its_neighbours(self):
+        times = interleaving.BatchTimes([1, 4, 16])
+        self.assertEqual(times.estimate_ns(4), 0)
+        for _ in range(2):
+            times.add(3, 40)  # three of four
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [40, 40, 160])
+        for _ in range(2):
+            times.add(1, 15)
+            times.add(16, 30)
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [15, 40, 40])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
