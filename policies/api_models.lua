@@ -96,7 +96,8 @@ function surface:at(setting) end
 ---@param setting setting
 function surface:exclude(setting) end
 
----Takes all settings out that were observed, before this run or in it; 10 instructions each.
+---Takes all settings out that were observed, before this run or in it, but those that a lower cap or a faster
+---arrival of requests cut short, which may keep the goal now; 10 instructions each.
 function surface:exclude_known() end
 
 ---The setting with the least predicted value that keeps the goal's limits; nothing where none does.

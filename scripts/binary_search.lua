@@ -101,7 +101,7 @@ end
 -- What is known but was not recalled would be answered from memory: that takes instructions and gives none.
 local function is_new(positions)
   local unseen = not seen[table.concat(positions, " ")]
-  return unseen and (#observations <= most_recalled or not known(setting_at(positions)))
+  return unseen and not known(setting_at(positions))
 end
 
 local function ask(positions)

@@ -63,7 +63,9 @@ local function measure_below(positions, batch_size)
       end
     end
     local answer = measure(setting)
-    if answer.ok or lowest then return learn(answer) end
+    learn(answer)
+    -- One that is answered from memory may be over a cap that has fallen since.
+    if lowest or answer.ok and answer.power_w <= goal.power_w then return end
   end
 end
 

@@ -93,7 +93,9 @@ end
 for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do
   local answer, position = observations[i], {}
   for d = 1, count do position[d] = index_of[d][answer.setting[names[d]]] end
-  if #position == count then learn(position, answer) end
+  -- What a lower cap cut is new again.
+  local cut_lower = answer.reason == "over_limit" and answer.limit_w < goal.power_w
+  if #position == count and not cut_lower then learn(position, answer) end
   measurements = measurements + 1
 end
 find_best()

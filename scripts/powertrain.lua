@@ -18,12 +18,16 @@ local most_looks = 28000 - #modes
 local candidates = 300 -- looked at for each mode that covers
 local step_down = 0.98 -- after a mode over the cap, predictions below this part of its own come next
 
-local best, margin_w, measured, answers = nil, 0, 0, {}
+local best, margin_w, measured, answers, counted = nil, 0, 0, {}, {}
 
 local function keep(answer)
   if answer.ok then
     margin_w = math.max(margin_w, answer.power_margin_w)
-    measured = measured + 1
+    local key = {}
+    for d = 1, #dimensions do key[d] = answer.setting[dimensions[d].name] end
+    key = table.concat(key, " ")
+    if not counted[key] then measured = measured + 1 end
+    counted[key] = true
   end
   if answer.within and (not best or answer.value < best.value) then best = answer end
   answers[#answers + 1] = answer
@@ -95,7 +99,9 @@ local function next_mode()
   return farthest
 end
 
-while #answers < cover - 1 do
+local tries = 0
+while measured < cover - 1 and tries < cover - 1 do
+  tries = tries + 1
   local setting = next_mode()
   if not setting then break end
   keep(measure(setting))

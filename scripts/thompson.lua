@@ -25,6 +25,7 @@ local UNLIKELY <const> = 1.1 -- times the least cost known, where a new batch si
 local PROMISE <const> = 0.8 -- of the extrapolated cost: how convex costs are trusted to be
 local PATIENCE <const> = 0.005 -- how much less that is, as a share, with every run
 local TEMPER <const> = 0.5 -- of a draw's distance from the mean: 1 is Thompson sampling, 0 greed
+local MOST_LIMITS <const> = 128 -- a job has one knob, the power limit; where modes are more, it is none
 local FALL <const> = 0.5 -- exponent by which epochs fall with the batch size below
 
 local space = {} -- settings without a batch size, dearest limit first
@@ -119,7 +120,7 @@ local function choose()
   if low == high then -- smaller first: these reach a target more surely
     if low > 1 then return arms[low - 1], arms[low] end
     if high < #arms then return arms[high + 1], arms[high] end
-    return arms[first]
+    return best_limit(arms[first]) and arms[first]
   end
   local variance = common_variance()
   local best, least = nil, math.huge
@@ -161,6 +162,7 @@ local function train(arm, i)
   return seen
 end
 
+-- True where no job is told of: this is a workload that runs on.
 local function run_once(arm, beside)
   local spent = 0
   while true do
@@ -170,6 +172,7 @@ local function run_once(arm, beside)
       return
     end
     local seen = train(arm, i)
+    if seen.ok and seen.job == "none" then return true end
     if seen.ok then
       spent = spent + seen.value
       if seen.job == "reached" then
@@ -188,7 +191,9 @@ local function run_once(arm, beside)
   end
 end
 
+-- Returns where the workload is no job that recurs, or none of its arms keeps the cap.
 local function serve_job()
+  if not batch_sizes.train or #modes > MOST_LIMITS then return end
   for i = #modes, 1, -1 do space[#space + 1] = modes[i] end
   for i, batch in ipairs(batch_sizes.train) do
     arms[i] = { batch = batch, cost = {}, next_limit = 1, epochs = {}, floor = nil }
@@ -197,7 +202,7 @@ local function serve_job()
   low, high = first, first
   while true do
     local arm, beside = choose()
-    run_once(arm, beside)
+    if not arm or run_once(arm, beside) then return end
     runs = runs + 1
     for i, one in ipairs(arms) do
       if one == arm then low, high = math.min(low, i), math.max(high, i) end
@@ -245,6 +250,7 @@ end
 
 local function learn(answer)
   gp.learn(answer)
+  if answer.reason == "over_limit" and answer.limit_w < goal.power_w then return end -- cut by a lower cap
   local key = key_of(answer.setting)
   local arm = by_key[key]
   if not arm then

@@ -109,6 +109,12 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
   }
 }
 
+// Such a setting may fit now: it is to be measured again.
+bool cut_by_a_lower_cap(const LearntAnswer& answer, const Goal& goal) {
+  if (!answer.over_limit || !positive(answer.limit_w)) return false;
+  return !goal.power_mw || *goal.power_mw > std::llround(1000 * answer.limit_w);
+}
+
 std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer) noexcept {
   Setting setting;
   if (!read_setting(answer.fields, state.context, setting, state.error)) return std::nullopt;
@@ -122,7 +128,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   GpSearch& gp = *state.gp;
   const std::optional<std::size_t> at = gp.grid.find(setting);
   if (!at) return false;
-  gp.known[*at] = 1;
+  if (!cut_by_a_lower_cap(answer, state.context.goal)) gp.known[*at] = 1;
   CostRow row{.setting = *at};
   if (answer.ok && !starved) {
     row.minibatch_ms = answer.minibatch_ms;

@@ -90,7 +90,10 @@ void exclude_all_known(const ScriptState& state, Surface& surface) noexcept {
   const auto exclude = [&](const Observation& one) {
     if (const auto number = state.grid->find(one.setting)) surface.excluded[*number] = 1;
   };
-  for (const Observation& one : state.context.observations) exclude(one);
+  const Goal& goal = state.context.goal;
+  for (const Observation& one : state.context.observations) {
+    if (one.answers(goal.power_mw.value_or(0), goal.arrivals_per_s)) exclude(one);
+  }
   for (const Observation& one : state.answers) exclude(one);
 }
 

@@ -59,5 +59,20 @@ TEST(NormalInverseGamma, ABeliefWithoutVarianceDrawsItsMean) {
   EXPECT_EQ(belief.draw(random), 7);
 }
 
+// Precisions that are drawn for such a shape are mostly below the least double.
+TEST(NormalInverseGamma, DrawsFiniteValuesWhateverItsShape) {
+  std::mt19937_64 random(1);
+  for (const double scale : {0.0, 1.0}) {
+    const NormalInverseGamma belief{.mean = 0, .weight = 1, .shape = 0.001, .scale = scale};
+    for (int i = 0; i < 2000; ++i) {
+      const double drawn = belief.draw(random);
+      ASSERT_TRUE(std::isfinite(drawn));
+      if (scale == 0) {
+        ASSERT_EQ(drawn, 0);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gearshift
