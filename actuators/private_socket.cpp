@@ -52,14 +52,6 @@ void require_private_folder(const std::filesystem::path& path) {
                            "/run/gearshift-helper.sock");
 }
 
-// One that listens is the only one for the path.
-HolderLock lock_socket(const std::filesystem::path& path) {
-  if (!address_of(path))
-    throw error_of(path, "a socket's path has 1 to 107 bytes; give a shorter one");
-  require_private_folder(path);
-  return {path.string() + ".lock", LockPurpose::writing, "listens at the socket " + path.string()};
-}
-
 // Nobody listens at the socket of a process that was killed. Its user may be another one, whom this
 // process may have no right to connect in the place of: then the lock alone tells.
 void remove_left_over(const std::filesystem::path& path) {
@@ -76,6 +68,18 @@ void remove_left_over(const std::filesystem::path& path) {
   if (other >= 0) ::close(other);
   throw BusyError("socket " + path.string() +
                   ": another process listens there; stop it or give another path");
+}
+
+// One that listens is the only one for the path, which is free then.
+HolderLock take_path(const std::filesystem::path& path) {
+  if (!address_of(path)) {
+    throw error_of(path, "a socket's path has 1 to 107 bytes; give a shorter one");
+  }
+  require_private_folder(path);
+  HolderLock lock(path.string() + ".lock", LockPurpose::writing,
+                  "listens at the socket " + path.string());
+  remove_left_over(path);
+  return lock;
 }
 
 // Makes files of mode 0600 while it lives; the process has one thread.
@@ -100,10 +104,10 @@ std::optional<SocketPeer> peer_of(int descriptor) {
 }
 
 PrivateSocket::PrivateSocket(std::filesystem::path path, std::uint32_t user)
-    : path_(std::move(path)), lock_(lock_socket(path_)) {
+    : path_(std::move(path)),
+      lock_(take_path(path_)),
+      descriptor_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   const std::optional<sockaddr_un> address = address_of(path_);
-  remove_left_over(path_);
-  descriptor_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   int result = -1;
   if (descriptor_ >= 0) {
     const OwnerOnly mode;

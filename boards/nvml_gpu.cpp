@@ -73,8 +73,7 @@ std::vector<std::int64_t> ascending(const unsigned* clocks, unsigned count) {
 }  // namespace
 
 NvmlGpu::NvmlGpu(const Sysroot& root, const std::string& which)
-    : nvml_(std::make_unique<NvmlLibrary>(root)) {
-  device_ = look_up(which);
+    : nvml_(std::make_unique<NvmlLibrary>(root)), device_(look_up(which)) {
   uuid_ = text_of(nvml_->uuid, device_);
   name_ = text_of(nvml_->name, device_);
   unsigned mode = 0;
@@ -207,7 +206,7 @@ std::vector<std::int64_t> NvmlGpu::supported_mhz(ClockDomain clock) {
   std::array<unsigned, kMostClocks> clocks{};
   unsigned count = kMostClocks;
   call(nvml_->memory_clocks, &count, clocks.data());
-  const std::vector<std::int64_t> memory = ascending(clocks.data(), count);
+  std::vector<std::int64_t> memory = ascending(clocks.data(), count);
   if (clock == ClockDomain::memory || memory.empty()) return memory;
   return graphics_mhz(memory.back());
 }
