@@ -61,7 +61,7 @@ std::string_view battery_state_name(BatteryState state) {
   return "unknown";
 }
 
-BatteryLimit::BatteryLimit(BatteryLimitOptions options, PredictWork predict)
+BatteryLimit::BatteryLimit(const BatteryLimitOptions& options, PredictWork predict)
     : options_(options),
       predict_(std::move(predict)),
       gauge_(options.stale_after),

@@ -57,7 +57,7 @@ class BatteryLimit : public LimitSource {
  public:
   // `predict` may be empty: nothing is then known until it is measured, and no plan caps until
   // then.
-  explicit BatteryLimit(BatteryLimitOptions options, PredictWork predict = {});
+  explicit BatteryLimit(const BatteryLimitOptions& options, PredictWork predict = {});
 
   std::string_view name() const override { return "battery"; }
   void consume(const Event& event) override;

@@ -34,10 +34,10 @@ void add_distinct(std::vector<Setting>& settings, const Setting& setting) {
 // Sees what the controller records, and says when the search has come to its end.
 class SearchTrace : public Recorder {
  public:
-  SearchTrace(const SimulationProblem& problem, PowerMode safe, Plant& plant, SimulatedWorld& world,
-              const Onlookers& onlookers)
+  SearchTrace(const SimulationProblem& problem, const PowerMode& safe, Plant& plant,
+              SimulatedWorld& world, const Onlookers& onlookers)
       : problem_(problem),
-        safe_(std::move(safe)),
+        safe_(safe),
         plant_(plant),
         world_(world),
         next_(onlookers.recorder),

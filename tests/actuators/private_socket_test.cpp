@@ -30,7 +30,7 @@ TEST(PrivateSocket, OfAnotherUserThanRootIsNoHelper) {
   EXPECT_EQ(read(ready[0], &none, 1), 0);
   close(ready[0]);
   try {
-    RemoteActuator(tree.at("/knobs.sock"), "directory-board", fakes::TickingClock());
+    const RemoteActuator taken(tree.at("/knobs.sock"), "directory-board", fakes::TickingClock());
     ADD_FAILURE() << "taken";
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("neither root nor this user"), std::string::npos)
