@@ -77,6 +77,8 @@ void ConnectionLimit::enforce() {
 void ConnectionLimit::accepted(int descriptor) {
   // A descriptor comes again only after its connection has gone.
   if (std::find(open_.begin(), open_.end(), descriptor) != open_.end()) return;
+  // Should libzmq not have told that one went, newcomers would be shut for good.
+  if (open_.size() >= most_) std::erase_if(open_, [this](int one) { return !ours(one); });
   if (open_.size() < most_) {
     open_.push_back(descriptor);
   } else if (ours(descriptor)) {
