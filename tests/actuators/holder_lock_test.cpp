@@ -125,18 +125,28 @@ TEST_F(HolderLockTest, NothingIsPutBackUnderADaemonThatSetsTheBoard) {
   EXPECT_TRUE(std::filesystem::exists(journal("copy")));
 }
 
-// A user who is not root, told of a journal in a folder that it may not enter.
-int code_beside_a_closed_folder(const std::filesystem::path& runtime) {
+// What `act` comes to for a user of this machine who is not root.
+int code_as_nobody(const std::function<int()>& act) {
   const pid_t child = fork();
   if (child == 0) {
     constexpr uid_t kNobody = 65534;
     if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(4);
+    _exit(act());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// A user who is not root, told of a journal in a folder that it may not enter.
+int code_beside_a_closed_folder(const std::filesystem::path& runtime) {
+  return code_as_nobody([&] {
     setenv("TMPDIR", runtime.c_str(), 1);
     setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
     DirectoryBoard board;
     Sysroot root(board.root());
     const std::filesystem::path closed = runtime / "closed";
-    if (mkdir(closed.c_str(), 0) != 0) _exit(5);
+    if (mkdir(closed.c_str(), 0) != 0) return 5;
     lock_board(root, LockPurpose::writing).write_line((closed / "state/knobs.journal").string());
     int code = 1;
     try {
@@ -146,11 +156,8 @@ int code_beside_a_closed_folder(const std::filesystem::path& runtime) {
       code = std::string(error.what()).find(way_out) != std::string::npos ? 0 : 2;
     }
     chmod(closed.c_str(), 0700);
-    _exit(code);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return code;
+  });
 }
 
 TEST_F(HolderLockTest, AJournalThatCannotBeLookedAtIsNamedAndNoKnobIsLostForIt) {
@@ -161,26 +168,20 @@ TEST_F(HolderLockTest, AJournalThatCannotBeLookedAtIsNamedAndNoKnobIsLostForIt) 
 
 // What a user of this machine who is not root comes to, in a runtime folder of the given mode.
 int code_of_lock_in(const std::filesystem::path& runtime, unsigned mode, const Sysroot& root) {
-  const pid_t child = fork();
-  if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(4);
+  return code_as_nobody([&] {
     const std::filesystem::path locks = runtime / "gearshift-boards";
-    if (mkdir(locks.c_str(), 0700) != 0 || chmod(locks.c_str(), mode) != 0) _exit(5);
+    if (mkdir(locks.c_str(), 0700) != 0 || chmod(locks.c_str(), mode) != 0) return 5;
     setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
     try {
       lock_board(root, LockPurpose::writing);
     } catch (const BusyError&) {
-      _exit(1);
+      return 1;
     } catch (const std::runtime_error& error) {
       const bool names = std::string(error.what()).find(locks.string()) != std::string::npos;
-      _exit(names ? 2 : 3);
+      return names ? 2 : 3;
     }
-    _exit(0);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return 0;
+  });
 }
 
 TEST_F(HolderLockTest, AFolderThatOthersMayWriteIsNotTrusted) {
@@ -193,10 +194,7 @@ TEST_F(HolderLockTest, AFolderThatOthersMayWriteIsNotTrusted) {
 
 // A daemon of a user who is not root, whose locks cannot be made any more when it is restored.
 int code_of_restore_without_locks(const std::filesystem::path& home) {
-  const pid_t child = fork();
-  if (child == 0) {
-    constexpr uid_t kNobody = 65534;
-    if (geteuid() == 0 && (setgid(kNobody) != 0 || setuid(kNobody) != 0)) _exit(4);
+  return code_as_nobody([&] {
     setenv("TMPDIR", home.c_str(), 1);
     setenv("XDG_RUNTIME_DIR", home.c_str(), 1);
     DirectoryBoard board;
@@ -208,16 +206,13 @@ int code_of_restore_without_locks(const std::filesystem::path& home) {
       apply_knob(actuator, "gpu_mhz", 306000);
     }
     const bool changed = board.get(DirectoryBoard::gpu("max_freq")) != found;
-    if (chmod((home / "gearshift-boards").c_str(), 0777) != 0) _exit(5);
+    if (chmod((home / "gearshift-boards").c_str(), 0777) != 0) return 5;
     const RestoreReport report = restore_from_journal(root, journal);
     const bool told =
         !report.notes.empty() && report.notes[0].starts_with("the board is not locked");
     const bool restored = changed && board.get(DirectoryBoard::gpu("max_freq")) == found;
-    _exit(restored && told && report.failed.empty() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return restored && told && report.failed.empty() ? 0 : 1;
+  });
 }
 
 TEST_F(HolderLockTest, KnobsArePutBackWhereTheBoardCannotBeLocked) {

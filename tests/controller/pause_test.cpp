@@ -1,6 +1,8 @@
 // A limit that leaves no power makes the workloads wait, and they go on once it leaves some.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tests/fakes/rig.h"
 
 namespace gearshift::fakes {
@@ -59,13 +61,13 @@ TEST(Pause, ATrainerThatComesMeanwhileWaitsThoughPowerIsUnknown) {
   EXPECT_EQ(trained_between(rig, seconds(6), seconds(20)), 0U);
 }
 
-// The policy is asked once requests come; until then the trainer works in the safe mode.
-TEST(Pause, EndsForATrainerBesideAServerThatNobodyAsks) {
+// A pause from 10 to 20 s, in which `also` happens: behind it the trainer works in the safe mode.
+void expect_work_behind_a_pause(const std::function<void(Rig&)>& also) {
   Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
           seconds(30));
   rig.world.attach(seconds(1));
-  rig.world.attach_server(seconds(1), 0);
   rig.world.cap(seconds(10), kNoPowerMw);
+  also(rig);
   rig.world.cap(seconds(20), 30'000);
   rig.run();
   EXPECT_EQ(trained_between(rig, seconds(11), seconds(20)), 0U);
@@ -73,17 +75,15 @@ TEST(Pause, EndsForATrainerBesideAServerThatNobodyAsks) {
   EXPECT_EQ(in_force(rig), kSlow);
 }
 
+// The policy is asked once requests come.
+TEST(Pause, EndsForATrainerBesideAServerThatNobodyAsks) {
+  expect_work_behind_a_pause([](Rig& rig) { rig.world.attach_server(seconds(1), 0); });
+}
+
 TEST(Pause, EndsThoughPowerHasBecomeUnknown) {
-  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
-          seconds(30));
-  rig.world.attach(seconds(1));
-  rig.world.cap(seconds(10), kNoPowerMw);
-  rig.world.at(seconds(15), [&] { rig.hardware.reading_state = ReadingState::missing; });
-  rig.world.cap(seconds(20), 30'000);
-  rig.run();
-  EXPECT_EQ(trained_between(rig, seconds(11), seconds(20)), 0U);
-  EXPECT_GT(trained_between(rig, seconds(21), seconds(30)), 10U);
-  EXPECT_EQ(in_force(rig), kSlow);
+  expect_work_behind_a_pause([](Rig& rig) {
+    rig.world.at(seconds(15), [&] { rig.hardware.reading_state = ReadingState::missing; });
+  });
 }
 
 // A batch size that is not in force yet may be refused, and the wait with it.
