@@ -33,6 +33,13 @@ inline Duration monotonic_since_boot() {
   return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
+// What the thread that asks has used of processors; the loop never sees it.
+inline Duration thread_processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 // What the clock on the wall shows here (TZ, else the machine's zone). Where the zone's rules are
 // not to be had it is that of UTC.
 inline LocalTime local_time() {

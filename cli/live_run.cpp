@@ -232,6 +232,12 @@ void LiveRun::record(const std::string& command, const NamedText& policy) {
   header.policy = policy;
   for (const LimitSource* limit : limits()) header.limits.emplace_back(limit->name());
   recording_ = start_recording(options_.record, header);
+  recorded_time_ = std::make_unique<RecordedThinkTime>(think_clock_, *recording_);
+}
+
+ThinkTime& LiveRun::think_time() {
+  if (recorded_time_) return *recorded_time_;
+  return think_clock_;
 }
 
 std::vector<LimitSource*> LiveRun::limits() {

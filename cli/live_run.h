@@ -14,6 +14,7 @@
 #include "cli/live_knobs.h"
 #include "cli/run_options.h"
 #include "cli/setting_prediction.h"
+#include "cli/think_clock.h"
 #include "controller/controller.h"
 #include "controller/rationale.h"
 #include "limits/battery_limit.h"
@@ -21,6 +22,7 @@
 #include "limits/schedule_limit.h"
 #include "limits/thermal_limit.h"
 #include "sensors/open.h"
+#include "trace/recorded_inputs.h"
 #include "trace/recording_writer.h"
 
 namespace gearshift {
@@ -57,6 +59,9 @@ class LiveRun {
   // Records what run() does into options.record. `policy` is the script that it will run with, by
   // its file's name. Throws DatabaseError where the file cannot be made.
   void record(const std::string& command, const NamedText& policy);
+
+  // How long a script may think; recorded where the run is, so after record().
+  ThinkTime& think_time();
 
   struct Result {
     Summary summary;
@@ -95,7 +100,9 @@ class LiveRun {
   std::vector<std::unique_ptr<Profile>> prior_;
   std::vector<const Profile*> borrowed_prior_;
   ControllerOptions controller_options_;
+  ThinkClock think_clock_;
   std::unique_ptr<RecordingWriter> recording_;
+  std::unique_ptr<RecordedThinkTime> recorded_time_;  // null where nothing is recorded
 };
 
 }  // namespace gearshift

@@ -136,8 +136,9 @@ int replay(const ReplayOptions& options) {
   const RecordingHeader& header = reader.header();
   const std::optional<BoardModel> board = recorded_board(header);
   const ReferenceTransfer transfer = policy_transfer();
-  LuaPolicy recorded(header.policy.name, header.policy.text, board, &transfer);
   Replay replay(reader);
+  LuaPolicy recorded(header.policy.name, header.policy.text, board, &transfer,
+                     {.think_time = &replay.think_time()});
   if (options.policy.empty()) {
     const ReplayResult result = replay.run(recorded);
     if (options.json) {

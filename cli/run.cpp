@@ -28,8 +28,9 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   LiveRun live(options, plan);
   // Before the loop begins, which would do nothing else meanwhile, and guard nothing.
   if (script.text.find("predict.transfer") != std::string::npos) transfer.warm_up();
-  LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer);
   if (!options.record.empty()) live.record(command, script);
+  LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer,
+                   {.think_time = &live.think_time()});
 
   std::unique_ptr<Recorder> front;
   if (options.json) {

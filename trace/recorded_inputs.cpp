@@ -103,6 +103,13 @@ std::string_view RecordedWorld::script() {
   return text;
 }
 
+bool RecordedThinkTime::over() {
+  ++looks_;
+  if (!time_.over()) return false;
+  writer_.script_stop({looks_});
+  return true;
+}
+
 std::unique_ptr<Actuator> recorded(std::unique_ptr<Actuator> actuator, RecordingWriter& writer) {
   return std::make_unique<RecordedActuator>(std::move(actuator), writer);
 }

@@ -12,6 +12,7 @@
 #include "controller/actuator.h"
 #include "controller/limit_source.h"
 #include "controller/sensor.h"
+#include "controller/think_time.h"
 #include "controller/world.h"
 #include "trace/recording_writer.h"
 
@@ -89,6 +90,21 @@ class RecordedWorld : public World {
  private:
   World& world_;
   RecordingWriter& writer_;
+};
+
+// Records at which look a script had thought too long.
+class RecordedThinkTime : public ThinkTime {
+ public:
+  // `time` is borrowed.
+  RecordedThinkTime(ThinkTime& time, RecordingWriter& writer) : time_(time), writer_(writer) {}
+
+  void begin() override { time_.begin(); }
+  bool over() override;
+
+ private:
+  ThinkTime& time_;
+  RecordingWriter& writer_;
+  std::int64_t looks_ = 0;
 };
 
 // A board's parts, each of them recorded.

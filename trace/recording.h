@@ -73,6 +73,11 @@ struct LimitAnswer {
   Limit limit;
 };
 
+// The policy's script had thought too long, and was ended.
+struct ScriptStop {
+  std::int64_t look = 0;  // how often the scripts of the run had been looked at, this look included
+};
+
 // What a workload was asked for.
 struct SentCommand {
   WorkloadHandle workload = 0;
@@ -107,6 +112,7 @@ struct RecordedTick {
   std::vector<WithText<Explanation>> explanations;
   std::vector<LimitAnswer> limits;
   std::vector<std::string> scripts;
+  std::vector<ScriptStop> script_stops;
   std::vector<SentCommand> commands;
   std::vector<RecordedNote> notes;
 };

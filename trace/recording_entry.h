@@ -19,6 +19,7 @@ enum class EntryType : std::uint8_t {
   explanation,  // Explanation, text
   limit,        // LimitAnswer
   script,       // ScriptEntry, text
+  script_stop,  // ScriptStop
   command,      // SentCommand
   note,         // NoteEntry, text
 };

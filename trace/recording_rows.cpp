@@ -46,6 +46,7 @@ RecordingRows::RecordingRows(Database& database, const KnobSpace& knobs)
       explanation_(database, insert("explanations", 4)),
       limit_(database, insert("limits", 5)),
       script_(database, insert("scripts", 2)),
+      script_stop_(database, insert("script_stops", 2)),
       command_(database, insert("commands", 5)),
       setting_(database, insert("settings", 5 + static_cast<int>(kMaxKnobs))),
       observation_(database, insert("observations", 24)),
@@ -73,6 +74,8 @@ void RecordingRows::write(EntryType type, std::span<const std::byte> bytes) {
       return write(value_of<LimitAnswer>(bytes));
     case EntryType::script:
       return script_.integer(tick_).text(text_after<ScriptEntry>(bytes)).run();
+    case EntryType::script_stop:
+      return write(value_of<ScriptStop>(bytes));
     case EntryType::command:
       return write(value_of<SentCommand>(bytes));
     case EntryType::note:
@@ -197,6 +200,10 @@ void RecordingRows::write(const LimitAnswer& answer) {
       .optional(answer.limit.planned_mw)
       .integer(answer.limit.ends_soon ? 1 : 0)
       .run();
+}
+
+void RecordingRows::write(const ScriptStop& stop) {
+  script_stop_.integer(tick_).integer(stop.look).run();
 }
 
 void RecordingRows::write(const SentCommand& sent) {

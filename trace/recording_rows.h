@@ -30,6 +30,7 @@ class RecordingRows {
   void write(const KnobCall& call, std::string_view text);
   void write(const Explanation& explanation, std::string_view text);
   void write(const LimitAnswer& answer);
+  void write(const ScriptStop& stop);
   void write(const SentCommand& sent);
   void write(const NoteEntry& entry, std::string_view text);
   std::int64_t setting_row(const Setting& setting);
@@ -46,6 +47,7 @@ class RecordingRows {
   Statement explanation_;
   Statement limit_;
   Statement script_;
+  Statement script_stop_;
   Statement command_;
   Statement setting_;
   Statement observation_;

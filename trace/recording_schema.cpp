@@ -42,6 +42,7 @@ constexpr Table kTables[] = {
      "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER, planned_mw INTEGER, "
      "ends_soon INTEGER)"},
     {"scripts", "CREATE TABLE scripts (tick INTEGER, text TEXT)"},
+    {"script_stops", "CREATE TABLE script_stops (tick INTEGER, look INTEGER)"},
     {"commands",
      "CREATE TABLE commands (tick INTEGER, workload INTEGER, sequence INTEGER, "
      "batch_size INTEGER, run TEXT)"},
@@ -87,6 +88,7 @@ std::vector<Table> recording_tables(std::int64_t version) {
   std::vector<Table> tables;
   for (const Table& table : kTables) {
     if (version == 1 && table.name == "requests") continue;
+    if (version <= 4 && table.name == "script_stops") continue;
     const bool workloads = table.name == kWorkloads1.name;
     tables.push_back(version == 1 && workloads                        ? kWorkloads1
                      : version == 2 && workloads                      ? kWorkloads2

@@ -141,6 +141,8 @@ void RecordingWriter::limit(const LimitAnswer& answer) { put(EntryType::limit, a
 
 void RecordingWriter::script(std::string_view text) { put(EntryType::script, ScriptEntry{}, text); }
 
+void RecordingWriter::script_stop(const ScriptStop& stop) { put(EntryType::script_stop, stop); }
+
 void RecordingWriter::command(const SentCommand& sent) { put(EntryType::command, sent); }
 
 void RecordingWriter::finish() {

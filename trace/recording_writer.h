@@ -60,6 +60,7 @@ class RecordingWriter : public Recorder {
   void explanation(const Reading& reading, std::string_view text);
   void limit(const LimitAnswer& answer);
   void script(std::string_view text);
+  void script_stop(const ScriptStop& stop);
   void command(const SentCommand& sent);
 
   // Writes what is queued, marks the recording as complete and closes it. What comes later is not

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "controller/policy.h"
+#include "controller/think_time.h"
 #include "trace/recording.h"
 #include "trace/recording_reader.h"
 
@@ -41,6 +42,8 @@ class Replay {
   // Runs the loop to the end of the recording or to the first difference. Once. Throws
   // RecordingError where the file turns out to be damaged.
   ReplayResult run(Policy& policy);
+  // What the recorded policy is told of its time; lives as long as this.
+  ThinkTime& think_time();
   // While it runs: how far it has come.
   Duration since_start() const;
 

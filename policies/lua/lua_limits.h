@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "controller/think_time.h"
+
 namespace gearshift {
 
 struct LuaLimits {
@@ -24,6 +26,9 @@ struct LuaLimits {
   // What an answer from memory costs of that budget, which it does not renew: a script that asks
   // for known settings for ever ends after 2000 of them.
   std::int64_t charge_per_memory_hit = 1000;
+  // Instructions are not alike: a few of them may take milliseconds. Borrowed; null where a script
+  // may take its time, as in virtual time, where nobody waits for it.
+  ThinkTime* think_time = nullptr;
 };
 
 }  // namespace gearshift

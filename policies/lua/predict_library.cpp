@@ -91,7 +91,9 @@ int predict_transfer(lua_State* lua) {
   }
   charge(lua, kTransferCharge);
   Surface& surface = push_surface(lua);
-  if (transfer(state, surface)) return 1;
+  const bool done = transfer(state, surface);
+  state.begin_thinking();  // that time was not the script's own
+  if (done) return 1;
   lua_pushlstring(lua, state.error.bytes.data(), state.error.length);
   return luaL_error(lua, "predict.transfer: %s", lua_tostring(lua, -1));
 }

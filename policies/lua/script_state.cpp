@@ -24,6 +24,14 @@ std::mt19937_64 seeded(std::uint64_t seed, std::string_view name, std::size_t ob
   return std::mt19937_64(sequence);
 }
 
+// Level 0 is the function that spends; a C function has no line, so its caller is named.
+void push_place(lua_State* lua) {
+  luaL_where(lua, 0);
+  if (*lua_tostring(lua, -1) != '\0') return;
+  lua_pop(lua, 1);
+  luaL_where(lua, 1);
+}
+
 }  // namespace
 
 ScriptState::ScriptState(std::string_view script_name, const LuaLimits& limits_to_keep,
@@ -56,16 +64,22 @@ void charge(lua_State* lua, std::int64_t instructions) {
   ScriptState& state = state_of(lua);
   state.instructions_used += instructions;
   if (state.instructions_used <= state.limits.instructions_per_answer) return;
-  // Level 0 is the function that spends; a C function has no line, so its caller is named.
-  luaL_where(lua, 0);
-  if (*lua_tostring(lua, -1) == '\0') {
-    lua_pop(lua, 1);
-    luaL_where(lua, 1);
-  }
+  push_place(lua);
   lua_pushfstring(lua,
                   "spent its %d instructions without a new measurement; the script must measure, "
                   "or return a setting, sooner",
                   static_cast<int>(state.limits.instructions_per_answer));
+  lua_concat(lua, 2);
+  lua_error(lua);
+}
+
+void check_time(lua_State* lua) {
+  ThinkTime* const time = state_of(lua).limits.think_time;
+  if (time == nullptr || !time->over()) return;
+  push_place(lua);
+  lua_pushliteral(lua,
+                  "took all the processor time that a script may take between two measurements; "
+                  "long strings and tables of far apart numbers make single instructions slow");
   lua_concat(lua, 2);
   lua_error(lua);
 }

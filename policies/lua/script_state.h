@@ -40,6 +40,10 @@ struct ScriptState {
               const PolicyContext& policy_context, const ScriptModels& models, LogLines& log_lines);
   ~ScriptState();
 
+  void begin_thinking() {
+    if (limits.think_time != nullptr) limits.think_time->begin();
+  }
+
   const std::string_view name;  // of the script's file; outlives the state
   const LuaLimits limits;
   const PolicyContext context;
@@ -69,5 +73,8 @@ void set_state(lua_State* lua, ScriptState& state);
 // Takes `instructions` from the budget. Raises a Lua error, which nothing in a script can catch,
 // once it is spent. Called by the count hook and by C functions whose work grows with their input.
 void charge(lua_State* lua, std::int64_t instructions);
+
+// Raises such an error where the script has thought too long. Called by the count hook alone.
+void check_time(lua_State* lua);
 
 }  // namespace gearshift

@@ -243,6 +243,50 @@ TEST(HostileScript, PaysForWhatACallTakes) {
   }
 }
 
+// Says at one of its looks that a script has thought too long.
+struct CountedLooks final : ThinkTime {
+  void begin() override { ++begins; }
+  bool over() override { return ++looks == over_at; }
+
+  std::int64_t over_at = 0;
+  std::int64_t looks = 0;
+  int begins = 0;
+};
+
+TEST(HostileScript, EndsWhereItHasThoughtTooLong) {
+  const PolicyProblem problem;
+  CountedLooks time;
+  time.over_at = 5;
+  LuaPolicy policy("slow.lua", "local function f()\n  while true do end\nend\nf()", {}, nullptr,
+                   {.think_time = &time});
+  EXPECT_EQ(policy.start(problem.context()).what, What::failed);
+  EXPECT_EQ(time.looks, 5);
+  EXPECT_EQ(policy.failure().find("slow.lua:2: took all the processor time"), 0u)
+      << policy.failure();
+  EXPECT_NE(policy.failure().find("slow.lua:4: in main chunk"), std::string::npos);
+  EXPECT_EQ(policy.replace("return safe", problem.context()).what, What::hold);
+}
+
+TEST(HostileScript, ThinksAnewAfterAMeasurementAndNotAfterAnAnswerFromMemory) {
+  const PolicyProblem problem;
+  CountedLooks time;
+  LuaPolicy policy("slow.lua",
+                   "measure(safe)\nremeasure(safe)\nfor i = 1, 1e5 do end\nreturn safe", {},
+                   nullptr, {.think_time = &time});
+  const Request asked = policy.start(problem.context());
+  ASSERT_EQ(asked.what, What::measure);
+  EXPECT_EQ(time.begins, 1);
+  Observation answer = complete(asked.setting, 9, 9);
+  answer.from_memory = true;
+  ASSERT_EQ(policy.resume(answer).what, What::remeasure);
+  EXPECT_EQ(time.begins, 1);
+  answer.from_memory = false;
+  EXPECT_EQ(policy.resume(answer).what, What::hold);
+  EXPECT_EQ(time.begins, 2);
+  EXPECT_GE(time.looks, 1000) << "a look every hundred instructions";
+  EXPECT_LT(time.looks, 1100);
+}
+
 TEST(HostileScript, LogsNothingThatATerminalObeys) {
   const PolicyProblem problem;
   LuaPolicy policy("log.lua", R"(log('\27[2J\n\u{9b}2J \u{b0}C\xc2') return safe)");

@@ -1,5 +1,6 @@
 """A board that lies, fails and is written by others, and scripts that misbehave: live."""
 
+import json
 import os
 import shutil
 import signal
@@ -138,6 +139,21 @@ HOSTILE = {
     "an error": 'error("on purpose")',
     "known answers for ever": "while true do measure(modes[1]) end",
 }
+# A few instructions of these take as long as all that a script may use.
+SLOW = {
+    "a chain of a table": """
+local t, k, step = {}, 0, 2047 * 1024
+for _ = 1, 2048 do t[k], k = true, k + step end
+while true do
+  t[k - 2048 * step] = nil
+  t[k], k = true, k + step
+end""",
+    "strings of many parts": """
+local z = "\\0"
+for _ = 1, 9 do z = z .. z end
+local a, b = z .. "a", z .. "b"
+while true do if a > b then a = b end end""",
+}
 
 
 class HostileScripts(unittest.TestCase):
@@ -152,6 +168,23 @@ class HostileScripts(unittest.TestCase):
                 self.assertEqual(stack.read("/sys/devices/system/cpu/online"), "0-1")
                 self.assertIsNone(trainer.process.poll())
                 self.assertEqual(len(daemon.notes("policy_error")), 1)
+
+    def test_one_of_slow_instructions_is_ended_within_seconds_and_replays_so(self):
+        for name, text in SLOW.items():
+            with self.subTest(name), Stack() as stack:
+                recording = stack.folder / "run.db"
+                daemon = stack.daemon(stack.script(text), "--record", recording)
+                stack.trainer()
+                error = daemon.note("policy_error")
+                attached = daemon.notes("attached")[0]
+                self.assertIn("took all the processor time", error["text"])
+                # It has two seconds; the loop tells of the time after them.
+                self.assertLess(error["time_s"] - attached["time_s"], 10)
+                daemon.note("status", phase="safe")
+                self.assertEqual(daemon.finish(signal.SIGINT), 0)
+                replayed = stack.gearshift("replay", recording, "--json")
+                self.assertEqual(replayed.returncode, 0, replayed.stdout)
+                self.assertTrue(json.loads(replayed.stdout)["equal"])
 
     def test_an_edit_replaces_the_script_and_a_broken_edit_does_not(self):
         with Stack() as stack:

@@ -116,6 +116,8 @@ TEST(Recording, OfAFormatBeforeIsReadAsItWasThen) {
   RecordedRun run;
   run.world.attach(seconds(2));
   run.run();
+  change_file(run.file, "DROP TABLE script_stops; PRAGMA user_version = 4");
+  expect_replays(run.file);
   change_file(run.file,
               as_before("knob_calls", "tick, call, action, outcome, knob, value, pid, kind, text",
                         "tick INTEGER, call INTEGER, action TEXT, outcome TEXT, knob INTEGER, "
@@ -320,8 +322,8 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
     const char* sql;
     const char* words;
   } cases[] = {
-      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 4: use the newer"},
-      {"DROP TABLE limits", "table limits is not as format 4 has it"},
+      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 5: use the newer"},
+      {"DROP TABLE limits", "table limits is not as format 5 has it"},
       {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
       {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
        "metadata.period_ns: must be above"},

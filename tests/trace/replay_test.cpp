@@ -79,6 +79,54 @@ TEST(ReplayOfAPlan, SavesTheWorkAndWaitsAsItDid) {
                                   << result.difference->replayed;
 }
 
+// Over at every seventh look.
+class SlowTime : public ThinkTime {
+ public:
+  void begin() override {}
+  bool over() override { return ++looks_ % 7 == 0; }
+
+ private:
+  int looks_ = 0;
+};
+
+// Thinks longer with each answer, and fails where it has thought too long.
+Request think(ThinkTime& time, const PolicyContext& context,
+              const std::vector<Observation>& answers) {
+  for (std::size_t i = 0; i <= answers.size(); ++i) {
+    if (time.over()) return {Request::What::failed, {}};
+  }
+  return search_four(context, answers);
+}
+
+TEST(ReplayOfAScriptThatThoughtTooLong, EndsItWhereItWasEnded) {
+  SlowTime slow;
+  RecordedRun run;
+  std::optional<RecordedThinkTime> time;
+  run.policy = ListPolicy([&](const PolicyContext& context, const auto& answers) {
+    if (!time) time.emplace(slow, *run.open);
+    return think(*time, context, answers);
+  });
+  run.make_eventful();
+  run.run();
+  ASSERT_FALSE(run.kept.of(NoteType::policy_error).empty());
+  ASSERT_FALSE(run.kept.of(NoteType::observation).empty());
+
+  const auto replayed = [&run] {
+    RecordingReader reader(run.file);
+    Replay replay(reader);
+    ListPolicy policy([&](const PolicyContext& context, const auto& answers) {
+      return think(replay.think_time(), context, answers);
+    });
+    return replay.run(policy);
+  };
+  const ReplayResult result = replayed();
+  EXPECT_FALSE(result.difference) << result.difference->recorded << "\n"
+                                  << result.difference->replayed;
+  EXPECT_GT(result.decisions, 10);
+  change_file(run.file, "DELETE FROM script_stops");
+  EXPECT_TRUE(replayed().difference);
+}
+
 TEST_F(Replays, TellTheFirstDecisionThatDiffers) {
   ListPolicy other([](const PolicyContext&, const std::vector<Observation>& answers) {
     return answers.empty() ? measure(mode(2, 600000)) : hold(mode(1, 300000));
