@@ -11,6 +11,7 @@
 
 #include "controller/arrival_rate.h"
 #include "controller/board.h"
+#include "controller/cap_credit.h"
 #include "controller/checkpoint.h"
 #include "controller/drift.h"
 #include "controller/excess_budget.h"
@@ -219,6 +220,7 @@ class Controller {
   Guard guard_;
   ExcessBudget excess_;
   StepPace pace_;
+  CapCredit credit_;
   ArrivalRate arrivals_;
   LatencyGuard latency_;
   Checkpoint checkpoint_;
@@ -250,6 +252,7 @@ class Controller {
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then
   std::optional<Setting> excused_;    // cut for power that may not have been its own
+  std::optional<Setting> spared_;     // cut, but not for good: until the policy goes on
   Pending pending_ = Pending::nothing;
   Observation pending_answer_;
   std::uint32_t measurements_ = 0;  // of this run of the policy

@@ -56,6 +56,7 @@ void Controller::update_cap(Time now) {
   }
   const bool falls = cap && (!cap_mw_ || *cap < *cap_mw_);
   cap_mw_ = cap;
+  if (falls) credit_.forget();
   infeasible_ = false;
   note(NoteType::goal, now, source, cap.value_or(0));
   if (paused_ != (cap && *cap <= kNoPowerMw)) {
@@ -222,8 +223,12 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
     alarm = drift_.add_excess(seen);
   }
   if (!alarm) {
-    remember(cut);
-    return fitted;
+    if (!fitted || aim_ != Aim::hold || !settled_ || !credit_.pays(now)) {
+      remember(cut);
+      return fitted;
+    }
+    spared_ = cut.setting;
+    return drift_.suspects();
   }
   // The cut too: a search in the new world begins like one from scratch.
   forget_world(*alarm, now);
@@ -274,7 +279,9 @@ const Observation* Controller::known(const Setting& setting) const {
 }
 
 // The best by the goal under the exact cap; null where nothing that is known keeps the limits.
-const Observation* Controller::best_known() const { return memory_.best_within(exact_goal()); }
+const Observation* Controller::best_known() const {
+  return memory_.best_within(exact_goal(), {spared_.value_or(Setting{})});
+}
 
 // The best setting known to be within the cap, else the safe one.
 void Controller::fall_back(Time now) {

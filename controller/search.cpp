@@ -28,6 +28,7 @@ PolicyContext Controller::policy_context() const {
 }
 
 void Controller::restart_policy(Time now) {
+  spared_.reset();
   measurements_ = 0;
   if (!seek_reference(now)) handle(policy_.start(policy_context()), now);
 }
@@ -109,6 +110,7 @@ void Controller::hold(const Setting& setting, Time now) {
 
 void Controller::apply(const Setting& setting, Aim aim, Time now) {
   if (setting != wanted_) {
+    credit_.leave(now);
     wanted_since_ = now;
     power_before_mw_ = guard_.power_mw(now).value_or(0);
   }
@@ -224,6 +226,7 @@ void Controller::on_settled(ApplyState state, Time now) {
 
 void Controller::record_hold(Time now) {
   failed_holds_ = 0;
+  credit_.hold(wanted_, now);
   latency_.rearm_at(now);
   note(NoteType::hold, now, {});
   Choice choice{

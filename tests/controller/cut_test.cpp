@@ -121,5 +121,51 @@ TEST(Cut, ASettingThatNobodyFollowsIsBlamedInTheEnd) {
   EXPECT_LE(rig.summary.guard_steps, 6U);
 }
 
+// Measures three settings, and holds the fastest that is not known to be over the cap. Power is
+// 5 W more for 0.6 s, so long after that one was first held, and as long after it was held again.
+std::vector<KeptNote> holds_after_spikes(Duration first, Duration second) {
+  Rig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        static const PowerMode kModes[] = {kSlow, kMiddle, kFast};
+        if (answers.size() < std::size(kModes)) return measure(kModes[answers.size()]);
+        Request request{Request::What::hold, {}};
+        for (const Observation& answer : answers) {
+          if (answer.ok()) request.setting = answer.setting;
+        }
+        return request;
+      },
+      seconds(200), 25500);
+  rig.hardware.values = {1, 300000};
+  rig.world.attach(seconds(1));
+  constexpr int kHeld = 8;  // s, when the search has ended
+  const auto spike = [&rig](Duration at) {
+    rig.world.at(at, [&rig] { rig.hardware.extra_mw = 5000; });
+    rig.world.at(at + milliseconds(600), [&rig] { rig.hardware.extra_mw = 0; });
+  };
+  spike(seconds(kHeld) + first);
+  spike(seconds(kHeld) + first + seconds(5) + second);
+  rig.run();
+  std::vector<KeptNote> holds = rig.recorder.of(NoteType::hold);
+  EXPECT_LT(holds.at(0).time, Time{} + seconds(kHeld));
+  EXPECT_GT(holds.at(0).time, Time{} + seconds(kHeld - 2));
+  return holds;
+}
+
+TEST(Cut, WhatWasWithinTheCapForLongIsHeldAgain) {
+  const std::vector<KeptNote> holds = holds_after_spikes(seconds(32), seconds(32));
+  ASSERT_EQ(holds.size(), 3U);
+  for (const KeptNote& hold : holds) EXPECT_EQ(hold.setting.mode, kFast);
+}
+
+TEST(Cut, WhatIsCutSoonAfterItsChoiceIsNot) {
+  const std::vector<KeptNote> soon = holds_after_spikes(seconds(25), seconds(32));
+  EXPECT_EQ(soon.at(0).setting.mode, kFast);
+  EXPECT_EQ(soon.at(1).setting.mode, kMiddle);
+  const std::vector<KeptNote> again = holds_after_spikes(seconds(32), seconds(20));
+  ASSERT_EQ(again.size(), 3U);
+  EXPECT_EQ(again[1].setting.mode, kFast);
+  EXPECT_EQ(again[2].setting.mode, kMiddle);
+}
+
 }  // namespace
 }  // namespace gearshift
