@@ -47,12 +47,14 @@ LiveKnobs open_knobs(const RunOptions& options, const BoardDescription& board, S
   return {board, root, clock, journal_of(options)};
 }
 
-BoardTraits make_traits(const BoardDescription& description, const KnobSpace& knobs) {
+BoardTraits make_traits(const BoardDescription& description, const OpenedSensors& sensors,
+                        const KnobSpace& knobs) {
   BoardTraits traits;
   traits.name = description.id;
   traits.power_window = description.power.window;
   traits.power_averaging = description.power.averaging;
   traits.power_rounding_mw = description.power.rounding_mw;
+  traits.power_counts = sensors.power_counts;
   traits.stale_after = description.power.stale_after;
   traits.apply_timeout = description.apply_timeout;
   traits.modes = modes_by_power(description, knobs);
@@ -175,7 +177,7 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       live_knobs_(open_knobs(options, description_, root_, clock_)),
       sensors_(open_all_sensors(description_, plan, root_, clock_)),
       knobs_(live_knobs_.knobs()),
-      traits_(make_traits(description_, knobs_)),
+      traits_(make_traits(description_, sensors_, knobs_)),
       rationale_(plan.goal),
       prediction_(description_, knobs_),
       world_options_(make_world_options(options, sensors_, live_knobs_)),

@@ -39,6 +39,9 @@ double stddev_ns(const std::array<Duration, Meter::kMostSamples>& values, std::u
 
 Duration from_ns(double ns) { return Duration(std::llround(ns)); }
 
+double ns(Duration duration) { return static_cast<double>(duration.count()); }
+Duration deviation(const Moments& of_ns) { return from_ns(std::sqrt(of_ns.variance())); }
+
 // As if the batch had been full: by the time of a sample, which is no less in a smaller one.
 Minibatch scaled(Minibatch minibatch, std::int32_t batch_size) {
   if (minibatch.batch_size == batch_size) return minibatch;
@@ -51,17 +54,6 @@ Minibatch scaled(Minibatch minibatch, std::int32_t batch_size) {
 
 }  // namespace
 
-void Meter::Moments::add(Duration elapsed) {
-  const auto value = static_cast<double>(elapsed.count());
-  const double off_ns = value - mean_ns;
-  mean_ns += off_ns / ++count;
-  squares_ns += off_ns * (value - mean_ns);
-}
-
-Duration Meter::Moments::deviation() const {
-  return from_ns(std::sqrt(squares_ns / std::max(1.0, count - 1.0)));
-}
-
 bool Meter::counts(const Minibatch& minibatch, const Setting& setting) {
   const std::int32_t wanted = setting.batch_size[index(minibatch.kind)];
   if (minibatch.batch_size == wanted) return true;
@@ -69,10 +61,12 @@ bool Meter::counts(const Minibatch& minibatch, const Setting& setting) {
          2 * static_cast<std::int64_t>(minibatch.batch_size) >= wanted;
 }
 
-Meter::Meter(MeterOptions options, Duration power_window, std::int64_t power_rounding_mw)
+Meter::Meter(MeterOptions options, Duration power_window, std::int64_t power_rounding_mw,
+             bool power_counts)
     : options_(options),
       window_length_(power_window),
       rounding_mw_(power_rounding_mw),
+      counts_(power_counts),
       window_(power_window) {
   options_.most_minibatches = std::min(options_.most_minibatches, kMostSamples);
 }
@@ -89,6 +83,7 @@ void Meter::begin(const Setting& setting, const std::array<Expected, kKinds>& ex
   power_sum_ = power_square_sum_ = 0;
   window_count_ = 0;
   window_sum_ = window_square_sum_ = 0;
+  halves_mw_ = half_mw_ = {};
   power_max_ = 0;
   estimate_ = false;
 }
@@ -107,13 +102,13 @@ void Meter::add(const Minibatch& reported) {
     work_began_ = std::max(work_began_, minibatch.received);
   }
   const bool whole = minibatch.received - reported.elapsed >= applied_;
-  if (whole && (samples.seen > 1 || expected_[kind].warm)) samples.whole.add(minibatch.elapsed);
+  if (whole && (samples.seen > 1 || expected_[kind].warm)) samples.whole_ns.add(ns(minibatch.elapsed));
   // The first one straddles the change or warms up caches; a later one may have begun before too.
   if (samples.seen == 1 || !whole || !settled_) return;
   // Those that still come while power is measured are free, and a CPU quota lets short minibatches
   // through in bursts: the mean and its deviation are over all of them, the 99th percentile and the
   // interval that ends a measurement over the first ones.
-  samples.total.add(minibatch.elapsed);
+  samples.total_ns.add(ns(minibatch.elapsed));
   samples.total_elapsed += minibatch.elapsed;
   samples.fetch_stall += minibatch.fetch_stall;
   samples.compute += minibatch.compute;
@@ -129,6 +124,7 @@ void Meter::add(const Reading& reading) {
   if (!settled_) judge_settled(reading.taken);
   if (!settled_) return;
   const auto value = static_cast<double>(reading.value);
+  add_to_half(reading);
   if (power_count_++ == 0) power_first_ = reading.taken;
   power_sum_ += value;
   power_square_sum_ += value * value;
@@ -140,6 +136,19 @@ void Meter::add(const Reading& reading) {
     window_sum_ += static_cast<double>(*mean_mw);
     window_square_sum_ += static_cast<double>(*mean_mw) * static_cast<double>(*mean_mw);
   }
+}
+
+// What the first reading is a mean of began before power had settled.
+void Meter::add_to_half(const Reading& reading) {
+  if (power_count_ == 0) {
+    half_began_ = reading.taken;
+    return;
+  }
+  half_mw_.add(static_cast<double>(reading.value));
+  if (2 * (reading.taken - half_began_) < window_length_) return;
+  halves_mw_.add(half_mw_.mean);
+  half_mw_ = {};
+  half_began_ = reading.taken;
 }
 
 void Meter::judge_settled(Time now) {
@@ -163,26 +172,26 @@ void Meter::judge_settled(Time now) {
 Cost Meter::cost(const Samples& samples) const {
   Cost cost;
   if (samples.count == 0) return cost;
-  cost.minibatches = samples.total.count;
-  cost.minibatch_mean = samples.total_elapsed / samples.total.count;
-  cost.minibatch_stddev = samples.total.deviation();
+  cost.minibatches = samples.total_ns.count;
+  cost.minibatch_mean = samples.total_elapsed / samples.total_ns.count;
+  cost.minibatch_stddev = deviation(samples.total_ns);
   std::array<Duration, kMostSamples> sorted = samples.elapsed;
   std::sort(sorted.begin(), sorted.begin() + samples.count);
   // Nearest rank: with up to 40 samples this is the largest one.
   const auto rank = static_cast<std::uint32_t>(std::ceil(0.99 * samples.count));
   cost.minibatch_p99 = sorted[std::max(rank, 1U) - 1];
-  cost.fetch_stall_mean = samples.fetch_stall / samples.total.count;
-  cost.compute_mean = samples.compute / samples.total.count;
+  cost.fetch_stall_mean = samples.fetch_stall / samples.total_ns.count;
+  cost.compute_mean = samples.compute / samples.total_ns.count;
   return cost;
 }
 
 std::array<Cost, kKinds> Meter::so_far() const {
   std::array<Cost, kKinds> costs{};
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    const Moments& whole = samples_[kind].whole;
-    costs[kind] = {.minibatch_mean = from_ns(whole.mean_ns),
-                   .minibatch_stddev = whole.deviation(),
-                   .minibatches = whole.count};
+    const Moments& whole_ns = samples_[kind].whole_ns;
+    costs[kind] = {.minibatch_mean = from_ns(whole_ns.mean),
+                   .minibatch_stddev = deviation(whole_ns),
+                   .minibatches = whole_ns.count};
   }
   return costs;
 }
@@ -245,6 +254,20 @@ double Meter::window_deviation() const {
   return std::sqrt(square * (windows + 1) / windows);
 }
 
+// Of a window's mean, which the guard judges, where a reading varies by `variance`. Its noise is that
+// of a reading over the root of the readings a window holds; but where readings are what a counter
+// grew by, what one has too much the next has too little, and most of it is gone from the mean of
+// half a window (method of batch means: G. S. Fishman, Management Science 24, 1978).
+double Meter::power_deviation(double variance) const {
+  if (counts_ && halves_mw_.count > 2) {
+    return std::max(std::sqrt(halves_mw_.variance() / 2), window_deviation());
+  }
+  const double span = std::max(seconds(power_last_ - power_first_), 1e-3);
+  const double a_window = std::max(1.0, seconds(window_length_) * (power_count_ - 1) / span);
+  const double deviation = std::sqrt(variance / a_window);
+  return interleaves() ? std::max(deviation, window_deviation()) : deviation;
+}
+
 // What the mean of readings that come in steps may be off by: all that a step hides where they
 // stand still, ever less where they vary (B. Widrow, "Statistical analysis of amplitude-quantized
 // sampled-data systems", 1961: the first harmonic of the error). Turns of training and inference
@@ -285,15 +308,9 @@ std::optional<Observation> Meter::answer(Time now) const {
   const double mean = power_sum_ / n;
   const double variance =
       n > 1 ? std::max(0.0, (power_square_sum_ - n * mean * mean) / (n - 1)) : 0;
-  // The guard judges means over a window: its noise is that of a reading over the root of the
-  // readings a window holds.
-  const double span = std::max(seconds(power_last_ - power_first_), 1e-3);
-  const double a_window = std::max(1.0, seconds(window_length_) * (n - 1) / span);
   observation.power_mean_mw = std::llround(mean);
-  double deviation = std::sqrt(variance / a_window);
-  if (interleaves()) deviation = std::max(deviation, window_deviation());
   observation.power_margin_mw =
-      std::llround(std::max(3.0 * deviation, hidden_mw(std::sqrt(variance))));
+      std::llround(std::max(3.0 * power_deviation(variance), hidden_mw(std::sqrt(variance))));
   observation.power_max_mw = power_max_;
   observation.power_is_estimate = estimate_;
   return observation;

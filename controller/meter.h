@@ -8,6 +8,7 @@
 
 #include "controller/clock.h"
 #include "controller/event.h"
+#include "controller/moments.h"
 #include "controller/observation.h"
 #include "controller/power_window.h"
 #include "controller/setting.h"
@@ -48,8 +49,10 @@ class Meter {
   // wait counts where it is at least half full, at its time of a sample.
   static bool counts(const Minibatch& minibatch, const Setting& setting);
 
-  // Holds at most kMostSamples minibatches, whatever the options say.
-  Meter(MeterOptions options, Duration power_window, std::int64_t power_rounding_mw = 0);
+  // Holds at most kMostSamples minibatches, whatever the options say. The last two are what
+  // BoardTraits says of readings.
+  Meter(MeterOptions options, Duration power_window, std::int64_t power_rounding_mw = 0,
+        bool power_counts = false);
 
   void begin(const Setting& setting, const std::array<Expected, kKinds>& expected, Time applied);
   void add(const Minibatch& minibatch);
@@ -63,19 +66,11 @@ class Meter {
   std::array<Cost, kKinds> so_far() const;
 
  private:
-  // Mean and sum of squares around it (Welford, Technometrics 4, 1962), in ns.
-  struct Moments {
-    std::uint32_t count = 0;
-    double mean_ns = 0;
-    double squares_ns = 0;
-    void add(Duration elapsed);
-    Duration deviation() const;  // 0 of a single one
-  };
   struct Samples {
     std::uint32_t seen = 0;   // matching minibatches, dropped ones too
     std::uint32_t count = 0;  // kept in `elapsed`: the first ones, most_minibatches at most
-    Moments whole;            // that began in the setting
-    Moments total;            // that counted
+    Moments whole_ns;         // that began in the setting
+    Moments total_ns;         // that counted
     Duration total_elapsed{};
     std::array<Duration, kMostSamples> elapsed{};
     Duration fetch_stall{};  // sums
@@ -85,7 +80,9 @@ class Meter {
   void judge_settled(Time now);
   Cost cost(const Samples& samples) const;
   bool interleaves() const;  // minibatches of both kinds have counted
+  void add_to_half(const Reading& reading);
   double window_deviation() const;
+  double power_deviation(double variance) const;
   double hidden_mw(double deviation_mw) const;
   double half_width(const Samples& samples) const;
   bool starved(std::size_t kind, Time now) const;
@@ -95,6 +92,7 @@ class Meter {
   MeterOptions options_;
   Duration window_length_;
   std::int64_t rounding_mw_;
+  bool counts_;
   PowerWindow window_;
   Setting setting_;
   std::array<Expected, kKinds> expected_{};
@@ -111,6 +109,10 @@ class Meter {
   std::uint32_t window_count_ = 0;
   double window_sum_ = 0;
   double window_square_sum_ = 0;
+  // Of the means of half a window each, one after the other, in mW, and the one that goes on.
+  Moments halves_mw_;
+  Moments half_mw_;
+  Time half_began_{};
   std::int64_t power_max_ = 0;
   Time power_first_{};
   Time power_last_{};

@@ -11,6 +11,9 @@ namespace gearshift {
 namespace {
 
 constexpr std::string_view kStatistics = "/proc/stat";
+constexpr std::string_view kUsage = "/sys/fs/cgroup/cpuacct/cpuacct.usage";
+// Only the root of a hierarchy has it: what a container sees of its own counts its own processes.
+constexpr std::string_view kOfTheRoot = "/sys/fs/cgroup/cpuacct/release_agent";
 
 // Lines "cpu0", "cpu1" and so on: the CPUs that are online.
 int count_cpus(std::string_view text) {
@@ -47,29 +50,37 @@ std::unique_ptr<CpuTimeEstimate> CpuTimeEstimate::open(const PowerDescription& p
                                                        std::vector<std::string>& findings) {
   try {
     const int cpus = count_cpus(root.read(kStatistics));
-    DeviceFile statistics = root.open(kStatistics);
-    if (!parse(statistics.read())) {
-      findings.push_back("power: " + statistics.path() + " does not begin with CPU times");
+    const bool exact = root.exists(kUsage) && root.exists(kOfTheRoot);
+    DeviceFile counter = root.open(exact ? kUsage : kStatistics);
+    if (!exact && !parse(counter.read())) {
+      findings.push_back("power: " + counter.path() + " does not begin with CPU times");
       return nullptr;
     }
     findings.push_back("power: an estimate from the CPU time of " + std::to_string(cpus) +
-                       " CPUs in " + statistics.path() + "; nothing here measures power");
+                       " CPUs in " + counter.path() + "; nothing here measures power");
     return std::unique_ptr<CpuTimeEstimate>(
-        new CpuTimeEstimate(std::move(statistics), cpus, power));
+        new CpuTimeEstimate(std::move(counter), exact, cpus, power));
   } catch (const FileError& error) {
     findings.push_back("power: no estimate from CPU time: " + std::string(error.what()));
     return nullptr;
   }
 }
 
-CpuTimeEstimate::CpuTimeEstimate(DeviceFile statistics, int cpus, const PowerDescription& power)
-    : statistics_(std::move(statistics)),
+CpuTimeEstimate::CpuTimeEstimate(DeviceFile counter, bool exact, int cpus,
+                                 const PowerDescription& power)
+    : counter_(std::move(counter)),
+      exact_(exact),
       cpus_(cpus),
       idle_w_(power.estimate_idle_w),
       core_w_(power.estimate_core_w),
       period_(std::max(power.period, Duration(1))),
       plausible_max_mw_(power.plausible_max_mw) {
   newest_.estimate = true;
+}
+
+std::optional<CpuTimeEstimate::CpuTime> CpuTimeEstimate::count(Time now) {
+  if (!exact_) return parse(counter_.read());
+  return CpuTime{counter_.read_integer(), cpus_ * now.time_since_epoch().count()};
 }
 
 void CpuTimeEstimate::sample(Time now) {
@@ -79,11 +90,11 @@ void CpuTimeEstimate::sample(Time now) {
   sampled_ = now;
   std::optional<CpuTime> time;
   try {
-    time = parse(statistics_.read());
+    time = count(now);
   } catch (const FileError&) {
     // Told by explain(), from the file's last error.
   }
-  if (time && last_ && time->total > last_->total) {
+  if (time && last_ && time->total > last_->total && time->busy >= last_->busy) {
     const double share = std::clamp(static_cast<double>(time->busy - last_->busy) /
                                         static_cast<double>(time->total - last_->total),
                                     0.0, 1.0);
@@ -104,8 +115,8 @@ std::string CpuTimeEstimate::explain(const Reading& reading) const {
     return "the estimate of " + std::to_string(reading.value) + " mW is above " +
            std::to_string(plausible_max_mw_) + " mW";
   }
-  if (!last_) return statistics_.path() + " cannot be read as CPU times";
-  return "an estimate needs two readings of " + statistics_.path() + " with CPU time in between";
+  if (!last_) return counter_.path() + " cannot be read as CPU times";
+  return "an estimate needs two readings of " + counter_.path() + " with CPU time in between";
 }
 
 }  // namespace gearshift

@@ -14,9 +14,11 @@
 
 namespace gearshift {
 
-// Emits power (channel 0) = estimate_idle_w + estimate_core_w * busy cores, the latter from the
-// first line of /proc/stat: CPU time used between two readings at least the board's period apart,
-// as a share of all CPU time, times the number of CPUs. Time stolen by a host counts as idle.
+// Emits power (channel 0) = estimate_idle_w + estimate_core_w * busy cores, the latter from the CPU
+// time used between two readings at least the board's period apart, as a share of all CPU time,
+// times the number of CPUs. Where cgroup v1 counts the time of all processes it is taken from there,
+// in nanoseconds; else from the first line of /proc/stat, where it comes in ticks, and who runs
+// between two of them is not seen. Time stolen by a host counts as idle.
 class CpuTimeEstimate : public Sensor {
  public:
   static std::unique_ptr<CpuTimeEstimate> open(const PowerDescription& power, Sysroot& root,
@@ -26,17 +28,19 @@ class CpuTimeEstimate : public Sensor {
   std::string explain(const Reading& reading) const override;
 
  private:
-  // Ticks since boot, summed over all CPUs.
+  // Since boot, summed over all CPUs, in ticks or ns.
   struct CpuTime {
     std::int64_t busy = 0;
     std::int64_t total = 0;
   };
 
-  CpuTimeEstimate(DeviceFile statistics, int cpus, const PowerDescription& power);
+  CpuTimeEstimate(DeviceFile counter, bool exact, int cpus, const PowerDescription& power);
   static std::optional<CpuTime> parse(std::string_view text);
+  std::optional<CpuTime> count(Time now);
   void sample(Time now);
 
-  DeviceFile statistics_;
+  DeviceFile counter_;
+  const bool exact_;  // it is of a cgroup
   const int cpus_;
   const double idle_w_;
   const double core_w_;

@@ -56,11 +56,14 @@ std::unique_ptr<Sensor> open_source(PowerSource source, const PowerDescription& 
   switch (source) {
     case PowerSource::ina3221:
       return open_ina3221(power, root, clock, opened);
-    case PowerSource::rapl:
-      return Rapl::open(power, root, opened.findings);
+    case PowerSource::rapl: {
+      std::unique_ptr<Sensor> sensor = Rapl::open(power, root, opened.findings);
+      opened.power_counts = sensor != nullptr;
+      return sensor;
+    }
     case PowerSource::cpu_time_estimate: {
       std::unique_ptr<Sensor> sensor = CpuTimeEstimate::open(power, root, opened.findings);
-      opened.power_is_estimate = sensor != nullptr;
+      opened.power_is_estimate = opened.power_counts = sensor != nullptr;
       return sensor;
     }
     case PowerSource::nvml:

@@ -23,6 +23,8 @@ struct OpenedSensors {
   std::vector<ThermalZone> thermal_zones;
   // True when every power reading is computed from a model, wholly or in part.
   bool power_is_estimate = false;
+  // True when a power reading is what a counter grew by since the one before.
+  bool power_counts = false;
   // An eventfd that becomes readable when a sampler thread has a new power reading; whoever waits
   // on it reads its 8 bytes to rearm it. -1 where no sampler runs. Lives as long as `sensors`.
   int wake_descriptor = -1;

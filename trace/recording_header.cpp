@@ -20,7 +20,8 @@ constexpr std::string_view kHowToRead =
 // Keys that recordings made before them lack: what they tell was then as the header's default is.
 constexpr std::string_view kLaterKeys[] = {
     "energy_weight", "reference_s",           "reference_j",        "priced_power_mw",
-    "goal_energy_j", "checkpoint_timeout_ns", "power_averaging_ns", "power_rounding_mw"};
+    "goal_energy_j", "checkpoint_timeout_ns", "power_averaging_ns", "power_rounding_mw",
+    "power_counts"};
 
 bool may_be_missing(std::string_view key) {
   return std::find(std::begin(kLaterKeys), std::end(kLaterKeys), key) != std::end(kLaterKeys);
@@ -38,6 +39,7 @@ void each_field(Header& header, Visit visit) {
   visit("power_window_ns", header.traits.power_window);
   visit("power_averaging_ns", header.traits.power_averaging);
   visit("power_rounding_mw", header.traits.power_rounding_mw);
+  visit("power_counts", header.traits.power_counts);
   visit("stale_after_ns", header.traits.stale_after);
   visit("apply_timeout_ns", header.traits.apply_timeout);
   auto& [period, duration, goal, seed, prior, meter, workload_timeout, most_measurements,

@@ -202,6 +202,27 @@ TEST_F(MeterLimitsTest, StatesTheStepsOfReadingsThatDoNotVaryAsTheMargin) {
   }
 }
 
+// Readings of what a counter grew by, looked at a little early and late in turns: 20 W +- 2 W that
+// make each other good. And what truly swings, slower than half a window.
+TEST_F(MeterLimitsTest, StatesTheNoiseThatIsLeftOfACountersReadingsAsTheMargin) {
+  const auto margin_mw = [this](bool counts, int swing_mw) {
+    meter_ = Meter(options_, kWindow, 0, counts);
+    begin(kWarm);
+    minibatch(milliseconds(50), milliseconds(50));
+    power_until({}, milliseconds(700), 20000);
+    for (int i = 0; i < 16; ++i) {
+      power(milliseconds(800 + 100 * i),
+            20000 + (i % 2 == 0 ? 2000 : -2000) + (i / 4 % 2 == 0 ? swing_mw : -swing_mw));
+    }
+    for (int i = 1; i <= 3; ++i) minibatch(milliseconds(2300 + 100 * i), milliseconds(100));
+    const auto answer = meter_.answer(at(milliseconds(2600)));
+    return answer ? static_cast<double>(answer->power_margin_mw) : -1.0;
+  };
+  EXPECT_NEAR(margin_mw(false, 0), 3 * 2066 / 2, 10) << "four a window, as if they were noise";
+  EXPECT_LT(margin_mw(true, 0), 100);
+  EXPECT_GT(margin_mw(true, 1000), 1500);
+}
+
 // Where a window holds less than one reading, its mean is as noisy as a reading.
 TEST_F(MeterLimitsTest, StatesNoLessThanTheNoiseOfAReadingForASlowSensor) {
   minibatch(milliseconds(50), milliseconds(50));

@@ -164,6 +164,31 @@ TEST_F(HostPowerTest, TheEstimateFollowsTheBusyCoresAndSaysWhatItIs) {
   EXPECT_EQ(read(*sensor, milliseconds(300))[0].value, 40'000);
 }
 
+TEST_F(HostPowerTest, TheEstimateIsOfNanosecondsWhereCgroupsCountAllProcesses) {
+  cpu_time(10, 10);
+  const auto used = [this](std::string_view ns) {
+    tree_.put("/sys/fs/cgroup/cpuacct/cpuacct.usage", ns);
+  };
+  used("5000000000");
+  EXPECT_TRUE(CpuTimeEstimate::open(power_, root_, findings_));
+  EXPECT_NE(findings_.back().find("/proc/stat"), std::string::npos) << "a container's own";
+  tree_.put("/sys/fs/cgroup/cpuacct/release_agent", "");
+  const auto sensor = CpuTimeEstimate::open(power_, root_, findings_);
+  EXPECT_NE(findings_.back().find("of 2 CPUs in"), std::string::npos);
+  EXPECT_NE(findings_.back().find("cpuacct.usage"), std::string::npos);
+  EXPECT_EQ(read(*sensor, milliseconds(0))[0].state, ReadingState::missing);
+  used("5042000000");  // 42 ms of one core in 100
+  const Reading reading = read(*sensor, milliseconds(100))[0];
+  EXPECT_EQ(reading.value, 16'300);
+  EXPECT_TRUE(reading.estimate);
+  used("4000000000");
+  EXPECT_EQ(read(*sensor, milliseconds(200))[0].state, ReadingState::missing) << "it went back";
+  used("garbage");
+  const Reading none = read(*sensor, milliseconds(300))[0];
+  EXPECT_EQ(none.state, ReadingState::missing);
+  EXPECT_NE(sensor->explain(none).find("cpuacct.usage"), std::string::npos);
+}
+
 TEST_F(HostPowerTest, TheEstimateIsMissingWithoutCpuTimeInBetween) {
   cpu_time(10, 10);
   const auto sensor = CpuTimeEstimate::open(power_, root_, findings_);
