@@ -1,5 +1,6 @@
 // gearshift board: a virtual board that everything runs against as it runs against a real one.
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -122,6 +123,7 @@ std::optional<SupplySpec> supply_of(const VirtualBoardOptions& options) {
 }
 
 int mount_board(const VirtualBoardOptions& options) {
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads the welcome may go
   const BoardDescription& description = require_board(options.board);
   BoardState board(description,
                    {.seed = options.seed,

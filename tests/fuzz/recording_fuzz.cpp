@@ -11,11 +11,17 @@
 
 namespace {
 
-// Holds the fastest mode that the board has.
+// Holds the fastest mode that the board has, where it is given the time to say so.
 class FastestPolicy : public gearshift::Policy {
  public:
+  explicit FastestPolicy(gearshift::ThinkTime& time) : time_(time) {}
+
   gearshift::Request start(const gearshift::PolicyContext& context) override {
     gearshift::Request request;
+    if (time_.over()) {
+      request.what = gearshift::Request::What::failed;
+      return request;
+    }
     request.what = gearshift::Request::What::hold;
     request.setting.mode = context.knobs->highest();
     for (const gearshift::Workload* workload : context.workloads) {
@@ -30,6 +36,9 @@ class FastestPolicy : public gearshift::Policy {
   }
   std::string_view failure() const override { return {}; }
   std::string take_log() override { return {}; }
+
+ private:
+  gearshift::ThinkTime& time_;
 };
 
 }  // namespace
@@ -38,8 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto bytes = std::as_bytes(std::span(data, size));
   try {
     gearshift::RecordingReader reader(bytes, "fuzz.db");
-    FastestPolicy policy;
-    gearshift::Replay(reader).run(policy);
+    gearshift::Replay replay(reader);
+    FastestPolicy policy(replay.think_time());
+    replay.run(policy);
     gearshift::RecordingReader again(bytes, "fuzz.db");
     gearshift::read_recorded_profiles(again);
   } catch (const gearshift::RecordingError& error) {

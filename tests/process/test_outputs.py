@@ -59,6 +59,22 @@ class FullDisks(unittest.TestCase):
             done = gearshift(*REQUESTS, stdout=gone, restore_signals=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
+    def test_a_virtual_board_stays_when_the_reader_of_its_welcome_has_gone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mount = Path(folder) / "orin"
+            read, write = os.pipe()
+            os.close(read)
+            words = [BINARY, "board", "--virtual", "jetson-agx-orin", "--plain", "--mount", mount]
+            with os.fdopen(write, "w") as gone:
+                board = subprocess.Popen(words, stdout=gone, stderr=subprocess.PIPE)
+            cpu = mount / "sys/devices/system/cpu"
+            wait_until(lambda: (cpu / "online").exists())
+            (cpu / "cpu7/online").write_text("0")
+            wait_until(lambda: (cpu / "online").read_text().strip() == "0-6,8-11")
+            board.send_signal(signal.SIGTERM)
+            self.assertEqual((board.wait(DEADLINE_S), board.stderr.read()), (0, b""))
+            board.stderr.close()
+
 
 class Names(unittest.TestCase):
     def test_json_tells_of_files_whose_names_are_no_utf_8(self):
