@@ -1,5 +1,8 @@
 #include "cli/standard_output.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,11 +11,21 @@
 
 namespace gearshift {
 
+namespace {
+
+// Of a pipe or a socket: nobody is left to read it, now or when something was written before.
+bool reader_has_gone() {
+  pollfd output{STDOUT_FILENO, 0, 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
+}  // namespace
+
 void finish_standard_output() {
   const bool written = std::fflush(stdout) == 0;
   const int reason = errno;
   if (written && std::ferror(stdout) == 0) return;
-  if (!written && reason == EPIPE) return;
+  if (reader_has_gone()) return;
   // The reason of what failed before is not known any more.
   throw std::runtime_error("standard output: not all of it could be written: " +
                            std::string(written ? "is the disk full?" : std::strerror(reason)));
