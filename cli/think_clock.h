@@ -6,9 +6,8 @@
 
 namespace gearshift {
 
-// Processor time of the thread that asks, so nobody is blamed for what else runs on the board: ten
-// times what the instructions of a script that computes take, and five times that on the slowest
-// clock of a Jetson.
+// Processor time of the thread that asks, so nobody is blamed for what else runs on the board: five
+// times what all instructions of a script that only computes take on the slowest clock of a Jetson.
 inline constexpr Duration kThinkTime = std::chrono::seconds(2);
 
 class ThinkClock final : public ThinkTime {

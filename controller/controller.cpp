@@ -195,11 +195,16 @@ void Controller::on_attached(const Workload& workload, Time now) {
     }
   }
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
-  if (!memory_.keep_for(roster_.key())) {
-    drift_.forget();
-    forget_reference();
-  }
+  keep_what_is_theirs();
   pending_ = Pending::restart;
+}
+
+// What was measured of other workloads says nothing of those that are here now.
+void Controller::keep_what_is_theirs() {
+  if (memory_.keep_for(roster_.key())) return;
+  credit_.forget();
+  drift_.forget();
+  forget_reference();
 }
 
 void Controller::on_detached(const Event& event, Time now) {
@@ -214,10 +219,7 @@ void Controller::on_detached(const Event& event, Time now) {
   if (serves) meet_server(nullptr);
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   if (roster_.any_managed()) {
-    if (!memory_.keep_for(roster_.key())) {
-      drift_.forget();
-      forget_reference();
-    }
+    keep_what_is_theirs();
     pending_ = Pending::restart;
     return;
   }

@@ -102,6 +102,7 @@ class Controller {
   bool consume(const Event& event, Time now);
   void on_attached(const Workload& workload, Time now);
   void on_detached(const Event& event, Time now);
+  void keep_what_is_theirs();
   void on_minibatch(const Minibatch& minibatch);
   void reload_script(Time now);
   void publish(Time now);

@@ -123,7 +123,12 @@ TEST(Cut, ASettingThatNobodyFollowsIsBlamedInTheEnd) {
 
 // Measures three settings, and holds the fastest that is not known to be over the cap. Power is
 // 5 W more for 0.6 s, so long after that one was first held, and as long after it was held again.
-std::vector<KeptNote> holds_after_spikes(Duration first, Duration second) {
+struct AfterSpikes {
+  std::vector<KeptNote> holds;
+  std::size_t observations;
+  std::uint32_t guard_steps;
+};
+AfterSpikes after_spikes(Duration first, Duration second) {
   Rig rig(
       [](const PolicyContext&, const std::vector<Observation>& answers) {
         static const PowerMode kModes[] = {kSlow, kMiddle, kFast};
@@ -148,23 +153,27 @@ std::vector<KeptNote> holds_after_spikes(Duration first, Duration second) {
   std::vector<KeptNote> holds = rig.recorder.of(NoteType::hold);
   EXPECT_LT(holds.at(0).time, Time{} + seconds(kHeld));
   EXPECT_GT(holds.at(0).time, Time{} + seconds(kHeld - 2));
-  return holds;
+  return {holds, rig.recorder.of(NoteType::observation).size(), rig.summary.guard_steps};
 }
 
 TEST(Cut, WhatWasWithinTheCapForLongIsHeldAgain) {
-  const std::vector<KeptNote> holds = holds_after_spikes(seconds(32), seconds(32));
+  const auto [holds, observations, guard_steps] = after_spikes(seconds(32), seconds(32));
+  EXPECT_EQ(guard_steps, 2U) << "each time it is stepped down from";
+  EXPECT_EQ(observations, 3U) << "what is known of it stays";
   ASSERT_EQ(holds.size(), 3U);
   for (const KeptNote& hold : holds) EXPECT_EQ(hold.setting.mode, kFast);
 }
 
 TEST(Cut, WhatIsCutSoonAfterItsChoiceIsNot) {
-  const std::vector<KeptNote> soon = holds_after_spikes(seconds(25), seconds(32));
-  EXPECT_EQ(soon.at(0).setting.mode, kFast);
-  EXPECT_EQ(soon.at(1).setting.mode, kMiddle);
-  const std::vector<KeptNote> again = holds_after_spikes(seconds(32), seconds(20));
-  ASSERT_EQ(again.size(), 3U);
-  EXPECT_EQ(again[1].setting.mode, kFast);
-  EXPECT_EQ(again[2].setting.mode, kMiddle);
+  const AfterSpikes soon = after_spikes(seconds(25), seconds(32));
+  EXPECT_EQ(soon.observations, 4U);
+  EXPECT_EQ(soon.holds.at(0).setting.mode, kFast);
+  EXPECT_EQ(soon.holds.at(1).setting.mode, kMiddle);
+  const AfterSpikes again = after_spikes(seconds(32), seconds(20));
+  EXPECT_EQ(again.observations, 4U);
+  ASSERT_EQ(again.holds.size(), 3U);
+  EXPECT_EQ(again.holds[1].setting.mode, kFast);
+  EXPECT_EQ(again.holds[2].setting.mode, kMiddle);
 }
 
 }  // namespace
