@@ -203,6 +203,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
 void Controller::keep_what_is_theirs() {
   if (memory_.keep_for(roster_.key())) return;
   credit_.forget();
+  late_credit_.forget();
   drift_.forget();
   forget_reference();
 }

@@ -16,6 +16,7 @@
 #include "controller/drift.h"
 #include "controller/excess_budget.h"
 #include "controller/guard.h"
+#include "controller/late_credit.h"
 #include "controller/latency_guard.h"
 #include "controller/ledger.h"
 #include "controller/limit_source.h"
@@ -162,7 +163,7 @@ class Controller {
   bool awaits_requests(Time now) const;
   void enforce_latency(Time now);
   void on_late(Time now);
-  void blame(double arrivals_per_s, Time now);
+  void blame(double arrivals_per_s, std::uint32_t late);
   void relieve(double arrivals_per_s, Time now);
   std::int32_t serving_batch() const;
   std::optional<Setting> raised_setting() const;
@@ -222,6 +223,7 @@ class Controller {
   ExcessBudget excess_;
   StepPace pace_;
   CapCredit credit_;
+  LateCredit late_credit_;
   ArrivalRate arrivals_;
   LatencyGuard latency_;
   Checkpoint checkpoint_;
@@ -273,9 +275,8 @@ class Controller {
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests
   bool reports_requests_ = false;  // the inference workload says how its requests fare
   std::int64_t unfilled_ = 0;  // requests served in batches that do not count, in this measurement
-  Setting late_setting_;       // that was held when requests were late, and since when
+  Setting late_setting_;       // that was held when requests were late
   Time fell_far_ = Time{} - std::chrono::hours(1);
-  Time late_since_{};
   std::optional<OutsideWrite> reported_write_;
   Time outside_write_seen_{};  // the newest that equals it
 

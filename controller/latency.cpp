@@ -11,8 +11,6 @@ namespace {
 // What a step towards the latency limit must be able to serve, over the rate of arrivals: what has
 // queued up in the meantime is served too.
 constexpr double kHeadroom = 1.1;
-// A setting that is held and late again within this time is to blame; once may be an accident.
-constexpr Duration kBlamed = std::chrono::minutes(1);
 // Requests that are served in batches less than half full, in batches, until the batch size is held
 // to be too large to fill in time.
 constexpr std::int64_t kUnfilledBatches = 4;
@@ -54,7 +52,11 @@ void Controller::on_requests(const RequestReport& report, Time now) {
   reports_requests_ = true;
   ledger_.add(report);
   latency_.add(report);
-  if (measuring() && settled_ && latency_.judges(report)) unfilled_ += report.served;
+  const bool judged = settled_ && latency_.judges(report);
+  if (judged && measuring()) unfilled_ += report.served;
+  if (judged && aim_ == Aim::hold) {
+    late_credit_.answered(report.served - std::min(report.served, report.late));
+  }
   if (arrivals_.add(report)) update_arrivals(now);
 }
 
@@ -65,6 +67,7 @@ void Controller::update_arrivals(Time now) {
   goal_.arrivals_per_s = per_s;
   goal_.one_by_one = true;
   drift_.change_requests();
+  late_credit_.forget();
   char text[64];
   std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
   note(NoteType::arrivals, now, text);
@@ -124,7 +127,7 @@ void Controller::on_late(Time now) {
       pending_ = for_reference ? Pending::restart : Pending::resume;
     }
   } else {
-    blame(rate, now);
+    blame(rate, report.late);
     // A policy that found no setting, or failed, is not asked again for that.
     if (pending_ == Pending::nothing && aim_ == Aim::hold) pending_ = Pending::restart;
   }
@@ -132,13 +135,10 @@ void Controller::on_late(Time now) {
 }
 
 // What is held was measured, and found to answer in time: once may be an accident.
-void Controller::blame(double arrivals_per_s, Time now) {
+void Controller::blame(double arrivals_per_s, std::uint32_t late) {
   if (aim_ == Aim::relief) return;
-  if (aim_ == Aim::hold && late_setting_ == wanted_ && now - late_since_ < kBlamed) {
-    memory_.mark_late(wanted_, arrivals_per_s);
-  }
+  if (aim_ == Aim::hold && !late_credit_.pays(late)) memory_.mark_late(wanted_, arrivals_per_s);
   late_setting_ = wanted_;
-  late_since_ = now;
 }
 
 // To the best setting known to serve so many; else training waits; else the clocks rise.

@@ -227,6 +227,7 @@ void Controller::on_settled(ApplyState state, Time now) {
 void Controller::record_hold(Time now) {
   failed_holds_ = 0;
   credit_.hold(wanted_, now);
+  late_credit_.hold(wanted_);
   latency_.rearm_at(now);
   note(NoteType::hold, now, {});
   Choice choice{

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "controller/controller.h"
-#include "tests/fakes/rig.h"
+#include "tests/fakes/serving_rig.h"
 
 namespace gearshift {
 namespace {
@@ -14,45 +14,6 @@ namespace {
 using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-Request with_batch(Request request, std::int32_t infer_batch) {
-  request.setting.batch_size[index(Kind::infer)] = infer_batch;
-  return request;
-}
-
-// Measures each request's setting, then holds the first answer of least value that keeps the goal.
-ListPolicy::Decide best_of(const std::vector<Request>& asked) {
-  return [asked](const PolicyContext& context, const std::vector<Observation>& answers) {
-    if (answers.size() < asked.size()) return asked[answers.size()];
-    const Observation* best = nullptr;
-    for (const Observation& answer : answers) {
-      if (!answer.keeps(context.goal)) continue;
-      if (best == nullptr || answer.value(context.goal) < best->value(context.goal)) best = &answer;
-    }
-    if (best == nullptr) return Request{Request::What::hold_safe, {}};
-    return Request{Request::What::hold, best->setting};
-  };
-}
-
-const std::vector<Request> kThree = {with_batch(measure(kSlow), 4), with_batch(measure(kMiddle), 4),
-                                     with_batch(measure(kFast), 4)};
-
-struct ServingRig : Rig {
-  explicit ServingRig(ListPolicy::Decide decide, Duration end = seconds(120),
-                      std::optional<std::int64_t> cap_mw = std::nullopt)
-      : Rig(std::move(decide), end, cap_mw, {kSlow, kMiddle, kFast}) {
-    options.goal.objective = Objective::throughput;
-    options.meter.power_least = milliseconds(500);
-    world.attach(milliseconds(0));
-  }
-  std::vector<Setting> settings_since(Duration time) const {
-    std::vector<Setting> settings;
-    for (const KeptNote& note : recorder.of(NoteType::setting)) {
-      if (note.time >= Time{} + time) settings.push_back(note.setting);
-    }
-    return settings;
-  }
-};
 
 TEST(Latency, TheRateThatIsObservedAndTheLimitOfTheServerMakeTheGoal) {
   ServingRig rig(best_of(kThree));
@@ -336,21 +297,6 @@ TEST(Latency, ACapBelowAllThatIsKnownIsServedByInferenceAloneWhereThatMayFit) {
   const Setting below = fall_to(at - 1).setting;
   EXPECT_EQ(below.mode, kSlow) << "the lowest";
   EXPECT_EQ(below.run, Run::both);
-}
-
-TEST(Latency, ALateHeldSettingIsBlamedTheSecondTimeAndAnotherOneIsTaken) {
-  ServingRig rig(best_of(kThree), seconds(150));
-  FakeServer& server = rig.world.attach_server(milliseconds(0), 40);
-  // The fast mode alone is late now, whatever its times say.
-  rig.world.at(seconds(40),
-               [&rig, &server] { server.late_ms = rig.hardware.values[1] == 900000 ? 400 : 0; });
-  for (int i = 400; i < 1500; ++i) {
-    rig.world.at(milliseconds(100 * i),
-                 [&rig, &server] { server.late_ms = rig.hardware.values[1] == 900000 ? 400 : 0; });
-  }
-  rig.run();
-  EXPECT_EQ(rig.summary.latency_steps, 2U);
-  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle);
 }
 
 TEST(Latency, AServerThatComesLaterIsAskedForABatchSizeThatItOffers) {

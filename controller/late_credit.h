@@ -1,0 +1,41 @@
+// How many requests the held setting has answered in time: what lets it be held again after some
+// were late.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "controller/setting.h"
+
+namespace gearshift {
+
+// A stall of the machine makes requests late in any setting. Each request that is answered in time
+// earns half a hundredth of one that may be late, three of them at most. Each time that the guard
+// acts takes one, or two where several were late. So once may be an accident; what is late for more
+// than 0.5 % of its requests, or wholly late twice in a row, is not held any more.
+class LateCredit {
+ public:
+  // The setting is held; one that was held already goes on.
+  void hold(const Setting& setting) {
+    if (setting_ != setting) *this = {};
+    setting_ = setting;
+  }
+  void answered(std::uint32_t in_time) { left_ = std::min(kMost, left_ + kShare * in_time); }
+  // So many requests were late, or none where the limit was near. True where it may be held again.
+  bool pays(std::uint32_t late) {
+    left_ -= std::clamp(late, 1U, 2U);
+    return left_ >= 0;
+  }
+  // Of another rate of requests it says nothing.
+  void forget() { *this = {}; }
+
+ private:
+  static constexpr double kShare = 0.005;
+  static constexpr double kMost = 3;
+
+  std::optional<Setting> setting_;
+  double left_ = 2;  // requests that may be late
+};
+
+}  // namespace gearshift
