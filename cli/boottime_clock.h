@@ -10,13 +10,16 @@
 
 namespace gearshift {
 
+// What one of the machine's clocks shows.
+inline Duration shown_by(clockid_t clock) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
 class BoottimeClock : public Clock {
  public:
-  Time now() const override {
-    timespec time{};
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return Time(std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
-  }
+  Time now() const override { return Time(shown_by(CLOCK_BOOTTIME)); }
 };
 
 // Milliseconds of wall time since 1970, for what people read; the loop never sees it.
@@ -27,18 +30,10 @@ inline std::int64_t unix_time_ms() {
 }
 
 // CLOCK_MONOTONIC, in which systemd wants to be told of a reload; the loop never sees it.
-inline Duration monotonic_since_boot() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
+inline Duration monotonic_since_boot() { return shown_by(CLOCK_MONOTONIC); }
 
 // What the thread that asks has used of processors; the loop never sees it.
-inline Duration thread_processor_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
+inline Duration thread_processor_time() { return shown_by(CLOCK_THREAD_CPUTIME_ID); }
 
 // What the clock on the wall shows here (TZ, else the machine's zone). Where the zone's rules are
 // not to be had it is that of UTC.

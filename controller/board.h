@@ -25,10 +25,10 @@ struct BoardTraits {
   Duration power_averaging{};  // a reading is a mean over this; zero: it is the newest value
   std::int64_t power_rounding_mw = 0;  // a reading is off by up to this: the sensor's own steps
   bool power_counts = false;  // a reading is what a counter grew by: the next makes its error good
-  Duration stale_after{};              // a power reading older than this is danger
-  Duration apply_timeout{};            // a mode that takes longer is timed_out
-  std::vector<PowerMode> modes;        // lowest power first by the board's model
-  std::optional<PowerMode> safe;       // held when nothing better is known; the lowest if not given
+  Duration stale_after{};     // a power reading older than this is danger
+  Duration apply_timeout{};   // a mode that takes longer is timed_out
+  std::vector<PowerMode> modes;   // lowest power first by the board's model
+  std::optional<PowerMode> safe;  // held when nothing better is known; the lowest if not given
 };
 
 enum class ApplyState : std::uint8_t {

@@ -201,11 +201,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
 
 // What was measured of other workloads says nothing of those that are here now.
 void Controller::keep_what_is_theirs() {
-  if (memory_.keep_for(roster_.key())) return;
-  credit_.forget();
-  late_credit_.forget();
-  drift_.forget();
-  forget_reference();
+  if (!memory_.keep_for(roster_.key())) forget_beside_memory();
 }
 
 void Controller::on_detached(const Event& event, Time now) {

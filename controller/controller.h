@@ -116,8 +116,10 @@ class Controller {
   void update_goal(Time now);
   void enforce(Time now);
   void on_over_cap(Time now);
+  bool forgives(Time now);
   bool judge_cut(const Observation& cut, Time now);
   void forget_world(const DriftAlarm& alarm, Time now);
+  void forget_beside_memory();
   void on_power_unknown(Time now);
   void fall_back(Time now);
   void step_down(Time now);

@@ -171,6 +171,12 @@ void Controller::on_over_cap(Time now) {
     if (pending_ == Pending::nothing) pending_ = Pending::restart;
   }
   const bool counts = aim_ != Aim::nothing && roster_.any_managed();
+  if (counts && forgives(now)) {
+    spared_ = cut.setting;
+  } else if (counts) {
+    recorder_.note(
+        {.type = NoteType::observation, .time = now, .setting = &wanted_, .observation = &cut});
+  }
   const bool surprises = counts && judge_cut(cut, now);
   // Where a setting that was known to fit does not, the others that are known may not either.
   if (aim_ == Aim::fallback && settled_) {
@@ -179,6 +185,14 @@ void Controller::on_over_cap(Time now) {
     step_down(now);
   }
   if (surprises && drift_.knows(wanted_)) proofs_ = kMostProofs;
+}
+
+// Whether what is held may be held again: it has kept this cap for long, and the cut is then no
+// observation of it.
+bool Controller::forgives(Time now) {
+  const Observation* known = this->known(wanted_);
+  const bool fits = known != nullptr && cap_mw_ && known->within(*cap_mw_);
+  return fits && aim_ == Aim::hold && settled_ && credit_.pays(now);
 }
 
 // Remembers it. True where the setting was known to be within the cap, and so the world may be
@@ -190,15 +204,8 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   // A sensor that lags may still show the setting before, where that drew more.
   const bool settles = now - wanted_since_ <= kLagWindows * board_.traits().power_window;
   const bool shows_another = settles && cut.power_mean_mw <= power_before_mw_;
-  const auto tell = [&] {
-    recorder_.note(
-        {.type = NoteType::observation, .time = now, .setting = &cut.setting, .observation = &cut});
-  };
   // Nor is it the setting's fault that another program had the clocks.
-  if (follows_outside_write(now)) {
-    tell();
-    return fitted;
-  }
+  if (follows_outside_write(now)) return fitted;
   // Until it is in force, and so soon after, readings are of the setting before, which drew as much
   // to 2 %: it may be to blame.
   const bool early = !settled_ || now - guard_.changed() < board_.traits().power_window;
@@ -212,12 +219,10 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
   // Until the workloads have followed, batches of another size run, and they may draw more.
   const bool others = roster_.awaits_batches() && now - batches_asked_ <= options_.workload_timeout;
   if (fitted && others) {
-    tell();
     others_draw_more_ = true;
     return false;
   }
   if (!fitted && (before || foreseen) && excused_ != cut.setting) {
-    tell();
     excused_ = cut.setting;
     return false;
   }
@@ -228,15 +233,10 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
     alarm = drift_.add_excess(seen);
   }
   if (!alarm) {
-    if (fitted && aim_ == Aim::hold && settled_ && credit_.pays(now)) {
-      spared_ = cut.setting;
-      return drift_.suspects();
-    }
-    tell();
+    if (spared_ == cut.setting) return drift_.suspects();
     remember(cut);
     return fitted;
   }
-  tell();
   // The cut too: a search in the new world begins like one from scratch.
   forget_world(*alarm, now);
   pending_ = Pending::restart;
@@ -253,7 +253,13 @@ void Controller::forget_world(const DriftAlarm& alarm, Time now) {
                   .alarm = &alarm,
                   .text = alarm.text()});
   memory_.forget();
+  forget_beside_memory();
+}
+
+// What goes with the observations that it was told of.
+void Controller::forget_beside_memory() {
   credit_.forget();
+  late_credit_.forget();
   drift_.forget();
   forget_reference();
 }

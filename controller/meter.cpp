@@ -66,7 +66,7 @@ Meter::Meter(MeterOptions options, Duration power_window, std::int64_t power_rou
     : options_(options),
       window_length_(power_window),
       rounding_mw_(power_rounding_mw),
-      counts_(power_counts),
+      power_counts_(power_counts),
       window_(power_window) {
   options_.most_minibatches = std::min(options_.most_minibatches, kMostSamples);
 }
@@ -79,11 +79,7 @@ void Meter::begin(const Setting& setting, const std::array<Expected, kKinds>& ex
   settled_.reset();
   window_.clear();
   samples_ = {};
-  power_count_ = 0;
-  power_sum_ = power_square_sum_ = 0;
-  window_count_ = 0;
-  window_sum_ = window_square_sum_ = 0;
-  halves_mw_ = half_mw_ = {};
+  power_mw_ = windows_mw_ = halves_mw_ = half_mw_ = {};
   power_max_ = 0;
   estimate_ = false;
 }
@@ -102,7 +98,8 @@ void Meter::add(const Minibatch& reported) {
     work_began_ = std::max(work_began_, minibatch.received);
   }
   const bool whole = minibatch.received - reported.elapsed >= applied_;
-  if (whole && (samples.seen > 1 || expected_[kind].warm)) samples.whole_ns.add(ns(minibatch.elapsed));
+  if (whole && (samples.seen > 1 || expected_[kind].warm))
+    samples.whole_ns.add(ns(minibatch.elapsed));
   // The first one straddles the change or warms up caches; a later one may have begun before too.
   if (samples.seen == 1 || !whole || !settled_) return;
   // Those that still come while power is measured are free, and a CPU quota lets short minibatches
@@ -123,24 +120,20 @@ void Meter::add(const Reading& reading) {
   estimate_ = estimate_ || reading.estimate;
   if (!settled_) judge_settled(reading.taken);
   if (!settled_) return;
-  const auto value = static_cast<double>(reading.value);
   add_to_half(reading);
-  if (power_count_++ == 0) power_first_ = reading.taken;
-  power_sum_ += value;
-  power_square_sum_ += value * value;
+  if (power_mw_.count == 0) power_first_ = reading.taken;
+  power_mw_.add(static_cast<double>(reading.value));
   power_max_ = std::max(power_max_, reading.value);
   power_last_ = reading.taken;
   const bool whole = reading.taken - power_first_ >= window_length_;
   if (const auto mean_mw = window_.mean_mw(reading.taken); whole && mean_mw) {
-    ++window_count_;
-    window_sum_ += static_cast<double>(*mean_mw);
-    window_square_sum_ += static_cast<double>(*mean_mw) * static_cast<double>(*mean_mw);
+    windows_mw_.add(static_cast<double>(*mean_mw));
   }
 }
 
 // What the first reading is a mean of began before power had settled.
 void Meter::add_to_half(const Reading& reading) {
-  if (power_count_ == 0) {
+  if (power_mw_.count == 0) {
     half_began_ = reading.taken;
     return;
   }
@@ -246,25 +239,22 @@ bool Meter::interleaves() const {
 // Of the means of a window, of which neighbours share most of their readings: only so many are
 // independent as windows have passed.
 double Meter::window_deviation() const {
-  const double n = window_count_;
   const double windows = seconds(power_last_ - power_first_) / seconds(window_length_);
-  if (n < 2 || windows <= 1) return 0;
-  const double mean = window_sum_ / n;
-  const double square = std::max(0.0, window_square_sum_ / n - mean * mean);
-  return std::sqrt(square * (windows + 1) / windows);
+  if (windows_mw_.count < 2 || windows <= 1) return 0;
+  return std::sqrt(windows_mw_.squares / windows_mw_.count * (windows + 1) / windows);
 }
 
-// Of a window's mean, which the guard judges, where a reading varies by `variance`. Its noise is that
-// of a reading over the root of the readings a window holds; but where readings are what a counter
-// grew by, what one has too much the next has too little, and most of it is gone from the mean of
-// half a window (method of batch means: G. S. Fishman, Management Science 24, 1978).
-double Meter::power_deviation(double variance) const {
-  if (counts_ && halves_mw_.count > 2) {
+// Of a window's mean, which the guard judges. Its noise is that of a reading over the root of the
+// readings a window holds; but where readings are what a counter grew by, what one has too much the
+// next has too little, and most of it is gone from the mean of half a window (method of batch
+// means: G. S. Fishman, Management Science 24, 1978).
+double Meter::power_deviation() const {
+  if (power_counts_ && halves_mw_.count > 2) {
     return std::max(std::sqrt(halves_mw_.variance() / 2), window_deviation());
   }
   const double span = std::max(seconds(power_last_ - power_first_), 1e-3);
-  const double a_window = std::max(1.0, seconds(window_length_) * (power_count_ - 1) / span);
-  const double deviation = std::sqrt(variance / a_window);
+  const double a_window = std::max(1.0, seconds(window_length_) * (power_mw_.count - 1) / span);
+  const double deviation = std::sqrt(power_mw_.variance() / a_window);
   return interleaves() ? std::max(deviation, window_deviation()) : deviation;
 }
 
@@ -282,7 +272,7 @@ std::optional<Observation> Meter::answer(Time now) const {
   Observation observation;
   observation.setting = setting_;
   bool stable = settled_ && power_last_ - power_first_ >= options_.power_least;
-  bool enough = settled_.has_value() && power_count_ > 0;
+  bool enough = settled_.has_value() && power_mw_.count > 0;
   bool first_seen = true;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs || starved(kind, now)) continue;
@@ -304,13 +294,9 @@ std::optional<Observation> Meter::answer(Time now) const {
       return observation;
     }
   }
-  const double n = power_count_;
-  const double mean = power_sum_ / n;
-  const double variance =
-      n > 1 ? std::max(0.0, (power_square_sum_ - n * mean * mean) / (n - 1)) : 0;
-  observation.power_mean_mw = std::llround(mean);
+  observation.power_mean_mw = std::llround(power_mw_.mean);
   observation.power_margin_mw =
-      std::llround(std::max(3.0 * power_deviation(variance), hidden_mw(std::sqrt(variance))));
+      std::llround(std::max(3.0 * power_deviation(), hidden_mw(std::sqrt(power_mw_.variance()))));
   observation.power_max_mw = power_max_;
   observation.power_is_estimate = estimate_;
   return observation;

@@ -82,7 +82,7 @@ class Meter {
   bool interleaves() const;  // minibatches of both kinds have counted
   void add_to_half(const Reading& reading);
   double window_deviation() const;
-  double power_deviation(double variance) const;
+  double power_deviation() const;
   double hidden_mw(double deviation_mw) const;
   double half_width(const Samples& samples) const;
   bool starved(std::size_t kind, Time now) const;
@@ -92,7 +92,7 @@ class Meter {
   MeterOptions options_;
   Duration window_length_;
   std::int64_t rounding_mw_;
-  bool counts_;
+  bool power_counts_;
   PowerWindow window_;
   Setting setting_;
   std::array<Expected, kKinds> expected_{};
@@ -101,15 +101,10 @@ class Meter {
   std::optional<Time> settled_;
   std::array<Samples, kKinds> samples_{};
 
-  // Settled power readings: running sums in mW.
-  std::uint32_t power_count_ = 0;
-  double power_sum_ = 0;
-  double power_square_sum_ = 0;
-  // Of the means of a window, which the guard judges: running sums in mW, from the first whole one.
-  std::uint32_t window_count_ = 0;
-  double window_sum_ = 0;
-  double window_square_sum_ = 0;
-  // Of the means of half a window each, one after the other, in mW, and the one that goes on.
+  Moments power_mw_;  // settled readings
+  // Of the means of a window, which the guard judges, from the first whole one.
+  Moments windows_mw_;
+  // Of the means of half a window each, one after the other, and the one that goes on.
   Moments halves_mw_;
   Moments half_mw_;
   Time half_began_{};

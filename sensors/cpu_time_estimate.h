@@ -16,9 +16,9 @@ namespace gearshift {
 
 // Emits power (channel 0) = estimate_idle_w + estimate_core_w * busy cores, the latter from the CPU
 // time used between two readings at least the board's period apart, as a share of all CPU time,
-// times the number of CPUs. Where cgroup v1 counts the time of all processes it is taken from there,
-// in nanoseconds; else from the first line of /proc/stat, where it comes in ticks, and who runs
-// between two of them is not seen. Time stolen by a host counts as idle.
+// times the number of CPUs. Where cgroup v1 counts the time of all processes it is taken from
+// there, in nanoseconds; else from the first line of /proc/stat, where it comes in ticks, and who
+// runs between two of them is not seen. Time stolen by a host counts as idle.
 class CpuTimeEstimate : public Sensor {
  public:
   static std::unique_ptr<CpuTimeEstimate> open(const PowerDescription& power, Sysroot& root,

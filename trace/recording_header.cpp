@@ -19,9 +19,9 @@ constexpr std::string_view kHowToRead =
 
 // Keys that recordings made before them lack: what they tell was then as the header's default is.
 constexpr std::string_view kLaterKeys[] = {
-    "energy_weight", "reference_s",           "reference_j",        "priced_power_mw",
-    "goal_energy_j", "checkpoint_timeout_ns", "power_averaging_ns", "power_rounding_mw",
-    "power_counts"};
+    "energy_weight",      "reference_s",       "reference_j",
+    "priced_power_mw",    "goal_energy_j",     "checkpoint_timeout_ns",
+    "power_averaging_ns", "power_rounding_mw", "power_counts"};
 
 bool may_be_missing(std::string_view key) {
   return std::find(std::begin(kLaterKeys), std::end(kLaterKeys), key) != std::end(kLaterKeys);

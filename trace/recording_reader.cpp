@@ -139,8 +139,9 @@ struct RecordingReader::Tables {
   Cursor limits{database, "limits"};
   Cursor scripts{database, "scripts"};
   // Formats before 5 have no such table.
-  Cursor script_stops{database, "script_stops",
-                      version > 4 ? "SELECT * FROM script_stops ORDER BY rowid" : "SELECT 0 WHERE 0"};
+  Cursor script_stops{
+      database, "script_stops",
+      version > 4 ? "SELECT * FROM script_stops ORDER BY rowid" : "SELECT 0 WHERE 0"};
   Cursor commands{database, "commands"};
   Cursor notes{database, "notes"};
 };

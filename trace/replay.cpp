@@ -9,22 +9,6 @@
 
 namespace gearshift {
 
-namespace {
-
-class ReplayedThinkTime final : public ThinkTime {
- public:
-  explicit ReplayedThinkTime(Replay::State& state) : state_(state) {}
-
-  void begin() override {}
-  bool over() override;
-
- private:
-  Replay::State& state_;
-  std::int64_t looks_ = 0;
-};
-
-}  // namespace
-
 // The tick that is being played, and how much of it the loop has asked for.
 struct Replay::State {
   explicit State(RecordingReader& from) : reader(from) {}
@@ -54,7 +38,6 @@ struct Replay::State {
   std::uint32_t calls = 0;
   std::array<std::optional<std::int64_t>, kMaxKnobs> values{};
   std::vector<Limit> limits;
-  ReplayedThinkTime think_time{*this};
 };
 
 bool Replay::State::advance() {
@@ -73,13 +56,6 @@ bool Replay::State::advance() {
   calls = 0;
   for (const LimitAnswer& answer : tick.limits) limits[answer.source] = answer.limit;
   return true;
-}
-
-bool ReplayedThinkTime::over() {
-  ++looks_;
-  const std::vector<ScriptStop>& stops = state_.tick.script_stops;
-  return std::any_of(stops.begin(), stops.end(),
-                     [this](const ScriptStop& stop) { return stop.look == looks_; });
 }
 
 void Replay::State::check_nothing_is_left() {
@@ -244,6 +220,23 @@ class ReplayedLimit final : public LimitSource {
   std::size_t source_;
 };
 
+class ReplayedThinkTime final : public ThinkTime {
+ public:
+  explicit ReplayedThinkTime(Replay::State& state) : state_(state) {}
+
+  void begin() override {}
+  bool over() override {
+    ++looks_;
+    const std::vector<ScriptStop>& stops = state_.tick.script_stops;
+    return std::any_of(stops.begin(), stops.end(),
+                       [this](const ScriptStop& stop) { return stop.look == looks_; });
+  }
+
+ private:
+  Replay::State& state_;
+  std::int64_t looks_ = 0;
+};
+
 class CheckingRecorder final : public Recorder {
  public:
   explicit CheckingRecorder(Replay::State& state) : state_(state) {}
@@ -264,13 +257,15 @@ class CheckingRecorder final : public Recorder {
 
 }  // namespace
 
-Replay::Replay(RecordingReader& reader) : state_(std::make_unique<State>(reader)) {
+Replay::Replay(RecordingReader& reader)
+    : state_(std::make_unique<State>(reader)),
+      think_time_(std::make_unique<ReplayedThinkTime>(*state_)) {
   state_->limits.resize(reader.header().limits.size());
 }
 
 Replay::~Replay() = default;
 
-ThinkTime& Replay::think_time() { return state_->think_time; }
+ThinkTime& Replay::think_time() { return *think_time_; }
 
 Duration Replay::since_start() const { return state_->result.duration; }
 

@@ -51,6 +51,7 @@ class Replay {
 
  private:
   std::unique_ptr<State> state_;
+  std::unique_ptr<ThinkTime> think_time_;
 };
 
 }  // namespace gearshift

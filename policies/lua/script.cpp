@@ -18,8 +18,8 @@
 namespace gearshift {
 namespace {
 
-// How often the budget is looked at, in instructions. The slowest that a script can make takes 7 ms:
-// rehashing a table whose 2,048 keys all fall into one chain.
+// How often the budget is looked at, in instructions. The slowest that a script can make takes 7
+// ms: rehashing a table whose 2,048 keys all fall into one chain.
 constexpr int kHookInstructions = 100;
 
 struct Source {

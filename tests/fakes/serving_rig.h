@@ -28,8 +28,8 @@ inline ListPolicy::Decide best_of(const std::vector<Request>& asked) {
   };
 }
 
-inline const std::vector<Request> kThree = {with_batch(measure(kSlow), 4), with_batch(measure(kMiddle), 4),
-                                     with_batch(measure(kFast), 4)};
+inline const std::vector<Request> kThree = {
+    with_batch(measure(kSlow), 4), with_batch(measure(kMiddle), 4), with_batch(measure(kFast), 4)};
 
 struct ServingRig : Rig {
   explicit ServingRig(ListPolicy::Decide decide, Duration end = std::chrono::seconds(120),

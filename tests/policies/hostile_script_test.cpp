@@ -270,9 +270,8 @@ TEST(HostileScript, EndsWhereItHasThoughtTooLong) {
 TEST(HostileScript, ThinksAnewAfterAMeasurementAndNotAfterAnAnswerFromMemory) {
   const PolicyProblem problem;
   CountedLooks time;
-  LuaPolicy policy("slow.lua",
-                   "measure(safe)\nremeasure(safe)\nfor i = 1, 1e5 do end\nreturn safe", {},
-                   nullptr, {.think_time = &time});
+  LuaPolicy policy("slow.lua", "measure(safe)\nremeasure(safe)\nfor i = 1, 1e5 do end\nreturn safe",
+                   {}, nullptr, {.think_time = &time});
   const Request asked = policy.start(problem.context());
   ASSERT_EQ(asked.what, What::measure);
   EXPECT_EQ(time.begins, 1);
