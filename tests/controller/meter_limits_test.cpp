@@ -218,7 +218,7 @@ TEST_F(MeterLimitsTest, StatesTheNoiseThatIsLeftOfACountersReadingsAsTheMargin) 
     const auto answer = meter_.answer(at(milliseconds(2600)));
     return answer ? static_cast<double>(answer->power_margin_mw) : -1.0;
   };
-  EXPECT_NEAR(margin_mw(false, 0), 3 * 2066 / 2, 10) << "four a window, as if they were noise";
+  EXPECT_NEAR(margin_mw(false, 0), 3 * 2066 / 2.0, 10) << "four a window, as if they were noise";
   EXPECT_LT(margin_mw(true, 0), 100);
   EXPECT_GT(margin_mw(true, 1000), 1500);
 }
