@@ -141,16 +141,18 @@ class DriftEvaluation {
     changes_.push_back({"none", ""});
   }
 
-  std::vector<DriftRow> run() const {
-    std::vector<DriftRow> rows;
-    for (const Contestant& contestant : read_contestants(options_.policy)) {
-      for (const Change& change : changes_) {
-        for (std::uint32_t seed = 1; seed <= options_.seeds; ++seed) {
-          rows.push_back(row(contestant, change, seed));
-        }
-      }
-    }
-    return rows;
+  // Nullopt, after a message, where a signal stopped it.
+  std::optional<std::vector<DriftRow>> run() const {
+    const std::vector<Contestant> contestants = read_contestants(options_.policy);
+    const std::size_t seeds = options_.seeds;
+    std::vector<DriftRow> rows(contestants.size() * changes_.size() * seeds);
+    // Seeds change first, then changes.
+    const bool all = run_rows(options_, rows.size(), [&](std::size_t i) {
+      const std::size_t group = i / seeds;
+      rows[i] = row(contestants[group / changes_.size()], changes_[group % changes_.size()],
+                    i % seeds + 1);
+    });
+    return all ? std::optional(rows) : std::nullopt;
   }
 
  private:
@@ -212,6 +214,7 @@ class DriftEvaluation {
     row.hours = seconds(result.duration) / 3600;
     row.false_alarms = watch.false_alarms;
     row.excess = watch.excess_at_end(result.setting);
+    row.failure = result.policy_error;
     if (!drifts && !steps) return row;
     row.noticed = steps ? 0 : watch.noticed;
     if (drifts) row.shift = shift(made.problem.tasks.front(), watch.before());
@@ -219,8 +222,9 @@ class DriftEvaluation {
     DriftWatch scratch(after.problem, Time{});
     scratch.count_at_once();
     OperatorLimit fixed(after.problem.goal.power_mw);
-    simulated(after, contestant, fixed, scratch, kAfter);
+    const SimulationResult anew = simulated(after, contestant, fixed, scratch, kAfter);
     row.from_scratch = scratch.within;
+    if (row.failure.empty()) row.failure = anew.policy_error;
     return row;
   }
 
@@ -232,10 +236,14 @@ class DriftEvaluation {
 }  // namespace
 
 int evaluate_drift(const EvaluateOptions& options) {
-  const std::vector<DriftRow> rows = DriftEvaluation(options).run();
-  if (!options.json.empty()) replace_file(options.json, drift_json(rows));
-  std::printf("%s", drift_text(rows).c_str());
+  const auto rows = DriftEvaluation(options).run();
+  if (!rows) return kExitFailed;
+  if (!options.json.empty()) replace_file(options.json, drift_json(*rows));
+  std::printf("%s", drift_text(*rows).c_str());
   std::fflush(stdout);
+  std::vector<ScriptEnd> ends;
+  for (const DriftRow& row : *rows) ends.push_back({row.policy, row.failure});
+  report_failures(ends);
   return kExitOk;
 }
 

@@ -221,19 +221,10 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
 namespace {
 
 void check_recurring_options(const EvaluateOptions& options) {
-  if (options.problem != "recurring") {
-    if (!options.epochs.empty() || !options.job.empty()) {
-      throw std::runtime_error("--epochs and --job belong to --problem recurring");
-    }
-    return;
-  }
   if (!options.objective.empty() && options.objective != "target") {
     throw std::runtime_error(fmt::format(
         "--objective {}: --problem recurring has target alone, with --eta for its weight",
         options.objective));
-  }
-  if (!options.energy_per_sample.empty()) {
-    throw std::runtime_error("--energy-per-sample is not for --problem recurring");
   }
   if (options.epochs.empty()) {
     throw std::runtime_error(
@@ -245,62 +236,99 @@ void check_recurring_options(const EvaluateOptions& options) {
   if (!(options.beta >= 1 && options.beta <= 1e6)) {
     throw std::runtime_error(fmt::format("--beta {}: must be from 1 to 1e6", options.beta));
   }
-  if (!options.csv.empty() || !options.html.empty() || !options.keep.empty()) {
-    throw std::runtime_error("--csv, --html and --keep are not for --problem recurring");
-  }
   for (const std::string& text : options.job) parse_job_terms(text);
 }
 
 void check_concurrent_options(const EvaluateOptions& options) {
-  const bool concurrent = options.problem == "concurrent";
-  if (concurrent == options.infer_profile.empty()) {
+  if (options.infer_profile.empty()) {
     throw std::runtime_error(
-        concurrent ? "--problem concurrent needs --infer-profile, the measured table of the "
-                     "inference workload"
-                   : "--infer-profile belongs to --problem concurrent");
-  }
-  if (!concurrent && !options.requests.empty()) {
-    throw std::runtime_error("--requests belongs to --problem concurrent");
-  }
-  if (!concurrent && !options.switch_ms.empty()) {
-    throw std::runtime_error("--switch-ms belongs to --problem concurrent");
+        "--problem concurrent needs --infer-profile, the measured table of the inference "
+        "workload");
   }
   if (!options.switch_ms.empty()) parse_numbers("--switch-ms", options.switch_ms);
-  if (concurrent && (!options.objective.empty() || options.missing != "refuse")) {
-    throw std::runtime_error("--objective and --missing are not for --problem concurrent");
+}
+
+void check_drift_options(const EvaluateOptions& options) {
+  if (options.caps.empty() || options.caps == "none") {
+    throw std::runtime_error(
+        "--caps: --problem drift takes the cap, and the one it falls to: --caps 40,20");
   }
 }
 
-// These two write no rows of a grid, and have goals of their own.
+// A flag of some problems. It counts as given where its value is not the default.
+struct FlagUse {
+  const char* flag;
+  bool given;
+  std::string_view problems;  // with blanks between them
+};
+
+std::vector<FlagUse> flag_uses(const EvaluateOptions& options) {
+  constexpr std::string_view kGrids = "train infer concurrent online";
+  constexpr std::string_view kProfiled = "train infer concurrent online drift";
+  EvaluateOptions usual;
+  usual.problem = options.problem;
+  return {{"--infer-profile", !options.infer_profile.empty(), "concurrent"},
+          {"--requests", !options.requests.empty(), "concurrent"},
+          {"--minutes", options.minutes != usual.minutes, "concurrent"},
+          {"--switch-ms", !options.switch_ms.empty(), "concurrent"},
+          {"--latency-ms", !options.latency_ms.empty(), "infer concurrent"},
+          {"--rate", !options.rate.empty(), "infer concurrent"},
+          {"--objective", !options.objective.empty(), "train infer online recurring"},
+          {"--energy-per-sample", !options.energy_per_sample.empty(), kGrids},
+          {"--weights", options.weights != usual.weights, "train infer online"},
+          {"--measurements", options.measurements != usual.measurements, "online"},
+          {"--epochs", !options.epochs.empty(), "recurring"},
+          {"--job", !options.job.empty(), "recurring"},
+          {"--eta", options.eta != usual.eta, "recurring"},
+          {"--beta", options.beta != usual.beta, "recurring"},
+          {"--suspect", !options.suspect.empty(), kGrids},
+          {"--own-prior", !options.own_prior.empty(), kGrids},
+          {"--prior", !options.prior.empty(), kProfiled},
+          {"--caps", !options.caps.empty(), kProfiled},
+          {"--keep", !options.keep.empty(), kProfiled},
+          {"--probes", options.probes != usual.probes, kProfiled},
+          {"--effects", effects_of(options) != effects_of(usual), kProfiled},
+          {"--missing", options.missing != usual.missing, "train infer online drift"},
+          {"--csv", !options.csv.empty(), kGrids},
+          {"--html", !options.html.empty(), kGrids},
+          {"--results", !options.results.empty(), kGrids}};
+}
+
+bool is_among(std::string_view words, std::string_view word) {
+  const auto at = (' ' + std::string(words) + ' ').find(' ' + std::string(word) + ' ');
+  return !word.empty() && at != std::string::npos;
+}
+
+// Nothing that was asked for is dropped silently.
 void check_unused_options(const EvaluateOptions& options) {
-  const bool drift = options.problem == "drift";
-  if (!drift && options.problem != "recurring") return;
-  const std::pair<const char*, bool> unused[] = {
-      {"--csv", !options.csv.empty()},
-      {"--html", !options.html.empty()},
-      {"--results", !options.results.empty()},
-      {"--latency-ms", !options.latency_ms.empty()},
-      {"--rate", !options.rate.empty()},
-      {"--energy-per-sample", !options.energy_per_sample.empty()},
-      {"--objective", drift && !options.objective.empty()},
-      {"--caps", !drift && !options.caps.empty()},
-      {"--prior", !drift && !options.prior.empty()}};
-  for (const auto& [flag, given] : unused) {
-    if (given) {
-      throw std::runtime_error(
-          fmt::format("{} is not for --problem {}; leave it out", flag, options.problem));
+  for (const FlagUse& use : flag_uses(options)) {
+    if (!use.given || is_among(use.problems, options.problem)) continue;
+    std::string problems(use.problems);
+    for (std::size_t at = 0; (at = problems.find(' ', at)) != std::string::npos;) {
+      problems.replace(at, 1, ", ");
+      at += 2;
     }
+    throw std::runtime_error(fmt::format("{} is not for --problem {}, but for {}; leave it out",
+                                         use.flag, options.problem, problems));
   }
-  if (drift && (options.caps.empty() || options.caps == "none")) {
-    throw std::runtime_error(
-        "--caps: --problem drift takes the cap, and the one it falls to: --caps 40,20");
+  const bool weighs = options.problem == "online" || options.objective == "weighted";
+  if (!weighs && options.weights != EvaluateOptions{}.weights) {
+    throw std::runtime_error("--weights belongs to --objective weighted and to --problem online");
   }
 }
 
 }  // namespace
 
 void check_evaluate_options(const EvaluateOptions& options) {
-  check_recurring_options(options);
+  if (!is_among("train infer concurrent online drift recurring", options.problem)) {
+    throw std::runtime_error(fmt::format(
+        "--problem '{}': allowed are train, infer, concurrent, online, drift and recurring",
+        options.problem));
+  }
+  check_unused_options(options);
+  if (options.problem == "recurring") check_recurring_options(options);
+  if (options.problem == "concurrent") check_concurrent_options(options);
+  if (options.problem == "drift") check_drift_options(options);
   if (options.profile.empty()) {
     throw std::runtime_error("--profile is missing; give the CSV file of a measured workload");
   }
@@ -312,15 +340,6 @@ void check_evaluate_options(const EvaluateOptions& options) {
   if (missing == "model" && options.board.empty()) {
     throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
   }
-  const bool grid = options.problem != "recurring" && options.problem != "drift";
-  if (!options.suspect.empty() && !grid) {
-    throw std::runtime_error("--suspect is not for --problem " + options.problem);
-  }
-  if (!options.own_prior.empty() && !grid) {
-    throw std::runtime_error("--own-prior is not for --problem " + options.problem);
-  }
-  check_unused_options(options);
-  check_concurrent_options(options);
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
   }

@@ -64,11 +64,13 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
 // The effects that are on: those asked for, or what is usual for the problem.
 std::string effects_of(const EvaluateOptions& options);
 
-// Every combination of the limits; powers change slowest. Throws std::runtime_error that names the
-// option, its value and what is allowed.
+// Every combination of the limits; powers change slowest. For options that check_evaluate_options
+// lets pass, of a problem that is a grid. Throws std::runtime_error that names the option, its
+// value and what is allowed.
 std::vector<Problem> make_problems(const EvaluateOptions& options);
 
-// Checks what needs no file. Throws std::runtime_error likewise.
+// Checks what needs no file, and that the problem takes every option that was given a value of its
+// own. Throws std::runtime_error likewise.
 void check_evaluate_options(const EvaluateOptions& options);
 
 }  // namespace gearshift

@@ -129,14 +129,6 @@ std::vector<double> parse_numbers(const std::string& option, const std::string& 
 std::vector<Problem> make_problems(const EvaluateOptions& options) {
   const bool concurrent = options.problem == "concurrent";
   const bool infer = options.problem == "infer" || concurrent;
-  if (!infer && options.problem != "train" && options.problem != "online") {
-    throw std::runtime_error(fmt::format(
-        "--problem '{}': allowed are train, infer, concurrent, online, drift and recurring",
-        options.problem));
-  }
-  if (!infer && (!options.latency_ms.empty() || !options.rate.empty())) {
-    throw std::runtime_error("--latency-ms and --rate belong to --problem infer and concurrent");
-  }
   if (infer && (options.latency_ms.empty() || options.rate.empty())) {
     throw std::runtime_error(
         fmt::format("--problem {} needs --latency-ms and --rate, for example --latency-ms {} "

@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "cli/boottime_clock.h"
-#include "evaluation/grid_run.h"
+#include "evaluation/case_run.h"
 
 namespace gearshift {
 
 // On a terminal one line that is written over; elsewhere a line at first and every ten seconds.
-class EvaluateProgress : public GridWatch {
+class EvaluateProgress : public CaseWatch {
  public:
   // Blocks SIGINT and SIGTERM, for the threads that start afterwards too, so as to ask for them.
   EvaluateProgress();

@@ -76,16 +76,20 @@ std::deque<RecurringJob> make_jobs(const Tables& tables, const EvaluateOptions& 
 int evaluate_recurring(const EvaluateOptions& options) {
   const Tables tables = read_tables(options);
   const std::deque<RecurringJob> jobs = make_jobs(tables, options);
-  std::vector<RecurringRow> rows;
-  for (const Contestant& contestant : read_contestants(options.policy)) {
+  const std::vector<Contestant> contestants = read_contestants(options.policy);
+  const std::size_t seeds = options.seeds;
+  std::vector<RecurringRow> rows(contestants.size() * jobs.size() * seeds);
+  // Seeds change first, then jobs.
+  const bool all = run_rows(options, rows.size(), [&](std::size_t i) {
+    const std::size_t group = i / seeds;
+    const Contestant& contestant = contestants[group / jobs.size()];
+    const RecurringJob& job = jobs[group % jobs.size()];
+    const std::uint64_t seed = i % seeds + 1;
     LuaPolicy policy(contestant.script, contestant.text);
-    for (const RecurringJob& job : jobs) {
-      for (std::uint32_t seed = 1; seed <= options.seeds; ++seed) {
-        rows.push_back(
-            {contestant.name, &job, seed, play(job, policy, {.beta = options.beta, .seed = seed})});
-      }
-    }
-  }
+    rows[i] = {contestant.name, &job, seed,
+               play(job, policy, {.beta = options.beta, .seed = seed})};
+  });
+  if (!all) return kExitFailed;
   if (!options.json.empty()) replace_file(options.json, recurring_json(rows));
   std::printf("%s", recurring_text(rows).c_str());
   std::fflush(stdout);

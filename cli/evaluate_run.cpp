@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <numeric>
 #include <system_error>
 
 #include "cli/evaluate_progress.h"
@@ -29,9 +30,20 @@ std::string results_path(const EvaluateOptions& options) {
   return "";
 }
 
-unsigned cores() {
+unsigned threads_of(const EvaluateOptions& options) {
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  if (options.threads > 0) return options.threads;
   return online > 0 ? static_cast<unsigned>(online) : 1;
+}
+
+void tell_stopped(std::size_t finished, std::size_t total, const std::string& what_now) {
+  std::fprintf(stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, total,
+               what_now.c_str());
+}
+
+void tell_duration(std::size_t rows, const EvaluateProgress& progress, unsigned threads) {
+  std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", rows, progress.seconds_elapsed(),
+               threads);
 }
 
 // The weights are told row by row.
@@ -84,23 +96,43 @@ std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, 
   const std::string path = results_path(options);
   if (!path.empty()) file.emplace(path);
   EvaluateProgress progress;
-  const unsigned threads = options.threads > 0 ? options.threads : cores();
+  const unsigned threads = threads_of(options);
   auto trials = run_grid(grid, run_case, file ? &*file : nullptr, progress, threads);
   progress.end();
   const auto finished = static_cast<std::size_t>(
       std::count_if(trials.begin(), trials.end(), [](const auto& one) { return one.has_value(); }));
   if (finished < trials.size()) {
-    std::fprintf(
-        stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, trials.size(),
-        path.empty() ? "give --results FILE to keep them the next time"
-                     : (path + " has them, and the same command goes on from there").c_str());
+    tell_stopped(finished, trials.size(),
+                 path.empty() ? "give --results FILE to keep them the next time"
+                              : path + " has them, and the same command goes on from there");
     return std::nullopt;
   }
-  std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", trials.size(),
-               progress.seconds_elapsed(), threads);
+  tell_duration(trials.size(), progress, threads);
   std::vector<Trial> all;
   for (auto& trial : trials) all.push_back(std::move(*trial));
   return all;
+}
+
+bool run_rows(const EvaluateOptions& options, std::size_t count,
+              const std::function<void(std::size_t)>& run) {
+  std::vector<std::size_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  EvaluateProgress progress;
+  const unsigned threads = threads_of(options);
+  std::size_t done = 0;
+  const auto ended = [&](const std::vector<std::size_t>& now) {
+    done += now.size();
+    progress.progress(done, 0, count);
+    return !progress.stopped();
+  };
+  run_cases(numbers, run, ended, threads);
+  progress.end();
+  if (done < count) {
+    tell_stopped(done, count, "nothing was written");
+  } else {
+    tell_duration(count, progress, threads);
+  }
+  return done == count;
 }
 
 Provenance provenance_of(const EvaluateOptions& options, const std::string& command) {
@@ -115,18 +147,26 @@ Provenance provenance_of(const EvaluateOptions& options, const std::string& comm
                               : fmt::format("at most {} measurements a search", options.probes))};
 }
 
-void report_failures(const Grid& grid, const std::vector<Trial>& trials) {
-  for (std::size_t policy = 0; policy < grid.policies.size(); ++policy) {
+void report_failures(const std::vector<ScriptEnd>& ends) {
+  for (std::size_t first = 0, next = 0; first < ends.size(); first = next) {
     std::size_t failed = 0;
-    std::string first;
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (grid.at(i).policy != policy || trials[i].failure.empty()) continue;
-      if (failed++ == 0) first = trials[i].failure;
+    std::string message;
+    for (; next < ends.size() && ends[next].policy == ends[first].policy; ++next) {
+      if (ends[next].failure.empty()) continue;
+      if (failed++ == 0) message = ends[next].failure;
     }
     if (failed == 0) continue;
     fmt::print(stderr, "gearshift evaluate: {} failed in {} of {} rows; the first time:\n{}\n",
-               grid.policies[policy].name, failed, trials.size() / grid.policies.size(), first);
+               ends[first].policy, failed, next - first, message);
   }
+}
+
+void report_failures(const Grid& grid, const std::vector<Trial>& trials) {
+  std::vector<ScriptEnd> ends;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    ends.push_back({grid.policies[grid.at(i).policy].name, trials[i].failure});
+  }
+  report_failures(ends);
 }
 
 }  // namespace gearshift

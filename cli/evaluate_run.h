@@ -1,7 +1,9 @@
-// What every grid of `gearshift evaluate` needs around its cases: the policies, the file of trials,
+// What every kind of `gearshift evaluate` needs around its cases: the policies, the file of trials,
 // progress, and where the results came from. A report is dated by the wall clock.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,9 +30,22 @@ std::string this_program();
 std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, const Grid& grid,
                                                 const RunCase& run_case);
 
+// Calls `run` with each number below `count`, on as many threads as --threads says, with progress.
+// False, after a message, where a signal stopped it.
+bool run_rows(const EvaluateOptions& options, std::size_t count,
+              const std::function<void(std::size_t)>& run);
+
 Provenance provenance_of(const EvaluateOptions& options, const std::string& command);
 
-// A script that failed has rows, too: the safe setting is held. They are not to be overlooked.
+// The script of a row, and what it failed of; empty where it did not.
+struct ScriptEnd {
+  std::string policy;
+  std::string failure;
+};
+
+// A script that failed has rows, too: the safe setting is held. They are not to be overlooked. One
+// entry a row, those of a policy one after another.
+void report_failures(const std::vector<ScriptEnd>& ends);
 void report_failures(const Grid& grid, const std::vector<Trial>& trials);
 
 }  // namespace gearshift

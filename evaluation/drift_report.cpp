@@ -55,7 +55,8 @@ std::string drift_json(std::span<const DriftRow> rows) {
                            {"measurements", value_or_null(row.measurements)},
                            {"from_scratch", value_or_null(row.from_scratch)},
                            {"excess", value_or_null(row.excess)},
-                           {"false_alarms", row.false_alarms}});
+                           {"false_alarms", row.false_alarms},
+                           {"failure", row.failure}});
   }
   return out.dump(1, ' ', false, json::error_handler_t::replace) + '\n';
 }

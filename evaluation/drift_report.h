@@ -25,6 +25,7 @@ struct DriftRow {
   std::optional<std::uint32_t> from_scratch{};
   std::optional<double> excess{};  // of what is held at the end over the optimum; by true costs
   std::uint32_t false_alarms = 0;
+  std::string failure{};  // of the policy's script; empty where it did not fail
 };
 
 // {"rows": [...]}, fields as docs/evaluation.md lists them.

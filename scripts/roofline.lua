@@ -78,13 +78,15 @@ local function try(setting)
   rows[#rows + 1] = ask(setting)
 end
 
+local told = 0 -- answers of before that the model can be fitted to
 for _, i in ipairs(recall(most_recalled)) do
   local answer = observations[i]
   rows[#rows + 1] = answer
   consider(answer)
+  if answer.ok or answer.reason == "over_limit" then told = told + 1 end
 end
 
-for _ = #observations + 1, learn do
+for _ = told + 1, learn do
   predict()
   local setting = surface:least_known({ power_w = goal.power_w, deviations = sure })
   if not setting then

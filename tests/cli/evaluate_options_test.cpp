@@ -113,14 +113,9 @@ TEST_F(EvaluateOptionsTest, OnlineHasAProblemForEveryWeightAndCapAndNoCapUnlessA
     options.weights = weights;
     EXPECT_THROW(make_problems(options), std::runtime_error) << weights;
   }
-  options.weights = "0.5";
-  options.rate = "30";
-  EXPECT_THROW(make_problems(options), std::runtime_error);
 }
 
 TEST_F(EvaluateOptionsTest, RefusesProblemsThatDoNotFitTheirLimits) {
-  options.rate = "30";
-  EXPECT_THROW(make_problems(options), std::runtime_error);
   options.problem = "infer";
   EXPECT_THROW(make_problems(options), std::runtime_error);
   options.latency_ms = "1:10000:1";
@@ -154,6 +149,51 @@ TEST_F(EvaluateOptionsTest, NamesAFlagThatTheProblemWouldDrop) {
   EXPECT_EQ(refused_for(options), "");
   options.prior = {"b.csv"};
   EXPECT_THAT(refused_for(options), HasSubstr("--prior is not for --problem recurring"));
+}
+
+TEST_F(EvaluateOptionsTest, NamesAFlagWithADefaultThatTheProblemWouldDrop) {
+  const auto refused_for = [](const std::string& problem, auto change) {
+    EvaluateOptions given;
+    given.problem = problem;
+    given.profile = {"a.csv"};
+    given.policy = {"a.lua"};
+    if (problem == "drift") given.caps = "40,20";
+    if (problem == "recurring") given.epochs = "epochs.csv";
+    if (problem == "concurrent") given.infer_profile = {"b.csv"};
+    change(given);
+    try {
+      check_evaluate_options(given);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto weights = [](EvaluateOptions& o) { o.weights = "0.5"; };
+  EXPECT_THAT(refused_for("drift", weights),
+              HasSubstr("--weights is not for --problem drift, but for train, infer, online"));
+  EXPECT_THAT(refused_for("train", weights), HasSubstr("--objective weighted"));
+  EXPECT_EQ(refused_for("online", weights), "");
+  EXPECT_EQ(refused_for("drift", [](EvaluateOptions& o) { o.weights = EvaluateOptions{}.weights; }),
+            "");
+  const auto measurements = [](EvaluateOptions& o) { o.measurements = 60; };
+  EXPECT_THAT(refused_for("recurring", measurements), HasSubstr("--measurements"));
+  EXPECT_EQ(refused_for("online", measurements), "");
+  const auto effects = [](EvaluateOptions& o) { o.effects = "jitter"; };
+  EXPECT_THAT(refused_for("recurring", effects), HasSubstr("--effects"));
+  EXPECT_EQ(refused_for("drift", effects), "");
+  const auto probes = [](EvaluateOptions& o) { o.probes = 12; };
+  EXPECT_THAT(refused_for("recurring", probes), HasSubstr("--probes"));
+  EXPECT_EQ(refused_for("concurrent", probes), "");
+  EXPECT_THAT(refused_for("train", [](EvaluateOptions& o) { o.eta = 1; }), HasSubstr("--eta"));
+  EXPECT_THAT(refused_for("train", [](EvaluateOptions& o) { o.minutes = 5; }),
+              HasSubstr("--minutes"));
+  EXPECT_THAT(refused_for("train", [](EvaluateOptions& o) { o.rate = "30"; }), HasSubstr("--rate"));
+  const auto threads = [](EvaluateOptions& o) { o.threads = 2; };
+  for (const char* problem : {"train", "concurrent", "online", "drift", "recurring"}) {
+    EXPECT_EQ(refused_for(problem, threads), "") << problem;
+  }
+  EXPECT_THAT(refused_for("trains", threads), HasSubstr("allowed are train"));
+  EXPECT_THAT(refused_for("", threads), HasSubstr("--problem ''"));
 }
 
 TEST_F(EvaluateOptionsTest, MakesAProblemOfEveryEnergyWeight) {

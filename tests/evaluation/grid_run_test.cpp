@@ -13,7 +13,7 @@
 namespace gearshift {
 namespace {
 
-struct RecordingWatch : GridWatch {
+struct RecordingWatch : CaseWatch {
   std::size_t done = 0;
   std::size_t known = 0;
   bool stop = false;

@@ -55,6 +55,22 @@ TEST(RooflineSearch, CopesWithMeasurementsThatFail) {
   }
 }
 
+TEST(RooflineSearch, LearnsFirstWhereWhatIsKnownTellsNothing) {
+  PolicyProblem problem;
+  const Setting first = shipped().start(problem.context()).setting;
+  for (int i = 0; i < 6; ++i) {
+    const Setting other{problem.modes[static_cast<std::size_t>(i)], {8, 0}, Run::train};
+    problem.observations.push_back(cut_short(other, Outcome::goal_changed));
+  }
+  LuaPolicy policy = shipped();
+  EXPECT_EQ(policy.start(problem.context()).setting, first);
+  // What was measured is learnt from, and the best of it is verified at once.
+  for (Observation& known : problem.observations) {
+    known = complete(known.setting, 1e7 / static_cast<double>(known.setting.mode.values[1]), 20);
+  }
+  EXPECT_NE(policy.start(problem.context()).setting, first);
+}
+
 TEST(RooflineSearch, NeedsNoCap) {
   PolicyProblem problem;
   problem.goal.power_mw = std::nullopt;

@@ -1,12 +1,13 @@
 """`gearshift evaluate --problem recurring`: rows against brute force, and what it refuses."""
 
 import json
+import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BINARY, SOURCE
+from harness import BINARY, SOURCE, Program
 
 THOMPSON = SOURCE / "scripts/thompson.lua"
 LIMITS = (100, 150, 200)
@@ -66,6 +67,23 @@ class Recurring(unittest.TestCase):
         first = (self.folder / "out.json").read_bytes()
         self.evaluate()
         self.assertEqual((self.folder / "out.json").read_bytes(), first)
+
+    def test_any_number_of_threads_gives_equal_bytes(self):
+        for threads in ("1", "3"):
+            done = self.evaluate("--seeds", "5", "--threads", threads)
+            self.assertIn("5 rows in", done.stderr)
+            self.assertIn(f"on {threads} threads", done.stderr)
+            (self.folder / "out.json").rename(self.folder / f"{threads}.json")
+        self.assertEqual((self.folder / "1.json").read_bytes(), (self.folder / "3.json").read_bytes())
+
+    def test_a_signal_stops_it_and_nothing_is_written(self):
+        running = Program([Path(BINARY).resolve(), "evaluate", "--problem", "recurring", "--profile", "gpu.csv",
+                           "--epochs", "epochs.csv", "--policy", THOMPSON, "--seeds", "10000", "--json", "out.json"],
+                          "evaluate", cwd=self.folder)
+        running.wait_for(lambda line: "/10000 rows, ETA" in line)
+        self.assertEqual(running.finish(signal.SIGINT), 1, running.tail())
+        self.assertRegex(running.tail(), r"stopped after \d+ of 10000 rows; nothing was written")
+        self.assertFalse((self.folder / "out.json").exists())
 
     def test_scripts_of_one_file_name_stay_apart(self):
         for name in ("old", "new"):

@@ -1,0 +1,88 @@
+"""`gearshift evaluate --problem drift`: what changes in mid-run, row by row."""
+
+import json
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import BINARY, SOURCE, Program
+from test_evaluate import profile_text
+
+BINARY_SEARCH = SOURCE / "scripts/binary_search.lua"
+FIELDS = ["policy", "change", "seed", "hours", "shift", "noticed", "measurements", "from_scratch", "excess",
+          "false_alarms", "failure"]
+
+
+def slower_text():
+    """The same board with a network that takes half as long again."""
+    header, *rows = profile_text(workload="other").splitlines()
+    out = [header]
+    for row in rows:
+        cells = row.split(",")
+        cells[9] = f"{1.5 * float(cells[9]):.4f}"
+        out.append(",".join(cells))
+    return "\n".join(out) + "\n"
+
+
+class EvaluateDrift(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        (self.folder / "a.csv").write_text(profile_text())
+        (self.folder / "b.csv").write_text(slower_text())
+
+    def command(self, *more):
+        return [Path(BINARY).resolve(), "evaluate", "--problem", "drift", "--profile", "a.csv", "--profile", "b.csv",
+                "--caps", "25,18", "--effects", "jitter,noise", *map(str, more)]  # fmt: skip
+
+    def evaluate(self, *more):
+        return subprocess.run(self.command(*more), cwd=self.folder, capture_output=True, text=True, timeout=120)
+
+    def test_every_change_is_noticed_and_what_is_held_keeps_the_new_cap(self):
+        done = self.evaluate("--policy", BINARY_SEARCH, "--seeds", 2, "--json", "out.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads((self.folder / "out.json").read_text())["rows"]
+        self.assertEqual([(row["change"], row["seed"]) for row in rows],
+                         [(change, seed) for change in ("throttle", "workload", "cap", "none") for seed in (1, 2)])
+        for row in rows:
+            self.assertEqual(list(row), FIELDS)
+            self.assertEqual((row["failure"], row["false_alarms"]), ("", 0), row)
+            self.assertIsNotNone(row["excess"], "what is held at the end is over the cap")
+            self.assertAlmostEqual(row["hours"], 24 if row["change"] == "none" else 2, 2)
+            if row["change"] == "workload":
+                self.assertAlmostEqual(row["shift"], 0.5, 3)
+                self.assertLessEqual(row["noticed"], 3)
+            if row["change"] == "cap":
+                self.assertEqual((row["noticed"], row["shift"]), (0, None))
+        self.assertIn("8 rows in", done.stderr)
+
+    def test_any_number_of_threads_gives_equal_bytes(self):
+        for threads in (1, 3):
+            done = self.evaluate("--policy", BINARY_SEARCH, "--seeds", 3, "--threads", threads, "--json", f"{threads}.json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"on {threads} threads", done.stderr)
+        self.assertEqual((self.folder / "1.json").read_bytes(), (self.folder / "3.json").read_bytes())
+
+    def test_a_script_that_fails_is_told(self):
+        (self.folder / "fails.lua").write_text("measure(modes[1])\nerror('no idea')\n")
+        done = self.evaluate("--policy", "fails.lua", "--json", "out.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("fails failed in 4 of 4 rows", done.stderr)
+        self.assertIn("no idea", done.stderr)
+        for row in json.loads((self.folder / "out.json").read_text())["rows"]:
+            self.assertIn("no idea", row["failure"])
+
+    def test_tells_how_far_it_is_and_a_signal_stops_it(self):
+        running = Program(self.command("--policy", BINARY_SEARCH, "--seeds", 10000, "--threads", 1, "--json", "out.json"),
+                          "evaluate", cwd=self.folder)
+        running.wait_for(lambda line: "/40000 rows, ETA" in line)
+        self.assertEqual(running.finish(signal.SIGINT), 1, running.tail())
+        self.assertRegex(running.tail(), r"stopped after \d+ of 40000 rows; nothing was written")
+        self.assertFalse((self.folder / "out.json").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
