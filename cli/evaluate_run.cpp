@@ -14,6 +14,7 @@
 
 #include "cli/evaluate_progress.h"
 #include "cli/read_script.h"
+#include "evaluation/grid_run.h"
 #include "policies/lua/lua_policy.h"
 
 namespace gearshift {
