@@ -102,6 +102,10 @@ int evaluate_grid(const EvaluateOptions& options, const std::string& command) {
 }
 
 int evaluate(const EvaluateOptions& options, const std::string& command) {
+  // Not after hours of work.
+  for (const std::string* report : {&options.json, &options.csv, &options.html}) {
+    if (!report->empty()) check_replaceable(*report);
+  }
   if (options.problem == "recurring") return evaluate_recurring(options);
   if (options.problem == "drift") return evaluate_drift(options);
   if (options.problem == "concurrent") return evaluate_concurrent(options, command);

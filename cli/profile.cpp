@@ -19,6 +19,7 @@
 #include "cli/state_folder.h"
 #include "cli/units.h"
 #include "trace/profile_csv.h"
+#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -92,6 +93,7 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
 void profile(const ProfileOptions& options, const RunPlan& plan) {
   block_signals();
   use_all_descriptors();
+  check_replaceable(options.out);
   LiveRun live(options.run, plan);
   const KnobSpace grid = keep_values(live.knobs(), options.keep);
   const SweepOrder order = options.order == "ascend" ? SweepOrder::ascend : SweepOrder::descend;

@@ -40,10 +40,13 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
   return error ? path : file;
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
 // A file system that cannot sync a folder says EINVAL; it keeps its names in its own way.
 bool sync_folder_of(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  const Descriptor descriptor{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const Descriptor descriptor{open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   return descriptor.value >= 0 && (fsync(descriptor.value) == 0 || errno == EINVAL);
 }
 
@@ -80,6 +83,13 @@ void replace_file(const std::filesystem::path& path,
     throw failure(path, error);
   }
   if (!sync_folder_of(file)) throw failure(path, errno);
+}
+
+void check_replaceable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw failure(path, EISDIR);
+  const std::filesystem::path needed = is_no_file(path) ? path : folder_of(behind_links(path));
+  if (access(needed.c_str(), W_OK) != 0) throw failure(path, errno);
 }
 
 void replace_file(const std::filesystem::path& path, std::string_view text) {

@@ -18,4 +18,8 @@ void replace_file(const std::filesystem::path& path, std::string_view text);
 void replace_file(const std::filesystem::path& path,
                   const std::function<void(std::ostream&)>& write);
 
+// What can be told before there is anything to write: throws as replace_file does where `path` is a
+// folder, or its folder is not there or not writable. Writes nothing.
+void check_replaceable(const std::filesystem::path& path);
+
 }  // namespace gearshift

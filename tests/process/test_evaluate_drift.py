@@ -75,6 +75,18 @@ class EvaluateDrift(unittest.TestCase):
         for row in json.loads((self.folder / "out.json").read_text())["rows"]:
             self.assertIn("no idea", row["failure"])
 
+    def test_a_report_that_cannot_be_written_is_told_before_the_work(self):
+        for flag in ("--json", "--csv"):
+            done = subprocess.run(
+                [Path(BINARY).resolve(), "evaluate", "--profile", "a.csv", "--policy", BINARY_SEARCH, "--seeds", "10000",
+                 "--results", "kept.trials", flag, "no/out"],
+                cwd=self.folder, capture_output=True, text=True, timeout=20)  # fmt: skip
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("no/out: cannot be written: No such file or directory", done.stderr)
+        done = self.evaluate("--policy", BINARY_SEARCH, "--seeds", 10000, "--json", ".")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(".: cannot be written: Is a directory", done.stderr)
+
     def test_tells_how_far_it_is_and_a_signal_stops_it(self):
         running = Program(self.command("--policy", BINARY_SEARCH, "--seeds", 10000, "--threads", 1, "--json", "out.json"),
                           "evaluate", cwd=self.folder)

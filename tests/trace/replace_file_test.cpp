@@ -55,6 +55,29 @@ TEST_F(ReplaceFileTest, MakesAFileAndReplacesIt) {
   EXPECT_FALSE(std::filesystem::exists(tree_.at("/table.csv.new")));
 }
 
+TEST_F(ReplaceFileTest, TellsBeforehandWhatCannotBeWritten) {
+  const auto said = [](const std::filesystem::path& path) {
+    try {
+      check_replaceable(path);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(said(path_), "");
+  EXPECT_FALSE(std::filesystem::exists(path_)) << "nothing is written";
+  replace_file(path_, "old");
+  EXPECT_EQ(said(path_), "");
+  EXPECT_EQ(tree_.get("/table.csv"), "old");
+  EXPECT_EQ(said("/dev/stdout"), "");
+  EXPECT_EQ(said("in_this_folder.csv"), "");
+  EXPECT_NE(said(tree_.at("/no/table.csv")).find("/no/table.csv: cannot be written: No such file"),
+            std::string::npos);
+  EXPECT_NE(said(path_.parent_path()).find("Is a directory"), std::string::npos);
+  std::filesystem::create_symlink(tree_.at("/no/table.csv"), tree_.at("/link.csv"));
+  EXPECT_EQ(said(tree_.at("/link.csv")), "") << "a link to nowhere is replaced itself";
+}
+
 TEST_F(ReplaceFileTest, AReaderThatHasTheOldFileOpenReadsItToItsEnd) {
   replace_file(path_, "the old text");
   std::ifstream reader(path_, std::ios::binary);
