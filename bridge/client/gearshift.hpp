@@ -20,6 +20,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -294,7 +295,7 @@ class Workload {
       knows_turns_ = false;
     } else if (incoming.type == "error") {
       message_ = incoming.code + ": " + incoming.message;
-      if (!attached_) next_hello_ = now + std::chrono::seconds(10);
+      if (!attached_) next_hello_ = now + detail::hello_pause(incoming.code, share_(random_));
     }
   }
 
@@ -363,6 +364,8 @@ class Workload {
   SteadyClock::time_point heard_{};
   SteadyClock::time_point sent_{};
   SteadyClock::time_point next_hello_{};
+  std::minstd_rand random_{std::random_device{}()};  // when others say hello at the same time
+  std::uniform_real_distribution<double> share_{};
   std::thread thread_;
 };
 

@@ -289,6 +289,13 @@ inline Options checked(Options options) {
   return options;
 }
 
+// From an error to the next hello. Others may have caused "too many": soon, and not at the same
+// time for all, so that each has its chance. `share` of the range, 0 to 1.
+inline std::chrono::nanoseconds hello_pause(std::string_view code, double share) {
+  if (code != "too_many") return std::chrono::seconds(10);
+  return std::chrono::nanoseconds(1'000'000'000 + static_cast<std::int64_t>(2e9 * share));
+}
+
 }  // namespace detail
 
 }  // namespace gearshift::client

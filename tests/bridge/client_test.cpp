@@ -389,5 +389,11 @@ TEST(Client, LooksForTheDaemonWhereTheProtocolSays) {
   ::unsetenv("GEARSHIFT_ENDPOINT");
 }
 
+TEST(Client, SaysHelloSoonAfterTooMany) {
+  EXPECT_EQ(client::detail::hello_pause("too_many", 0), std::chrono::seconds(1));
+  EXPECT_EQ(client::detail::hello_pause("too_many", 1), std::chrono::seconds(3));
+  EXPECT_EQ(client::detail::hello_pause("version", 0), std::chrono::seconds(10));
+}
+
 }  // namespace
 }  // namespace gearshift
