@@ -295,7 +295,7 @@ class Workload {
       knows_turns_ = false;
     } else if (incoming.type == "error") {
       message_ = incoming.code + ": " + incoming.message;
-      if (!attached_) next_hello_ = now + detail::hello_pause(incoming.code, share_(random_));
+      if (!attached_) next_hello_ = now + detail::hello_pause(incoming.code, random_());
     }
   }
 
@@ -364,8 +364,10 @@ class Workload {
   SteadyClock::time_point heard_{};
   SteadyClock::time_point sent_{};
   SteadyClock::time_point next_hello_{};
-  std::minstd_rand random_{std::random_device{}()};  // when others say hello at the same time
-  std::uniform_real_distribution<double> share_{};
+  // Other clients that say hello at the same time draw other pauses.
+  std::mt19937_64 random_{
+      static_cast<std::uint64_t>(getpid()) ^
+      static_cast<std::uint64_t>(SteadyClock::now().time_since_epoch().count())};
   std::thread thread_;
 };
 

@@ -289,11 +289,11 @@ inline Options checked(Options options) {
   return options;
 }
 
-// From an error to the next hello. Others may have caused "too many": soon, and not at the same
-// time for all, so that each has its chance. `share` of the range, 0 to 1.
-inline std::chrono::nanoseconds hello_pause(std::string_view code, double share) {
+// From an error to the next hello. Others may have caused "too many": after 1 to 3 s, and, by
+// `draw`, not at the same time for all, so that each has its chance.
+inline std::chrono::nanoseconds hello_pause(std::string_view code, std::uint64_t draw) {
   if (code != "too_many") return std::chrono::seconds(10);
-  return std::chrono::nanoseconds(1'000'000'000 + static_cast<std::int64_t>(2e9 * share));
+  return std::chrono::seconds(1) + std::chrono::nanoseconds(draw % 2'000'000'001);
 }
 
 }  // namespace detail

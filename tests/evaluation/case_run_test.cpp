@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 #include <stdexcept>
-#include <thread>
 
 namespace gearshift {
 namespace {
@@ -50,12 +49,12 @@ TEST(CaseRun, BeginsNothingOnceItIsToldToStopAndTellsOfWhatHadBegun) {
   run_cases(
       up_to(1'000'000),
       [&](std::size_t) {
-        ++run;
-        while (run >= 2 && !told_to_stop) std::this_thread::yield();
+        if (++run > 1) told_to_stop.wait(false);
       },
       [&](const std::vector<std::size_t>& now) {
         ended += now.size();
         told_to_stop = true;
+        told_to_stop.notify_all();
         return false;
       },
       2);

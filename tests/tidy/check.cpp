@@ -17,7 +17,7 @@ constexpr Exemption kExemptions[] = {
     {"log", "bridge/client/examples/lenet_interleaved.cpp", "a program, which prints its summary"},
     {"sleep", "bridge/client/examples/lenet_interleaved.cpp", "plays callers between requests"},
     {"thread", "bridge/client/examples/lenet_interleaved.cpp", "plays callers beside a server"},
-    {"thread", "evaluation/grid_run.cpp", "thousands of cases that know nothing of each other"},
+    {"thread", "evaluation/case_run.cpp", "thousands of cases that know nothing of each other"},
     {"thread", "sensors/sampler.h", "a sensor's read may block for 430 ms"},
     {"thread", "sensors/sampler.cpp", "a sensor's read may block for 430 ms"},
     {"thread", "trace/recording_writer.h", "a disk may take seconds to take a row"},
