@@ -141,18 +141,17 @@ class DriftEvaluation {
     changes_.push_back({"none", ""});
   }
 
-  // Nullopt, after a message, where a signal stopped it.
-  std::optional<std::vector<DriftRow>> run() const {
+  std::vector<DriftRow> run() const {
     const std::vector<Contestant> contestants = read_contestants(options_.policy);
     const std::size_t seeds = options_.seeds;
     std::vector<DriftRow> rows(contestants.size() * changes_.size() * seeds);
     // Seeds change first, then changes.
-    const bool all = run_rows(options_, rows.size(), [&](std::size_t i) {
+    run_rows(options_, rows.size(), [&](std::size_t i) {
       const std::size_t group = i / seeds;
       rows[i] = row(contestants[group / changes_.size()], changes_[group % changes_.size()],
                     i % seeds + 1);
     });
-    return all ? std::optional(rows) : std::nullopt;
+    return rows;
   }
 
  private:
@@ -236,13 +235,12 @@ class DriftEvaluation {
 }  // namespace
 
 int evaluate_drift(const EvaluateOptions& options) {
-  const auto rows = DriftEvaluation(options).run();
-  if (!rows) return kExitFailed;
-  if (!options.json.empty()) replace_file(options.json, drift_json(*rows));
-  std::printf("%s", drift_text(*rows).c_str());
+  const std::vector<DriftRow> rows = DriftEvaluation(options).run();
+  if (!options.json.empty()) replace_file(options.json, drift_json(rows));
+  std::printf("%s", drift_text(rows).c_str());
   std::fflush(stdout);
   std::vector<ScriptEnd> ends;
-  for (const DriftRow& row : *rows) ends.push_back({row.policy, row.failure});
+  for (const DriftRow& row : rows) ends.push_back({row.policy, row.failure});
   report_failures(ends);
   return kExitOk;
 }

@@ -25,7 +25,9 @@ std::string clock_text(double left_s) {
 
 }  // namespace
 
-EvaluateProgress::EvaluateProgress() : began_(clock_.now()), terminal_(isatty(STDERR_FILENO) == 1) {
+EvaluateProgress::EvaluateProgress(bool keeps)
+    : began_(clock_.now()), terminal_(isatty(STDERR_FILENO) == 1), keeps_(keeps) {
+  if (!keeps_) return;
   sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals_, signal);
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
@@ -53,7 +55,7 @@ void EvaluateProgress::progress(std::size_t done, std::size_t known, std::size_t
 
 bool EvaluateProgress::stopped() {
   const timespec now{0, 0};
-  if (stopped_ || sigtimedwait(&signals_, nullptr, &now) <= 0) return stopped_;
+  if (!keeps_ || stopped_ || sigtimedwait(&signals_, nullptr, &now) <= 0) return stopped_;
   stopped_ = true;
   fmt::print(stderr,
              "{}stopping when the cases under way have ended; a second signal ends it now\n",

@@ -13,8 +13,10 @@ namespace gearshift {
 // On a terminal one line that is written over; elsewhere a line at first and every ten seconds.
 class EvaluateProgress : public CaseWatch {
  public:
-  // Blocks SIGINT and SIGTERM, for the threads that start afterwards too, so as to ask for them.
-  EvaluateProgress();
+  // `keeps`: finished cases are kept. Then SIGINT and SIGTERM are blocked, for the threads that
+  // start afterwards too, so as to ask for them; else they end the program, and nothing is lost by
+  // that.
+  explicit EvaluateProgress(bool keeps);
   void progress(std::size_t done, std::size_t known, std::size_t total) override;
   // By the first signal; a second one ends the program, however long a case takes.
   bool stopped() override;
@@ -26,6 +28,7 @@ class EvaluateProgress : public CaseWatch {
   const BoottimeClock clock_;
   const Time began_;
   const bool terminal_;
+  const bool keeps_;
   std::optional<Time> shown_;
   bool stopped_ = false;
   sigset_t signals_{};

@@ -37,11 +37,6 @@ unsigned threads_of(const EvaluateOptions& options) {
   return online > 0 ? static_cast<unsigned>(online) : 1;
 }
 
-void tell_stopped(std::size_t finished, std::size_t total, const std::string& what_now) {
-  std::fprintf(stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, total,
-               what_now.c_str());
-}
-
 void tell_duration(std::size_t rows, const EvaluateProgress& progress, unsigned threads) {
   std::fprintf(stderr, "%zu rows in %.1f s on %u threads\n", rows, progress.seconds_elapsed(),
                threads);
@@ -96,16 +91,17 @@ std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, 
   std::optional<TrialFile> file;
   const std::string path = results_path(options);
   if (!path.empty()) file.emplace(path);
-  EvaluateProgress progress;
+  EvaluateProgress progress(true);
   const unsigned threads = threads_of(options);
   auto trials = run_grid(grid, run_case, file ? &*file : nullptr, progress, threads);
   progress.end();
   const auto finished = static_cast<std::size_t>(
       std::count_if(trials.begin(), trials.end(), [](const auto& one) { return one.has_value(); }));
   if (finished < trials.size()) {
-    tell_stopped(finished, trials.size(),
-                 path.empty() ? "give --results FILE to keep them the next time"
-                              : path + " has them, and the same command goes on from there");
+    std::fprintf(
+        stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, trials.size(),
+        path.empty() ? "give --results FILE to keep them the next time"
+                     : (path + " has them, and the same command goes on from there").c_str());
     return std::nullopt;
   }
   tell_duration(trials.size(), progress, threads);
@@ -114,26 +110,21 @@ std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, 
   return all;
 }
 
-bool run_rows(const EvaluateOptions& options, std::size_t count,
+void run_rows(const EvaluateOptions& options, std::size_t count,
               const std::function<void(std::size_t)>& run) {
   std::vector<std::size_t> numbers(count);
   std::iota(numbers.begin(), numbers.end(), 0);
-  EvaluateProgress progress;
+  EvaluateProgress progress(false);
   const unsigned threads = threads_of(options);
   std::size_t done = 0;
   const auto ended = [&](const std::vector<std::size_t>& now) {
     done += now.size();
     progress.progress(done, 0, count);
-    return !progress.stopped();
+    return true;
   };
   run_cases(numbers, run, ended, threads);
   progress.end();
-  if (done < count) {
-    tell_stopped(done, count, "nothing was written");
-  } else {
-    tell_duration(count, progress, threads);
-  }
-  return done == count;
+  tell_duration(count, progress, threads);
 }
 
 Provenance provenance_of(const EvaluateOptions& options, const std::string& command) {

@@ -31,8 +31,7 @@ std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, 
                                                 const RunCase& run_case);
 
 // Calls `run` with each number below `count`, on as many threads as --threads says, with progress.
-// False, after a message, where a signal stopped it.
-bool run_rows(const EvaluateOptions& options, std::size_t count,
+void run_rows(const EvaluateOptions& options, std::size_t count,
               const std::function<void(std::size_t)>& run);
 
 Provenance provenance_of(const EvaluateOptions& options, const std::string& command);
