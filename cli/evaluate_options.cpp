@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -255,61 +256,60 @@ void check_drift_options(const EvaluateOptions& options) {
   }
 }
 
+using Names = std::vector<std::string_view>;
+
+bool contains(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // A flag of some problems. It counts as given where its value is not the default.
 struct FlagUse {
   const char* flag;
   bool given;
-  std::string_view problems;  // with blanks between them
+  Names problems;
 };
 
 std::vector<FlagUse> flag_uses(const EvaluateOptions& options) {
-  constexpr std::string_view kGrids = "train infer concurrent online";
-  constexpr std::string_view kProfiled = "train infer concurrent online drift";
+  const Names grids = {"train", "infer", "concurrent", "online"};
+  const Names profiled = {"train", "infer", "concurrent", "online", "drift"};
+  const Names filled = {"train", "infer", "online", "drift"};
   EvaluateOptions usual;
   usual.problem = options.problem;
-  return {{"--infer-profile", !options.infer_profile.empty(), "concurrent"},
-          {"--requests", !options.requests.empty(), "concurrent"},
-          {"--minutes", options.minutes != usual.minutes, "concurrent"},
-          {"--switch-ms", !options.switch_ms.empty(), "concurrent"},
-          {"--latency-ms", !options.latency_ms.empty(), "infer concurrent"},
-          {"--rate", !options.rate.empty(), "infer concurrent"},
-          {"--objective", !options.objective.empty(), "train infer online recurring"},
-          {"--energy-per-sample", !options.energy_per_sample.empty(), kGrids},
-          {"--weights", options.weights != usual.weights, "train infer online"},
-          {"--measurements", options.measurements != usual.measurements, "online"},
-          {"--epochs", !options.epochs.empty(), "recurring"},
-          {"--job", !options.job.empty(), "recurring"},
-          {"--eta", options.eta != usual.eta, "recurring"},
-          {"--beta", options.beta != usual.beta, "recurring"},
-          {"--suspect", !options.suspect.empty(), kGrids},
-          {"--own-prior", !options.own_prior.empty(), kGrids},
-          {"--prior", !options.prior.empty(), kProfiled},
-          {"--caps", !options.caps.empty(), kProfiled},
-          {"--keep", !options.keep.empty(), kProfiled},
-          {"--probes", options.probes != usual.probes, kProfiled},
-          {"--effects", effects_of(options) != effects_of(usual), kProfiled},
-          {"--missing", options.missing != usual.missing, "train infer online drift"},
-          {"--csv", !options.csv.empty(), kGrids},
-          {"--html", !options.html.empty(), kGrids},
-          {"--results", !options.results.empty(), kGrids}};
-}
-
-bool is_among(std::string_view words, std::string_view word) {
-  const auto at = (' ' + std::string(words) + ' ').find(' ' + std::string(word) + ' ');
-  return !word.empty() && at != std::string::npos;
+  return {{"--infer-profile", !options.infer_profile.empty(), {"concurrent"}},
+          {"--requests", !options.requests.empty(), {"concurrent"}},
+          {"--minutes", options.minutes != usual.minutes, {"concurrent"}},
+          {"--switch-ms", !options.switch_ms.empty(), {"concurrent"}},
+          {"--latency-ms", !options.latency_ms.empty(), {"infer", "concurrent"}},
+          {"--rate", !options.rate.empty(), {"infer", "concurrent"}},
+          {"--objective", !options.objective.empty(), {"train", "infer", "online", "recurring"}},
+          {"--energy-per-sample", !options.energy_per_sample.empty(), grids},
+          {"--weights", options.weights != usual.weights, {"train", "infer", "online"}},
+          {"--measurements", options.measurements != usual.measurements, {"online"}},
+          {"--epochs", !options.epochs.empty(), {"recurring"}},
+          {"--job", !options.job.empty(), {"recurring"}},
+          {"--eta", options.eta != usual.eta, {"recurring"}},
+          {"--beta", options.beta != usual.beta, {"recurring"}},
+          {"--suspect", !options.suspect.empty(), grids},
+          {"--own-prior", !options.own_prior.empty(), grids},
+          {"--prior", !options.prior.empty(), profiled},
+          {"--caps", !options.caps.empty(), profiled},
+          {"--keep", !options.keep.empty(), profiled},
+          {"--probes", options.probes != usual.probes, profiled},
+          {"--effects", effects_of(options) != effects_of(usual), profiled},
+          {"--missing", options.missing != usual.missing, filled},
+          {"--board", !options.board.empty(), filled},
+          {"--model", !options.model.empty(), filled},
+          {"--csv", !options.csv.empty(), grids},
+          {"--html", !options.html.empty(), grids},
+          {"--results", !options.results.empty(), grids}};
 }
 
 // Nothing that was asked for is dropped silently.
 void check_unused_options(const EvaluateOptions& options) {
   for (const FlagUse& use : flag_uses(options)) {
-    if (!use.given || is_among(use.problems, options.problem)) continue;
-    std::string problems(use.problems);
-    for (std::size_t at = 0; (at = problems.find(' ', at)) != std::string::npos;) {
-      problems.replace(at, 1, ", ");
-      at += 2;
-    }
+    if (!use.given || contains(use.problems, options.problem)) continue;
     throw std::runtime_error(fmt::format("{} is not for --problem {}, but for {}; leave it out",
-                                         use.flag, options.problem, problems));
+                                         use.flag, options.problem, fmt::join(use.problems, ", ")));
   }
   const bool weighs = options.problem == "online" || options.objective == "weighted";
   if (!weighs && options.weights != EvaluateOptions{}.weights) {
@@ -320,10 +320,10 @@ void check_unused_options(const EvaluateOptions& options) {
 }  // namespace
 
 void check_evaluate_options(const EvaluateOptions& options) {
-  if (!is_among("train infer concurrent online drift recurring", options.problem)) {
-    throw std::runtime_error(fmt::format(
-        "--problem '{}': allowed are train, infer, concurrent, online, drift and recurring",
-        options.problem));
+  const Names problems = {"train", "infer", "concurrent", "online", "drift", "recurring"};
+  if (!contains(problems, options.problem)) {
+    throw std::runtime_error(
+        fmt::format("--problem '{}': allowed are {}", options.problem, fmt::join(problems, ", ")));
   }
   check_unused_options(options);
   if (options.problem == "recurring") check_recurring_options(options);

@@ -117,7 +117,7 @@ class Controller {
   void enforce(Time now);
   void on_over_cap(Time now);
   bool forgives(Time now);
-  bool judge_cut(const Observation& cut, Time now);
+  bool judge_cut(const Observation& cut, bool forgiven, Time now);
   void forget_world(const DriftAlarm& alarm, Time now);
   void forget_beside_memory();
   void on_power_unknown(Time now);

@@ -171,13 +171,14 @@ void Controller::on_over_cap(Time now) {
     if (pending_ == Pending::nothing) pending_ = Pending::restart;
   }
   const bool counts = aim_ != Aim::nothing && roster_.any_managed();
-  if (counts && forgives(now)) {
+  const bool forgiven = counts && forgives(now);
+  if (forgiven) {
     spared_ = cut.setting;
   } else if (counts) {
     recorder_.note(
         {.type = NoteType::observation, .time = now, .setting = &wanted_, .observation = &cut});
   }
-  const bool surprises = counts && judge_cut(cut, now);
+  const bool surprises = counts && judge_cut(cut, forgiven, now);
   // Where a setting that was known to fit does not, the others that are known may not either.
   if (aim_ == Aim::fallback && settled_) {
     fall_far(now);
@@ -195,10 +196,10 @@ bool Controller::forgives(Time now) {
   return fits && aim_ == Aim::hold && settled_ && credit_.pays(now);
 }
 
-// Remembers it. True where the setting was known to be within the cap, and so the world may be
-// another: what the board steps down to shows it, before the policy goes on among answers from
-// memory.
-bool Controller::judge_cut(const Observation& cut, Time now) {
+// Remembers it, unless it is forgiven. True where the setting was known to be within the cap, and
+// so the world may be another: what the board steps down to shows it, before the policy goes on
+// among answers from memory.
+bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   const Observation* known = this->known(cut.setting);
   const bool fitted = known != nullptr && known->within(cut.limit_mw);
   // A sensor that lags may still show the setting before, where that drew more.
@@ -233,7 +234,7 @@ bool Controller::judge_cut(const Observation& cut, Time now) {
     alarm = drift_.add_excess(seen);
   }
   if (!alarm) {
-    if (spared_ == cut.setting) return drift_.suspects();
+    if (forgiven) return drift_.suspects();
     remember(cut);
     return fitted;
   }

@@ -29,6 +29,18 @@ struct EvaluateOptionsTest : testing::Test {
   }
 };
 
+// Of a command that has a profile and a policy.
+std::string refused_with(EvaluateOptions options) {
+  options.profile = {"a.csv"};
+  options.policy = {"a.lua"};
+  try {
+    check_evaluate_options(options);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 std::string refused(const std::string& text) {
   try {
     parse_numbers("--caps", text);
@@ -127,46 +139,29 @@ TEST_F(EvaluateOptionsTest, RefusesProblemsThatDoNotFitTheirLimits) {
 }
 
 TEST_F(EvaluateOptionsTest, NamesAFlagThatTheProblemWouldDrop) {
-  const auto refused_for = [](EvaluateOptions given) {
-    given.profile = {"a.csv"};
-    given.policy = {"a.lua"};
-    try {
-      check_evaluate_options(given);
-    } catch (const std::runtime_error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
   options.problem = "drift";
-  EXPECT_THAT(refused_for(options), HasSubstr("--caps 40,20"));
+  EXPECT_THAT(refused_with(options), HasSubstr("--caps 40,20"));
   options.caps = "40,20";
-  EXPECT_EQ(refused_for(options), "");
+  EXPECT_EQ(refused_with(options), "");
   options.html = "a.html";
-  EXPECT_THAT(refused_for(options), HasSubstr("--html is not for --problem drift"));
+  EXPECT_THAT(refused_with(options), HasSubstr("--html is not for --problem drift"));
   options = {};
   options.problem = "recurring";
   options.epochs = "epochs.csv";
-  EXPECT_EQ(refused_for(options), "");
+  EXPECT_EQ(refused_with(options), "");
   options.prior = {"b.csv"};
-  EXPECT_THAT(refused_for(options), HasSubstr("--prior is not for --problem recurring"));
+  EXPECT_THAT(refused_with(options), HasSubstr("--prior is not for --problem recurring"));
 }
 
 TEST_F(EvaluateOptionsTest, NamesAFlagWithADefaultThatTheProblemWouldDrop) {
   const auto refused_for = [](const std::string& problem, auto change) {
     EvaluateOptions given;
     given.problem = problem;
-    given.profile = {"a.csv"};
-    given.policy = {"a.lua"};
     if (problem == "drift") given.caps = "40,20";
     if (problem == "recurring") given.epochs = "epochs.csv";
     if (problem == "concurrent") given.infer_profile = {"b.csv"};
     change(given);
-    try {
-      check_evaluate_options(given);
-    } catch (const std::runtime_error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return refused_with(given);
   };
   const auto weights = [](EvaluateOptions& o) { o.weights = "0.5"; };
   EXPECT_THAT(refused_for("drift", weights),
@@ -194,6 +189,9 @@ TEST_F(EvaluateOptionsTest, NamesAFlagWithADefaultThatTheProblemWouldDrop) {
   }
   EXPECT_THAT(refused_for("trains", threads), HasSubstr("allowed are train"));
   EXPECT_THAT(refused_for("", threads), HasSubstr("--problem ''"));
+  EXPECT_THAT(refused_for("train infer", threads), HasSubstr("allowed are train, infer"));
+  EXPECT_THAT(refused_for("recurring", [](EvaluateOptions& o) { o.board = "host"; }),
+              HasSubstr("--board"));
 }
 
 TEST_F(EvaluateOptionsTest, MakesAProblemOfEveryEnergyWeight) {

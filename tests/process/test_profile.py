@@ -78,12 +78,19 @@ class Profiles(unittest.TestCase):
     def test_a_profile_that_cannot_be_written_ends_with_the_board_as_it_was(self):
         with Stack() as stack:
             knobs, fan = stack.knobs(), self.fan(stack)
-            daemon = self.profile(stack, stack.folder / "missing" / "x.csv")
+            (stack.folder / "x.csv.new").mkdir()  # in the way of what is written first
+            daemon = self.profile(stack, stack.folder / "x.csv")
             stack.trainer()
             self.assertEqual(daemon.finish(), 1)
-            self.assertIn("missing", daemon.tail())
+            self.assertIn("x.csv: cannot be written: Is a directory", daemon.tail())
             self.assertEqual(self.fan(stack), fan)
             self.assertEqual(stack.knobs(), knobs)
+
+    def test_a_file_that_cannot_be_written_is_told_before_a_trainer_attaches(self):
+        with Stack() as stack:
+            daemon = self.profile(stack, stack.folder / "missing" / "x.csv")
+            self.assertEqual(daemon.finish(), 1)
+            self.assertIn("x.csv: cannot be written: No such file or directory", daemon.tail())
 
     def test_a_mode_that_does_not_apply_is_left_out_with_its_reason(self):
         with Stack(faults=["ignore_gpu_clock=1"]) as stack:
