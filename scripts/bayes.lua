@@ -10,7 +10,6 @@ if #dimensions > #knobs.names and most_probes < 12 then most_probes = 12 end
 -- Odds to keep the cap that a probe must have: they rise with every probe over it but the first two.
 local least_odds, most_odds = 0.15, 0.6
 local least_gain = 0.0005   -- expected, below which a probe is not worth it
-local least_known = 3       -- settings, before a search ends on what a table promises
 local hopeless = 0.002      -- odds below which nothing is expected to keep the goal
 local fair = hopeless       -- odds below which the model is doubted before they are taken
 -- While nothing is known to keep the goal: the odds after so many probes over the cap.
@@ -45,6 +44,10 @@ if goal.objective == "throughput" then
     }
   end
 end
+-- What a table promises is not contradicted by one measurement or two. So after those the model is taken to be
+-- eight times as unsure before a search ends, instead of the second question: there are instructions for three.
+local few_known = 3
+local checks = { rounds[1], rounds[3], { doubt = 8, price = rounds[3].price, beyond = 0, odds = most_odds } }
 local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
 local most_over = 2         -- settings of a batch size over the cap, then: others have their turn first
 
@@ -84,15 +87,14 @@ for _, i in ipairs(recall(most_recalled)) do take(observations[i]) end
 local function choose()
   if best then
     local odds = math.min(most_odds, least_odds * math.max(1, over - 1))
-    for _, round in ipairs(rounds) do
+    for _, round in ipairs(known < few_known and probes > 0 and checks or rounds) do
       -- A search that starts over with what it knows has instructions for two questions, not for three.
       if round.beyond == 0 or probes > 0 then
         -- Where the best leaves no time to train, any other is worth a probe over the cap.
         local trains = best.value < math.huge
-        local probe = gp.next { best = best.value * (1 - round.beyond), odds = odds,
+        local probe = gp.next { best = best.value * (1 - round.beyond), odds = round.odds or odds,
           price = trains and round.price or 0, doubt = round.doubt }
-        local least = known < least_known and 0 or least_gain
-        if probe and probe.gain > least then return probe end
+        if probe and probe.gain > least_gain then return probe end
       end
     end
     -- Where nothing can train, requests should at least be in time when they come in bursts.

@@ -2,6 +2,7 @@
 // what it does not, where it no longer holds.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -79,11 +80,14 @@ class CostTable : public testing::Test {
     return {time / count, power / count};
   }
   // What a search with this table comes to under the cap; `excess`: of its time over the optimum.
-  SearchOutcome search(const Profile& table, std::int64_t cap_mw, double& excess) const {
+  SearchOutcome search(const Profile& table, std::int64_t cap_mw, double& excess,
+                       std::vector<TrueCost>* measured = nullptr) const {
     OrinProblem problem;
     problem.prior = {&table};
     ProfileWorld world(problem, [&](const Setting& setting) {
-      return bumpy(model_mode(problem.knobs, setting.mode, board_.highest));
+      const TrueCost cost = bumpy(model_mode(problem.knobs, setting.mode, board_.highest));
+      if (measured != nullptr) measured->push_back(cost);
+      return cost;
     });
     LuaPolicy policy("bayes.lua", script_text("bayes.lua"), board_);
     SearchOutcome outcome = world.run(policy, cap_mw);
@@ -178,6 +182,22 @@ TEST_F(CostTable, SparesASearchMostOfItsMeasurements) {
     without += search(other, cap_mw, excess).measurements;
   }
   EXPECT_LT(1.5 * with, without);
+}
+
+// Not even to have measured three settings: what is far slower tells little of what is not.
+TEST_F(CostTable, NothingIsMeasuredThatPromisesNothing) {
+  const Profile same = table("lenet");
+  for (std::int64_t cap_mw = 16'000; cap_mw <= 44'000; cap_mw += 1'000) {
+    double excess = 0, best_ms = INFINITY;
+    std::vector<TrueCost> measured;
+    search(same, cap_mw, excess, &measured);
+    for (const TrueCost& cost : measured) {
+      EXPECT_LT(cost.minibatch_ms, 1.5 * best_ms) << cap_mw;
+      if (cost.power_w * 1e3 <= static_cast<double>(cap_mw)) {
+        best_ms = std::min(best_ms, cost.minibatch_ms);
+      }
+    }
+  }
 }
 
 TEST_F(CostTable, OfAnotherWorkloadByTheSameNameCostsASearchLittle) {
