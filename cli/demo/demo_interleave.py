@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from interleaving_optimum import cells, mean_cells, optimum
+from interleaving_optimum import cells, mean_cells, optimum, share_of
 from programs import Daemon, Program, knob_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,31 +106,22 @@ def report(name, course, bests, trained_at, late_percent, summary, power_is_esti
         f"\n  {name}: training minibatches a second, of the optimum (exhaustive; no window of the "
         "power sensor over the cap)"
     )
-    asked = delivered = 0.0
     for (phase, begin, end, rate, cap), best in zip(course.phases(), windowed):
         if best is None:
             print(f"    {phase:<20} {rate:5.0f}/s {cap:5.1f} W: cannot be served within the cap")
             continue
         count = trained_at(end) - trained_at(begin)
-        asked += best[0] * (end - begin)
-        delivered += count
         print(
             f"    {phase:<20} {rate:5.0f}/s {cap:5.1f} W  {count / (end - begin):7.2f} of {best[0]:7.2f}"
             f"  {100 * count / (end - begin) / best[0]:5.1f} %"
         )
-    share = delivered / asked if asked else 0.0
+    share = share_of(course.phases(), windowed, trained_at)
     print(f"    {'the whole':<20} {'':16} {100 * share:22.1f} %, the search included")
-    spans = [end - begin for _, begin, end, _, _ in course.phases()]
-    shares = [
-        f"{100 * delivered / total:.1f} % of {what}"
-        for what, others in (
-            ("the best whose mean power fits the cap, whatever its windows show", mean),
-            ("the best whose training and inference each fit it alone", each),
-        )
-        if (total := sum(best[0] * span for best, span in zip(others, spans) if best)) > 0
-    ]
-    if shares:
-        print("    by another judge: " + ", ".join(shares))
+    print(
+        f"    by another judge: {100 * share_of(course.phases(), mean, trained_at):.1f} % of the best whose mean power "
+        f"fits the cap, whatever its windows show, {100 * share_of(course.phases(), each, trained_at):.1f} % of the best "
+        "whose training and inference each fit it alone"
+    )
     requests = summary["requests"]
     over = "by an estimate of power" if power_is_estimate else "by the board's sensor"
     print(
@@ -230,8 +221,17 @@ def lenet(*words):
     return [sys.executable, LENET, "--json", *words]
 
 
+def measured_profiles(arguments, folder, number):
+    """The cells of LeNet's training and of its serving, each measured alone on this machine."""
+    serving = ("--rate", "600", "--latency-ms", "0")
+    return (
+        measured_profile(arguments, folder, "train", (), "16", number),
+        measured_profile(arguments, folder, "serve", serving, "1,4,16", number),
+    )
+
+
 def measured_profile(arguments, folder, kind, words, batches, number):
-    """`gearshift profile` of one half of the example, alone on this machine."""
+    """`gearshift profile` of one half of the example."""
     endpoint, output = f"ipc://{folder}/{kind}.ipc", folder / f"host_{kind}_{number}.csv"
     program = Program(lenet("--only", kind, "--duration", "3600", "--endpoint", endpoint, *words), kind)
     profile = Program(
@@ -257,12 +257,8 @@ def on_host(arguments, folder):
     course = Course(arguments.duration, 60, HOST_CAPS_W)
     latency_ms = 200
     print("\n  this machine: a profile of LeNet's training and serving is measured first, twice", flush=True)
-    serving = ("--rate", "600", "--latency-ms", "0")
-    train, infer = [], []
-    for number in range(HOST_PASSES):
-        train.append(measured_profile(arguments, folder, "train", (), "16", number))
-        infer.append(measured_profile(arguments, folder, "serve", serving, "1,4,16", number))
-    train, infer = mean_cells(train), mean_cells(infer)
+    passes = [measured_profiles(arguments, folder, number) for number in range(HOST_PASSES)]
+    train, infer = map(mean_cells, zip(*passes))
     bests = best_of_phases(train, infer, course, latency_ms / 1000, HOST_WINDOW_S)
     requests = ["--rate", "60", "--latency-ms", latency_ms, "--duration", course.duration_s,
                 "--burst", f"3:{course.burst_s}:{course.burst_length_s}"]  # fmt: skip
@@ -297,10 +293,22 @@ def on_host(arguments, folder):
         json.loads(line)["train_minibatches"] for line in program.lines if '"second"' in line
     ]
     done = json.loads([line for line in program.lines if '"late_percent"' in line][-1])
+
+    def trained_at(second):
+        return counts[min(int(second), len(counts) - 1)]
+
     holds = report(
-        "this machine", course, bests, lambda second: counts[min(int(second), len(counts) - 1)],
-        done["late_percent"], daemon.summary(), True,
-    )  # fmt: skip
+        "this machine", course, bests, trained_at, done["late_percent"], daemon.summary(), True
+    )
+    # The judge is what was measured before; this tells how far the machine itself has moved.
+    again = measured_profiles(arguments, folder, HOST_PASSES)
+    after = best_of_phases(*again, course, latency_ms / 1000, HOST_WINDOW_S)[0]
+    moved = ", ".join(f"{best[0]:.2f}" if best else "nothing" for best in after)
+    print(
+        f"    measured once more afterwards, the optima of the phases are {moved}: of these "
+        f"{100 * share_of(course.phases(), after, trained_at):.1f} % were trained",
+        flush=True,
+    )
     instead(done, course, latency_ms)
     return all(holds)
 

@@ -70,3 +70,18 @@ def optimum(train, infer, train_batch, rate, latency_s, cap_w, window_s):
             if best is None or a_second > best[0]:
                 best = (a_second, mode, batch, power_w)
     return best
+
+
+def share_of(phases, bests, trained_at):
+    """What was trained, of what the optima of the phases would have; 0 where there are none.
+
+    phases: (name, begin, end, rate, cap) each, in seconds from the beginning.
+    bests: the optimum() of each; a phase that has none does not count.
+    trained_at: training minibatches that had ended so many seconds after the beginning."""
+    of_phases = [
+        (trained_at(end) - trained_at(begin), best[0] * (end - begin))
+        for (_, begin, end, _, _), best in zip(phases, bests)
+        if best
+    ]
+    asked = sum(best for _, best in of_phases)
+    return sum(count for count, _ in of_phases) / asked if asked else 0.0

@@ -7,7 +7,7 @@ import unittest
 from harness import SOURCE
 
 sys.path.insert(0, str(SOURCE / "cli/demo"))
-from interleaving_optimum import highest_window_w, mean_cells, optimum, rate_of
+from interleaving_optimum import highest_window_w, mean_cells, optimum, rate_of, share_of
 
 SLOW, FAST = (("gpu_mhz", 300.0),), (("gpu_mhz", 600.0),)
 TRAIN = {SLOW: {16: (0.100, 10.0)}, FAST: {16: (0.050, 20.0)}}
@@ -52,6 +52,18 @@ class InterleavingOptimum(unittest.TestCase):
         self.assertAlmostEqual(mean[FAST][16][0], 0.060)
         self.assertAlmostEqual(mean[FAST][16][1], 21.0)
         self.assertAlmostEqual(rate_of(0.060, 0.024, 8, 20.0), 0.94 / 0.060)
+
+
+class ShareOfTheOptima(unittest.TestCase):
+    PHASES = [("long", 0, 30, 20, 25), ("short", 30, 40, 60, 25), ("dark", 40, 50, 60, 5)]
+
+    def test_weighs_phases_by_what_their_optima_would_have_trained(self):
+        trained = {0: 0, 30: 240, 40: 290, 50: 291}
+        share = share_of(self.PHASES, [(10.0,), (6.0,), None], trained.get)
+        self.assertAlmostEqual(share, 290 / 360, msg="the phase without an optimum does not count")
+
+    def test_is_none_of_nothing(self):
+        self.assertEqual(share_of(self.PHASES, [None, None, None], lambda second: second), 0.0)
 
 
 if __name__ == "__main__":
