@@ -56,7 +56,8 @@ class DriftWatch : public Recorder {
     const bool counts = at_once_ ? note.time >= change_ : alarm_.has_value();
     if (!counts || within) return;
     if (note.type == NoteType::observation) {
-      ++measured_;
+      // What shows the change is known when the alarm comes.
+      if (at_once_ || note.time > *alarm_) ++measured_;
       if (is_near(note.observation->setting)) within = measured_;
     } else if (note.type == NoteType::hold && is_near(*note.setting)) {
       within = measured_;  // of what was known before

@@ -204,6 +204,8 @@ class Controller {
   void record_hold(Time now);
   void measure_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);
+  void keep_observation(const Observation& observation, Time now);
+  void enter_new_world(const DriftAlarm& alarm, const Observation& repeat, Time now);
   bool proved(Time now);
   bool seek_proof(Time now);
   bool measuring() const { return aim_ == Aim::measure; }

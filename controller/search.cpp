@@ -262,7 +262,7 @@ void Controller::finish_hold_measurement(Observation observation, Time now) {
   observation.duration = now - hold_measured_since_;
   const auto alarm = drift_.add(observation);
   if (alarm) {
-    forget_world(*alarm, now);
+    enter_new_world(*alarm, observation, now);
     restart_policy(now);
     return;
   }
@@ -272,15 +272,26 @@ void Controller::finish_hold_measurement(Observation observation, Time now) {
   const bool stalls_again = choice != nullptr && choice->observation && !observation.ok();
   if (!known && !stalls_again) {
     observation.duration = now - applying_since_;
-    ++summary_.measurements;
     choice->observation = observation;
-    remember(observation);
-    recorder_.note({.type = NoteType::observation,
-                    .time = now,
-                    .setting = &wanted_,
-                    .observation = &observation});
+    keep_observation(observation, now);
   }
   measure_hold(now);
+}
+
+void Controller::keep_observation(const Observation& observation, Time now) {
+  ++summary_.measurements;
+  recorder_.note({.type = NoteType::observation,
+                  .time = now,
+                  .setting = &wanted_,
+                  .observation = &observation});
+  remember(observation);
+}
+
+// The repeat that shows the change is the first that is known of the world as it is now: a search
+// need not go back to the safe mode where what is in force keeps the limits.
+void Controller::enter_new_world(const DriftAlarm& alarm, const Observation& repeat, Time now) {
+  forget_world(alarm, now);
+  keep_observation(repeat, now);
 }
 
 void Controller::on_hold_failed(ApplyState state, Time now) {
@@ -334,11 +345,13 @@ bool Controller::seek_proof(Time now) {
 // alarms. True when the policy may go on.
 bool Controller::proved(Time now) {
   if (proofs_ == 0) return true;
-  const auto observation = meter_.answer(now);
+  auto observation = meter_.answer(now);
   if (!observation) return false;
+  observation->limit_mw = cap_mw_.value_or(0);
+  observation->duration = now - hold_measured_since_;
   proofs_ = observation->ok() ? proofs_ - 1 : 0;
   if (const auto alarm = drift_.add(*observation)) {
-    forget_world(*alarm, now);
+    enter_new_world(*alarm, *observation, now);
     pending_ = Pending::restart;
     proofs_ = 0;
   }
@@ -350,17 +363,12 @@ bool Controller::proved(Time now) {
 void Controller::finish_measurement(Observation observation, Time now) {
   observation.limit_mw = cap_mw_.value_or(0);
   observation.duration = now - applying_since_;
-  ++summary_.measurements;
-  recorder_.note({.type = NoteType::observation,
-                  .time = now,
-                  .setting = &wanted_,
-                  .observation = &observation});
   if (const auto alarm = drift_.add(observation)) {
-    forget_world(*alarm, now);
+    enter_new_world(*alarm, observation, now);
     restart_policy(now);
     return;
   }
-  remember(observation);
+  keep_observation(observation, now);
   take_answer(observation, now);
 }
 

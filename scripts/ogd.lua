@@ -100,10 +100,11 @@ for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do
 end
 find_best()
 
--- Where the descent starts: at the best that is known; else at the highest setting, or as high as the cap
--- lets it on the line to the lowest.
+-- Where the descent starts: at the best that is known, where more than one setting is (one alone, what was in
+-- force when the world changed, may be at a wall); else at the highest setting, or as high as the cap lets it
+-- on the line to the lowest.
 local function start()
-  if best then return place_of(best.position) end
+  if best and #all > 1 then return place_of(best.position) end
   local x, low, high = {}, 0, 1
   for d = 1, count do x[d] = 1 end
   if look_at(x).cost < math.huge then return x end

@@ -218,6 +218,7 @@ local WINDOW <const> = 32 -- measurements of a setting that count, the newest
 local MOST_RECALLED <const> = 400 -- answers of before a restart,
 local RECALLED_EACH <const> = 8 -- of one setting,
 local LOOKED_BACK <const> = 2048 -- among the newest
+local FEW_RECALLED <const> = 32 -- leave instructions for a look
 local RIVALS <const> = 8 -- measured settings that are drawn: the best on average
 local LOOKS <const> = 90 -- for something better: one a measurement, and few after these
 local MOST_LOST <const> = 60 -- by looks in vain, in measurements of the best: then few as well
@@ -352,8 +353,8 @@ local function recall()
 end
 
 local function search_settings()
-  -- Recalling costs instructions that a look needs as well: the first measurement is of the best known.
-  local rests = recall() > 0
+  -- Recalling much costs instructions that a look needs as well: then the first measurement is of the best known.
+  local rests = recall() > FEW_RECALLED
   local looks, waited, pause, lost = 0, 0, 1, 0 -- `pause`: measurements from one look to the next
   local vain = 0 -- measurements in a row while nothing known keeps the goal
   local few = false

@@ -212,5 +212,35 @@ INSTANTIATE_TEST_SUITE_P(Scripts, LearningScript, testing::Values("ogd.lua", "th
                            return test.param.substr(0, test.param.find('.'));
                          });
 
+class Descent : public LearningScript {};
+
+// Behind an alarm of drift the setting in force is all that is known, and it may lie at the cap:
+// from there every step that is faster is over it.
+TEST_P(Descent, OneKnownSettingAtTheCapIsNoPlaceToStartFrom) {
+  goal().energy_weight = 0;
+  goal().power_mw = 25'000;
+  double dearest = 0;
+  for (const Setting& setting : settings_) {
+    const Observation truth = world_.truth(setting);
+    if (!truth.within(25'000) || truth.power_mean_mw < 24'000) continue;
+    if (truth.value(goal()) <= dearest) continue;
+    dearest = truth.value(goal());
+    world_.problem().observations = {truth};
+  }
+  ASSERT_GT(dearest / least(), 1.15) << "far from the best";
+  std::vector<double> regrets;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Learning learning = learn(60, seed);
+    double regret = 0;
+    for (const double excess : learning.excess) regret += std::max(0.0, excess) / 60;
+    regrets.push_back(regret);
+  }
+  std::sort(regrets.begin(), regrets.end());
+  EXPECT_LT(regrets[2], 0.3) << "in the mean of 60 measurements, median of the seeds";
+}
+
+INSTANTIATE_TEST_SUITE_P(Scripts, Descent, testing::Values("ogd.lua"),
+                         [](const auto&) { return "ogd"; });
+
 }  // namespace
 }  // namespace gearshift

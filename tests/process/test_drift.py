@@ -12,9 +12,9 @@ local function mode(cores)
   return {cpu_cores = cores, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
           mem_mhz = knobs.mem_mhz[3]}
 end
+log(("%d known at the start"):format(#observations))
 local best = measure(mode(8))
 local other = measure(mode(4))
-log(("%d known at the start"):format(#observations))
 return best.setting
 """
 
@@ -37,8 +37,13 @@ class Drift(unittest.TestCase):
             self.assertIn("expected", drift["text"])
             slower = drift["quantity"] != "power"
             self.assertEqual(drift["measured"] > drift["expected"], slower, drift["text"])
-            for _ in range(2):  # nothing is answered from memory
-                self.assertTrue(daemon.note("observation")["ok"])
+            # The repeat that showed it is known, and answers for its setting; all else is measured anew.
+            repeat = daemon.note("observation")
+            self.assertEqual((repeat["setting"], repeat["ok"]), (drift["setting"], True))
+            known = daemon.note("policy_log")
+            self.assertEqual(known["text"], "1 known at the start")
+            other = daemon.note("observation")
+            self.assertEqual((other["setting"]["cpu_cores"], other["ok"]), (4, True))
             daemon.note("hold")
             status = daemon.note("status")
             while status["phase"] != "holding":
