@@ -13,6 +13,7 @@
 #include "controller/board.h"
 #include "controller/cap_credit.h"
 #include "controller/checkpoint.h"
+#include "controller/cut_excuses.h"
 #include "controller/drift.h"
 #include "controller/excess_budget.h"
 #include "controller/guard.h"
@@ -258,7 +259,8 @@ class Controller {
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then
-  std::optional<Setting> excused_;    // cut for power that may not have been its own
+  CutExcuses excuses_;                // for power that may have been the setting's before
+  CutExcuses batch_excuses_;          // for that of batches which still ran
   std::optional<Setting> spared_;     // cut, but not for good: until the policy goes on
   Pending pending_ = Pending::nothing;
   Observation pending_answer_;

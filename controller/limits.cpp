@@ -221,12 +221,10 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   const bool others = roster_.awaits_batches() && now - batches_asked_ <= options_.workload_timeout;
   if (fitted && others) {
     others_draw_more_ = true;
-    return false;
+    // The next time its mode waits for them, unless the board steps down to it.
+    if (batch_excuses_.excuse(cut.setting, now) || steps_down_) return false;
   }
-  if (!fitted && (before || foreseen) && excused_ != cut.setting) {
-    excused_ = cut.setting;
-    return false;
-  }
+  if (!fitted && (before || foreseen) && excuses_.excuse(cut.setting, now)) return false;
   std::optional<DriftAlarm> alarm;
   if (fitted && !shows_another) {
     Observation seen = cut;

@@ -139,6 +139,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
       batches_asked_ = now;
       others_draw_more_ = false;
     }
+    if (batch_excuses_.excused(setting, now)) others_draw_more_ = true;
     mode_waits_ = awaits_lighter_batches();
   }
   // Clock writes go out in this very tick; only hot-plug is left for the next ones.

@@ -112,6 +112,32 @@ TEST(Cut, PrefetchedBatchesThatAreOverRunInTheSafeMode) {
   EXPECT_EQ(rig.recorder.of(NoteType::hold).at(0).setting, (Setting{kMiddle, {32, 0}, Run::train}));
 }
 
+// Each time it is to be held, batches of 8 run that draw more in its mode. Blamed on them for ever,
+// it would be tried again for ever: once it is cut, then it waits for them.
+TEST(Cut, ASettingThatOtherBatchesTakeOverTheCapWaitsForThemTheNextTime) {
+  Rig rig(
+      [](const PolicyContext& context, const std::vector<Observation>& answers) {
+        const std::size_t known = context.observations.empty() ? 0 : 1;
+        if (answers.size() + known == 0) return measure(kMiddle, 32);
+        if (answers.size() + known == 1) return request(Request::What::remeasure, kSlow, 8);
+        return hold(kMiddle, 32);
+      },
+      seconds(300), 15000, {kSlow, kMiddle, kFast});
+  rig.hardware.sample_mw = -100;
+  rig.world.answers_after = seconds(2);
+  Workload trained = trainer();
+  trained.batch_size = rig.hardware.batch_size = 32;
+  rig.hardware.values = {1, 300000};
+  rig.world.attach(milliseconds(0), trained);
+  rig.run();
+  EXPECT_EQ(rig.summary.guard_steps, 1U);
+  const auto holds = rig.recorder.of(NoteType::hold);
+  ASSERT_FALSE(holds.empty());
+  EXPECT_EQ(holds.back().setting, (Setting{kMiddle, {32, 0}, Run::train}));
+  EXPECT_EQ(rig.hardware.batch_size, 32);
+  EXPECT_LT(holds.back().time, Time{} + seconds(60));
+}
+
 TEST(Cut, ASettingThatNobodyFollowsIsBlamedInTheEnd) {
   PrefetchedRig rig;
   rig.world.at(milliseconds(4'300), [&rig] { rig.world.silent = true; });
