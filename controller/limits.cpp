@@ -226,7 +226,7 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   }
   if (!fitted && (before || foreseen) && excuses_.excuse(cut.setting, now)) return false;
   std::optional<DriftAlarm> alarm;
-  if (fitted && !shows_another) {
+  if (fitted && !shows_another && !others) {
     Observation seen = cut;
     if (metering()) seen.cost = meter_.so_far();
     alarm = drift_.add_excess(seen);
