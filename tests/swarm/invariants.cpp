@@ -42,8 +42,12 @@ class Watch : public Recorder {
                      std::to_string(note.observation->power_mean_mw) + ' ';
     }
     result_.log += std::string(note.text) + '\n';
-    // A setting that is held may be measured, or cut short, beside the search's own.
-    if (note.type == NoteType::over_cap || note.type == NoteType::hold) ++allowed_;
+    // A setting that is held may be measured, or cut short, beside the search's own; and the repeat
+    // that shows a drift is an observation of the world after it.
+    if (note.type == NoteType::over_cap || note.type == NoteType::hold ||
+        note.type == NoteType::drift) {
+      ++allowed_;
+    }
     if (note.type == NoteType::observation && ++measured_ > allowed_) {
       fail("the search measures more than its limit of " +
            std::to_string(problem_.most_measurements));
