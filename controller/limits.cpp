@@ -216,7 +216,6 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   const bool mean_shows = !early && guard_.power_mw(now).value_or(0) > cut.limit_mw;
   const bool shown = mean_shows || guard_.knows_breach(now);
   const bool foreseen = aim_ == Aim::hold && !shown;
-  // Once: the setting before may lie as close to the cap, and this one would be tried without end.
   // Until the workloads have followed, batches of another size run, and they may draw more.
   const bool others = roster_.awaits_batches() && now - batches_asked_ <= options_.workload_timeout;
   if (fitted && others) {
@@ -224,6 +223,7 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
     // The next time its mode waits for them, unless the board steps down to it.
     if (batch_excuses_.excuse(cut.setting, now) || steps_down_) return false;
   }
+  // Once: the setting before may lie as close to the cap, and this one would be tried without end.
   if (!fitted && (before || foreseen) && excuses_.excuse(cut.setting, now)) return false;
   std::optional<DriftAlarm> alarm;
   if (fitted && !shows_another && !others) {

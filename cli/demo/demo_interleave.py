@@ -96,6 +96,11 @@ def best_of_phases(train, infer, course, latency_s, window_s):
     ]
 
 
+def trained_by(counts):
+    """How many minibatches had ended so many seconds after the beginning, of counts a second."""
+    return lambda second: counts[min(int(second), len(counts) - 1)]
+
+
 def report(name, course, bests, trained_at, late_percent, summary, power_is_estimate):
     """Prints a run against the optimum, phase by phase; true where what is promised holds.
 
@@ -117,11 +122,15 @@ def report(name, course, bests, trained_at, late_percent, summary, power_is_esti
         )
     share = share_of(course.phases(), windowed, trained_at)
     print(f"    {'the whole':<20} {'':16} {100 * share:22.1f} %, the search included")
-    print(
-        f"    by another judge: {100 * share_of(course.phases(), mean, trained_at):.1f} % of the best whose mean power "
-        f"fits the cap, whatever its windows show, {100 * share_of(course.phases(), each, trained_at):.1f} % of the best "
-        "whose training and inference each fit it alone"
+    others = (
+        (mean, "the best whose mean power fits the cap, whatever its windows show"),
+        (each, "the best whose training and inference each fit it alone"),
     )
+    shares = [
+        f"{100 * share_of(course.phases(), bests, trained_at):.1f} % of {what}" for bests, what in others if any(bests)
+    ]
+    if shares:
+        print("    by another judge: " + ", ".join(shares))
     requests = summary["requests"]
     over = "by an estimate of power" if power_is_estimate else "by the board's sensor"
     print(
@@ -205,7 +214,7 @@ def on_board(arguments, folder):
         counts = [0] + [line["train_minibatches"] for line in seconds]
         after = knob_files(mount)
         holds = report(
-            "virtual board", course, bests, lambda second: counts[min(int(second), len(counts) - 1)],
+            "virtual board", course, bests, trained_by(counts),
             100 * done["late"] / max(done["arrived"], 1), daemon.summary(), False,
         )  # fmt: skip
         holds.append(check("every knob reads as before the run", before == after))
@@ -293,10 +302,7 @@ def on_host(arguments, folder):
         json.loads(line)["train_minibatches"] for line in program.lines if '"second"' in line
     ]
     done = json.loads([line for line in program.lines if '"late_percent"' in line][-1])
-
-    def trained_at(second):
-        return counts[min(int(second), len(counts) - 1)]
-
+    trained_at = trained_by(counts)
     holds = report(
         "this machine", course, bests, trained_at, done["late_percent"], daemon.summary(), True
     )

@@ -207,6 +207,16 @@ TEST_P(LearningScript, GoesOnUnderACapThatNothingKnownKeeps) {
   EXPECT_TRUE(world_.truth(learning.measured.back()).within(20'000));
 }
 
+// What is known needs no measurement of its own before anything is looked at.
+TEST_P(LearningScript, OneKnownSettingIsNotMeasuredAgainFirst) {
+  goal().energy_weight = 0.5;
+  const Setting known = settings_[settings_.size() / 2];
+  world_.problem().observations = {world_.truth(known)};
+  const Learning learning = learn(1);
+  ASSERT_EQ(learning.measured.size(), 1u) << learning.failure;
+  EXPECT_NE(learning.measured[0], known);
+}
+
 INSTANTIATE_TEST_SUITE_P(Scripts, LearningScript, testing::Values("ogd.lua", "thompson.lua"),
                          [](const auto& test) {
                            return test.param.substr(0, test.param.find('.'));
