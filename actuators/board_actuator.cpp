@@ -22,11 +22,15 @@ bool is_file_of_board(KnobDriver driver) {
          driver == KnobDriver::gpu_devfreq || driver == KnobDriver::emc_bpmp;
 }
 
+bool is_limit(KnobDriver driver) {
+  return driver == KnobDriver::cpufreq || driver == KnobDriver::gpu_devfreq;
+}
+
 }  // namespace
 
 BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
                              const BoardActuatorOptions& options)
-    : root_(root) {
+    : root_(root), heat_(root, options.clock) {
   const auto open_all = [&] {
     controls_.clear();
     knobs_.knobs.clear();
@@ -46,10 +50,13 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
   };
   open_all();
   if (controls_.empty()) return;
-  const bool of_board = std::any_of(
-      board.knobs.begin(), board.knobs.end(), [this](const KnobDescription& description) {
-        return is_file_of_board(description.driver) && knobs_.find(description.knob.name);
-      });
+  const auto any_is = [&](bool (*kind)(KnobDriver)) {
+    return std::any_of(board.knobs.begin(), board.knobs.end(), [&](const auto& description) {
+      return kind(description.driver) && knobs_.find(description.knob.name);
+    });
+  };
+  limits_ = any_is(is_limit);
+  const bool of_board = any_is(is_file_of_board);
   const bool locks = options.use == JournalUse::own && of_board;
   try {
     journal_ = std::make_unique<KnobJournal>(root_, options.journal,
@@ -81,6 +88,11 @@ void BoardActuator::make_absent(const std::string& reason) {
   controls_.clear();
 }
 
+// Another process's journal has what it saved, and takes nothing more.
+bool BoardActuator::waits_for_heat() {
+  return !saved_ && limits_ && journal_->owned() && heat_.waits();
+}
+
 void BoardActuator::save_all() {
   if (saved_) return;
   for (const auto& control : controls_) control->save(*journal_);
@@ -91,6 +103,7 @@ void BoardActuator::save_all() {
 Progress BoardActuator::write(std::size_t knob, std::int64_t value) {
   assert(knob < controls_.size());
   try {
+    if (waits_for_heat()) return Progress::away;
     save_all();
     return controls_[knob]->write(value, *journal_);
   } catch (const KnobError&) {
@@ -128,6 +141,7 @@ void BoardActuator::restore() {
   if (journal_ == nullptr) return;
   const RestoreReport report = journal_->restore();
   saved_ = false;
+  heat_.reset();
   for (const auto& control : controls_) control->restored();
   if (!report.failed.empty()) throw KnobError("not restored: " + joined(report.failed));
 }

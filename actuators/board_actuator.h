@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actuators/fan.h"
+#include "actuators/heat.h"
 #include "actuators/knob_journal.h"
 #include "boards/board_description.h"
 #include "boards/sysroot.h"
@@ -20,6 +21,7 @@ class KnobControl;
 struct BoardActuatorOptions {
   std::filesystem::path journal;  // <state folder>/knobs.journal
   JournalUse use = JournalUse::own;
+  const Clock* clock = nullptr;  // of the wait for a board that heat slows down; null: none
 };
 
 class BoardActuator : public Actuator {
@@ -32,6 +34,7 @@ class BoardActuator : public Actuator {
   ~BoardActuator() override;
 
   const KnobSpace& knobs() const override { return knobs_; }
+  // `away` too, before the first write of all, while heat hides how limits were set (HeatWait).
   Progress write(std::size_t knob, std::int64_t value) override;
   std::optional<std::int64_t> read(std::size_t knob) override;
   void manage(std::int32_t pid, Kind kind) override;
@@ -46,9 +49,14 @@ class BoardActuator : public Actuator {
   bool writable() const { return !controls_.empty(); }
   // One sentence each, for people: which files each knob uses, and what a leftover journal held.
   const std::vector<std::string>& findings() const { return findings_; }
+  // What people should know of a write that waits, one sentence; empty where there is nothing new.
+  std::string take_complaint() { return heat_.take_complaint(); }
+  // Why the newest write was `away`.
+  const std::string& away_reason() const { return heat_.reason(); }
 
  private:
   void make_absent(const std::string& reason);
+  bool waits_for_heat();
   void save_all();
 
   Sysroot& root_;
@@ -57,6 +65,8 @@ class BoardActuator : public Actuator {
   std::vector<AbsentKnob> absent_;
   std::vector<std::string> findings_;
   std::unique_ptr<KnobJournal> journal_;
+  HeatWait heat_;
+  bool limits_ = false;  // some of the knobs are limits of clocks
   bool saved_ = false;
 };
 

@@ -9,6 +9,7 @@
 
 #include "actuators/control_group.h"
 #include "actuators/gpu_restore.h"
+#include "actuators/heat.h"
 
 namespace gearshift {
 namespace {
@@ -33,6 +34,7 @@ class Restoration {
   Restoration(Sysroot& root, const std::vector<SavedEntry>& entries, RestoreReport& report)
       : root_(root), entries_(entries), report_(report) {
     for (const SavedEntry& entry : entries) before_.push_back(root.try_read(entry.path));
+    taken_.resize(entries.size());
   }
 
   std::vector<SavedEntry> run() {
@@ -44,15 +46,19 @@ class Restoration {
     restore_memory();
     switch_cores("0");
     restore_fan();
+    heat_ = slowed_by_heat(root_);
     return verify_all();
   }
 
  private:
-  // Writes and remembers nothing: verify_all() reads what came of it.
+  // Whether it was taken is remembered: verify_all() reads what came of it.
   void write(const SavedEntry& entry, std::string_view text) {
+    const auto number = static_cast<std::size_t>(&entry - entries_.data());
     try {
       root_.write(entry.path, text);
+      taken_[number] = true;
     } catch (const FileError&) {
+      taken_[number] = false;
     }
   }
 
@@ -171,6 +177,15 @@ class Restoration {
     }
   }
 
+  // The kernel has taken the limit, and shows what heat leaves of it until that ends.
+  bool hidden_by_heat(const SavedEntry& entry, std::size_t number) const {
+    if (entry.role != SavedRole::limit_max && entry.role != SavedRole::limit_min) return false;
+    if (heat_.empty() || !taken_[number]) return false;
+    const auto saved = integer(entry.text);
+    const auto shown = integer(root_.try_read(entry.path).value_or(""));
+    return saved && shown && *shown < *saved;
+  }
+
   std::vector<SavedEntry> verify_all() {
     std::vector<SavedEntry> failed;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -180,6 +195,12 @@ class Restoration {
         const std::string was = before_[i].value_or("unreadable");
         report_.restored.push_back(entry.path + ": " + entry.text +
                                    (was == entry.text ? " (unchanged)" : " (was " + was + ")"));
+        continue;
+      }
+      if (hidden_by_heat(entry, i)) {
+        report_.restored.push_back(entry.path + ": " + entry.text + " (reads " +
+                                   root_.try_read(entry.path).value_or("nothing") +
+                                   " while heat slows the clocks down: " + heat_ + ")");
         continue;
       }
       failed.push_back(entry);
@@ -194,6 +215,8 @@ class Restoration {
   const std::vector<SavedEntry>& entries_;
   RestoreReport& report_;
   std::vector<std::optional<std::string>> before_;  // indexed like entries_
+  std::vector<bool> taken_;                         // the newest write, likewise
+  std::string heat_;                                // what slows the clocks down at the end
 };
 
 }  // namespace

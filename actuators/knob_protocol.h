@@ -28,7 +28,7 @@
 
 namespace gearshift {
 
-inline constexpr std::int64_t kKnobProtocolVersion = 1;
+inline constexpr std::int64_t kKnobProtocolVersion = 2;
 inline constexpr std::size_t kRequestBytes = 16;
 inline constexpr std::size_t kMaxAnswerBytes = 64 * 1024;
 inline constexpr std::size_t kMaxAnswerText = 1024;  // longer text is cut
@@ -40,7 +40,7 @@ struct KnobProtocolError : std::runtime_error {
 
 enum class KnobVerb : std::uint8_t {
   hello,    // value: kKnobProtocolVersion. Answered by welcome or busy, and the first of all
-  write,    // knob, value: one step towards it. Answered by done, more or refused
+  write,    // knob, value: one step towards it. Answered by done, more, away or refused
   beat,     // the loop goes on. Answered by values where one has changed, and once a second
   manage,   // value: a process id. Answered by done or refused
   pin_fan,  // answered by done; text: what FanPin found, behind the file to watch and a line's end
@@ -65,8 +65,9 @@ enum class KnobAnswerType : std::uint8_t {
   more,     // as Progress::more
   refused,  // text: why
   values,
+  away,  // as Progress::away; text: why nothing is written yet
 };
-inline constexpr std::uint8_t kKnobAnswerTypes = 6;
+inline constexpr std::uint8_t kKnobAnswerTypes = 7;
 
 // What may be set, and what was found of it.
 struct KnobWelcome {

@@ -58,7 +58,8 @@ struct KnobServer::Client {
                   .tell = server.options_.tell,
                   .watched = "the helper",
                   .closed = {server.socket_.descriptor(), connection.descriptor}}),
-        actuator(server.board_, server.root_, {.journal = server.options_.journal}),
+        actuator(server.board_, server.root_,
+                 {.journal = server.options_.journal, .clock = &server.clock_}),
         session(actuator, server.root_, server.board_.id, connection.peer.user),
         allowance(server.options_.requests_per_s, now),
         looked(now) {}
@@ -213,6 +214,8 @@ void KnobServer::look_after(Time now) {
         "the guardian process was killed; if this process is killed too, `gearshift restore` "
         "puts the knobs back");
   }
+  const std::string waits = client.actuator.take_complaint();
+  if (!waits.empty()) tell(waits);
   if (now - client.looked < options_.patience / kLooks) return;
   client.looked = now;
   if (!client.stall.look(client.requests)) return;

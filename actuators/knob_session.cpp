@@ -94,6 +94,9 @@ KnobAnswer KnobSession::write(const KnobRequest& request) {
   keeps_ = false;
   try {
     const Progress progress = actuator_.write(request.knob, request.value);
+    if (progress == Progress::away) {
+      return answer_of(KnobAnswerType::away, actuator_.away_reason());
+    }
     return answer_of(progress == Progress::done ? KnobAnswerType::done : KnobAnswerType::more);
   } catch (const std::exception& error) {
     return answer_of(KnobAnswerType::refused, error.what());

@@ -93,16 +93,17 @@ Progress RemoteActuator::write(std::size_t knob, std::int64_t value) {
   take_answers();
   if (link_ != Link::ready || unheard_beats_ > kAwayAfterBeats) return Progress::away;
   if (!write_ || write_->knob != knob || write_->value != value) {
-    if (sent_count_ == kMostUnanswered) return Progress::more;
-    if (!send(KnobVerb::write, static_cast<std::uint8_t>(knob), value)) return Progress::more;
+    if (sent_count_ == kMostUnanswered) return not_yet();
+    if (!send(KnobVerb::write, static_cast<std::uint8_t>(knob), value)) return not_yet();
     write_ = Write{.sequence = sequence_, .knob = knob, .value = value};
     sent_[sent_count_++] = {sequence_, knob};
-    return Progress::more;
+    return not_yet();
   }
-  if (!write_->answer) return Progress::more;
+  if (!write_->answer) return not_yet();
   // The next call asks anew: it comes with the next tick, as it does where the write is our own.
   const Write answered = *std::exchange(write_, std::nullopt);
   if (answered.answer == KnobAnswerType::refused) throw KnobError(answered.text);
+  if (answered.answer == KnobAnswerType::away) return Progress::away;
   return answered.answer == KnobAnswerType::done ? Progress::done : Progress::more;
 }
 
@@ -259,6 +260,9 @@ void RemoteActuator::take(const KnobAnswer& answer) {
   if (write_ && write_->sequence == answer.sequence) {
     write_->answer = answer.type;
     write_->text = answer.text;
+    const bool waits = answer.type == KnobAnswerType::away;
+    if (waits && !helper_waits_) complaint_ = described(socket_) + ": " + answer.text;
+    helper_waits_ = waits;
   } else if (answer.type == KnobAnswerType::refused && !was_write) {
     complaint_ = answer.text;
   }
@@ -293,6 +297,7 @@ void RemoteActuator::lose(const std::string& why) {
   write_.reset();
   sent_count_ = 0;
   const bool told = !lost_why_.empty();
+  helper_waits_ = false;
   lost_why_ = described(socket_) + ": " + why;
   if (!told) complaint_ = lost_why_ + "; no knob can be set until it answers again";
 }

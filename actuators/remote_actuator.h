@@ -68,6 +68,10 @@ class RemoteActuator : public Actuator {
 
  private:
   enum class Link : std::uint8_t { lost, greeting, ready };
+  // While the helper waits for a board that heat slows down, nothing is written, and each try
+  // is an answer that it waits still.
+  Progress not_yet() const { return helper_waits_ ? Progress::away : Progress::more; }
+
   struct Write {
     std::uint32_t sequence = 0;
     std::size_t knob = 0;
@@ -105,6 +109,7 @@ class RemoteActuator : public Actuator {
   };
   std::array<Managed, kKinds> managed_{};  // the newest of each kind
   std::optional<Write> write_;             // the one that the board asks for now
+  bool helper_waits_ = false;  // by its newest answer to a write
   struct Sent {
     std::uint32_t sequence;
     std::size_t knob;

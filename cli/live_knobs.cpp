@@ -21,7 +21,9 @@ LiveKnobs::LiveKnobs(const BoardDescription& board, Sysroot& root, const Clock& 
       clock_(clock),
       guardian_(std::make_unique<Guardian>(
           board, root, clock, GuardianOptions{.journal = journal, .tell = tell_for_guardian})),
-      own_(std::make_unique<BoardActuator>(board, root, BoardActuatorOptions{.journal = journal})),
+      own_(std::make_unique<BoardActuator>(
+          board, root, BoardActuatorOptions{.journal = journal, .clock = &clock})),
+      local_(own_.get()),
       knobs_(own_->knobs()),
       absent_(own_->absent()) {}
 
@@ -62,6 +64,8 @@ std::string LiveKnobs::beat(Time now) {
     return remote_->take_complaint();
   }
   guardian_->beat();
+  std::string waits = local_->take_complaint();
+  if (!waits.empty()) return waits;
   if (missed_ || guardian_->alive()) return {};
   missed_ = true;
   return "its guardian process was killed; if this process is killed too, `gearshift restore` "

@@ -59,6 +59,7 @@ class LiveKnobs {
   std::unique_ptr<BoardActuator> own_;
   std::unique_ptr<RemoteActuator> others_;
   RemoteActuator* remote_ = nullptr;  // after take() too
+  BoardActuator* local_ = nullptr;    // the same, of this process's own knobs
   KnobSpace knobs_;
   std::vector<AbsentKnob> absent_;
   std::string helper_;

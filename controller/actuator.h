@@ -20,7 +20,7 @@ struct KnobError : std::runtime_error {
 enum class Progress : std::uint8_t {
   done,
   more,  // one write may be one step of several (hot-plug moves one core a call)
-  away,  // whoever sets the knobs does not answer: nothing was written, and later it may be
+  away,  // nothing can be written now, and later it may be: who sets the knobs does not answer, say
 };
 
 // All knobs of one board. Takes and returns serialisable values only, so that a privileged helper

@@ -41,7 +41,7 @@ void Controller::update_pause(Time now) {
 void Controller::halt(Time now) {
   if (!std::exchange(halted_, true)) {
     const std::string_view waits = roster_.any_managed() ? ": the workloads wait" : "";
-    note(NoteType::over_cap, now, "nobody answers who could step down" + std::string(waits),
+    note(NoteType::over_cap, now, "no knob can be set now to step down" + std::string(waits),
          guard_.judged_mw(now).value_or(0));
   }
   roster_.pause(world_);

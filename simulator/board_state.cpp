@@ -60,7 +60,7 @@ BoardState::BoardState(const BoardDescription& board, BoardStateOptions options)
       gpu_(table(board, KnobDriver::gpu_devfreq), generation_.gpu, faults_),
       memory_(table(board, KnobDriver::emc_bpmp), generation_.memory_cap_path),
       monitor_(sensor_options(board, options), faults_, now_),
-      thermal_(generation_.jetpack, now_, gpu_),
+      thermal_(generation_.jetpack, now_, gpu_, faults_),
       optimum_(board) {
   if (board.power.reads_block) {
     faults_.block_read_ms = std::chrono::duration_cast<milliseconds>(board.power.window).count();

@@ -86,8 +86,8 @@ bool CpuClusters::active(const Cluster& cluster) const {
 }
 
 std::int64_t CpuClusters::limit_khz(const Cluster& cluster, Limit limit) const {
-  const std::int64_t min = cluster.limits.min(table_khz_);
-  const std::int64_t max = cluster.limits.max(table_khz_);
+  const std::int64_t min = cluster.limits.min(table_khz_, faults_.heat_percent);
+  const std::int64_t max = cluster.limits.max(table_khz_, faults_.heat_percent);
   // Limits with no entry of the table between them: the kernel raises the maximum to the next one.
   const std::int64_t reachable = std::max(max, at_least(table_khz_, min));
   return limit == Limit::min ? min : (at_most(table_khz_, max) < min ? reachable : max);

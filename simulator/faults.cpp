@@ -41,6 +41,9 @@ ebusy              PATH        writes at and below PATH fail with EBUSY
 enoent             PATH        PATH and everything below it is not there
 clock_percent      10 to 100   CPU and GPU run at this share of their clocks, as a throttled board
                                does; cur_freq and scaling_cur_freq do not show it
+heat_percent       10 to 100   heat slows the board down: limits of CPU and GPU read no more than
+                               this share of the highest clock, whatever was written, and
+                               the cooling devices that do it are at work
 block_read_ms      MILLISECONDS            how long each read of a power rail takes
 
 Example: echo VDD_GPU_SOC > dead_channel
@@ -166,6 +169,8 @@ void Faults::add_files(BoardTree& tree) {
   add_path(tree, "ebusy", busy_path);
   add_path(tree, "enoent", missing_path);
   tree.add_number(folder + "clock_percent", clock_percent,
+                  [](std::int64_t value) { return value >= kLeastClockPercent && value <= 100; });
+  tree.add_number(folder + "heat_percent", heat_percent,
                   [](std::int64_t value) { return value >= kLeastClockPercent && value <= 100; });
   tree.add_number(folder + "block_read_ms", block_read_ms,
                   [](std::int64_t value) { return value >= 0 && value <= kLongestBlockMs; });

@@ -42,6 +42,7 @@ struct Faults {
   std::string busy_path;             // writes at and below it end in EBUSY
   std::string missing_path;          // ENOENT at and below it
   std::int64_t clock_percent = 100;  // of what is set and read back, on CPU and GPU
+  std::int64_t heat_percent = 100;   // of the highest clock: what cooling devices leave of limits
   std::int64_t block_read_ms = 0;    // what a read of a power rail takes
 
   // Adds the folder's files and its README to the tree, which is also asked whether a path exists.

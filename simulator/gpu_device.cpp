@@ -42,7 +42,8 @@ bool GpuDevice::railgated(Time now) const {
 }
 
 std::int64_t GpuDevice::limit_khz(Limit limit) const {
-  return limit == Limit::min ? limits_.min(table_khz_) : limits_.max(table_khz_);
+  return limit == Limit::min ? limits_.min(table_khz_, faults_.heat_percent)
+                             : limits_.max(table_khz_, faults_.heat_percent);
 }
 
 std::int64_t GpuDevice::chosen_khz() const {

@@ -28,8 +28,12 @@ constexpr Trip kTrips[] = {
 
 }  // namespace
 
-ThermalModel::ThermalModel(int jetpack, const Time& now, const GpuDevice& gpu)
-    : capitals_(jetpack < 6), now_(now), gpu_(gpu), sink_at_change_c_(kAmbientC) {
+ThermalModel::ThermalModel(int jetpack, const Time& now, const GpuDevice& gpu, const Faults& faults)
+    : capitals_(jetpack < 6),
+      now_(now),
+      gpu_(gpu),
+      faults_(faults),
+      sink_at_change_c_(kAmbientC) {
   const std::string suffix = capitals_ ? "-therm" : "-thermal";
   const auto add = [&](const char* capital, const char* small, Block block) {
     zones_.push_back({(capitals_ ? capital : small) + suffix, block});
@@ -101,7 +105,9 @@ void ThermalModel::add_cooling_devices(BoardTree& tree) {
     const std::int64_t from_mc = kind == "hot-surface-alert" ? kHotSurfaceMc : kPassiveMc;
     tree.add_text(folder + "/type", std::string(kind));
     tree.add_text(folder + "/max_state", fan ? "3" : "1");
-    tree.add_file(folder + "/cur_state", 0444, [this, fan, from_mc] {
+    const bool lowers = kind.starts_with("cpufreq-") || kind.starts_with("devfreq-");
+    tree.add_file(folder + "/cur_state", 0444, [this, fan, lowers, from_mc] {
+      if (lowers && faults_.heat_percent < 100) return line(1);
       if (fan) return line(std::clamp<std::int64_t>(std::llround((sink_c(now_) - 40) / 10), 0, 3));
       return line(1000 * temperature_c(Block::junction) >= static_cast<double>(from_mc) ? 1 : 0);
     });

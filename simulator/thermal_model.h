@@ -10,6 +10,7 @@
 
 #include "controller/clock.h"
 #include "simulator/board_tree.h"
+#include "simulator/faults.h"
 #include "simulator/gpu_device.h"
 #include "simulator/rail_power.h"
 
@@ -17,9 +18,9 @@ namespace gearshift {
 
 class ThermalModel {
  public:
-  // `now` must outlive the model. `suffix`: "-thermal" on JetPack 6, "-therm" on 5, where the names
-  // of zones are in capitals.
-  ThermalModel(int jetpack, const Time& now, const GpuDevice& gpu);
+  // All three must outlive the model. Zones end in "-thermal" on JetPack 6, in "-therm" on 5, where
+  // their names are in capitals.
+  ThermalModel(int jetpack, const Time& now, const GpuDevice& gpu, const Faults& faults);
 
   // Must outlive the tree's files.
   void add_files(BoardTree& tree);
@@ -40,6 +41,7 @@ class ThermalModel {
   const bool capitals_;
   const Time& now_;
   const GpuDevice& gpu_;
+  const Faults& faults_;
   std::vector<Zone> zones_;
   RailPower power_;
   double sink_at_change_c_ = 0;

@@ -167,6 +167,28 @@ TEST_F(KnobServerTest, AWriteToAHelperThatStandsStillIsAwayAndMadeWhenItGoesOn) 
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000");
 }
 
+TEST_F(KnobServerTest, AWriteThatTheHelperHoldsBackForHeatIsAwayUntilThatEnds) {
+  const std::string device = "/sys/class/thermal/cooling_device0";
+  board_.put(device + "/type", "cpufreq-cpu0");
+  board_.put(device + "/cur_state", "3");
+  start();
+  const auto actuator = connect();
+  const std::size_t gpu = *actuator->knobs().find("gpu_mhz");
+  EXPECT_TRUE(
+      beat_until(*actuator, [&] { return actuator->write(gpu, 306'000) == Progress::away; }));
+  EXPECT_NE(actuator->take_complaint().find("cpufreq-cpu0 at state 3"), std::string::npos);
+  EXPECT_TRUE(says("heat slows the clocks down"));
+  for (int tries = 0; tries < 20; ++tries) {
+    EXPECT_EQ(actuator->write(gpu, 306'000), Progress::away) << "while it is asked again, too";
+    actuator->await(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(actuator->take_complaint(), "") << "told once";
+  board_.put(device + "/cur_state", "0");
+  EXPECT_TRUE(
+      beat_until(*actuator, [&] { return actuator->write(gpu, 306'000) == Progress::done; }));
+  EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000");
+}
+
 TEST_F(KnobServerTest, ASecondClientIsToldWhoHasTheKnobs) {
   start();
   const auto actuator = connect();

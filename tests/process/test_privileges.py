@@ -172,7 +172,7 @@ class Privileges(unittest.TestCase):
     def test_without_a_helper_the_trainer_waits_where_the_board_was_found_in_a_mode_over_the_cap(self):
         with self.holding(policy=HOLD_LOW, power="20W") as (stack, helper, daemon):
             helper.send(signal.SIGKILL)
-            told = daemon.wait_for(lambda line: "nobody answers who could step down" in line)
+            told = daemon.wait_for(lambda line: "no knob can be set now to step down" in line)
             self.assertIn("the workloads wait", told)
             self.await_phase_within_cap(daemon, "paused")
             stack.helper()

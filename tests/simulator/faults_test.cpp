@@ -46,6 +46,38 @@ TEST_F(FaultsOfABoard, IgnoreACpuClock) {
   EXPECT_EQ(number(policy + "scaling_max_freq"), 1113600);
 }
 
+TEST_F(FaultsOfABoard, HideLimitsBehindHeat) {
+  const std::string policy = std::string(kCpu) + "cpufreq/policy0/";
+  const std::string gpu(kGpu);
+  start_load();
+  EXPECT_EQ(write_fault("heat_percent", "50"), 0);
+  EXPECT_EQ(number(policy + "scaling_max_freq"), 1036800);
+  EXPECT_EQ(number(policy + "scaling_cur_freq"), 1036800);
+  EXPECT_EQ(write(policy + "scaling_max_freq", "2201600"), 0) << "taken, and hidden";
+  EXPECT_EQ(write(policy + "scaling_min_freq", "1728000"), 0);
+  EXPECT_EQ(number(policy + "scaling_max_freq"), 1036800);
+  EXPECT_EQ(number(policy + "scaling_min_freq"), 1036800);
+  EXPECT_EQ(number(gpu + "max_freq"), 612000000);
+  EXPECT_EQ(write(gpu + "max_freq", "1300500000"), 0);
+  EXPECT_EQ(number(gpu + "cur_freq"), 612000000);
+  int at_work = 0;
+  for (int i = 0; i < 11; ++i) {
+    const std::string device = "/sys/class/thermal/cooling_device" + std::to_string(i) + "/";
+    const std::string type = read(device + "type");
+    const bool lowers = type.find("freq-") != std::string::npos;
+    if (type == "pwm-fan") continue;
+    EXPECT_EQ(number(device + "cur_state"), lowers ? 1 : 0) << type;
+    at_work += lowers ? 1 : 0;
+  }
+  EXPECT_EQ(at_work, 4);
+
+  EXPECT_EQ(write_fault("heat_percent", "100"), 0);
+  EXPECT_EQ(number(policy + "scaling_max_freq"), 2201600);
+  EXPECT_EQ(number(policy + "scaling_min_freq"), 1728000);
+  EXPECT_EQ(number(gpu + "max_freq"), 1300500000);
+  EXPECT_EQ(write_fault("heat_percent", "9"), EINVAL);
+}
+
 TEST_F(FaultsOfABoard, KillOneRail) {
   const std::string folder = monitor("1-0040");
   EXPECT_EQ(write_fault("dead_channel", "VDD_CPU_CV"), 0);

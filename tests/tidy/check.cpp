@@ -32,6 +32,7 @@ constexpr Exemption kExemptions[] = {
     {"path", "boards/detection.cpp", "looks before it knows which board's data to use"},
     {"path", "actuators/control_group.cpp", "the children of a process, by the kernel's own path"},
     {"path", "actuators/fan.cpp", "the kernel's own names of a fan, on any board"},
+    {"path", "actuators/heat.cpp", "the kernel's own names of cooling devices, on any board"},
     {"path", "actuators/knob_journal.cpp", "the boot id, which no board moves"},
     {"path", "actuators/holder_lock.cpp", "whether a holder has ended: a process, no device"},
     {"path", "actuators/process_user.cpp", "the owner of a process that is to be managed"},
