@@ -55,13 +55,13 @@ constexpr bool training_fits(const InterleavingState& state) {
          state.train_minibatch + state.infer_minibatch <= planned_latency(state.latency);
 }
 
-// Whether a training minibatch may still start when half of a batch has come, `half_batch` after
-// the first of its requests, so that batches are half full at least (controller/meter.h counts
-// those).
+// Whether training runs, and batches are half full on average (controller/meter.h counts those that
+// are): half of one has come `half_batch` after the first of its requests. A batch is served behind
+// the training minibatch during which it would become late, so half a minibatch before that.
 constexpr bool fills_half(const InterleavingState& state, std::chrono::nanoseconds half_batch) {
   return state.latency <= std::chrono::nanoseconds::zero() ||
-         half_batch + state.train_minibatch + state.infer_minibatch <=
-             planned_latency(state.latency);
+         (training_fits(state) && half_batch + state.train_minibatch / 2 + state.infer_minibatch <=
+                                      planned_latency(state.latency));
 }
 
 // What runs next: inference when a batch is full, or when the oldest request would be late if a

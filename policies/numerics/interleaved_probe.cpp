@@ -70,11 +70,12 @@ struct Search {
     return expected_gain_of_all(window_ms * windows_per_s(setting), best, train) *
            odds_to_fit(setting, infer_ms, train);
   }
-  // That a training minibatch may run before a batch of requests that is half full (fills_half).
+  // That training minibatches may run before batches of requests that are half full (fills_half).
   double odds_to_fit(std::size_t setting, double infer_ms, const LogBelief& train) const {
     if (!judge.goal.latency) return 1;
-    const double most_ms = 1e3 * seconds(planned_latency(*judge.goal.latency)) - infer_ms -
-                           judge.wait_ms(process.infer_batch(setting)) / 2;
+    const double left_ms = 1e3 * seconds(planned_latency(*judge.goal.latency)) - infer_ms;
+    const double half_ms = judge.wait_ms(process.infer_batch(setting)) / 2;
+    const double most_ms = std::min(left_ms, 2 * (left_ms - half_ms));
     return most_ms > 0 ? normal_odds((std::log(most_ms) - train.mean) / train.deviation) : 0;
   }
   // What serves most surely may leave no room to train, where requests come one by one.

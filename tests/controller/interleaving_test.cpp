@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
+#include <random>
+
 namespace gearshift {
 namespace {
 
@@ -118,6 +121,66 @@ TEST(Interleaving, TakesABatchSizeThatIsNoneForOne) {
 }
 
 // 40 before it are ten minibatches, so that its own ends after 1.1 s.
+// The mean size of the batches that next_turn() serves of requests by chance, of `batch_size`.
+double mean_batch(const InterleavingState& times, double requests_per_s) {
+  std::mt19937_64 random(1);
+  std::exponential_distribution<double> gap_s(requests_per_s);
+  const auto next_gap = [&] { return nanoseconds(std::llround(1e9 * gap_s(random))); };
+  std::deque<nanoseconds> queue;
+  nanoseconds now = 0ns;
+  nanoseconds arrives = next_gap();
+  double served = 0;
+  int batches = 0;
+  while (batches < 2000) {
+    for (; arrives <= now; arrives += next_gap()) queue.push_back(arrives);
+    InterleavingState state = times;
+    state.queued = static_cast<std::uint32_t>(queue.size());
+    state.oldest_wait = queue.empty() ? 0ns : now - queue.front();
+    const TurnChoice choice = next_turn(state);
+    if (choice.turn == Turn::wait) {
+      now = std::min(arrives, now + choice.longest_wait);
+      continue;
+    }
+    now += choice.turn == Turn::train ? times.train_minibatch : times.infer_minibatch;
+    if (choice.turn != Turn::infer) continue;
+    const auto taken = std::min(queue.size(), static_cast<std::size_t>(times.batch_size));
+    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(taken));
+    served += static_cast<double>(taken);
+    ++batches;
+  }
+  return served / batches;
+}
+
+TEST(Interleaving, FillsHalfWhereTheBatchesThatAreServedAreHalfFullOnAverage) {
+  int fills = 0;
+  int fails = 0;
+  for (const int batch_size : {8, 16, 32, 64}) {
+    for (const double requests_per_s : {30.0, 60.0, 120.0}) {
+      for (const nanoseconds train : {20ms, 80ms, 150ms, 220ms, 300ms}) {
+        InterleavingState times;
+        times.batch_size = batch_size;
+        times.latency = 500ms;
+        times.train_minibatch = train;
+        times.infer_minibatch = nanoseconds(batch_size * 2ms);
+        const nanoseconds half(std::llround(5e8 * batch_size / requests_per_s));
+        if (!training_fits(times)) continue;
+        const double full = mean_batch(times, requests_per_s) / batch_size;
+        const std::string what = std::to_string(batch_size) + " at " +
+                                 std::to_string(requests_per_s) + "/s beside " +
+                                 std::to_string(train.count() / 1'000'000) + " ms";
+        fills_half(times, half) ? ++fills : ++fails;
+        if (fills_half(times, half)) {
+          EXPECT_GT(full, 0.45) << what;
+        } else {
+          EXPECT_LT(full, 0.7) << what;  // more comes while a long minibatch runs
+        }
+      }
+    }
+  }
+  EXPECT_GT(fills, 20);
+  EXPECT_GT(fails, 10);
+}
+
 TEST(Interleaving, RefusesWhatThoseBeforeItMakeLate) {
   InterleavingState state = busy(39, 0ns);
   EXPECT_TRUE(admits(state, 0ns));
