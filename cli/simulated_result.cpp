@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+
 #include "cli/goal_flags.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
@@ -46,7 +48,7 @@ struct PairVerdict {
   std::optional<double> loss() const {
     if (!chosen || !optimum) return std::nullopt;
     const double best = optimum->cost.minibatches_per_s;
-    return best > 0 ? 1 - chosen->minibatches_per_s / best : 0;
+    return best > 0 ? std::max(0.0, 1 - chosen->minibatches_per_s / best) : 0;
   }
 };
 
@@ -56,11 +58,10 @@ PairVerdict judge_pair(const SimulationProblem& problem, const SimulationResult&
   PairVerdict verdict;
   verdict.how = result.requests ? Beside::requests : Beside::windows;
   verdict.optimum = interleaved_optimum(problem, problem.goal, verdict.how, Time{});
-  const auto& train = result.cost[index(Kind::train)];
-  const auto& infer = result.cost[index(Kind::infer)];
-  if (result.ending != Ending::held || !train || !infer) return verdict;
-  verdict.chosen = beside(problem.goal, verdict.how, problem.power_window(),
-                          result.setting.batch_size[index(Kind::infer)], *train, *infer);
+  if (result.ending != Ending::held || result.setting.run != Run::both) return verdict;
+  verdict.chosen =
+      beside(problem, problem.goal, verdict.how, result.setting.mode,
+             result.setting.batch_size[index(Kind::infer)], Time{} + result.duration);
   return verdict;
 }
 

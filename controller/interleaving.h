@@ -64,6 +64,13 @@ constexpr bool fills_half(const InterleavingState& state, std::chrono::nanosecon
                                       planned_latency(state.latency));
 }
 
+// The longest inference minibatch whose requests are in time though their batch waited to be half
+// full, where no training minibatch runs meanwhile.
+constexpr std::chrono::nanoseconds longest_of_half_full(std::chrono::nanoseconds latency,
+                                                        std::chrono::nanoseconds half_batch) {
+  return planned_latency(latency) - half_batch;
+}
+
 // What runs next: inference when a batch is full, or when the oldest request would be late if a
 // training minibatch ran first; else training. Where a training minibatch alone would make a
 // request late, training waits for as long as requests keep arriving. Where nothing trains, a batch

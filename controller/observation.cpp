@@ -6,6 +6,14 @@
 #include "controller/interleaving.h"
 
 namespace gearshift {
+namespace {
+
+// How long half of a batch of requests takes to come.
+Duration half_batch(const Setting& setting, const Goal& goal) {
+  return Duration(std::llround(5e8 * setting.batch_size[index(Kind::infer)] / goal.arrivals_per_s));
+}
+
+}  // namespace
 
 std::string_view outcome_name(Outcome outcome) {
   switch (outcome) {
@@ -61,7 +69,11 @@ bool Observation::keeps(const Goal& goal) const {
   if (goal.energy_j && sample_j(counted()) > *goal.energy_j) return false;
   if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
   const bool keeps_up = sample_s(Kind::infer) * goal.arrivals_per_s <= 1;
-  return keeps_up && (!goal.latency || latency_s(goal.arrivals_per_s) <= seconds(*goal.latency));
+  if (!keeps_up || !goal.latency) return keeps_up;
+  if (latency_s(goal.arrivals_per_s) <= seconds(*goal.latency)) return true;
+  // One by one, requests do not wait for a batch to be full.
+  return goal.one_by_one && cost[index(Kind::infer)].minibatch_mean <=
+                                longest_of_half_full(*goal.latency, half_batch(setting, goal));
 }
 
 double Observation::interleaved_sample_s(const Goal& goal) const {
@@ -78,9 +90,8 @@ double Observation::interleaved_sample_s(const Goal& goal) const {
         .infer_minibatch = cost[index(Kind::infer)].minibatch_mean,
     };
     const double left = 1 - arrivals_per_s * infer_sample_s;
-    const Duration half_batch(
-        std::llround(5e8 * setting.batch_size[index(Kind::infer)] / arrivals_per_s));
-    return left > 0 && fills_half(times, half_batch) ? train_sample_s / left : kNever;
+    return left > 0 && fills_half(times, half_batch(setting, goal)) ? train_sample_s / left
+                                                                    : kNever;
   }
   const double train_samples = setting.batch_size[index(Kind::train)];
   const double requests = setting.batch_size[index(Kind::infer)];

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "controller/interleaving.h"
+
 namespace gearshift {
 namespace {
 
@@ -13,6 +15,40 @@ const SimulatedTask& task_of(const SimulationProblem& problem, Kind kind) {
                                   [&](const SimulatedTask& task) { return task.kind == kind; });
   assert(found != problem.tasks.end());
   return *found;
+}
+
+// Of so many requests, between the costs of the task's batch sizes below and above.
+std::optional<TrueCost> cost_of(const SimulatedTask& task, const PowerMode& mode, double requests,
+                                Time at) {
+  std::int32_t below = 0;
+  std::int32_t above = 0;
+  for (const std::int32_t size : task.batch_sizes) {
+    if (size <= requests) below = std::max(below, size);
+    if (size >= requests && (above == 0 || size < above)) above = size;
+  }
+  if (above == 0) return std::nullopt;
+  std::optional<TrueCost> cost = task.costs_at(at).cost(mode, above);
+  if (below == 0 || below == above || !cost) return cost;
+  const std::optional<TrueCost> less = task.costs_at(at).cost(mode, below);
+  if (!less) return std::nullopt;
+  const double share = (requests - below) / (above - below);
+  cost->minibatch_ms = std::lerp(less->minibatch_ms, cost->minibatch_ms, share);
+  cost->power_w = std::lerp(less->power_w, cost->power_w, share);
+  return cost;
+}
+
+// How many requests a batch has on average that is served when one of them would become late;
+// nullopt where that is less than half of it, or nothing trains.
+std::optional<double> requests_by_chance(const Goal& goal, std::int32_t infer_batch,
+                                         const TrueCost& train, const TrueCost& infer) {
+  const auto of_ms = [](double ms) { return Duration(std::llround(1e6 * ms)); };
+  const InterleavingState times{.latency = *goal.latency,
+                                .train_minibatch = of_ms(train.minibatch_ms),
+                                .infer_minibatch = of_ms(infer.minibatch_ms)};
+  if (!fills_half(times, of_ms(500.0 * infer_batch / goal.arrivals_per_s))) return std::nullopt;
+  const double come_s = seconds(planned_latency(*goal.latency)) -
+                        (infer.minibatch_ms + train.minibatch_ms / 2) / 1e3;
+  return std::min<double>(infer_batch, goal.arrivals_per_s * come_s);
 }
 
 }  // namespace
@@ -29,13 +65,12 @@ double highest_window_w(double window_s, double fill_s, double infer_s, double i
 }
 
 std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_window,
-                                 std::int32_t infer_batch, const TrueCost& train,
-                                 const TrueCost& infer) {
+                                 double requests, const TrueCost& train, const TrueCost& infer) {
   BesideCost cost;
   cost.train = train;
   cost.infer = infer;
   const bool silence = goal.arrivals_per_s <= 0;
-  const double fill_s = silence ? 0 : infer_batch / goal.arrivals_per_s;
+  const double fill_s = silence ? 0 : requests / goal.arrivals_per_s;
   const double infer_s = silence ? 0 : infer.minibatch_ms / 1e3;
   const double train_s = train.minibatch_ms / 1e3;
   if (infer_s > fill_s) return std::nullopt;
@@ -55,6 +90,24 @@ std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_wi
     return std::nullopt;
   }
   return cost;
+}
+
+std::optional<BesideCost> beside(const SimulationProblem& problem, const Goal& goal, Beside how,
+                                 const PowerMode& mode, std::int32_t infer_batch, Time at) {
+  const SimulatedTask& train_task = task_of(problem, Kind::train);
+  const SimulatedTask& infer_task = task_of(problem, Kind::infer);
+  const auto train = train_task.costs_at(at).cost(mode, train_task.batch_sizes.front());
+  const auto infer = infer_task.costs_at(at).cost(mode, infer_batch);
+  if (!train || !infer) return std::nullopt;
+  const auto full = beside(goal, how, problem.power_window(), infer_batch, *train, *infer);
+  const bool by_chance = how == Beside::requests && goal.arrivals_per_s > 0 && goal.latency;
+  if (full || !by_chance) return full;
+  const auto requests = requests_by_chance(goal, infer_batch, *train, *infer);
+  const auto served = requests ? cost_of(infer_task, mode, *requests, at) : std::nullopt;
+  if (!served) return std::nullopt;
+  Goal in_time = goal;
+  in_time.latency.reset();
+  return beside(in_time, how, problem.power_window(), *requests, *train, *served);
 }
 
 std::optional<InterleavedOptimum> interleaved_optimum(const SimulationProblem& problem,

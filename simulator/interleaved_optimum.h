@@ -32,12 +32,19 @@ struct BesideCost {
   double minibatches_per_s = 0;  // of training
 };
 
-// Of one training and one inference minibatch, the latter of so many requests; nullopt where a
-// limit of the goal is broken. Where the goal has no rate only training runs; `power_window` is
-// what its cap is judged by.
+// Of one training and one inference minibatch, the latter of so many requests, which is full in
+// time; nullopt where a limit of the goal is broken. Where the goal has no rate only training runs;
+// `power_window` is what its cap is judged by.
 std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_window,
-                                 std::int32_t infer_batch, const TrueCost& train,
-                                 const TrueCost& infer);
+                                 double requests, const TrueCost& train, const TrueCost& infer);
+
+// Of a problem with one training and one inference task, whose setting has the training task's
+// first batch size, by what it costs at `at`. Where requests come one by one a batch need not be
+// full in time: half full on average (controller/interleaving.h) it counts with as many requests as
+// come until it is served, at a cost between those of the task's smaller batches. Nullopt where a
+// limit is broken, or the setting has no cost.
+std::optional<BesideCost> beside(const SimulationProblem& problem, const Goal& goal, Beside how,
+                                 const PowerMode& mode, std::int32_t infer_batch, Time at);
 
 struct InterleavedOptimum {
   Setting setting;
@@ -46,8 +53,9 @@ struct InterleavedOptimum {
 };
 
 // Of a problem with one training and one inference task, by what they cost at `at`; training has
-// its first batch size. Ties go to the lower power, then to the smaller batch. Nullopt where no
-// setting keeps the limits.
+// its first batch size. Of settings whose batches are full in time, as the published problem has
+// it: one that is half full on average may train a little more. Ties go to the lower power, then to
+// the smaller batch. Nullopt where no setting keeps the limits.
 std::optional<InterleavedOptimum> interleaved_optimum(const SimulationProblem& problem,
                                                       const Goal& goal, Beside how, Time at);
 

@@ -89,10 +89,10 @@ def follow(daemon, until_s, began_s=None):
 
 def best_of_phases(train, infer, course, latency_s, window_s):
     """The optima of the phases: by the windows that the cap is held against, and, for comparison, by
-    the mean power of whole turns and by either power alone."""
+    the mean power of whole turns, by either power alone, and by the windows with batches half full."""
     return [
-        [optimum(train, infer, 16, rate, latency_s, cap, window) for _, _, _, rate, cap in course.phases()]
-        for window in (window_s, math.inf, 0)
+        [optimum(train, infer, 16, rate, latency_s, cap, *judge) for _, _, _, rate, cap in course.phases()]
+        for judge in ((window_s,), (math.inf,), (0,), (window_s, True))
     ]
 
 
@@ -106,7 +106,7 @@ def report(name, course, bests, trained_at, late_percent, summary, power_is_esti
 
     bests: what best_of_phases returns.
     trained_at: training minibatches that had ended so many seconds after the beginning."""
-    windowed, mean, each = bests
+    windowed, mean, each, half_full = bests
     print(
         f"\n  {name}: training minibatches a second, of the optimum (exhaustive; no window of the "
         "power sensor over the cap)"
@@ -125,6 +125,7 @@ def report(name, course, bests, trained_at, late_percent, summary, power_is_esti
     others = (
         (mean, "the best whose mean power fits the cap, whatever its windows show"),
         (each, "the best whose training and inference each fit it alone"),
+        (half_full, "the best whose batches of requests need only be half full in time"),
     )
     shares = [
         f"{100 * share_of(course.phases(), bests, trained_at):.1f} % of {what}" for bests, what in others if any(bests)

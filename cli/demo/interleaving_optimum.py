@@ -44,29 +44,50 @@ def highest_window_w(window_s, batch_s, infer_s, infer_w, train_w):
     return share * infer_w + (1 - share) * train_w
 
 
-def optimum(train, infer, train_batch, rate, latency_s, cap_w, window_s):
+def served(of_infer, batch, train_s, rate, latency_s, half_full):
+    """(requests, seconds, watts) of the batches that are served: full where one comes and is answered in time; with
+    half_full also as full as one is on average when a request of it would become late, if that is half; else None."""
+    infer_s, infer_w = of_infer[batch]
+    if batch / rate + infer_s <= latency_s:
+        return batch, infer_s, infer_w
+    if not half_full:
+        return None
+    left_s = 0.9 * latency_s - infer_s
+    requests = rate * (left_s - train_s / 2)
+    if train_s > left_s or requests < batch / 2:
+        return None
+    above = min(size for size in of_infer if size >= requests)
+    below = max((size for size in of_infer if size <= requests), default=above)
+    share = (requests - below) / (above - below) if above > below else 1
+    return requests, *(less + share * (more - less) for less, more in zip(of_infer[below], of_infer[above]))
+
+
+def optimum(train, infer, train_batch, rate, latency_s, cap_w, window_s, half_full=False):
     """The most training minibatches a second, with mode, batch size and watts; None where requests
     cannot be answered in time within the cap. Power is the highest mean over a window of the board's
     sensor, which is what a cap is held against: with window_s = math.inf the mean by the times of
-    both, with 0 the higher of the two."""
+    both, with 0 the higher of the two. Batches are full in time, as the published problem has it; with
+    half_full they need not be: served()."""
     best = None
     for mode, of_train in train.items():
         if mode not in infer or train_batch not in of_train:
             continue
         train_s, train_w = of_train[train_batch]
-        for batch, (infer_s, infer_w) in infer[mode].items():
-            share = rate * infer_s / batch
-            if share > 1 or batch / rate + infer_s > latency_s:
+        for batch in infer[mode]:
+            of_batch = served(infer[mode], batch, train_s, rate, latency_s, half_full)
+            if of_batch is None or rate * of_batch[1] > of_batch[0]:
                 continue
+            requests, infer_s, infer_w = of_batch
+            share = rate * infer_s / requests
             if window_s == 0:
                 power_w = max(infer_w, train_w)
             elif math.isinf(window_s):
                 power_w = share * infer_w + (1 - share) * train_w
             else:
-                power_w = highest_window_w(window_s, batch / rate, infer_s, infer_w, train_w)
+                power_w = highest_window_w(window_s, requests / rate, infer_s, infer_w, train_w)
             if power_w > cap_w:
                 continue
-            a_second = rate_of(train_s, infer_s, batch, rate)
+            a_second = rate_of(train_s, infer_s, requests, rate)
             if best is None or a_second > best[0]:
                 best = (a_second, mode, batch, power_w)
     return best

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "controller/goal.h"
+#include "controller/interleaving.h"
 #include "controller/setting.h"
 
 namespace gearshift {
@@ -27,12 +28,17 @@ struct GoalJudge {
   // Whether a setting that keeps the power limit may still break the goal.
   bool asks_more() const { return waits || goal.energy_j.has_value(); }
   double wait_ms(double batch_size) const { return 1e3 * batch_size / goal.arrivals_per_s; }
-  // The longest time of a minibatch that keeps up and answers in time; infinity: any.
+  // The longest time of a minibatch that keeps up and answers in time, full or, where requests come
+  // one by one, half full (controller/interleaving.h); infinity: any.
   double most_ms(double batch_size) const {
     if (!waits) return std::numeric_limits<double>::infinity();
     const double wait = wait_ms(batch_size);
     if (!goal.latency) return wait;
-    return std::min(wait, 1e3 * seconds(*goal.latency) - wait);
+    const double latency = 1e3 * seconds(*goal.latency);
+    const double full = std::min(wait, latency - wait);
+    if (!goal.one_by_one) return full;
+    const double half_full = 1e3 * seconds(planned_latency(*goal.latency)) - wait / 2;
+    return std::max(full, std::min(kMostBusy * wait, half_full));
   }
   // Of a sample's energy over the most that the goal allows; minus infinity: any.
   double log_energy_over(double batch_size, double log_time, double log_power) const {
@@ -62,6 +68,10 @@ struct GoalJudge {
   }
 
  private:
+  // Of the time: requests that come by chance queue up behind more inference than that, and no full
+  // batch in time shows that they do not.
+  static constexpr double kMostBusy = 0.85;
+
   bool latency_counts() const { return goal.objective == Objective::latency && waits; }
   // Of time and energy. Until its reference is known a weighted goal counts time.
   bool mixes() const {

@@ -191,6 +191,16 @@ TEST(Observation, KeepsTheLatencyLimitAtItAndNotPastIt) {
   EXPECT_FALSE(inference(milliseconds(60) + Duration(1)).keeps(goal));
 }
 
+TEST(Observation, OneByOneItKeepsTheLatencyWhereHalfABatchDoesByWhatIsPlannedWith) {
+  Goal goal{Objective::throughput, 20000, milliseconds(160), 40};
+  goal.one_by_one = true;
+  EXPECT_TRUE(inference(milliseconds(94)).keeps(goal)) << "50 ms before it, of 144";
+  EXPECT_FALSE(inference(milliseconds(94) + Duration(1)).keeps(goal));
+  goal.latency = milliseconds(190);
+  EXPECT_TRUE(inference(milliseconds(100)).keeps(goal));
+  EXPECT_FALSE(inference(milliseconds(101)).keeps(goal)) << "it does not keep up";
+}
+
 TEST(Observation, KeepsUpWhenAMinibatchTakesNoLongerThanItsBatchToArrive) {
   const Goal goal{Objective::latency, {}, {}, 40};
   EXPECT_TRUE(inference(milliseconds(100)).keeps(goal));

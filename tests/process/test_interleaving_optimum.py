@@ -15,8 +15,8 @@ INFER = {SLOW: {1: (0.010, 8.0), 8: (0.040, 9.0)}, FAST: {1: (0.006, 12.0), 8: (
 
 
 class InterleavingOptimum(unittest.TestCase):
-    def best(self, rate=20.0, latency_s=1.0, cap_w=20.0, window_s=math.inf):
-        return optimum(TRAIN, INFER, 16, rate, latency_s, cap_w, window_s)
+    def best(self, rate=20.0, latency_s=1.0, cap_w=20.0, window_s=math.inf, half_full=False):
+        return optimum(TRAIN, INFER, 16, rate, latency_s, cap_w, window_s, half_full)
 
     def test_takes_the_fastest_within_the_cap_by_the_mean_of_both(self):
         a_second, mode, batch, power_w = self.best()
@@ -44,6 +44,19 @@ class InterleavingOptimum(unittest.TestCase):
         self.assertIsNone(self.best(latency_s=0.01))
         self.assertIsNone(self.best(cap_w=9.0))
         self.assertIsNone(self.best(rate=400.0))
+
+    def test_batches_may_be_half_full_where_that_is_asked_for(self):
+        # Batches of 8 take 0.4 s to come, and 0.024 s: not within 0.4 s. Of the 0.36 that are planned with, 0.024
+        # and half of a training minibatch of 0.05 are left to the requests that come: 6.22 of 20 a second.
+        self.assertEqual(self.best(latency_s=0.4)[2], 1)
+        a_second, mode, batch, _ = self.best(latency_s=0.4, half_full=True)
+        self.assertEqual((mode, batch), (FAST, 8))
+        infer_s = 0.006 + 5.22 / 7 * (0.024 - 0.006)
+        self.assertAlmostEqual(a_second, (1 - 20 * infer_s / 6.22) / 0.050)
+        self.assertEqual(self.best(half_full=True), self.best(), "full in time")
+        # Half of a batch, 0.2 s: with 0.024 s and half of 0.05 s within nine tenths of 0.2767 s.
+        self.assertEqual(self.best(latency_s=0.2768, half_full=True)[2], 8)
+        self.assertEqual(self.best(latency_s=0.2766, half_full=True)[2], 1)
 
     def test_the_mean_of_two_passes_is_of_each_cell_that_both_have(self):
         other = {FAST: {16: (0.070, 22.0), 32: (0.1, 25.0)}}

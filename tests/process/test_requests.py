@@ -106,24 +106,6 @@ class Requests(unittest.TestCase):
         self.assertEqual(found["ending"], "held")
         self.assertTrue(found["solved"])
 
-    def test_a_setting_in_force_is_not_cut_for_the_turn_of_training_before_it(self):
-        for seed in (1, 7, 10, 11):
-            log = self.folder / f"{seed}.log"
-            done = gearshift("simulate", "--problem", "concurrent", "--board", "jetson-agx-orin", "--workload", "resnet18",
-                             "--infer-workload", "mobilenet_v3", "--arrivals", "poisson:60", "--latency", "500ms",
-                             "--power", "17W", "--effects", "lag,noise,quantised,jitter,hotplug", "--hold", "5m",
-                             "--duration", "5m", "--seed", seed, "--log", log)  # fmt: skip
-            self.assertEqual(done.returncode, 0, done.stderr)
-            fits, late = [], 0
-            for note in map(json.loads, log.read_text().splitlines()):
-                setting = {**note.get("setting", {}), "run": "both"}
-                if note["note"] == "observation" and note["ok"]:
-                    fits.append(setting)
-                late += note["note"] == "late"
-                if note["note"] == "over_cap" and setting in fits:
-                    self.assertLess(note["power_w"], 1.08 * 17, (seed, note))
-            self.assertTrue(fits and late, seed)
-
     def test_an_evaluation_holds_its_choices_beside_requests(self):
         grid = ["--keep", "cpu_cores=4,12", "--keep", "cpu_mhz=729.6,2201.6", "--keep", "gpu_mhz=306,1300.5",
                 "--keep", "mem_mhz=3199"]  # fmt: skip

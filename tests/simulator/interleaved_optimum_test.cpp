@@ -105,6 +105,33 @@ TEST(Beside, RefusesWhatIsLateOrFallsBehindAtTheLimitAndPastIt) {
   EXPECT_FALSE(beside(goal, Beside::windows, kWindow, 4, train, infer));
 }
 
+TEST(Beside, CountsABatchThatIsHalfFullOnAverageWhereRequestsComeOneByOne) {
+  Pair pair;
+  const PowerMode mode = pair.space.highest();
+  const auto cost = [&](Beside how, std::int32_t batch, double requests_per_s) {
+    Goal goal = pair.problem.goal;
+    goal.power_mw.reset();
+    goal.arrivals_per_s = requests_per_s;
+    return beside(pair.problem, goal, how, mode, batch, Time{});
+  };
+  // A batch of 32 takes 0.53 s to come at 60 a second.
+  EXPECT_FALSE(cost(Beside::windows, 32, 60));
+  const auto half = cost(Beside::requests, 32, 60);
+  ASSERT_TRUE(half);
+  const double train_ms = pair.train.cost(mode, 16)->minibatch_ms;
+  const double requests = 60 * (450 - pair.infer.cost(mode, 32)->minibatch_ms - train_ms / 2) / 1e3;
+  ASSERT_GT(requests, 16);
+  ASSERT_LT(requests, 32);
+  const double infer_ms =
+      std::lerp(pair.infer.cost(mode, 16)->minibatch_ms, pair.infer.cost(mode, 32)->minibatch_ms,
+                (requests - 16) / 16);
+  EXPECT_NEAR(half->minibatches_per_s, 1e3 * (1 - 60 * infer_ms / 1e3 / requests) / train_ms, 1e-3);
+  EXPECT_GT(half->minibatches_per_s, cost(Beside::requests, 16, 60)->minibatches_per_s);
+  EXPECT_FALSE(cost(Beside::requests, 32, 30)) << "less than half of it comes";
+  const auto full = cost(Beside::requests, 16, 60);
+  EXPECT_DOUBLE_EQ(full->infer.minibatch_ms, pair.infer.cost(mode, 16)->minibatch_ms);
+}
+
 TEST(InterleavedOptimum, IsTheBestOfAllSettings) {
   Pair pair;
   for (const Beside how : {Beside::windows, Beside::requests}) {
