@@ -55,13 +55,20 @@ constexpr bool training_fits(const InterleavingState& state) {
          state.train_minibatch + state.infer_minibatch <= planned_latency(state.latency);
 }
 
-// Whether training runs, and batches are half full on average (controller/meter.h counts those that
-// are): half of one has come `half_batch` after the first of its requests. A batch is served behind
-// the training minibatch during which it would become late, so half a minibatch before that.
-constexpr bool fills_half(const InterleavingState& state, std::chrono::nanoseconds half_batch) {
-  return state.latency <= std::chrono::nanoseconds::zero() ||
-         (training_fits(state) && half_batch + state.train_minibatch / 2 + state.infer_minibatch <=
-                                      planned_latency(state.latency));
+// The longest training minibatch with which training runs and batches are half full on average
+// (controller/meter.h counts those that are), where half of one has come `half_batch` after the
+// first of its requests. A batch is served behind the training minibatch during which it would
+// become late, so half a minibatch before that. And training goes on behind a batch only once what
+// came meanwhile may wait for it: where not, ever smaller batches are served at once, down to those
+// that take about half as long as a full one. No limit on latency: any; never: negative.
+constexpr std::chrono::nanoseconds longest_beside_half_full(std::chrono::nanoseconds latency,
+                                                            std::chrono::nanoseconds half_batch,
+                                                            std::chrono::nanoseconds infer) {
+  if (latency <= std::chrono::nanoseconds::zero()) return std::chrono::nanoseconds::max();
+  const std::chrono::nanoseconds left = planned_latency(latency) - infer;
+  const std::chrono::nanoseconds goes_on = left - infer / 2;
+  const std::chrono::nanoseconds fills = 2 * (left - half_batch);
+  return goes_on < fills ? goes_on : fills;
 }
 
 // The longest inference minibatch whose requests are in time though their batch waited to be half
@@ -70,6 +77,10 @@ constexpr std::chrono::nanoseconds longest_of_half_full(std::chrono::nanoseconds
                                                         std::chrono::nanoseconds half_batch) {
   return planned_latency(latency) - half_batch;
 }
+
+// What a setting is worth whose batches are not full in time, of one whose are: their requests wait
+// until they are nearly late, which a little more training is not worth.
+inline constexpr double kWorthNotFull = 0.97;
 
 // What runs next: inference when a batch is full, or when the oldest request would be late if a
 // training minibatch ran first; else training. Where a training minibatch alone would make a

@@ -84,14 +84,14 @@ double Observation::interleaved_sample_s(const Goal& goal) const {
   if (std::isinf(train_sample_s) || std::isinf(infer_sample_s) || arrivals_per_s <= 0)
     return kNever;
   if (goal.one_by_one) {
-    const InterleavingState times{
-        .latency = goal.latency.value_or(Duration::zero()),
-        .train_minibatch = cost[index(Kind::train)].minibatch_mean,
-        .infer_minibatch = cost[index(Kind::infer)].minibatch_mean,
-    };
     const double left = 1 - arrivals_per_s * infer_sample_s;
-    return left > 0 && fills_half(times, half_batch(setting, goal)) ? train_sample_s / left
-                                                                    : kNever;
+    const Duration latency = goal.latency.value_or(Duration::zero());
+    const bool trains = cost[index(Kind::train)].minibatch_mean <=
+                        longest_beside_half_full(latency, half_batch(setting, goal),
+                                                 cost[index(Kind::infer)].minibatch_mean);
+    if (left <= 0 || !trains) return kNever;
+    const bool full = !goal.latency || latency_s(arrivals_per_s) <= seconds(*goal.latency);
+    return train_sample_s / left / (full ? 1 : kWorthNotFull);
   }
   const double train_samples = setting.batch_size[index(Kind::train)];
   const double requests = setting.batch_size[index(Kind::infer)];

@@ -110,8 +110,9 @@ struct Observation {
   double sample_j(Kind kind) const;
   // Seconds a training sample takes beside inference at the goal's rate of arrivals: as many whole
   // training minibatches as fit between two inference minibatches, batch / rate apart; of requests
-  // that come one by one, training in all the time that inference leaves over. Infinity where none
-  // fits: between them, or before a batch that is half full (fills_half); and unless ok and both
+  // that come one by one, training in all the time that inference leaves over, and a little more
+  // where batches are not full in time (kWorthNotFull). Infinity where none fits: between them, or
+  // beside batches that are half full on average (longest_beside_half_full); and unless ok and both
   // ran.
   double interleaved_sample_s(const Goal& goal) const;
   // What the goal minimises (Goal::cost) for the kind that counts: of a sample, or of the epoch of

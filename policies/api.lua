@@ -30,7 +30,8 @@
 ---@field reason string "complete", "over_limit", "refused", "not_applied", "timed_out", "stalled", ...
 ---@field within boolean ok, and every limit of the goal is kept: mean power plus noise margin is within
 ---goal.power_w; a sample takes no more than goal.energy_j; inference keeps up with goal.arrivals_per_s and
----its latency is within goal.latency_ms
+---its latency is within goal.latency_ms: that of a full batch or, where requests come one by one
+---(goal.one_by_one), of half of one within nine tenths of it
 ---@field setting setting
 ---@field power_w number mean board power
 ---@field power_max_w number

@@ -42,12 +42,13 @@ std::optional<TrueCost> cost_of(const SimulatedTask& task, const PowerMode& mode
 std::optional<double> requests_by_chance(const Goal& goal, std::int32_t infer_batch,
                                          const TrueCost& train, const TrueCost& infer) {
   const auto of_ms = [](double ms) { return Duration(std::llround(1e6 * ms)); };
-  const InterleavingState times{.latency = *goal.latency,
-                                .train_minibatch = of_ms(train.minibatch_ms),
-                                .infer_minibatch = of_ms(infer.minibatch_ms)};
-  if (!fills_half(times, of_ms(500.0 * infer_batch / goal.arrivals_per_s))) return std::nullopt;
-  const double come_s = seconds(planned_latency(*goal.latency)) -
-                        (infer.minibatch_ms + train.minibatch_ms / 2) / 1e3;
+  const Duration half_batch = of_ms(500.0 * infer_batch / goal.arrivals_per_s);
+  if (of_ms(train.minibatch_ms) >
+      longest_beside_half_full(*goal.latency, half_batch, of_ms(infer.minibatch_ms))) {
+    return std::nullopt;
+  }
+  const double come_s =
+      seconds(planned_latency(*goal.latency)) - (infer.minibatch_ms + train.minibatch_ms / 2) / 1e3;
   return std::min<double>(infer_batch, goal.arrivals_per_s * come_s);
 }
 

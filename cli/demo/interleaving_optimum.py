@@ -54,7 +54,7 @@ def served(of_infer, batch, train_s, rate, latency_s, half_full):
         return None
     left_s = 0.9 * latency_s - infer_s
     requests = rate * (left_s - train_s / 2)
-    if train_s > left_s or requests < batch / 2:
+    if train_s > left_s - infer_s / 2 or requests < batch / 2:
         return None
     above = min(size for size in of_infer if size >= requests)
     below = max((size for size in of_infer if size <= requests), default=above)

@@ -40,6 +40,9 @@ struct GoalJudge {
     const double half_full = 1e3 * seconds(planned_latency(*goal.latency)) - wait / 2;
     return std::max(full, std::min(kMostBusy * wait, half_full));
   }
+  bool full_in_time(double batch_size, double time_ms) const {
+    return !goal.latency || wait_ms(batch_size) + time_ms <= 1e3 * seconds(*goal.latency);
+  }
   // Of a sample's energy over the most that the goal allows; minus infinity: any.
   double log_energy_over(double batch_size, double log_time, double log_power) const {
     if (!goal.energy_j) return -std::numeric_limits<double>::infinity();

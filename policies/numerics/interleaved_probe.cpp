@@ -67,15 +67,19 @@ struct Search {
     if (!judge.goal.one_by_one) {
       return expected_gain(window_ms, windows_per_s(setting), best, train);
     }
-    return expected_gain_of_all(window_ms * windows_per_s(setting), best, train) *
+    const double worth =
+        judge.full_in_time(process.infer_batch(setting), infer_ms) ? 1 : kWorthNotFull;
+    return expected_gain_of_all(worth * window_ms * windows_per_s(setting), best, train) *
            odds_to_fit(setting, infer_ms, train);
   }
-  // That training minibatches may run before batches of requests that are half full (fills_half).
+  // That training runs before batches of requests that are half full.
   double odds_to_fit(std::size_t setting, double infer_ms, const LogBelief& train) const {
     if (!judge.goal.latency) return 1;
-    const double left_ms = 1e3 * seconds(planned_latency(*judge.goal.latency)) - infer_ms;
-    const double half_ms = judge.wait_ms(process.infer_batch(setting)) / 2;
-    const double most_ms = std::min(left_ms, 2 * (left_ms - half_ms));
+    const auto of_ms = [](double ms) { return Duration(std::llround(1e6 * ms)); };
+    const Duration most = longest_beside_half_full(
+        *judge.goal.latency, of_ms(judge.wait_ms(process.infer_batch(setting)) / 2),
+        of_ms(infer_ms));
+    const double most_ms = 1e3 * seconds(most);
     return most_ms > 0 ? normal_odds((std::log(most_ms) - train.mean) / train.deviation) : 0;
   }
   // What serves most surely may leave no room to train, where requests come one by one.

@@ -28,5 +28,13 @@ TEST(GoalJudge, OneByOneGivesItTheTimeThatIsLeftWhenItIsHalfFull) {
   EXPECT_LT(most_ms(64, true), 0);
 }
 
+TEST(GoalJudge, TellsABatchThatIsFullInTime) {
+  Goal goal{.latency = std::chrono::milliseconds(500), .arrivals_per_s = 64};
+  EXPECT_TRUE(GoalJudge(goal, Kind::infer, 30).full_in_time(16, 250));
+  EXPECT_FALSE(GoalJudge(goal, Kind::infer, 30).full_in_time(16, 250.1));
+  goal.latency.reset();
+  EXPECT_TRUE(GoalJudge(goal, Kind::infer, 30).full_in_time(16, 250.1));
+}
+
 }  // namespace
 }  // namespace gearshift

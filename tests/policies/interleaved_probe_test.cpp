@@ -153,7 +153,7 @@ double odds_to_train(const Unmeasured& unmeasured, std::size_t setting, const Go
   const double half_batch_ms = 500 * unmeasured.grid.batch_size(setting) / goal.arrivals_per_s;
   const double infer_ms = std::exp(unmeasured.process.infer_time(setting, 1).mean);
   const double left_ms = 1e3 * seconds(planned_latency(*goal.latency)) - infer_ms;
-  const double most_ms = std::min(left_ms, 2 * (left_ms - half_batch_ms));
+  const double most_ms = std::min(left_ms - infer_ms / 2, 2 * (left_ms - half_batch_ms));
   const LogBelief train = unmeasured.process.train_time(setting, 1);
   return most_ms > 0 ? normal_odds((std::log(most_ms) - train.mean) / train.deviation) : 0;
 }
