@@ -53,19 +53,21 @@ std::string slowed_by_heat(const Sysroot& root) {
 }
 
 bool HeatWait::waits() {
-  if (clock_ == nullptr) return false;
+  if (clock_ == nullptr || over_) return false;
   const Time now = clock_->now();
   if (begun_ && now - looked_ < kLookEvery) return true;
   looked_ = now;
   const std::string devices = slowed_by_heat(root_);
   if (devices.empty()) {
     if (begun_) complaint_ = "heat slows the clocks down no more; knobs are set";
+    over_ = true;
     return false;
   }
   if (begun_ && now - *begun_ >= kMost) {
     complaint_ = "heat has slowed the clocks down for a minute (" + devices +
                  "): limits are saved as they read now, and put back so at the end; where they "
                  "were higher, set the power mode again then (nvpmodel -m), or restart";
+    over_ = true;
     return false;
   }
   reason_ = "heat slows the clocks down (" + devices +

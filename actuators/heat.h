@@ -22,10 +22,14 @@ class HeatWait {
   // Borrows both for life. Without a clock nothing waits.
   HeatWait(const Sysroot& root, const Clock* clock) : root_(root), clock_(clock) {}
 
-  // Before limits are saved: true where it is to be asked again later. Looks twice a second.
+  // Before limits are saved: true where it is to be asked again later. Looks twice a second, and
+  // not any more once it was false.
   bool waits();
   // Nothing is saved any more: the next write is a first one.
-  void reset() { begun_.reset(); }
+  void reset() {
+    begun_.reset();
+    over_ = false;
+  }
   // What people should know, one sentence; empty where there is nothing new.
   std::string take_complaint();
   // Why waits() was true.
@@ -35,6 +39,7 @@ class HeatWait {
   const Sysroot& root_;
   const Clock* clock_;
   std::optional<Time> begun_;  // of the wait
+  bool over_ = false;          // or there was none
   Time looked_{};
   std::string reason_;
   std::string complaint_;

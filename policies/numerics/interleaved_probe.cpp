@@ -75,7 +75,8 @@ struct Search {
   // That training runs before batches of requests that are half full.
   double odds_to_fit(std::size_t setting, double infer_ms, const LogBelief& train) const {
     if (!judge.goal.latency) return 1;
-    const auto of_ms = [](double ms) { return Duration(std::llround(1e6 * ms)); };
+    // No minibatch that is believed in takes a day.
+    const auto of_ms = [](double ms) { return Duration(std::llround(1e6 * std::min(ms, 1e8))); };
     const Duration most = longest_beside_half_full(
         *judge.goal.latency, of_ms(judge.wait_ms(process.infer_batch(setting)) / 2),
         of_ms(infer_ms));

@@ -110,6 +110,22 @@ TEST_F(HeatTest, HoldsItBackForAMinuteAtMostAndTellsWhatComesOfThat) {
   EXPECT_EQ(actuator.write(cpu, 729'600), Progress::away) << "nothing is saved any more";
 }
 
+TEST_F(HeatTest, HoldsNothingBackAgainWhereSavingFailed) {
+  heat();
+  BoardActuator actuator(board_.description(), root_, options_);
+  const std::size_t cpu = *actuator.knobs().find("cpu_mhz");
+  EXPECT_EQ(actuator.write(cpu, 729'600), Progress::away);
+  actuator.take_complaint();
+  cool();
+  board_.put(kMaximum, "nonsense");
+  clock_.time += milliseconds(700);
+  EXPECT_THROW(actuator.write(cpu, 729'600), KnobError);
+  EXPECT_NE(actuator.take_complaint(), "");
+  heat();
+  EXPECT_NE(actuator.write(cpu, 729'600), Progress::away) << "one wait, whatever becomes of it";
+  EXPECT_EQ(actuator.take_complaint(), "");
+}
+
 TEST_F(HeatTest, HoldsNobodyBackWhoSavesNothing) {
   heat();
   BoardActuator owner(board_.description(), root_, {.journal = journal()});

@@ -149,7 +149,7 @@ class Site:
             if path.name == "README":
                 continue
             number = path.read_text().strip()
-            off = {"clock_percent": "100"}.get(path.name, "0" if number.isdigit() else "none")
+            off = "100" if path.name.endswith("_percent") else "0" if number.isdigit() else "none"
             if number != off:
                 path.write_text("none" if path.name == "sensor_absurd" else off)
         changed = self.policy.read_text() != SEARCH
