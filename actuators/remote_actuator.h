@@ -109,7 +109,7 @@ class RemoteActuator : public Actuator {
   };
   std::array<Managed, kKinds> managed_{};  // the newest of each kind
   std::optional<Write> write_;             // the one that the board asks for now
-  bool helper_waits_ = false;  // by its newest answer to a write
+  bool helper_waits_ = false;              // by its newest answer to a write
   struct Sent {
     std::uint32_t sequence;
     std::size_t knob;

@@ -59,9 +59,8 @@ PairVerdict judge_pair(const SimulationProblem& problem, const SimulationResult&
   verdict.how = result.requests ? Beside::requests : Beside::windows;
   verdict.optimum = interleaved_optimum(problem, problem.goal, verdict.how, Time{});
   if (result.ending != Ending::held || result.setting.run != Run::both) return verdict;
-  verdict.chosen =
-      beside(problem, problem.goal, verdict.how, result.setting.mode,
-             result.setting.batch_size[index(Kind::infer)], Time{} + result.duration);
+  verdict.chosen = beside(problem, problem.goal, verdict.how, result.setting.mode,
+                          result.setting.batch_size[index(Kind::infer)], Time{} + result.duration);
   return verdict;
 }
 

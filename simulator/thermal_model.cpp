@@ -29,11 +29,7 @@ constexpr Trip kTrips[] = {
 }  // namespace
 
 ThermalModel::ThermalModel(int jetpack, const Time& now, const GpuDevice& gpu, const Faults& faults)
-    : capitals_(jetpack < 6),
-      now_(now),
-      gpu_(gpu),
-      faults_(faults),
-      sink_at_change_c_(kAmbientC) {
+    : capitals_(jetpack < 6), now_(now), gpu_(gpu), faults_(faults), sink_at_change_c_(kAmbientC) {
   const std::string suffix = capitals_ ? "-therm" : "-thermal";
   const auto add = [&](const char* capital, const char* small, Block block) {
     zones_.push_back({(capitals_ ? capital : small) + suffix, block});

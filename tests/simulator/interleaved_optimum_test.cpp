@@ -122,9 +122,8 @@ TEST(Beside, CountsABatchThatIsHalfFullOnAverageWhereRequestsComeOneByOne) {
   const double requests = 60 * (450 - pair.infer.cost(mode, 32)->minibatch_ms - train_ms / 2) / 1e3;
   ASSERT_GT(requests, 16);
   ASSERT_LT(requests, 32);
-  const double infer_ms =
-      std::lerp(pair.infer.cost(mode, 16)->minibatch_ms, pair.infer.cost(mode, 32)->minibatch_ms,
-                (requests - 16) / 16);
+  const double infer_ms = std::lerp(pair.infer.cost(mode, 16)->minibatch_ms,
+                                    pair.infer.cost(mode, 32)->minibatch_ms, (requests - 16) / 16);
   EXPECT_NEAR(half->minibatches_per_s, 1e3 * (1 - 60 * infer_ms / 1e3 / requests) / train_ms, 1e-3);
   EXPECT_GT(half->minibatches_per_s, cost(Beside::requests, 16, 60)->minibatches_per_s);
   EXPECT_FALSE(cost(Beside::requests, 32, 30)) << "less than half of it comes";
