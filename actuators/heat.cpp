@@ -1,7 +1,6 @@
 #include "actuators/heat.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -25,23 +24,18 @@ bool lowers_limits(std::string_view type) {
                                             [&](auto kind) { return type.starts_with(kind); });
 }
 
-std::optional<std::int64_t> integer(const std::optional<std::string>& text) {
-  std::int64_t value = 0;
-  if (!text || std::from_chars(text->data(), text->data() + text->size(), value).ec != std::errc())
-    return std::nullopt;
-  return value;
-}
-
 }  // namespace
 
-std::string slowed_by_heat(const Sysroot& root) {
+std::string slowed_by_heat(Sysroot& root) {
   std::vector<std::string> at_work;
   for (const std::string& name : root.list(kThermal)) {
     if (!name.starts_with(kStem)) continue;
     const std::string folder = std::string(kThermal) + '/' + name;
     const std::string type = root.try_read(folder + "/type").value_or("");
     if (!lowers_limits(type)) continue;
-    const std::optional<std::int64_t> state = integer(root.try_read(folder + "/cur_state"));
+    std::optional<DeviceFile> file = root.try_open(folder + "/cur_state");
+    const std::optional<std::int64_t> state =
+        file ? file->try_read_integer() : std::optional<std::int64_t>();
     if (!state || *state <= 0) continue;
     const std::string most = root.try_read(folder + "/max_state").value_or("?");
     at_work.push_back(type + " at state " + std::to_string(*state) + " of " + most);

@@ -12,7 +12,7 @@ namespace gearshift {
 
 // The cooling devices that lower the limits of clocks and are at work, "cpufreq-cpu0 at state 3 of
 // 20" and others behind commas; empty where none is, or none can be read.
-std::string slowed_by_heat(const Sysroot& root);
+std::string slowed_by_heat(Sysroot& root);
 
 // Holds the first write back while limits cannot be read as they were set, for a minute at most.
 class HeatWait {
@@ -20,7 +20,7 @@ class HeatWait {
   static constexpr Duration kMost = std::chrono::minutes(1);
 
   // Borrows both for life. Without a clock nothing waits.
-  HeatWait(const Sysroot& root, const Clock* clock) : root_(root), clock_(clock) {}
+  HeatWait(Sysroot& root, const Clock* clock) : root_(root), clock_(clock) {}
 
   // Before limits are saved: true where it is to be asked again later. Looks twice a second, and
   // not any more once it was false.
@@ -36,7 +36,7 @@ class HeatWait {
   const std::string& reason() const { return reason_; }
 
  private:
-  const Sysroot& root_;
+  Sysroot& root_;
   const Clock* clock_;
   std::optional<Time> begun_;  // of the wait
   bool over_ = false;          // or there was none

@@ -31,6 +31,10 @@ constexpr std::string_view objective_name(Objective objective) {
                                             : "throughput";
 }
 
+// What a setting is worth whose batches of requests are not full in time, of one whose are: their
+// requests wait until they are nearly late, which a little more training is not worth.
+inline constexpr double kWorthNotFull = 0.97;
+
 // An absent limit binds nothing.
 struct Goal {
   Objective objective = Objective::time;

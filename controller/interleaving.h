@@ -71,17 +71,6 @@ constexpr std::chrono::nanoseconds longest_beside_half_full(std::chrono::nanosec
   return goes_on < fills ? goes_on : fills;
 }
 
-// The longest inference minibatch whose requests are in time though their batch waited to be half
-// full, where no training minibatch runs meanwhile.
-constexpr std::chrono::nanoseconds longest_of_half_full(std::chrono::nanoseconds latency,
-                                                        std::chrono::nanoseconds half_batch) {
-  return planned_latency(latency) - half_batch;
-}
-
-// What a setting is worth whose batches are not full in time, of one whose are: their requests wait
-// until they are nearly late, which a little more training is not worth.
-inline constexpr double kWorthNotFull = 0.97;
-
 // What runs next: inference when a batch is full, or when the oldest request would be late if a
 // training minibatch ran first; else training. Where a training minibatch alone would make a
 // request late, training waits for as long as requests keep arriving. Where nothing trains, a batch

@@ -72,8 +72,8 @@ bool Observation::keeps(const Goal& goal) const {
   if (!keeps_up || !goal.latency) return keeps_up;
   if (latency_s(goal.arrivals_per_s) <= seconds(*goal.latency)) return true;
   // One by one, requests do not wait for a batch to be full.
-  return goal.one_by_one && cost[index(Kind::infer)].minibatch_mean <=
-                                longest_of_half_full(*goal.latency, half_batch(setting, goal));
+  return goal.one_by_one && half_batch(setting, goal) + cost[index(Kind::infer)].minibatch_mean <=
+                                planned_latency(*goal.latency);
 }
 
 double Observation::interleaved_sample_s(const Goal& goal) const {

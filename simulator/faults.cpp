@@ -18,7 +18,7 @@ constexpr std::int64_t kLongestPeriodMs = 3'600'000;
 
 constexpr std::string_view kReadme =
     R"(Each file here switches one fault on. Write "" or "none" to switch it off (0 where it takes a
-number); read it to see what is set.
+number, 100 where that is a share); read it to see what is set.
 
 ignore_gpu_clock   0, 1 or 2   1: GPU limits are taken, but its clock stays as it is
                                2: writes to the GPU limits succeed and change nothing

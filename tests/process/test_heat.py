@@ -24,6 +24,15 @@ def begin_hot(stack, *more, power="30W"):
     return daemon
 
 
+def left_hot(stack):
+    """A board whose daemon and guardian were killed in the midst of a hold, and that is slowed down since."""
+    daemon = stack.daemon(stack.script(HOLD))
+    stack.trainer()
+    daemon.note("hold")
+    daemon.kill()
+    stack.fault("heat_percent", "50")
+
+
 class Heat(unittest.TestCase):
     def test_at_the_start_nothing_is_written_before_limits_read_as_they_were_set(self):
         with Stack() as stack:
@@ -78,11 +87,7 @@ class Heat(unittest.TestCase):
     def test_restore_says_that_heat_hides_what_it_put_back(self):
         with Stack() as stack:
             before = stack.knobs()
-            daemon = stack.daemon(stack.script(HOLD))
-            stack.trainer()
-            daemon.note("hold")
-            daemon.kill()
-            stack.fault("heat_percent", "50")
+            left_hot(stack)
             done = stack.gearshift("restore", "--sysroot", stack.mount, "--state", stack.state)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(f"reads {SLOWED} while heat slows the clocks down", done.stdout)
@@ -91,11 +96,7 @@ class Heat(unittest.TestCase):
 
     def test_a_limit_that_is_refused_is_no_limit_that_heat_hides(self):
         with Stack() as stack:
-            daemon = stack.daemon(stack.script(HOLD))
-            stack.trainer()
-            daemon.note("hold")
-            daemon.kill()
-            stack.fault("heat_percent", "50")
+            left_hot(stack)
             stack.fault("ebusy", CPU_MAX)
             done = stack.gearshift("restore", "--sysroot", stack.mount, "--state", stack.state)
             self.assertEqual(done.returncode, 1, done.stdout)
