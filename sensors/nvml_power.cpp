@@ -7,8 +7,10 @@
 namespace gearshift {
 namespace {
 
-// Counters move every 20 to 100 ms: over less than this their steps would show.
-constexpr Duration kLeastSpan = std::chrono::milliseconds(100);
+// Counters move every 20 to 100 ms, and are looked at every 10: over less than this their steps
+// would show.
+constexpr Duration kLeastSpan = std::chrono::milliseconds(80);
+constexpr int kLearntMoves = 8;
 constexpr Duration kStandsStill = std::chrono::seconds(1);
 constexpr int kGa100 = 80;  // of Ampere, it alone reports the present power
 
@@ -58,24 +60,51 @@ void NvmlPower::take(std::int64_t power_mw, Time now) {
 void NvmlPower::ask(Time now) { take(gpu_.power_mw(), now); }
 
 void NvmlPower::count(Time now) {
+  if (now < due_) return;
   const std::int64_t energy_mj = gpu_.energy_mj();
-  const Duration elapsed = now - counted_;
   if (!energy_mj_ || energy_mj < *energy_mj_) {
     reason_ = energy_mj_ ? "the energy counter went back: the driver was restarted"
                          : "a power needs two readings of the energy counter";
     reading_ = {Quantity::power, ReadingState::missing, false, 0, 0, now};
-  } else if (energy_mj == *energy_mj_) {
-    if (elapsed > kStandsStill) ask(now);
+    energy_mj_ = seen_mj_ = energy_mj;
+    counted_ = now;
+    forget_pace(now);
     return;
-  } else if (elapsed < kLeastSpan) {
-    return;
-  } else {
-    // mJ / ns is MW.
-    const double used_mj = static_cast<double>(energy_mj - *energy_mj_);
-    take(std::llround(used_mj * 1e9 / static_cast<double>(elapsed.count())), now);
   }
+  if (energy_mj == seen_mj_) {
+    if (now - moved_ > kStandsStill) {
+      ask(now);
+      forget_pace(moved_);
+    }
+    return;
+  }
+  seen_mj_ = energy_mj;
+  learn_pace(now);
+  const Duration elapsed = now - counted_;
+  if (elapsed < kLeastSpan) return;
+  // mJ / ns is MW.
+  const double used_mj = static_cast<double>(energy_mj - *energy_mj_);
+  take(std::llround(used_mj * 1e9 / static_cast<double>(elapsed.count())), now);
   energy_mj_ = energy_mj;
   counted_ = now;
+}
+
+// The counter has moved. Once its pace is known it is not looked at before nine tenths of that: a
+// look then finds it as it was, and the next one that it moved. The pace is learnt while it is
+// looked at all the time: between looks that wait for it, it would seem to be theirs.
+void NvmlPower::learn_pace(Time now) {
+  if (moves_ < kLearntMoves) {
+    ++moves_;
+    pace_ = (now - learns_since_) / moves_;
+  }
+  moved_ = now;
+  if (moves_ == kLearntMoves) due_ = now + pace_ * 9 / 10;
+}
+
+void NvmlPower::forget_pace(Time since) {
+  moves_ = 0;
+  learns_since_ = moved_ = since;
+  due_ = Time{};
 }
 
 void NvmlPower::read(Time now, std::vector<Reading>& readings) {
@@ -85,6 +114,7 @@ void NvmlPower::read(Time now, std::vector<Reading>& readings) {
     reason_ = error.what();
     reading_ = {Quantity::power, ReadingState::missing, false, 0, 0, now};
     energy_mj_.reset();
+    due_ = Time{};
   }
   readings.push_back(reading_);
 }

@@ -14,10 +14,12 @@
 namespace gearshift {
 
 // Emits the power of the GPU's board (channel 0). With an energy counter (from Volta on) it is the
-// energy used between two moves of the counter that are 100 ms or more apart, divided by that time;
-// between them the reading before is repeated with its time. A counter that stands still for a
-// second is not believed: then, and without one, power is what NVML says it is at present. NVML
-// samples power, on some GPUs a quarter of the time only; the counter misses nothing. Missing: the
+// energy used between two moves of the counter that are 80 ms or more apart, divided by that time;
+// between them the reading before is repeated with its time. A look at the counter costs 4 ms of
+// processor time (H200, driver 580), so that it is looked at only when it is due to move. A counter
+// that stands still for a second is not believed: then, and without one, power is what NVML says it
+// is at present. NVML samples power, on some GPUs a quarter of the time only; the counter misses
+// nothing. Missing: the
 // counter's first reading, one that went back (the driver was restarted), and a GPU that does not
 // answer.
 class NvmlPower : public BlockingSensor {
@@ -36,12 +38,20 @@ class NvmlPower : public BlockingSensor {
   void count(Time now);
   void ask(Time now);
   void take(std::int64_t power_mw, Time now);
+  void learn_pace(Time now);
+  void forget_pace(Time since);
 
   NvmlGpu gpu_;
   const bool counts_;
   const std::int64_t plausible_max_mw_;
   std::optional<std::int64_t> energy_mj_;  // at counted_
   Time counted_{};
+  std::int64_t seen_mj_ = 0;  // the newest that the counter showed
+  Time moved_{};              // since when
+  Time due_{};                // before it the counter is not looked at
+  Time learns_since_{};
+  int moves_ = 0;    // since then, as far as they are learnt from
+  Duration pace_{};  // the mean time from one to the next
   Reading reading_;
   std::string reason_;  // why reading_ is missing
 };

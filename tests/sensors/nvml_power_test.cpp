@@ -54,9 +54,45 @@ TEST_F(NvmlPowerTest, RepeatsItselfUntilTheCounterMovedAndALeastTimeIsOver) {
   const auto sensor = open();
   read(*sensor, 0, 5000);
   EXPECT_EQ(read(*sensor, 100, 15'000).value, 100'000);
-  EXPECT_EQ(read(*sensor, 199, 30'000).taken, at(100));  // moved, too early
+  EXPECT_EQ(read(*sensor, 179, 30'000).taken, at(100));  // moved, too early
   EXPECT_EQ(read(*sensor, 260, 31'000).value, 100'000);  // 16 J in 160 ms
   EXPECT_EQ(read(*sensor, 400).taken, at(260));          // late enough, not moved
+}
+
+TEST_F(NvmlPowerTest, LooksAtACounterWhosePaceIsKnownOnlyWhenItIsDueToMove) {
+  const auto sensor = open();
+  int ms = 0;
+  std::int64_t energy_mj = 5000;
+  read(*sensor, ms, energy_mj);
+  for (int moves = 0; moves < 8; ++moves) {
+    for (int look = 0; look < 9; ++look) read(*sensor, ms += 10);
+    read(*sensor, ms += 10, energy_mj += 20'000);
+  }
+  gpus_.put("lost", "error 15");  // a look would tell
+  for (int look = 0; look < 8; ++look) {
+    const Reading repeated = read(*sensor, ms += 10);
+    EXPECT_EQ(repeated.state, ReadingState::ok);
+    EXPECT_EQ(repeated.value, 200'000);
+    EXPECT_EQ(repeated.taken, at(800));
+  }
+  EXPECT_EQ(read(*sensor, ms += 10).state, ReadingState::missing);
+  EXPECT_EQ(read(*sensor, ms += 10).state, ReadingState::missing) << "looked at again";
+}
+
+TEST_F(NvmlPowerTest, FollowsACounterThatBecomesSlowerOrFaster) {
+  const auto sensor = open();
+  int ms = 0;
+  std::int64_t energy_mj = 5000;
+  for (const int pace_ms : {100, 20, 400, 100}) {
+    for (int moves = 0; moves < 40; ++moves) {
+      for (int look = 10; look < pace_ms; look += 10) read(*sensor, ms += 10);
+      const Reading reading = read(*sensor, ms += 10, energy_mj += 200 * pace_ms);
+      if (moves < 20) continue;
+      // Between looks that wait for the slower pace, a move more or less may lie.
+      EXPECT_NEAR(static_cast<double>(reading.value), 200e3, pace_ms == 20 ? 23e3 : 1) << pace_ms;
+      EXPECT_LE(at(ms) - reading.taken, milliseconds(100)) << pace_ms << " ms";
+    }
+  }
 }
 
 TEST_F(NvmlPowerTest, ACounterThatStandsStillIsNotBelieved) {
