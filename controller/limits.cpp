@@ -135,7 +135,8 @@ void Controller::on_over_cap(Time now) {
   const bool lowest = aim_ == Aim::safe && settled_;
   if (board_.away()) return;
   // A smaller batch draws less, and the search that left the large one in force may know no more.
-  if (const Setting smaller = smallest_batches(wanted_); lowest && smaller != wanted_) {
+  const Setting in_force = with_batches(wanted_);  // a workload may have come since
+  if (const Setting smaller = smallest_batches(in_force); lowest && smaller != in_force) {
     apply(smaller, Aim::safe, now);
     return;
   }
@@ -310,6 +311,11 @@ void Controller::fall_back(Time now) {
 // prefetched have run, they run in the safe mode.
 void Controller::step_down(Time now) {
   const Observation* best = cap_mw_ ? best_known() : nullptr;
+  if (best == nullptr && cap_mw_ && settled_ && wanted_.mode == board_.safe()) {
+    // No knob can go lower: the batch is what is left, and no reading has to show that first.
+    apply(smallest_batches(safe_setting()), Aim::safe, now);
+    return;
+  }
   if (best == nullptr || !prefetched_are_over(best->setting)) {
     fall_back(now);
     return;

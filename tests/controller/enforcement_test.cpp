@@ -202,6 +202,40 @@ TEST(Enforcement, ABatchTooLargeForTheLowestModeIsMadeSmallerBeforeTheCapIsCalle
   EXPECT_EQ(rig.hardware.batch_size, 8);
 }
 
+TEST(Enforcement, ABatchTooLargeInTheLowestModeIsMadeSmallerInTheTickThatShowsIt) {
+  const auto decide = [](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.empty() ? measure(kSlow, 32) : hold(kSlow, 8);
+  };
+  LowRig rig(decide, seconds(60), 13'500);
+  rig.hardware.sample_mw = 200;
+  rig.world.attach(seconds(1));
+  rig.run();
+  const Time over = rig.time_of(NoteType::over_cap);
+  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
+    if (note.time < over) continue;
+    EXPECT_EQ(note.time, over);
+    EXPECT_EQ(note.setting.batch_size[index(Kind::train)], 8);
+    break;
+  }
+}
+
+TEST(Enforcement, ABatchOfATrainerThatComesWhilePowerIsOverTheCapIsMadeSmallerToo) {
+  const auto decide = [](const PolicyContext&, const std::vector<Observation>&) {
+    return hold(kSlow, 8);
+  };
+  LowRig rig(decide, seconds(60), 13'500);
+  rig.hardware.sample_mw = 200;   // 16.4 W of 32 samples
+  rig.hardware.extra_mw = 9'000;  // 14 W of others, until it has come
+  rig.hardware.batch_size = 32;
+  Workload large = trainer();
+  large.batch_size = 32;
+  rig.world.attach(seconds(1), large);
+  rig.world.at(seconds(3), [&rig] { rig.hardware.extra_mw = 0; });
+  rig.run();
+  EXPECT_EQ(rig.hardware.batch_size, 8);
+  EXPECT_EQ(rig.policy.starts, 1);
+}
+
 TEST(Enforcement, AnInfeasibleCapThatRisesOrIsLiftedAsksThePolicyAgain) {
   for (const std::optional<std::int64_t> cap_mw :
        {std::optional<std::int64_t>(25000), std::optional<std::int64_t>()}) {
