@@ -53,6 +53,12 @@ local most_over = 2         -- settings of a batch size over the cap, then: othe
 
 local most_recalled = 256   -- answers of before: more are not learnt in the instructions that there are
 
+-- Where the batch size is all there is to choose, and nothing tells what one draws, power rises with it: the
+-- smallest comes first, and no other that is further up than the next one.
+local ladder = #knobs.names == 0 and #dimensions == 1 and goal.power_w < math.huge and #prior == 0
+  and dimensions[1]
+local fits = {}  -- by batch size
+
 local best, known, probes, over, failures = nil, 0, 0, 0, 0
 
 -- Of equals, what is least: power. Beside inference, ms of a training minibatch in the time that requests
@@ -69,6 +75,7 @@ end
 local function take(answer)
   local learnt = gp.learn(answer)
   known = known + 1
+  if ladder then fits[answer.setting[ladder.name]] = answer.reason ~= "over_limit" and (answer.power_w or 0) <= goal.power_w end
   local better = answer.within and (not best or answer.value < best.value
     or (answer.value == best.value and spare(answer) < spare(best)))
   if better then best = answer end
@@ -114,9 +121,18 @@ local function choose()
   return likeliest
 end
 
+local function step_up()
+  for _, size in ipairs(ladder.values) do
+    if fits[size] == nil then return size end
+    if not fits[size] then return nil end
+  end
+end
+
 while probes < most_probes do
   local probe = choose()
-  if not probe then break end
+  local size = probe and ladder and step_up()
+  if not probe or (ladder and not size) then break end
+  if ladder and probe.setting[ladder.name] > size then probe.setting = { [ladder.name] = size } end
   probes = probes + 1
   local answer = measure(probe.setting)
   if answer.reason == "over_limit" then over = over + 1 end

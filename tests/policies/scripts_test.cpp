@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/lua/lua_policy.h"
@@ -164,6 +166,30 @@ TEST_P(SearchScript, ServesABoardWithAPowerLimitAlone) {
   ASSERT_TRUE(outcome.held) << outcome.failure;
   EXPECT_EQ(outcome.setting.mode.values[0], 175'000);
   EXPECT_EQ(outcome.setting.batch_size[0], 64);
+}
+
+// A GPU that this user may not set: an H200 training ResNet-18, measured.
+TEST(ShippedScripts, BayesGoesUpToTheCapWhereTheBatchSizeIsAllThereIs) {
+  PolicyProblem problem;
+  problem.knobs.knobs.clear();
+  problem.modes = {PowerMode{}};
+  problem.trainer.batch_sizes = {16, 64, 256, 512};
+  const std::map<std::int32_t, TrueCost> costs{
+      {16, {9.31, 192}}, {64, {9.19, 402}}, {256, {20.25, 579}}, {512, {38, 640}}};
+  const auto cost = [&](const Setting& setting) { return costs.at(setting.batch_size[0]); };
+  const std::pair<std::int64_t, std::int32_t> caps[] = {
+      {276'000, 16}, {473'000, 64}, {603'000, 256}, {700'000, 512}};
+  for (const auto& [cap_mw, best] : caps) {
+    LuaPolicy policy("bayes.lua", script_text("bayes.lua"));
+    const SearchOutcome outcome = ProfileWorld(problem, cost).run(policy, cap_mw);
+    ASSERT_TRUE(outcome.held) << outcome.failure;
+    EXPECT_EQ(outcome.setting.batch_size[0], best);
+    EXPECT_LE(outcome.over_limit, 1) << cap_mw;
+  }
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"));
+  const SearchOutcome none = ProfileWorld(problem, cost).run(policy, 150'000);
+  EXPECT_FALSE(none.held);
+  EXPECT_EQ(none.over_limit, 1);
 }
 
 // Training beside requests that leave it no time in some settings, or in all: measured, and no
