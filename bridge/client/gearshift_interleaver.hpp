@@ -200,6 +200,7 @@ class Interleaver {
   // Training that waits takes no times, so one slow minibatch could stop it for good: the longest
   // is forgotten after a second, the next after two, and so on.
   void judge_patience(const InterleavingState& state, Turn turn, std::chrono::nanoseconds at) {
+    judge_shut(state, at);
     if (turn == Turn::train) {
       kept_since_.reset();
       if (++in_a_row_ == kMinibatchesOfTrust) patience_ = kShortestPatience;
@@ -213,6 +214,25 @@ class Interleaver {
       kept_since_ = at;
       patience_ = std::min(2 * patience_, kLongestPatience);
       train_times_.forget_largest();
+      infer_times_.forget_largest(batch_size_);
+    }
+  }
+
+  // Requests that would all be late are not run either: what is known of their minibatches is
+  // forgotten after a second, and where that is too long again after two, and so on.
+  void judge_shut(const InterleavingState& state, std::chrono::nanoseconds at) {
+    if (state.latency.count() <= 0 || state.infer_minibatch <= planned_latency(state.latency)) {
+      shut_since_.reset();
+      if (infer_minibatches_ - reopened_at_ >= kMinibatchesOfTrust) {
+        shut_patience_ = kShortestPatience;
+      }
+    } else if (!shut_since_) {
+      shut_since_ = at;
+    } else if (at - *shut_since_ >= shut_patience_) {
+      shut_since_.reset();
+      reopened_at_ = infer_minibatches_;
+      shut_patience_ = std::min(2 * shut_patience_, kLongestPatience);
+      infer_times_.restart(batch_size_);
     }
   }
 
@@ -298,6 +318,10 @@ class Interleaver {
   std::optional<std::chrono::nanoseconds> kept_since_;  // since when training waits for its length
   std::chrono::nanoseconds patience_ = kShortestPatience;
   int in_a_row_ = 0;  // training minibatches since it last waited
+  // Since when no request can be answered, by the times measured.
+  std::optional<std::chrono::nanoseconds> shut_since_;
+  std::chrono::nanoseconds shut_patience_ = kShortestPatience;
+  std::int64_t reopened_at_ = 0;  // infer_minibatches_ then
 
   std::mutex mutex_;  // guards all below
   std::condition_variable news_;

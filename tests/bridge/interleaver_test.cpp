@@ -50,6 +50,35 @@ TEST(BatchTimes, OfASizeNotSeenAreNoShorterThanItsNeighbours) {
   EXPECT_EQ(times.estimate(16), nanoseconds(40));
 }
 
+TEST(BatchTimes, LeaveOutTheFirstOfEachNumberOfSamples) {
+  BatchTimes times({1, 4, 16});
+  for (const int samples : {4, 9, 12, 16}) times.add(samples, nanoseconds(3000));
+  EXPECT_EQ(times.estimate(16), nanoseconds(0));
+  times.add(4, nanoseconds(10));
+  times.add(9, nanoseconds(20));
+  EXPECT_EQ(times.estimate(1), nanoseconds(10));
+  EXPECT_EQ(times.estimate(4), nanoseconds(10));
+  EXPECT_EQ(times.estimate(16), nanoseconds(20));
+}
+
+TEST(BatchTimes, CanBeForgotten) {
+  BatchTimes times({1, 4, 16});
+  for (int i = 0; i < 2; ++i) {
+    times.add(4, nanoseconds(30));
+    times.add(16, nanoseconds(25));
+  }
+  times.add(4, nanoseconds(20));
+  EXPECT_EQ(times.estimate(16), nanoseconds(30));
+  times.forget_largest(16);  // the 30 of 4, which is at least what 16 take
+  EXPECT_EQ(times.estimate(4), nanoseconds(20));
+  EXPECT_EQ(times.estimate(16), nanoseconds(25));
+  times.restart(4);
+  EXPECT_EQ(times.estimate(1), nanoseconds(25));
+  times.restart(1);  // the next larger is what tells of it
+  EXPECT_EQ(times.estimate(16), nanoseconds(0));
+  times.forget_largest(16);
+}
+
 class Interleaving : public testing::Test {
  protected:
   InterleaverOptions options() const {

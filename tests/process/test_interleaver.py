@@ -112,6 +112,48 @@ class Interleaving(PretendedTime):
             self.now += 5 * MS
         self.assertGreater(trained, 50)
 
+    def stream(self, one, steps):
+        """A request each 10 ms; returns how many of them were answered, and how often training ran."""
+        futures, trained = [], 0
+        for _ in range(steps):
+            futures.append(one.submit(1))
+            one.step()
+            trained += self.done[-1:] == ["train"]
+            self.now += 5 * MS
+        return sum(future.done() and future.exception() is None for future in futures), trained
+
+    def test_shapes_that_are_made_ready_when_they_are_first_run_keep_nobody_out_for_good(self):
+        one, seen = self.interleaver(batch_size=16), set()
+
+        def infer(requests):
+            self.now += 0 if len(requests) in seen else 120 * MS
+            seen.add(len(requests))
+            return self.infer(requests)
+
+        one._infer = infer
+        one._follow = lambda: (False, True)  # nothing else fills the time
+        answered = []
+        for _ in range(2):
+            for number in range(5, 13):
+                futures = [one.submit(request) for request in range(number)]
+                for _ in range(4):
+                    one.step()
+                answered.append(sum(future.done() and future.exception() is None for future in futures))
+        self.assertEqual(answered[8:], [5, 6, 7, 8, 9, 10, 11, 12])
+
+    def test_requests_are_answered_again_after_some_slow_minibatches_of_them(self):
+        one = self.interleaver(train=None)
+        self.infer_ms = 200
+        for _ in range(12):  # what is known of one request is left out, of two and more it is believed
+            for number in range(4):
+                one.submit(number)
+            one.step()
+        self.infer_ms = 5
+        self.assertIsInstance(one.submit(1).exception(0), gearshift.RequestRefused)
+        self.stream(one, 400)
+        answered, _ = self.stream(one, 100)
+        self.assertGreater(answered, 90)
+
     def test_refuses_what_would_be_late_and_drops_what_is(self):
         one = self.interleaver()
         self.infer_ms = 30

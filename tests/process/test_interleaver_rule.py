@@ -100,6 +100,29 @@ class Times(unittest.TestCase):
             times.add(16, 30)
         self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [15, 40, 40])
 
+    def test_the_first_minibatch_of_each_number_of_samples_is_not_planned_for(self):
+        times = interleaving.BatchTimes([1, 4, 16])
+        for samples in (4, 9, 12, 16):
+            times.add(samples, 3000)
+        self.assertEqual(times.estimate_ns(16), 0)
+        times.add(4, 10)
+        times.add(9, 20)
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [10, 10, 20])
+
+    def test_what_is_planned_with_can_be_forgotten(self):
+        times = interleaving.BatchTimes([1, 4, 16])
+        for _ in range(2):
+            times.add(4, 30)
+            times.add(16, 25)
+        times.add(4, 20)
+        self.assertEqual(times.estimate_ns(16), 30)
+        times.forget_largest(16)  # the 30 of 4, which is at least what 16 take
+        self.assertEqual([times.estimate_ns(size) for size in (4, 16)], [20, 25])
+        times.restart(4)
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [25, 25, 25])
+        times.restart(1)  # the next larger is what tells of it
+        self.assertEqual(times.estimate_ns(16), 0)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -18,6 +18,7 @@ from gearshift.interleaving import (
     State,
     admits,
     next_turn,
+    planned_latency,
     serves,
     training_fits,
 )
@@ -111,6 +112,9 @@ class Interleaver:
         self._kept_since_ns = None  # since when training waits because its minibatch is too long
         self._patience_ns = SECOND_NS
         self._in_a_row = 0  # training minibatches since it last waited
+        self._shut_since_ns = None  # since when no request can be answered, by the times measured
+        self._shut_patience_ns = SECOND_NS
+        self._reopened_at = 0  # infer_minibatches then
         self._stopping = False
         self.train_minibatches = self.infer_minibatches = 0
 
@@ -265,6 +269,7 @@ class Interleaver:
     def _judge_patience(self, state, turn, now_ns):
         """Training that waits takes no times, so one slow minibatch could stop it for good: the longest is
         forgotten after a second, the next after two, and so on."""
+        self._judge_shut(state, now_ns)
         if turn == "train":
             self._kept_since_ns = None
             self._in_a_row += 1
@@ -280,6 +285,22 @@ class Interleaver:
             self._kept_since_ns = now_ns
             self._patience_ns = min(2 * self._patience_ns, LONGEST_PATIENCE_NS)
             self._train_times.forget_largest()
+            self._infer_times.forget_largest(self._batch_size)
+
+    def _judge_shut(self, state, now_ns):
+        """Requests that would all be late are not run either: what is known of their minibatches is forgotten
+        after a second, and where that is too long again after two, and so on."""
+        if state.latency <= 0 or state.infer_minibatch <= planned_latency(state.latency):
+            self._shut_since_ns = None
+            if self.infer_minibatches - self._reopened_at >= MINIBATCHES_OF_TRUST:
+                self._shut_patience_ns = SECOND_NS
+        elif self._shut_since_ns is None:
+            self._shut_since_ns = now_ns
+        elif now_ns - self._shut_since_ns >= self._shut_patience_ns:
+            self._shut_since_ns = None
+            self._reopened_at = self.infer_minibatches
+            self._shut_patience_ns = min(2 * self._shut_patience_ns, LONGEST_PATIENCE_NS)
+            self._infer_times.restart(self._batch_size)
 
     def _take_batch(self, state, batch):
         """Fills `batch` with entries to answer; those that are late for certain are dropped."""

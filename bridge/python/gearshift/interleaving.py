@@ -87,15 +87,15 @@ class ServiceTimes:
     """The newest times of one kind of minibatch, and one that few of those to come are above.
 
     It is the largest of the newest 64, but no more than twice their median: a lone outlier is nothing to
-    plan for. The very first time is left out, since it pays for what is done once.
+    plan for. The very first time is left out, since it pays for what is done once, unless it is `warm`.
     """
 
     WINDOW = 64
 
-    def __init__(self):
+    def __init__(self, warm=False):
         self._newest = collections.deque()
         self._ordered = []
-        self._warm = False
+        self._warm = warm
         self.estimate_ns = 0  # 0: not known
 
     def add(self, elapsed_ns):
@@ -126,23 +126,44 @@ class ServiceTimes:
 
 
 class BatchTimes:
-    """Service times of inference minibatches by their size: one of the sizes offered, ascending."""
+    """Service times of inference minibatches by their size: one of the sizes offered, ascending.
+
+    The first time of each number of samples is left out: on a GPU each shape is made ready when it is first run,
+    which may take as long as twenty minibatches do.
+    """
 
     def __init__(self, sizes):
         self._sizes = list(sizes)
-        self._times = [ServiceTimes() for _ in self._sizes]
+        self._times = [ServiceTimes(warm=True) for _ in self._sizes]
+        self._seen = set()  # numbers of samples
 
     def add(self, samples, elapsed_ns):
         """A smaller minibatch counts with the smallest size that holds it."""
+        if samples not in self._seen:
+            self._seen.add(samples)
+            return
         self._times[min(bisect.bisect_left(self._sizes, samples), len(self._sizes) - 1)].add(elapsed_ns)
 
     def estimate_ns(self, size):
         """No less than that of a smaller size; of a size not yet seen, by proportion from the next smaller
         or, where there is none, that of the next larger."""
         found, found_size = 0, 0
-        for one, times in zip(self._sizes, self._times):
-            if one > size and found:
-                break
-            if times.estimate_ns:
-                found, found_size = max(found, times.estimate_ns), one
+        for one, times in self._known(size):
+            found, found_size = max(found, times.estimate_ns), one
         return found * size // found_size if 0 < found_size < size else found
+
+    def forget_largest(self, size):
+        """As if the largest had not been seen, of those that the estimate of `size` is from."""
+        known = [times for _, times in self._known(size)]
+        if known:
+            max(known, key=lambda times: times.estimate_ns).forget_largest()
+
+    def restart(self, size):
+        """The estimate of `size` is not known any more."""
+        for _, times in self._known(size):
+            times.restart()
+
+    def _known(self, size):
+        """(size, times) of what tells of `size`: all that are known up to it, else the next larger."""
+        known = [(one, times) for one, times in zip(self._sizes, self._times) if times.estimate_ns]
+        return [pair for pair in known if pair[0] <= size] or known[:1]
