@@ -141,7 +141,8 @@ void Controller::blame(double arrivals_per_s, std::uint32_t late) {
   late_setting_ = wanted_;
 }
 
-// To the best setting known to serve so many; else training waits; else the clocks rise.
+// To the best setting known to serve so many; else training waits; else the clocks rise, or where
+// they cannot, the batch is one that serves more.
 void Controller::relieve(double arrivals_per_s, Time now) {
   latency_.rearm_at(now);
   Goal pressed = exact_goal();
@@ -152,6 +153,8 @@ void Controller::relieve(double arrivals_per_s, Time now) {
   } else if (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train)) {
     Setting setting = with_batches(wanted_);
     setting.run = Run::infer;
+    std::int32_t& batch_size = setting.batch_size[index(Kind::infer)];
+    batch_size = std::max(batch_size, serving_batch());  // a smaller one serves fewer
     apply(setting, Aim::relief, now);
   } else if (const auto raised = raised_setting()) {
     apply(*raised, Aim::relief, now);
@@ -203,7 +206,8 @@ std::int32_t Controller::serving_batch() const {
   return batch_size;
 }
 
-// Half of the way to the highest mode, and back towards this one past those that are over the cap.
+// Half of the way to the highest mode, and back towards this one past those that are over the cap;
+// where no other is left, this one with another batch.
 std::optional<Setting> Controller::raised_setting() const {
   const std::vector<PowerMode>& modes = board_.traits().modes;
   const auto at = std::find(modes.begin(), modes.end(), wanted_.mode);
@@ -217,6 +221,10 @@ std::optional<Setting> Controller::raised_setting() const {
                                            (cap_mw_ && known->ok() && !known->within(*cap_mw_)));
     if (setting.mode != wanted_.mode && !over && !roster_.objection(setting)) return setting;
   }
+  setting.mode = wanted_.mode;
+  const bool serves_more =
+      setting.batch_size[index(Kind::infer)] > wanted_.batch_size[index(Kind::infer)];
+  if (serves_more && !roster_.objection(setting)) return setting;
   return std::nullopt;
 }
 

@@ -195,6 +195,30 @@ TEST(Latency, WithNothingKnownTrainingWaitsAndThenTheClocksRise) {
   EXPECT_EQ(steps[1].run, Run::infer);
 }
 
+TEST(Latency, InTheHighestModeABatchThatServesTooFewIsMadeLarger) {
+  for (const bool trains : {true, false}) {
+    ServingRig rig(best_of({with_batch(measure(kFast), 1), with_batch(measure(kFast), 4)}),
+                   seconds(60));
+    if (!trains) rig.world.detach(milliseconds(0));
+    rig.world.attach_server(milliseconds(1), 150);  // 10 ms for one of them: 100 a second
+    rig.run();
+    Time late{};
+    for (const KeptNote& note : rig.recorder.of(NoteType::late)) {
+      const bool measured = note.setting.mode == kFast;
+      if (measured && late == Time{}) late = note.time;
+    }
+    ASSERT_NE(late, Time{});
+    const std::vector<Setting> settings = rig.settings_since(late - Time{});
+    ASSERT_FALSE(settings.empty());
+    EXPECT_EQ(settings[0].mode, kFast);
+    EXPECT_EQ(settings[0].run, Run::infer);
+    EXPECT_EQ(settings[0].batch_size[index(Kind::infer)], 4);
+    ASSERT_EQ(rig.policy.answers.size(), 2U) << "requests are served, and so the policy goes on";
+    EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::late);
+    EXPECT_TRUE(rig.policy.answers[1].ok());
+  }
+}
+
 TEST(Latency, AModeWaitsForASmallerBatchNoLongerThanARequestMay) {
   const Request smaller = with_batch(measure(kFast, 8), 4);
   ServingRig rig([&](const PolicyContext&, const std::vector<Observation>& answers) {
