@@ -1,5 +1,6 @@
 // `gearshift profile`: measures a workload in every mode of a grid, into a profile.
 #include <spdlog/fmt/fmt.h>
+#include <spdlog/fmt/ranges.h>
 
 #include <cstdio>
 #include <limits>
@@ -69,6 +70,7 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
                            {"complete", policy.done()},
                            {"duration_s", duration_s},
                            {"energy_j", energy_j},
+                           {"batch_sizes_not_offered", policy.not_offered()},
                            {"left_out", nlohmann::json::array()}};
     for (const auto& [setting, why] : progress.left_out()) {
       line["left_out"].push_back({{"setting", to_json(knobs, setting)}, {"reason", why}});
@@ -81,6 +83,10 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
   if (!policy.done()) {
     tell("stopped before the end: the same command goes on from here\n");
   }
+  if (!policy.not_offered().empty()) {
+    tell("left out, batch sizes that {} does not offer: {}; it offers {}\n", policy.workload(),
+         fmt::join(policy.not_offered(), ", "), fmt::join(policy.offered(), ", "));
+  }
   if (!progress.left_out().empty()) {
     tell("left out, {} settings; the same command tries them again:\n", progress.left_out().size());
   }
@@ -90,7 +96,8 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
   tell("it took {:.0f} s and {:.0f} J\n", duration_s, energy_j);
 }
 
-void profile(const ProfileOptions& options, const RunPlan& plan) {
+// False where none of the batch sizes that were asked for can be measured.
+bool profile(const ProfileOptions& options, const RunPlan& plan) {
   block_signals();
   use_all_descriptors();
   check_replaceable(options.out);
@@ -127,6 +134,7 @@ void profile(const ProfileOptions& options, const RunPlan& plan) {
   }
   print_end(options, live.knobs(), policy, progress, result);
   std::fflush(stdout);
+  return policy.not_offered().empty() || policy.total() + policy.skipped() > 0;
 }
 
 void add_profile_flags(CLI::App& command, ProfileOptions& options) {
@@ -194,7 +202,7 @@ void add_profile(CLI::App& app, int& exit_code) {
           plan.power_mw = flag_value("--power", options->run.power, parse_power_mw);
         if (!options->run.duration.empty())
           plan.duration = flag_value("--duration", options->run.duration, parse_duration);
-        profile(*options, plan);
+        if (!profile(*options, plan)) exit_code = kExitFailed;
       } catch (const std::invalid_argument& error) {
         std::fprintf(stderr, "gearshift profile: %s\n", error.what());
         exit_code = kExitUsage;

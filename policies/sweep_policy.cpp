@@ -66,10 +66,20 @@ const Profile* SweepPolicy::known() const {
   return nullptr;
 }
 
-// The workload says its name and its batch size when it attaches: only then is it known what is
+// The workload says its name and its batch sizes when it attaches: only then is it known what is
 // left.
-void SweepPolicy::list_settings(std::int32_t batch_size_in_use) {
-  if (batch_sizes_.empty()) batch_sizes_.push_back(batch_size_in_use);
+void SweepPolicy::list_settings(const Workload& workload) {
+  if (batch_sizes_.empty()) batch_sizes_.push_back(workload.batch_size);
+  offered_.assign(workload.batch_sizes.begin(),
+                  workload.batch_sizes.begin() + workload.batch_size_count);
+  if (offered_.empty()) offered_.push_back(workload.batch_size);
+  const auto offers = [&](std::int32_t batch_size) {
+    return batch_size == workload.batch_size ||
+           std::find(offered_.begin(), offered_.end(), batch_size) != offered_.end();
+  };
+  const auto rest = std::stable_partition(batch_sizes_.begin(), batch_sizes_.end(), offers);
+  not_offered_.assign(rest, batch_sizes_.end());
+  batch_sizes_.erase(rest, batch_sizes_.end());
   const Profile* profile = known();
   for (const std::int32_t batch_size : batch_sizes_) {
     for (const PowerMode& mode : modes_) {
@@ -101,7 +111,7 @@ Request SweepPolicy::start(const PolicyContext& context) {
     workload_ = workload->name.view();
     kind_ = workload->kind;
     started_ = true;
-    list_settings(workload->batch_size);
+    list_settings(*workload);
   }
   return ask();
 }

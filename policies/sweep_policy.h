@@ -42,17 +42,23 @@ class SweepPolicy : public Policy {
   std::size_t asked() const { return next_; }
   std::size_t total() const { return settings_.size(); }  // 0 before the first start
   std::size_t skipped() const { return skipped_; }        // that were known
+  // Batch sizes that were given and the workload does not offer: none of their settings is asked
+  // for. And those that it does. Empty before the first start.
+  const std::vector<std::int32_t>& not_offered() const { return not_offered_; }
+  const std::vector<std::int32_t>& offered() const { return offered_; }
   const std::string& workload() const { return workload_; }
   Kind kind() const { return kind_; }
 
  private:
-  void list_settings(std::int32_t batch_size_in_use);
+  void list_settings(const Workload& workload);
   const Profile* known() const;
   Request ask() const;
 
   std::string device_;
   std::vector<PowerMode> modes_;
   std::vector<std::int32_t> batch_sizes_;
+  std::vector<std::int32_t> offered_;
+  std::vector<std::int32_t> not_offered_;
   std::vector<Profile> known_;
   bool started_ = false;
   std::string workload_;

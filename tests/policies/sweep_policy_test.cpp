@@ -24,6 +24,8 @@ Workload trainer() {
   Workload workload;
   workload.managed = true;
   workload.batch_size = 16;
+  workload.batch_sizes = {16, 32};
+  workload.batch_size_count = 2;
   workload.name = BoundedText<64>("resnet18");
   return workload;
 }
@@ -91,6 +93,15 @@ TEST(SweepPolicy, LeavesOutWhatIsKnownOfThisWorkload) {
   EXPECT_EQ(policy.skipped(), 2U);
   EXPECT_EQ(policy.total(), 22U);
   EXPECT_EQ(policy.workload(), "resnet18");
+}
+
+TEST(SweepPolicy, LeavesOutBatchSizesThatTheWorkloadDoesNotOffer) {
+  SweepPolicy policy("orin", sweep_modes(space(), SweepOrder::descend), {8, 32, 64}, {});
+  const Workload workload = trainer();
+  EXPECT_EQ(policy.start(context_of(workload)).setting.batch_size[0], 32);
+  EXPECT_EQ(policy.total(), 24U);
+  EXPECT_EQ(policy.not_offered(), (std::vector<std::int32_t>{8, 64}));
+  EXPECT_EQ(policy.offered(), (std::vector<std::int32_t>{16, 32}));
 }
 
 TEST(SweepPolicy, WaitsForAWorkload) {

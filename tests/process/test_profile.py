@@ -105,6 +105,19 @@ class Profiles(unittest.TestCase):
             for one in summary["left_out"]:
                 self.assertIn("not_applied: gpu_mhz", one["reason"])
 
+    def test_batch_sizes_that_the_workload_does_not_offer_are_named(self):
+        with Stack() as stack:
+            out = stack.folder / "resnet18.csv"
+            words = ["--keep", "mem_mhz=3199", "--keep", "cpu_cores=12", "--batch"]
+            stack.trainer()
+            daemon = self.profile(stack, out, *words, "7,16,1000")
+            self.assertEqual(daemon.finish(), 0)
+            self.assertEqual(daemon.summary()["measured"], 2)
+            self.assertEqual(daemon.summary()["batch_sizes_not_offered"], [7, 1000])
+            daemon = self.profile(stack, stack.folder / "none.csv", *words, "7")
+            self.assertEqual(daemon.finish(), 1)
+            self.assertEqual(daemon.summary()["measured"], 0)
+
     def test_a_value_the_knob_has_not_is_refused(self):
         with Stack() as stack:
             daemon = self.profile(stack, stack.folder / "x.csv", "--keep", "mem_mhz=1")
