@@ -53,10 +53,10 @@ local most_over = 2         -- settings of a batch size over the cap, then: othe
 
 local most_recalled = 256   -- answers of before: more are not learnt in the instructions that there are
 
--- Where the batch size is all there is to choose, and nothing tells what one draws, power rises with it: the
--- smallest comes first, and no other that is further up than the next one.
+-- Where the batch size of training is all there is to choose, and nothing tells what one draws, power rises with
+-- it: the smallest comes first, and no other that is further up than the next one.
 local ladder = #knobs.names == 0 and #dimensions == 1 and goal.power_w < math.huge and #prior == 0
-  and dimensions[1]
+  and dimensions[1].name == "train_batch" and dimensions[1]
 local fits = {}  -- by batch size
 
 local best, known, probes, over, failures = nil, 0, 0, 0, 0

@@ -18,10 +18,12 @@ With --turns those two take turns through the daemon, minibatch by minibatch.
 import argparse
 import contextlib
 import csv
+import itertools
 import json
 import random
 import threading
 import time
+from typing import Callable, NamedTuple
 
 import lenet_digits  # beside this file; it finds the package where it is not installed
 import torch
@@ -32,19 +34,32 @@ import gearshift
 MOST_ARRIVALS = 10**6
 
 
+class Work(NamedTuple):
+    """What is trained and served."""
+
+    train: Callable  # (samples): runs one training minibatch
+    answer: Callable  # (images): tells what is on each of a list of images
+    images: list  # what is asked about
+    samples_per_epoch: int
+    synchronize: Callable = None  # of the accelerator
+
+
 def training(chosen, train_set):
-    """An iterator that runs one training minibatch at each next()."""
+    """A function that runs one training minibatch."""
     model, criterion = lenet_digits.lenet(), nn.CrossEntropyLoss()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
     loader = torch.utils.data.DataLoader(
         train_set, batch_size=chosen.train_batch_size, shuffle=True, drop_last=True
     )
-    while True:
-        for images, labels in loader:
-            optimizer.zero_grad()
-            criterion(model(images), labels).backward()
-            optimizer.step()
-            yield
+    minibatches = itertools.chain.from_iterable(itertools.repeat(loader))
+
+    def train(_):
+        images, labels = next(minibatches)
+        optimizer.zero_grad()
+        criterion(model(images), labels).backward()
+        optimizer.step()
+
+    return train
 
 
 def serving():
@@ -131,19 +146,22 @@ class Arrivals:
         }
 
 
-def train_alone(chosen, train_set):
+def train_alone(chosen, work):
+    sizes = chosen.train_batch_sizes
     client = gearshift.attach(
-        chosen.name, batch_size=chosen.train_batch_size, samples_per_epoch=len(train_set),
-        endpoint=chosen.endpoint,
+        chosen.name, "train", chosen.train_batch_size, sizes, work.samples_per_epoch, chosen.endpoint,
+        work.synchronize,
     )
-    steps, end = training(chosen, train_set), time.perf_counter() + chosen.duration
-    minibatches = 0
+    end = time.perf_counter() + chosen.duration
+    minibatches = samples = 0
     while time.perf_counter() < end:
-        with client.turn() if chosen.turns else contextlib.nullcontext(), client.minibatch():
-            next(steps)
+        size = client.wanted_batch_size
+        with client.turn() if chosen.turns else contextlib.nullcontext(), client.minibatch(batch_size=size):
+            work.train(size)
         minibatches += 1
+        samples += size
     client.close()
-    return {"train_minibatches": minibatches}
+    return {"train_minibatches": minibatches, "train_samples": samples}
 
 
 def tell(interleaver):
@@ -158,21 +176,23 @@ def tell(interleaver):
         )
 
 
-def interleave(chosen, train_set, images):
+def interleave(chosen, work):
+    size = chosen.train_batch_size
     interleaver = gearshift.Interleaver(
-        train=None if chosen.only == "serve" else training(chosen, train_set),
-        infer=serving(),
+        train=None if chosen.only == "serve" else lambda: work.train(size),
+        infer=work.answer,
         latency_ms=chosen.latency_ms,
         name=chosen.name,
         batch_size=chosen.batch_size,
         batch_sizes=chosen.batch_sizes,
-        train_batch_size=chosen.train_batch_size,
-        samples_per_epoch=len(train_set),
+        train_batch_size=size,
+        samples_per_epoch=work.samples_per_epoch,
+        synchronize=work.synchronize,
         endpoint=chosen.endpoint,
         turns=chosen.turns,
     )
     with interleaver:
-        arrivals = Arrivals(chosen, interleaver.submit, images)
+        arrivals = Arrivals(chosen, interleaver.submit, work.images)
         if chosen.progress:
             threading.Thread(target=tell, args=(interleaver,), daemon=True).start()
         interleaver.run(chosen.duration)
@@ -183,11 +203,8 @@ def interleave(chosen, train_set, images):
     return summary
 
 
-def options():
-    parser = argparse.ArgumentParser(
-        description="Trains one LeNet and serves another, interleaved on one accelerator.",
-        epilog="example: lenet_interleaved.py --duration 60 --rate 60 --latency-ms 100 --json",
-    )
+def parser_of(what, example):
+    parser = argparse.ArgumentParser(description=what, epilog=f"example: {example}")
     parser.add_argument("--duration", type=float, default=60.0, help="seconds")
     parser.add_argument("--rate", type=float, default=60.0, help="mean arrivals a second")
     parser.add_argument("--burst", help="FACTOR:START:SECONDS, a time in which so many times more arrive")
@@ -198,12 +215,15 @@ def options():
     parser.add_argument("--train-batch-size", type=int, default=16, help="samples")
     parser.add_argument("--only", choices=("train", "serve"), help="one of the two, for comparison")
     parser.add_argument("--turns", action="store_true", help="take turns with other processes")
-    parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--name", default="lenet", help="workload name told to gearshift")
+    parser.add_argument("--name", help="workload name told to gearshift")
     parser.add_argument("--endpoint", default="", help="of the daemon; default: where it listens")
     parser.add_argument("--progress", action="store_true", help="print a line of JSON each second")
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON line")
+    return parser
+
+
+def chosen_by(parser):
     chosen = parser.parse_args()
     chosen.batch_sizes = sorted({chosen.batch_size, *map(int, chosen.batch_sizes.split(","))})
     if chosen.burst:
@@ -217,15 +237,12 @@ def options():
     return chosen
 
 
-def main():
-    chosen = options()
-    torch.set_num_threads(chosen.threads)
-    torch.manual_seed(chosen.seed)
-    train_set, test_set = lenet_digits.digits()
+def run(chosen, work):
+    """Trains, serves or does both, and prints what came of it."""
     if chosen.only == "train":
-        summary = train_alone(chosen, train_set)
+        summary = train_alone(chosen, work)
     else:
-        summary = interleave(chosen, train_set, list(test_set.tensors[0]))
+        summary = interleave(chosen, work)
     if "train_minibatches" in summary:
         rate = summary["train_minibatches"] / chosen.duration
         summary["train_minibatches_per_s"] = round(rate, 2)
@@ -240,6 +257,28 @@ def main():
         )
     if "train_minibatches" in summary:
         print("{train_minibatches} training minibatches, {train_minibatches_per_s} a second".format(**summary))
+
+
+def main():
+    parser = parser_of(
+        "Trains one LeNet and serves another, interleaved on one accelerator.",
+        "lenet_interleaved.py --duration 60 --rate 60 --latency-ms 100 --json",
+    )
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
+    parser.set_defaults(name="lenet", train_batch_sizes=None)
+    chosen = chosen_by(parser)
+    torch.set_num_threads(chosen.threads)
+    torch.manual_seed(chosen.seed)
+    train_set, test_set = lenet_digits.digits()
+    run(
+        chosen,
+        Work(
+            train=training(chosen, train_set),
+            answer=serving(),
+            images=list(test_set.tensors[0]),
+            samples_per_epoch=len(train_set),
+        ),
+    )
 
 
 if __name__ == "__main__":
