@@ -197,6 +197,9 @@ void Controller::on_attached(const Workload& workload, Time now) {
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   keep_what_is_theirs();
   pending_ = Pending::restart;
+  // It may have drawn more than the cap before it was known here.
+  const bool over = cap_mw_ && guard_.power_mw(now).value_or(0) > *cap_mw_;
+  if (over && aim_ == Aim::safe && !paused_ && !halted_) make_batches_smaller(now);
 }
 
 // What was measured of other workloads says nothing of those that are here now.

@@ -130,6 +130,7 @@ class Controller {
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
   Setting smallest_batches(Setting setting) const;
+  bool make_batches_smaller(Time now);
 
   const Observation* known(const Setting& setting) const;
   Goal exact_goal() const;

@@ -8,8 +8,6 @@ namespace gearshift {
 namespace {
 
 constexpr std::int64_t kGoalStepMw = 500;
-constexpr double kFarBelow = 0.93;  // of the cap
-constexpr Duration kFarAgain = std::chrono::seconds(5);
 constexpr std::string_view kLatencyFloor = "latency floor";
 
 std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
@@ -134,12 +132,8 @@ void Controller::on_over_cap(Time now) {
   const std::int64_t power_mw = guard_.judged_mw(now).value_or(0);
   const bool lowest = aim_ == Aim::safe && settled_;
   if (board_.away()) return;
-  // A smaller batch draws less, and the search that left the large one in force may know no more.
-  const Setting in_force = with_batches(wanted_);  // a workload may have come since
-  if (const Setting smaller = smallest_batches(in_force); lowest && smaller != in_force) {
-    apply(smaller, Aim::safe, now);
-    return;
-  }
+  // The search that left a large batch in force may know no more.
+  if (lowest && make_batches_smaller(now)) return;
   if (lowest) {
     if (!infeasible_) {
       note(NoteType::over_cap, now,
@@ -279,123 +273,6 @@ void Controller::on_power_unknown(Time now) {
   if (measuring()) cut_measurement(Outcome::power_unknown, now);
   apply(safe_setting(), Aim::safe, now);
   if (roster_.any_managed()) pending_ = Pending::restart;
-}
-
-Goal Controller::exact_goal() const {
-  Goal exact = goal_;
-  exact.power_mw = cap_mw_;
-  return exact;
-}
-
-// What the setting is known to cost under the limits of now; null where nothing is.
-const Observation* Controller::known(const Setting& setting) const {
-  return memory_.find(setting, cap_mw_.value_or(0), goal_.arrivals_per_s);
-}
-
-// The best by the goal under the exact cap; null where nothing that is known keeps the limits.
-const Observation* Controller::best_known() const {
-  return memory_.best_within(exact_goal(), {spared_.value_or(Setting{})});
-}
-
-// The best setting known to be within the cap, else the safe one.
-void Controller::fall_back(Time now) {
-  const Observation* best = cap_mw_ || latency_.limit() ? best_known() : nullptr;
-  if (best != nullptr && !roster_.objection(best->setting)) {
-    apply(best->setting, Aim::fallback, now);
-  } else {
-    apply(safe_setting(), Aim::safe, now);
-  }
-}
-
-// Falls back because of power. Where that changes nothing before the training batches that are
-// prefetched have run, they run in the safe mode.
-void Controller::step_down(Time now) {
-  const Observation* best = cap_mw_ ? best_known() : nullptr;
-  if (best == nullptr && cap_mw_ && settled_ && wanted_.mode == board_.safe()) {
-    // No knob can go lower: the batch is what is left, and no reading has to show that first.
-    apply(smallest_batches(safe_setting()), Aim::safe, now);
-    return;
-  }
-  if (best == nullptr || !prefetched_are_over(best->setting)) {
-    fall_back(now);
-    return;
-  }
-  const std::int32_t batch_size = best->setting.batch_size[index(Kind::train)];
-  Setting setting = safe_setting();
-  setting.batch_size[index(Kind::train)] = batch_size;
-  apply(roster_.objection(setting) ? safe_setting() : setting, Aim::safe, now);
-}
-
-bool Controller::prefetched_are_over(const Setting& setting) const {
-  Setting meanwhile = setting;
-  meanwhile.batch_size[index(Kind::train)] = roster_.running_batch(Kind::train);
-  if (meanwhile == setting || !runs(setting.run, Kind::train)) return false;
-  if (setting.mode == wanted_.mode) return true;
-  const Observation* known = this->known(meanwhile);
-  if (known == nullptr) return false;
-  return known->outcome == Outcome::over_limit || (known->ok() && !known->within(*cap_mw_));
-}
-
-// To the safe setting; where requests must be answered, once to what is known to answer them far
-// below the cap: fewer of them leave more time to train, and mean power is higher than when it was
-// measured.
-void Controller::fall_far(Time now) {
-  const Observation* least = goal_.one_by_one && latency_.limit() && cap_mw_
-                                 ? memory_.least_power_serving(exact_goal())
-                                 : nullptr;
-  const bool far = least != nullptr && least->setting != wanted_ &&
-                   static_cast<double>(least->power_mean_mw + least->power_margin_mw) <=
-                       kFarBelow * static_cast<double>(*cap_mw_);
-  if (far && now - fell_far_ > kFarAgain && !roster_.objection(least->setting)) {
-    fell_far_ = now;
-    apply(least->setting, Aim::fallback, now);
-  } else {
-    apply(safe_setting(), Aim::safe, now);
-  }
-}
-
-Setting Controller::safe_setting() const {
-  Setting setting;
-  setting.mode = board_.safe();
-  // Batch sizes stay as they are: changing them takes as long as the loader has prefetched. What
-  // the policy asked for last may be one that no workload takes, or that one has refused; and who
-  // waits keeps those in force, which it cannot refuse.
-  Setting batches = wanted_;
-  if (refused_by_workload_ || paused_) {
-    for (const Kind kind : {Kind::train, Kind::infer}) {
-      batches.batch_size[index(kind)] = roster_.running_batch(kind);
-    }
-  }
-  if (!roster_.objection(batches)) setting.batch_size = batches.batch_size;
-  // A server takes up another at once, and a large one cannot be answered in time in a slow mode.
-  if (latency_.limit() && roster_.managed(Kind::infer) != nullptr) {
-    setting.batch_size[index(Kind::infer)] = serving_batch();
-  }
-  return roster_.normalised(with_batches(setting));
-}
-
-// Batch sizes of kinds that came since are those at attach.
-Setting Controller::with_batches(Setting setting) const {
-  for (const Kind kind : {Kind::train, Kind::infer}) {
-    const Workload* workload = roster_.managed(kind);
-    std::int32_t& batch_size = setting.batch_size[index(kind)];
-    if (workload == nullptr) {
-      batch_size = 0;
-    } else if (batch_size == 0) {
-      batch_size = workload->batch_size;
-    }
-  }
-  return setting;
-}
-
-Setting Controller::smallest_batches(Setting setting) const {
-  for (const Kind kind : {Kind::train, Kind::infer}) {
-    const Workload* workload = roster_.managed(kind);
-    std::int32_t& batch_size = setting.batch_size[index(kind)];
-    if (workload == nullptr || workload->batch_size_count == 0 || batch_size == 0) continue;
-    batch_size = std::min(batch_size, workload->batch_sizes[0]);
-  }
-  return setting;
 }
 
 }  // namespace gearshift

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "controller/controller.h"
-#include "tests/fakes/rig.h"
+#include "tests/fakes/low_rig.h"
 
 namespace gearshift {
 namespace {
@@ -10,21 +10,6 @@ namespace {
 using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// Starts in the lowest mode, so that nothing is over a cap before the policy has asked.
-struct LowRig : Rig {
-  LowRig(ListPolicy::Decide decide, Duration end, std::optional<std::int64_t> cap_mw)
-      : Rig(std::move(decide), end, cap_mw) {
-    hardware.values = {1, 300000};
-  }
-};
-
-// Measures each mode, then holds `choice` blindly.
-ListPolicy::Decide then_hold(const std::vector<PowerMode>& modes, const PowerMode& choice) {
-  return [modes, choice](const PolicyContext&, const std::vector<Observation>& answers) {
-    return answers.size() < modes.size() ? measure(modes[answers.size()]) : hold(choice);
-  };
-}
 
 TEST(Enforcement, AMeasurementOverTheCapIsCutAndTheLastSettingWithinItTaken) {
   LowRig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(60), 20000);
@@ -70,34 +55,6 @@ TEST(Enforcement, ACapIsHeldAtTheLimitAndBrokenOneMilliwattPastIt) {
     rig.run();
     EXPECT_EQ(rig.summary.guard_steps > 0, cap_mw == 21999) << cap_mw;
   }
-}
-
-TEST(Enforcement, AFallbackThatIsOverTheCapIsFollowedByTheSafeModeAndNoOtherMemory) {
-  const std::vector<PowerMode> known = {kMiddle, mode(2, 900000), mode(4, 600000), mode(2, 600000)};
-  LowRig rig(then_hold(known, mode(4, 600000)), seconds(60), 25000);
-  rig.world.attach(seconds(1));
-  // Everything draws 20 W more than it was measured to.
-  rig.world.at(seconds(40), [&rig] { rig.hardware.extra_mw = 20000; });
-  rig.run();
-  const Time first = rig.time_of(NoteType::over_cap);
-  std::vector<PowerMode> taken;
-  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
-    if (note.time >= first) taken.push_back(note.setting.mode);
-  }
-  ASSERT_GE(taken.size(), 2U);
-  EXPECT_NE(taken[0], kSlow);  // what was known to fit
-  EXPECT_EQ(taken[1], kSlow);
-}
-
-TEST(Enforcement, TheSafeSettingDoesNotTakeOverABatchSizeThatNoWorkloadAllows) {
-  LowRig rig([](const PolicyContext&, const auto&) { return hold(kMiddle, 7); }, seconds(20),
-             std::nullopt);
-  rig.world.attach(seconds(1));
-  rig.run();
-  ASSERT_FALSE(rig.recorder.of(NoteType::safe).empty());
-  for (const WorkloadCommand& command : rig.world.commands) EXPECT_EQ(command.batch_size, 16);
-  const Setting last = rig.recorder.of(NoteType::setting).back().setting;
-  EXPECT_EQ(last.batch_size[index(Kind::train)], 16);
 }
 
 TEST(Enforcement, ABlindHoldOverTheCapEndsInASettingWithinIt) {
@@ -184,56 +141,6 @@ TEST(Enforcement, AnInfeasibleCapIsReportedOnceAndTheLowestModeHeld) {
   EXPECT_EQ(reports, 1);
   EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
   EXPECT_EQ(rig.policy.starts, 0) << "whatever it asked for would draw more";
-}
-
-TEST(Enforcement, ABatchTooLargeForTheLowestModeIsMadeSmallerBeforeTheCapIsCalledInfeasible) {
-  const auto decide = [](const PolicyContext&, const std::vector<Observation>& answers) {
-    return answers.empty() ? measure(kSlow, 32) : hold(kSlow, 8);
-  };
-  LowRig rig(decide, seconds(60), 13'500);
-  rig.hardware.sample_mw = 200;  // 11.6 W of 8 samples, 16.4 W of 32
-  rig.world.attach(seconds(1));
-  rig.run();
-  ASSERT_EQ(rig.policy.answers.size(), 1U);
-  EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::over_limit);
-  for (const KeptNote& note : rig.recorder.of(NoteType::over_cap)) {
-    EXPECT_FALSE(note.text.starts_with("infeasible: "));
-  }
-  EXPECT_EQ(rig.hardware.batch_size, 8);
-}
-
-TEST(Enforcement, ABatchTooLargeInTheLowestModeIsMadeSmallerInTheTickThatShowsIt) {
-  const auto decide = [](const PolicyContext&, const std::vector<Observation>& answers) {
-    return answers.empty() ? measure(kSlow, 32) : hold(kSlow, 8);
-  };
-  LowRig rig(decide, seconds(60), 13'500);
-  rig.hardware.sample_mw = 200;
-  rig.world.attach(seconds(1));
-  rig.run();
-  const Time over = rig.time_of(NoteType::over_cap);
-  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
-    if (note.time < over) continue;
-    EXPECT_EQ(note.time, over);
-    EXPECT_EQ(note.setting.batch_size[index(Kind::train)], 8);
-    break;
-  }
-}
-
-TEST(Enforcement, ABatchOfATrainerThatComesWhilePowerIsOverTheCapIsMadeSmallerToo) {
-  const auto decide = [](const PolicyContext&, const std::vector<Observation>&) {
-    return hold(kSlow, 8);
-  };
-  LowRig rig(decide, seconds(60), 13'500);
-  rig.hardware.sample_mw = 200;   // 16.4 W of 32 samples
-  rig.hardware.extra_mw = 9'000;  // 14 W of others, until it has come
-  rig.hardware.batch_size = 32;
-  Workload large = trainer();
-  large.batch_size = 32;
-  rig.world.attach(seconds(1), large);
-  rig.world.at(seconds(3), [&rig] { rig.hardware.extra_mw = 0; });
-  rig.run();
-  EXPECT_EQ(rig.hardware.batch_size, 8);
-  EXPECT_EQ(rig.policy.starts, 1);
 }
 
 TEST(Enforcement, AnInfeasibleCapThatRisesOrIsLiftedAsksThePolicyAgain) {
