@@ -26,6 +26,7 @@
 #include "controller/policy.h"
 #include "controller/recorder.h"
 #include "controller/roster.h"
+#include "controller/second_chance.h"
 #include "controller/step_pace.h"
 #include "controller/world.h"
 
@@ -122,6 +123,8 @@ class Controller {
   void forget_world(const DriftAlarm& alarm, Time now);
   void forget_beside_memory();
   void on_power_unknown(Time now);
+
+  // fallback.cpp: what is taken where what is in force may not stay.
   void fall_back(Time now);
   void step_down(Time now);
   bool prefetched_are_over(const Setting& setting) const;
@@ -166,6 +169,7 @@ class Controller {
   void update_arrivals(Time now);
   bool awaits_requests(Time now) const;
   void enforce_latency(Time now);
+  void try_again(Time now);
   void on_late(Time now);
   void blame(double arrivals_per_s, std::uint32_t late);
   void relieve(double arrivals_per_s, Time now);
@@ -281,8 +285,9 @@ class Controller {
   bool saving_up_ = false;         // said once: the search waits until it may go over the cap again
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests
   bool reports_requests_ = false;  // the inference workload says how its requests fare
-  std::int64_t unfilled_ = 0;  // requests served in batches that do not count, in this measurement
-  Setting late_setting_;       // that was held when requests were late
+  std::int64_t unfilled_ = 0;   // requests served in batches that do not count, in this measurement
+  Setting late_setting_;        // that was held when requests were late
+  SecondChance second_chance_;  // of a search in which nothing served in time
   Time fell_far_ = Time{} - std::chrono::hours(1);
   std::optional<OutsideWrite> reported_write_;
   Time outside_write_seen_{};  // the newest that equals it

@@ -68,6 +68,7 @@ void Controller::update_arrivals(Time now) {
   goal_.one_by_one = true;
   drift_.change_requests();
   late_credit_.forget();
+  second_chance_.reset();
   char text[64];
   std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
   note(NoteType::arrivals, now, text);
@@ -110,6 +111,21 @@ void Controller::enforce_latency(Time now) {
   // The guard of power is at work: its steps go first.
   const bool steps_down = !settled_ && (aim_ == Aim::fallback || aim_ == Aim::safe);
   if (latency_.near() && !steps_down) on_late(now);
+  if (second_chance_.due(now)) try_again(now);
+}
+
+// A stall of the machine makes requests late in any setting, and a search that falls into one finds
+// nothing: while they are answered in time, it is made again without what it was told of late ones.
+void Controller::try_again(Time now) {
+  if (pending_ != Pending::nothing || !settled_ || awaits_requests(now) ||
+      !latency_.recovered(now)) {
+    return;
+  }
+  second_chance_.disarm();
+  if (!memory_.forget_late()) return;
+  note(NoteType::arrivals, now, "nothing served them in time: the search is made again");
+  unserved_ = false;
+  pending_ = Pending::restart;
 }
 
 void Controller::on_late(Time now) {

@@ -14,12 +14,24 @@ bool Memory::add(const Observation& observation) {
   if (full) {
     const auto half = static_cast<std::ptrdiff_t>(most_ / 2);
     observations_.erase(observations_.begin(), observations_.begin() + half);
-    newest_.clear();
-    for (std::size_t i = 0; i < observations_.size(); ++i) newest_[observations_[i].setting] = i;
+    find_newest();
   }
   newest_[observation.setting] = observations_.size();
   observations_.push_back(observation);
   return !full;
+}
+
+void Memory::find_newest() {
+  newest_.clear();
+  for (std::size_t i = 0; i < observations_.size(); ++i) newest_[observations_[i].setting] = i;
+}
+
+bool Memory::forget_late() {
+  const std::size_t forgotten = std::erase_if(observations_, [](const Observation& one) {
+    return one.outcome == Outcome::late || one.late_per_s > 0;
+  });
+  find_newest();
+  return forgotten > 0;
 }
 
 const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw,

@@ -50,11 +50,15 @@ class Memory {
   const Observation* least_power_serving(const Goal& goal) const;
   std::span<const Observation> observations() const { return observations_; }
   void forget();
+  // Forgets what was late, cut short for it or found to be later. True where there was any.
+  bool forget_late();
   // Forgets everything, and returns false, if `key` (workload names and kinds) is not the one of
   // the last call.
   bool keep_for(std::string_view key);
 
  private:
+  void find_newest();
+
   std::size_t most_;
   std::string key_;
   std::vector<Observation> observations_;

@@ -39,6 +39,7 @@ void Controller::handle(Request request, Time now) {
     switch (request.what) {
       case Request::What::hold_safe:
         hold_safe("the policy found no setting", now);
+        if (goal_.one_by_one && latency_.limit()) second_chance_.arm(now);
         return;
       case Request::What::failed:
         fail_policy(policy_.failure(), now);
@@ -96,6 +97,7 @@ void Controller::hold(const Setting& setting, Time now) {
   const bool fits = known == nullptr || !cap_mw_ || known->within(*cap_mw_);
   const bool late = known != nullptr && known->known_late(goal_.arrivals_per_s);
   if (fits && !late) {
+    second_chance_.disarm();
     apply(setting, Aim::hold, now);
     return;
   }

@@ -23,7 +23,7 @@ Request two(const PolicyContext&, const std::vector<Observation>& answers) {
 }
 
 struct CutRig : Rig {
-  CutRig() : Rig(two, seconds(90), std::nullopt, {kSlow, kMiddle, kFast}) {
+  CutRig() : Rig(two, seconds(60), std::nullopt, {kSlow, kMiddle, kFast}) {
     options.goal.objective = Objective::throughput;
     options.meter.power_least = milliseconds(500);
     world.attach(milliseconds(0));

@@ -1,0 +1,31 @@
+// When a search that found nothing is made again.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "controller/clock.h"
+
+namespace gearshift {
+
+// A minute after the first, two after the second, then four, an hour at most. Another goal starts
+// with a minute again.
+class SecondChance {
+ public:
+  void arm(Time now) {
+    due_ = now + wait_;
+    wait_ = std::min<Duration>(2 * wait_, kLongest);
+  }
+  void disarm() { due_.reset(); }
+  bool due(Time now) const { return due_ && now >= *due_; }
+  void reset() { *this = {}; }
+
+ private:
+  static constexpr Duration kShortest = std::chrono::minutes(1);
+  static constexpr Duration kLongest = std::chrono::hours(1);
+
+  std::optional<Time> due_;
+  Duration wait_ = kShortest;
+};
+
+}  // namespace gearshift

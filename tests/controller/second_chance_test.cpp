@@ -1,0 +1,75 @@
+#include "controller/second_chance.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "controller/controller.h"
+#include "tests/fakes/serving_rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+TEST(SecondChance, IsDueLaterEachTime) {
+  SecondChance chance;
+  EXPECT_FALSE(chance.due(Time{} + minutes(1000)));
+  Time now{};
+  for (const int wait : {1, 2, 4, 8, 16, 32, 60, 60}) {
+    chance.arm(now);
+    EXPECT_FALSE(chance.due(now + minutes(wait) - milliseconds(1))) << wait;
+    now += minutes(wait);
+    EXPECT_TRUE(chance.due(now)) << wait;
+  }
+  chance.disarm();
+  EXPECT_FALSE(chance.due(now + minutes(1000)));
+  chance.reset();
+  chance.arm(now);
+  EXPECT_TRUE(chance.due(now + minutes(1)));
+}
+
+// Until `stall` is over the machine stands still for a moment every second.
+struct Stalled : ServingRig {
+  Stalled(Duration stall, Duration end)
+      : ServingRig(best_of({with_batch(measure(kMiddle), 4), with_batch(measure(kFast), 4)}), end) {
+    FakeServer& server = world.attach_server(milliseconds(0), 60);
+    for (Duration at{}; at < stall; at += seconds(1)) {
+      world.at(at, [&server] { server.late_ms = 400; });
+      world.at(at + milliseconds(200), [&server] { server.late_ms = 0; });
+    }
+    run();
+  }
+  std::vector<Time> searched_again() const {
+    std::vector<Time> times;
+    for (const KeptNote& note : recorder.of(NoteType::arrivals)) {
+      if (note.text.find("made again") != std::string::npos) times.push_back(note.time);
+    }
+    return times;
+  }
+};
+
+TEST(SecondChance, ASearchThatFellIntoAStallIsMadeAgain) {
+  const Stalled rig(seconds(30), minutes(5));
+  const Time gave_up = rig.time_of(NoteType::safe);
+  ASSERT_EQ(rig.searched_again(), std::vector{gave_up + minutes(1)});
+  const KeptNote last = rig.recorder.of(NoteType::hold).back();
+  EXPECT_GT(last.time, gave_up + minutes(1));
+  EXPECT_EQ(last.setting.mode, kFast);
+  EXPECT_EQ(last.setting.run, Run::both);
+}
+
+TEST(SecondChance, ASearchThatFindsNothingIsMadeSeldom) {
+  const Stalled rig(minutes(10), minutes(10));
+  const std::vector<Time> times = rig.searched_again();
+  ASSERT_EQ(times.size(), 3U);  // after a minute, two and four, and what the searches take
+  EXPECT_GE(times[1] - times[0], minutes(2));
+  EXPECT_GE(times[2] - times[1], minutes(4));
+}
+
+}  // namespace
+}  // namespace gearshift
