@@ -168,6 +168,25 @@ TEST_P(SearchScript, ServesABoardWithAPowerLimitAlone) {
   EXPECT_EQ(outcome.setting.batch_size[0], 64);
 }
 
+TEST(ShippedScripts, BayesLooksAgainWhereOnlyAnUnusualMarginIsOverTheCap) {
+  const PolicyProblem problem;  // 30 W
+  for (const std::int64_t margin_mw : {1'700, 1'800}) {
+    LuaPolicy policy("bayes.lua", script_text("bayes.lua"));
+    const Request first = policy.start(problem.context());
+    ASSERT_EQ(first.what, What::measure);
+    Observation answer = complete(first.setting, 10, 29);
+    answer.power_margin_mw = margin_mw;  // 6 % are 1.74 W
+    const Request next = policy.resume(answer);
+    ASSERT_EQ(policy.failure(), "");
+    EXPECT_EQ(next.what == What::remeasure, margin_mw == 1'800) << margin_mw;
+    EXPECT_EQ(next.setting == first.setting, margin_mw == 1'800) << margin_mw;
+    if (margin_mw != 1'800) continue;
+    answer.power_margin_mw = margin_mw;
+    const Request after = policy.resume(answer);
+    EXPECT_NE(after.setting, first.setting) << "once is enough";
+  }
+}
+
 // A GPU that this user may not set: an H200 training ResNet-18, measured.
 TEST(ShippedScripts, BayesGoesUpToTheCapWhereTheBatchSizeIsAllThereIs) {
   PolicyProblem problem;
