@@ -114,16 +114,23 @@ void Controller::enforce_latency(Time now) {
   if (second_chance_.due(now)) try_again(now);
 }
 
+// A search has ended in which nothing trained beside requests in time.
+void Controller::hope(Time now) {
+  if (goal_.one_by_one && latency_.limit()) second_chance_.arm(now);
+}
+
 // A stall of the machine makes requests late in any setting, and a search that falls into one finds
-// nothing: while they are answered in time, it is made again without what it was told of late ones.
+// nothing, or nothing that trains: while they are answered in time, it is made again without what
+// it was told of late ones.
 void Controller::try_again(Time now) {
   if (pending_ != Pending::nothing || !settled_ || awaits_requests(now) ||
       !latency_.recovered(now)) {
     return;
   }
   second_chance_.disarm();
-  if (!memory_.forget_late()) return;
-  note(NoteType::arrivals, now, "nothing served them in time: the search is made again");
+  const bool any = memory_.forget_late();
+  if (!any && aim_ != Aim::hold) return;
+  note(NoteType::arrivals, now, "nothing trained beside them in time: the search is made again");
   unserved_ = false;
   pending_ = Pending::restart;
 }

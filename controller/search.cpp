@@ -1,4 +1,5 @@
 // The part of the loop that does what the policy asks: measure, remember, hold.
+#include <cmath>
 #include <exception>
 
 #include "controller/controller.h"
@@ -39,7 +40,7 @@ void Controller::handle(Request request, Time now) {
     switch (request.what) {
       case Request::What::hold_safe:
         hold_safe("the policy found no setting", now);
-        if (goal_.one_by_one && latency_.limit()) second_chance_.arm(now);
+        hope(now);
         return;
       case Request::What::failed:
         fail_policy(policy_.failure(), now);
@@ -98,6 +99,7 @@ void Controller::hold(const Setting& setting, Time now) {
   const bool late = known != nullptr && known->known_late(goal_.arrivals_per_s);
   if (fits && !late) {
     second_chance_.disarm();
+    if (known != nullptr && std::isinf(known->value(goal_))) hope(now);
     apply(setting, Aim::hold, now);
     return;
   }

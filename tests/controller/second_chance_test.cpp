@@ -33,6 +33,14 @@ TEST(SecondChance, IsDueLaterEachTime) {
   EXPECT_TRUE(chance.due(now + minutes(1)));
 }
 
+std::vector<Time> searches_made_again(const Rig& rig) {
+  std::vector<Time> times;
+  for (const KeptNote& note : rig.recorder.of(NoteType::arrivals)) {
+    if (note.text.find("made again") != std::string::npos) times.push_back(note.time);
+  }
+  return times;
+}
+
 // Until `stall` is over the machine stands still for a moment every second.
 struct Stalled : ServingRig {
   Stalled(Duration stall, Duration end)
@@ -44,19 +52,12 @@ struct Stalled : ServingRig {
     }
     run();
   }
-  std::vector<Time> searched_again() const {
-    std::vector<Time> times;
-    for (const KeptNote& note : recorder.of(NoteType::arrivals)) {
-      if (note.text.find("made again") != std::string::npos) times.push_back(note.time);
-    }
-    return times;
-  }
 };
 
 TEST(SecondChance, ASearchThatFellIntoAStallIsMadeAgain) {
   const Stalled rig(seconds(30), minutes(5));
   const Time gave_up = rig.time_of(NoteType::safe);
-  ASSERT_EQ(rig.searched_again(), std::vector{gave_up + minutes(1)});
+  ASSERT_EQ(searches_made_again(rig), std::vector{gave_up + minutes(1)});
   const KeptNote last = rig.recorder.of(NoteType::hold).back();
   EXPECT_GT(last.time, gave_up + minutes(1));
   EXPECT_EQ(last.setting.mode, kFast);
@@ -65,10 +66,23 @@ TEST(SecondChance, ASearchThatFellIntoAStallIsMadeAgain) {
 
 TEST(SecondChance, ASearchThatFindsNothingIsMadeSeldom) {
   const Stalled rig(minutes(10), minutes(10));
-  const std::vector<Time> times = rig.searched_again();
+  const std::vector<Time> times = searches_made_again(rig);
   ASSERT_EQ(times.size(), 3U);  // after a minute, two and four, and what the searches take
   EXPECT_GE(times[1] - times[0], minutes(2));
   EXPECT_GE(times[2] - times[1], minutes(4));
+}
+
+// In the slow mode what is held answers in time, and leaves no time to train.
+TEST(SecondChance, ASearchWhoseChoiceTrainsNothingIsMadeAgain) {
+  for (const PowerMode& mode : {kFast, kSlow}) {
+    ServingRig rig(best_of({with_batch(measure(mode), 4)}), seconds(100));
+    rig.world.attach_server(milliseconds(0), 40);
+    rig.run();
+    const auto holds = rig.recorder.of(NoteType::hold);
+    ASSERT_FALSE(holds.empty());
+    EXPECT_EQ(holds[0].setting.mode, mode);
+    EXPECT_EQ(searches_made_again(rig).size(), mode == kFast ? 0U : 1U);
+  }
 }
 
 }  // namespace
