@@ -34,6 +34,8 @@ ANSWERS = {
     "power_instant": "60000",
     "energy_mj": "1000",
 }
+# ms of a minibatch and W by batch size: a ResNet-18 on an H200.
+BATCHES = {16: (9.8, 188), 64: (9.8, 357), 128: (11.9, 519), 256: (20.3, 589)}
 
 
 def power_w(mhz):
@@ -58,6 +60,7 @@ class FakeGpu:
         self.gpu = self.folder / "gpu0"
         self.gpu.mkdir(parents=True)
         self.training = False
+        self.draw_w = None  # of what runs, where no clock says it
         self.stopped = False
         self.threads = []
         self.energy_mj = 1000.0
@@ -101,7 +104,7 @@ class FakeGpu:
             time.sleep(STEP_S)
             now = time.monotonic()
             mhz, held = self.clock()
-            draw_w = power_w(mhz) if self.training else 60
+            draw_w = self.draw_w or (power_w(mhz) if self.training else 60)
             self.energy_mj += 1000 * draw_w * (now - before)
             before = now
             self.put("gpu_clock", str(round(mhz)))
@@ -118,4 +121,25 @@ class FakeGpu:
         while not self.stopped:
             with client.minibatch(0, batch_size=32):
                 time.sleep(minibatch_ms(self.clock()[0]) / 1000)
+        client.close()
+
+    def cannot_be_set(self):
+        """As a user without rights sees it: nothing but what it draws."""
+        for name in ("limit_mw", "limit_range_mw", "memory_clocks", "graphics_clocks"):
+            (self.gpu / name).unlink()
+        self.clock = lambda: (CLOCKS[-1], False)
+
+    def train_batches(self, endpoint):
+        self.start(self.run_batches, endpoint)
+
+    def run_batches(self, endpoint):
+        """Starts with the batch size that draws the most."""
+        client = gearshift.attach(
+            "resnet18", kind="train", batch_size=256, batch_sizes=sorted(BATCHES), endpoint=endpoint
+        )
+        while not self.stopped:
+            size = client.wanted_batch_size
+            minibatch_ms, self.draw_w = BATCHES[size]
+            with client.minibatch(0, batch_size=size):
+                time.sleep(minibatch_ms / 1000)
         client.close()

@@ -81,6 +81,18 @@ class Gpu(unittest.TestCase):
         self.assertEqual(daemon.finish(signal.SIGINT), 0)
         self.assertEqual(self.gpu.get("limit_mw"), "250000")
 
+    def test_where_nothing_can_be_set_the_batch_size_is_chosen_under_the_cap(self):
+        self.gpu.cannot_be_set()
+        self.gpu.train_batches(self.stack.endpoint)  # 589 W, before there is a daemon
+        daemon = self.daemon("bayes", power="420W")
+        held = daemon.note("hold")
+        self.assertEqual(held["setting"]["train_batch"], 64)
+        measured = [seen["setting"]["train_batch"] for seen in daemon.notes("observation")]
+        self.assertEqual(measured, [16, 64, 128], "from below, and no further than the first over the cap")
+        asked = [one["setting"]["train_batch"] for one in daemon.notes("setting") if "train_batch" in one["setting"]]
+        self.assertEqual(asked[0], 16)
+        self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
     def test_boards_tells_the_gpu_with_its_range(self):
         listed = self.stack.gearshift("boards")
         self.assertEqual(listed.returncode, 0, listed.stderr)
