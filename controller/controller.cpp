@@ -199,7 +199,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
   pending_ = Pending::restart;
   // It may have drawn more than the cap before it was known here.
   const bool over = cap_mw_ && guard_.power_mw(now).value_or(0) > *cap_mw_;
-  if (over && aim_ == Aim::safe && !paused_ && !halted_) make_batches_smaller(now);
+  if (over && aim_ == Aim::safe && settled_ && !paused_ && !halted_) make_batches_smaller(now);
 }
 
 // What was measured of other workloads says nothing of those that are here now.

@@ -169,7 +169,7 @@ class Controller {
   void update_arrivals(Time now);
   bool awaits_requests(Time now) const;
   void enforce_latency(Time now);
-  void hope(Time now);
+  void arm_second_chance(Time now);
   void try_again(Time now);
   void on_late(Time now);
   void blame(double arrivals_per_s, std::uint32_t late);

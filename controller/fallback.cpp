@@ -43,8 +43,11 @@ void Controller::fall_back(Time now) {
 void Controller::step_down(Time now) {
   const Observation* best = cap_mw_ ? best_known() : nullptr;
   if (best == nullptr && cap_mw_ && settled_ && wanted_.mode == board_.safe()) {
-    // No knob can go lower: the batch is what is left, and no reading has to show that first.
-    apply(smallest_batches(safe_setting()), Aim::safe, now);
+    // No knob can go lower: the batch is what is left, and no reading has to show that first. A
+    // smaller one of requests may draw more, being busy for longer.
+    Setting setting = smallest_batches(safe_setting());
+    setting.batch_size[index(Kind::infer)] = safe_setting().batch_size[index(Kind::infer)];
+    apply(setting, Aim::safe, now);
     return;
   }
   if (best == nullptr || !prefetched_are_over(best->setting)) {

@@ -115,7 +115,7 @@ void Controller::enforce_latency(Time now) {
 }
 
 // A search has ended in which nothing trained beside requests in time.
-void Controller::hope(Time now) {
+void Controller::arm_second_chance(Time now) {
   if (goal_.one_by_one && latency_.limit()) second_chance_.arm(now);
 }
 
@@ -130,7 +130,7 @@ void Controller::try_again(Time now) {
   second_chance_.disarm();
   const bool any = memory_.forget_late();
   if (!any && aim_ != Aim::hold) return;
-  note(NoteType::arrivals, now, "nothing trained beside them in time: the search is made again");
+  note(NoteType::late, now, "nothing trained beside them in time: the search is made again");
   unserved_ = false;
   pending_ = Pending::restart;
 }

@@ -40,7 +40,7 @@ void Controller::handle(Request request, Time now) {
     switch (request.what) {
       case Request::What::hold_safe:
         hold_safe("the policy found no setting", now);
-        hope(now);
+        arm_second_chance(now);
         return;
       case Request::What::failed:
         fail_policy(policy_.failure(), now);
@@ -99,7 +99,7 @@ void Controller::hold(const Setting& setting, Time now) {
   const bool late = known != nullptr && known->known_late(goal_.arrivals_per_s);
   if (fits && !late) {
     second_chance_.disarm();
-    if (known != nullptr && std::isinf(known->value(goal_))) hope(now);
+    if (known != nullptr && std::isinf(known->value(goal_))) arm_second_chance(now);
     apply(setting, Aim::hold, now);
     return;
   }

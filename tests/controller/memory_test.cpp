@@ -54,6 +54,27 @@ TEST(Memory, AnswersWithTheNewestObservationOfASetting) {
   EXPECT_EQ(memory.observations().size(), 3U) << "the older ones stay in the list";
 }
 
+TEST(Memory, ForgetsWhatWasLateAndNothingElse) {
+  Memory memory;
+  EXPECT_FALSE(memory.forget_late());
+  memory.add(observed(1));
+  Observation late = observed(2);
+  late.outcome = Outcome::late;
+  memory.add(late);
+  memory.add(observed(3));
+  memory.mark_late(setting_of(3), 60);
+  memory.add(cut_by(4, 20000));
+  EXPECT_TRUE(memory.forget_late());
+  EXPECT_EQ(memory.observations().size(), 2U);
+  ASSERT_NE(memory.find(setting_of(1), 0), nullptr);
+  EXPECT_EQ(memory.find(setting_of(1), 0)->setting, setting_of(1));
+  EXPECT_EQ(memory.find(setting_of(2), 0), nullptr);
+  EXPECT_EQ(memory.find(setting_of(3), 0), nullptr);
+  ASSERT_NE(memory.find(setting_of(4), 20000), nullptr);
+  EXPECT_EQ(memory.find(setting_of(4), 20000)->setting, setting_of(4));
+  EXPECT_FALSE(memory.forget_late());
+}
+
 TEST(Memory, AnswersForWhatFailedWhateverTheCap) {
   Memory memory;
   Observation refused = observed(1);

@@ -35,7 +35,7 @@ TEST(SecondChance, IsDueLaterEachTime) {
 
 std::vector<Time> searches_made_again(const Rig& rig) {
   std::vector<Time> times;
-  for (const KeptNote& note : rig.recorder.of(NoteType::arrivals)) {
+  for (const KeptNote& note : rig.recorder.of(NoteType::late)) {
     if (note.text.find("made again") != std::string::npos) times.push_back(note.time);
   }
   return times;
