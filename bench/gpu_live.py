@@ -75,7 +75,7 @@ class Bench:
         return Daemon([BINARY, command, "--json", "--board", "nvidia-gpu", *paths, *words], command)
 
     def profile(self, kind, batches, *words):
-        """The cells of the training's or the server's batch sizes, each measured alone."""
+        """{batch size: (seconds a minibatch, watts)} of the training or of the server, each measured alone."""
         output = self.folder / f"{kind}.csv"
         offered = ("--train-batch-sizes" if kind == "train" else "--batch-sizes", batches)
         program = self.resnet(kind, "--only", kind, "--duration", "3600", *offered, *words)
@@ -86,10 +86,10 @@ class Bench:
         finally:
             daemon.kill()
             program.kill()
-        return cells(output)
+        return cells(output)[()]
 
     def under_cap(self, cap_w):
-        """(summary, hold note or None, seconds) of a search among the batch sizes of the training that is attached."""
+        """(summary, hold note or None) of a search among the batch sizes of the training that is attached."""
         daemon = self.daemon("run", "--power", f"{cap_w:.1f}W")
         try:
             daemon.note("attached", START_S)
@@ -112,17 +112,15 @@ def power_table(bench):
     began = time.monotonic()
     table = bench.profile("train", bench.arguments.train_batches)
     print(f"1. training alone, by gearshift profile ({time.monotonic() - began:.0f} s)")
-    for mode, of_batch in table.items():
-        for batch, (seconds, watts) in sorted(of_batch.items()):
-            named = " ".join(f"{knob}={value:g}" for knob, value in mode)
-            print(f"   {named} batch {batch:>4}: {1000 * seconds:8.2f} ms a minibatch {watts:7.1f} W"
-                  f" {batch / seconds:9.1f} samples/s {watts * seconds / batch:8.4f} J a sample", flush=True)  # fmt: skip
+    for batch, (seconds, watts) in sorted(table.items()):
+        print(f"   batch {batch:>4}: {1000 * seconds:8.2f} ms a minibatch {watts:7.1f} W"
+              f" {batch / seconds:9.1f} samples/s {watts * seconds / batch:8.4f} J a sample", flush=True)  # fmt: skip
     return table
 
 
 def caps_between(table, count):
     """Caps two fifths of the way from a power of the table to the next, spread over it."""
-    powers = sorted(watts for of_batch in table.values() for _, watts in of_batch.values())
+    powers = sorted(watts for _, watts in table.values())
     steps = [(low, high) for low, high in zip(powers, powers[1:]) if high > 1.02 * low]
     chosen = {round((i + 0.5) * len(steps) / count - 0.5) for i in range(count)} if steps else set()
     return [low + 0.4 * (high - low) for low, high in (steps[i] for i in sorted(chosen))]
@@ -131,12 +129,11 @@ def caps_between(table, count):
 def cap_table(bench, table):
     print(f"2. gearshift run for {bench.arguments.seconds} s under a cap: time a sample of what is held, of the best "
           "cell below the cap", flush=True)  # fmt: skip
-    batches = ",".join(str(batch) for batch in sorted(next(iter(table.values()))))
+    batches = ",".join(map(str, sorted(table)))
     program = bench.resnet("train", "--only", "train", "--duration", "3600", "--train-batch-sizes", batches)
-    cell = {(mode, batch): values for mode, of in table.items() for batch, values in of.items()}
     try:
         for cap_w in caps_between(table, bench.arguments.caps):
-            best = min((s / key[1], key) for key, (s, w) in cell.items() if w <= cap_w)
+            best_s, best = min((seconds / batch, batch) for batch, (seconds, watts) in table.items() if watts <= cap_w)
             witness = Witness()
             summary, hold = bench.under_cap(cap_w)
             witness.stop()
@@ -144,12 +141,10 @@ def cap_table(bench, table):
                 print(f"   {cap_w:6.1f} W: nothing held\n{json.dumps(summary)}", flush=True)
                 continue
             held = int(hold["setting"]["train_batch"])
-            setting = {name: hold["setting"][name] for name, _ in best[1][0]}
-            mode = tuple((knob, float(value)) for knob, value in setting.items())
-            seconds, watts = cell.get((mode, held), (float("nan"), float("nan")))
+            seconds, watts = table[held]
             drawn_w = summary["energy_j"] / summary["duration_s"]
-            print(f"   {cap_w:6.1f} W: batch {held} {setting or ''} ({watts:.1f} W in the profile), best is batch "
-                  f"{best[1][1]}: {100 * (seconds / held / best[0] - 1):5.1f} % more time a sample; "
+            print(f"   {cap_w:6.1f} W: batch {held} ({watts:.1f} W in the profile), best is batch "
+                  f"{best}: {100 * (seconds / held / best_s - 1):5.1f} % more time a sample; "
                   f"{summary['measurements']} measured; over the cap {summary['over_cap_s']:.1f} s "
                   f"({100 * summary['over_cap_j'] / summary['energy_j']:.2f} % of the energy); "
                   f"mean {drawn_w:.1f} W, by nvidia-smi {witness.mean_w:.1f} W of {witness.readings} readings",
@@ -163,14 +158,13 @@ def interleaved(bench, train):
     rate, latency_ms, size = arguments.rate, arguments.latency_ms, arguments.train_batch
     served = ("--batch-sizes", arguments.serve_batches, "--train-batch-size", size)
     infer = bench.profile("serve", arguments.serve_batches, "--rate", 4 * rate, "--latency-ms", 0, *served)
-    cap_w = arguments.serve_cap or 1.03 * max(of[size][1] for of in train.values())
-    best = optimum(train, infer, size, rate, latency_ms / 1000, cap_w, WINDOW_S)
+    cap_w = arguments.serve_cap or 1.03 * train[size][1]
+    best = optimum({(): train}, {(): infer}, size, rate, latency_ms / 1000, cap_w, WINDOW_S)
     asked = f"{best[0]:.1f} a second, serving {best[2]} at once" if best else "nothing"
     print(f"3. ResNet-18 trained at batch {size} beside {rate:g} requests a second within {latency_ms:g} ms, cap {cap_w:.1f} W; "
           f"the best by the profiles is {asked}")  # fmt: skip
-    for mode, of_batch in infer.items():
-        for batch, (seconds, watts) in sorted(of_batch.items()):
-            print(f"   serving alone, batch {batch:>3}: {1000 * seconds:7.2f} ms {watts:7.1f} W", flush=True)
+    for batch, (seconds, watts) in sorted(infer.items()):
+        print(f"   serving alone, batch {batch:>3}: {1000 * seconds:7.2f} ms {watts:7.1f} W", flush=True)
     requests = ["--rate", rate, "--latency-ms", latency_ms, "--duration", arguments.serve_seconds, *served]
     daemon = bench.daemon("run", "--power", f"{cap_w:.1f}W", "--objective", "throughput")
     program = bench.resnet("both", *requests)

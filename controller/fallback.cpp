@@ -45,8 +45,9 @@ void Controller::step_down(Time now) {
   if (best == nullptr && cap_mw_ && settled_ && wanted_.mode == board_.safe()) {
     // No knob can go lower: the batch is what is left, and no reading has to show that first. A
     // smaller one of requests may draw more, being busy for longer.
-    Setting setting = smallest_batches(safe_setting());
-    setting.batch_size[index(Kind::infer)] = safe_setting().batch_size[index(Kind::infer)];
+    const Setting safe = safe_setting();
+    Setting setting = smallest_batches(safe);
+    setting.batch_size[index(Kind::infer)] = safe.batch_size[index(Kind::infer)];
     apply(setting, Aim::safe, now);
     return;
   }

@@ -158,8 +158,6 @@ class Interleaver {
   };
   static constexpr std::size_t kMostQueued = 65536;
   static constexpr std::chrono::nanoseconds kLongestWait = std::chrono::milliseconds(200);
-  static constexpr std::chrono::nanoseconds kShortestPatience = std::chrono::seconds(1);
-  static constexpr std::chrono::nanoseconds kLongestPatience = std::chrono::seconds(64);
   static constexpr int kMinibatchesOfTrust = 8;
 
   static std::chrono::nanoseconds now() {
@@ -174,10 +172,10 @@ class Interleaver {
   bool follow(Workload& workload) {
     if (workload.poll()) {
       workload.applied();
-      if (kept_since_) {
+      if (kept_.waits()) {
         const std::lock_guard<std::mutex> lock(mutex_);
         train_times_.restart();  // in another mode training may well fit: it is tried once
-        patience_ = kShortestPatience;
+        kept_.restart();
       }
     }
     return workload.runs();
@@ -202,17 +200,13 @@ class Interleaver {
   void judge_patience(const InterleavingState& state, Turn turn, std::chrono::nanoseconds at) {
     judge_shut(state, at);
     if (turn == Turn::train) {
-      kept_since_.reset();
-      if (++in_a_row_ == kMinibatchesOfTrust) patience_ = kShortestPatience;
+      kept_.end();
+      if (++in_a_row_ == kMinibatchesOfTrust) kept_.restart();
       return;
     }
     if (!state.trains || training_fits(state)) return;
     in_a_row_ = 0;
-    if (!kept_since_) {
-      kept_since_ = at;
-    } else if (at - *kept_since_ >= patience_) {
-      kept_since_ = at;
-      patience_ = std::min(2 * patience_, kLongestPatience);
+    if (kept_.over(at)) {
       train_times_.forget_largest();
       infer_times_.forget_largest(batch_size_);
     }
@@ -222,16 +216,10 @@ class Interleaver {
   // forgotten after a second, and where that is too long again after two, and so on.
   void judge_shut(const InterleavingState& state, std::chrono::nanoseconds at) {
     if (state.latency.count() <= 0 || state.infer_minibatch <= planned_latency(state.latency)) {
-      shut_since_.reset();
-      if (infer_minibatches_ - reopened_at_ >= kMinibatchesOfTrust) {
-        shut_patience_ = kShortestPatience;
-      }
-    } else if (!shut_since_) {
-      shut_since_ = at;
-    } else if (at - *shut_since_ >= shut_patience_) {
-      shut_since_.reset();
+      shut_.end();
+      if (infer_minibatches_ - reopened_at_ >= kMinibatchesOfTrust) shut_.restart();
+    } else if (shut_.over(at)) {
       reopened_at_ = infer_minibatches_;
-      shut_patience_ = std::min(2 * shut_patience_, kLongestPatience);
       infer_times_.restart(batch_size_);
     }
   }
@@ -315,12 +303,9 @@ class Interleaver {
   bool training_ = true;
   std::int64_t train_minibatches_ = 0;
   std::int64_t infer_minibatches_ = 0;
-  std::optional<std::chrono::nanoseconds> kept_since_;  // since when training waits for its length
-  std::chrono::nanoseconds patience_ = kShortestPatience;
+  Patience kept_;     // of training that waits because its minibatch is too long
   int in_a_row_ = 0;  // training minibatches since it last waited
-  // Since when no request can be answered, by the times measured.
-  std::optional<std::chrono::nanoseconds> shut_since_;
-  std::chrono::nanoseconds shut_patience_ = kShortestPatience;
+  Patience shut_;     // of requests, none of which can be answered, by the times measured
   std::int64_t reopened_at_ = 0;  // infer_minibatches_ then
 
   std::mutex mutex_;  // guards all below

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -50,6 +51,33 @@ class ServiceTimes {
   bool warm_;
   std::deque<std::chrono::nanoseconds> newest_;
   std::vector<std::chrono::nanoseconds> ordered_;
+};
+
+// How long the times that keep something out are believed, since what waits takes none: a second,
+// the next time two, and so on.
+class Patience {
+ public:
+  bool waits() const { return since_.has_value(); }
+  // Called for as long as it is kept out: true once it has been for long enough, from when on the
+  // next wait counts.
+  bool over(std::chrono::nanoseconds at) {
+    if (!since_) since_ = at;
+    if (at - *since_ < wait_) return false;
+    since_ = at;
+    wait_ = std::min(2 * wait_, kLongest);
+    return true;
+  }
+  // It is not kept out any more.
+  void end() { since_.reset(); }
+  // The next wait is a second again.
+  void restart() { wait_ = kShortest; }
+
+ private:
+  static constexpr std::chrono::nanoseconds kShortest = std::chrono::seconds(1);
+  static constexpr std::chrono::nanoseconds kLongest = std::chrono::seconds(64);
+
+  std::optional<std::chrono::nanoseconds> since_;
+  std::chrono::nanoseconds wait_ = kShortest;
 };
 
 // Of inference minibatches by their size: one of the sizes offered, ascending. The first time of

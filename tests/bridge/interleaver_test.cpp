@@ -61,6 +61,23 @@ TEST(BatchTimes, LeaveOutTheFirstOfEachNumberOfSamples) {
   EXPECT_EQ(times.estimate(16), nanoseconds(20));
 }
 
+TEST(Patience, IsOverAfterASecondThenTwoAndAMinuteAtMost) {
+  Patience patience;
+  nanoseconds now(0);
+  EXPECT_FALSE(patience.waits());
+  for (const int seconds : {1, 2, 4, 8, 16, 32, 64, 64}) {
+    EXPECT_FALSE(patience.over(now));
+    EXPECT_TRUE(patience.waits());
+    now += std::chrono::seconds(seconds);
+    EXPECT_FALSE(patience.over(now - nanoseconds(1)));
+    EXPECT_TRUE(patience.over(now)) << seconds;
+  }
+  patience.end();
+  patience.restart();
+  EXPECT_FALSE(patience.over(now));
+  EXPECT_TRUE(patience.over(now + std::chrono::seconds(1)));
+}
+
 TEST(BatchTimes, CanBeForgotten) {
   BatchTimes times({1, 4, 16});
   for (int i = 0; i < 2; ++i) {

@@ -10,6 +10,14 @@ namespace {
 using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::seconds;
 
+KeptNote first_setting_since(const Rig& rig, Time time) {
+  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
+    if (note.time >= time) return note;
+  }
+  ADD_FAILURE() << "no setting was asked for";
+  return {};
+}
+
 TEST(Fallback, AFallbackThatIsOverTheCapIsFollowedByTheSafeModeAndNoOtherMemory) {
   const std::vector<PowerMode> known = {kMiddle, mode(2, 900000), mode(4, 600000), mode(2, 600000)};
   LowRig rig(then_hold(known, mode(4, 600000)), seconds(60), 25000);
@@ -62,13 +70,9 @@ TEST(Fallback, ABatchTooLargeInTheLowestModeIsMadeSmallerInTheTickThatShowsIt) {
   rig.hardware.sample_mw = 200;
   rig.world.attach(seconds(1));
   rig.run();
-  const Time over = rig.time_of(NoteType::over_cap);
-  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
-    if (note.time < over) continue;
-    EXPECT_EQ(note.time, over);
-    EXPECT_EQ(note.setting.batch_size[index(Kind::train)], 8);
-    break;
-  }
+  const KeptNote next = first_setting_since(rig, rig.time_of(NoteType::over_cap));
+  EXPECT_EQ(next.time, rig.time_of(NoteType::over_cap));
+  EXPECT_EQ(next.setting.batch_size[index(Kind::train)], 8);
 }
 
 TEST(Fallback, ABatchOfATrainerThatComesWhilePowerIsOverTheCapIsMadeSmallerToo) {
@@ -86,13 +90,9 @@ TEST(Fallback, ABatchOfATrainerThatComesWhilePowerIsOverTheCapIsMadeSmallerToo) 
   rig.run();
   EXPECT_EQ(rig.hardware.batch_size, 8);
   EXPECT_EQ(rig.policy.starts, 1);
-  const Time came = rig.time_of(NoteType::attached);
-  for (const KeptNote& note : rig.recorder.of(NoteType::setting)) {
-    if (note.time < came) continue;
-    EXPECT_EQ(note.time, came) << "at once";
-    EXPECT_EQ(note.setting.batch_size[index(Kind::train)], 8);
-    break;
-  }
+  const KeptNote next = first_setting_since(rig, rig.time_of(NoteType::attached));
+  EXPECT_EQ(next.time, rig.time_of(NoteType::attached)) << "at once";
+  EXPECT_EQ(next.setting.batch_size[index(Kind::train)], 8);
 }
 
 }  // namespace

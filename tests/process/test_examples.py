@@ -25,6 +25,7 @@ class ResNet(unittest.TestCase):
     def test_trains_and_answers_every_request(self):
         done = self.summary("--rate", "5", "--latency-ms", "0")
         self.assertGreater(done["train_minibatches"], 0)
+        self.assertGreater(done["requests"], 0)
         self.assertGreater(done["infer_minibatches"], 0)
         self.assertEqual(done["refused"], 0)
 

@@ -109,6 +109,20 @@ class Times(unittest.TestCase):
         times.add(9, 20)
         self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [10, 10, 20])
 
+    def test_patience_is_over_after_a_second_then_two_and_a_minute_at_most(self):
+        patience, now = interleaving.Patience(), 0
+        self.assertFalse(patience.waits)
+        for seconds in (1, 2, 4, 8, 16, 32, 64, 64):
+            self.assertFalse(patience.over(now))
+            self.assertTrue(patience.waits)
+            self.assertFalse(patience.over(now + seconds * interleaving.SECOND_NS - 1))
+            now += seconds * interleaving.SECOND_NS
+            self.assertTrue(patience.over(now), seconds)
+        patience.end()
+        patience.restart()
+        self.assertFalse(patience.over(now))
+        self.assertTrue(patience.over(now + interleaving.SECOND_NS))
+
     def test_what_is_planned_with_can_be_forgotten(self):
         times = interleaving.BatchTimes([1, 4, 16])
         for _ in range(2):

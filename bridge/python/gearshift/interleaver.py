@@ -12,8 +12,8 @@ from gearshift import client as clients
 from gearshift import clock
 from gearshift.interleaving import (
     NEVER,
-    SECOND_NS,
     BatchTimes,
+    Patience,
     ServiceTimes,
     State,
     admits,
@@ -29,7 +29,6 @@ log = logging.getLogger("gearshift")
 
 MOST_QUEUED = 65536
 LONGEST_WAIT_NS = 2 * 10**8  # so that a change of the daemon's wish or a stop is noticed
-LONGEST_PATIENCE_NS = 64 * SECOND_NS
 MINIBATCHES_OF_TRUST = 8
 
 
@@ -109,11 +108,9 @@ class Interleaver:
         self._samples_per_epoch = samples_per_epoch
         self._train_times = ServiceTimes()
         self._infer_times = BatchTimes(offer.batch_sizes)
-        self._kept_since_ns = None  # since when training waits because its minibatch is too long
-        self._patience_ns = SECOND_NS
+        self._kept = Patience()  # of training that waits because its minibatch is too long
         self._in_a_row = 0  # training minibatches since it last waited
-        self._shut_since_ns = None  # since when no request can be answered, by the times measured
-        self._shut_patience_ns = SECOND_NS
+        self._shut = Patience()  # of requests, none of which can be answered, by the times measured
         self._reopened_at = 0  # infer_minibatches then
         self._stopping = False
         self.train_minibatches = self.infer_minibatches = 0
@@ -245,10 +242,10 @@ class Interleaver:
                 if client is self._server:
                     with self._news:
                         self._batch_size = command.batch_size
-                if self._kept_since_ns is not None:
+                if self._kept.waits:
                     # In another mode training may well fit: it is tried once.
                     self._train_times.restart()
-                    self._patience_ns = SECOND_NS
+                    self._kept.restart()
             runs.append(client.should_run())
         return runs[0] and self._train is not None, runs[1]
 
@@ -271,19 +268,15 @@ class Interleaver:
         forgotten after a second, the next after two, and so on."""
         self._judge_shut(state, now_ns)
         if turn == "train":
-            self._kept_since_ns = None
+            self._kept.end()
             self._in_a_row += 1
             if self._in_a_row == MINIBATCHES_OF_TRUST:
-                self._patience_ns = SECOND_NS
+                self._kept.restart()
             return
         if not state.trains or training_fits(state):
             return
         self._in_a_row = 0
-        if self._kept_since_ns is None:
-            self._kept_since_ns = now_ns
-        elif now_ns - self._kept_since_ns >= self._patience_ns:
-            self._kept_since_ns = now_ns
-            self._patience_ns = min(2 * self._patience_ns, LONGEST_PATIENCE_NS)
+        if self._kept.over(now_ns):
             self._train_times.forget_largest()
             self._infer_times.forget_largest(self._batch_size)
 
@@ -291,15 +284,11 @@ class Interleaver:
         """Requests that would all be late are not run either: what is known of their minibatches is forgotten
         after a second, and where that is too long again after two, and so on."""
         if state.latency <= 0 or state.infer_minibatch <= planned_latency(state.latency):
-            self._shut_since_ns = None
+            self._shut.end()
             if self.infer_minibatches - self._reopened_at >= MINIBATCHES_OF_TRUST:
-                self._shut_patience_ns = SECOND_NS
-        elif self._shut_since_ns is None:
-            self._shut_since_ns = now_ns
-        elif now_ns - self._shut_since_ns >= self._shut_patience_ns:
-            self._shut_since_ns = None
+                self._shut.restart()
+        elif self._shut.over(now_ns):
             self._reopened_at = self.infer_minibatches
-            self._shut_patience_ns = min(2 * self._shut_patience_ns, LONGEST_PATIENCE_NS)
             self._infer_times.restart(self._batch_size)
 
     def _take_batch(self, state, batch):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 NEVER = (1 << 63) - 1
 SECOND_NS = 10**9
+LONGEST_PATIENCE_NS = 64 * SECOND_NS
 
 
 class State(NamedTuple):
@@ -123,6 +124,37 @@ class ServiceTimes:
     def _estimate(self):
         ordered = self._ordered
         self.estimate_ns = min(ordered[-1], 2 * ordered[(len(ordered) - 1) // 2]) if ordered else 0
+
+
+class Patience:
+    """How long the times that keep something out are believed, since what waits takes none: a second, the next time
+    two, and so on."""
+
+    def __init__(self):
+        self._since_ns = None
+        self._wait_ns = SECOND_NS
+
+    @property
+    def waits(self):
+        return self._since_ns is not None
+
+    def over(self, now_ns):
+        """Called for as long as it is kept out: True once it has been for long enough, from when on the next wait counts."""
+        if self._since_ns is None:
+            self._since_ns = now_ns
+        if now_ns - self._since_ns < self._wait_ns:
+            return False
+        self._since_ns = now_ns
+        self._wait_ns = min(2 * self._wait_ns, LONGEST_PATIENCE_NS)
+        return True
+
+    def end(self):
+        """It is not kept out any more."""
+        self._since_ns = None
+
+    def restart(self):
+        """The next wait is a second again."""
+        self._wait_ns = SECOND_NS
 
 
 class BatchTimes:
