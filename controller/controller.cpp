@@ -24,6 +24,7 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
              board.traits().power_counts),
       guard_(board.traits().power_window, board.traits().stale_after,
              board.traits().power_averaging, board.traits().power_rounding_mw),
+      duty_(kLagWindows * board.traits().power_window),
       checkpoint_(options.checkpoint_timeout),
       goal_(options.goal) {
   events_.reserve(2 * kMaxEventsPerTick);
@@ -281,6 +282,8 @@ void Controller::publish(Time now) {
     status.phase = Phase::paused;
   } else if (checkpoint_.pending()) {
     status.phase = Phase::saving;
+  } else if (duty_.active()) {
+    status.phase = Phase::resting;
   } else if (!settled_ || board_.away()) {
     status.phase = Phase::applying;
   } else if (aim_ == Aim::measure) {

@@ -15,6 +15,7 @@
 #include "controller/checkpoint.h"
 #include "controller/cut_excuses.h"
 #include "controller/drift.h"
+#include "controller/duty_cycle.h"
 #include "controller/excess_budget.h"
 #include "controller/guard.h"
 #include "controller/late_credit.h"
@@ -132,6 +133,7 @@ class Controller {
   const Observation* best_known() const;
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
+  Setting with_all(Setting setting) const;
   Setting smallest_batches(Setting setting) const;
   bool make_batches_smaller(Time now);
 
@@ -162,6 +164,13 @@ class Controller {
   void ask_to_save(Time now);
   void take_saved(const Event& event, Time now);
   void note_checkpoint(NoteType type, WorkloadHandle workload, std::string_view text, Time now);
+
+  // duty.cpp: the workloads wait part of the time, where the lowest mode is over the cap.
+  void update_duty(Verdict verdict, Time now);
+  void wait_in_turn();
+  void run_in_turn(Time now);
+  void end_duty(Time now);
+  bool may_serve_all() const;
 
   // latency.cpp: requests are answered in time.
   void meet_server(const Workload* server);
@@ -216,7 +225,9 @@ class Controller {
   bool proved(Time now);
   bool seek_proof(Time now);
   bool measuring() const { return aim_ == Aim::measure; }
-  bool metering() const { return settled_ && !halted_ && (measuring() || measuring_hold_); }
+  bool metering() const {
+    return settled_ && !halted_ && !duty_.active() && (measuring() || measuring_hold_);
+  }
 
   World& world_;
   Board& board_;
@@ -231,6 +242,7 @@ class Controller {
   Meter meter_;
   std::optional<Meter> cut_meter_;  // as requests cut a measurement, and what came since
   Guard guard_;
+  DutyCycle duty_;
   ExcessBudget excess_;
   StepPace pace_;
   CapCredit credit_;

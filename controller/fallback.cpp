@@ -123,10 +123,16 @@ Setting Controller::with_batches(Setting setting) const {
   return setting;
 }
 
+// What came since runs too: a safe setting keeps nobody waiting.
+Setting Controller::with_all(Setting setting) const {
+  setting.run = Run::both;
+  return roster_.normalised(with_batches(setting));
+}
+
 // In the lowest mode smaller batches are what is left to draw less. False where they are the
 // smallest already.
 bool Controller::make_batches_smaller(Time now) {
-  const Setting in_force = with_batches(wanted_);  // a workload may have come since
+  const Setting in_force = with_all(wanted_);  // a workload may have come since
   const Setting smaller = smallest_batches(in_force);
   if (smaller == in_force || board_.away()) return false;
   apply(smaller, Aim::safe, now);

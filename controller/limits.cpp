@@ -55,7 +55,7 @@ void Controller::update_cap(Time now) {
   const bool falls = cap && (!cap_mw_ || *cap < *cap_mw_);
   cap_mw_ = cap;
   if (falls) credit_.forget();
-  infeasible_ = false;
+  infeasible_ = falls && duty_.active();
   note(NoteType::goal, now, source, cap.value_or(0));
   if (paused_ != (cap && *cap <= kNoPowerMw)) {
     update_pause(now);
@@ -126,6 +126,7 @@ void Controller::enforce(Time now) {
   }
   if (paused_) roster_.pause(world_);  // one that came since, whether or not power is known
   if (halted_ || (verdict != Verdict::within && board_.away())) halt(now);
+  update_duty(verdict, now);
 }
 
 void Controller::on_over_cap(Time now) {
@@ -138,7 +139,7 @@ void Controller::on_over_cap(Time now) {
     if (!infeasible_) {
       note(NoteType::over_cap, now,
            "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
-           "or the workload changes",
+           "or the workload changes, and if that lasts the workloads wait part of the time",
            power_mw);
     }
     infeasible_ = true;

@@ -22,6 +22,8 @@ std::string_view phase_name(Phase phase) {
       return "saving";
     case Phase::rationed:
       return "rationed";
+    case Phase::resting:
+      return "resting";
   }
   return "unknown";
 }

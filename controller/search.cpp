@@ -134,7 +134,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
       objection && roster_.any_managed() && aim == Aim::hold) {
     note(NoteType::knob_failed, now, *objection);
     refused_by_workload_ = true;
-  } else if (paused_ || halted_) {
+  } else if (paused_ || halted_ || duty_.waits()) {
     roster_.pause(world_);
   } else {
     const bool awaited = roster_.awaits_batches();
@@ -316,7 +316,8 @@ void Controller::on_hold_failed(ApplyState state, Time now) {
 
 // After a step down the policy goes on only when power is known to be back within the cap.
 void Controller::continue_pending(Time now) {
-  if (power_lost_ || paused_ || checkpoint_.pending() || !roster_.any_managed()) return;
+  if (power_lost_ || paused_ || duty_.active() || checkpoint_.pending()) return;
+  if (!roster_.any_managed()) return;
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (!guard_.clear(now) || (stepped_down && !guard_.recovered(now))) return;
   if (saves_up(now)) return;

@@ -21,6 +21,7 @@ enum class Phase : std::uint8_t {
   paused,     // the workloads wait: a limit leaves no power, or nobody could step down
   saving,     // workloads were asked to save their work: power is about to end
   rationed,   // the search waits until it may go over the cap again
+  resting,    // the lowest mode is over the cap: the workloads wait part of the time
 };
 std::string_view phase_name(Phase phase);
 

@@ -63,9 +63,10 @@ class SearchTrace : public Recorder {
   void status(const Status& status) override {
     if (next_ != nullptr) next_->status(status);
     if (observer_) observer_(plant_, status);
-    if (status.phase != phase_ || status.setting != setting_) since_ = status.time;
-    if (status.phase == Phase::paused && phase_ != Phase::paused) ++mission_.pauses;
-    phase_ = status.phase;
+    const Phase phase = status.phase == Phase::resting ? Phase::safe : status.phase;
+    if (phase != phase_ || status.setting != setting_) since_ = status.time;
+    if (phase == Phase::paused && phase_ != Phase::paused) ++mission_.pauses;
+    phase_ = phase;
     setting_ = status.setting;
     if (problem_.mission) {
       watch_mission(*problem_.mission);

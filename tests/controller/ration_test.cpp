@@ -49,7 +49,7 @@ TEST(Ration, ASearchThatSavesUpUnderAnInfeasibleCapIsNotSaidToWaitForIt) {
   }
   rig.world.cap(seconds(30), 8'000);  // the lowest mode draws 10 W
   rig.run();
-  EXPECT_EQ(phases, (std::vector<Phase>{Phase::rationed, Phase::safe}));
+  EXPECT_EQ(phases, (std::vector<Phase>{Phase::rationed, Phase::resting}));
 }
 
 }  // namespace

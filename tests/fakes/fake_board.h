@@ -39,6 +39,8 @@ struct Hardware {
   bool gone = false;   // no knob can be written or read
   bool away = false;   // nor is there anybody who would
   bool loaded = true;  // a workload runs
+  bool trains = true;
+  std::int64_t training_mw = 0;  // beside requests, or alone
   ReadingState reading_state = ReadingState::ok;
   bool frozen = false;  // readings keep their time: stale
   Time frozen_at{};
@@ -56,7 +58,8 @@ struct Hardware {
   // 5 W idle, and with a load 2 W a core and 10 W a GHz of GPU clock.
   std::int64_t power_mw() const {
     if (!loaded) return 5000 + extra_mw;
-    return 5000 + 2000 * values[0] + values[1] / 100 + extra_mw + sample_mw * batch_size;
+    return 5000 + 2000 * values[0] + values[1] / 100 + extra_mw + sample_mw * batch_size +
+           (trains ? training_mw : 0);
   }
 };
 

@@ -33,6 +33,7 @@ class FakeServer {
 
   double per_s = 0;  // arrivals
   bool trains_beside = true;
+  bool waits = false;  // as it was asked to: requests queue up
   double late_ms = 0;  // every answer takes so much longer, for whatever reason
 
   double minibatch_ms() const {
@@ -48,11 +49,12 @@ class FakeServer {
     batch_size_ = command.batch_size;
     set_sequence_ = command.sequence;
     trains_beside = command.run != Run::infer;
+    waits = command.run == Run::train;
   }
 
   // What happens from the last call until `now`.
   void produce(Time now, EventBuffer& events) {
-    if (per_s <= 0) {
+    if (per_s <= 0 || waits) {
       next_minibatch_ = next_report_ = now;
       return;
     }

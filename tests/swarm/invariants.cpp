@@ -117,7 +117,8 @@ class Watch : public Recorder {
   }
   // The lowest mode is held and in force: there is nothing left to lower.
   bool phase_is_safe(const Status& status) const {
-    return status.phase == Phase::safe && status.setting.mode == safe_mode();
+    const bool safe = status.phase == Phase::safe || status.phase == Phase::resting;
+    return safe && status.setting.mode == safe_mode();
   }
   const PowerMode& safe_mode() const {
     if (!safe_) safe_ = *simulated_traits(problem_).safe;

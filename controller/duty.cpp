@@ -1,0 +1,60 @@
+// The part of the loop that lets the workloads wait part of the time, where the lowest mode with
+// the smallest batches is over the cap.
+#include "controller/controller.h"
+
+namespace gearshift {
+
+void Controller::update_duty(Verdict verdict, Time now) {
+  const bool lowest = infeasible_ && aim_ == Aim::safe && cap_mw_ && !paused_ && !halted_;
+  if (!lowest || !roster_.any_managed()) {
+    end_duty(now);
+    return;
+  }
+  const bool was_active = duty_.active(), waited = duty_.waits(), failed = duty_.fails();
+  const auto power_mw = verdict == Verdict::power_unknown ? std::nullopt : guard_.power_mw(now);
+  duty_.update(now, settled_ && verdict == Verdict::over, power_mw, *cap_mw_);
+  if (duty_.waits()) {
+    wait_in_turn();
+  } else if (waited || was_active != duty_.active()) {
+    run_in_turn(now);
+  }
+  if (duty_.fails() && !failed) {
+    note(NoteType::over_cap, now,
+         "infeasible: power is over the cap although the workloads wait; they wait until it falls "
+         "or the cap rises",
+         guard_.power_mw(now).value_or(0));
+  }
+}
+
+// Training waits first: requests are answered for as long as that is enough.
+void Controller::wait_in_turn() {
+  const bool trains = roster_.managed(Kind::train) != nullptr;
+  if (duty_.stops_all() || !trains || roster_.managed(Kind::infer) == nullptr) {
+    roster_.pause(world_);
+    return;
+  }
+  Setting serving = with_all(wanted_);
+  serving.run = Run::infer;
+  roster_.command(world_, serving);
+}
+
+void Controller::run_in_turn(Time now) {
+  Setting setting = with_all(wanted_);
+  const bool serves = roster_.managed(Kind::infer) != nullptr;
+  if (duty_.active() && duty_.stops_all() && serves) setting.run = Run::infer;
+  let_run(setting, now);
+}
+
+// False while requests are to wait, so that their lateness is nobody's fault.
+bool Controller::may_serve_all() const {
+  return !duty_.active() || (!duty_.stops_all() && roster_.managed(Kind::train) != nullptr);
+}
+
+void Controller::end_duty(Time now) {
+  const bool waited = duty_.active();
+  duty_.reset();
+  const bool safe = aim_ == Aim::safe;  // else what is wanted has been asked for
+  if (waited && safe && !paused_ && !halted_) let_run(with_all(wanted_), now);
+}
+
+}  // namespace gearshift

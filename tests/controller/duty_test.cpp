@@ -1,0 +1,198 @@
+// Where the lowest mode with the smallest batches is over the cap, the workloads wait part of the
+// time, so that mean power keeps it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "controller/controller.h"
+#include "tests/fakes/low_rig.h"
+#include "tests/fakes/serving_rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+double mean_w(const Rig& rig, Duration from, Duration to) {
+  double sum_mw = 0;
+  int count = 0;
+  for (const Reading& reading : rig.recorder.readings) {
+    if (reading.taken < Time{} + from || reading.taken >= Time{} + to) continue;
+    sum_mw += static_cast<double>(reading.value);
+    ++count;
+  }
+  return sum_mw / count / 1000;
+}
+
+// For how long at most one window after the other was over the cap.
+Duration longest_over(const Rig& rig, Duration from, std::int64_t cap_mw) {
+  Duration longest{};
+  Time since = Time{} + from;  // the newest window within the cap
+  for (const Status& status : rig.recorder.statuses) {
+    if (status.time <= since) continue;
+    if (status.power_mw <= cap_mw) since = status.time;
+    longest = std::max(longest, status.time - since);
+  }
+  return longest;
+}
+
+std::size_t minibatches(const Rig& rig, Kind kind, Duration from, Duration to) {
+  return static_cast<std::size_t>(std::count_if(
+      rig.recorder.events.begin(), rig.recorder.events.end(), [&](const Event& event) {
+        return event.type == EventType::minibatch && event.minibatch.kind == kind &&
+               event.minibatch.received > Time{} + from && event.minibatch.received < Time{} + to;
+      }));
+}
+
+std::size_t reports(const Rig& rig, std::string_view text) {
+  const auto notes = rig.recorder.of(NoteType::over_cap);
+  return static_cast<std::size_t>(
+      std::count_if(notes.begin(), notes.end(),
+                    [&](const KeptNote& note) { return note.text.find(text) != note.text.npos; }));
+}
+
+// The lowest mode draws 10 W with a load and 5 W without one.
+TEST(Duty, MeanPowerKeepsACapThatTheLowestModeDoesNot) {
+  for (const std::int64_t cap_mw : {9'500, 8'000, 6'000}) {
+    LowRig rig(then_hold({kFast}, kFast), seconds(310), cap_mw);
+    rig.world.slower = 0.1;
+    rig.world.attach(seconds(1));
+    rig.run();
+    const double cap_w = static_cast<double>(cap_mw) / 1000;
+    EXPECT_LE(mean_w(rig, seconds(10), seconds(310)), 1.005 * cap_w);
+    EXPECT_LE(longest_over(rig, seconds(5), cap_mw), milliseconds(1300));
+    // As much as the cap leaves, less what minibatches take to end.
+    const double share =
+        static_cast<double>(minibatches(rig, Kind::train, seconds(10), seconds(310))) /
+        (300 / gearshift::seconds(rig.world.minibatch()));
+    EXPECT_GE(share, 0.85 * (cap_w - 5) / 5) << cap_w;
+    EXPECT_EQ(reports(rig, "infeasible"), 1U);
+    EXPECT_EQ(rig.world.published.phase, Phase::resting);
+  }
+}
+
+TEST(Duty, ALowestModeThatIsExactlyAtTheCapRunsOn) {
+  LowRig rig(then_hold({kSlow}, kSlow), seconds(60), 10'000);
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_TRUE(rig.world.commands.empty());
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
+TEST(Duty, EndsAtOnceWhenTheCapRises) {
+  LowRig rig(then_hold({}, kMiddle), seconds(60), 6'000);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(30), 20'000);
+  rig.world.at(seconds(33), [&rig] { EXPECT_EQ(rig.hardware.values[0], 3); });
+  rig.run();
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_TRUE(runs(rig.world.commands.back().run, Kind::train));
+}
+
+TEST(Duty, GoesOnWhenTheCapFallsFurther) {
+  LowRig rig(then_hold({}, kMiddle), seconds(60), 9'000);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(30), 8'000);
+  rig.run();
+  EXPECT_LE(longest_over(rig, seconds(5), 9'000), milliseconds(1300));
+  EXPECT_LE(mean_w(rig, seconds(30), seconds(60)), 8.1);
+}
+
+TEST(Duty, EndsOnceARunIsWithinTheCap) {
+  LowRig rig(then_hold({}, kSlow), seconds(90), 9'000);
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(30), [&rig] { rig.hardware.extra_mw = -2'000; });
+  rig.run();
+  EXPECT_NE(rig.world.published.phase, Phase::resting);
+  const std::size_t whole =
+      static_cast<std::size_t>(30 / gearshift::seconds(rig.world.minibatch()));
+  EXPECT_GE(minibatches(rig, Kind::train, seconds(50), seconds(81)), whole);
+}
+
+TEST(Duty, WhereWaitingIsNotEnoughTheyWaitForGoodAndOneReportSaysSo) {
+  LowRig rig(then_hold({}, kSlow), seconds(60), 4'500);
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(reports(rig, "although the workloads wait"), 1U);
+  EXPECT_EQ(minibatches(rig, Kind::train, seconds(6), seconds(60)), 0U);
+}
+
+TEST(Duty, WaitsWhilePowerIsUnknown) {
+  LowRig rig(then_hold({}, kSlow), seconds(60), 9'000);
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(30), [&rig] { rig.hardware.reading_state = ReadingState::missing; });
+  rig.run();
+  EXPECT_GT(minibatches(rig, Kind::train, seconds(20), seconds(30)), 10U);
+  EXPECT_EQ(minibatches(rig, Kind::train, seconds(33), seconds(60)), 0U);
+}
+
+TEST(Duty, ATrainerThatComesIsAskedWhatItDraws) {
+  LowRig rig(then_hold({}, kSlow), seconds(60), 9'000);
+  rig.world.attach(seconds(1));
+  rig.world.detach(seconds(30));
+  rig.world.at(seconds(30), [&rig] { rig.hardware.extra_mw = -2'000; });
+  rig.world.attach(seconds(31), trainer(2, "lighter"));
+  rig.run();
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
+TEST(Duty, ATrainerThatCannotWaitIsAskedNoMoreThanThreeTimes) {
+  LowRig rig(then_hold({}, kSlow), seconds(60), 9'000);
+  rig.world.refuse_commands = true;
+  rig.world.attach(seconds(1));
+  rig.run();
+  const auto asked =
+      std::count_if(rig.world.commands.begin(), rig.world.commands.end(),
+                    [](const WorkloadCommand& command) { return !runs(command.run, Kind::train); });
+  EXPECT_EQ(asked, 3);
+}
+
+// What a policy that is reloaded asks for is tried, and the guard judges it.
+TEST(Duty, AReloadedPolicyIsHeard) {
+  LowRig rig(then_hold({kSlow}, kSlow), seconds(60), 9'000);
+  rig.world.attach(seconds(1));
+  Event event;
+  event.type = EventType::script_changed;
+  rig.world.at(seconds(30), event);
+  rig.run();
+  EXPECT_EQ(rig.policy.replaces, 1);
+  EXPECT_LE(mean_w(rig, seconds(40), seconds(60)), 9.05);
+  EXPECT_EQ(rig.world.published.phase, Phase::resting);
+}
+
+// 10 W for requests alone, 3 W more beside training.
+struct BothRig : ServingRig {
+  explicit BothRig(std::int64_t cap_mw)
+      : ServingRig(
+            [](const PolicyContext&, const auto&) {
+              return Request{Request::What::hold_safe, {}};
+            },
+            seconds(120), cap_mw) {
+    hardware.values = {1, 300000};
+    hardware.training_mw = 3'000;
+    world.attach_server(seconds(1), 20);
+  }
+};
+
+TEST(Duty, TrainingWaitsBeforeRequestsDo) {
+  BothRig rig(11'000);
+  rig.run();
+  EXPECT_LE(mean_w(rig, seconds(10), seconds(120)), 11.1);
+  EXPECT_GT(minibatches(rig, Kind::train, seconds(10), seconds(120)), 50U);
+  EXPECT_GE(minibatches(rig, Kind::infer, seconds(10), seconds(120)), 110U * 20 / 4 - 1);
+}
+
+TEST(Duty, RequestsWaitWhereTheyAloneAreOverTheCap) {
+  BothRig rig(9'000);
+  rig.run();
+  EXPECT_LE(mean_w(rig, seconds(20), seconds(120)), 9.1);
+  EXPECT_EQ(minibatches(rig, Kind::train, seconds(20), seconds(120)), 0U);
+  EXPECT_GT(minibatches(rig, Kind::infer, seconds(20), seconds(120)), 100U);
+  // That they are late then is no reason for more power.
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+}
+
+}  // namespace
+}  // namespace gearshift
