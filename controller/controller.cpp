@@ -24,7 +24,7 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
              board.traits().power_counts),
       guard_(board.traits().power_window, board.traits().stale_after,
              board.traits().power_averaging, board.traits().power_rounding_mw),
-      duty_(kLagWindows * board.traits().power_window),
+      duty_(2 * board.traits().power_window, kLagWindows * board.traits().power_window),
       checkpoint_(options.checkpoint_timeout),
       goal_(options.goal) {
   events_.reserve(2 * kMaxEventsPerTick);

@@ -21,8 +21,10 @@ class DutyCycle {
     wait,
   };
 
-  // The cap must be exceeded for `patience` before anything waits.
-  explicit DutyCycle(Duration patience) : patience_(std::max<Duration>(patience, kLeast)) {}
+  // The cap must be exceeded for `patience`, a second at least, before anything waits. What waits
+  // shows in the sensor's readings after `lag`.
+  DutyCycle(Duration patience, Duration lag)
+      : patience_(std::max<Duration>(patience, kLeast)), lag_(lag) {}
 
   // A tick in the lowest mode. `over`: the guard says so. `power_mw`: the mean of the last window,
   // nullopt where it is not known.
@@ -31,11 +33,12 @@ class DutyCycle {
     newest_ = now;
     switch (stretch_) {
       case Stretch::none:
-        if (!over) {
+        // The guard may let a falling window pass: that alone is no sign that it fits.
+        if (power_mw && *power_mw <= cap_mw) {
           reset();
-        } else if (!over_since_) {
+        } else if (over && !over_since_) {
           over_since_ = now;
-        } else if (now - *over_since_ >= patience_) {
+        } else if (over && now - *over_since_ >= patience_) {
           begin(Stretch::wait, now);
         }
         return;
@@ -51,7 +54,7 @@ class DutyCycle {
         return;
     }
   }
-  void reset() { *this = DutyCycle(patience_); }
+  void reset() { *this = DutyCycle(patience_, lag_); }
 
   bool active() const { return stretch_ != Stretch::none; }
   bool waits() const { return stretch_ == Stretch::wait; }
@@ -79,15 +82,16 @@ class DutyCycle {
   void wait(Time now, bool over, std::optional<std::int64_t> power_mw, std::int64_t cap_mw) {
     if (power_mw && *power_mw <= cap_mw && owed_mj_ <= 0) {
       begin(Stretch::run, now);
-    } else if (over && !all_ && now - began_ >= patience_) {
+    } else if (over && !all_ && now - began_ >= lag_) {
       all_ = true;
       began_ = now;
-    } else if (over && all_ && now - began_ >= kFailsAfter) {
+    } else if (over && all_ && now - began_ >= kFailsAfter + lag_) {
       fails_ = true;
     }
   }
 
   Duration patience_;
+  Duration lag_;
   Stretch stretch_ = Stretch::none;
   bool all_ = false;
   bool fails_ = false;

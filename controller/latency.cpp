@@ -94,7 +94,8 @@ bool Controller::awaits_requests(Time now) const {
 void Controller::enforce_latency(Time now) {
   // Before the first setting there is nothing to step from: the policy is asked.
   if (roster_.managed(Kind::infer) == nullptr || power_lost_ || aim_ == Aim::nothing) return;
-  if (paused_ || halted_ || !may_serve_all() || board_.away()) return;  // what is wanted is not what serves
+  if (paused_ || halted_ || !may_serve_all() || board_.away())
+    return;  // what is wanted is not what serves
   if (measuring() && settled_ && awaits_requests(now)) {
     cut_measurement(Outcome::goal_changed, now);
     fall_back(now);
@@ -110,7 +111,9 @@ void Controller::enforce_latency(Time now) {
   }
   // The guard of power is at work: its steps go first.
   const bool steps_down = !settled_ && (aim_ == Aim::fallback || aim_ == Aim::safe);
-  if (latency_.near() && !steps_down) on_late(now);
+  // Nothing draws less than the lowest mode, and while that is over the cap nothing else may.
+  const bool over = infeasible_ && aim_ == Aim::safe && !guard_.recovered(now);
+  if (latency_.near() && !steps_down && !over) on_late(now);
   if (second_chance_.due(now)) try_again(now);
 }
 

@@ -10,6 +10,7 @@ using std::chrono::seconds;
 
 constexpr std::int64_t kCap = 10'000;
 constexpr Duration kPatience = seconds(3);
+constexpr Duration kLag = seconds(5);
 constexpr Duration kTick = milliseconds(100);
 
 // Shows the same power for so long.
@@ -21,7 +22,7 @@ Time show(DutyCycle& duty, Time now, Duration span, std::optional<std::int64_t> 
 }
 
 TEST(DutyCycle, WaitsForPatienceBeforeAnythingElseDoes) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   const Time now = show(duty, Time{}, kPatience, 12'000);
   EXPECT_FALSE(duty.active());
   duty.update(now, true, 12'000, kCap);
@@ -29,15 +30,24 @@ TEST(DutyCycle, WaitsForPatienceBeforeAnythingElseDoes) {
 }
 
 TEST(DutyCycle, AWindowWithinTheCapBeginsPatienceAgain) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience, 12'000);
   now = show(duty, now, kTick, kCap);
   show(duty, now, kPatience, 12'000);
   EXPECT_FALSE(duty.active());
 }
 
+TEST(DutyCycle, AWindowThatTheGuardLetsPassOverTheCapDoesNotBeginPatienceAgain) {
+  DutyCycle duty(kPatience, kLag);
+  Time now = show(duty, Time{}, kPatience, 12'000);
+  duty.update(now, false, 11'900, kCap);
+  EXPECT_FALSE(duty.active());
+  duty.update(now + kTick, true, 11'900, kCap);
+  EXPECT_TRUE(duty.waits());
+}
+
 TEST(DutyCycle, PatienceIsASecondAtLeast) {
-  DutyCycle duty(milliseconds(80));
+  DutyCycle duty(milliseconds(80), kLag);
   const Time now = show(duty, Time{}, seconds(1), 12'000);
   EXPECT_FALSE(duty.active());
   duty.update(now, true, 12'000, kCap);
@@ -45,7 +55,7 @@ TEST(DutyCycle, PatienceIsASecondAtLeast) {
 }
 
 TEST(DutyCycle, RunsAgainOnceTheMeanIsBackAtTheCap) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + kTick, 12'000);
   // 3 s of 2 W over the cap are owed: 6 s of 1 W below it.
   now = show(duty, now, seconds(5), 9'000);
@@ -56,7 +66,7 @@ TEST(DutyCycle, RunsAgainOnceTheMeanIsBackAtTheCap) {
 }
 
 TEST(DutyCycle, OwesNoMoreThanFiveSecondsOfTheCap) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + seconds(600), 12'000);
   now = show(duty, now, milliseconds(9'900), 5'000);  // of 50 J
   EXPECT_TRUE(duty.waits());
@@ -66,7 +76,7 @@ TEST(DutyCycle, OwesNoMoreThanFiveSecondsOfTheCap) {
 
 // A run of which each window is within the cap has ten seconds to show that nothing is left of it.
 TEST(DutyCycle, EndsAfterTenSecondsWithinTheCap) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + kTick, 12'000);
   while (duty.waits()) now = show(duty, now, kTick, 1'000);
   now = show(duty, now, milliseconds(9'800), kCap);
@@ -76,7 +86,7 @@ TEST(DutyCycle, EndsAfterTenSecondsWithinTheCap) {
 }
 
 TEST(DutyCycle, ARunEndsWithTheFirstWindowOverTheCap) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + kTick, 12'000);
   while (duty.waits()) now = show(duty, now, kTick, 1'000);
   duty.update(now, true, kCap + 1, kCap);
@@ -84,7 +94,7 @@ TEST(DutyCycle, ARunEndsWithTheFirstWindowOverTheCap) {
 }
 
 TEST(DutyCycle, PowerThatIsNotKnownEndsARunAndNoWait) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + kTick, 12'000);
   while (duty.waits()) now = show(duty, now, kTick, 1'000);
   now = show(duty, now, kTick, std::nullopt);
@@ -94,12 +104,15 @@ TEST(DutyCycle, PowerThatIsNotKnownEndsARunAndNoWait) {
 }
 
 TEST(DutyCycle, WhatIsOverTheCapWithoutTrainingStopsAll) {
-  DutyCycle duty(kPatience);
+  DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + kTick, 12'000);
-  now = show(duty, now, kPatience, 11'000);
+  now = show(duty, now, kLag - kTick, 11'000);
+  EXPECT_FALSE(duty.stops_all());
+  now = show(duty, now, kTick, 11'000);
   EXPECT_TRUE(duty.stops_all());
+  now = show(duty, now, seconds(10) + kLag - kTick, 11'000);
   EXPECT_FALSE(duty.fails());
-  show(duty, now, seconds(10), 11'000);
+  show(duty, now, kTick, 11'000);
   EXPECT_TRUE(duty.fails());
   duty.reset();
   EXPECT_FALSE(duty.active() || duty.stops_all() || duty.fails());

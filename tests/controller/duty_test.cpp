@@ -172,8 +172,9 @@ struct BothRig : ServingRig {
             seconds(120), cap_mw) {
     hardware.values = {1, 300000};
     hardware.training_mw = 3'000;
-    world.attach_server(seconds(1), 20);
+    server = &world.attach_server(seconds(1), 20);
   }
+  FakeServer* server;
 };
 
 TEST(Duty, TrainingWaitsBeforeRequestsDo) {
@@ -192,6 +193,27 @@ TEST(Duty, RequestsWaitWhereTheyAloneAreOverTheCap) {
   EXPECT_GT(minibatches(rig, Kind::infer, seconds(20), seconds(120)), 100U);
   // That they are late then is no reason for more power.
   EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+}
+
+// Late requests ask for faster clocks, which draw more than the lowest mode that is over the cap.
+TEST(Duty, LateRequestsRaiseNoClockWhileTheLowestModeIsOverTheCap) {
+  BothRig rig(9'000);
+  rig.server->late_ms = 1'000;
+  rig.run();
+  EXPECT_LE(rig.summary.guard_steps, 2U);
+  EXPECT_LE(rig.summary.latency_steps, 2U);
+  EXPECT_LE(mean_w(rig, seconds(20), seconds(120)), 9.1);
+}
+
+// A server that comes while power is over the cap is not kept waiting by a setting of before.
+TEST(Duty, AServerThatComesWhilePowerIsOverTheCapRuns) {
+  BothRig rig(11'000);
+  rig.world.at(seconds(4), [&rig] {
+    for (const WorkloadCommand& command : rig.world.commands_to(2)) {
+      EXPECT_TRUE(runs(command.run, Kind::infer));
+    }
+  });
+  rig.run();
 }
 
 }  // namespace

@@ -135,6 +135,7 @@ class FakeWorld : public World {
       return;
     }
     commands.push_back(command);
+    addressees_.push_back(workload);
     const bool serves = server_ && workload == server_handle_;
     if (silent || (!running_ && !serves)) return;
     if (answers_after > Duration{} && !refuse_commands && !serves) {
@@ -166,6 +167,13 @@ class FakeWorld : public World {
   std::string_view script() override { return script_text; }
   void publish(const Status& status) override { published = status; }
   Time now() const { return now_; }
+  std::vector<WorkloadCommand> commands_to(WorkloadHandle workload) const {
+    std::vector<WorkloadCommand> found;
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      if (addressees_[i] == workload) found.push_back(commands[i]);
+    }
+    return found;
+  }
 
   static Event saved(WorkloadHandle workload, std::uint32_t checkpoint) {
     Event event;
@@ -231,6 +239,7 @@ class FakeWorld : public World {
   bool paused_ = false;
   std::optional<FakeServer> server_;
   WorkloadHandle server_handle_ = 0;
+  std::vector<WorkloadHandle> addressees_;  // of `commands`
   std::vector<Event> answers_;
   std::uint32_t set_sequence_ = 0;
   std::uint64_t minibatches_ = 0;

@@ -61,6 +61,7 @@ class FakeGpu:
         self.gpu.mkdir(parents=True)
         self.training = False
         self.draw_w = None  # of what runs, where no clock says it
+        self.minibatches = 0
         self.stopped = False
         self.threads = []
         self.energy_mj = 1000.0
@@ -139,7 +140,12 @@ class FakeGpu:
         )
         while not self.stopped:
             size = client.wanted_batch_size
-            minibatch_ms, self.draw_w = BATCHES[size]
+            minibatch_ms, draw_w = BATCHES[size]
+            if not client.should_run():
+                self.draw_w = 60
+                client.wait_while_paused()
             with client.minibatch(0, batch_size=size):
+                self.draw_w = draw_w
                 time.sleep(minibatch_ms / 1000)
+            self.minibatches += 1
         client.close()

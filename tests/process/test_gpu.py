@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import json
 import signal
+import time
 import unittest
 
 from harness import SOURCE, Stack, skip_all
@@ -12,7 +13,7 @@ for module in ("zmq", "msgpack"):
     if importlib.util.find_spec(module) is None:
         skip_all(f"python3-{module} is not installed")
 
-from fake_gpu import CLOCKS, UUID, FakeGpu, clock_mhz, minibatch_ms, power_w  # noqa: E402
+from fake_gpu import BATCHES, CLOCKS, UUID, FakeGpu, clock_mhz, minibatch_ms, power_w  # noqa: E402
 
 CAP_W = 180
 HOLD = "return {power_limit_w = 125, gpu_mhz = 900}"
@@ -92,6 +93,22 @@ class Gpu(unittest.TestCase):
         asked = [one["setting"]["train_batch"] for one in daemon.notes("setting") if "train_batch" in one["setting"]]
         self.assertEqual(asked[0], 16)
         self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+    def test_where_nothing_can_be_set_mean_power_keeps_a_cap_below_the_smallest_batch(self):
+        self.gpu.cannot_be_set()
+        self.gpu.train_batches(self.stack.endpoint)  # 188 W at least, 60 W while it waits
+        daemon = self.daemon("bayes", power="140W")
+        daemon.note("attached")
+        time.sleep(5)
+        energy_mj, trained, began = self.gpu.energy_mj, self.gpu.minibatches, time.monotonic()
+        time.sleep(15)
+        span = time.monotonic() - began
+        power = (self.gpu.energy_mj - energy_mj) / 1000 / span
+        share = (self.gpu.minibatches - trained) / (1000 * span / BATCHES[16][0])
+        self.assertEqual(daemon.finish(signal.SIGINT), 0)
+        self.assertLess(power, 1.03 * 140)
+        self.assertGreater(share, 0.6 * (140 - 60) / (188 - 60))
+        self.assertEqual(daemon.notes("status")[-1]["phase"], "resting")
 
     def test_boards_tells_the_gpu_with_its_range(self):
         listed = self.stack.gearshift("boards")
