@@ -75,6 +75,28 @@ class Host(unittest.TestCase):
             self.assertFalse(group.exists())
             self.assertIsNone(trainer.process.poll())
 
+    def test_a_cap_below_the_lowest_quota_is_kept_by_waiting(self):
+        """10 W without work and 1.5 W more at a quota of 10 %, by the estimate."""
+        with Stack(board=False) as stack:
+            daemon = stack.daemon("bayes", "--board", "host", "--sysroot", "/", power="11W", sysroot=False)
+            daemon.note("status")
+            trainer = stack.start(
+                Program,
+                [sys.executable, SOURCE / "bridge/python/examples/lenet_digits.py",
+                 "--duration", "300", "--endpoint", stack.endpoint],
+                "lenet",
+            )  # fmt: skip
+            pid = trainer.process.pid
+            daemon.note("status", phase="resting")
+            daemon.note("status", phase="resting")
+            used, began = cpu_s(pid), time.monotonic()
+            for _ in range(15):
+                self.assertEqual(daemon.note("status")["phase"], "resting")
+            share = (cpu_s(pid) - used) / (time.monotonic() - began)
+            self.assertGreater(share, 0.01)
+            self.assertLess(share, 0.085)  # of a core: 1 W, and what the clock of 10 ms hides
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
