@@ -12,7 +12,7 @@ void Controller::update_duty(Verdict verdict, Time now) {
   }
   const bool was_active = duty_.active(), waited = duty_.waits(), failed = duty_.fails();
   const auto power_mw = verdict == Verdict::power_unknown ? std::nullopt : guard_.power_mw(now);
-  duty_.update(now, settled_ && verdict == Verdict::over, power_mw, *cap_mw_);
+  duty_.update(now, settled_ && verdict == Verdict::over, power_mw, *cap_mw_, roster_.settled());
   if (duty_.waits()) {
     wait_in_turn();
   } else if (waited || was_active != duty_.active()) {

@@ -27,9 +27,13 @@ class DutyCycle {
       : patience_(std::max<Duration>(patience, kLeast)), lag_(lag) {}
 
   // A tick in the lowest mode. `over`: the guard says so. `power_mw`: the mean of the last window,
-  // nullopt where it is not known.
-  void update(Time now, bool over, std::optional<std::int64_t> power_mw, std::int64_t cap_mw) {
-    if (power_mw && newest_) owe(now - *newest_, *power_mw, cap_mw);
+  // nullopt where it is not known. `answered`: who was asked to wait has begun to.
+  void update(Time now, bool over, std::optional<std::int64_t> power_mw, std::int64_t cap_mw,
+              bool answered) {
+    if (!waits() || !answered) quiet_since_ = now;
+    // What is drawn while nobody works is nobody's debt.
+    const bool counts = now - quiet_since_ <= lag_ || power_mw.value_or(0) <= cap_mw;
+    if (power_mw && newest_ && counts) owe(now - *newest_, *power_mw, cap_mw);
     newest_ = now;
     switch (stretch_) {
       case Stretch::none:
@@ -68,12 +72,11 @@ class DutyCycle {
   static constexpr Duration kFits = std::chrono::seconds(10);  // of a run: there is no breach left
   static constexpr Duration kFailsAfter = std::chrono::seconds(10);
   // Of the cap. What a run begins with, a window that is half of a wait, is saved for its end.
-  static constexpr double kMostSavedS = 0.5, kMostOwedS = 5;
+  static constexpr double kMostSavedS = 0.5;
 
   void owe(Duration span, std::int64_t power_mw, std::int64_t cap_mw) {
     owed_mj_ += static_cast<double>(power_mw - cap_mw) * seconds(span);
-    const double cap = static_cast<double>(cap_mw);
-    owed_mj_ = std::clamp(owed_mj_, -kMostSavedS * cap, kMostOwedS * cap);
+    owed_mj_ = std::max(owed_mj_, -kMostSavedS * static_cast<double>(cap_mw));
   }
   void begin(Stretch stretch, Time now) {
     stretch_ = stretch;
@@ -82,10 +85,10 @@ class DutyCycle {
   void wait(Time now, bool over, std::optional<std::int64_t> power_mw, std::int64_t cap_mw) {
     if (power_mw && *power_mw <= cap_mw && owed_mj_ <= 0) {
       begin(Stretch::run, now);
-    } else if (over && !all_ && now - began_ >= lag_) {
+    } else if (over && !all_ && now - quiet_since_ >= lag_) {
       all_ = true;
-      began_ = now;
-    } else if (over && all_ && now - began_ >= kFailsAfter + lag_) {
+      quiet_since_ = now;
+    } else if (over && all_ && now - quiet_since_ >= kFailsAfter + lag_) {
       fails_ = true;
     }
   }
@@ -99,6 +102,7 @@ class DutyCycle {
   std::optional<Time> newest_;
   std::optional<Time> over_since_;
   Time began_{};
+  Time quiet_since_{};  // of a wait: since when nobody is left who works
 };
 
 }  // namespace gearshift

@@ -1,6 +1,7 @@
 // Runs a scenario and looks at the invariants after every step.
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "tests/swarm/reports.h"
 #include "tests/swarm/scenario.h"
@@ -15,6 +16,44 @@ constexpr double kTolerance = 1.1;
 // windows until it may judge again. Thousands of scenarios come to 2.4 s.
 constexpr double kMostOverCapS = 3;
 constexpr Duration kAftermath = std::chrono::seconds(10);
+// What a duty cycle is judged by: its mean over so long, to the end of a wait. A minibatch of the
+// lowest mode may take minutes.
+constexpr Duration kRestsFor = std::chrono::minutes(2);
+// A sensor that shows instants misses what happens between two looks.
+constexpr double kRestTolerance = 1.03, kInstantTolerance = 1.15;
+
+// The mean of true power over a duty cycle.
+class RestWatch {
+ public:
+  explicit RestWatch(const Effects& effects)
+      : tolerance_(effects.lag ? kRestTolerance : kInstantTolerance) {}
+
+  // False where it is over the cap.
+  bool step(Time now, bool rests, double power_w, double cap_w, bool works) {
+    if (!rests || cap_w != cap_w_) {
+      cap_w_ = cap_w;
+      began_ = newest_ = now;
+      energy_j_ = 0;
+      worked_ = works;
+      return true;
+    }
+    const double step_s = seconds(now - newest_);
+    newest_ = now;
+    energy_j_ += power_w * step_s;
+    const bool worked = std::exchange(worked_, works);
+    if (worked || !works || now - began_ < kRestsFor) return true;
+    judged_ = true;
+    return energy_j_ <= tolerance_ * cap_w * seconds(now - began_);
+  }
+  bool judged() const { return judged_; }
+
+ private:
+  double tolerance_;
+  double cap_w_ = 0, energy_j_ = 0;
+  bool worked_ = false;
+  Time began_{}, newest_{};
+  bool judged_ = false;
+};
 
 bool blinds(FaultKind kind) {
   return kind == FaultKind::reading_stuck || kind == FaultKind::reading_missing ||
@@ -28,7 +67,8 @@ class Watch : public Recorder {
       : scenario_(scenario),
         result_(result),
         problem_(scenario.problem),
-        reports_(problem_.faults) {}
+        reports_(problem_.faults),
+        rest_(problem_.effects) {}
 
   void tick(const TickInputs&) override {}
   void status(const Status&) override {}
@@ -107,6 +147,11 @@ class Watch : public Recorder {
         std::any_of(problem_.faults.begin(), problem_.faults.end(), [&](const Fault& fault) {
           return blinds(fault.kind) && fault.begin <= now_ && now_ < fault.end + kAftermath;
         });
+    const bool rests = status.phase == Phase::resting && !blind && !vanished;
+    if (!rest_.step(now_, rests, plant.true_power_w(), cap_w, works)) {
+      fail("mean power is over the cap while workloads wait part of the time");
+    }
+    result_.rested = rest_.judged();
     if (!over || nothing_lower || blind || status.cap_mw != cap_mw_) since_ = now_;
     cap_mw_ = status.cap_mw;
     const double over_s = seconds(now_ - since_);
@@ -133,6 +178,7 @@ class Watch : public Recorder {
   ScenarioResult& result_;
   const SimulationProblem& problem_;
   ReportWatch reports_;
+  RestWatch rest_;
   mutable std::optional<PowerMode> safe_;
   Time now_{};
   Time since_{};

@@ -38,6 +38,7 @@ struct ScenarioResult {
   std::string log;                // every note, a line each
   std::size_t faults = 0;         // that were planned
   std::size_t told = 0;           // of those that a watch can tell to have been reported in time
+  bool rested = false;            // workloads waited part of the time for long enough to be judged
 };
 ScenarioResult run_scenario(std::uint64_t seed, const std::string& scripts,
                             Duration trouble = kTrouble);

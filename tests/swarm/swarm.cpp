@@ -73,6 +73,7 @@ int main(int argc, char** argv) {
   double virtual_s = 0;
   std::size_t faults = 0;
   std::size_t told = 0;
+  std::size_t rested = 0;
   for (std::uint64_t seed = options.seed; seed < options.seed + options.count(); ++seed) {
     gearshift::swarm::ScenarioResult result;
     try {
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
     settings += result.result.measured.size();
     faults += result.faults;
     told += result.told;
+    rested += result.rested ? 1 : 0;
     guard_steps += result.result.guard_steps;
     virtual_s += gearshift::seconds(result.result.duration);
     if (result.violations.empty()) continue;
@@ -99,9 +101,10 @@ int main(int argc, char** argv) {
   std::printf(
       "%llu scenarios, %llu failed; %zu settings measured, %llu steps of the guard in %.1f hours "
       "of "
-      "virtual time; at most %.1f s over a cap; %zu faults, %zu told where they must be\n",
+      "virtual time; at most %.1f s over a cap; %zu faults, %zu told where they must be; %zu "
+      "waited part of the time\n",
       static_cast<unsigned long long>(options.count()), static_cast<unsigned long long>(failed),
       settings, static_cast<unsigned long long>(guard_steps), virtual_s / 3600, longest_over_cap_s,
-      faults, told);
+      faults, told, rested);
   return failed == 0 ? 0 : 1;
 }
