@@ -134,7 +134,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
       objection && roster_.any_managed() && aim == Aim::hold) {
     note(NoteType::knob_failed, now, *objection);
     refused_by_workload_ = true;
-  } else if (paused_ || halted_ || duty_.waits()) {
+  } else if (paused_ || halted_ || (duty_.waits() && aim == Aim::safe)) {
     roster_.pause(world_);
   } else {
     const bool awaited = roster_.awaits_batches();

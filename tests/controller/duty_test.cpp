@@ -151,13 +151,40 @@ TEST(Duty, ATrainerThatCannotWaitIsAskedNoMoreThanThreeTimes) {
 
 // What a policy that is reloaded asks for is tried, and the guard judges it.
 TEST(Duty, AReloadedPolicyIsHeard) {
+  for (const int beyond : {0, 100, 200, 300, 400, 500, 600, 700}) {
+    // Some of these are in a run, and some in a wait.
+    const Duration reload = seconds(30) + milliseconds(beyond);
+    bool reloaded = false;
+    const auto decide = [&](const PolicyContext&, const std::vector<Observation>& answers) {
+      if (!reloaded) return Request{Request::What::hold_safe, {}};
+      return answers.empty() ? measure(kMiddle) : hold(kMiddle);
+    };
+    LowRig rig(decide, seconds(60), 7'000);
+    rig.world.slower = 0.1;
+    rig.world.attach(seconds(1));
+    Event event;
+    event.type = EventType::script_changed;
+    rig.world.at(reload, event);
+    rig.world.at(reload, [&] {
+      reloaded = true;
+      rig.hardware.extra_mw = -12'000;  // 5 W in the middle
+    });
+    rig.run();
+    EXPECT_EQ(rig.policy.replaces, 1);
+    ASSERT_EQ(rig.policy.answers.size(), 1U);
+    EXPECT_TRUE(rig.policy.answers[0].ok()) << beyond;
+    EXPECT_EQ(rig.world.published.phase, Phase::holding) << beyond;
+    EXPECT_GT(minibatches(rig, Kind::train, seconds(40), seconds(60)), 1000U) << beyond;
+  }
+}
+
+TEST(Duty, AReloadedPolicyThatAsksForTooMuchIsCut) {
   LowRig rig(then_hold({kSlow}, kSlow), seconds(60), 9'000);
   rig.world.attach(seconds(1));
   Event event;
   event.type = EventType::script_changed;
   rig.world.at(seconds(30), event);
   rig.run();
-  EXPECT_EQ(rig.policy.replaces, 1);
   EXPECT_LE(mean_w(rig, seconds(40), seconds(60)), 9.05);
   EXPECT_EQ(rig.world.published.phase, Phase::resting);
 }
