@@ -33,7 +33,9 @@ class DutyCycle {
     if (!waits() || !answered) quiet_since_ = now;
     // What is drawn while nobody works is nobody's debt.
     const bool counts = now - quiet_since_ <= lag_ || power_mw.value_or(0) <= cap_mw;
-    if (power_mw && newest_ && counts) owe(now - *newest_, *power_mw, cap_mw);
+    // Nobody knows what was drawn while the machine slept.
+    const bool awake = newest_ && now - *newest_ <= kLongestTick;
+    if (power_mw && awake && counts) owe(now - *newest_, *power_mw, cap_mw);
     newest_ = now;
     switch (stretch_) {
       case Stretch::none:
@@ -69,6 +71,7 @@ class DutyCycle {
 
  private:
   static constexpr Duration kLeast = std::chrono::seconds(1);
+  static constexpr Duration kLongestTick = std::chrono::seconds(2);
   static constexpr Duration kFits = std::chrono::seconds(10);  // of a run: there is no breach left
   static constexpr Duration kFailsAfter = std::chrono::seconds(10);
   // Of the cap. What a run begins with, a window that is half of a wait, is saved for its end.

@@ -94,8 +94,8 @@ bool Controller::awaits_requests(Time now) const {
 void Controller::enforce_latency(Time now) {
   // Before the first setting there is nothing to step from: the policy is asked.
   if (roster_.managed(Kind::infer) == nullptr || power_lost_ || aim_ == Aim::nothing) return;
-  if (paused_ || halted_ || !may_serve_all() || board_.away())
-    return;  // what is wanted is not what serves
+  // What is wanted is not what serves.
+  if (paused_ || halted_ || !may_serve_all() || board_.away()) return;
   if (measuring() && settled_ && awaits_requests(now)) {
     cut_measurement(Outcome::goal_changed, now);
     fall_back(now);

@@ -128,6 +128,18 @@ TEST(Duty, WaitsWhilePowerIsUnknown) {
   EXPECT_EQ(minibatches(rig, Kind::train, seconds(33), seconds(60)), 0U);
 }
 
+// Nobody knows what was drawn while the machine slept.
+TEST(Duty, OwesNothingForTheTimeThatTheMachineSlept) {
+  for (const int beyond : {0, 100, 200, 300, 400, 500}) {
+    LowRig rig(then_hold({}, kSlow), seconds(3'700), 8'000);
+    rig.world.slower = 0.1;
+    rig.world.attach(seconds(1));
+    rig.world.suspend(seconds(30) + milliseconds(beyond), std::chrono::hours(1));
+    rig.run();
+    EXPECT_GT(minibatches(rig, Kind::train, seconds(3'650), seconds(3'700)), 500U) << beyond;
+  }
+}
+
 TEST(Duty, ATrainerThatComesIsAskedWhatItDraws) {
   LowRig rig(then_hold({}, kSlow), seconds(60), 9'000);
   rig.world.attach(seconds(1));
