@@ -16,11 +16,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 os.environ.setdefault("GEARSHIFT_BINARY", str(ROOT / "build" / "gearshift"))
 os.environ.setdefault("FAKE_NVML", str(ROOT / "build" / "fake_nvml.so"))
 sys.path.insert(0, str(ROOT / "tests" / "process"))
-from fake_gpu import BATCHES, FakeGpu  # noqa: E402
+from fake_gpu import BATCHES, IDLE_W, FakeGpu  # noqa: E402
 from harness import Stack  # noqa: E402
 
 CAPS_W = (170, 140, 100)
-IDLE_W = 60
 SETTLES_S, SPAN_S = 12, 30
 _, BUSY_W = BATCHES[min(BATCHES)]
 

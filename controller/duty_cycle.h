@@ -15,12 +15,6 @@ namespace gearshift {
 // minibatch to end. Not known power counts as over the cap.
 class DutyCycle {
  public:
-  enum class Stretch : std::uint8_t {
-    none,  // nothing is over the cap for long
-    run,
-    wait,
-  };
-
   // The cap must be exceeded for `patience`, a second at least, before anything waits. What waits
   // shows in the sensor's readings after `lag`.
   DutyCycle(Duration patience, Duration lag)
@@ -70,6 +64,11 @@ class DutyCycle {
   bool fails() const { return fails_; }
 
  private:
+  enum class Stretch : std::uint8_t {
+    none,  // nothing is over the cap for long
+    run,
+    wait,
+  };
   static constexpr Duration kLeast = std::chrono::seconds(1);
   static constexpr Duration kLongestTick = std::chrono::seconds(2);
   static constexpr Duration kFits = std::chrono::seconds(10);  // of a run: there is no breach left

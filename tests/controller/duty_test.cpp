@@ -191,12 +191,21 @@ TEST(Duty, AReloadedPolicyIsHeard) {
 }
 
 TEST(Duty, AReloadedPolicyThatAsksForTooMuchIsCut) {
-  LowRig rig(then_hold({kSlow}, kSlow), seconds(60), 9'000);
+  bool reloaded = false;
+  const auto decide = [&](const PolicyContext&, const std::vector<Observation>& answers) {
+    return reloaded && answers.empty() ? measure(kMiddle) : Request{Request::What::hold_safe, {}};
+  };
+  LowRig rig(decide, seconds(60), 9'000);
   rig.world.attach(seconds(1));
   Event event;
   event.type = EventType::script_changed;
   rig.world.at(seconds(30), event);
+  rig.world.at(seconds(30), [&] { reloaded = true; });
   rig.run();
+  const auto observations = rig.recorder.of(NoteType::observation);
+  ASSERT_FALSE(observations.empty());
+  EXPECT_EQ(observations.back().setting.mode, kMiddle);
+  EXPECT_EQ(observations.back().observation->outcome, Outcome::over_limit);
   EXPECT_LE(mean_w(rig, seconds(40), seconds(60)), 9.05);
   EXPECT_EQ(rig.world.published.phase, Phase::resting);
 }

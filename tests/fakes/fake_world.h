@@ -109,8 +109,8 @@ class FakeWorld : public World {
       it = changes_.erase(it);
     }
     const bool trains = running_.has_value() && !stalled && !paused_;
-    const bool serves = server_ && !server_->waits && (running_ || serves_alone);
-    hardware_.loaded = trains || (serves && !stalled);
+    const bool serves = running_.has_value() && !stalled && server_ && !server_->waits;
+    hardware_.loaded = trains || serves;
     hardware_.trains = trains;
     for (auto it = script_events_.begin(); it != script_events_.end() && it->first <= now_;) {
       events.push_back(it->second);
@@ -191,10 +191,9 @@ class FakeWorld : public World {
   Status published;
   bool silent = false;  // the workload answers no command
   bool refuse_commands = false;
-  Duration answers_after{};   // what was prefetched takes so long
-  bool stalled = false;       // the workload reports no minibatch
-  double slower = 1;          // times the workload takes so much longer
-  bool serves_alone = false;  // the server draws power without a trainer too
+  Duration answers_after{};  // what was prefetched takes so long
+  bool stalled = false;      // the workload reports no minibatch
+  double slower = 1;         // times the workload takes so much longer
 
  private:
   void follow(const WorkloadCommand& command) {

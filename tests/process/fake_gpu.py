@@ -2,7 +2,7 @@
 
 A lock sets the clock, the power limit lowers it until the draw fits, and time follows the clock:
 
-    power_w = 60 + 240 (mhz / 1410)^2.5 while training, 60 idle     minibatch_ms = 8 + 22 * 1410 / mhz
+    power_w = 60 + 240 (mhz / 1410)^2.5 while training, IDLE_W else     minibatch_ms = 8 + 22 * 1410 / mhz
 """
 
 import os
@@ -20,6 +20,7 @@ LIBRARY = os.environ.get("FAKE_NVML", "build/fake_nvml.so")
 UUID = "GPU-00000000-aaaa"
 CLOCKS = (300, 600, 900, 1200, 1410)
 STEP_S = 0.01
+IDLE_W = 60
 ANSWERS = {
     "uuid": UUID,
     "name": "Fake A100",
@@ -39,7 +40,7 @@ BATCHES = {16: (9.8, 188), 64: (9.8, 357), 128: (11.9, 519), 256: (20.3, 589)}
 
 
 def power_w(mhz):
-    return 60 + 240 * (mhz / 1410) ** 2.5
+    return IDLE_W + 240 * (mhz / 1410) ** 2.5
 
 
 def minibatch_ms(mhz):
@@ -48,7 +49,7 @@ def minibatch_ms(mhz):
 
 def clock_mhz(limit_w, lock_mhz):
     """The clock that a training gets, and whether the limit holds it below its lock."""
-    most = 1410 * max((limit_w - 60) / 240, 0.0) ** 0.4
+    most = 1410 * max((limit_w - IDLE_W) / 240, 0.0) ** 0.4
     return (most, True) if most < lock_mhz else (lock_mhz, False)
 
 
@@ -105,7 +106,7 @@ class FakeGpu:
             time.sleep(STEP_S)
             now = time.monotonic()
             mhz, held = self.clock()
-            draw_w = self.draw_w or (power_w(mhz) if self.training else 60)
+            draw_w = self.draw_w or (power_w(mhz) if self.training else IDLE_W)
             self.energy_mj += 1000 * draw_w * (now - before)
             before = now
             self.put("gpu_clock", str(round(mhz)))
@@ -142,7 +143,7 @@ class FakeGpu:
             size = client.wanted_batch_size
             minibatch_ms, draw_w = BATCHES[size]
             if not client.should_run():
-                self.draw_w = 60
+                self.draw_w = IDLE_W
                 client.wait_while_paused()
             with client.minibatch(0, batch_size=size):
                 self.draw_w = draw_w
