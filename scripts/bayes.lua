@@ -49,6 +49,7 @@ end
 local few_known = 3
 local checks = { rounds[1], rounds[3], { doubt = 8, price = rounds[3].price, beyond = 0, odds = most_odds } }
 local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
+local nearly_sure = 0.9     -- odds to keep the goal, of what a table of the workloads themselves promises
 local noisy = 0.06          -- of power: a margin beyond it is twice what noise of 2 % leaves
 local most_over = 2         -- settings of a batch size over the cap, then: others have their turn first
 
@@ -111,6 +112,12 @@ local function choose()
       if probe and probe.gain > least_gain then return probe end
     end
     return nil
+  end
+  -- The likeliest of all comes first, since requests are served by what fits surely, should the cap fall. Where
+  -- even that was late, others as slow will be: time goes to what promises most of what is nearly sure.
+  if goal.objective == "throughput" and probes > 0 then
+    local sure = gp.next { odds = nearly_sure }
+    if sure and sure.odds >= nearly_sure then return sure end
   end
   local odds = careful[math.min(over + 1, #careful)]
   local likeliest

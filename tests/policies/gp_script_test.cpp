@@ -108,6 +108,28 @@ TEST(Gp, ForgetsNothingOfOneRunAndAllOfTheLast) {
   EXPECT_EQ(policy.take_log(), once);
 }
 
+// Whether the only setting that there is may be measured again after the guard cut it under a cap
+// of 20 W.
+bool asked_again(std::int64_t cap_mw) {
+  OrinProblem problem;
+  for (Knob& knob : problem.knobs.knobs) knob.values.resize(1);
+  problem.goal.power_mw = cap_mw;
+  LuaPolicy policy("gp.lua",
+                   "gp.learn { setting = gp.next().setting, reason = 'over_limit', limit_w = 20 }\n"
+                   "log(tostring(gp.next { safest = 0 } ~= nil))",
+                   orin());
+  policy.start(problem.context());
+  EXPECT_EQ(policy.failure(), "");
+  return policy.take_log() == "true";
+}
+
+TEST(Gp, MeasuresAgainWhatALowerCapCut) {
+  EXPECT_FALSE(asked_again(15'000));
+  EXPECT_FALSE(asked_again(20'000));
+  EXPECT_TRUE(asked_again(20'001));
+  EXPECT_TRUE(asked_again(40'000));
+}
+
 // What the script holds in a world, and how far that is from the best.
 double excess(const OrinProblem& problem, const std::optional<BoardModel>& known,
               std::int64_t cap_mw, SearchOutcome& outcome) {

@@ -117,6 +117,41 @@ TEST(InterleavedSearch, LooksForTimeBetweenRequestsWhereNothingTrains) {
   EXPECT_LE(busy_s_per_request(searched.held), 1.1 * least_s);
 }
 
+// What the world says of every mode, as a table that the workload of the kind took on another day.
+Profile own_table(const InterleavedProblem& problem, Kind kind) {
+  Profile table(problem.knobs);
+  table.device = "jetson-agx-orin";
+  table.workload = "lenet";
+  table.kind = kind;
+  const SettingGrid grid(problem.context(), highest_mode(&problem.board), kMostGridSettings, kind);
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const Setting setting = grid.setting(i);
+    const std::int32_t batch = kind == Kind::train ? 16 : setting.batch_size[index(kind)];
+    const TrueCost cost = OrinProblem::cost(
+        problem.board, model_mode(problem.knobs, setting.mode, problem.board.highest), batch, kind);
+    EXPECT_TRUE(table.add({setting.mode, batch, cost.minibatch_ms, cost.power_w, std::nullopt}));
+  }
+  return table;
+}
+
+// Where even the likeliest setting answers late, the next one need not be as slow: the tables say
+// which fast ones fit.
+TEST(InterleavedSearch, TakesWhatItsOwnTablesPromiseOnceTheSafestSettingWasLate) {
+  InterleavedProblem problem;
+  problem.goal.one_by_one = true;
+  const double optimum = problem.optimum();
+  const Profile train = own_table(problem, Kind::train), infer = own_table(problem, Kind::infer);
+  problem.prior = {&train, &infer};
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), problem.board);
+  Request request = policy.start(problem.context());
+  ASSERT_EQ(request.what, Request::What::measure);
+  Observation late = problem.measured(request.setting);
+  late.outcome = Outcome::late;
+  request = policy.resume(late);
+  ASSERT_EQ(request.what, Request::What::measure) << policy.failure();
+  EXPECT_GT(1 / problem.measured(request.setting).value(problem.goal), 0.6 * optimum);
+}
+
 TEST(InterleavedSearch, FindsNothingWhereNothingAnswersInTime) {
   InterleavedProblem problem;
   problem.goal.latency = std::chrono::milliseconds(30);

@@ -69,6 +69,28 @@ TEST(RooflineOfScripts, MakesSurfacesToChooseFrom) {
   EXPECT_EQ(said(surface + "log(s:least_known({power_w = 40, deviations = 1}).run)"), "train");
 }
 
+// What the guard cut is known while the cap is no higher than it was then.
+TEST(RooflineOfScripts, SurfacesOfferAgainWhatALowerCapCut) {
+  PolicyProblem problem;
+  for (const PowerMode& mode : problem.modes) {
+    for (const std::int32_t batch : {8, 16, 32, 64}) {
+      Observation cut = cut_short({mode, {batch, 0}, Run::train}, Outcome::over_limit);
+      cut.limit_mw = 20'000;
+      problem.observations.push_back(cut);
+    }
+  }
+  const auto offered = [&](std::int64_t cap_mw) {
+    problem.goal.power_mw = cap_mw;
+    return said(
+        "local s = roofline.surface(roofline.fit({})) s:exclude_known()\n"
+        "log(tostring(s:best({power_w = 1000}) ~= nil))",
+        problem.context());
+  };
+  EXPECT_EQ(offered(15'000), "false");
+  EXPECT_EQ(offered(20'000), "false");
+  EXPECT_EQ(offered(20'001), "true");
+}
+
 TEST(RooflineOfScripts, ReadsTheTablesMeasuredBefore) {
   PolicyProblem problem;
   Profile table({problem.knobs});
