@@ -198,9 +198,19 @@ void Controller::on_attached(const Workload& workload, Time now) {
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   keep_what_is_theirs();
   pending_ = Pending::restart;
+  include_all(now);
   // It may have drawn more than the cap before it was known here.
   const bool over = cap_mw_ && guard_.power_mw(now).value_or(0) > *cap_mw_;
   if (over && aim_ == Aim::safe && settled_ && !paused_ && !halted_) make_batches_smaller(now);
+}
+
+// Until the policy has been asked, what is in force says of everybody who is here now that it runs:
+// one that came does, and one that waited for another that has left is to.
+void Controller::include_all(Time now) {
+  if (paused_ && aim_ == Aim::nothing) hold_paused(now);
+  if (aim_ == Aim::nothing) return;
+  wanted_ = with_all(wanted_);
+  if (!paused_ && !halted_ && !duty_.waits()) let_run(wanted_, now);
 }
 
 // What was measured of other workloads says nothing of those that are here now.
@@ -222,6 +232,7 @@ void Controller::on_detached(const Event& event, Time now) {
   if (roster_.any_managed()) {
     keep_what_is_theirs();
     pending_ = Pending::restart;
+    include_all(now);
     return;
   }
   // Nothing runs: idle in the lowest mode, and remember what is known in case it comes back.

@@ -26,6 +26,7 @@
 #include "controller/meter.h"
 #include "controller/policy.h"
 #include "controller/recorder.h"
+#include "controller/relief.h"
 #include "controller/roster.h"
 #include "controller/second_chance.h"
 #include "controller/step_pace.h"
@@ -106,6 +107,7 @@ class Controller {
   bool consume(const Event& event, Time now);
   void on_attached(const Workload& workload, Time now);
   void on_detached(const Event& event, Time now);
+  void include_all(Time now);
   void keep_what_is_theirs();
   void on_minibatch(const Minibatch& minibatch);
   void reload_script(Time now);
@@ -130,6 +132,8 @@ class Controller {
   void step_down(Time now);
   bool prefetched_are_over(const Setting& setting) const;
   void fall_far(Time now);
+  void hold_nothing(std::string_view why, Time now);
+  void hold_safe(std::string_view why, Time now);
   const Observation* best_known() const;
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
@@ -144,6 +148,7 @@ class Controller {
   void tell_overwritten(Time now);
   bool follows_outside_write(Time now);
   void watch_knobs(Time now);
+  void step_down_again(Time now);
   bool awaits_lighter_batches() const;
   bool lets_mode_go(Time now);
   void begin_mode(Time now, Route route = Route::direct);
@@ -158,6 +163,7 @@ class Controller {
 
   // pause.cpp: what happens where a limit leaves no power, or nobody could step down.
   void update_pause(Time now);
+  void hold_paused(Time now);
   void halt(Time now);
   void end_halt(Time now);
   void let_run(const Setting& setting, Time now);
@@ -177,16 +183,26 @@ class Controller {
   void on_requests(const RequestReport& report, Time now);
   void update_arrivals(Time now);
   bool awaits_requests(Time now) const;
+  bool trainer_waits() const;
   void enforce_latency(Time now);
   void arm_second_chance(Time now);
   void try_again(Time now);
   void on_late(Time now);
   void blame(double arrivals_per_s, std::uint32_t late);
-  void relieve(double arrivals_per_s, Time now);
-  std::int32_t serving_batch() const;
-  std::optional<Setting> raised_setting() const;
   void fall_with_cap(Time now);
   std::optional<Setting> serving_alone() const;
+
+  // relief.cpp: what serves requests alone, where nothing that the policy found does.
+  void relieve(double arrivals_per_s, Time now);
+  std::size_t place() const;
+  bool in_force_for_long(Time now) const;
+  bool proves_relief(Time now) const;
+  void prove_relief(Time now);
+  bool cut_relief(std::int64_t power_mw, Time now);
+  bool serves_less() const;
+  const Setting* relieving_setting(double share) const;
+  std::int32_t serving_batch() const;
+  std::optional<Setting> raised_setting() const;
 
   // objective.cpp: what is minimised.
   void change_goal(const GoalChange& change, Time now);
@@ -213,7 +229,6 @@ class Controller {
   void continue_pending(Time now);
   void finish_measurement(Observation observation, Time now);
   void fail_policy(std::string_view what, Time now);
-  void hold_safe(std::string_view why, Time now);
   void remember(const Observation& observation);
   void end_search(Time now);
   void hold(const Setting& setting, Time now);
@@ -301,9 +316,11 @@ class Controller {
   std::int64_t unfilled_ = 0;   // requests served in batches that do not count, in this measurement
   Setting late_setting_;        // that was held when requests were late
   SecondChance second_chance_;  // of a search in which nothing served in time
+  Relief relief_;               // what serves requests alone, under this cap
   Time fell_far_ = Time{} - std::chrono::hours(1);
   std::optional<OutsideWrite> reported_write_;
   Time outside_write_seen_{};  // the newest that equals it
+  Time stepped_again_{};       // when what a limit asked for was last written once more
 
   Battery battery_;
   std::int64_t baseload_sum_mw_ = 0;

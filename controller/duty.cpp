@@ -5,7 +5,8 @@
 namespace gearshift {
 
 void Controller::update_duty(Verdict verdict, Time now) {
-  const bool lowest = infeasible_ && aim_ == Aim::safe && cap_mw_ && !paused_ && !halted_;
+  const bool asks = cap_mw_ && *cap_mw_ > kLowestModeMw;
+  const bool lowest = infeasible_ && aim_ == Aim::safe && asks && !paused_ && !halted_;
   if (!lowest || !roster_.any_managed()) {
     end_duty(now);
     return;

@@ -28,11 +28,14 @@ const Observation* Controller::best_known() const {
   return memory_.best_within(exact_goal(), {spared_.value_or(Setting{})});
 }
 
-// The best setting known to be within the cap, else the safe one.
+// The best setting known to be within the cap, else what serves requests alone within it, else the
+// safe one.
 void Controller::fall_back(Time now) {
   const Observation* best = cap_mw_ || latency_.limit() ? best_known() : nullptr;
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
+  } else if (const Setting* alone = awaits_requests(now) ? nullptr : relieving_setting(0)) {
+    apply(*alone, Aim::fallback, now);
   } else {
     apply(safe_setting(), Aim::safe, now);
   }
@@ -48,6 +51,7 @@ void Controller::step_down(Time now) {
     const Setting safe = safe_setting();
     Setting setting = smallest_batches(safe);
     setting.batch_size[index(Kind::infer)] = safe.batch_size[index(Kind::infer)];
+    if (trainer_waits()) setting.run = wanted_.run;  // it would draw more beside requests
     apply(setting, Aim::safe, now);
     return;
   }
@@ -87,6 +91,22 @@ void Controller::fall_far(Time now) {
   } else {
     apply(safe_setting(), Aim::safe, now);
   }
+}
+
+// Nothing keeps the limits: what serves requests alone within the cap, if that is known.
+void Controller::hold_nothing(std::string_view why, Time now) {
+  const Setting* alone = relieving_setting(0);
+  if (alone == nullptr) {
+    hold_safe(why, now);
+    return;
+  }
+  apply(*alone, Aim::relief, now);
+  note(NoteType::safe, now, why);
+}
+
+void Controller::hold_safe(std::string_view why, Time now) {
+  apply(safe_setting(), Aim::safe, now);
+  note(NoteType::safe, now, why);
 }
 
 Setting Controller::safe_setting() const {

@@ -4,6 +4,11 @@
 #include "controller/controller.h"
 
 namespace gearshift {
+namespace {
+
+constexpr Duration kAsksAgain = std::chrono::seconds(1);
+
+}  // namespace
 
 // What the sensor shows may still be what another program's clocks drew; nobody knows whose they
 // are while they cannot be read.
@@ -34,6 +39,7 @@ void Controller::watch_knobs(Time now) {
   }
   tell_overwritten(now);
   if (aim_ == Aim::nothing || mode_waits_ || board_.state() == ApplyState::applying) return;
+  step_down_again(now);
   // Where knobs cannot be read any more, writing them tells whether anybody still sets them.
   if (!board_.outside_write() && !board_.unreadable()) return;
   begin_mode(now);
@@ -43,6 +49,17 @@ void Controller::watch_knobs(Time now) {
   if (!measuring()) return;
   settled_ = false;  // the measurement starts again once the knobs are back
   ++rewrites_;
+}
+
+// A knob that refused what a limit asked for may take it later. Nothing else moves it: what it has
+// is what was read back, and nobody else wrote that.
+void Controller::step_down_again(Time now) {
+  const bool failed = board_.state() != ApplyState::applied;
+  if (!settled_ || !steps_down_ || !failed || board_.away()) return;
+  if (now - guard_.changed() < kAsksAgain || now - stepped_again_ < kAsksAgain) return;
+  stepped_again_ = now;
+  begin_mode(now, Route::low_clocks_first);
+  move_knobs(now);
 }
 
 // What the loader has prefetched still runs: large batches in the mode of small ones may draw more

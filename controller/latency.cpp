@@ -8,9 +8,6 @@
 namespace gearshift {
 namespace {
 
-// What a step towards the latency limit must be able to serve, over the rate of arrivals: what has
-// queued up in the meantime is served too.
-constexpr double kHeadroom = 1.1;
 // Requests that are served in batches less than half full, in batches, until the batch size is held
 // to be too large to fill in time.
 constexpr std::int64_t kUnfilledBatches = 4;
@@ -44,6 +41,7 @@ void Controller::meet_server(const Workload* server) {
   latency_.set_limit(server == nullptr ? std::nullopt : goal_.latency);
   reports_requests_ = server != nullptr && server->latency > Duration::zero();
   unserved_ = false;
+  relief_.forget();
 }
 
 void Controller::on_requests(const RequestReport& report, Time now) {
@@ -54,6 +52,7 @@ void Controller::on_requests(const RequestReport& report, Time now) {
   latency_.add(report);
   const bool judged = settled_ && latency_.judges(report);
   if (judged && measuring()) unfilled_ += report.served;
+  if (judged) relief_.add(report.served + report.refused, report.late);
   if (judged && aim_ == Aim::hold) {
     late_credit_.answered(report.served - std::min(report.served, report.late));
   }
@@ -69,6 +68,7 @@ void Controller::update_arrivals(Time now) {
   drift_.change_requests();
   late_credit_.forget();
   second_chance_.reset();
+  relief_.forget_end();
   char text[64];
   std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
   note(NoteType::arrivals, now, text);
@@ -91,6 +91,11 @@ bool Controller::awaits_requests(Time now) const {
          (arrivals_.silent(now) || goal_.arrivals_per_s <= 0);
 }
 
+// For requests, by what is wanted.
+bool Controller::trainer_waits() const {
+  return roster_.managed(Kind::train) != nullptr && !runs(wanted_.run, Kind::train);
+}
+
 void Controller::enforce_latency(Time now) {
   // Before the first setting there is nothing to step from: the policy is asked.
   if (roster_.managed(Kind::infer) == nullptr || power_lost_ || aim_ == Aim::nothing) return;
@@ -99,6 +104,14 @@ void Controller::enforce_latency(Time now) {
   if (measuring() && settled_ && awaits_requests(now)) {
     cut_measurement(Outcome::goal_changed, now);
     fall_back(now);
+    pending_ = Pending::restart;
+    return;
+  }
+  if (settled_ && awaits_requests(now) && trainer_waits()) {
+    // Nobody asks any more: there is no reason left to wait.
+    unserved_ = false;
+    fall_back(now);
+    if (trainer_waits()) apply(safe_setting(), Aim::safe, now);
     pending_ = Pending::restart;
     return;
   }
@@ -113,6 +126,7 @@ void Controller::enforce_latency(Time now) {
   const bool steps_down = !settled_ && (aim_ == Aim::fallback || aim_ == Aim::safe);
   // Nothing draws less than the lowest mode, and while that is over the cap nothing else may.
   const bool over = infeasible_ && aim_ == Aim::safe && !guard_.recovered(now);
+  prove_relief(now);
   if (latency_.near() && !steps_down && !over) on_late(now);
   if (second_chance_.due(now)) try_again(now);
 }
@@ -126,19 +140,23 @@ void Controller::arm_second_chance(Time now) {
 // nothing, or nothing that trains: while they are answered in time, it is made again without what
 // it was told of late ones.
 void Controller::try_again(Time now) {
-  if (pending_ != Pending::nothing || !settled_ || awaits_requests(now) ||
-      !latency_.recovered(now)) {
-    return;
-  }
+  if (pending_ != Pending::nothing || !settled_ || awaits_requests(now)) return;
+  // Where nothing serves them, they are late anyway.
+  const bool in_time = latency_.recovered(now);
+  if (!unserved_ && !in_time) return;
   second_chance_.disarm();
   const bool any = memory_.forget_late();
   if (!any && aim_ != Aim::hold) return;
   note(NoteType::late, now, "nothing trained beside them in time: the search is made again");
-  unserved_ = false;
+  unserved_ = unserved_ && !in_time;
   pending_ = Pending::restart;
 }
 
 void Controller::on_late(Time now) {
+  if (proves_relief(now)) {
+    latency_.rearm_at(now);
+    return;
+  }
   const RequestReport& report = latency_.newest();
   if (!unserved_) {
     note(NoteType::late, now, late_text(report, *latency_.limit()));
@@ -167,31 +185,6 @@ void Controller::blame(double arrivals_per_s, std::uint32_t late) {
   late_setting_ = wanted_;
 }
 
-// To the best setting known to serve so many; else training waits; else the clocks rise, or where
-// they cannot, the batch is one that serves more.
-void Controller::relieve(double arrivals_per_s, Time now) {
-  latency_.rearm_at(now);
-  Goal pressed = exact_goal();
-  pressed.arrivals_per_s = kHeadroom * arrivals_per_s;
-  const Observation* best = memory_.best_within(pressed, {wanted_, late_setting_});
-  if (best != nullptr && !roster_.objection(best->setting)) {
-    apply(best->setting, Aim::fallback, now);
-  } else if (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train)) {
-    Setting setting = with_batches(wanted_);
-    setting.run = Run::infer;
-    std::int32_t& batch_size = setting.batch_size[index(Kind::infer)];
-    batch_size = std::max(batch_size, serving_batch());  // a smaller one serves fewer
-    apply(setting, Aim::relief, now);
-  } else if (const auto raised = raised_setting()) {
-    apply(*raised, Aim::relief, now);
-  } else if (!unserved_) {
-    unserved_ = true;
-    note(NoteType::late, now,
-         "infeasible: no setting that may be tried serves this rate; the best for inference is "
-         "held");
-  }
-}
-
 // Below all that is known requests are still answered, where inference alone may fit.
 void Controller::fall_with_cap(Time now) {
   const auto alone = best_known() == nullptr ? serving_alone() : std::nullopt;
@@ -218,40 +211,6 @@ std::optional<Setting> Controller::serving_alone() const {
   setting.run = Run::infer;
   if (roster_.objection(setting)) return std::nullopt;
   return setting;
-}
-
-// The largest that fills in a quarter of the latency limit: it serves the most, and leaves time for
-// a slow mode; else the smallest.
-std::int32_t Controller::serving_batch() const {
-  const Workload& server = *roster_.managed(Kind::infer);
-  const double most = goal_.arrivals_per_s * seconds(latency_.limit().value_or(Duration{})) / 4;
-  std::int32_t batch_size = server.batch_sizes[0];
-  for (std::size_t i = 0; i < server.batch_size_count; ++i) {
-    if (server.batch_sizes[i] <= most) batch_size = server.batch_sizes[i];
-  }
-  return batch_size;
-}
-
-// Half of the way to the highest mode, and back towards this one past those that are over the cap;
-// where no other is left, this one with another batch.
-std::optional<Setting> Controller::raised_setting() const {
-  const std::vector<PowerMode>& modes = board_.traits().modes;
-  const auto at = std::find(modes.begin(), modes.end(), wanted_.mode);
-  std::size_t place = static_cast<std::size_t>(at - modes.begin());
-  Setting setting = wanted_;
-  setting.batch_size[index(Kind::infer)] = serving_batch();
-  for (std::size_t step = (modes.size() - place) / 2; step > 0; step /= 2) {
-    setting.mode = modes[std::min(place + step, modes.size() - 1)];
-    const Observation* known = this->known(setting);
-    const bool over = known != nullptr && (known->outcome == Outcome::over_limit ||
-                                           (cap_mw_ && known->ok() && !known->within(*cap_mw_)));
-    if (setting.mode != wanted_.mode && !over && !roster_.objection(setting)) return setting;
-  }
-  setting.mode = wanted_.mode;
-  const bool serves_more =
-      setting.batch_size[index(Kind::infer)] > wanted_.batch_size[index(Kind::infer)];
-  if (serves_more && !roster_.objection(setting)) return setting;
-  return std::nullopt;
 }
 
 }  // namespace gearshift

@@ -15,6 +15,10 @@ namespace gearshift {
 // is above it. No board draws so little, so that it is no cap to be kept.
 inline constexpr std::int64_t kNoPowerMw = 1;
 
+// What one that knows too little answers: the lowest mode is held, and the workloads run in it. No
+// board draws so little either.
+inline constexpr std::int64_t kLowestModeMw = 2;
+
 // What a source says at one time.
 struct Limit {
   std::optional<std::int64_t> power_mw{};  // at most, mW; nullopt: the source sets no cap

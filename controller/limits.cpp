@@ -54,7 +54,11 @@ void Controller::update_cap(Time now) {
   }
   const bool falls = cap && (!cap_mw_ || *cap < *cap_mw_);
   cap_mw_ = cap;
-  if (falls) credit_.forget();
+  if (falls) {
+    credit_.forget();
+    relief_.forget();
+  }
+  relief_.forget_end();
   infeasible_ = falls && duty_.active();
   note(NoteType::goal, now, source, cap.value_or(0));
   if (paused_ != (cap && *cap <= kNoPowerMw)) {
@@ -136,7 +140,7 @@ void Controller::on_over_cap(Time now) {
   // The search that left a large batch in force may know no more.
   if (lowest && make_batches_smaller(now)) return;
   if (lowest) {
-    if (!infeasible_) {
+    if (!infeasible_ && *cap_mw_ > kLowestModeMw) {
       note(NoteType::over_cap, now,
            "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
            "or the workload changes, and if that lasts the workloads wait part of the time",
@@ -148,6 +152,7 @@ void Controller::on_over_cap(Time now) {
   ++summary_.guard_steps;
   pace_.add(now);
   over_probe_ = measuring() || aim_ == Aim::hold;
+  const bool serves_alone = cut_relief(power_mw, now);
   charge_hidden_excess(power_mw, now);
   note(NoteType::over_cap, now, "stepping down", power_mw);
   Observation cut;
@@ -163,7 +168,7 @@ void Controller::on_over_cap(Time now) {
     const bool goes_on = !seeks_reference_ && !board_.unreadable();
     pending_ = goes_on ? Pending::resume : Pending::restart;
     pending_answer_ = cut;
-  } else if (roster_.any_managed()) {
+  } else if (roster_.any_managed() && !(serves_alone && second_chance_.armed())) {
     if (pending_ == Pending::nothing) pending_ = Pending::restart;
   }
   const bool counts = aim_ != Aim::nothing && roster_.any_managed();
@@ -201,8 +206,11 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   // A sensor that lags may still show the setting before, where that drew more.
   const bool settles = now - wanted_since_ <= kLagWindows * board_.traits().power_window;
   const bool shows_another = settles && cut.power_mean_mw <= power_before_mw_;
-  // Nor is it the setting's fault that another program had the clocks.
-  if (follows_outside_write(now)) return fitted;
+  // Nor is it the setting's fault that another program had the clocks. Of a measurement once: it
+  // would be asked for without end.
+  if (follows_outside_write(now) && (!measuring() || excuses_.excuse(cut.setting, now))) {
+    return fitted;
+  }
   // Until it is in force, and so soon after, readings are of the setting before, which drew as much
   // to 2 %: it may be to blame.
   const bool early = !settled_ || now - guard_.changed() < board_.traits().power_window;
@@ -255,6 +263,7 @@ void Controller::forget_world(const DriftAlarm& alarm, Time now) {
 void Controller::forget_beside_memory() {
   credit_.forget();
   late_credit_.forget();
+  relief_.forget();
   drift_.forget();
   forget_reference();
 }

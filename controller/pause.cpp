@@ -31,9 +31,13 @@ void Controller::update_pause(Time now) {
   over_probe_ = false;
   if (!roster_.any_managed()) return;
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
+  hold_paused(now);
+  pending_ = Pending::restart;
+}
+
+void Controller::hold_paused(Time now) {
   hold_safe("the workloads wait: " + std::string(cap_source_.view()) + " leaves no power for them",
             now);
-  pending_ = Pending::restart;
 }
 
 // A helper that is killed leaves the board as it was found, which may draw more than the cap by

@@ -39,7 +39,7 @@ void Controller::handle(Request request, Time now) {
     drain_policy_log(now);
     switch (request.what) {
       case Request::What::hold_safe:
-        hold_safe("the policy found no setting", now);
+        hold_nothing("the policy found no setting", now);
         arm_second_chance(now);
         return;
       case Request::What::failed:
@@ -85,7 +85,7 @@ void Controller::end_search(Time now) {
                           std::to_string(options_.most_measurements) + " measurements";
   const Observation* best = best_known();
   if (best == nullptr) {
-    hold_safe(why + ", and none keeps the limits", now);
+    hold_nothing(why + ", and none keeps the limits", now);
     return;
   }
   note(NoteType::search_ended, now, why);
@@ -115,6 +115,7 @@ void Controller::hold(const Setting& setting, Time now) {
 void Controller::apply(const Setting& setting, Aim aim, Time now) {
   if (setting != wanted_) {
     credit_.leave(now);
+    relief_.begin();
     wanted_since_ = now;
     power_before_mw_ = guard_.power_mw(now).value_or(0);
   }
@@ -321,8 +322,9 @@ void Controller::continue_pending(Time now) {
   const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
   if (!guard_.clear(now) || (stepped_down && !guard_.recovered(now))) return;
   if (saves_up(now)) return;
-  // The lowest mode may never answer in time: what does is to be found.
-  const bool may_serve = aim_ != Aim::nothing && !(goal_.one_by_one && aim_ == Aim::safe);
+  // The lowest mode may never answer in time: what does is to be found. Nor may others.
+  const bool may_serve =
+      aim_ != Aim::nothing && !unserved_ && !(goal_.one_by_one && aim_ == Aim::safe);
   if ((may_serve && !latency_.recovered(now)) || awaits_requests(now)) return;
   if (seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
@@ -382,11 +384,6 @@ void Controller::fail_policy(std::string_view what, Time now) {
   ++summary_.policy_errors;
   note(NoteType::policy_error, now, what);
   hold_safe("the policy failed", now);
-}
-
-void Controller::hold_safe(std::string_view why, Time now) {
-  apply(safe_setting(), Aim::safe, now);
-  note(NoteType::safe, now, why);
 }
 
 }  // namespace gearshift

@@ -17,6 +17,7 @@ class SecondChance {
     wait_ = std::min<Duration>(2 * wait_, kLongest);
   }
   void disarm() { due_.reset(); }
+  bool armed() const { return due_.has_value(); }
   bool due(Time now) const { return due_ && now >= *due_; }
   void reset() { *this = {}; }
 

@@ -264,5 +264,16 @@ TEST(Duty, AServerThatComesWhilePowerIsOverTheCapRuns) {
   rig.run();
 }
 
+// Below any board: a limit that knows nothing asks for the lowest mode, and for no more than that.
+TEST(Duty, ACapThatOnlyAsksForTheLowestModeLetsTheWorkloadsRun) {
+  LowRig rig(then_hold({kFast}, kFast), seconds(60), kLowestModeMw);
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+  EXPECT_GT(minibatches(rig, Kind::train, seconds(50), seconds(60)), 0U);
+  EXPECT_EQ(rig.world.published.phase, Phase::safe);
+  EXPECT_EQ(reports(rig, "infeasible"), 0U);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -323,5 +323,23 @@ TEST(Enforcement, AStepDownWaitsForNoBatch) {
   EXPECT_EQ(after, (std::vector<std::int64_t>{1, 300000}));
 }
 
+// A driver that is busy for a moment must not cost the cap for good.
+TEST(Enforcement, AStepDownThatAKnobRefusedIsAskedForAgain) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
+          seconds(60), 30'000);
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(20), [&] { rig.hardware.refuse = "gpu_mhz"; });
+  rig.world.cap(milliseconds(20'100), 12'000);
+  rig.world.at(seconds(22), [&] {
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 900000}));
+    rig.hardware.refuse.clear();
+  });
+  rig.world.at(milliseconds(23'500), [&] {
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+  });
+  rig.run();
+  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+}
+
 }  // namespace
 }  // namespace gearshift

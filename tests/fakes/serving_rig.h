@@ -33,8 +33,9 @@ inline const std::vector<Request> kThree = {
 
 struct ServingRig : Rig {
   explicit ServingRig(ListPolicy::Decide decide, Duration end = std::chrono::seconds(120),
-                      std::optional<std::int64_t> cap_mw = std::nullopt)
-      : Rig(std::move(decide), end, cap_mw, {kSlow, kMiddle, kFast}) {
+                      std::optional<std::int64_t> cap_mw = std::nullopt,
+                      std::vector<PowerMode> modes = {kSlow, kMiddle, kFast})
+      : Rig(std::move(decide), end, cap_mw, std::move(modes)) {
     options.goal.objective = Objective::throughput;
     options.meter.power_least = std::chrono::milliseconds(500);
     world.attach(std::chrono::milliseconds(0));

@@ -1,0 +1,142 @@
+// The part of the loop that serves requests alone, as well as the cap allows, where nothing that
+// the policy found serves them.
+#include "controller/relief.h"
+
+#include <algorithm>
+
+#include "controller/controller.h"
+
+namespace gearshift {
+namespace {
+
+// What a step towards the latency limit must be able to serve, over the rate of arrivals: what has
+// queued up in the meantime is served too.
+constexpr double kHeadroom = 1.1;
+// Of requests: what serves so many is better than a setting that was late, or, where nothing serves
+// them all, so many; and so much more of them is worth a change.
+constexpr double kServes = 0.9, kServesSome = 0.3, kMoreServed = 0.05;
+// What serves so many is not left to look for more: each look makes others late.
+constexpr double kServesWell = 0.98;
+
+}  // namespace
+
+// To the best setting known to serve so many; else to what serves requests alone, if that is known;
+// else training waits; else the clocks rise, or where they cannot, the batch is one that serves
+// more.
+void Controller::relieve(double arrivals_per_s, Time now) {
+  latency_.rearm_at(now);
+  Goal pressed = exact_goal();
+  pressed.arrivals_per_s = kHeadroom * arrivals_per_s;
+  const Observation* best = memory_.best_within(pressed, {wanted_, late_setting_});
+  const double least_share = unserved_ ? kServesSome : kServes;
+  if (best != nullptr && !roster_.objection(best->setting)) {
+    apply(best->setting, Aim::fallback, now);
+  } else if (const Setting* alone = serves_less() ? relieving_setting(least_share) : nullptr) {
+    apply(*alone, Aim::relief, now);
+  } else if (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train)) {
+    Setting setting = with_batches(wanted_);
+    setting.run = Run::infer;
+    std::int32_t& batch_size = setting.batch_size[index(Kind::infer)];
+    batch_size = std::max(batch_size, serving_batch());  // a smaller one serves fewer
+    apply(setting, Aim::relief, now);
+  } else if (const Setting* good = relieving_setting(kServesWell)) {
+    if (*good != wanted_) apply(*good, Aim::relief, now);
+  } else if (const auto raised = raised_setting()) {
+    apply(*raised, Aim::relief, now);
+  } else {
+    if (!unserved_) {
+      note(NoteType::late, now,
+           "infeasible: no setting that may be tried serves this rate; the best for inference is "
+           "held");
+    }
+    unserved_ = true;
+    const Setting* most = relieving_setting(relief_.share() + kMoreServed);
+    if (most != nullptr && *most != wanted_) apply(*most, Aim::relief, now);
+  }
+}
+
+// The largest that fills in a quarter of the latency limit: it serves the most, and leaves time for
+// a slow mode; else the smallest.
+std::int32_t Controller::serving_batch() const {
+  const Workload& server = *roster_.managed(Kind::infer);
+  const double most = goal_.arrivals_per_s * seconds(latency_.limit().value_or(Duration{})) / 4;
+  std::int32_t batch_size = server.batch_sizes[0];
+  for (std::size_t i = 0; i < server.batch_size_count; ++i) {
+    if (server.batch_sizes[i] <= most) batch_size = server.batch_sizes[i];
+  }
+  return batch_size;
+}
+
+// The place of the wanted mode in the board's order of unmeasured power.
+std::size_t Controller::place() const {
+  const std::vector<PowerMode>& modes = board_.traits().modes;
+  return static_cast<std::size_t>(std::find(modes.begin(), modes.end(), wanted_.mode) -
+                                  modes.begin());
+}
+
+bool Controller::in_force_for_long(Time now) const {
+  return settled_ && now - wanted_since_ >= kLagWindows * board_.traits().power_window;
+}
+
+// Once relief was over the cap it rises by steps that each have to show that they keep it.
+bool Controller::proves_relief(Time now) const {
+  return aim_ == Aim::relief && relief_.end() && wanted_.mode != board_.safe() &&
+         !in_force_for_long(now);
+}
+
+// What has kept the cap for long may be gone back to.
+void Controller::prove_relief(Time now) {
+  if (!in_force_for_long(now) || relief_.update(wanted_)) return;
+  if (aim_ == Aim::relief && guard_.recovered(now)) relief_.keeps(wanted_, place());
+}
+
+// The guard has cut what is wanted. True where that served requests alone in the stead of what the
+// policy chose: it is not to be asked again for that.
+bool Controller::cut_relief(std::int64_t power_mw, Time now) {
+  const bool kept = relief_.forget(wanted_);
+  // So soon it may be the power of the setting before.
+  const bool shown = in_force_for_long(now) || power_mw > power_before_mw_;
+  if (aim_ == Aim::relief && !kept && shown) relief_.exceeds(place());
+  return kept || aim_ == Aim::relief;
+}
+
+// In the safe mode, or in one that was late when it was measured. What is held was in time before,
+// and is again once training waits.
+bool Controller::serves_less() const {
+  if (aim_ == Aim::hold) return false;
+  return aim_ == Aim::safe || wanted_.mode == board_.safe() ||
+         (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train));
+}
+
+// What serves requests alone, more than this share of them, and is known to keep the cap; null
+// where nothing is.
+const Setting* Controller::relieving_setting(double share) const {
+  const Setting* best = relief_.best(share);
+  const bool may = best != nullptr && !roster_.objection(*best);
+  return may && latency_.limit() && roster_.managed(Kind::infer) != nullptr ? best : nullptr;
+}
+
+// Half of the way to the highest mode, or to where relief was over the cap, and back towards this
+// one past those that are over it; where no other is left, this one with another batch.
+std::optional<Setting> Controller::raised_setting() const {
+  const std::vector<PowerMode>& modes = board_.traits().modes;
+  const std::size_t end = std::min(modes.size(), relief_.end().value_or(modes.size()));
+  const std::size_t from = place();
+  Setting setting = wanted_;
+  setting.batch_size[index(Kind::infer)] = serving_batch();
+  const std::size_t place = from < end ? from : 0;
+  for (std::size_t step = (end - place) / 2; step > 0; step /= 2) {
+    setting.mode = modes[std::min(place + step, modes.size() - 1)];
+    const Observation* known = this->known(setting);
+    const bool over = known != nullptr && (known->outcome == Outcome::over_limit ||
+                                           (cap_mw_ && known->ok() && !known->within(*cap_mw_)));
+    if (setting.mode != wanted_.mode && !over && !roster_.objection(setting)) return setting;
+  }
+  setting.mode = wanted_.mode;
+  const bool serves_more =
+      setting.batch_size[index(Kind::infer)] > wanted_.batch_size[index(Kind::infer)];
+  if (serves_more && !roster_.objection(setting)) return setting;
+  return std::nullopt;
+}
+
+}  // namespace gearshift

@@ -1,0 +1,139 @@
+// Requests are served alone, as well as the cap allows, where nothing that the policy found serves
+// them; and who waits for them does not wait longer than they come.
+#include "controller/relief.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "controller/controller.h"
+#include "tests/fakes/serving_rig.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Setting alone(std::int64_t cores) {
+  Setting setting;
+  setting.mode = mode(cores, 600000);
+  setting.run = Run::infer;
+  return setting;
+}
+
+// In force for long, with so many of 100 requests late.
+void keep(Relief& relief, std::int64_t cores, std::uint32_t late) {
+  relief.begin();
+  relief.add(100, late);
+  relief.keeps(alone(cores), static_cast<std::size_t>(cores));
+}
+
+TEST(Relief, PrefersWhatAnswersMostToWhatDrawsMost) {
+  Relief relief;
+  EXPECT_EQ(relief.best(0), nullptr);
+  keep(relief, 1, 60);
+  keep(relief, 2, 20);
+  keep(relief, 3, 40);
+  ASSERT_NE(relief.best(0), nullptr);
+  EXPECT_EQ(*relief.best(0), alone(2));
+  EXPECT_EQ(relief.best(0.8), nullptr) << "no more than 80 of 100";
+  EXPECT_NE(relief.best(0.79), nullptr);
+  relief.begin();
+  relief.add(100, 0);
+  EXPECT_TRUE(relief.update(alone(3)));
+  EXPECT_FALSE(relief.update(alone(4)));
+  EXPECT_EQ(*relief.best(0), alone(3));
+}
+
+TEST(Relief, TriesNothingBeyondWhatWasSoonOverTheCap) {
+  Relief relief;
+  for (const std::int64_t cores : {1, 2, 3}) keep(relief, cores, 10);
+  relief.exceeds(3);
+  EXPECT_EQ(relief.end(), 3U);
+  relief.exceeds(4);
+  EXPECT_EQ(relief.end(), 3U) << "the least of them";
+  relief.exceeds(2);
+  EXPECT_EQ(*relief.best(0), alone(1));
+  EXPECT_TRUE(relief.forget(alone(1)));
+  EXPECT_FALSE(relief.forget(alone(1)));
+  EXPECT_EQ(relief.best(0), nullptr);
+  EXPECT_EQ(relief.end(), 2U) << "one that has kept the cap for long says nothing of others";
+  relief.forget_end();
+  EXPECT_EQ(relief.end(), std::nullopt);
+}
+
+TEST(Relief, KeepsFewSettingsAndThoseThatServe) {
+  Relief relief;
+  for (std::int64_t cores = 1; cores <= 20; ++cores) {
+    keep(relief, cores, static_cast<std::uint32_t>(cores == 5 ? 1 : 50));
+  }
+  EXPECT_EQ(*relief.best(0), alone(5));
+}
+
+// By power, from 10 to 22 W.
+std::vector<PowerMode> by_power() {
+  return {mode(1, 300000), mode(2, 300000), mode(1, 600000), mode(3, 300000),
+          mode(2, 600000), mode(4, 300000), mode(1, 900000), mode(3, 600000),
+          mode(2, 900000), mode(4, 600000), mode(3, 900000), mode(4, 900000)};
+}
+
+// The policy finds nothing under 15.5 W, and nothing serves 400 requests a second: 266 at 600 MHz,
+// 133 at 300. By power two cores at 600 MHz are the most that fit.
+struct Overloaded : ServingRig {
+  explicit Overloaded(Duration end)
+      : ServingRig([](const PolicyContext&, const auto&) { return Request{}; }, end, 15'500,
+                   by_power()),
+        server(world.attach_server(milliseconds(0), 400)) {
+    hardware.values = {1, 300000};
+  }
+
+  FakeServer& server;
+};
+
+TEST(ReliefLoop, FindsItsPlaceBelowTheCapAndStaysThere) {
+  Overloaded rig(seconds(170));
+  int starts = 0;
+  rig.world.at(seconds(5), [&] { starts = rig.policy.starts; });
+  rig.world.at(seconds(59), [&] { EXPECT_EQ(rig.policy.starts, starts) << "asked for a cut"; });
+  rig.run();
+  const std::vector<KeptNote> cuts = rig.recorder.of(NoteType::over_cap);
+  EXPECT_GE(cuts.size(), 1U);
+  EXPECT_LE(cuts.size(), 4U);
+  for (const KeptNote& note : cuts) EXPECT_LT(note.time, Time{} + seconds(40));
+  const Setting last = rig.recorder.of(NoteType::setting).back().setting;
+  EXPECT_EQ(last.mode.values[1], 600000);
+  EXPECT_EQ(last.run, Run::infer);
+  EXPECT_EQ(last.batch_size[index(Kind::infer)], 16);
+  for (const Setting& setting : rig.settings_since(seconds(60))) {
+    EXPECT_EQ(setting.mode.values[1], 600000) << "the lowest mode serves half as many";
+  }
+}
+
+TEST(ReliefLoop, TheTrainerGoesOnOnceNobodyAsks) {
+  Overloaded rig(seconds(90));
+  rig.world.at(seconds(40), [&] {
+    EXPECT_EQ(rig.world.commands_to(1).back().run, Run::infer);
+    rig.server.per_s = 0;
+  });
+  rig.run();
+  EXPECT_TRUE(runs(rig.world.commands_to(1).back().run, Kind::train));
+}
+
+// What came since runs too, and so it can be asked to wait.
+TEST(ReliefLoop, ATrainerThatComesAfterTheServerWaitsWhereRequestsAreLate) {
+  ServingRig rig([](const PolicyContext&, const auto&) { return hold(kFast); }, seconds(60));
+  rig.world.detach(milliseconds(1));
+  FakeServer& server = rig.world.attach_server(milliseconds(2), 40);
+  rig.world.attach(seconds(20));
+  rig.world.at(seconds(20), [&] { server.late_ms = 1000; });
+  rig.run();
+  const std::vector<WorkloadCommand> commands = rig.world.commands_to(1);
+  EXPECT_TRUE(std::any_of(commands.begin(), commands.end(), [](const WorkloadCommand& command) {
+    return !runs(command.run, Kind::train);
+  }));
+}
+
+}  // namespace
+}  // namespace gearshift
