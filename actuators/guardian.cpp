@@ -18,6 +18,7 @@
 
 #include "actuators/board_actuator.h"
 #include "actuators/knob_journal.h"
+#include "actuators/step_bar.h"
 #include "controller/board.h"
 
 namespace gearshift {
@@ -60,10 +61,10 @@ void put_back(Sysroot& root, const GuardianOptions& options) {
 void step_in(const BoardDescription& board, Sysroot& root, const Clock& clock,
              const GuardianOptions& options) {
   try {
-    if (!std::filesystem::exists(options.journal)) return;  // no knob has been written yet
-    const std::string failure = step_to_safe_mode(board, root, clock, options.journal);
+    const auto failure = step_to_safe_mode(board, root, clock, options.journal);
+    if (!failure) return;
     say(options, "the loop stands still; " +
-                     (failure.empty() ? "stepped to the safe mode until it goes on" : failure));
+                     (failure->empty() ? "stepped to the safe mode until it goes on" : *failure));
   } catch (const std::exception& error) {
     say(options,
         std::string("the loop stands still, and the safe mode cannot be set: ") + error.what());
@@ -95,18 +96,24 @@ bool StallWatch::look(std::uint64_t beats) {
   return beats_ > 0 && ++unchanged_ == patience_;
 }
 
-std::string step_to_safe_mode(const BoardDescription& board, Sysroot& root, const Clock& clock,
-                              const std::filesystem::path& journal) {
+std::optional<std::string> step_to_safe_mode(const BoardDescription& board, Sysroot& root,
+                                             const Clock& clock,
+                                             const std::filesystem::path& journal) {
+  const Step step(journal);
+  if (!step.allowed()) return std::nullopt;
   auto actuator = std::make_unique<BoardActuator>(
       board, root, BoardActuatorOptions{.journal = journal, .use = JournalUse::beside});
-  if (!actuator->writable()) return {};
+  if (!actuator->writable()) return std::string();
   const KnobSpace& knobs = actuator->knobs();
   BoardTraits traits;
   traits.apply_timeout = board.apply_timeout;
   traits.safe = safe_mode(board, knobs, modes_by_power(board, knobs));
   Board stepped(std::move(actuator), {}, traits);
   stepped.begin(stepped.safe(), clock.now());
-  while (stepped.advance(clock.now()) == ApplyState::applying) continue;
+  for (ApplyState state = ApplyState::applying; state == ApplyState::applying;) {
+    if (!step.allowed()) return std::nullopt;
+    state = stepped.advance(clock.now());
+  }
   return std::string(stepped.failure());
 }
 

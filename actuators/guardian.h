@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ class Guardian {
   void beat();
   // False once somebody has killed it.
   bool alive();
-  // How often it has stepped to the safe mode in the loop's stead.
+  // How often it has found that the loop stands still, to step to the safe mode in its stead.
   std::uint32_t steps() const;
 
  private:
@@ -70,8 +71,10 @@ class Guardian {
 };
 
 // Sets the board to its safe mode though another process holds the journal: only knobs whose state
-// is saved there. Returns what could not be set, empty where all was.
-std::string step_to_safe_mode(const BoardDescription& board, Sysroot& root, const Clock& clock,
-                              const std::filesystem::path& journal);
+// is saved there. Returns what could not be set, empty where all was; nullopt where no step may be
+// made, or went on being made (see Step).
+std::optional<std::string> step_to_safe_mode(const BoardDescription& board, Sysroot& root,
+                                             const Clock& clock,
+                                             const std::filesystem::path& journal);
 
 }  // namespace gearshift

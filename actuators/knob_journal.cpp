@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "actuators/journal_restore.h"
+#include "actuators/step_bar.h"
 
 namespace gearshift {
 namespace {
@@ -169,6 +170,7 @@ bool is_there(const Sysroot& root, const std::vector<SavedEntry>& entries) {
 std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path& path,
                                      const JournalText& text, RestoreReport& report) {
   std::vector<SavedEntry> failed;
+  const StepBar bar(path);  // the guardian of who left the journal may have outlived its daemon
   if (text.boot_id == boot_id(root)) {
     failed = put_back(root, text.entries, report);
   } else if (!is_there(root, text.entries)) {
@@ -355,6 +357,7 @@ RestoreReport KnobJournal::restore() {
   RestoreReport report;
   assert(lock_);
   if (text_.entries.empty()) return report;
+  const StepBar bar(path_);  // until the journal is gone: a step takes that for its sign
   text_.entries = put_back(root_, text_.entries, report);
   if (text_.entries.empty()) {
     remove();

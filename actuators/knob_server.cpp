@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -219,16 +220,16 @@ void KnobServer::look_after(Time now) {
   if (now - client.looked < options_.patience / kLooks) return;
   client.looked = now;
   if (!client.stall.look(client.requests)) return;
-  if (!std::filesystem::exists(options_.journal)) return;  // it has set nothing
-  client.hangs = true;
-  std::string done;
+  std::optional<std::string> done;
   try {
     done = step_to_safe_mode(board_, root_, clock_, options_.journal);
   } catch (const std::exception& error) {
     done = std::string("the safe mode cannot be set: ") + error.what();
   }
-  if (done.empty()) done = "stepped to the safe mode until it goes on";
-  tell(describe(client.peer) + " says nothing any more; " + done);
+  if (!done) return;  // it has set nothing
+  client.hangs = true;
+  if (done->empty()) done = "stepped to the safe mode until it goes on";
+  tell(describe(client.peer) + " says nothing any more; " + *done);
 }
 
 void KnobServer::end_client(const std::string& why) {

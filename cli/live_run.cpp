@@ -12,7 +12,10 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <optional>
+#include <stdexcept>
 
+#include "actuators/step_bar.h"
 #include "bridge/endpoints.h"
 #include "bridge/key_files.h"
 #include "cli/explaining_recorder.h"
@@ -103,8 +106,16 @@ std::unique_ptr<LiveWorld> make_world(const Clock& clock, LiveWorldOptions& opti
 OpenedSensors open_all_sensors(const BoardDescription& description, const RunPlan& plan,
                                Sysroot& root, const Clock& clock) {
   OpenedSensors opened = open_sensors(description, root, clock);
-  if (!plan.battery || open_battery(*plan.battery, root, opened)) return opened;
-  throw std::runtime_error("--battery auto: " + opened.findings.back());
+  if (plan.battery && !open_battery(*plan.battery, root, opened)) {
+    throw std::runtime_error("--battery auto: " + opened.findings.back());
+  }
+  if (plan.battery_goal && plan.battery_goal->brownout_v && !opened.battery_voltage) {
+    throw std::invalid_argument(
+        "--brown-out: nothing here reads the battery's voltage (a power_supply with voltage_now, "
+        "an INA219 or its kin, battery.voltage of Network UPS Tools); leave it out, and give a "
+        "cap that the battery bears with --power");
+  }
+  return opened;
 }
 
 // Stops the loop when its work is done, and until then shows who watches it that it goes on, tells
@@ -265,6 +276,8 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   GuardedWorld guarded(*world_, live_knobs_, done, done_text);
   const ServiceNotice notice = ServiceNotice::from_environment();
   NoticedWorld noticed(guarded, notice);
+  // Nothing beats once the loop has ended, and its guardian must not take that for a stall.
+  std::optional<StepBar> ends;
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
     Controller controller(world, board, policy, recorder, limits, controller_options_);
     try {
@@ -273,6 +286,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       restore(board);  // on every way out, whatever --on-exit says
       throw;
     }
+    if (options_.helper.empty()) ends.emplace(journal_of(options_));
     return Result{controller.summary(), controller.ledger()};
   };
   Result result;

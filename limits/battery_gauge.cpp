@@ -12,6 +12,8 @@ constexpr double kStep = 0.02;
 constexpr double kMostOfCapacity = 1.2;
 // So many times longer than bad news must good news agree with itself before it is believed.
 constexpr int kGoodNewsPatience = 10;
+// It moves with the power, and at once: what it was says nothing of what it is.
+constexpr Duration kVoltageStaleAfter = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -21,7 +23,11 @@ void BatteryGauge::read(const Reading& reading) {
     return;
   }
   const bool absurd = reading.quantity != Quantity::battery_current && reading.value <= 0;
-  if (!absurd) believed_.add(reading);
+  if (absurd) return;
+  believed_.add(reading);
+  if (reading.quantity == Quantity::battery_voltage && reading.state == ReadingState::ok) {
+    voltage_read_ = reading.taken;
+  }
 }
 
 void BatteryGauge::judge_energy(const Reading& reading) {
@@ -47,6 +53,10 @@ bool BatteryGauge::possible(double energy_wh, Time taken, const Battery& since) 
   const double span_h = std::max(0.0, seconds(taken - since.taken)) / kJoulesInWh;
   const double step_wh = kStep * since.capacity_wh.value_or(most_seen_wh_);
   return std::abs(energy_wh - *since.energy_wh) <= most_w_ * span_h + step_wh;
+}
+
+std::optional<double> BatteryGauge::voltage_v(Time now) const {
+  return now - voltage_read_ > kVoltageStaleAfter ? std::nullopt : believed_.voltage_v;
 }
 
 double BatteryGauge::energy_wh(Time now) const {

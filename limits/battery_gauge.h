@@ -23,6 +23,8 @@ class BatteryGauge {
   bool known() const { return believed_.known(); }
   // As last believed.
   const Battery& battery() const { return believed_; }
+  // At the terminals, as read in the last 10 s.
+  std::optional<double> voltage_v(Time now) const;
   // What is surely left at `now`, Wh; 0 where nothing was ever believed.
   double energy_wh(Time now) const;
   bool late(Time now) const { return !known() || now - believed_.taken > stale_after_; }
@@ -36,6 +38,7 @@ class BatteryGauge {
   Duration stale_after_;
   double most_w_ = 0;
   Battery believed_;
+  Time voltage_read_{};  // when the newest that is believed was
   double most_seen_wh_ = 0;
   // What cannot follow from what was believed, but agrees with itself: another battery, perhaps. It
   // is believed after `stale_after`, and where it is more than was believed after ten times that.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -27,7 +28,6 @@ constexpr double kKeptUnmeasured = 0.07;
 constexpr double kKeptOfCapacity = 0.005;
 // Power that ended goes on only this much above where work would be saved again.
 constexpr double kResumesAbove = 0.02;
-constexpr std::int64_t kLowestUnknownMw = 2;  // below any board: the safe mode is held
 
 std::int64_t cap_for(double power_w) {
   return std::llround(std::ceil(power_w * kCapSlack / kCapStepW) * kCapStepW * 1000);
@@ -193,9 +193,14 @@ void BatteryLimit::plan_forecast(const BatteryTask& task, Time now) {
 
 bool BatteryLimit::browned_out(Time now) {
   if (!options_.brownout_v) return false;
-  const std::optional<double> voltage_v = gauge_.battery().voltage_v;
-  if (voltage_v && *voltage_v < *options_.brownout_v) {
-    if (state_ != BatteryState::brown_out) {
+  const std::optional<double> voltage_v = gauge_.voltage_v(now);
+  const bool saw = !std::exchange(blind_, !voltage_v);
+  if (blind_) {
+    browned_out_ = now;
+    return true;
+  }
+  if (*voltage_v < *options_.brownout_v) {
+    if (state_ != BatteryState::brown_out || !saw) {
       ++brown_outs_;
       const double below_w = kBelowSag * power_w_;
       ceiling_w_ = ceiling_w_ ? std::min(*ceiling_w_, below_w) : below_w;
@@ -204,7 +209,7 @@ bool BatteryLimit::browned_out(Time now) {
     return true;
   }
   if (state_ != BatteryState::brown_out) return false;
-  const bool recovered = voltage_v && *voltage_v > kVoltageRecovered * *options_.brownout_v;
+  const bool recovered = *voltage_v > kVoltageRecovered * *options_.brownout_v;
   return !recovered || now - browned_out_ < kBrownOutRest;
 }
 
@@ -228,7 +233,7 @@ std::int64_t BatteryLimit::lowest_mw() const {
   for (const WorkPoint& vertex : hull_.vertices()) {
     if (vertex.samples_per_s > 0) return cap_for(vertex.power_w);
   }
-  return kLowestUnknownMw;
+  return kLowestModeMw;
 }
 
 std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
@@ -287,6 +292,7 @@ std::string BatteryLimit::describe() const {
   std::string text(battery_state_name(state_));
   if (state_ == BatteryState::planned || state_ == BatteryState::low)
     text += ": " + gearshift::describe(plan_);
+  if (state_ == BatteryState::brown_out && blind_) text += ": the battery's voltage is not read";
   return text;
 }
 

@@ -20,13 +20,14 @@ namespace gearshift {
 
 struct BatteryLimitOptions {
   BatteryAim aim = BatteryAim::progress;
-  std::uint32_t epochs = 0;            // of the managed training; finish and least_energy
-  std::optional<Duration> until{};     // from the first tick: serve and least_energy need it
-  double reserve_share = 0.2;          // of the capacity: below it the workloads wait
-  double resume_share = 0.05;          // so much above the reserve they go on
-  double checkpoint_share = 0.03;      // so much above it who can save its work does; 0: never
-  double capacity_wh = 0;              // where the gauge does not tell; 0: the most it ever showed
-  std::optional<double> brownout_v{};  // at the terminals: below it the lowest mode is held
+  std::uint32_t epochs = 0;         // of the managed training; finish and least_energy
+  std::optional<Duration> until{};  // from the first tick: serve and least_energy need it
+  double reserve_share = 0.2;       // of the capacity: below it the workloads wait
+  double resume_share = 0.05;       // so much above the reserve they go on
+  double checkpoint_share = 0.03;   // so much above it who can save its work does; 0: never
+  double capacity_wh = 0;           // where the gauge does not tell; 0: the most it ever showed
+  // At the terminals: below it the lowest mode is held, and while nobody reads the voltage.
+  std::optional<double> brownout_v{};
   double most_w = 0;   // that the battery ever gives; 0: the highest power known, and a half more
   double pause_w = 0;  // of the board without work; above 0 a plan may pause the workloads
   // Of what charges the battery, for `serve`; what else flows is then not measured. It is counted
@@ -47,7 +48,7 @@ enum class BatteryState : std::uint8_t {
   unknown,    // no energy was ever read: the lowest mode
   planned,    // follows the plan
   done,       // the work is done: the lowest mode
-  brown_out,  // the voltage sagged: the lowest mode
+  brown_out,  // the voltage sagged, or may have unread: the lowest mode
   reserve,    // nothing above the reserve is left: the workloads wait
   low,        // as planned, but the reserve is near: work is saved, and who has waits
 };
@@ -119,6 +120,7 @@ class BatteryLimit : public LimitSource {
   double power_w_ = 0;               // newest reading of the board's
   std::optional<double> ceiling_w_;  // that the voltage does not sag below the threshold at
   Time browned_out_{};
+  bool blind_ = false;  // no voltage is read that would show a brown-out
   std::uint32_t brown_outs_ = 0;
 };
 

@@ -45,6 +45,8 @@ class NutBattery : public Sensor {
   NutBattery(const NutBattery&) = delete;
   NutBattery& operator=(const NutBattery&) = delete;
 
+  bool has_voltage() const { return voltage_v_.has_value(); }
+
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
 

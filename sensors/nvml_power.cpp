@@ -52,7 +52,7 @@ NvmlPower::NvmlPower(NvmlGpu gpu, bool counts, const PowerDescription& power)
     : gpu_(std::move(gpu)), counts_(counts), plausible_max_mw_(power.plausible_max_mw) {}
 
 void NvmlPower::take(std::int64_t power_mw, Time now) {
-  const bool absurd = power_mw < 0 || power_mw > plausible_max_mw_;
+  const bool absurd = power_mw <= 0 || power_mw > plausible_max_mw_;
   const ReadingState state = absurd ? ReadingState::absurd : ReadingState::ok;
   reading_ = {Quantity::power, state, false, 0, power_mw, now};
 }
@@ -122,6 +122,7 @@ void NvmlPower::read(Time now, std::vector<Reading>& readings) {
 std::string NvmlPower::explain(const Reading& reading) const {
   if (reading.state == ReadingState::ok) return "";
   if (reading.state == ReadingState::missing) return reason_;
+  if (reading.value == 0) return "0 mW, which a GPU that runs cannot draw";
   return std::to_string(reading.value) + " mW is outside 0 to " +
          std::to_string(plausible_max_mw_) + " mW";
 }

@@ -25,6 +25,8 @@ struct OpenedSensors {
   bool power_is_estimate = false;
   // True when a power reading is what a counter grew by since the one before.
   bool power_counts = false;
+  // True when a sensor reads the voltage at the battery's terminals.
+  bool battery_voltage = false;
   // An eventfd that becomes readable when a sampler thread has a new power reading; whoever waits
   // on it reads its 8 bytes to rearm it. -1 where no sampler runs. Lives as long as `sensors`.
   int wake_descriptor = -1;

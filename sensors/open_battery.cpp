@@ -6,8 +6,12 @@
 
 namespace gearshift {
 
-bool open_battery(const BatteryDescription& battery, Sysroot& root, OpenedSensors& opened) {
+namespace {
+
+// The best source of what is left. False where nothing tells.
+bool open_energy(const BatteryDescription& battery, Sysroot& root, OpenedSensors& opened) {
   if (auto supply = PowerSupply::open(battery.capacity_wh, root, opened.findings)) {
+    opened.battery_voltage = supply->has_voltage();
     opened.sensors.push_back(std::move(supply));
     return true;
   }
@@ -15,10 +19,12 @@ bool open_battery(const BatteryDescription& battery, Sysroot& root, OpenedSensor
   const bool measured = terminals != nullptr;
   if (battery.nut && !(measured && battery.capacity_wh)) {
     if (auto nut = NutBattery::open(*battery.nut, battery.capacity_wh, opened.findings)) {
+      opened.battery_voltage = nut->has_voltage();
       opened.sensors.push_back(std::move(nut));
       return true;
     }
   }
+  opened.battery_voltage = measured;
   if (measured) opened.sensors.push_back(std::move(terminals));
   if (!battery.capacity_wh) {
     opened.findings.emplace_back(
@@ -29,6 +35,17 @@ bool open_battery(const BatteryDescription& battery, Sysroot& root, OpenedSensor
       std::make_unique<BatteryIntegral>(*battery.capacity_wh, battery.charge, battery.most_w));
   opened.findings.emplace_back(measured ? "battery: an estimate, by what flows at its terminals"
                                         : "battery: an estimate, by the power of the board alone");
+  return true;
+}
+
+}  // namespace
+
+bool open_battery(const BatteryDescription& battery, Sysroot& root, OpenedSensors& opened) {
+  if (!open_energy(battery, root, opened)) return false;
+  if (!opened.battery_voltage) {
+    opened.findings.emplace_back(
+        "battery: no voltage at its terminals is told: no brown-out shows");
+  }
   return true;
 }
 

@@ -29,6 +29,8 @@ class PowerSupply : public Sensor {
   static std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh, Sysroot& root,
                                            std::vector<std::string>& findings);
 
+  bool has_voltage() const { return has(File::voltage_now); }
+
   // Voltage and current each time; the rest once a second, as gauges are asked over slow buses.
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::string_view kPowercap = "/sys/class/powercap";
 constexpr std::string_view kPrefix = "intel-rapl:";
+// Counters move about once a millisecond: over less than this their steps would show, or none.
+constexpr Duration kLeastSpan = std::chrono::milliseconds(20);
 constexpr std::string_view kFirst = "a power needs two readings of the energy counter";
 constexpr std::string_view kGap =
     "too long since the last reading: a counter may have wrapped twice";
@@ -52,7 +54,7 @@ std::unique_ptr<Rapl> Rapl::open(const PowerDescription& power, Sysroot& root,
 
 Rapl::Rapl(std::vector<Package> packages, const PowerDescription& power)
     : packages_(std::move(packages)),
-      period_(std::max(power.period, Duration(1))),
+      period_(std::max(power.period, kLeastSpan)),
       plausible_max_mw_(power.plausible_max_mw),
       reason_(kFirst) {}
 
@@ -98,7 +100,8 @@ void Rapl::read(Time now, std::vector<Reading>& readings) {
                     packages_[i].power_mw, *sampled_};
     if (state_ == ReadingState::missing) {
       reading.value = 0;
-    } else if (reading.value < 0 || reading.value > plausible_max_mw_) {
+    } else if (reading.value <= 0 || reading.value > plausible_max_mw_) {
+      // A package that runs draws something: its counter stands still.
       reading.state = total.state = ReadingState::absurd;
     }
     total.value += reading.value;
@@ -113,6 +116,12 @@ void Rapl::read(Time now, std::vector<Reading>& readings) {
 std::string Rapl::explain(const Reading& reading) const {
   if (reading.state == ReadingState::ok) return "";
   if (reading.state == ReadingState::absurd) {
+    const bool is_total = reading.quantity == Quantity::power;
+    for (std::size_t i = 0; i < packages_.size(); ++i) {
+      if (packages_[i].power_mw != 0 || (!is_total && i != reading.channel)) continue;
+      return packages_[i].name + " at " + packages_[i].energy_uj.path() +
+             ": the energy counter stands still, which it cannot while the package runs";
+    }
     return std::to_string(reading.value) + " mW is outside 0 to " +
            std::to_string(plausible_max_mw_) + " mW; the energy counters may have been reset";
   }

@@ -15,9 +15,10 @@ namespace gearshift {
 
 // Emits the sum of the packages as power (channel 0) and each package as rail_power. A power is the
 // energy used since the reading before it, divided by the time in between, which is at least the
-// board's period; between two periods the reading before is repeated with its time. Missing: the
-// first reading, a counter that cannot be read, and a gap in which a counter may have wrapped more
-// than once. Power above plausible_max_mw is absurd, as after a suspend that resets the counters.
+// board's period and 20 ms; between two periods the reading before is repeated with its time.
+// Missing: the first reading, a counter that cannot be read, and a gap in which a counter may have
+// wrapped more than once. Power above plausible_max_mw is absurd, as after a suspend that resets
+// the counters; so is none at all, of a counter that stands still.
 class Rapl : public Sensor {
  public:
   // Takes top-level intel-rapl packages only: the zones inside them are part of them, and

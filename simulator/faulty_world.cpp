@@ -37,7 +37,10 @@ bool FaultyWorld::pass(Event& event, Time now) {
     if (event.set_sequence <= trainer->forgotten) return false;
   }
   if (event.type == EventType::minibatch) {
-    trainer->hello.batch_size = event.minibatch.batch_size;
+    // A server's batch may be less than it runs with: as many samples as had come.
+    if (trainer->hello.kind == Kind::train) {
+      trainer->hello.batch_size = event.minibatch.batch_size;
+    }
     if (active_fault(plan_, FaultKind::trainer_stalls, now) != nullptr) return false;
     if (event.minibatch.set_sequence <= trainer->forgotten) event.minibatch.set_sequence = 0;
     event.minibatch.workload = trainer->handle;

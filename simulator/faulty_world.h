@@ -25,7 +25,7 @@ class FaultyWorld : public World {
 
  private:
   struct Trainer {
-    Workload hello;             // as it was, with the batch size it runs with now
+    Workload hello;             // as it was; of training with the batch size it runs with now
     WorkloadHandle handle = 0;  // as the controller knows it
     bool vanished = false;
     std::uint32_t asked = 0;      // sequence of the last command that reached it

@@ -37,6 +37,10 @@ std::optional<TrueCost> cost_of(const SimulatedTask& task, const PowerMode& mode
   return cost;
 }
 
+bool keeps_energy(const Goal& goal, const TrueCost& train, std::int32_t train_batch) {
+  return !goal.energy_j || train.minibatch_ms / 1e3 / train_batch * train.power_w <= *goal.energy_j;
+}
+
 // How many requests a batch has on average that is served when one of them would become late;
 // nullopt where that is less than half of it, or nothing trains.
 std::optional<double> requests_by_chance(const Goal& goal, std::int32_t infer_batch,
@@ -100,6 +104,7 @@ std::optional<BesideCost> beside(const SimulationProblem& problem, const Goal& g
   const auto train = train_task.costs_at(at).cost(mode, train_task.batch_sizes.front());
   const auto infer = infer_task.costs_at(at).cost(mode, infer_batch);
   if (!train || !infer) return std::nullopt;
+  if (!keeps_energy(goal, *train, train_task.batch_sizes.front())) return std::nullopt;
   const auto full = beside(goal, how, problem.power_window(), infer_batch, *train, *infer);
   const bool by_chance = how == Beside::requests && goal.arrivals_per_s > 0 && goal.latency;
   if (full || !by_chance) return full;
@@ -127,6 +132,7 @@ std::optional<InterleavedOptimum> interleaved_optimum(const SimulationProblem& p
       const auto served = infer.costs_at(at).cost(mode, batch_size);
       if (!served) continue;
       ++settings;
+      if (!keeps_energy(goal, *trained, train.batch_sizes.front())) continue;
       const auto cost = beside(goal, how, problem.power_window(), batch_size, *trained, *served);
       if (!cost) continue;
       if (best && rank(*cost, batch_size) >=

@@ -33,7 +33,8 @@ struct BesideCost {
 };
 
 // Of one training and one inference minibatch, the latter of so many requests, which is full in
-// time; nullopt where a limit of the goal is broken. Where the goal has no rate only training runs;
+// time; nullopt where a limit of the goal is broken but that of energy, which is of a training
+// sample and so needs a batch size. Where the goal has no rate only training runs;
 // `power_window` is what its cap is judged by.
 std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_window,
                                  double requests, const TrueCost& train, const TrueCost& infer);

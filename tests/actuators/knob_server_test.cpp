@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 #include "actuators/board_actuator.h"
+#include "actuators/guardian.h"
 #include "actuators/knob_journal.h"
 #include "actuators/remote_actuator.h"
+#include "tests/actuators/slow_clock.h"
 #include "tests/fakes/proc_files.h"
 #include "tests/fakes/running_knob_server.h"
 
@@ -91,6 +94,35 @@ TEST_F(KnobServerTest, PutsEveryByteBackWhenTheClientGoesWithoutAWord) {
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
   EXPECT_FALSE(std::filesystem::exists(journal()));
+}
+
+// The helper was stopped, say, and goes on at the moment at which its guardian steps.
+TEST_F(KnobServerTest, WhatItPutsBackWhileItsGuardianStepsStaysPutBack) {
+  const auto before = board_.bytes();
+  start();
+  const fakes::SlowClock slow;
+  BoardDescription board = description_;
+  board.apply_timeout = std::chrono::milliseconds(20);  // a core each
+  int begin[2];
+  ASSERT_EQ(pipe(begin), 0);
+  const pid_t guardian = fork();  // before there is a connection that it would keep open
+  if (guardian == 0) {
+    char word = 0;
+    if (read(begin[0], &word, 1) == 1) step_to_safe_mode(board, root_, slow, journal());
+    _exit(0);
+  }
+  auto actuator = connect();
+  apply(*actuator, "gpu_mhz", 1'300'500);
+  ASSERT_EQ(write(begin[1], "s", 1), 1);
+  for (int writes = 0; writes < 3; ++writes) slow.await_question();
+  actuator.reset();
+  EXPECT_TRUE(says("the knobs are as they were found"));
+  int status = 0;
+  EXPECT_EQ(waitpid(guardian, &status, 0), guardian);
+  EXPECT_EQ(status, 0);
+  board_.settle();
+  EXPECT_EQ(board_.bytes(), before);
+  for (const int end : begin) close(end);
 }
 
 TEST_F(KnobServerTest, KeepsASettingThatItIsAskedToKeepAndTheNextClientPutsItBack) {

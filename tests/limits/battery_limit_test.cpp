@@ -56,10 +56,10 @@ class Limited {
                 .value = static_cast<std::int64_t>(1000 * thousands),
                 .taken = now});
   }
-  void battery(double energy_wh, double voltage_v = 12) {
+  void battery(double energy_wh, std::optional<double> voltage_v = 12) {
     read(Quantity::battery_capacity, 3600 * kCapacityWh);
     read(Quantity::battery_energy, 3600 * energy_wh);
-    read(Quantity::battery_voltage, voltage_v);
+    if (voltage_v) read(Quantity::battery_voltage, *voltage_v);
   }
   std::optional<std::int64_t> cap() { return limit.power_mw(now); }
   void train(std::int32_t samples, WorkloadHandle handle = 1) {
@@ -207,6 +207,50 @@ TEST(BatteryLimit, HoldsTheLowestModeInTheTickOfABrownOutAndStaysBelowThatPower)
   run.battery(10, 11);
   EXPECT_EQ(run.cap(), 25'500);
   EXPECT_EQ(run.limit.brown_outs(), 1U);
+}
+
+TEST(BatteryLimit, HoldsTheLowestModeWhileNobodyReadsTheVoltageThatMayHaveSagged) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 100, .brownout_v = 10});
+  run.battery(10, std::nullopt);
+  EXPECT_EQ(run.cap(), 10'500) << "it was never read";
+  EXPECT_EQ(run.limit.describe(), "brown_out: the battery's voltage is not read");
+  run.battery(10, 11);
+  run.now += seconds(10);
+  run.battery(10, 11);
+  EXPECT_EQ(run.cap(), std::nullopt);
+  for (int second = 0; second < 10; ++second) {
+    run.now += seconds(1);
+    run.battery(10, std::nullopt);
+    run.read(Quantity::power, 30);
+    EXPECT_EQ(run.cap(), std::nullopt);
+  }
+  run.now += milliseconds(100);
+  EXPECT_EQ(run.cap(), 10'500);
+  EXPECT_EQ(run.limit.state(), BatteryState::brown_out);
+  EXPECT_NE(run.limit.describe().find("is not read"), std::string::npos);
+  run.battery(10, 11);
+  EXPECT_EQ(run.cap(), 10'500) << "for 10 s";
+  EXPECT_EQ(run.limit.describe(), "brown_out");
+  run.now += seconds(10);
+  run.battery(10, 11);
+  EXPECT_EQ(run.cap(), std::nullopt) << "no power is known that it sags at";
+  EXPECT_EQ(run.limit.brown_outs(), 0U);
+}
+
+TEST(BatteryLimit, CountsABrownOutThatShowsWhenTheVoltageIsReadAgain) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 100, .brownout_v = 10});
+  run.battery(10, std::nullopt);
+  run.read(Quantity::power, 30);
+  EXPECT_EQ(run.cap(), 10'500);
+  for (int tick = 0; tick < 3; ++tick) {
+    run.now += seconds(1);
+    run.battery(10, 9.9);
+    EXPECT_EQ(run.cap(), 10'500);
+  }
+  EXPECT_EQ(run.limit.brown_outs(), 1U);
+  run.now += seconds(11);
+  run.battery(10, 11);
+  EXPECT_EQ(run.cap(), 25'500) << "85 % of the power that it was seen to sag at";
 }
 
 TEST(BatteryLimit, LearnsWhatElseDrawsOnTheBattery) {

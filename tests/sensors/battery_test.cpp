@@ -259,5 +259,27 @@ TEST(OpenBattery, TakesTheGaugeElseTheChipElseTheBoardsPower) {
   EXPECT_EQ(by_gauge.sensors.size(), 1U);
 }
 
+TEST(OpenBattery, SaysWhereNothingReadsTheVoltage) {
+  fakes::TempTree tree;
+  Sysroot root(tree.root());
+  const auto open = [&root] {
+    OpenedSensors opened;
+    EXPECT_TRUE(open_battery({.capacity_wh = 10}, root, opened));
+    const bool told = opened.findings.back().find("no voltage") != std::string::npos;
+    EXPECT_EQ(told, !opened.battery_voltage);
+    return opened.battery_voltage;
+  };
+  EXPECT_FALSE(open());
+  tree.put("/sys/class/hwmon/hwmon5/name", "ina219\n");
+  tree.put("/sys/class/hwmon/hwmon5/in1_input", "11800\n");
+  tree.put("/sys/class/hwmon/hwmon5/curr1_input", "1700\n");
+  EXPECT_TRUE(open());
+  tree.put("/sys/class/power_supply/BAT0/type", "Battery\n");
+  tree.put("/sys/class/power_supply/BAT0/energy_now", "5000000\n");
+  EXPECT_FALSE(open()) << "the gauge is taken alone";
+  tree.put("/sys/class/power_supply/BAT0/voltage_now", "11800000\n");
+  EXPECT_TRUE(open());
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -122,6 +122,38 @@ TEST_F(HostPowerTest, RaplAboveThePlausibleIsAbsurd) {
   EXPECT_NE(sensor->explain(reading).find("reset"), std::string::npos);
 }
 
+TEST_F(HostPowerTest, RaplThatStandsStillIsAbsurd) {
+  zone(kPackage0, "package-0", 1'000'000);
+  zone(kPackage1, "package-1", 1'000'000);
+  const auto sensor = Rapl::open(power_, root_, findings_);
+  read(*sensor, milliseconds(0));
+  energy(kPackage0, 3'000'000);
+  const std::vector<Reading> readings = read(*sensor, milliseconds(100));
+  EXPECT_EQ(readings[0].state, ReadingState::absurd) << "the sum is too low without it";
+  EXPECT_EQ(readings[1].state, ReadingState::ok);
+  EXPECT_EQ(readings[2].state, ReadingState::absurd);
+  for (const std::size_t i : {0U, 2U}) {
+    const std::string why = sensor->explain(readings[i]);
+    EXPECT_NE(why.find("package-1"), std::string::npos) << why;
+    EXPECT_NE(why.find("stands still"), std::string::npos) << why;
+  }
+  energy(kPackage0, 5'000'000);
+  energy(kPackage1, 1'500'000);
+  const Reading moves = read(*sensor, milliseconds(200))[0];
+  EXPECT_EQ(moves.state, ReadingState::ok);
+  EXPECT_EQ(moves.value, 25'000);
+}
+
+TEST_F(HostPowerTest, RaplIsNotLookedAtSoonerThanItsCounterMoves) {
+  power_.period = milliseconds(1);
+  zone(kPackage0, "package-0", 0);
+  const auto sensor = Rapl::open(power_, root_, findings_);
+  read(*sensor, milliseconds(0));
+  EXPECT_EQ(read(*sensor, milliseconds(1))[0].state, ReadingState::missing) << "not absurd yet";
+  energy(kPackage0, 200'000);
+  EXPECT_EQ(read(*sensor, milliseconds(20))[0].value, 10'000);
+}
+
 TEST_F(HostPowerTest, RaplThatCannotBeReadIsMissingAndComesBack) {
   zone(kPackage0, "package-0", 0);
   const auto sensor = Rapl::open(power_, root_, findings_);

@@ -133,6 +133,17 @@ TEST_F(NvmlPowerTest, ImplausiblePowerIsAbsurdAndTold) {
   EXPECT_EQ(read(*sensor, 200, 5000 + 250'001 + 250'000).state, ReadingState::ok);
 }
 
+TEST_F(NvmlPowerTest, NoPowerAtAllIsAbsurd) {
+  const auto sensor = open();
+  read(*sensor, 0, 5000);
+  const Reading nothing = read(*sensor, 3000, 5001);  // a millijoule in three seconds
+  EXPECT_EQ(nothing.state, ReadingState::absurd);
+  EXPECT_EQ(sensor->explain(nothing), "0 mW, which a GPU that runs cannot draw");
+  EXPECT_EQ(read(*sensor, 3100, 15'001).value, 100'000);
+  gpus_.put("power_instant", "0");
+  EXPECT_EQ(read(*sensor, 4101).state, ReadingState::missing) << "the driver's own nothing";
+}
+
 TEST_F(NvmlPowerTest, ALostGpuIsMissingWithItsReasonAndComesBack) {
   const auto sensor = open();
   read(*sensor, 0, 5000);

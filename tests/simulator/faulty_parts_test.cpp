@@ -188,5 +188,31 @@ TEST(FaultyWorld, AServerThatCameBackIsHeardUnderItsNewHandle) {
   EXPECT_EQ(heard[1].set_sequence, 3U);
 }
 
+// What it is given to answer is what came, which may be less than it runs with.
+TEST(FaultyWorld, AServerComesBackWithItsOwnBatchSizeThoughItsLastBatchWasNotFull) {
+  Hardware hardware;
+  FakeWorld inner(hardware, seconds(60));
+  Event hello;
+  hello.type = EventType::attached;
+  hello.handle = hello.workload.handle = 2;
+  hello.workload.kind = Kind::infer;
+  hello.workload.batch_size = 16;
+  inner.at(seconds(1), hello);
+  Event batch;
+  batch.type = EventType::minibatch;
+  batch.handle = batch.minibatch.workload = 2;
+  batch.minibatch.batch_size = 3;
+  inner.at(seconds(1), batch);
+  const FaultPlan plan = from_2_to_5_s(FaultKind::trainer_vanishes);
+  FaultyWorld world(inner, plan);
+  std::vector<std::int32_t> hellos;
+  for (const int second : {1, 2, 5, 6}) {
+    for (const Event& event : wait(world, seconds(second))) {
+      if (event.type == EventType::attached) hellos.push_back(event.workload.batch_size);
+    }
+  }
+  EXPECT_EQ(hellos, (std::vector<std::int32_t>{16, 16}));
+}
+
 }  // namespace
 }  // namespace gearshift

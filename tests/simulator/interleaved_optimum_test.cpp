@@ -164,6 +164,27 @@ TEST(InterleavedOptimum, IsTheBestOfAllSettings) {
   }
 }
 
+TEST(InterleavedOptimum, KeepsTheEnergyOfATrainingSample) {
+  Pair pair;
+  const auto sample_j = [](const TrueCost& cost) {
+    return cost.minibatch_ms / 1e3 / 16 * cost.power_w;
+  };
+  for (const Beside how : {Beside::windows, Beside::requests}) {
+    Goal goal = pair.problem.goal;
+    goal.power_mw.reset();  // the fastest setting is not the thriftiest
+    const auto free = interleaved_optimum(pair.problem, goal, how, Time{});
+    ASSERT_TRUE(free);
+    goal.energy_j = 0.99 * sample_j(free->cost.train);
+    const auto bound = interleaved_optimum(pair.problem, goal, how, Time{});
+    ASSERT_TRUE(bound);
+    EXPECT_LE(sample_j(bound->cost.train), *goal.energy_j);
+    EXPECT_LT(bound->cost.minibatches_per_s, free->cost.minibatches_per_s);
+    EXPECT_EQ(bound->settings, free->settings);
+    const std::int32_t batch = free->setting.batch_size[index(Kind::infer)];
+    EXPECT_FALSE(beside(pair.problem, goal, how, free->setting.mode, batch, Time{}));
+  }
+}
+
 TEST(InterleavedOptimum, IsNoneWhereNothingKeepsTheCap) {
   Pair pair;
   pair.problem.goal.power_mw = 3'000;
