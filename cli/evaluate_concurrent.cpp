@@ -10,6 +10,7 @@
 
 #include "boards/board_model.h"
 #include "cli/commands.h"
+#include "cli/evaluate_progress.h"
 #include "cli/evaluate_requests.h"
 #include "cli/evaluate_run.h"
 #include "cli/policy_transfer.h"
@@ -53,8 +54,8 @@ std::vector<Profile> profiles_of(const std::vector<std::string>& paths, Kind kin
   return found;
 }
 
-std::string print_of(const Profile& profile) {
-  return fmt::format("{:016x}", Fingerprint().add(format_profiles({&profile, 1})).value());
+std::uint64_t print_of(const Profile& profile) {
+  return Fingerprint().add(format_profiles({&profile, 1})).value();
 }
 
 class ConcurrentEvaluation {
@@ -74,13 +75,14 @@ class ConcurrentEvaluation {
       for (const Profile& infer :
            profiles_of(options.infer_profile, Kind::infer, "--infer-profile")) {
         add_pair(train, infer, options.keep);
-        prints += ' ' + print_of(*pairs_.back().train);
+        prints += fmt::format(" {:016x}", print_of(*pairs_.back().train));
       }
     }
-    for (const Profile* prior : priors_.all()) prints += ' ' + print_of(*prior);
+    for (const Profile* prior : priors_.all()) prints += fmt::format(" {:016x}", print_of(*prior));
     grid_.conditions = fmt::format(
-        "concurrent, effects {}, probes {}, tables{}, own {}, program {}", effects_of(options),
-        options.probes, prints, options.own_prior.size(), this_program());
+        "concurrent, effects {}, probes {}, tables{}, own {}, reference {:016x}, program {}",
+        effects_of(options), options.probes, prints, options.own_prior.size(),
+        reference_fingerprint(), this_program());
   }
 
   const Grid& grid() const { return grid_; }
@@ -98,8 +100,8 @@ class ConcurrentEvaluation {
   }
   // Every row gets what clocks of their own would come to, where a change of them takes so long.
   void add_separate_clocks(const std::vector<double>& switch_ms, ConcurrentResults& results) const;
-  // Solved rows get what becomes of requests.
-  void hold_beside_requests(RequestChecks& checks, ConcurrentResults& results) const;
+  // Solved rows get what becomes of requests. False where a signal stopped it.
+  bool hold_beside_requests(RequestChecks& checks, ConcurrentResults& results) const;
 
  private:
   void add_pair(const Profile& train, const Profile& infer, const std::vector<std::string>& keep);
@@ -138,7 +140,8 @@ void ConcurrentEvaluation::add_pair(const Profile& train, const Profile& infer,
   fmt::print(stderr, "{}: {} settings, {} of them suspect\n", name, cells.size(),
              std::count_if(cells.begin(), cells.end(),
                            [](const ConcurrentCell& cell) { return !cell.trusted; }));
-  grid_.workloads.push_back({name, OptimumTable(*pair.infer)});
+  grid_.workloads.push_back(
+      {.name = name, .optimum = OptimumTable(*pair.infer), .beside = print_of(*pair.train)});
   pairs_.push_back(std::move(pair));
 }
 
@@ -198,11 +201,17 @@ void ConcurrentEvaluation::add_separate_clocks(const std::vector<double>& switch
   }
 }
 
-void ConcurrentEvaluation::hold_beside_requests(RequestChecks& checks,
+bool ConcurrentEvaluation::hold_beside_requests(RequestChecks& checks,
                                                 ConcurrentResults& results) const {
-  if (checks.empty()) return;
+  if (checks.empty()) return true;
+  EvaluateProgress progress(true, "choices held beside requests");
+  std::vector<ConcurrentRow*> solved;
   for (ConcurrentRow& row : results.rows) {
-    if (!row.solved) continue;
+    if (row.solved) solved.push_back(&row);
+  }
+  std::size_t done = 0;
+  while (done < solved.size() && !progress.stopped()) {
+    ConcurrentRow& row = *solved[done++];
     const Pair& pair = pairs_[row.of.workload];
     const Setting& held = row.trial.held;
     row.requests = checks.of(
@@ -211,7 +220,10 @@ void ConcurrentEvaluation::hold_beside_requests(RequestChecks& checks,
          .infer_batch = held.batch_size[index(Kind::infer)],
          .train_minibatch_ms = pair.train->find(held.mode, pair.train_batch)->minibatch_ms,
          .goal = grid_.problems[row.of.problem].goal});
+    progress.progress(done, 0, solved.size());
   }
+  progress.end();
+  return done == solved.size();
 }
 
 }  // namespace
@@ -227,7 +239,10 @@ int evaluate_concurrent(const EvaluateOptions& options, const std::string& comma
   const auto trials = run_or_resume(options, grid, [&](const Case& one) { return made.run(one); });
   if (!trials) return kExitFailed;
   ConcurrentResults results = made.judged(*trials, false);
-  made.hold_beside_requests(checks, results);
+  if (!made.hold_beside_requests(checks, results)) {
+    tell_stopped(options, trials->size(), trials->size());
+    return kExitFailed;
+  }
   made.add_separate_clocks(switch_ms, results);
   std::optional<ConcurrentResults> all_cells;
   if (made.has_suspects()) all_cells = made.judged(*trials, true);

@@ -12,6 +12,7 @@
 #include "boards/board_model.h"
 #include "cli/commands.h"
 #include "cli/evaluate_run.h"
+#include "cli/policy_transfer.h"
 #include "cli/simulated_problem.h"
 #include "evaluation/drift_report.h"
 #include "limits/operator_limit.h"
@@ -121,19 +122,11 @@ struct Change {
 
 class DriftEvaluation {
  public:
+  // Of options that check_evaluate_options lets pass.
   explicit DriftEvaluation(const EvaluateOptions& options) : options_(options) {
-    const std::vector<double> caps_w =
-        options.caps.empty() ? std::vector<double>{} : parse_numbers("--caps", options.caps);
-    if (caps_w.empty() || caps_w.size() > 2) {
-      throw std::runtime_error(
-          "--caps: --problem drift takes the cap, and the one it falls to: --caps 40,20");
-    }
+    const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
     caps_mw_[0] = static_cast<std::int64_t>(1e3 * caps_w.front());
     caps_mw_[1] = static_cast<std::int64_t>(1e3 * caps_w.back());
-    if (options.profile.size() > 2) {
-      throw std::runtime_error(
-          "--profile: --problem drift takes the workload, and the one that it becomes");
-    }
     changes_.push_back({"throttle", "throttle:0.8"});
     if (options.profile.size() == 2) {
       changes_.push_back({"workload", "workload:" + options.profile[1]});
@@ -174,9 +167,10 @@ class DriftEvaluation {
     return made;
   }
 
-  static SimulationResult simulated(SimulatedProblem& made, const Contestant& contestant,
-                                    LimitSource& limit, DriftWatch& watch, Duration duration) {
-    LuaPolicy policy(contestant.script, contestant.text, built_in_board_model(made.problem.board));
+  SimulationResult simulated(SimulatedProblem& made, const Contestant& contestant,
+                             LimitSource& limit, DriftWatch& watch, Duration duration) const {
+    LuaPolicy policy(contestant.script, contestant.text, built_in_board_model(made.problem.board),
+                     &transfer_);
     made.problem.least_duration = made.problem.most_duration = duration;
     return simulate(made.problem, policy, limit, {.recorder = &watch});
   }
@@ -231,6 +225,7 @@ class DriftEvaluation {
   const EvaluateOptions& options_;
   std::int64_t caps_mw_[2] = {0, 0};
   std::vector<Change> changes_;
+  ReferenceTransfer transfer_ = policy_transfer();
 };
 
 }  // namespace

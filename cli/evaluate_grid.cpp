@@ -78,9 +78,9 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   if (!options.suspect.empty()) mark_suspects(options.suspect);
   grid_.conditions = fmt::format(
       "effects {}, missing {}, probes {}, measurements {}, priors {:016x}, own {}, "
-      "program {}",
+      "reference {:016x}, program {}",
       effects_of(options), options.missing, options.probes, measurements_,
-      text_print(priors_.all()), options.own_prior.size(), this_program());
+      text_print(priors_.all()), options.own_prior.size(), reference_fingerprint(), this_program());
 }
 
 void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::string& path) {

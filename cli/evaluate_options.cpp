@@ -202,7 +202,7 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
       if (!said) *one->second = read;
     } else if (const auto list = fields.lists.find(name); list != fields.lists.end()) {
       std::vector<std::string> read = texts_at(file, name, value);
-      if (name == "policy") read = split(read);
+      if (name == "policy" || name == "requests") read = split(read);
       if (!said) *list->second = std::move(read);
     } else if (const auto count = fields.counts.find(name); count != fields.counts.end()) {
       const std::uint32_t read = count_of(file, name, value, count->second.second);
@@ -250,9 +250,14 @@ void check_concurrent_options(const EvaluateOptions& options) {
 }
 
 void check_drift_options(const EvaluateOptions& options) {
-  if (options.caps.empty() || options.caps == "none") {
+  const bool any = !options.caps.empty() && options.caps != "none";
+  if (!any || parse_numbers("--caps", options.caps).size() > 2) {
     throw std::runtime_error(
         "--caps: --problem drift takes the cap, and the one it falls to: --caps 40,20");
+  }
+  if (options.profile.size() > 2) {
+    throw std::runtime_error(
+        "--profile: --problem drift takes the workload, and the one that it becomes");
   }
 }
 
@@ -339,6 +344,10 @@ void check_evaluate_options(const EvaluateOptions& options) {
   }
   if (missing == "model" && options.board.empty()) {
     throw std::runtime_error("--missing model: give --board, whose model fills the gaps");
+  }
+  if (missing != "model" && !(options.board.empty() && options.model.empty())) {
+    throw std::runtime_error(fmt::format("{} belongs to --missing model; leave it out",
+                                         options.board.empty() ? "--model" : "--board"));
   }
   if (options.policy.empty()) {
     throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");

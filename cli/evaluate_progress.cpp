@@ -25,8 +25,8 @@ std::string clock_text(double left_s) {
 
 }  // namespace
 
-EvaluateProgress::EvaluateProgress(bool keeps)
-    : began_(clock_.now()), terminal_(isatty(STDERR_FILENO) == 1), keeps_(keeps) {
+EvaluateProgress::EvaluateProgress(bool keeps, std::string_view what)
+    : began_(clock_.now()), terminal_(isatty(STDERR_FILENO) == 1), keeps_(keeps), what_(what) {
   if (!keeps_) return;
   sigemptyset(&signals_);
   for (const int signal : {SIGINT, SIGTERM}) sigaddset(&signals_, signal);
@@ -44,12 +44,12 @@ void EvaluateProgress::progress(std::size_t done, std::size_t known, std::size_t
   }
   const std::string from = known > 0 ? fmt::format(", {} known before", known) : std::string();
   if (!terminal_) {
-    fmt::print(stderr, "{}/{} rows, ETA {}{}\n", done, total, left, from);
+    fmt::print(stderr, "{}/{} {}, ETA {}{}\n", done, total, what_, left, from);
     return;
   }
   const std::size_t filled = total == 0 ? kBar : kBar * done / total;
-  fmt::print(stderr, "\r\033[K[{:=<{}}{:<{}}] {}/{} rows, ETA {}{}", "", filled, "", kBar - filled,
-             done, total, left, from);
+  fmt::print(stderr, "\r\033[K[{:=<{}}{:<{}}] {}/{} {}, ETA {}{}", "", filled, "", kBar - filled,
+             done, total, what_, left, from);
   std::fflush(stderr);
 }
 
@@ -66,6 +66,7 @@ bool EvaluateProgress::stopped() {
 
 void EvaluateProgress::end() {
   if (terminal_) std::fputs("\r\033[K", stderr);
+  if (keeps_) pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
 }
 
 }  // namespace gearshift

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 
 #include "cli/boottime_clock.h"
 #include "evaluation/case_run.h"
@@ -15,12 +16,12 @@ class EvaluateProgress : public CaseWatch {
  public:
   // `keeps`: finished cases are kept. Then SIGINT and SIGTERM are blocked, for the threads that
   // start afterwards too, so as to ask for them; else they end the program, and nothing is lost by
-  // that.
-  explicit EvaluateProgress(bool keeps);
+  // that. `what`: that are counted.
+  explicit EvaluateProgress(bool keeps, std::string_view what = "rows");
   void progress(std::size_t done, std::size_t known, std::size_t total) override;
   // By the first signal; a second one ends the program, however long a case takes.
   bool stopped() override;
-  // Ends the line that was written over.
+  // Ends the line that was written over. Signals end the program again: nobody asks for them now.
   void end();
   double seconds_elapsed() const { return seconds(clock_.now() - began_); }
 
@@ -29,6 +30,7 @@ class EvaluateProgress : public CaseWatch {
   const Time began_;
   const bool terminal_;
   const bool keeps_;
+  const std::string_view what_;
   std::optional<Time> shown_;
   bool stopped_ = false;
   sigset_t signals_{};

@@ -92,6 +92,9 @@ int evaluate_recurring(const EvaluateOptions& options) {
   if (!options.json.empty()) replace_file(options.json, recurring_json(rows));
   std::printf("%s", recurring_text(rows).c_str());
   std::fflush(stdout);
+  std::vector<ScriptEnd> ends;
+  for (const RecurringRow& row : rows) ends.push_back({row.policy, row.trial.failure});
+  report_failures(ends);
   return kExitOk;
 }
 

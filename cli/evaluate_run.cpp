@@ -86,6 +86,14 @@ std::vector<Contestant> read_contestants(const std::vector<std::string>& paths) 
   return contestants;
 }
 
+void tell_stopped(const EvaluateOptions& options, std::size_t finished, std::size_t rows) {
+  const std::string path = results_path(options);
+  std::fprintf(stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, rows,
+               path.empty()
+                   ? "give --results FILE to keep them the next time"
+                   : (path + " has them, and the same command goes on from there").c_str());
+}
+
 std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, const Grid& grid,
                                                 const RunCase& run_case) {
   std::optional<TrialFile> file;
@@ -98,10 +106,7 @@ std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, 
   const auto finished = static_cast<std::size_t>(
       std::count_if(trials.begin(), trials.end(), [](const auto& one) { return one.has_value(); }));
   if (finished < trials.size()) {
-    std::fprintf(
-        stderr, "gearshift evaluate: stopped after %zu of %zu rows; %s\n", finished, trials.size(),
-        path.empty() ? "give --results FILE to keep them the next time"
-                     : (path + " has them, and the same command goes on from there").c_str());
+    tell_stopped(options, finished, trials.size());
     return std::nullopt;
   }
   tell_duration(trials.size(), progress, threads);

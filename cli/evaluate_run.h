@@ -30,6 +30,9 @@ std::string this_program();
 std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, const Grid& grid,
                                                 const RunCase& run_case);
 
+// Says that a signal stopped the evaluation, and where the rows are that had finished.
+void tell_stopped(const EvaluateOptions& options, std::size_t finished, std::size_t rows);
+
 // Calls `run` with each number below `count`, on as many threads as --threads says, with progress.
 void run_rows(const EvaluateOptions& options, std::size_t count,
               const std::function<void(std::size_t)>& run);

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/control_request.h"
 #include "cli/rationale_text.h"
+#include "cli/recorded_goal.h"
 #include "cli/setting_prediction.h"
 #include "trace/recording_reader.h"
 
@@ -36,14 +37,14 @@ void print(const KnobSpace& space, const Rationale& rationale, Time now,
 void explain_recording(const ExplainOptions& options) {
   RecordingReader reader(options.recording);
   const RecordingHeader& header = reader.header();
-  Goal goal = header.options.goal;
+  RecordedGoal goal(header.options.goal);
   // A recording of a simulation has no board file.
   const std::optional<BoardDescription> board =
       header.board.text.empty() ? std::nullopt
                                 : std::optional(parse_board(header.board.text, header.board.name));
   std::optional<SettingPrediction> prediction;
   if (board) prediction.emplace(*board, header.knobs);
-  Rationale rationale(goal);
+  Rationale rationale(goal.goal());
   rationale.predict_with([&](const Setting& setting) -> std::optional<PredictedCost> {
     return prediction ? prediction->predict(setting) : std::nullopt;
   });
@@ -55,15 +56,15 @@ void explain_recording(const ExplainOptions& options) {
     for (const Event& event : tick.events) {
       if (prediction) prediction->consume(event);
       rationale.consume(event);
-      if (event.type != EventType::goal) continue;
-      goal = changed(goal, event.goal);
-      rationale.set_goal(goal);
+      goal.consume(event);
     }
     for (const RecordedNote& note : tick.notes) {
       rationale.note({note.type, note.time, note.workload, note.value,
                       note.setting ? &*note.setting : nullptr,
                       note.observation ? &*note.observation : nullptr, nullptr, note.text});
+      goal.note(note, rationale);
     }
+    rationale.set_goal(goal.goal());
   }
   print(header.knobs, rationale, now, options);
 }

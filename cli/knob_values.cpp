@@ -19,9 +19,17 @@ std::string values_text(const Knob& knob) {
   return text;
 }
 
+void check_any(const KnobSpace& knobs, const std::string& option) {
+  if (knobs.knobs.empty()) {
+    throw std::invalid_argument(
+        fmt::format("{}: there are no knobs, since the table has no column of one", option));
+  }
+}
+
 }  // namespace
 
 std::size_t parse_knob(const KnobSpace& knobs, const std::string& option, const std::string& name) {
+  check_any(knobs, option);
   if (const auto found = knobs.find(name)) return *found;
   std::string names;
   for (const Knob& knob : knobs.knobs) names += (names.empty() ? "" : ", ") + knob.name;
@@ -31,6 +39,7 @@ std::size_t parse_knob(const KnobSpace& knobs, const std::string& option, const 
 
 KnobValues parse_knob_values(const KnobSpace& knobs, const std::string& option,
                              const std::string& text) {
+  check_any(knobs, option);
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) {
     throw std::invalid_argument(

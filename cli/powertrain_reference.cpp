@@ -14,15 +14,19 @@ std::filesystem::path own_reference_path(const std::string& state_folder) {
   return folder / "reference.model";
 }
 
-Reference find_reference(const std::string& path, const std::string& state_folder) {
-  if (!path.empty()) return {path, read_predictor(path)};
-  std::filesystem::path own;
+std::optional<std::filesystem::path> own_reference(const std::string& state_folder) {
   try {
-    own = own_reference_path(state_folder);
+    const std::filesystem::path own = own_reference_path(state_folder);
+    if (std::filesystem::exists(own)) return own;
   } catch (const std::runtime_error&) {
     // Without a home folder nobody has one of his own.
   }
-  if (!own.empty() && std::filesystem::exists(own)) return {own.string(), read_predictor(own)};
+  return std::nullopt;
+}
+
+Reference find_reference(const std::string& path, const std::string& state_folder) {
+  if (!path.empty()) return {path, read_predictor(path)};
+  if (const auto own = own_reference(state_folder)) return {own->string(), read_predictor(*own)};
   return {"gearshift's own", shipped_reference()};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "policies/powertrain/predictor.h"
@@ -12,12 +13,15 @@ namespace gearshift {
 // the default one where it is empty. Throws std::runtime_error where there is no home folder.
 std::filesystem::path own_reference_path(const std::string& state_folder);
 
+// That path where a file is there; nullopt where none is, or there is no home folder.
+std::optional<std::filesystem::path> own_reference(const std::string& state_folder);
+
 struct Reference {
   std::string source;  // a path, or "gearshift's own"
   Predictor predictor;
 };
-// Of the file `path`; where that is empty of own_reference_path(), if it is there, else the one
-// that ships with gearshift. Throws PredictorFileError.
+// Of the file `path`; where that is empty of own_reference(), if it is there, else the one that
+// ships with gearshift. Throws PredictorFileError.
 Reference find_reference(const std::string& path, const std::string& state_folder);
 
 }  // namespace gearshift

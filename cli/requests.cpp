@@ -132,6 +132,10 @@ RequestRun make_run(const RequestOptions& options) {
     throw std::invalid_argument(
         "give --infer-profile FILE or --infer-time BATCH=TIME, like 16=50ms");
   }
+  if (!options.train_profile.empty() && !options.train_time.empty()) {
+    throw std::invalid_argument(
+        "--train-time stands instead of the table of --profile; give one of them");
+  }
   if (!options.infer_profile.empty()) {
     take_profiles(options, run);
   } else if (!options.train_profile.empty()) {

@@ -3,12 +3,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <stdexcept>
 
 #include "boards/toml_parse.h"
 #include "cli/flag_value.h"
+#include "cli/record_flag.h"
 #include "cli/seed_flag.h"
 #include "cli/state_folder.h"
 #include "cli/toml_text.h"
@@ -285,12 +285,7 @@ RunPlan plan_of(const RunOptions& options) {
   if (options.policy.empty()) {
     throw std::runtime_error("--policy: empty; for example --policy bayes, or a script's path");
   }
-  if (!options.record.empty() && !options.overwrite && std::filesystem::exists(options.record)) {
-    throw std::runtime_error(
-        fmt::format("--record {}: the file is there already, and is not overwritten; give another "
-                    "name, or --overwrite to replace it",
-                    options.record));
-  }
+  if (!options.record.empty()) check_record_flag(options.record, options.overwrite);
   if (!options.power.empty()) plan.power_mw = flag_value("--power", options.power, parse_power_mw);
   if (!options.duration.empty()) {
     plan.duration = flag_value("--duration", options.duration, parse_duration);

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "cli/policy_transfer.h"
 #include "cli/predicted_work.h"
 #include "cli/read_script.h"
+#include "cli/record_flag.h"
 #include "cli/recording.h"
 #include "cli/seed_flag.h"
 #include "cli/simulated_course.h"
@@ -60,12 +60,7 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
                                         const SimulatedProblem& made, const NamedText& policy,
                                         const std::string& words) {
   if (options.record.empty()) return nullptr;
-  if (!options.overwrite && std::filesystem::exists(options.record)) {
-    throw std::invalid_argument(
-        fmt::format("--record {}: the file is there already, and is not overwritten; give another "
-                    "name or --overwrite",
-                    options.record));
-  }
+  check_record_flag(options.record, options.overwrite);
   RecordingHeader header;
   header.command = words;
   if (made.board) header.board = board_text(*made.board);

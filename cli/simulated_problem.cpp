@@ -55,6 +55,8 @@ Goal goal_of(const SimulateOptions& options) {
 void choose_batch_sizes(const SimulateOptions& options, SimulatedTask& task) {
   if (!options.batch_sizes.empty()) task.batch_sizes = options.batch_sizes;
   std::sort(task.batch_sizes.begin(), task.batch_sizes.end());
+  task.batch_sizes.erase(std::unique(task.batch_sizes.begin(), task.batch_sizes.end()),
+                         task.batch_sizes.end());
   if (task.batch_sizes.size() > kMaxBatchSizes) {
     throw std::invalid_argument(fmt::format("--batch-sizes: {} of them; a workload may have {}",
                                             task.batch_sizes.size(), kMaxBatchSizes));
@@ -69,6 +71,28 @@ void choose_batch_sizes(const SimulateOptions& options, SimulatedTask& task) {
     throw std::invalid_argument(
         fmt::format("--batch-size {}: not one of the batch sizes allowed, {}", task.batch_size,
                     fmt::join(task.batch_sizes, ", ")));
+  }
+}
+
+// Nothing that was asked for is dropped silently.
+void check_unused_options(const SimulateOptions& options) {
+  const auto refuse = [](const std::string& why) { throw std::invalid_argument(why); };
+  const bool table = !options.profile.empty() || !options.trace.empty();
+  if (!options.profile.empty() && !options.trace.empty()) {
+    refuse("--trace stands instead of the table of --profile; give one of them");
+  }
+  if (!is_pair(options) && !(options.infer_profile.empty() && options.infer_workload.empty())) {
+    refuse(fmt::format("{} belongs to --problem concurrent; leave it out",
+                       options.infer_profile.empty() ? "--infer-workload" : "--infer-profile"));
+  }
+  if (!table && !options.infer_profile.empty()) {
+    refuse("--infer-profile goes with --profile or --trace; by a model give --infer-workload");
+  }
+  if (!options.model.empty() && options.missing != "model") {
+    refuse("--model belongs to --missing model; leave it out");
+  }
+  if (!options.goal.priced_power.empty() && options.goal.objective != "target") {
+    refuse("--priced-power belongs to --objective target; leave it out");
   }
 }
 
@@ -213,6 +237,7 @@ KnobSpace keep_values(const KnobSpace& knobs, const std::vector<std::string>& te
 }
 
 SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
+  check_unused_options(options);
   SimulatedProblem made;
   if (!options.board.empty()) {
     made.board = std::make_unique<BoardDescription>(select_board(options.board, Sysroot("/")));

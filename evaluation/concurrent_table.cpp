@@ -44,7 +44,7 @@ const ConcurrentCell* ConcurrentTable::best(const Problem& problem, Throughput o
 
 bool keeps(const Problem& problem, const ConcurrentCell& cell) {
   return keeps_power(problem, *cell.train) && keeps_power(problem, *cell.infer) &&
-         keeps_pace(problem, *cell.infer);
+         keeps_energy(problem, *cell.train) && keeps_pace(problem, *cell.infer);
 }
 
 double throughput(const Problem& problem, const ConcurrentCell& cell, Throughput of) {

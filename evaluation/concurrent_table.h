@@ -44,7 +44,8 @@ class ConcurrentTable {
   std::vector<ConcurrentCell> cells_;
 };
 
-// Power is within the limit, and inference keeps up and answers in time.
+// Power is within the limit and so is the energy of a training sample, and inference keeps up and
+// answers in time.
 bool keeps(const Problem& problem, const ConcurrentCell& cell);
 // Whole training minibatches in the time that inference leaves, w = b/r - t: floor(w / t_train) of
 // a window, r/b times as many in a second. 0 where inference leaves too little.

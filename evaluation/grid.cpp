@@ -39,7 +39,8 @@ CaseKeys::CaseKeys(const Grid& grid) : grid_(grid) {
     policies_.push_back(Fingerprint().add(policy.script).add(policy.text).value());
   }
   for (const Target& workload : grid.workloads) {
-    workloads_.push_back(fingerprint(workload.optimum.profile()));
+    workloads_.push_back(
+        Fingerprint().add(fingerprint(workload.optimum.profile())).add(workload.beside).value());
   }
 }
 

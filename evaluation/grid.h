@@ -22,6 +22,8 @@ struct Contestant {
 struct Target {
   std::string name;
   OptimumTable optimum;
+  // A fingerprint of what else runs there and is not in `optimum`; 0: nothing does.
+  std::uint64_t beside = 0;
 };
 
 // Indices into the vectors of a Grid.
@@ -48,7 +50,7 @@ struct Grid {
 };
 
 // One number a case, the same only while everything that decides how the case ends is the same:
-// policy, profile, problem, seed and conditions.
+// policy, profile and what runs beside it, problem, seed and conditions.
 class CaseKeys {
  public:
   explicit CaseKeys(const Grid& grid);

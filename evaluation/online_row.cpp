@@ -56,7 +56,8 @@ const ProfileCell* best_online_cell(const Goal& goal, const OptimumTable& table)
   const ProfileCell* best = nullptr;
   for (const ProfileCell& cell : profile.cells()) {
     if (!cell.timed() || !table.trusts(cell)) continue;
-    if (!keeps_power({.kind = profile.kind, .goal = goal}, cell)) continue;
+    const Problem problem{.kind = profile.kind, .goal = goal};
+    if (!keeps_power(problem, cell) || !keeps_energy(problem, cell)) continue;
     if (best == nullptr || cost_of(goal, cell) < cost_of(goal, *best)) best = &cell;
   }
   return best;
@@ -67,6 +68,7 @@ OnlineRow judge_online(const Grid& grid, const Case& one, const Trial& trial,
   const OptimumTable& table = grid.workloads[one.workload].optimum;
   const Profile& profile = table.profile();
   const Goal goal = with_reference(grid.problems[one.problem].goal, profile);
+  const Problem problem{.kind = profile.kind, .goal = goal};
   OnlineRow row;
   row.of = one;
   row.trial = trial;
@@ -83,9 +85,10 @@ OnlineRow judge_online(const Grid& grid, const Case& one, const Trial& trial,
       cell = which < profile.cells().size() ? &profile.cells()[which] : nullptr;
     }
     const double cost = cell == nullptr ? kNoCell : cost_of(goal, *cell);
-    const bool keeps = cell != nullptr && keeps_power({.kind = profile.kind, .goal = goal}, *cell);
+    const bool within_cap = cell != nullptr && keeps_power(problem, *cell);
+    const bool keeps = within_cap && keeps_energy(problem, *cell);
     row.regret.push_back(std::max(0.0, cost / row.optimum_cost - 1));
-    if (cell != nullptr && !keeps) ++row.over_cap;
+    if (cell != nullptr && !within_cap) ++row.over_cap;
     if (!row.reached && keeps && row.regret.back() <= kNear) {
       row.reached = static_cast<std::uint32_t>(i + 1);
     }

@@ -28,16 +28,17 @@ Goal with_reference(Goal goal, const Profile& profile);
 // What the goal minimises, in that cell; infinity where it was not timed.
 double cost_of(const Goal& goal, const ProfileCell& cell);
 
-// Of the trusted cells that keep the power limit the one of least cost, the earliest where several
-// tie; null where there is none.
+// Of the trusted cells that keep the limits of power and energy the one of least cost, the earliest
+// where several tie; null where there is none.
 const ProfileCell* best_online_cell(const Goal& goal, const OptimumTable& table);
 
 // Regret is the true cost of what was measured over the optimum's, less 1. It is never negative: a
-// setting over the power limit that costs less than the optimum counts 0, and is never near.
+// setting over a limit that costs less than the optimum counts 0, and is never near.
 struct OnlineRow {
   Case of;
   Trial trial;
-  const ProfileCell* optimum = nullptr;  // null: nothing keeps the limit, and nothing else is known
+  const ProfileCell* optimum =
+      nullptr;  // null: nothing keeps the limits, and nothing else is known
   double optimum_cost = 0;
   std::optional<std::uint32_t> reached;  // the first measurement, from 1, of a near setting
   std::optional<std::uint32_t> settled;  // the first from which on all windows are near

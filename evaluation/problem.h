@@ -13,7 +13,7 @@ namespace gearshift {
 // latency of a request, batch / rate + minibatch time, within the limits of power and latency,
 // where a minibatch takes no longer than its batch takes to arrive. Judged on true cells, without
 // margins. `online`: least weighted cost of a sample, measurement by measurement, within the power
-// limit.
+// limit. A limit on the energy of a sample binds all of them.
 struct Problem {
   Kind kind = Kind::train;  // of online, whatever each workload's is
   Goal goal;

@@ -19,6 +19,11 @@ double usual_ratio(const RecurringJob& job) {
   return job.expected_cost_j(job.modes.back(), job.terms.batch_size) / best_fixed(job).cost_j;
 }
 
+// Whether the job recurred as often as it does.
+bool ended(const RecurringRow& row) {
+  return row.trial.recurrences.size() == recurrence_count(*row.job);
+}
+
 // Where a cost is infinite JSON has no number for it.
 json finite_or_null(double value) {
   return value < std::numeric_limits<double>::infinity() ? json(value) : json();
@@ -46,10 +51,11 @@ json to_json(const RecurringRow& row) {
   out["best_fixed_mode"] = job.knobs.describe(best.mode);
   out["best_fixed_cost_j"] = best.cost_j;
   out["best_fixed_total_j"] = count * best.cost_j;
-  out["cost_ratio"] = cost_ratio(row);
-  out["regret_j"] = row.trial.cost_j - count * best.cost_j;
+  out["cost_ratio"] = finite_or_null(cost_ratio(row));
+  out["regret_j"] = ended(row) ? json(row.trial.cost_j - count * best.cost_j) : json();
   out["last_expected_cost_j"] = finite_or_null(last_ratio(row) * best.cost_j);
   out["last_expected_ratio"] = finite_or_null(last_ratio(row));
+  out["failure"] = row.trial.failure;
   return out;
 }
 
@@ -78,11 +84,13 @@ Distribution over(std::span<const RecurringRow> rows, double (*figure)(const Rec
 }  // namespace
 
 double cost_ratio(const RecurringRow& row) {
+  if (!ended(row)) return std::numeric_limits<double>::infinity();
   const auto count = static_cast<double>(row.trial.recurrences.size());
   return row.trial.cost_j / (count * best_fixed(*row.job).cost_j);
 }
 
 double last_ratio(const RecurringRow& row) {
+  if (!ended(row)) return std::numeric_limits<double>::infinity();
   const auto& all = row.trial.recurrences;
   const std::size_t count = std::min(kLastRecurrences, all.size());
   double sum = 0;
@@ -104,9 +112,9 @@ std::string recurring_json(std::span<const RecurringRow> rows) {
                               {"device", group.front().job->device},
                               {"job", group.front().job->terms.workload},
                               {"seeds", group.size()},
-                              {"cost_ratio_median", ratio.median},
-                              {"cost_ratio_least", ratio.least},
-                              {"cost_ratio_most", ratio.most},
+                              {"cost_ratio_median", finite_or_null(ratio.median)},
+                              {"cost_ratio_least", finite_or_null(ratio.least)},
+                              {"cost_ratio_most", finite_or_null(ratio.most)},
                               {"default_ratio", finite_or_null(usual_ratio(*group.front().job))},
                               {"last_expected_ratio_median", finite_or_null(last.median)},
                               {"last_expected_ratio_most", finite_or_null(last.most)}});

@@ -20,7 +20,8 @@ struct RecurringRow {
 
 inline constexpr std::size_t kLastRecurrences = 20;
 
-// The trial's cost over that of as many recurrences of the best fixed setting.
+// The trial's cost over that of as many recurrences of the best fixed setting; infinity, here and
+// below, where it ended before its last recurrence.
 double cost_ratio(const RecurringRow& row);
 // Mean expected cost of the settings that the last kLastRecurrences ended in, over the best fixed
 // setting's.

@@ -12,6 +12,7 @@ namespace gearshift {
 namespace {
 
 constexpr std::size_t kMostRunsARecurrence = 100;
+constexpr std::size_t kMostRefusals = 1'000'000;
 
 std::mt19937_64 seeded(std::uint64_t seed, const RecurringJob& job) {
   std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: std::hash differs between libraries
@@ -33,11 +34,19 @@ class Play {
     Request request = policy_.start(context());
     const std::size_t count = recurrence_count(job_);
     while (trial_.recurrences.size() < count) {
-      if (request.what == Request::What::failed) throw PolicyError(std::string(policy_.failure()));
+      if (request.what == Request::What::failed) {
+        fail(std::string(policy_.failure()));
+        request = {Request::What::hold_safe, {}};
+      }
       if (trial_.runs > kMostRunsARecurrence * count) {
-        throw PolicyError(job_.device + ' ' + job_.terms.workload +
-                          ": the policy took 100 runs a recurrence; it must choose batch sizes "
-                          "that reach the target");
+        fail(
+            "the policy took 100 runs a recurrence; it must choose batch sizes that reach the "
+            "target");
+        break;
+      }
+      if (refusals_ > kMostRefusals) {
+        fail("the policy asks for refused settings alone");
+        break;
       }
       const bool asks =
           request.what == Request::What::measure || request.what == Request::What::remeasure;
@@ -62,6 +71,11 @@ class Play {
     std::copy(job_.batch_sizes.begin(), job_.batch_sizes.end(), workload_.batch_sizes.begin());
     workload_.batch_size_count = static_cast<std::uint8_t>(job_.batch_sizes.size());
     workload_.name = BoundedText<64>(job_.terms.workload);
+  }
+
+  // The first failure is why there are others.
+  void fail(const std::string& why) {
+    if (trial_.failure.empty()) trial_.failure = why;
   }
 
   PolicyContext context() const {
@@ -93,7 +107,7 @@ class Play {
     const auto place = std::find(job_.batch_sizes.begin(), job_.batch_sizes.end(), batch_size);
     const ProfileCell* cell = job_.cell(setting.mode, batch_size);
     if (cell == nullptr || place == job_.batch_sizes.end()) {
-      if (++refusals_ > 1'000'000) throw PolicyError("the policy asks for refused settings alone");
+      ++refusals_;
       answer.outcome = Outcome::refused;
       return answer;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "controller/policy.h"
@@ -29,6 +30,7 @@ struct RecurringTrial {
   std::size_t stopped = 0;    // runs that cost too much
   std::size_t abandoned = 0;  // runs the policy left for another batch size
   double cost_j = 0;          // of all epochs of all runs
+  std::string failure;        // of the policy; empty where it did not fail
 };
 
 // The job recurs 2 |batch sizes| |modes| times.
@@ -39,7 +41,9 @@ std::size_t recurrence_count(const RecurringJob& job);
 // another one abandons the run. After a run that did not reach the target the job begins anew; all
 // runs count. A setting that the policy returns is kept for all that is left. How many epochs a run
 // needs is drawn from the recorded runs of its batch size. Equal inputs give equal trials.
-// Throws PolicyError where the policy fails, or takes 100 runs a recurrence.
+// Where the policy fails, the lowest mode and the usual batch size are kept for all that is left.
+// Where it takes 100 runs a recurrence, or asks for refused settings alone, the trial ends before
+// its last recurrence. Throws PolicyError where the job has too many batch sizes.
 RecurringTrial play(const RecurringJob& job, Policy& policy, const RecurringOptions& options);
 
 }  // namespace gearshift

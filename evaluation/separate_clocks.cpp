@@ -69,7 +69,7 @@ std::optional<double> SeparateClocks::best(const Problem& problem, double switch
     double train_ms = kNever;
     std::map<std::int32_t, double> infer_ms;  // the fastest within the power limit, by batch size
     for (const ConcurrentCell* cell : cells) {
-      if (keeps_power(problem, *cell->train)) {
+      if (keeps_power(problem, *cell->train) && keeps_energy(problem, *cell->train)) {
         train_ms = std::min(train_ms, cell->train->minibatch_ms);
       }
       if (!keeps_power(problem, *cell->infer)) continue;

@@ -85,6 +85,8 @@ TEST_F(EvaluateOptionsTest, ReadsAListOfPoliciesEitherWay) {
   EXPECT_THAT(options.policy, ElementsAre("b.lua", "c.lua"));
   EXPECT_EQ(error_of("policy = [\"d.lua\"]"), "");
   EXPECT_THAT(options.policy, ElementsAre("d.lua"));
+  EXPECT_EQ(error_of("requests = \"poisson,trace:x.csv\""), "");
+  EXPECT_THAT(options.requests, ElementsAre("poisson", "trace:x.csv"));
 }
 
 TEST_F(EvaluateOptionsTest, NamesFileLineAndKeyOfWhatItRefuses) {
@@ -192,6 +194,32 @@ TEST_F(EvaluateOptionsTest, NamesAFlagWithADefaultThatTheProblemWouldDrop) {
   EXPECT_THAT(refused_for("train infer", threads), HasSubstr("allowed are train, infer"));
   EXPECT_THAT(refused_for("recurring", [](EvaluateOptions& o) { o.board = "host"; }),
               HasSubstr("--board"));
+}
+
+TEST_F(EvaluateOptionsTest, NamesAFlagThatOnlyMissingModelTakes) {
+  options.board = "jetson-agx-orin";
+  EXPECT_THAT(refused_with(options), HasSubstr("--board belongs to --missing model"));
+  options.missing = "nearest";
+  options.model = "resnet18";
+  EXPECT_THAT(refused_with(options), HasSubstr("--board belongs to --missing model"));
+  options.missing = "model";
+  EXPECT_EQ(refused_with(options), "");
+  options = {};
+  options.model = "resnet18";
+  EXPECT_THAT(refused_with(options), HasSubstr("--model belongs to --missing model"));
+}
+
+TEST_F(EvaluateOptionsTest, DriftTakesTheCapAndTheOneItFallsTo) {
+  options.problem = "drift";
+  for (const char* caps : {"40,30,20", "10:50:1", "none", "foo", ""}) {
+    options.caps = caps;
+    EXPECT_THAT(refused_with(options), HasSubstr("--caps")) << caps;
+  }
+  options.caps = "40";
+  EXPECT_EQ(refused_with(options), "");
+  options.profile = {"a.csv", "b.csv", "c.csv"};
+  options.policy = {"a.lua"};
+  EXPECT_THROW(check_evaluate_options(options), std::runtime_error);
 }
 
 TEST_F(EvaluateOptionsTest, MakesAProblemOfEveryEnergyWeight) {

@@ -49,6 +49,16 @@ TEST_F(ConcurrentTest, ThePowerIsTheHigherOneAndTheLimitsAreInferences) {
   EXPECT_FALSE(keeps(problem(50, 1000, 300), cell(0, 4)));  // 15 ms of work every 13
 }
 
+// A training sample takes 20 ms and 22 W, or 60 and 14, over 16: 27.5 and 52.5 mJ.
+TEST_F(ConcurrentTest, TheEnergyOfATrainingSampleIsALimitToo) {
+  Problem one = problem(50, 1000, 50);
+  one.goal.energy_j = 0.0276;
+  EXPECT_TRUE(keeps(one, cell(2, 4)));
+  EXPECT_FALSE(keeps(one, cell(0, 4)));
+  one.goal.energy_j = 0.02;
+  EXPECT_EQ(table.best(one, Throughput::second, false), nullptr);
+}
+
 TEST_F(ConcurrentTest, TheOptimumIsThatOfEveryCellLookedAt) {
   std::size_t solvable = 0;
   for (std::int64_t cap_w = 12; cap_w <= 36; cap_w += 2) {

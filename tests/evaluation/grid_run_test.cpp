@@ -117,6 +117,22 @@ TEST_F(GridRun, RunsAgainWhatAChangedInputDecides) {
   EXPECT_EQ(runs_of(longer), grid.size() / 2);
 }
 
+// Two pairs may serve the same workload, and differ in what trains.
+TEST_F(GridRun, TellsWorkloadsApartByWhatRunsBesideThem) {
+  grid.workloads[0].beside = 1;
+  grid.workloads.push_back({.name = "another pair", .optimum = OptimumTable(profile), .beside = 2});
+  const RunCase of_pair = [](const Case& one) {
+    Trial trial;
+    trial.modes_profiled = static_cast<std::uint32_t>(one.workload + 1);
+    return trial;
+  };
+  const std::string fresh = text_of(run_grid(grid, of_pair, nullptr, watch, 1));
+  for (int time = 0; time < 2; ++time) {
+    TrialFile file(path);
+    EXPECT_EQ(text_of(run_grid(grid, of_pair, &file, watch, 2)), fresh) << time;
+  }
+}
+
 TEST_F(GridRun, HandsOnWhatACaseThrows) {
   const RunCase failing = [](const Case& one) -> Trial {
     if (one.problem == 5) throw std::runtime_error("no such cell");

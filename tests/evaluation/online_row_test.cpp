@@ -117,6 +117,22 @@ TEST_F(OnlineRowTest, ASettingOverTheLimitIsNeverNearAndNeverARegain) {
   EXPECT_DOUBLE_EQ(row.cumulative_regret, 1);
 }
 
+// A sample of speed s takes 60 / 16 / s ms at 10 + 4 s W, so (37.5 / s + 15) mJ.
+TEST_F(OnlineRowTest, ASettingOverTheLimitOfEnergyIsNoOptimumAndNeverNear) {
+  grid.problems = {online_problem(std::nullopt, 0)};
+  grid.problems[0].goal.energy_j = 0.0213;
+  EXPECT_DOUBLE_EQ(judge_online(grid, {}, trial_of({6}, 6), 30).optimum->power_w, 34);
+  grid.problems[0].goal.power_mw = 30'000;
+  const OnlineRow none = judge_online(grid, {}, trial_of({4}, 4), 30);
+  EXPECT_EQ(none.optimum, nullptr);
+  grid.problems[0].goal.energy_j = 0.0245;  // of speed 4, 24.375 mJ
+  grid.problems[0].goal.power_mw = 26'000;
+  const OnlineRow row = judge_online(grid, {}, trial_of({3, 6, 4}, 4), 30);
+  EXPECT_EQ(row.optimum->power_w, 26);
+  EXPECT_EQ(row.reached, 3U);
+  EXPECT_EQ(row.over_cap, 1U) << "more energy than allowed is not more power";
+}
+
 TEST_F(OnlineRowTest, NoOptimumNoFigures) {
   grid.problems = {online_problem(10'000, 0.5)};
   const OnlineRow row = judge_online(grid, {}, trial_of({6}, 6), 30);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "evaluation/recurring_report.h"
@@ -12,29 +13,37 @@
 namespace gearshift {
 namespace {
 
-// Asks what a function says, given the last answer: null before the first.
+// Asks what a function says, given the last answer: null before the first. Fails where it says
+// nothing.
 class AskingPolicy : public Policy {
  public:
-  using Ask = std::function<Setting(const PolicyContext&, const Observation*)>;
+  using Ask = std::function<std::optional<Setting>(const PolicyContext&, const Observation*)>;
   explicit AskingPolicy(Ask ask) : ask_(std::move(ask)) {}
 
   Request start(const PolicyContext& context) override {
     context_ = context;
-    return {Request::What::remeasure, ask_(context_, nullptr)};
+    return asked(nullptr);
   }
   Request resume(const Observation& answer) override {
-    answers.push_back(answer);
-    return {Request::What::remeasure, ask_(context_, &answer)};
+    if (keeps_answers) answers.push_back(answer);
+    return asked(&answer);
   }
   Request replace(std::string_view, const PolicyContext& context) override {
     return start(context);
   }
-  std::string_view failure() const override { return {}; }
+  std::string_view failure() const override { return "no idea"; }
   std::string take_log() override { return {}; }
 
   std::vector<Observation> answers;
+  bool keeps_answers = true;
 
  private:
+  Request asked(const Observation* seen) {
+    const std::optional<Setting> setting = ask_(context_, seen);
+    if (!setting) return {Request::What::failed, {}};
+    return {Request::What::remeasure, *setting};
+  }
+
   Ask ask_;
   PolicyContext context_;
 };
@@ -135,7 +144,36 @@ TEST_F(RecurringTrialTest, APolicyThatNeverReachesTheTargetEnds) {
   const RecurringJob job = make_recurring_job(profile_, rows_, {"d-n-o", 0.5, 16, 5}, 0.5);
   AskingPolicy policy(
       [](const PolicyContext& context, const Observation*) { return at(context, 1, 16); });
-  EXPECT_THROW(play(job, policy, {}), PolicyError);
+  const RecurringTrial trial = play(job, policy, {});
+  EXPECT_NE(trial.failure.find("100 runs a recurrence"), std::string::npos) << trial.failure;
+  EXPECT_TRUE(trial.recurrences.empty());
+  const RecurringRow row{"policy", &job, 1, trial};
+  EXPECT_TRUE(std::isinf(cost_ratio(row)));
+  EXPECT_TRUE(std::isinf(last_ratio(row)));
+  const std::string json = recurring_json(std::vector{row});
+  EXPECT_NE(json.find("\"cost_ratio\": null"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"regret_j\": null"), std::string::npos);
+}
+
+TEST_F(RecurringTrialTest, APolicyThatAsksForWhatIsRefusedAloneEnds) {
+  AskingPolicy policy(
+      [](const PolicyContext& context, const Observation*) { return at(context, 0, 4); });
+  policy.keeps_answers = false;
+  EXPECT_NE(play(job_, policy, {}).failure.find("refused settings alone"), std::string::npos);
+}
+
+TEST_F(RecurringTrialTest, WhereAPolicyFailsTheLowestModeIsKept) {
+  AskingPolicy policy([](const PolicyContext& context, const Observation* seen) {
+    return seen == nullptr ? std::optional(at(context, 1, 8)) : std::nullopt;
+  });
+  const RecurringTrial trial = play(job_, policy, {});
+  EXPECT_EQ(trial.failure, "no idea");
+  ASSERT_EQ(trial.recurrences.size(), recurrence_count(job_));
+  EXPECT_EQ(trial.recurrences.back().mode, job_.modes.front());
+  EXPECT_EQ(trial.recurrences.back().batch_size, 16);
+  EXPECT_NE(recurring_json(std::vector{RecurringRow{"policy", &job_, 1, trial}})
+                .find("\"failure\": \"no idea\""),
+            std::string::npos);
 }
 
 TEST_F(RecurringTrialTest, UsualTermsAreWhatHalfOfTheBatchSizesReach) {

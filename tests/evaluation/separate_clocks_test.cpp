@@ -49,6 +49,14 @@ TEST_F(SeparateClocksTest, EachPhaseTakesItsFastestClocksOnTheSameCores) {
   EXPECT_EQ(clocks.best(problem(23, 100, 50), 0.001), std::nullopt) << "inference draws 24 W";
 }
 
+TEST_F(SeparateClocksTest, TheEnergyOfATrainingSampleIsALimitToo) {
+  Problem one = problem(26, 100, 50);
+  one.goal.energy_j = 0.0276;  // 20 ms at 22 W, over 16, are 27.5 mJ; no slower clock takes less
+  EXPECT_DOUBLE_EQ(clocks.best(one, 0.001).value(), 3 / 0.08);
+  one.goal.energy_j = 0.0274;
+  EXPECT_EQ(clocks.best(one, 0.001), std::nullopt);
+}
+
 TEST_F(SeparateClocksTest, TheOptimumIsThatOfEveryPairOfClocksLookedAt) {
   std::size_t solvable = 0;
   for (std::int64_t cap_w = 22; cap_w <= 46; cap_w += 4) {

@@ -1,0 +1,13 @@
+// Where --record may write, as the commands that record a run take it.
+#pragma once
+
+#include <string>
+
+namespace gearshift {
+
+// Throws std::invalid_argument that names the way out where `path` is there and may not be
+// replaced: a file without --overwrite, and whatever is no file, since a recording takes the place
+// of what is there.
+void check_record_flag(const std::string& path, bool overwrites);
+
+}  // namespace gearshift

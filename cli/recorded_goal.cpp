@@ -1,0 +1,58 @@
+#include "cli/recorded_goal.h"
+
+#include <charconv>
+
+namespace gearshift {
+
+void RecordedGoal::consume(const Event& event) {
+  if (event.type == EventType::goal) {
+    goal_ = changed(goal_, event.goal);
+  } else if (event.type == EventType::attached) {
+    if (roster_.attach(event.workload) && event.workload.kind == Kind::infer) {
+      meet_server(&event.workload);
+    }
+  } else if (event.type == EventType::detached) {
+    const Workload* server = roster_.managed(Kind::infer);
+    const bool serves = server != nullptr && server->handle == event.handle;
+    roster_.detach(event.handle);
+    if (serves) meet_server(nullptr);
+  }
+}
+
+// What was known of requests was of another server.
+void RecordedGoal::meet_server(const Workload* server) {
+  goal_.arrivals_per_s = asked_.arrivals_per_s;
+  goal_.one_by_one = asked_.one_by_one;
+  goal_.latency = asked_.latency;
+  if (!goal_.latency && server != nullptr && server->latency > Duration::zero()) {
+    goal_.latency = server->latency;
+  }
+}
+
+void RecordedGoal::note(const RecordedNote& note, const Rationale& rationale) {
+  if (note.type == NoteType::reference) take_reference(note, rationale);
+  if (note.type == NoteType::arrivals) take_rate(note.text);
+}
+
+void RecordedGoal::take_reference(const RecordedNote& note, const Rationale& rationale) {
+  goal_.reference_s = asked_.reference_s;
+  goal_.reference_j = asked_.reference_j;
+  if (!note.setting) return;  // no setting could be measured
+  for (const Tried& one : rationale.tried()) {
+    const Observation& seen = one.observation;
+    if (seen.setting != *note.setting || !seen.ok()) continue;
+    goal_.reference_s = seen.sample_s(seen.counted());
+    goal_.reference_j = seen.sample_j(seen.counted());
+  }
+}
+
+// "59.98 requests a second"
+void RecordedGoal::take_rate(const std::string& text) {
+  double per_s = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), per_s);
+  if (error != std::errc() || !(per_s > 0)) return;
+  goal_.arrivals_per_s = per_s;
+  goal_.one_by_one = true;
+}
+
+}  // namespace gearshift

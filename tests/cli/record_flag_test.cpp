@@ -1,0 +1,39 @@
+#include "cli/record_flag.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace gearshift {
+namespace {
+
+std::string refused(const std::string& path, bool overwrites) {
+  try {
+    check_record_flag(path, overwrites);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RecordFlag, ReplacesAFileWhereAskedToAndNothingElseEver) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "record_flag";
+  std::filesystem::create_directories(folder);
+  const std::string file = folder / "run.db";
+  std::filesystem::remove(file);
+  EXPECT_EQ(refused(file, false), "");
+  std::ofstream(file) << "before";
+  EXPECT_NE(refused(file, false).find("--overwrite"), std::string::npos);
+  EXPECT_EQ(refused(file, true), "");
+  for (const std::string& other : {folder.string(), std::string("/dev/null")}) {
+    for (const bool overwrites : {false, true}) {
+      EXPECT_NE(refused(other, overwrites).find("is no file"), std::string::npos) << other;
+    }
+  }
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace gearshift
