@@ -45,10 +45,13 @@ Authenticator::Authenticator(zmq::context_t& context, const KeyFolder& folder)
       socket_(context, zmq::socket_type::router) {
   socket_.set(zmq::sockopt::linger, 0);
   socket_.bind(kEndpoint);
-  if (watch_.watches()) return;
+  if (!watch_.watches()) complain_unwatched();
+}
+
+void Authenticator::complain_unwatched() {
   complaint_ = folder_.clients_path().string() +
                ": cannot be watched, so that a client whose key is revoked stays until the daemon "
-               "is started again; raise fs.inotify.max_user_instances";
+               "is started again; its folder must be there, or raise fs.inotify.max_user_instances";
 }
 
 bool Authenticator::decide(std::string_view domain, std::string_view address,
@@ -94,6 +97,7 @@ void Authenticator::answer(Time now) {
 
 bool Authenticator::take_changes() {
   if (!watch_.take_changes()) return false;
+  if (!watch_.watches()) complain_unwatched();
   try {
     clients_ = folder_.read_clients();
     return true;

@@ -32,7 +32,8 @@ class Authenticator {
   // Answers who waits at the door, 64 at most. Never blocks.
   void answer(Time now);
   // Reads the table again where its file has changed. True where it is another one now. A file that
-  // cannot be used leaves the old table in force, and a complaint.
+  // cannot be used leaves the old table in force, and a complaint; where the file or its folder is
+  // gone nobody is authorised.
   bool take_changes();
 
   // Who sent a message that a socket with keys received. Valid until the next take_changes().
@@ -42,6 +43,7 @@ class Authenticator {
   std::string take_complaint();
 
  private:
+  void complain_unwatched();
   bool decide(std::string_view domain, std::string_view address, std::string_view mechanism,
               std::string_view credentials, Time now);
 

@@ -1,6 +1,7 @@
 #include "bridge/endpoints.h"
 
 #include <arpa/inet.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -17,6 +18,16 @@ constexpr std::string_view kTcp = "tcp://";
 
 std::string socket_in(const std::filesystem::path& folder, std::string_view name) {
   return std::string(kIpc) + (folder / name).string();
+}
+
+// Whether a folder is there and nobody but `user` and root can be who listens in it.
+bool only_ours(const std::filesystem::path& folder, std::string_view name, std::uint32_t user) {
+  struct stat status {};
+  const auto ours = [&] { return status.st_uid == user || status.st_uid == 0; };
+  constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+  if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return false;
+  if (!ours() || (status.st_mode & kOthersWrite) != 0) return false;
+  return ::lstat((folder / name).c_str(), &status) != 0 || ours();
 }
 
 bool loopback(std::string_view address) {
@@ -46,11 +57,26 @@ std::string default_workload_endpoint() { return socket_in(runtime_folder(), "wo
 std::string default_control_endpoint() { return socket_in(runtime_folder(), "control.ipc"); }
 
 std::string control_endpoint_to_connect() {
+  return control_endpoint_in(runtime_folder(), kSystemFolder, ::geteuid());
+}
+
+std::string control_endpoint_in(const std::filesystem::path& own,
+                                const std::filesystem::path& system, std::uint32_t user) {
+  constexpr std::string_view kName = "control.ipc";
   std::error_code ignored;
-  const std::filesystem::path system(kSystemFolder);
-  const bool only_system = !std::filesystem::exists(runtime_folder() / "control.ipc", ignored) &&
-                           std::filesystem::exists(system / "control.ipc", ignored);
-  return socket_in(only_system ? system : runtime_folder(), "control.ipc");
+  const bool ours = own == system || only_ours(own, kName, user);
+  if (ours && (own == system || std::filesystem::exists(own / kName, ignored))) {
+    return socket_in(own, kName);
+  }
+  if (std::filesystem::exists(system / kName, ignored)) return socket_in(system, kName);
+  if (!ours && std::filesystem::exists(std::filesystem::symlink_status(own, ignored))) {
+    throw std::runtime_error(
+        own.string() +
+        ": another user made it or may write to it, so that what listens there "
+        "may be no daemon; remove it, or give the endpoint of yours");
+  }
+  // Where there is no folder anybody may make one, but not in /run.
+  return socket_in(ours ? own : system, kName);
 }
 
 bool is_tcp(const std::string& endpoint) { return endpoint.starts_with(kTcp); }

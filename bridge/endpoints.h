@@ -17,9 +17,13 @@ std::filesystem::path runtime_folder();
 std::string default_workload_endpoint();
 std::string default_control_endpoint();
 
-// What an operator's program connects to: the runtime folder's socket, or the one in
-// /run/gearshift where only that one exists (a daemon that root started).
+// What an operator's program connects to: the runtime folder's socket, or the one in /run/gearshift
+// where only that one exists (a daemon that root started). Throws std::runtime_error where there is
+// none but one in a folder that another user may have made.
 std::string control_endpoint_to_connect();
+// The same where the two folders and the user are these.
+std::string control_endpoint_in(const std::filesystem::path& own,
+                                const std::filesystem::path& system, std::uint32_t user);
 
 // Whether other machines can reach it: tcp:// on anything but a loopback address.
 bool reaches_other_machines(const std::string& endpoint);

@@ -8,13 +8,21 @@
 
 namespace gearshift {
 
-FileWatch::FileWatch(const std::filesystem::path& path) : name_(path.filename().string()) {
+FileWatch::FileWatch(const std::filesystem::path& path)
+    : name_(path.filename().string()), folder_(path.parent_path()) {
   if (path.empty()) return;
-  std::filesystem::path folder = path.parent_path();
-  if (folder.empty()) folder = ".";
+  if (folder_.empty()) folder_ = ".";
   descriptor_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE;
-  watches_ = descriptor_ >= 0 && ::inotify_add_watch(descriptor_, folder.c_str(), kChanges) >= 0;
+  watches_ = descriptor_ >= 0 && watch_folder();
+}
+
+bool FileWatch::watch_folder() {
+  constexpr std::uint32_t kChanges = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE |
+                                     IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+  // A folder that was moved is watched where it is now; of one that is gone there is no watch.
+  if (watch_ >= 0) ::inotify_rm_watch(descriptor_, watch_);
+  watch_ = ::inotify_add_watch(descriptor_, folder_.c_str(), kChanges);
+  return watch_ >= 0;
 }
 
 FileWatch::~FileWatch() {
@@ -27,16 +35,24 @@ bool FileWatch::take_changes() {
   if (descriptor_ < 0) return false;
   alignas(inotify_event) std::array<char, 4096> buffer;
   bool ours = false;
+  bool folder_gone = false;
   ssize_t size = 0;
   while ((size = ::read(descriptor_, buffer.data(), buffer.size())) > 0) {
     std::size_t offset = 0;
     while (offset < static_cast<std::size_t>(size)) {
       const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + offset);
-      ours |= (event->mask & IN_Q_OVERFLOW) != 0 || (event->len > 0 && name_ == event->name);
       offset += sizeof(inotify_event) + event->len;
+      ours |= (event->mask & IN_Q_OVERFLOW) != 0;
+      if (event->wd != watch_) continue;  // of the folder before
+      ours |= event->len > 0 && name_ == event->name;
+      constexpr std::uint32_t kGone = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT;
+      folder_gone |= (event->mask & kGone) != 0;
     }
   }
-  return ours;
+  if (!folder_gone && watches_) return ours;
+  const bool before = watches_;
+  watches_ = watch_folder();
+  return ours || folder_gone || watches_ != before;
 }
 
 }  // namespace gearshift

@@ -27,6 +27,17 @@ constexpr Duration kErrorPeriod = std::chrono::seconds(1);
 constexpr int kRequestsBurst = 8;
 constexpr Duration kRequestsPeriod = std::chrono::milliseconds(50);
 
+// What others wait for, and what costs next to nothing: each acts once for a turn, a command or an
+// attachment, and is not looked at after that.
+bool settles(const wire::ClientMessage& message) {
+  return std::holds_alternative<wire::TurnEnd>(message) ||
+         std::holds_alternative<wire::Applied>(message) ||
+         std::holds_alternative<wire::Refused>(message) ||
+         std::holds_alternative<wire::Saved>(message) ||
+         std::holds_alternative<wire::Unsaved>(message) ||
+         std::holds_alternative<wire::Bye>(message);
+}
+
 wire::Error error(std::string_view code, std::string_view message) {
   return {wire::Text(code), wire::MessageText(message)};
 }
@@ -102,8 +113,7 @@ bool Sessions::receive(std::string_view identity, std::string_view frame, Time n
   message_ = wire::Heartbeat{};  // what a frame that is no message counts as
   const wire::Fault fault = wire::decode(frame, message_);
   if (!admit(session, caller, now)) {
-    if (!fault && session != nullptr && std::holds_alternative<wire::TurnEnd>(message_)) {
-      // It costs next to nothing, and others wait for it.
+    if (!fault && session != nullptr && settles(message_)) {
       route(session, identity, caller, now, events);
       return false;
     }

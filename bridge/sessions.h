@@ -62,7 +62,8 @@ class Sessions {
   // and promote observed workloads: a few for each session. What `caller` has no right to is
   // answered by an error that names the right. False where its sender has sent more than the
   // options allow, counted for a client with a key over all its connections, and together for all
-  // that are not attached. The end of a turn is taken all the same.
+  // that are not attached. The end of a turn, a bye, and what answers a command or a checkpoint are
+  // taken all the same.
   bool receive(std::string_view identity, std::string_view frame, Time now, EventBuffer& events,
                const Caller& caller = {});
   // Detaches whose key is in `clients` no more, and whose rights there are others than at their

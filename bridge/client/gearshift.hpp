@@ -20,6 +20,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -29,21 +30,21 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "bridge/client/gearshift_budget.hpp"
 #include "bridge/client/gearshift_socket.hpp"
 #include "bridge/client/gearshift_wire.hpp"
+#include "bridge/client/gearshift_wishes.hpp"
 
 namespace gearshift::client {
 
 // One workload's connection. The training loop's calls come from one thread.
 class Workload {
  public:
-  // Connects in the background. Throws std::invalid_argument for options that no daemon would take.
+  // Connects in the background. Throws std::invalid_argument for options that no daemon would take,
+  // but not for what the environment says: take_message() tells of that.
   explicit Workload(Options options)
-      : options_(detail::checked(std::move(options))),
-        in_force_{0, options_.batch_size, Run::both},
-        wanted_(in_force_),
-        newest_(in_force_) {
-    connect(SteadyClock::now());
+      : options_(detail::checked(std::move(options))), wishes_(options_.batch_size) {
+    detail::check_given(socket_, options_, SteadyClock::now().time_since_epoch());
     service();
     thread_ = std::thread([this] { keep_alive(); });
   }
@@ -70,19 +71,21 @@ class Workload {
   }
 
   // Reports that a minibatch has ended: of the batch size in force, or of `samples` where a batch
-  // of requests would not wait for more. Durations as in PROTOCOL.md.
+  // of requests would not wait for more. Durations as in PROTOCOL.md. Beyond fifteen hundred a
+  // second they are not sent.
   void minibatch(std::uint32_t epoch, std::chrono::nanoseconds elapsed,
                  std::chrono::nanoseconds fetch_stall, std::chrono::nanoseconds compute,
                  std::int32_t samples = 0) {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++sequence_;
-    if (attached_) {
-      frame_.begin("minibatch", 7).add("sequence", sequence_).add("set", in_force_.set);
-      frame_.add("epoch", epoch);
-      frame_.add("batch_size", samples > 0 ? samples : in_force_.batch_size);
+    if (attached_ && !budget_.take(SteadyClock::now().time_since_epoch())) {
+      ++dropped_reports_;
+    } else if (attached_) {
+      const std::int32_t size = samples > 0 ? samples : wishes_.in_force.batch_size;
+      detail::pack_minibatch(frame_, sequence_, wishes_.in_force.set, epoch, size);
       frame_.add("elapsed_ns", elapsed).add("fetch_stall_ns", fetch_stall);
       frame_.add("compute_ns", compute);
-      send();
+      if (!send()) ++dropped_reports_;
     }
     service();
   }
@@ -92,7 +95,7 @@ class Workload {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++requests_sequence_;
     if (attached_) {
-      detail::pack_requests(frame_, requests_sequence_, in_force_.set, counts);
+      detail::pack_requests(frame_, requests_sequence_, wishes_.in_force.set, counts);
       send();
     }
     service();
@@ -103,23 +106,17 @@ class Workload {
     std::unique_lock<std::mutex> lock(mutex_);
     service();
     save(lock);
-    if (!news_) return false;
-    news_ = false;
-    wanted_ = newest_;
-    return true;
+    return wishes_.poll();
   }
 
   // The wish that the last poll() brought; changes in poll() alone.
   Wanted wanted() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return wanted_;
+    return wishes_.wanted;
   }
 
   // False while the daemon wants this kind to wait: stop between two minibatches, and wait().
-  bool runs() const {
-    const Run run = wanted().run;
-    return run == Run::both || (run == Run::train) == (options_.kind == Kind::train);
-  }
+  bool runs() const { return is_in(wanted().run); }
 
   // Blocks until a message of the daemon came or the time is over. Only for a workload that waits.
   void wait(std::chrono::milliseconds timeout) {
@@ -132,49 +129,35 @@ class Workload {
 
   // Blocks until the accelerator is this workload's, among those that take turns through the
   // daemon; returns the turn's number for end_turn(), and 0 at once where no daemon gives any.
+  // Saves and pauses come before it, without a turn: held through a pause, it would be kept from
+  // all others. poll() tells of the wish to pause all the same.
   std::uint64_t take_turn() {
     std::unique_lock<std::mutex> lock(mutex_);
-    SteadyClock::time_point asked;
-    for (std::uint64_t attachment = 0; attached_ && knows_turns_;) {
-      const auto now = SteadyClock::now();
-      const bool first = attachment != attachments_;
-      if (first) ++turn_;
-      // A daemon drops what is beyond a client's budget, so it is asked again.
-      if (first || now - asked >= kTurnAgain) {
-        attachment = attachments_;
-        asked = now;
-        frame_.begin("turn_request", 1).add("turn", turn_);
-        if (!send() && first) return 0;
-      }
-      socket_.wait(kLongestPause);  // a signal does not end the wait for the turn
-      service();
-      if (attached_ && attachment == attachments_ && turn_given_ == turn_) return turn_;
+    std::optional<std::uint64_t> turn;
+    while (!turn) {
+      pause(lock);
+      turn = wait_for_turn(lock);
     }
-    return 0;
+    return *turn;
   }
   // Ends a turn; of 0 there is nothing to end.
   void end_turn(std::uint64_t turn) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (turn == 0 || !attached_) return;
-    frame_.begin("turn_end", 1).add("turn", turn);
-    send();
+    if (turn != 0 && attached_) send_turn("turn_end", turn);
   }
 
   // wanted() is in force: the next minibatch to begin runs with it.
   void applied() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    in_force_ = wanted_;
-    if (!attached_ || in_force_.set == 0) return;
-    frame_.begin("applied", 3).add("set", in_force_.set).add("batch_size", in_force_.batch_size);
-    frame_.add("run", std::string_view(detail::run_name(in_force_.run)));
-    send();
+    wishes_.in_force = wishes_.wanted;
+    send_applied(wishes_.in_force);
   }
 
   // wanted() will not be in force. `code`: "batch_size", "run", "memory" or "other".
   void refused(const std::string& code, const std::string& message) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    refuse(wanted_.set, code, message);
-    wanted_ = in_force_;
+    refuse(wishes_.wanted.set, code, message);
+    wishes_.wanted = wishes_.in_force;
   }
 
   // A daemon has taken this workload; and it is the one of its kind that gets wishes.
@@ -187,6 +170,12 @@ class Workload {
     return attached_ && managed_;
   }
 
+  // Reports of minibatches that an attached daemon was not sent or did not take.
+  std::uint64_t dropped_reports() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return dropped_reports_;
+  }
+
   // What the daemon last said for people (why a workload is not managed, what was wrong), once.
   std::string take_message() {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -197,10 +186,55 @@ class Workload {
   using SteadyClock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kShortestPause{2};
   static constexpr std::chrono::milliseconds kLongestPause{250};
+  static constexpr std::chrono::milliseconds kTurnPause{20};
   static constexpr std::chrono::seconds kTurnAgain{1};
 
-  void connect(SteadyClock::time_point now) {
-    socket_.connect(detail::find_endpoint(options_.endpoint), options_.key, now.time_since_epoch());
+  // Once, however often it is so.
+  void tell(const std::string& trouble) {
+    if (!trouble.empty() && trouble != told_) message_ = told_ = trouble;
+  }
+
+  bool is_in(Run run) const { return detail::runs(options_.kind, run); }
+  bool must_pause() const {
+    return attached_ && (wishes_.checkpoint != 0 || !is_in(wishes_.asked().run));
+  }
+
+  // Saves if the daemon asked to, and waits for as long as it wants this kind to. What it asks, to
+  // wait, is in force then; the program is told by poll() and has its batch size until that.
+  void pause(std::unique_lock<std::mutex>& lock) {
+    save(lock);
+    while (attached_ && !is_in(wishes_.asked().run)) {
+      if (wishes_.pause()) send_applied(wishes_.asked());
+      detail::wait_readable(lock, socket_.descriptor(), kTurnPause);
+      service();
+      save(lock);
+    }
+  }
+
+  // Number of the turn, 0 where no daemon gives any, and none where must_pause() came first.
+  std::optional<std::uint64_t> wait_for_turn(std::unique_lock<std::mutex>& lock) {
+    SteadyClock::time_point asked;
+    for (std::uint64_t attachment = 0; attached_ && knows_turns_; service()) {
+      const auto now = SteadyClock::now();
+      const bool first = attachment != attachments_;
+      if (first) {
+        ++turn_;
+      } else if (must_pause()) {
+        send_turn("turn_end", turn_);
+        return std::nullopt;
+      } else if (turn_given_ == turn_) {
+        return turn_;
+      }
+      // A daemon drops what is beyond a client's budget, so it is asked again.
+      if (first || now - asked >= kTurnAgain) {
+        attachment = attachments_;
+        asked = now;
+        if (!send_turn("turn_request", turn_) && first) return 0;
+      } else {
+        detail::wait_readable(lock, socket_.descriptor(), kTurnPause);
+      }
+    }
+    return 0;
   }
 
   // False where no daemon takes it now.
@@ -214,11 +248,20 @@ class Workload {
     frame_.begin(type, 0);
     return send();
   }
+  bool send_turn(const char* type, std::uint64_t turn) {
+    frame_.begin(type, 1).add("turn", turn);
+    return send();
+  }
+  void send_applied(const Wanted& wanted) {
+    if (!attached_ || wanted.set == 0) return;
+    detail::pack_applied(frame_, wanted);
+    send();
+  }
 
   // Where the daemon asked for it. The thread keeps the attachment alive meanwhile.
   void save(std::unique_lock<std::mutex>& lock) {
-    if (checkpoint_ == 0) return;
-    const std::uint32_t checkpoint = std::exchange(checkpoint_, 0);
+    if (wishes_.checkpoint == 0) return;
+    const std::uint32_t checkpoint = std::exchange(wishes_.checkpoint, 0);
     const std::uint64_t attachment = attachments_;
     lock.unlock();
     detail::Frame answer = detail::save(checkpoint, options_.save);
@@ -231,10 +274,7 @@ class Workload {
 
   void refuse(std::uint32_t set, const std::string& code, const std::string& message) {
     if (!attached_ || set == 0) return;
-    frame_.begin("refused", 3)
-        .add("set", set)
-        .add("code", detail::cut(code, detail::kMaxNameBytes));
-    frame_.add("message", detail::cut(message, detail::kMaxTextBytes));
+    detail::pack_refused(frame_, set, code, message);
     send();
   }
 
@@ -254,25 +294,26 @@ class Workload {
 
   void say_hello(SteadyClock::time_point now) {
     try {
-      connect(now);
+      std::string distrusted;
+      socket_.look(options_, now.time_since_epoch(), distrusted);
+      tell(distrusted);
     } catch (const std::invalid_argument& error) {
-      message_ = error.what();
+      tell(error.what());
       next_hello_ = now + std::chrono::seconds(10);
       return;
     }
-    detail::pack_hello(frame_, options_, in_force_.batch_size);
+    detail::pack_hello(frame_, options_, wishes_.in_force.batch_size);
     if (send()) {
       next_hello_ = now + std::chrono::seconds(1);
       return;
     }
-    const std::string trouble = socket_.disconnect_if_stuck(now.time_since_epoch());
-    if (!trouble.empty()) message_ = trouble;
+    tell(socket_.disconnect_if_stuck(now.time_since_epoch()));
   }
 
   void take(const detail::Incoming& incoming) {
     const auto now = heard_ = SteadyClock::now();
     if (incoming.type == "welcome") {
-      reset();
+      wishes_.reset();
       attached_ = knows_turns_ = true;
       ++attachments_;
       managed_ = incoming.managed;
@@ -286,7 +327,7 @@ class Workload {
     } else if (incoming.type == "turn") {
       turn_given_ = static_cast<std::uint64_t>(incoming.turn);
     } else if (incoming.type == "checkpoint" && attached_ && options_.save) {
-      checkpoint_ = static_cast<std::uint32_t>(incoming.checkpoint);
+      wishes_.checkpoint = static_cast<std::uint32_t>(incoming.checkpoint);
     } else if (incoming.type == "bye") {
       detach(now + std::chrono::seconds(1));
     } else if (incoming.type == "error" && incoming.code == "unknown_client") {
@@ -300,31 +341,16 @@ class Workload {
   }
 
   void take_set(const detail::Incoming& incoming) {
-    const std::vector<std::int32_t>& sizes = options_.batch_sizes;
-    const auto set = static_cast<std::uint32_t>(incoming.set);
-    if (std::find(sizes.begin(), sizes.end(), incoming.batch_size) == sizes.end()) {
-      refuse(set, "batch_size", std::to_string(incoming.batch_size) + " was not offered");
-    } else {
-      newest_ = {set, static_cast<std::int32_t>(incoming.batch_size),
-                 detail::run_named(incoming.run)};
-      news_ = true;
-    }
-  }
-
-  // The batch size stays; numbers of the attachment that ended are void, and nobody has to wait.
-  void reset() {
-    checkpoint_ = 0;
-    in_force_.set = 0;
-    wanted_.set = 0;
-    newest_ = {0, wanted_.batch_size, Run::both};
-    news_ = wanted_.run != Run::both;
+    if (wishes_.take(incoming, options_.batch_sizes)) return;
+    refuse(static_cast<std::uint32_t>(incoming.set), "batch_size",
+           std::to_string(incoming.batch_size) + " was not offered");
   }
 
   void detach(SteadyClock::time_point next_hello) {
     attached_ = false;
     next_hello_ = next_hello;
     pause_ = kShortestPause;
-    reset();
+    wishes_.reset();
   }
 
   void keep_alive() {
@@ -343,18 +369,17 @@ class Workload {
   std::condition_variable wake_;
   detail::DaemonSocket socket_;
   detail::Frame frame_;
+  detail::ReportBudget budget_;
+  std::uint64_t dropped_reports_ = 0;
   std::string message_;
-  Wanted in_force_;  // what minibatches run with
-  Wanted wanted_;    // what the training loop was told
-  Wanted newest_;    // what the daemon asked for last; news_ until the loop is told
-  bool news_ = false;
+  std::string told_;  // of trouble, the last
+  detail::Wishes wishes_;
   bool attached_ = false;
   bool managed_ = false;
   bool leaving_ = false;
   std::uint64_t sequence_ = 0;
   std::uint64_t requests_sequence_ = 0;
   std::uint64_t attachments_ = 0;
-  std::uint32_t checkpoint_ = 0;  // that was asked for and is not answered yet
   std::uint64_t turn_ = 0;        // number of the newest turn asked for
   std::uint64_t turn_given_ = 0;  // of the newest one given
   bool knows_turns_ = true;       // the daemon of this attachment does, as far as is known
@@ -369,22 +394,6 @@ class Workload {
       static_cast<std::uint64_t>(getpid()) ^
       static_cast<std::uint64_t>(SteadyClock::now().time_since_epoch().count())};
   std::thread thread_;
-};
-
-// A turn on an accelerator that programs share, for as long as this lives:
-//
-//   const gearshift::client::HeldTurn turn(workload);
-//   train_one();  // timed from here on: waiting for the turn is in no minibatch
-class HeldTurn {
- public:
-  explicit HeldTurn(Workload& workload) : workload_(workload), number_(workload.take_turn()) {}
-  ~HeldTurn() { workload_.end_turn(number_); }
-  HeldTurn(const HeldTurn&) = delete;
-  HeldTurn& operator=(const HeldTurn&) = delete;
-
- private:
-  Workload& workload_;
-  const std::uint64_t number_;
 };
 
 }  // namespace gearshift::client

@@ -97,7 +97,9 @@ class Interleaver {
     std::future<Answer> future = entry.promise.get_future();
     log_.arrived();
     newest_ = entry.arrived;
+    arrivals_.add(entry.arrived);
     InterleavingState state = state_of(entry.arrived, true, true);
+    state.infer_minibatch = infer_times_.estimate(most_of_a_batch(queue_.size() + 1));
     const auto under_way = std::max(busy_until_ - entry.arrived, std::chrono::nanoseconds(0));
     if (queue_.size() < kMostQueued && admits(state, under_way)) {
       queue_.push_back(std::move(entry));
@@ -136,11 +138,13 @@ class Interleaver {
       }
       busy_until_ = now();
       if (choice.turn == Turn::train) busy_until_ += state.train_minibatch;
-      if (choice.turn == Turn::infer) busy_until_ += state.infer_minibatch;
+      if (choice.turn == Turn::infer) {
+        busy_until_ += infer_times_.estimate(most_of_a_batch(queue_.size()));
+      }
     }
     if (counts) server_.requests(*counts);
     if (choice.turn == Turn::train) run_train();
-    if (choice.turn == Turn::infer) run_infer(state);
+    if (choice.turn == Turn::infer) run_infer();
     return choice.turn;
   }
 
@@ -181,6 +185,19 @@ class Interleaver {
     return workload.runs();
   }
 
+  std::int32_t most_of_a_batch(std::size_t requests) const {
+    return static_cast<std::int32_t>(
+        std::min(requests, static_cast<std::size_t>(std::max(batch_size_, 1))));
+  }
+  // How many requests an inference minibatch is planned to answer: those that wait and those that
+  // may come meanwhile, at least the next one: it ends the wait, and what is due is then asked
+  // anew.
+  std::int32_t planned_for(std::chrono::nanoseconds at, bool trains) const {
+    const auto meanwhile = trains ? train_times_.estimate() : std::chrono::nanoseconds(0);
+    const std::int32_t coming = arrivals_.most_within(meanwhile, at, batch_size_);
+    return most_of_a_batch(queue_.size() + static_cast<std::size_t>(coming));
+  }
+
   InterleavingState state_of(std::chrono::nanoseconds at, bool trains, bool infers) const {
     InterleavingState state;
     state.queued = static_cast<std::uint32_t>(queue_.size());
@@ -189,7 +206,7 @@ class Interleaver {
     state.batch_size = batch_size_;
     state.latency = options_.latency;
     state.train_minibatch = train_times_.estimate();
-    state.infer_minibatch = infer_times_.estimate(batch_size_);
+    state.infer_minibatch = infer_times_.estimate(planned_for(at, trains));
     state.trains = trains;
     state.infers = infers;
     return state;
@@ -208,19 +225,20 @@ class Interleaver {
     in_a_row_ = 0;
     if (kept_.over(at)) {
       train_times_.forget_largest();
-      infer_times_.forget_largest(batch_size_);
+      infer_times_.forget_largest(planned_for(at, state.trains));
     }
   }
 
-  // Requests that would all be late are not run either: what is known of their minibatches is
+  // Minibatches whose requests would all be late are not run either: what is known of them is
   // forgotten after a second, and where that is too long again after two, and so on.
   void judge_shut(const InterleavingState& state, std::chrono::nanoseconds at) {
-    if (state.latency.count() <= 0 || state.infer_minibatch <= planned_latency(state.latency)) {
+    const std::chrono::nanoseconds longest = planned_latency(state.latency);
+    if (state.latency.count() <= 0 || infer_times_.estimate(batch_size_) <= longest) {
       shut_.end();
       if (infer_minibatches_ - reopened_at_ >= kMinibatchesOfTrust) shut_.restart();
     } else if (shut_.over(at)) {
       reopened_at_ = infer_minibatches_;
-      infer_times_.restart(batch_size_);
+      infer_times_.forget_longer(longest);
     }
   }
 
@@ -242,12 +260,29 @@ class Interleaver {
     trainer_.minibatch(static_cast<std::uint32_t>(epoch), elapsed, {}, elapsed);
   }
 
+  // As many as wait, or fewer where the oldest would be late with them and the rest is not without
+  // it.
+  std::int32_t size_to_serve(std::chrono::nanoseconds at) const {
+    const std::int32_t size = most_of_a_batch(queue_.size());
+    if (options_.latency.count() <= 0 || size == 0 || size >= batch_size_) return size;
+    const auto left = queue_.front().arrived + options_.latency - at;
+    const std::int32_t fewer = infer_times_.most_within(size, left);
+    if (fewer == size) return size;
+    const auto rest = at - queue_[static_cast<std::size_t>(fewer)].arrived +
+                      infer_times_.estimate(fewer) + infer_times_.estimate(size - fewer);
+    return rest <= options_.latency ? fewer : size;
+  }
+
   // Requests to answer; those that are late for certain are dropped.
-  std::vector<Entry> take_batch(const InterleavingState& state) {
+  std::vector<Entry> take_batch() {
     const std::lock_guard<std::mutex> lock(mutex_);
     const std::chrono::nanoseconds at = now();
+    const std::int32_t size = size_to_serve(at);
+    InterleavingState state;
+    state.latency = options_.latency;
+    state.infer_minibatch = infer_times_.estimate(size);
     std::vector<Entry> batch;
-    while (!queue_.empty() && batch.size() < static_cast<std::size_t>(batch_size_)) {
+    while (!queue_.empty() && batch.size() < static_cast<std::size_t>(size)) {
       Entry entry = std::move(queue_.front());
       queue_.pop_front();
       if (serves(state, at - entry.arrived)) {
@@ -260,8 +295,8 @@ class Interleaver {
     return batch;
   }
 
-  void run_infer(const InterleavingState& state) {
-    std::vector<Entry> batch = take_batch(state);
+  void run_infer() {
+    std::vector<Entry> batch = take_batch();
     if (batch.empty()) return;
     std::vector<Request> requests;
     requests.reserve(batch.size());
@@ -315,6 +350,7 @@ class Interleaver {
   std::deque<Entry> queue_;
   RequestLog log_;
   std::int32_t batch_size_;
+  Arrivals arrivals_;
   std::optional<std::chrono::nanoseconds> newest_;  // arrival of the newest request
   std::chrono::nanoseconds busy_until_{0};          // when the minibatch that runs will have ended
 };

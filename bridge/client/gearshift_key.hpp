@@ -13,8 +13,13 @@
 
 namespace gearshift::client::detail {
 
+// The key file cannot be used; says why, and the way out.
+struct KeyError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
 // Makes `socket` take part in CURVE at its next connection, where `endpoint` is tcp:// and there is
-// a key: the file `given`, else GEARSHIFT_KEY's. Throws std::invalid_argument naming the file and
+// a key: the file `given`, else GEARSHIFT_KEY's. Throws KeyError naming the file and
 // the way out where it cannot be used, also where other users may read it. Returns the public key
 // in use, empty: none.
 inline std::string use_key(zmq::socket_t& socket, const std::string& endpoint,
@@ -23,7 +28,7 @@ inline std::string use_key(zmq::socket_t& socket, const std::string& endpoint,
   const std::string path = given.empty() && variable != nullptr ? variable : given;
   if (path.empty() || endpoint.compare(0, 6, "tcp://") != 0) return {};
   const auto fail = [&path](const std::string& why) {
-    throw std::invalid_argument("key file " + path + ": " + why);
+    throw KeyError("key file " + path + ": " + why);
   };
   std::ifstream file(path);
   struct stat status {};

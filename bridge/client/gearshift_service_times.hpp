@@ -1,8 +1,10 @@
-// How long minibatches take: for each kind a time that few of those to come are above.
+// How long minibatches take: for each kind a time that few of those to come are above; and how many
+// requests may come meanwhile.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -91,42 +93,54 @@ class BatchTimes {
   // A smaller minibatch counts with the smallest size that holds it.
   void add(std::int32_t samples, std::chrono::nanoseconds elapsed) {
     if (seen_.insert(samples).second) return;
-    const auto at = std::lower_bound(sizes_.begin(), sizes_.end(), samples) - sizes_.begin();
-    times_[std::min(static_cast<std::size_t>(at), sizes_.size() - 1)].add(elapsed);
+    times_[size_for(samples)].add(elapsed);
   }
-  // No less than that of a smaller size; of a size not yet seen, by proportion from the next
-  // smaller or, where there is none, that of the next larger.
-  std::chrono::nanoseconds estimate(std::int32_t size) const {
+  // That of the size that holds so many samples, and no less than that of a smaller size. Of a size
+  // not yet seen it is that of those below: by a longer one, which nothing has shown, requests
+  // would be kept out that alone show it. Where nothing below was seen either, it is that of the
+  // next larger.
+  std::chrono::nanoseconds estimate(std::int32_t samples) const {
     std::chrono::nanoseconds found{0};
-    std::int32_t found_size = 0;
-    for (const std::size_t i : known(size)) {
-      found = std::max(found, times_[i].estimate());
-      found_size = sizes_[i];
-    }
-    return found_size > 0 && found_size < size ? found * size / found_size : found;
+    for (const std::size_t i : known(samples)) found = std::max(found, times_[i].estimate());
+    return found;
   }
-  // As if the largest had not been seen, of those that the estimate of `size` is from.
-  void forget_largest(std::int32_t size) {
-    const std::vector<std::size_t> known = this->known(size);
+  // So many samples, or fewer where they take longer than that: a size offered. `samples` where no
+  // size is as short.
+  std::int32_t most_within(std::int32_t samples, std::chrono::nanoseconds longest) const {
+    if (estimate(samples) <= longest) return samples;
+    const auto fits = [&](std::int32_t size) {
+      return size < samples && estimate(size) <= longest;
+    };
+    const auto found = std::find_if(sizes_.rbegin(), sizes_.rend(), fits);
+    return found != sizes_.rend() ? *found : samples;
+  }
+  // As if the largest had not been seen, of those that the estimate of so many samples is from.
+  void forget_largest(std::int32_t samples) {
+    const std::vector<std::size_t> known = this->known(samples);
     const auto longest = std::max_element(known.begin(), known.end(), [&](auto one, auto other) {
       return times_[one].estimate() < times_[other].estimate();
     });
     if (longest != known.end()) times_[*longest].forget_largest();
   }
-  // The estimate of `size` is not known any more.
-  void restart(std::int32_t size) {
-    for (const std::size_t i : known(size)) times_[i].restart();
+  // Of sizes that take longer nothing is known any more.
+  void forget_longer(std::chrono::nanoseconds longest) {
+    for (ServiceTimes& times : times_) {
+      if (times.estimate() > longest) times.restart();
+    }
   }
 
  private:
-  // What tells of `size`: all that are known up to it, else the next larger.
-  std::vector<std::size_t> known(std::int32_t size) const {
+  // Number of the smallest size that holds so many samples, else of the largest.
+  std::size_t size_for(std::int32_t samples) const {
+    const auto at = std::lower_bound(sizes_.begin(), sizes_.end(), samples) - sizes_.begin();
+    return std::min(static_cast<std::size_t>(at), sizes_.size() - 1);
+  }
+  // What tells of so many samples: all sizes known up to theirs, else the next larger.
+  std::vector<std::size_t> known(std::int32_t samples) const {
+    const std::size_t last = size_for(samples);
     std::vector<std::size_t> found;
-    for (std::size_t i = 0; i < sizes_.size(); ++i) {
-      if (sizes_[i] > size && !found.empty()) break;
-      if (times_[i].estimate().count() == 0) continue;
-      found.push_back(i);
-      if (sizes_[i] > size) break;
+    for (std::size_t i = 0; i < sizes_.size() && (i <= last || found.empty()); ++i) {
+      if (times_[i].estimate().count() > 0) found.push_back(i);
     }
     return found;
   }
@@ -134,6 +148,29 @@ class BatchTimes {
   std::vector<std::int32_t> sizes_;
   std::vector<ServiceTimes> times_;
   std::set<std::int32_t> seen_;  // numbers of samples
+};
+
+// How many requests may come within a time, by the newest of those that came.
+class Arrivals {
+ public:
+  void add(std::chrono::nanoseconds at) {
+    if (newest_.size() == kNewest) newest_.pop_front();
+    newest_.push_back(at);
+  }
+  // Three standard deviations of a Poisson count above its mean; `limit` at most, and one at least.
+  std::int32_t most_within(std::chrono::nanoseconds span, std::chrono::nanoseconds at,
+                           std::int32_t limit) const {
+    if (newest_.empty()) return 1;
+    const std::chrono::nanoseconds since = at - newest_.front();
+    const double mean = static_cast<double>(newest_.size()) * static_cast<double>(span.count()) /
+                        static_cast<double>(std::max<std::int64_t>(since.count(), 1));
+    const double most = std::min(mean + 3 * std::sqrt(mean), static_cast<double>(limit));
+    return std::max(1, static_cast<std::int32_t>(std::ceil(most)));
+  }
+
+ private:
+  static constexpr std::size_t kNewest = 16;
+  std::deque<std::chrono::nanoseconds> newest_;
 };
 
 }  // namespace gearshift::client

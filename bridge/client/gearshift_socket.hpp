@@ -2,16 +2,32 @@
 // connection broke.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <zmq.hpp>
 
+#include "bridge/client/gearshift_endpoint.hpp"
 #include "bridge/client/gearshift_key.hpp"
+#include "bridge/client/gearshift_wire.hpp"
 
 namespace gearshift::client::detail {
+
+// Lets go of the lock until there is something to read, which another thread may take first: not
+// for long.
+inline void wait_readable(std::unique_lock<std::mutex>& lock, int descriptor,
+                          std::chrono::milliseconds longest) {
+  pollfd item{descriptor, POLLIN, 0};
+  lock.unlock();
+  ::poll(&item, 1, static_cast<int>(longest.count()));
+  lock.lock();
+}
 
 // Not for several threads at once. No call blocks but wait().
 class DaemonSocket {
@@ -23,14 +39,16 @@ class DaemonSocket {
     socket_.set(zmq::sockopt::linger, 100);  // milliseconds for the bye, where there is a daemon
     socket_.set(zmq::sockopt::sndhwm, 256);
     socket_.set(zmq::sockopt::rcvhwm, 256);
+    socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxMessageBytes));
     socket_.set(zmq::sockopt::reconnect_ivl, 100);
   }
 
-  // Where it is not connected there already. `key` as use_key() takes it. Throws
-  // std::invalid_argument naming the endpoint or the key file.
+  // Where it is not connected there already; to nothing where the endpoint is empty. `key` as
+  // use_key() takes it. Throws KeyError, or std::invalid_argument naming the endpoint.
   void connect(const std::string& endpoint, const std::string& key, Time now) {
     if (endpoint == endpoint_) return;
     disconnect();
+    if (endpoint.empty()) return;
     key_ = use_key(socket_, endpoint, key);
     if (!key_.empty() && !handshakes_) handshakes_.emplace(context_, socket_);
     try {
@@ -40,6 +58,11 @@ class DaemonSocket {
     }
     endpoint_ = endpoint;
     connected_ = now;
+  }
+
+  // connect() to where the daemon is looked for now. `distrusted` becomes what people should know.
+  void look(const Options& options, Time now, std::string& distrusted) {
+    connect(find_endpoint(options.endpoint, distrusted), options.key, now);
   }
 
   // After a send that failed: the next connect() is a new one, unless this one is young. libzmq
@@ -82,6 +105,9 @@ class DaemonSocket {
     return true;
   }
 
+  // Readable where a message may have come since the last receive() that found none.
+  int descriptor() const { return socket_.get(zmq::sockopt::fd); }
+
  private:
   static constexpr Time kConnectAgain = std::chrono::seconds(3);
 
@@ -103,5 +129,18 @@ class DaemonSocket {
   std::string refused_at_;
   Time connected_{0};
 };
+
+// What the program gave is to be right: throws as connect() does. What the environment says is
+// looked at again before each hello, and told then.
+inline void check_given(DaemonSocket& socket, const Options& options, DaemonSocket::Time now) {
+  std::string told_later;
+  try {
+    socket.look(options, now, told_later);
+  } catch (const KeyError&) {
+    if (!options.key.empty()) throw;
+  } catch (const std::invalid_argument&) {
+    if (!options.endpoint.empty()) throw;
+  }
+}
 
 }  // namespace gearshift::client::detail

@@ -103,6 +103,10 @@ inline Run run_named(std::string_view name) {
   return name == "train" ? Run::train : name == "infer" ? Run::infer : Run::both;
 }
 
+inline bool runs(Kind kind, Run run) {
+  return run == Run::both || (run == Run::train) == (kind == Kind::train);
+}
+
 // One message to the daemon. Keeps its memory from one to the next.
 class Frame {
  public:
@@ -130,6 +134,24 @@ class Frame {
   static constexpr std::int64_t kMaxDurationNs = 3'600'000'000'000;  // more is a fault to a daemon
   msgpack::sbuffer buffer_;
 };
+
+// Without its times.
+inline void pack_minibatch(Frame& frame, std::uint64_t sequence, std::uint32_t set,
+                           std::uint32_t epoch, std::int32_t samples) {
+  frame.begin("minibatch", 7).add("sequence", sequence).add("set", set);
+  frame.add("epoch", epoch).add("batch_size", samples);
+}
+
+inline void pack_applied(Frame& frame, const Wanted& wanted) {
+  frame.begin("applied", 3).add("set", wanted.set).add("batch_size", wanted.batch_size);
+  frame.add("run", std::string_view(run_name(wanted.run)));
+}
+
+inline void pack_refused(Frame& frame, std::uint32_t set, const std::string& code,
+                         const std::string& message) {
+  frame.begin("refused", 3).add("set", set).add("code", cut(code, kMaxNameBytes));
+  frame.add("message", cut(message, kMaxTextBytes));
+}
 
 inline void pack_requests(Frame& frame, std::uint64_t sequence, std::uint32_t set,
                           const RequestCounts& counts) {
@@ -241,24 +263,6 @@ inline bool decode(const void* bytes, std::size_t size, Incoming& incoming) {
   } catch (const std::exception&) {
     return false;
   }
-}
-
-// The endpoint by PROTOCOL.md's rules, looked up again at each call.
-inline std::string find_endpoint(const std::string& given) {
-  if (!given.empty()) return given;
-  const char* variable = std::getenv("GEARSHIFT_ENDPOINT");
-  if (variable != nullptr && *variable != '\0') return variable;
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  const std::string system = "/run/gearshift";
-  std::string own = "/tmp/gearshift-" + std::to_string(::geteuid());
-  if (::geteuid() == 0) {
-    own = system;
-  } else if (runtime != nullptr && *runtime != '\0') {
-    own = std::string(runtime) + "/gearshift";
-  }
-  const bool only_system = ::access((own + "/workloads.ipc").c_str(), F_OK) != 0 &&
-                           ::access((system + "/workloads.ipc").c_str(), F_OK) == 0;
-  return "ipc://" + (only_system ? system : own) + "/workloads.ipc";
 }
 
 // Throws std::invalid_argument naming the option and its value.

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -186,6 +187,45 @@ TEST_F(AuthenticatorTest, PutsOutWhoIsRevokedAndLetsHimInNoMore) {
   ClientSocket again = client(workloads, &drone);
   EXPECT_TRUE(serve_until_refused(again));
   EXPECT_TRUE(events.empty());
+}
+
+TEST_F(AuthenticatorTest, PutsOutWhoIsRevokedInAFolderThatTookItsPlace) {
+  ClientSocket socket = client(workloads, &drone);
+  socket.send(frames::packed(frames::hello()));
+  ASSERT_TRUE(serve([&] { return !events.empty(); }));
+  events.clear();
+  // As a deployment does, or who restores a backup.
+  const std::filesystem::path keys = folder.path();
+  std::filesystem::copy(keys, tree.at("/new"));
+  tree.mode("/new", 0700);
+  std::filesystem::rename(keys, tree.at("/old"));
+  std::filesystem::rename(tree.at("/new"), keys);
+  EXPECT_TRUE(authenticator.take_changes());
+  EXPECT_EQ(authenticator.take_complaint(), "");
+  folder.write_clients({});
+  ASSERT_TRUE(serve([&] { return !events.empty(); }));
+  EXPECT_EQ(events[0].text.view(), "its key was revoked");
+}
+
+TEST_F(AuthenticatorTest, PutsOutAllWhereItsTableWasTakenAway) {
+  std::filesystem::rename(folder.clients_path(), tree.at("/keys/clients.off"));
+  EXPECT_TRUE(authenticator.take_changes());
+  ClientSocket socket = client(workloads, &drone);
+  EXPECT_TRUE(serve_until_refused(socket));
+}
+
+TEST_F(AuthenticatorTest, TellsThatItsFolderIsGoneAndLooksForAnother) {
+  std::filesystem::rename(folder.path(), tree.at("/old"));
+  EXPECT_TRUE(authenticator.take_changes());
+  const std::string complaint = authenticator.take_complaint();
+  EXPECT_NE(complaint.find("cannot be watched"), std::string::npos) << complaint;
+  EXPECT_FALSE(authenticator.take_changes());
+  EXPECT_EQ(authenticator.take_complaint(), "");
+  std::filesystem::rename(tree.at("/old"), folder.path());
+  EXPECT_TRUE(authenticator.take_changes());
+  EXPECT_NE(authenticator.clients().find_name("drone7"), nullptr);
+  folder.write_clients({});
+  EXPECT_TRUE(authenticator.take_changes());
 }
 
 TEST_F(AuthenticatorTest, KeepsTheOldTableWhereTheNewOneCannotBeUsed) {

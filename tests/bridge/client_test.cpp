@@ -2,16 +2,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <functional>
 #include <future>
 #include <stdexcept>
 #include <string>
-#include <zmq.hpp>
 
-#include "bridge/client/gearshift.hpp"
-#include "bridge/protocol.h"
-#include "tests/bridge/frames.h"
-#include "tests/fakes/temp_tree.h"
+#include "bridge/client/gearshift_turn.hpp"
+#include "tests/bridge/client_fixture.h"
 
 namespace gearshift {
 namespace {
@@ -19,70 +16,7 @@ namespace {
 using client::Options;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-
-constexpr int kGiveUpMs = 20'000;  // generous: only a failure waits for it
-
-class ClientTest : public testing::Test {
- protected:
-  ClientTest() {
-    daemon.set(zmq::sockopt::rcvtimeo, kGiveUpMs);
-    daemon.set(zmq::sockopt::linger, 0);
-    daemon.bind(endpoint);
-  }
-
-  Options options() const {
-    return {"lenet", client::Kind::train, 16, {8, 16, 32}, 1437, endpoint};
-  }
-  // The next message that is no heartbeat.
-  template <typename Message>
-  Message receive() {
-    for (;;) {
-      zmq::message_t frame;
-      wire::ClientMessage message;
-      if (!daemon.recv(identity) || !daemon.recv(frame)) throw std::runtime_error("no message");
-      const wire::Fault fault = wire::decode(frame.to_string_view(), message);
-      if (fault) throw std::runtime_error("the client sent no message");
-      if (std::holds_alternative<wire::Heartbeat>(message)) continue;
-      return std::get<Message>(message);
-    }
-  }
-  template <typename Message>
-  void send(const Message& message) {
-    send_bytes(frames::packed(message));
-  }
-  void send_bytes(const std::string& frame) {
-    daemon.send(zmq::const_buffer(identity.data(), identity.size()), zmq::send_flags::sndmore);
-    daemon.send(zmq::const_buffer(frame.data(), frame.size()), zmq::send_flags::none);
-  }
-  void welcome(client::Workload& workload, bool managed = true) {
-    receive<wire::Hello>();
-    wire::Welcome message;
-    message.workload = 1;
-    message.managed = managed;
-    message.heartbeat = std::chrono::seconds(1);
-    message.silent_after = std::chrono::seconds(60);
-    if (!managed) message.message = wire::MessageText("only observed");
-    send(message);
-    await([&] { return workload.attached(); }, workload);
-  }
-  template <typename Condition>
-  static void await(Condition condition, client::Workload& workload) {
-    for (int tries = 0; tries < 1000; ++tries) {
-      if (condition()) return;
-      workload.wait(milliseconds(20));
-    }
-    FAIL() << "waited in vain";
-  }
-  static void minibatch(client::Workload& workload) {
-    workload.minibatch(2, milliseconds(5), milliseconds(1), milliseconds(4));
-  }
-
-  const fakes::TempTree tree;
-  const std::string endpoint = "ipc://" + tree.at("/workloads.ipc").string();
-  zmq::context_t context{1};
-  zmq::socket_t daemon{context, zmq::socket_type::router};
-  zmq::message_t identity;
-};
+using std::chrono::seconds;
 
 TEST_F(ClientTest, SaysHello) {
   const client::Workload workload(options());
@@ -107,8 +41,8 @@ TEST_F(ClientTest, TellsOfItsRequests) {
   EXPECT_EQ(hello.latency, milliseconds(100));
   wire::Welcome message;
   message.workload = 1;
-  message.heartbeat = std::chrono::seconds(1);
-  message.silent_after = std::chrono::seconds(60);
+  message.heartbeat = seconds(1);
+  message.silent_after = seconds(60);
   send(message);
   await([&] { return workload.attached(); }, workload);
   counts = {
@@ -221,8 +155,8 @@ TEST_F(ClientTest, SaysHelloAgainToADaemonThatDoesNotKnowIt) {
   EXPECT_EQ(hello.batch_size, 32);  // what is in use now
   wire::Welcome message;
   message.workload = 2;
-  message.heartbeat = std::chrono::seconds(1);
-  message.silent_after = std::chrono::seconds(60);
+  message.heartbeat = seconds(1);
+  message.silent_after = seconds(60);
   send(message);
   await([&] { return workload.attached(); }, workload);
   minibatch(workload);
@@ -242,15 +176,15 @@ TEST_F(ClientTest, SavesItsWorkWhenItIsAsked) {
   wire::Welcome message;
   message.workload = 1;
   message.managed = true;
-  message.heartbeat = std::chrono::seconds(1);
-  message.silent_after = std::chrono::seconds(60);
+  message.heartbeat = seconds(1);
+  message.silent_after = seconds(60);
   send(message);
   await([&] { return workload.attached(); }, workload);
-  send(wire::CheckpointRequest{3, std::chrono::seconds(30)});
+  send(wire::CheckpointRequest{3, seconds(30)});
   await([&] { return workload.poll() || saves == 1; }, workload);
   EXPECT_EQ(receive<wire::Saved>().checkpoint, 3u);
   fails = true;
-  send(wire::CheckpointRequest{4, std::chrono::seconds(30)});
+  send(wire::CheckpointRequest{4, seconds(30)});
   await([&] { return workload.poll() || saves == 2; }, workload);
   const wire::Unsaved unsaved = receive<wire::Unsaved>();
   EXPECT_EQ(unsaved.checkpoint, 4u);
@@ -261,14 +195,14 @@ TEST_F(ClientTest, TakesTurns) {
   client::Workload workload(options());
   { const client::HeldTurn free(workload); }  // nobody to ask
   welcome(workload);
-  send(wire::Turn{1, std::chrono::seconds(10)});  // it waits in the socket when it is asked for
+  send(wire::Turn{1, seconds(10)});  // it waits in the socket when it is asked for
   {
     const client::HeldTurn turn(workload);
     EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
   }
   EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
-  send(wire::Turn{1, std::chrono::seconds(10)});  // of the turn before
-  send(wire::Turn{2, std::chrono::seconds(10)});
+  send(wire::Turn{1, seconds(10)});  // of the turn before
+  send(wire::Turn{2, seconds(10)});
   EXPECT_EQ(workload.take_turn(), 2u);
   EXPECT_EQ(receive<wire::TurnRequest>().turn, 2u);
   send(wire::Error{wire::Text("unknown_type"), wire::MessageText("turn_request")});
@@ -285,7 +219,7 @@ TEST_F(ClientTest, AsksAgainForATurnThatDoesNotCome) {
   auto turn = std::async(std::launch::async, [&] { return workload.take_turn(); });
   EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
   EXPECT_NO_THROW(EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u));
-  send(wire::Turn{1, std::chrono::seconds(10)});
+  send(wire::Turn{1, seconds(10)});
   EXPECT_EQ(turn.get(), 1u);
 }
 
@@ -295,6 +229,71 @@ TEST_F(ClientTest, WaitsForATurnNoLongerThanTheDaemonLives) {
   send(wire::Bye{});
   EXPECT_EQ(workload.take_turn(), 0u);
   EXPECT_FALSE(workload.attached());
+}
+
+class ClientTurn : public ClientTest {
+ protected:
+  // Waits for its turn until it has it, or until the test is over.
+  void wait_for_turn(client::Workload& workload, const std::function<void()>& meanwhile) {
+    auto turn = std::async(std::launch::async, [&] { return workload.take_turn(); });
+    bool given = false;
+    const AtEnd bye([&] {
+      if (!given) send(wire::Bye{});
+    });
+    EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
+    meanwhile();
+    EXPECT_EQ(receive<wire::TurnRequest>().turn, 2u);
+    send(wire::Turn{2, seconds(10)});
+    given = true;
+    EXPECT_EQ(turn.get(), 2u);
+  }
+};
+
+TEST_F(ClientTurn, IsNotWaitedForWhileTheWorkIsSaved) {
+  int saves = 0;
+  Options saving = options();
+  saving.save = [&] { ++saves; };
+  client::Workload workload(saving);
+  welcome(workload);
+  wait_for_turn(workload, [&] {
+    send(wire::CheckpointRequest{3, seconds(30)});
+    EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
+    EXPECT_EQ(receive<wire::Saved>().checkpoint, 3u);
+  });
+  EXPECT_EQ(saves, 1);
+}
+
+TEST_F(ClientTurn, IsNotWaitedForInAPause) {
+  client::Workload workload(options());
+  welcome(workload);
+  wait_for_turn(workload, [&] {
+    send(wire::Set{1, 32, Run::infer});
+    EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
+    const wire::Applied applied = receive<wire::Applied>();
+    EXPECT_EQ(applied.set, 1u);
+    EXPECT_EQ(applied.batch_size, 32);
+    EXPECT_EQ(applied.run, Run::infer);
+    send(wire::Set{2, 32, Run::both});
+  });
+  minibatch(workload);  // the program was not told of another size yet
+  EXPECT_EQ(receive<wire::Report>().batch_size, 16);
+  EXPECT_TRUE(workload.poll());
+  workload.applied();
+  EXPECT_EQ(receive<wire::Applied>().set, 2u);
+}
+
+TEST_F(ClientTurn, KeepsNoOtherThreadWaiting) {
+  client::Workload workload(options());
+  welcome(workload);
+  auto turn = std::async(std::launch::async, [&] { return workload.take_turn(); });
+  const AtEnd bye([this] { send(wire::Bye{}); });
+  EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
+  auto looks = std::async(std::launch::async, [&] {
+    for (int i = 0; i < 100; ++i) EXPECT_TRUE(workload.attached());
+  });
+  EXPECT_EQ(looks.wait_for(seconds(5)), std::future_status::ready);
+  send(wire::Turn{1, seconds(10)});
+  EXPECT_EQ(turn.get(), 1u);
 }
 
 TEST_F(ClientTest, TellsWhyItIsOnlyObserved) {
@@ -321,7 +320,7 @@ TEST_F(ClientTest, IgnoresBytesThatAreNoMessage) {
   using std::string_literals::operator""s;
   for (const std::string& frame :
        {""s, "x"s, "\xc1"s, "\xdf\xff\xff\xff\xff"s, "\x81\xa4type\xdb\xff\xff\xff\xff"s,
-        std::string(5000, '\x91'), frames::Map("launch").frame(),
+        std::string(4096, '\x91'), frames::Map("launch").frame(),
         frames::Map("set").with("set", -1).with("batch_size", 3.5).with("run", 4).frame()}) {
     send_bytes(frame);
   }
@@ -379,20 +378,10 @@ TEST(Client, RefusesOptionsThatNoDaemonWouldTake) {
   }
 }
 
-TEST(Client, LooksForTheDaemonWhereTheProtocolSays) {
-  EXPECT_EQ(client::detail::find_endpoint("ipc:///given"), "ipc:///given");
-  ::setenv("GEARSHIFT_ENDPOINT", "ipc:///variable", 1);
-  EXPECT_EQ(client::detail::find_endpoint(""), "ipc:///variable");
-  EXPECT_EQ(client::detail::find_endpoint("ipc:///given"), "ipc:///given");
-  ::setenv("GEARSHIFT_ENDPOINT", "", 1);
-  EXPECT_NE(client::detail::find_endpoint("").find("gearshift"), std::string::npos);
-  ::unsetenv("GEARSHIFT_ENDPOINT");
-}
-
 TEST(Client, SaysHelloSoonAfterTooMany) {
-  EXPECT_EQ(client::detail::hello_pause("too_many", 0), std::chrono::seconds(1));
-  EXPECT_EQ(client::detail::hello_pause("too_many", 2'000'000'000), std::chrono::seconds(3));
-  EXPECT_EQ(client::detail::hello_pause("version", 0), std::chrono::seconds(10));
+  EXPECT_EQ(client::detail::hello_pause("too_many", 0), seconds(1));
+  EXPECT_EQ(client::detail::hello_pause("too_many", 2'000'000'000), seconds(3));
+  EXPECT_EQ(client::detail::hello_pause("version", 0), seconds(10));
 }
 
 }  // namespace

@@ -42,6 +42,40 @@ TEST(Endpoints, AreInTheUsersRuntimeFolder) {
   EXPECT_EQ(default_control_endpoint(), "ipc://" + runtime_folder().string() + "/control.ipc");
 }
 
+// The operator's program tells whoever listens what its caps are, and believes the answers.
+TEST(Endpoints, OfAnotherUserAreNotConnectedTo) {
+  const fakes::TempTree tree;
+  const std::string own = tree.at("/own");
+  const std::string system = tree.at("/system");
+  const auto connects_to = [&](std::uint32_t user) {
+    return control_endpoint_in(own, system, user);
+  };
+  const std::string to_own = "ipc://" + own + "/control.ipc";
+  const std::string to_system = "ipc://" + system + "/control.ipc";
+  const std::uint32_t user = ::geteuid();
+  EXPECT_EQ(connects_to(user), to_system) << "where only root makes one";
+  EXPECT_EQ(control_endpoint_in(own, own, user), to_own);
+  tree.folder("/own");
+  tree.mode("/own", 0700);
+  EXPECT_EQ(connects_to(user), to_own);
+  tree.put("/system/control.ipc", "");
+  EXPECT_EQ(connects_to(user), to_system);
+  tree.put("/own/control.ipc", "");
+  EXPECT_EQ(connects_to(user), to_own);
+  tree.mode("/own", 0777);
+  EXPECT_EQ(connects_to(user), to_system);
+  tree.remove("/system");
+  EXPECT_THROW(connects_to(user), std::runtime_error);
+  tree.mode("/own", 0711);
+  EXPECT_EQ(connects_to(user), to_own);
+  if (user != 0) return;
+  ASSERT_EQ(::chown(own.c_str(), 1001, 0), 0);
+  EXPECT_EQ(connects_to(1001), to_own) << "root gave it to him";
+  EXPECT_THROW(connects_to(1000), std::runtime_error);
+  ASSERT_EQ(::chown((own + "/control.ipc").c_str(), 1000, 0), 0);
+  EXPECT_THROW(connects_to(1001), std::runtime_error);
+}
+
 TEST(Endpoints, AreOfThisMachineWhereNobodyNeedsAKey) {
   for (const char* endpoint : {"ipc:///tmp/x", "ipc://x", "inproc://x", "tcp://127.0.0.1:5555",
                                "tcp://127.1.2.3:*", "tcp://[::1]:5555"}) {

@@ -34,13 +34,13 @@ TEST(ServiceTimes, LeaveOutTheFirstAndLoneOutliers) {
   EXPECT_EQ(times.estimate(), nanoseconds(7));
 }
 
-TEST(BatchTimes, OfASizeNotSeenAreNoShorterThanItsNeighbours) {
+TEST(BatchTimes, OfASizeNotSeenAreAsLongAsItsNeighbours) {
   BatchTimes times({1, 4, 16});
   EXPECT_EQ(times.estimate(4), nanoseconds(0));
   for (int i = 0; i < 2; ++i) times.add(3, nanoseconds(40));
   EXPECT_EQ(times.estimate(1), nanoseconds(40));
   EXPECT_EQ(times.estimate(4), nanoseconds(40));
-  EXPECT_EQ(times.estimate(16), nanoseconds(160));
+  EXPECT_EQ(times.estimate(16), nanoseconds(40));
   for (int i = 0; i < 2; ++i) {
     times.add(1, nanoseconds(15));
     times.add(16, nanoseconds(30));
@@ -48,6 +48,8 @@ TEST(BatchTimes, OfASizeNotSeenAreNoShorterThanItsNeighbours) {
   EXPECT_EQ(times.estimate(1), nanoseconds(15));
   EXPECT_EQ(times.estimate(4), nanoseconds(40));
   EXPECT_EQ(times.estimate(16), nanoseconds(40));
+  // Other numbers are of the size that holds them.
+  for (const int samples : {2, 5, 17}) EXPECT_EQ(times.estimate(samples), nanoseconds(40));
 }
 
 TEST(BatchTimes, LeaveOutTheFirstOfEachNumberOfSamples) {
@@ -89,11 +91,42 @@ TEST(BatchTimes, CanBeForgotten) {
   times.forget_largest(16);  // the 30 of 4, which is at least what 16 take
   EXPECT_EQ(times.estimate(4), nanoseconds(20));
   EXPECT_EQ(times.estimate(16), nanoseconds(25));
-  times.restart(4);
-  EXPECT_EQ(times.estimate(1), nanoseconds(25));
-  times.restart(1);  // the next larger is what tells of it
+  for (int i = 0; i < 2; ++i) times.add(1, nanoseconds(15));
+  times.forget_longer(nanoseconds(20));
+  EXPECT_EQ(times.estimate(1), nanoseconds(15));
+  EXPECT_EQ(times.estimate(16), nanoseconds(20));
+  times.forget_longer(nanoseconds(14));
   EXPECT_EQ(times.estimate(16), nanoseconds(0));
   times.forget_largest(16);
+}
+
+TEST(BatchTimes, TellHowManyAreInTime) {
+  BatchTimes times({1, 4, 16});
+  for (int i = 0; i < 2; ++i) {
+    times.add(1, nanoseconds(10));
+    times.add(4, nanoseconds(20));
+    times.add(16, nanoseconds(70));
+  }
+  EXPECT_EQ(times.most_within(9, nanoseconds(70)), 9);
+  EXPECT_EQ(times.most_within(9, nanoseconds(69)), 4);
+  EXPECT_EQ(times.most_within(9, nanoseconds(19)), 1);
+  EXPECT_EQ(times.most_within(9, nanoseconds(9)), 9);
+  EXPECT_EQ(times.most_within(4, nanoseconds(19)), 1);
+  EXPECT_EQ(times.most_within(3, nanoseconds(20)), 3);
+}
+
+TEST(Arrivals, TellHowManyMayCome) {
+  Arrivals arrivals;
+  EXPECT_EQ(arrivals.most_within(nanoseconds(10), nanoseconds(100), 64), 1);
+  arrivals.add(nanoseconds(100));
+  EXPECT_EQ(arrivals.most_within(nanoseconds(100), nanoseconds(100), 64), 64);
+  EXPECT_EQ(arrivals.most_within(nanoseconds(10), nanoseconds(110), 64), 4);
+  EXPECT_EQ(arrivals.most_within(nanoseconds(10), nanoseconds(1100), 64), 1);
+  for (int at = 1000; at < 1320; at += 10) arrivals.add(nanoseconds(at));
+  EXPECT_EQ(arrivals.most_within(nanoseconds(0), nanoseconds(1320), 64), 1);
+  EXPECT_EQ(arrivals.most_within(nanoseconds(10), nanoseconds(1320), 64), 4);
+  EXPECT_EQ(arrivals.most_within(nanoseconds(90), nanoseconds(1320), 64), 18);
+  EXPECT_EQ(arrivals.most_within(nanoseconds(9000), nanoseconds(1320), 64), 64);
 }
 
 class Interleaving : public testing::Test {
@@ -164,6 +197,25 @@ TEST_F(Interleaving, DropsWhatIsLateAndRefusesWhatWouldBe) {
   EXPECT_EQ(futures.back().wait_for(nanoseconds(0)), std::future_status::ready);
   EXPECT_THROW(futures.back().get(), RequestNotServed);
   EXPECT_NE(futures[8].wait_for(nanoseconds(0)), std::future_status::ready);
+}
+
+// Of 16 by proportion each minibatch would be late; by the time of those that wait none is.
+TEST_F(Interleaving, AnswersRequestsThatComeOneByOneThoughAFullBatchMayBeLate) {
+  InterleaverOptions seldom = options();
+  seldom.latency = milliseconds(600);
+  seldom.batch_size = 16;
+  seldom.batch_sizes = {1, 4, 16};
+  Interleaver<int, int> one(
+      seldom, [] { return false; },
+      [](const std::vector<int>& requests) {
+        std::promise<void>().get_future().wait_for(milliseconds(40));
+        return requests;
+      });
+  for (int i = 0; i < 4; ++i) {
+    std::future<int> answer = one.submit(i);
+    while (answer.wait_for(nanoseconds(0)) != std::future_status::ready) one.step();
+    EXPECT_EQ(answer.get(), i);
+  }
 }
 
 TEST_F(Interleaving, GivesTheErrorOfTheModelToItsRequests) {

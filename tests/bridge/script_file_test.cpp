@@ -49,6 +49,24 @@ TEST(ScriptFile, NoticesAFileThatTookItsPlace) {
   EXPECT_EQ(script.text(), "return 2");
 }
 
+TEST(ScriptFile, NoticesAFolderThatTookThePlaceOfItsOwn) {
+  const fakes::TempTree tree;
+  tree.put("/now/policy.lua", "return 1");
+  tree.put("/new/policy.lua", "return 2");
+  ScriptFile script(tree.at("/now/policy.lua"));
+  std::filesystem::rename(tree.at("/now"), tree.at("/old"));
+  std::filesystem::rename(tree.at("/new"), tree.at("/now"));
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 2");
+  tree.put("/now/policy.lua", "return 3");
+  EXPECT_TRUE(script.take_changes());
+  std::filesystem::remove_all(tree.at("/now"));
+  EXPECT_FALSE(script.take_changes());
+  tree.put("/now/policy.lua", "return 4");
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 4");
+}
+
 TEST(ScriptFile, TakesAWriteOfTheSameTextForNoChange) {
   const fakes::TempTree tree;
   tree.put("/policy.lua", "return 1");

@@ -103,6 +103,40 @@ TEST_F(SessionsTest, HellosOfOneThatIsAttachedLeaveTheOthersTheirs) {
   EXPECT_EQ(count(EventType::attached), 7);
 }
 
+// A trainer of minibatches of a tenth of a millisecond sends more than that, and the loop waits for
+// what it says of its command.
+TEST_F(SessionsTest, TakesWhatAnswersACommandHoweverMuchWasSent) {
+  const auto flood = [this] {
+    for (std::uint64_t i = 1; i <= 600; ++i) receive("a", report(i));
+    events.clear();
+    EXPECT_FALSE(sessions.receive("a", frames::packed(report(601)), now, events));
+    EXPECT_TRUE(events.empty());
+  };
+  wire::Hello saving = hello();
+  saving.saves = true;
+  receive("a", saving);
+  const WorkloadHandle handle = events.at(0).handle;
+  flood();
+  sessions.command(handle, {.sequence = 1, .batch_size = 16, .run = Run::both});
+  for (int i = 0; i < 3; ++i) receive("a", wire::Applied{1, 16, Run::both});
+  EXPECT_EQ(count(EventType::applied), 1) << "each acts once";
+  sessions.command(handle, {.sequence = 2, .batch_size = 16, .run = Run::both});
+  receive("a", wire::Refused{2, wire::Text("memory"), wire::MessageText("no room")});
+  EXPECT_EQ(count(EventType::refused), 1);
+  const WorkloadCommand save{.sequence = 3, .type = CommandType::checkpoint, .within = seconds(30)};
+  sessions.command(handle, save);
+  receive("a", wire::Unsaved{3, wire::MessageText("disk full")});
+  EXPECT_EQ(count(EventType::unsaved), 1);
+  WorkloadCommand again = save;
+  again.sequence = 4;
+  sessions.command(handle, again);
+  for (int i = 0; i < 3; ++i) receive("a", wire::Saved{4, milliseconds(1)});
+  EXPECT_EQ(count(EventType::saved), 1);
+  for (int i = 0; i < 3; ++i) receive("a", wire::Bye{});
+  EXPECT_EQ(count(EventType::detached), 1);
+  EXPECT_EQ(peers.count<wire::Error>("a"), 1) << "too_many, once";
+}
+
 TEST_F(SessionsTest, NeverUsesAHandleTwice) {
   int attached = 0;
   for (int i = 0; i < 65535; ++i) {

@@ -8,13 +8,8 @@ No daemon, one that dies, and one that comes in mid-run are all normal: the prog
 """
 
 from gearshift.client import Client, Minibatch, attach
-from gearshift.interleaver import (
-    Interleaver,
-    RequestDropped,
-    RequestNotServed,
-    RequestRefused,
-)
-from gearshift.requests import RequestLog
+from gearshift.interleaver import Interleaver
+from gearshift.requests import RequestDropped, RequestLog, RequestNotServed, RequestRefused
 
 __version__ = "0.1.0"
 __all__ = [

@@ -74,7 +74,7 @@ class Client:
 
     @property
     def dropped_reports(self) -> int:
-        """Reports that an attached daemon did not take in time."""
+        """Reports that an attached daemon did not take in time, or that would have been more than it takes."""
         return self._connection.dropped_reports
 
     @property

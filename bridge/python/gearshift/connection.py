@@ -23,6 +23,7 @@ import time
 import msgpack
 
 from gearshift import wire
+from gearshift.budget import ReportBudget
 from gearshift.daemon_socket import DaemonSocket
 from gearshift.wire import Checkpoint, Command
 
@@ -35,6 +36,7 @@ HELLO_AFTER_TOO_MANY_NS = (10**9, 3 * 10**9)
 TURN_AGAIN_NS = 10**9
 WAKE_NS = 5 * 10**8
 PAUSED_POLL_MS = 100
+TURN_POLL_MS = 10  # between two looks whether the turn is still wanted: requests may be due meanwhile
 # Waking libzmq's thread costs 20 to 60 us, and the rest of a report 5 us: so reports gather for half a
 # tick of the daemon, and reporting costs a minibatch of any length the same small part.
 GATHER_NS = 50 * 10**6
@@ -56,6 +58,7 @@ class Connection:
         self._refused = self.in_force
         self.checkpoint = None  # newest that was asked for
         self._answered_checkpoint = None
+        self._budget = ReportBudget()
         self.dropped_reports = 0
         self._process = os.getpid()
         self._closed = False
@@ -128,6 +131,10 @@ class Connection:
         self._sequence += 1
         if not self.attached or not self.usable:
             return
+        now_ns = time.monotonic_ns()
+        if not self._budget.take(now_ns):
+            self.dropped_reports += 1
+            return
         attachment = self.attachment
         frame = self._report_packer.pack(
             {
@@ -145,7 +152,7 @@ class Connection:
             self._outbox.append((attachment, False, frame))
         else:
             self.dropped_reports += 1
-        due = time.monotonic_ns() - self._flushed_ns >= GATHER_NS
+        due = now_ns - self._flushed_ns >= GATHER_NS
         if due or len(self._outbox) >= GATHER_MESSAGES:
             self.service_if_free()
 
@@ -199,7 +206,7 @@ class Connection:
                         return 0
                     asked_ns = now_ns
                 else:
-                    self._socket.poll(PAUSED_POLL_MS)
+                    self._socket.poll(TURN_POLL_MS)
                 self._service()
         return 0
 

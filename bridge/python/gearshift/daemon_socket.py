@@ -39,12 +39,14 @@ class DaemonSocket:
             self._socket.setsockopt(option, value)
 
     def connect(self, now_ns) -> bool:
-        """To where the daemon is looked for now. False where that cannot be, which is told once."""
-        endpoint = endpoints.find(self._given_endpoint)
+        """To where the daemon is looked for now, if anywhere. False where that cannot be, which is told once."""
+        endpoint = endpoints.find(self._given_endpoint, self._tell_once)
         if endpoint == self._connected_endpoint:
             return True
         try:
             self._disconnect()
+            if not endpoint:
+                return True
             key = keys.use(self._socket, endpoint, self._given_key)
             if key is not None:
                 self._key = f"{key.name}: gearshift keys authorise {key.name} {key.public}"
@@ -64,9 +66,9 @@ class DaemonSocket:
 
         libzmq gives up for good on a peer that breaks its framing: it is told anew.
         """
-        if now_ns - self._connected_ns <= CONNECT_AGAIN_NS:
-            return
         endpoint = self._connected_endpoint
+        if not endpoint or now_ns - self._connected_ns <= CONNECT_AGAIN_NS:
+            return
         self._disconnect()
         if self._handshakes is not None and self._handshakes.take_refusal():
             self._tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")

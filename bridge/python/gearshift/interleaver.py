@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import contextlib
+import itertools
 import logging
 import threading
 from concurrent.futures import Future
@@ -12,6 +12,7 @@ from gearshift import client as clients
 from gearshift import clock
 from gearshift.interleaving import (
     NEVER,
+    Arrivals,
     BatchTimes,
     Patience,
     ServiceTimes,
@@ -20,9 +21,10 @@ from gearshift.interleaving import (
     next_turn,
     planned_latency,
     serves,
+    size_to_serve,
     training_fits,
 )
-from gearshift.requests import RequestLog
+from gearshift.requests import RequestDropped, RequestLog, RequestRefused
 from gearshift.turns import Turn
 
 log = logging.getLogger("gearshift")
@@ -30,18 +32,6 @@ log = logging.getLogger("gearshift")
 MOST_QUEUED = 65536
 LONGEST_WAIT_NS = 2 * 10**8  # so that a change of the daemon's wish or a stop is noticed
 MINIBATCHES_OF_TRUST = 8
-
-
-class RequestNotServed(RuntimeError):
-    """A request got no answer; what() says why. RequestRefused and RequestDropped are the cases."""
-
-
-class RequestRefused(RequestNotServed):
-    """At its arrival so many requests waited that it would have been late."""
-
-
-class RequestDropped(RequestNotServed):
-    """When its turn came it was late already, or the server closed."""
 
 
 class Interleaver:
@@ -120,8 +110,9 @@ class Interleaver:
         self._queue = collections.deque()  # of (arrived_ns, request, Future)
         self._log = RequestLog(self._latency_ns, clock.now_ns())
         self._arrived_ns = None  # newest request
+        self._arrivals = Arrivals()
+        self._planned_for = 1  # requests that wait when the minibatch that begins ends, if it is of training
         self._batch_size = batch_size
-        self._infer_ns = 0  # an inference minibatch of that size takes, as far as is known
         self._busy_until_ns = 0  # when the minibatch that runs will have ended, by the times measured
         self._closed = False
 
@@ -140,11 +131,13 @@ class Interleaver:
                 return future
             self._log.arrived()
             self._arrived_ns = now_ns
+            self._arrivals.add(now_ns)
+            size = min(len(self._queue) + 1, self._batch_size)
             state = State(
                 queued=len(self._queue),
                 batch_size=self._batch_size,
                 latency=self._latency_ns,
-                infer_minibatch=self._infer_ns,
+                infer_minibatch=self._infer_times.estimate_ns(size),
             )
             if len(self._queue) < MOST_QUEUED and admits(state, max(self._busy_until_ns - now_ns, 0)):
                 self._queue.append((now_ns, request, future))
@@ -155,7 +148,7 @@ class Interleaver:
         batch_ms, latency_ms = state.infer_minibatch / 1e6, self._latency_ns / 1e6
         future.set_exception(
             RequestRefused(
-                f"{state.queued} requests wait, and {state.batch_size} take {batch_ms:.1f} ms: this one "
+                f"{state.queued} requests wait, and {size} take {batch_ms:.1f} ms: this one "
                 f"would be answered later than {latency_ms:g} ms"
             )
         )
@@ -195,17 +188,29 @@ class Interleaver:
                 if state.queued:
                     longest_ns = min(longest_ns, self._log.next_due_ns() - now_ns)
                 self._news.wait(max(longest_ns, 0) / 1e9)
-            busy_ns = {"train": state.train_minibatch, "infer": state.infer_minibatch, "wait": 0}[turn]
-            self._busy_until_ns = now_ns + busy_ns
+            self._busy_until_ns = now_ns
+            if turn == "train":
+                self._busy_until_ns += state.train_minibatch
+            elif turn == "infer":
+                size = min(len(self._queue), self._batch_size)
+                self._busy_until_ns += self._infer_times.estimate_ns(size)
         self._server.report_requests(report)
-        if turn != "wait":
-            client = self._trainer if turn == "train" else self._server
-            with Turn(client) if self._turns else contextlib.nullcontext():
-                # What is planned with is the time until the end, that for the turn included.
-                if turn == "train":
-                    self._run_train(now_ns)
-                else:
-                    self._run_infer(now_ns, state)
+        if turn == "wait" or not self._turns:
+            self._run_turn(turn, now_ns)
+            return turn
+
+        def gives_up():
+            at_ns = clock.now_ns()
+            if self._stopping or at_ns >= end_ns:
+                return True
+            with self._news:  # requests go before training, and came while it waits
+                return turn == "train" and next_turn(self._state(at_ns, trains, infers))[0] != turn
+
+        with Turn(self._trainer if turn == "train" else self._server, gives_up) as held:
+            if held.given_up:
+                self._busy_until_ns = 0
+                return "wait"
+            self._run_turn(turn, now_ns)
         return turn
 
     def close(self):
@@ -250,15 +255,19 @@ class Interleaver:
         return runs[0] and self._train is not None, runs[1]
 
     def _state(self, now_ns, trains, infers):
-        self._infer_ns = self._infer_times.estimate_ns(self._batch_size)
+        """Planned with is an inference minibatch of those that wait and of those that may come meanwhile, at
+        least the next one: it ends the wait, and what is due is then asked anew."""
+        train_ns, most = self._train_times.estimate_ns, self._batch_size
+        coming = self._arrivals.most_within(train_ns if trains else 0, now_ns, most)
+        self._planned_for = min(len(self._queue) + coming, most)
         return State(
             queued=len(self._queue),
             oldest_wait=now_ns - self._queue[0][0] if self._queue else 0,
             since_arrival=NEVER if self._arrived_ns is None else now_ns - self._arrived_ns,
             batch_size=self._batch_size,
             latency=self._latency_ns,
-            train_minibatch=self._train_times.estimate_ns,
-            infer_minibatch=self._infer_ns,
+            train_minibatch=train_ns,
+            infer_minibatch=self._infer_times.estimate_ns(self._planned_for),
             trains=trains,
             infers=infers,
         )
@@ -278,24 +287,29 @@ class Interleaver:
         self._in_a_row = 0
         if self._kept.over(now_ns):
             self._train_times.forget_largest()
-            self._infer_times.forget_largest(self._batch_size)
+            self._infer_times.forget_largest(self._planned_for)
 
     def _judge_shut(self, state, now_ns):
-        """Requests that would all be late are not run either: what is known of their minibatches is forgotten
+        """Minibatches whose requests would all be late are not run either: what is known of them is forgotten
         after a second, and where that is too long again after two, and so on."""
-        if state.latency <= 0 or state.infer_minibatch <= planned_latency(state.latency):
+        longest_ns = planned_latency(state.latency)
+        if state.latency <= 0 or self._infer_times.estimate_ns(self._batch_size) <= longest_ns:
             self._shut.end()
             if self.infer_minibatches - self._reopened_at >= MINIBATCHES_OF_TRUST:
                 self._shut.restart()
         elif self._shut.over(now_ns):
             self._reopened_at = self.infer_minibatches
-            self._infer_times.restart(self._batch_size)
+            self._infer_times.forget_longer(longest_ns)
 
-    def _take_batch(self, state, batch):
+    def _take_batch(self, batch):
         """Fills `batch` with entries to answer; those that are late for certain are dropped."""
         dropped, now_ns = [], clock.now_ns()
         with self._news:
-            while self._queue and len(batch) < self._batch_size:
+            waited = [now_ns - entry[0] for entry in itertools.islice(self._queue, self._batch_size)]
+            size = size_to_serve(self._infer_times, waited, self._batch_size, self._latency_ns)
+            infer_ns = self._infer_times.estimate_ns(size)
+            state = State(latency=self._latency_ns, infer_minibatch=infer_ns)
+            while self._queue and len(batch) < size:
                 entry = self._queue.popleft()
                 if not entry[2].set_running_or_notify_cancel():
                     continue  # its owner wants no answer any more
@@ -307,6 +321,13 @@ class Interleaver:
         for arrived_ns, _, future in dropped:
             waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, self._latency_ns / 1e6
             future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
+
+    def _run_turn(self, turn, asked_ns):
+        """What is planned with is the time from asked_ns to the end, that for a turn included."""
+        if turn == "train":
+            self._run_train(asked_ns)
+        elif turn == "infer":
+            self._run_infer(asked_ns)
 
     def _run_train(self, asked_ns):
         command = self._trainer._connection.in_force
@@ -323,10 +344,10 @@ class Interleaver:
         self.train_minibatches += 1
         self._trainer._report(command, epoch, samples, began_ns, began_ns, ended_ns)
 
-    def _run_infer(self, asked_ns, state):
+    def _run_infer(self, asked_ns):
         batch = []
         try:
-            self._take_batch(state, batch)
+            self._take_batch(batch)
             if not batch:
                 return
             self.infer_minibatches += 1
@@ -345,11 +366,10 @@ class Interleaver:
             log.warning("infer failed; its requests get the error", exc_info=True)
 
     def _count_answered(self, batch, asked_ns, began_ns, ended_ns):
-        self._infer_times.add(len(batch), ended_ns - asked_ns)
         command = self._server._connection.in_force
         self._server._report(command, 0, len(batch), began_ns, began_ns, ended_ns)
         with self._news:
-            self._infer_ns = self._infer_times.estimate_ns(self._batch_size)
+            self._infer_times.add(len(batch), ended_ns - asked_ns)
             for arrived_ns, _, _ in batch:
                 self._log.answered(ended_ns - arrived_ns)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import collections
+import math
 from typing import NamedTuple
 
 NEVER = (1 << 63) - 1
@@ -27,7 +28,7 @@ class State(NamedTuple):
     batch_size: int = 1  # requests that an inference minibatch takes at most
     latency: int = 0  # a request's, from arrival to answer; 0: no limit
     train_minibatch: int = 0
-    infer_minibatch: int = 0  # of batch_size requests
+    infer_minibatch: int = 0  # of as many requests as it will answer, batch_size at most
     trains: bool = True  # training may run
     infers: bool = True  # inference may run
 
@@ -174,28 +175,72 @@ class BatchTimes:
         if samples not in self._seen:
             self._seen.add(samples)
             return
-        self._times[min(bisect.bisect_left(self._sizes, samples), len(self._sizes) - 1)].add(elapsed_ns)
+        self._times[self._size_for(samples)].add(elapsed_ns)
 
-    def estimate_ns(self, size):
-        """No less than that of a smaller size; of a size not yet seen, by proportion from the next smaller
-        or, where there is none, that of the next larger."""
-        found, found_size = 0, 0
-        for one, times in self._known(size):
-            found, found_size = max(found, times.estimate_ns), one
-        return found * size // found_size if 0 < found_size < size else found
+    def estimate_ns(self, samples):
+        """That of the size that holds so many samples, and no less than that of a smaller size. Of a size not
+        yet seen it is that of those below: by a longer one, which nothing has shown, requests would be kept
+        out that alone show it. Where nothing below was seen either, it is that of the next larger."""
+        return max((times.estimate_ns for times in self._known(samples)), default=0)
 
-    def forget_largest(self, size):
-        """As if the largest had not been seen, of those that the estimate of `size` is from."""
-        known = [times for _, times in self._known(size)]
+    def most_within(self, samples, longest_ns):
+        """So many samples, or fewer where they take longer than that: a size offered. `samples` where no
+        size is as short."""
+        if self.estimate_ns(samples) <= longest_ns:
+            return samples
+        smaller = (size for size in reversed(self._sizes) if size < samples)
+        return next((size for size in smaller if self.estimate_ns(size) <= longest_ns), samples)
+
+    def forget_largest(self, samples):
+        """As if the largest had not been seen, of those that the estimate of so many samples is from."""
+        known = self._known(samples)
         if known:
             max(known, key=lambda times: times.estimate_ns).forget_largest()
 
-    def restart(self, size):
-        """The estimate of `size` is not known any more."""
-        for _, times in self._known(size):
-            times.restart()
+    def forget_longer(self, longest_ns):
+        """Of sizes that take longer nothing is known any more."""
+        for times in self._times:
+            if times.estimate_ns > longest_ns:
+                times.restart()
 
-    def _known(self, size):
-        """(size, times) of what tells of `size`: all that are known up to it, else the next larger."""
-        known = [(one, times) for one, times in zip(self._sizes, self._times) if times.estimate_ns]
-        return [pair for pair in known if pair[0] <= size] or known[:1]
+    def _size_for(self, samples):
+        """Number of the smallest size that holds so many samples, else of the largest."""
+        return min(bisect.bisect_left(self._sizes, samples), len(self._sizes) - 1)
+
+    def _known(self, samples):
+        """Times of what tells of so many samples: of all sizes known up to theirs, else of the next larger."""
+        end = self._size_for(samples) + 1
+        known = [times for times in self._times[:end] if times.estimate_ns]
+        return known or [times for times in self._times[end:] if times.estimate_ns][:1]
+
+
+def size_to_serve(times, waited, batch_size, latency):
+    """How many requests a minibatch that begins now answers: as many as wait, or fewer where the oldest would be
+    late with them and the rest is not without it. waited: how long each has, the oldest first, batch_size at most."""
+    size = len(waited)
+    if latency <= 0 or not 0 < size < batch_size:
+        return size
+    fewer = times.most_within(size, latency - waited[0])
+    if fewer == size:
+        return size
+    rest = waited[fewer] + times.estimate_ns(fewer) + times.estimate_ns(size - fewer)
+    return fewer if rest <= latency else size
+
+
+class Arrivals:
+    """How many requests may come within a time, by the newest of those that came."""
+
+    NEWEST = 16
+
+    def __init__(self):
+        self._newest_ns = collections.deque(maxlen=self.NEWEST)
+
+    def add(self, now_ns):
+        self._newest_ns.append(now_ns)
+
+    def most_within(self, span_ns, now_ns, limit):
+        """Three standard deviations of a Poisson count above its mean; `limit` at most, and one at least."""
+        if not self._newest_ns:
+            return 1
+        mean = len(self._newest_ns) * span_ns / max(now_ns - self._newest_ns[0], 1)
+        return max(1, math.ceil(min(mean + 3 * math.sqrt(mean), limit)))

@@ -1,4 +1,4 @@
-"""Counts what becomes of a server's requests, and says when the daemon is to hear of it."""
+"""What becomes of a server's requests: the errors of those that get no answer, and the counts that the daemon hears of."""
 
 from __future__ import annotations
 
@@ -8,8 +8,22 @@ SHORTEST_NS = 100 * 10**6
 MOST_LATENCIES = 8192
 
 
+class RequestNotServed(RuntimeError):
+    """A request got no answer; what() says why. RequestRefused and RequestDropped are the cases."""
+
+
+class RequestRefused(RequestNotServed):
+    """At its arrival so many requests waited that it would have been late."""
+
+
+class RequestDropped(RequestNotServed):
+    """When its turn came it was late already, or the server closed."""
+
+
 class RequestLog:
-    """Not for several threads at once. Times are nanoseconds of any clock that never goes back."""
+    """Counts what becomes of requests, and says when the daemon is to hear of it.
+
+    Not for several threads at once. Times are nanoseconds of any clock that never goes back."""
 
     def __init__(self, latency_ns, now_ns):
         """latency_ns: a request answered later than that is late; 0: none is."""

@@ -10,13 +10,18 @@ MOST_TURN_WAITS = 64
 
 class Turn:
     """One turn. It is asked for even while the daemon wants this kind to wait: for a program that has
-    another kind to run meanwhile."""
+    another kind to run meanwhile. Once gives_up() is true it is asked for no more, and given_up."""
 
-    __slots__ = ("_client", "_number", "waited_ns")
+    __slots__ = ("_client", "_gives_up", "_number", "waited_ns")
 
-    def __init__(self, client):
+    def __init__(self, client, gives_up=lambda: False):
         self._client = client
+        self._gives_up = gives_up
         self._number = self.waited_ns = 0
+
+    @property
+    def given_up(self) -> bool:
+        return self._number is None
 
     @property
     def _connection(self):
@@ -38,7 +43,7 @@ class Turn:
 
     @never_raises(0)
     def _take(self):
-        return self._connection.take_turn()
+        return self._connection.take_turn(self._gives_up)
 
     @never_raises(None)
     def _end(self):

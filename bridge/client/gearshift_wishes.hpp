@@ -1,0 +1,62 @@
+// What the daemon asks of the C++ client's program, and how far the program has followed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "bridge/client/gearshift_wire.hpp"
+
+namespace gearshift::client::detail {
+
+struct Wishes {
+  Wanted in_force;  // what minibatches run with
+  Wanted wanted;    // what the training loop was told
+  Wanted newest;    // what the daemon asked for last; news until the loop is told
+  bool news = false;
+  std::uint32_t checkpoint = 0;  // that was asked for and is not answered yet
+
+  explicit Wishes(std::int32_t batch_size)
+      : in_force{0, batch_size, Run::both}, wanted(in_force), newest(in_force) {}
+
+  // What the daemon wants, as far as the program did not refuse it.
+  const Wanted& asked() const { return news ? newest : wanted; }
+
+  // True once for each new wish.
+  bool poll() {
+    if (!std::exchange(news, false)) return false;
+    wanted = newest;
+    return true;
+  }
+
+  // False where this batch size was not offered.
+  bool take(const Incoming& incoming, const std::vector<std::int32_t>& offered) {
+    if (std::find(offered.begin(), offered.end(), incoming.batch_size) == offered.end()) {
+      return false;
+    }
+    newest = {static_cast<std::uint32_t>(incoming.set),
+              static_cast<std::int32_t>(incoming.batch_size), run_named(incoming.run)};
+    news = true;
+    return true;
+  }
+
+  // That this kind waits is in force before the program was told; its batch size is not. False
+  // where it was already.
+  bool pause() {
+    if (in_force.set == asked().set) return false;
+    in_force = {asked().set, in_force.batch_size, asked().run};
+    return true;
+  }
+
+  // The batch size stays; numbers of the attachment that ended are void, and nobody has to wait.
+  void reset() {
+    checkpoint = 0;
+    in_force.set = 0;
+    wanted.set = 0;
+    newest = {0, wanted.batch_size, Run::both};
+    news = wanted.run != Run::both;
+  }
+};
+
+}  // namespace gearshift::client::detail

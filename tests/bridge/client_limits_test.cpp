@@ -1,0 +1,99 @@
+// What a C++ client sends at most, takes at most, and puts up with.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "tests/bridge/client_fixture.h"
+
+namespace gearshift {
+namespace {
+
+using client::Options;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST_F(ClientTest, ReportsNoMoreMinibatchesThanADaemonTakes) {
+  client::Workload workload(options());
+  welcome(workload);
+  constexpr std::uint64_t kMany = 2000;
+  for (std::uint64_t i = 0; i < kMany; ++i) minibatch(workload);
+  EXPECT_GT(workload.dropped_reports(), 0u);
+  EXPECT_LT(workload.dropped_reports(), kMany);
+  send(wire::Set{1, 32, Run::both});
+  await([&] { return workload.poll(); }, workload);
+  workload.applied();
+  std::uint64_t reports = 0;
+  bool applied = false;
+  while (!applied) {
+    zmq::message_t frame;
+    wire::ClientMessage message;
+    ASSERT_TRUE(daemon.recv(identity) && daemon.recv(frame));
+    ASSERT_FALSE(wire::decode(frame.to_string_view(), message));
+    reports += std::holds_alternative<wire::Report>(message) ? 1 : 0;
+    applied = std::holds_alternative<wire::Applied>(message);
+  }
+  EXPECT_EQ(reports, kMany - workload.dropped_reports());
+}
+
+TEST(ReportBudget, IsFifteenHundredASecondAfterABurst) {
+  client::detail::ReportBudget budget;
+  std::chrono::nanoseconds now = seconds(5);
+  int taken = 0;
+  for (int i = 0; i < 1000; ++i) taken += budget.take(now) ? 1 : 0;
+  EXPECT_EQ(taken, 257);
+  for (int i = 0; i < 100'000; ++i) taken += budget.take(now += std::chrono::microseconds(100));
+  EXPECT_NEAR(taken, 257 + 15'000, 2);
+}
+
+TEST_F(ClientTest, TakesNoMessageThatIsTooLong) {
+  client::Workload workload(options());
+  receive<wire::Hello>();
+  const std::string before = identity.to_string();
+  wire::Welcome message;
+  message.workload = 1;
+  message.heartbeat = seconds(1);
+  message.silent_after = seconds(1);
+  send(message);
+  await([&] { return workload.attached(); }, workload);
+  send_bytes(std::string(1'000'000, '\x91'));
+  receive<wire::Hello>();
+  EXPECT_NE(identity.to_string(), before) << "the connection ended, and it made another";
+}
+
+TEST(Client, GoesOnWhereTheEnvironmentNamesWhatCannotBeUsed) {
+  const fakes::TempTree tree;
+  Options options;
+  options.name = "lenet";
+  {
+    const Variable endpoint("GEARSHIFT_ENDPOINT", "nowhere");
+    client::Workload workload(options);
+    EXPECT_NE(workload.take_message().find("nowhere"), std::string::npos);
+    EXPECT_EQ(workload.take_message(), "");
+    workload.minibatch(0, milliseconds(5), {}, {});
+    EXPECT_FALSE(workload.attached());
+  }
+  const Variable key("GEARSHIFT_KEY", tree.at("/no.key").string());
+  options.endpoint = "tcp://127.0.0.1:9";
+  client::Workload workload(options);
+  EXPECT_NE(workload.take_message().find("no.key"), std::string::npos);
+  options.key = tree.at("/given.key").string();
+  EXPECT_THROW(client::Workload{options}, std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace gearshift
