@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -146,6 +147,28 @@ TEST(InterleavedProbe, WhereNothingIsKnownToKeepTheGoalIsTheLikeliestOfAllSettin
       EXPECT_GT(careful->odds, 0.69 * most) << cap_mw << ' ' << rate;
     }
   }
+}
+
+// A cap that nothing reaches must not be what makes the likeliest setting worth a look.
+TEST(InterleavedProbe, WithoutALimitIsTheLikeliestToo) {
+  const Unmeasured unmeasured;
+  std::size_t late = 0;
+  for (double rate = 50; rate < 100'000; rate *= 1.2) {
+    Goal goal = unmeasured.problem.goal;
+    goal.arrivals_per_s = rate;
+    goal.power_mw.reset();
+    const auto probe = [&](double limit_w, std::optional<double> safest_odds) {
+      return interleaved_probe(unmeasured.process, goal, unmeasured.excluded,
+                               {.probe = {.limit_w = limit_w, .safest_odds = safest_odds}});
+    };
+    const double none = std::numeric_limits<double>::infinity();
+    const std::optional<Probe> free = probe(none, 1e-9), loose = probe(1e6, 1e-9);
+    ASSERT_EQ(free.has_value(), loose.has_value()) << rate;
+    if (!free) continue;
+    EXPECT_EQ(free->setting, loose->setting) << rate;
+    if (!probe(none, std::nullopt)) ++late;
+  }
+  EXPECT_GT(late, 0U) << "believed to be far too late, and taken";
 }
 
 // The odds that training minibatches end before batches of requests that are half full are late.

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "policies/lua/lua_policy.h"
@@ -63,6 +65,55 @@ TEST(InterleavedSearch, ByGradientBacktracksTheBatchOfRequests) {
     EXPECT_LT(first, most) << rate;
     EXPECT_GE(4 * first, most) << rate;
   }
+}
+
+// One by one, a batch need not be full in time: half of one has to be.
+TEST(InterleavedSearch, OneByOneNeedsNoFullBatchInTime) {
+  for (const char* script : {"bayes.lua", "gradient.lua"}) {
+    InterleavedProblem problem;
+    problem.server.batch_sizes = {16};
+    problem.server.batch_size_count = 1;
+    problem.server.batch_size = 16;
+    problem.goal.arrivals_per_s = 20;  // 16 come in 0.8 s
+    problem.goal.latency = std::chrono::milliseconds(750);
+    EXPECT_EQ(search(problem, script).request.what, Request::What::hold_safe);
+    problem.goal.one_by_one = true;
+    const Searched searched = search(problem, script);
+    ASSERT_EQ(searched.request.what, Request::What::hold) << script;
+    EXPECT_TRUE(searched.held.keeps(problem.goal)) << script;
+    EXPECT_GT(1 / searched.held.value(problem.goal), 0.6 * problem.optimum()) << script;
+  }
+}
+
+// Whole minibatches count beside requests: value is no sum of time and energy, and two answers do
+// not tell what a third can cost. The best here has fewer cores, and is faster all the same.
+TEST(InterleavedSearch, FullSweepLeavesOutNoBetterSettingBesideRequests) {
+  PolicyProblem problem;
+  problem.trainer.batch_size_count = 0;
+  problem.goal = {.objective = Objective::throughput, .power_mw = 30'000, .arrivals_per_s = 10};
+  Workload server = problem.trainer;
+  server.kind = Kind::infer;
+  server.name = BoundedText<64>("mobilenet_v3");
+  server.batch_sizes = {8, 16};
+  server.batch_size_count = 2;
+  PolicyContext context = problem.context();
+  context.workloads[index(Kind::infer)] = &server;
+  const std::map<std::pair<std::int64_t, std::int64_t>, TrueCost> train{
+      {{1'300'500, 8}, {90, 40}}, {{1'300'500, 4}, {100, 25}}, {{624'750, 8}, {145, 24}},
+      {{624'750, 4}, {88, 20}},   {{306'000, 8}, {300, 19}},   {{306'000, 4}, {310, 18}}};
+  LuaPolicy policy("full_sweep.lua", script_text("full_sweep.lua"));
+  Request request = policy.start(context);
+  for (int i = 0; i < 20 && request.what == Request::What::measure; ++i) {
+    const Setting& setting = request.setting;
+    const auto& [train_ms, power_w] = train.at({setting.mode.values[1], setting.mode.values[0]});
+    Observation answer = complete(setting, train_ms, power_w);
+    answer.cost[index(Kind::infer)].minibatches = 20;
+    answer.cost[index(Kind::infer)].minibatch_mean =
+        std::chrono::milliseconds(10) * setting.batch_size[index(Kind::infer)];
+    request = policy.resume(power_w < 30 ? answer : cut_short(setting, Outcome::over_limit));
+  }
+  ASSERT_EQ(request.what, Request::What::hold) << policy.failure();
+  EXPECT_EQ(request.setting.mode, (PowerMode{{4, 624'750}, 2}));
 }
 
 // Requests that leave no setting a window for a training minibatch.

@@ -83,6 +83,9 @@ class LearningScript : public testing::TestWithParam<std::string> {
         ++learning.over;
         learning.repeated_over += !over.insert(setting_text(request.setting)).second;
       }
+      if (request.setting.mode.values[0] == refused_cores_) {
+        answer = cut_short(request.setting, Outcome::refused);
+      }
       request = policy.resume(answer);
     }
     learning.last = request;
@@ -97,6 +100,7 @@ class LearningScript : public testing::TestWithParam<std::string> {
   BoardModel board_;
   ProfileWorld world_;
   std::vector<Setting> settings_;
+  std::int64_t refused_cores_ = -1;  // a value of cpu_cores that the board does not take
 };
 
 TEST_P(LearningScript, ComesToTheLeastWeightedCostAndStaysThere) {
@@ -249,8 +253,77 @@ TEST_P(Descent, OneKnownSettingAtTheCapIsNoPlaceToStartFrom) {
   EXPECT_LT(regrets[2], 0.3) << "in the mean of 60 measurements, median of the seeds";
 }
 
+// What the board does not take says nothing of power, with a cap or without one: what is beside it
+// is looked at as before.
+TEST_P(Descent, ARefusedSettingIsNoWallOfPower) {
+  goal().energy_weight = 0.5;
+  for (const bool capped : {false, true}) {
+    goal().power_mw.reset();
+    if (capped) goal().power_mw = 60'000;
+    const auto settings_seen = [&](std::int64_t refused_cores) {
+      refused_cores_ = refused_cores;
+      std::set<std::string> seen;
+      for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+        for (const Setting& one : learn(300, seed).measured) {
+          if (one.mode.values[0] == 12) seen.insert(setting_text(one));
+        }
+      }
+      return seen.size();
+    };
+    const std::size_t free = settings_seen(-1);
+    EXPECT_GE(settings_seen(8), free * 3 / 4) << (capped ? "60 W" : "no cap");
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Scripts, Descent, testing::Values("ogd.lua"),
                          [](const auto&) { return "ogd"; });
+
+// A job that recurs has one knob, the power limit. The modes of a board with more are not tried one
+// after another from the dearest down.
+TEST(ThompsonScript, DoesNotGoDownThroughAllModesForATarget) {
+  OrinProblem problem;
+  problem.trainer.batch_size_count = 2;
+  problem.trainer.batch_sizes = {8, 16};
+  for (const std::int64_t gpu : problem.knobs.knobs[2].values) {
+    for (const std::int64_t cpu : problem.knobs.knobs[1].values) {
+      problem.modes.push_back({{12, cpu, gpu, 3'199'000}, 4});
+    }
+  }
+  problem.goal.objective = Objective::target;
+  problem.goal.priced_power_mw = 20'000;
+  problem.goal.power_mw = 15'000;
+  const BoardModel board = *built_in_board_model("jetson-agx-orin");
+  const ProfileWorld world = problem.world(board);
+  LuaPolicy policy("thompson.lua", script_text("thompson.lua"), board);
+  Request request = policy.start(problem.context());
+  int over = 0;
+  for (int i = 0; i < 30 && request.what == Request::What::remeasure; ++i) {
+    Observation answer = world.truth(request.setting);
+    if (!answer.within(15'000)) {
+      ++over;
+      answer = cut_short(request.setting, Outcome::over_limit);
+      answer.limit_mw = 15'000;
+    }
+    request = policy.resume(answer);
+  }
+  EXPECT_EQ(policy.failure(), "");
+  EXPECT_LE(over, 15) << "of 30";
+}
+
+TEST(ThompsonScript, HoldsTheOnlySettingWhereNothingCanBeSet) {
+  PolicyProblem problem;
+  problem.knobs.knobs.clear();
+  problem.modes = {PowerMode{}};
+  problem.trainer.batch_size_count = 0;
+  for (const char* name : {"thompson.lua", "ogd.lua"}) {
+    LuaPolicy policy(name, script_text(name));
+    Request request = policy.start(problem.context());
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_EQ(request.what, Request::What::remeasure) << name << ' ' << i << policy.failure();
+      request = policy.resume(complete(request.setting, 10, 20));
+    }
+  }
+}
 
 }  // namespace
 }  // namespace gearshift

@@ -232,6 +232,40 @@ TEST_P(LongMemory, NoShippedScriptFails) {
   }
 }
 
+// Fewer answers, of which more is made at a restart: behind a change of the cap, with tables of
+// other workloads to begin with.
+TEST_P(LongMemory, NoShippedScriptFailsBehindAnotherCap) {
+  LongProblem problem(GetParam());
+  Profile table(problem.knobs);
+  table.device = "jetson-agx-orin";
+  table.kind = Kind::train;
+  for (std::size_t i = 0; i < problem.modes.size(); i += 7) {
+    const Setting setting = problem.setting(i);
+    const TrueCost one = OrinProblem::cost(
+        problem.board, model_mode(problem.knobs, setting.mode, problem.board.highest), 16);
+    ASSERT_TRUE(table.add({setting.mode, 16, one.minibatch_ms, one.power_w, {}}));
+  }
+  problem.prior = {&table, &table, &table};
+  const ProductTransfer transfer;
+  for (const std::size_t known : {24, 100, 999}) {
+    for (const std::int64_t before_mw : {20'000, 60'000}) {
+      Memory memory;
+      problem.goal.power_mw = before_mw;
+      for (std::size_t i = 0; i < known; ++i) {
+        ASSERT_TRUE(memory.add(problem.measured(problem.setting(i * 4001 % kFullest))));
+      }
+      problem.goal.power_mw = 40'000;
+      for (const std::string& name : shipped_scripts()) {
+        if (GetParam() == Search::beside && knows_one_workload(name)) continue;
+        LuaPolicy policy(name, script_text(name), problem.board, &transfer);
+        const Ended ended = run(policy, problem, memory, 1);
+        EXPECT_EQ(ended.failure, "") << name << ", " << known << " under " << before_mw
+                                     << " mW, after " << ended.measurements << " measurements";
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Searches, LongMemory,
                          testing::Values(Search::modes, Search::batches, Search::beside));
 

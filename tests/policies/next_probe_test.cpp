@@ -218,6 +218,27 @@ TEST_F(NextServingProbeTest, LooksAtWhatIsLateByTheLikeliestDemandsAlone) {
   EXPECT_GT(looked_at, 0u);
 }
 
+// A cap that nothing reaches must not be what makes the likeliest setting worth a look.
+TEST_F(NextServingProbeTest, TakesTheLikeliestWithoutALimitToo) {
+  CostProcess unknown(grid_, cost_centre(problem_.context(), &board_, grid_),
+                      cost_prior(problem_.context(), &board_, grid_));
+  unknown.condition();
+  std::size_t late = 0;
+  for (double rate = 50; rate < 100'000; rate *= 1.2) {
+    const Goal goal{Objective::latency, {}, {}, rate};
+    const auto probe = [&](double limit_w, std::optional<double> safest_odds) {
+      return next_probe(unknown, goal, grid_.kind(), excluded_,
+                        {.limit_w = limit_w, .safest_odds = safest_odds});
+    };
+    const auto free = probe(kHuge, 1e-9), loose = probe(1e6, 1e-9);
+    ASSERT_EQ(free.has_value(), loose.has_value()) << rate;
+    if (!free) continue;
+    EXPECT_EQ(free->setting, loose->setting) << rate;
+    if (!probe(kHuge, std::nullopt)) ++late;
+  }
+  EXPECT_GT(late, 0u) << "believed to be more than twice too late, and taken";
+}
+
 // What two cuts say of one batch size, the third probe need not learn again.
 TEST_F(NextServingProbeTest, LetsAnotherBatchSizeHaveItsTurnWhereOneWasOverTheLimit) {
   const Goal goal{Objective::latency, {}, Duration(2'000'000'000), 60};

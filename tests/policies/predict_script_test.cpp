@@ -133,5 +133,94 @@ TEST(PowerTrainSearch, SaysWhenNothingKeepsTheCap) {
   EXPECT_EQ(policy.take_log(), "nothing measured keeps the goal");
 }
 
+// The lowest mode of a board may be too slow to end a minibatch: the networks do without it.
+TEST(PowerTrainSearch, TrainsItsNetworksWhereTheLowestModeStalls) {
+  const FormulaTransfer transfer;
+  const PolicyProblem problem;
+  LuaPolicy policy = shipped(transfer);
+  Request request = policy.start(problem.context());
+  for (int i = 0; i < 30 && (request.what == Request::What::measure ||
+                             request.what == Request::What::remeasure);
+       ++i) {
+    const TrueCost cost = formula(request.setting);
+    request = policy.resume(request.setting.mode == problem.knobs.lowest()
+                                ? cut_short(request.setting, Outcome::stalled)
+                                : complete(request.setting, cost.minibatch_ms, cost.power_w));
+  }
+  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
+  EXPECT_FALSE(transfer.learnt.empty());
+}
+
+// Cores, and three clocks of so many values each.
+PolicyProblem large_problem(std::int64_t cpu, std::int64_t gpu, std::int64_t memory) {
+  PolicyProblem problem;
+  problem.trainer.batch_size_count = 0;
+  problem.knobs.knobs = {{"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 4, 6, 8, 10}},
+                         {"cpu_mhz", Unit::khz, KnobClass::clock, {}},
+                         {"gpu_mhz", Unit::khz, KnobClass::clock, {}},
+                         {"mem_mhz", Unit::khz, KnobClass::memory, {}}};
+  const std::int64_t counts[] = {0, cpu, gpu, memory};
+  for (std::size_t knob = 1; knob < 4; ++knob) {
+    for (std::int64_t i = 1; i <= counts[knob]; ++i) {
+      problem.knobs.knobs[knob].values.push_back(i * 2'000'000 / counts[knob]);
+    }
+  }
+  problem.modes.clear();
+  for (const std::int64_t mhz : problem.knobs.knobs[2].values) {
+    for (const std::int64_t mem : problem.knobs.knobs[3].values) {
+      for (const std::int64_t cpu_mhz : problem.knobs.knobs[1].values) {
+        for (const std::int64_t cores : problem.knobs.knobs[0].values) {
+          problem.modes.push_back({{cores, cpu_mhz, mhz, mem}, 4});
+        }
+      }
+    }
+  }
+  return problem;
+}
+
+// Every knob counts: what is measured rules half of all modes out, or nearly all of them.
+TrueCost of_every_knob(const PowerMode& mode) {
+  TrueCost cost{20, 8};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double share = static_cast<double>(mode.values[i]) / (i == 0 ? 10 : 2e6);
+    cost.minibatch_ms += 20 / share;
+    cost.power_w += 6 * share;
+  }
+  return cost;
+}
+
+// Foretells the truth, less or more of the power.
+struct NearlyTrueTransfer : ModeTransfer {
+  TransferResult transfer(const Profile&,
+                          std::span<const TransferSetting> settings) const override {
+    TransferResult result;
+    for (const TransferSetting& one : settings) {
+      const TrueCost cost = of_every_knob(one.mode);
+      result.minibatch_ms.push_back(cost.minibatch_ms);
+      result.power_w.push_back(share * cost.power_w);
+    }
+    return result;
+  }
+  double share = 1;
+};
+
+TEST(PowerTrainSearch, KeepsItsInstructionsOnLargeBoards) {
+  const PolicyProblem problems[] = {large_problem(9, 9, 9), large_problem(16, 16, 10),
+                                    large_problem(29, 24, 7)};  // 4374, 15,360 and 29,232 modes
+  for (const PolicyProblem& problem : problems) {
+    for (const double share : {0.9, 1.0, 1.1}) {
+      NearlyTrueTransfer transfer;
+      transfer.share = share;
+      ProfileWorld world(problem, [](const Setting& one) { return of_every_knob(one.mode); });
+      for (const std::int64_t cap_mw : {25'000, 15'000, 20'000, 40'000}) {
+        LuaPolicy policy = shipped(transfer);
+        const SearchOutcome outcome = world.run(policy, cap_mw);
+        EXPECT_TRUE(outcome.held) << problem.modes.size() << ' ' << share << ' ' << cap_mw << ' '
+                                  << outcome.failure;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -211,6 +211,22 @@ TEST(ShippedScripts, BayesGoesUpToTheCapWhereTheBatchSizeIsAllThereIs) {
   EXPECT_EQ(none.over_limit, 1);
 }
 
+// What a lower cap cut says nothing of a higher one.
+TEST(ShippedScripts, BayesGoesUpAgainOnceTheCapHasRisen) {
+  PolicyProblem problem;
+  problem.knobs.knobs.clear();
+  problem.modes = {PowerMode{}};
+  ProfileWorld world(problem, [](const Setting& setting) {
+    const double samples = setting.batch_size[0];
+    return TrueCost{5 + 0.3 * samples, 100 + 4 * samples};  // 132, 164, 228 and 356 W
+  });
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"));
+  EXPECT_EQ(world.run(policy, 150'000).setting.batch_size[0], 8) << policy.failure();
+  EXPECT_EQ(world.run(policy, 250'000).setting.batch_size[0], 32) << policy.failure();
+  EXPECT_EQ(world.run(policy, 500'000).setting.batch_size[0], 64) << policy.failure();
+  EXPECT_EQ(world.run(policy, 500'000).measurements, 0) << policy.failure();
+}
+
 // Training beside requests that leave it no time in some settings, or in all: measured, and no
 // minibatch.
 TEST(ShippedScripts, CopeWithSettingsInWhichRequestsLeaveNoTimeToTrain) {

@@ -2,7 +2,9 @@
 
 import re
 import subprocess
+import tempfile
 import unittest
+from pathlib import Path
 
 from harness import BINARY, DEADLINE_S, SOURCE
 
@@ -93,6 +95,50 @@ class CommandLine(unittest.TestCase):
             done = gearshift(*words)
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn(named, done.stderr)
+
+    def test_a_flag_that_would_be_dropped_is_refused(self):
+        grid = ["evaluate", "--profile", "none.csv", "--policy", "maxn"]
+        drift = [*grid, "--problem", "drift", "--caps"]
+        pair = ["simulate", "--problem", "concurrent", "--rate", "60", *MODEL]
+        for words, named in (
+            (["simulate", "--profile", "none.csv", "--trace", "none.db"], "--trace stands instead of the table of --profile"),
+            (["simulate", *MODEL, "--infer-workload", "mobilenet_v3"], "--infer-workload belongs to --problem concurrent"),
+            (["simulate", *MODEL, "--infer-profile", "none.csv"], "--infer-profile belongs to --problem concurrent"),
+            (["simulate", *MODEL, "--model", "resnet18"], "--model belongs to --missing model"),
+            (["simulate", *MODEL, "--priced-power", "60W"], "--priced-power belongs to --objective target"),
+            ([*pair, "--infer-workload", "mobilenet_v3", "--infer-profile", "none.csv"], "--infer-profile goes with --profile or"),
+            (["requests", "--batch-size", "16", "--arrivals", "poisson:60", "--infer-profile", "none.csv", "--profile", "none.csv",
+              "--train-time", "40ms"], "--train-time stands instead of the table of --profile"),
+            ([*grid, *BOARD], "--board belongs to --missing model"),
+            ([*grid, "--model", "resnet18"], "--model belongs to --missing model"),
+            ([*drift, "40,30,20"], "--caps: --problem drift takes the cap, and the one it falls to"),
+            ([*drift, "foo"], "--caps 'foo'"),
+            ([*drift, "40,20", *(["--profile", "none.csv"] * 2)], "--profile: --problem drift takes"),
+            (["powertrain", "optimize", "--target", "none.csv", "--caps", "none"], "--caps 'none'"),
+        ):
+            done = gearshift(*words)
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn(named, done.stderr)
+
+    def test_a_table_without_knobs_is_said_to_have_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder, "few.csv")
+            table.write_text("device,workload,kind,batch_size,minibatch_ms,power_w\nboard,few,infer,16,50,20\n")
+            requests = ["requests", "--batch-size", "16", "--arrivals", "poisson:60", "--infer-profile", table]
+            simulate = ["simulate", "--problem", "infer", "--profile", table]
+            for words in ([*requests, "--mode", "x"], [*simulate, "--keep", "gpu_mhz"], [*simulate, "--keep", "gpu_mhz=300"],
+                          [*simulate, "--fault", "board_throttles:gpu_mhz"]):  # fmt: skip
+                done = gearshift(*words)
+                self.assertEqual(done.returncode, 2, (words, done.stderr))
+                self.assertIn("there are no knobs", done.stderr)
+
+    def test_a_recording_takes_no_place_but_a_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for command in (["simulate", *MODEL, "--policy", "maxn"], ["run", "--sysroot", FOLDER, "--board", "host"]):
+                done = gearshift(*command, "--record", folder, "--overwrite")
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"--record {folder}: is no file", done.stderr)
+                self.assertTrue(Path(folder).is_dir())
 
     def test_a_folder_is_no_script(self):
         done = gearshift("simulate", *MODEL, "--policy", FOLDER)

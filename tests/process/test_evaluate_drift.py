@@ -89,6 +89,13 @@ class EvaluateDrift(unittest.TestCase):
         for row in json.loads((self.folder / "out.json").read_text())["rows"]:
             self.assertIn("no idea", row["failure"])
 
+    def test_scripts_may_transfer(self):
+        (self.folder / "transfers.lua").write_text("remeasure(safe)\npredict.transfer()\n")
+        done = self.evaluate("--policy", "transfers.lua", "--json", "out.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for row in json.loads((self.folder / "out.json").read_text())["rows"]:
+            self.assertNotIn("without PowerTrain", row["failure"])
+
     def test_a_report_that_cannot_be_written_is_told_before_the_work(self):
         for flag in ("--json", "--csv"):
             done = subprocess.run(

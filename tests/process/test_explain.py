@@ -76,6 +76,21 @@ class Explain(unittest.TestCase):
                 told["train"]["minibatch_ms"] / predicted["minibatch_ms"], 1, delta=0.1
             )
 
+    def test_a_recording_of_a_weighted_goal_is_explained_by_its_reference(self):
+        with Stack(board=False) as stack:
+            recording = stack.folder / "weighted.db"
+            done = stack.gearshift(
+                "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--objective",
+                "weighted", "--power", "30W", "--policy", stack.script(SEARCH), "--record", recording,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            told = json.loads(stack.gearshift("explain", recording, "--json").stdout)
+            self.assertEqual(told["holding"], "choice")
+            self.assertEqual(told["best"]["observation"]["setting"], told["setting"])
+            text = stack.gearshift("explain", recording).stdout
+            self.assertNotIn("reference not measured yet", text)
+            self.assertIn("the best first", text)
+
     def test_what_is_no_recording_and_nobody_are_said_so(self):
         with Stack(board=False) as stack:
             letter = stack.script("dear database, " * 20, "letter.db")

@@ -89,16 +89,18 @@ class Times(unittest.TestCase):
         times.add(7)
         self.assertEqual(times.estimate_ns, 7)
 
-    def test_a_batch_size_that_was_not_seen_is_no_faster_than_its_neighbours(self):
+    def test_a_batch_size_that_was_not_seen_is_as_fast_as_its_neighbours(self):
         times = interleaving.BatchTimes([1, 4, 16])
         self.assertEqual(times.estimate_ns(4), 0)
         for _ in range(2):
             times.add(3, 40)  # three of four
-        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [40, 40, 160])
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [40, 40, 40])
         for _ in range(2):
             times.add(1, 15)
             times.add(16, 30)
         self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [15, 40, 40])
+        # Other numbers are of the size that holds them.
+        self.assertEqual([times.estimate_ns(samples) for samples in (2, 5, 17)], [40, 40, 40])
 
     def test_the_first_minibatch_of_each_number_of_samples_is_not_planned_for(self):
         times = interleaving.BatchTimes([1, 4, 16])
@@ -132,10 +134,30 @@ class Times(unittest.TestCase):
         self.assertEqual(times.estimate_ns(16), 30)
         times.forget_largest(16)  # the 30 of 4, which is at least what 16 take
         self.assertEqual([times.estimate_ns(size) for size in (4, 16)], [20, 25])
-        times.restart(4)
-        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [25, 25, 25])
-        times.restart(1)  # the next larger is what tells of it
+        times.add(1, 15)
+        times.add(1, 15)
+        times.forget_longer(20)
+        self.assertEqual([times.estimate_ns(size) for size in (1, 4, 16)], [15, 20, 20])
+        times.forget_longer(14)
         self.assertEqual(times.estimate_ns(16), 0)
+
+    def test_fewer_samples_may_be_in_time(self):
+        times = interleaving.BatchTimes([1, 4, 16])
+        for samples, elapsed in ((1, 10), (4, 20), (16, 70)):
+            for _ in range(2):
+                times.add(samples, elapsed)
+        self.assertEqual([times.most_within(9, longest) for longest in (70, 69, 20, 19, 10)], [9, 4, 4, 1, 1])
+        self.assertEqual([times.most_within(9, 9), times.most_within(4, 19), times.most_within(3, 20)], [9, 1, 3])
+
+    def test_arrivals_tell_how_many_may_come(self):
+        arrivals = interleaving.Arrivals()
+        self.assertEqual(arrivals.most_within(10, 100, 64), 1)
+        arrivals.add(100)
+        self.assertEqual(arrivals.most_within(100, 100, 64), 64)  # one just now is any rate
+        self.assertEqual([arrivals.most_within(10, at, 64) for at in (110, 1100, 100000)], [4, 1, 1])
+        for at in range(1000, 1320, 10):
+            arrivals.add(at)  # one in ten, of which 16 are remembered: since 1160
+        self.assertEqual([arrivals.most_within(span, 1320, 64) for span in (0, 10, 90, 9000)], [1, 4, 18, 64])
 
 
 if __name__ == "__main__":

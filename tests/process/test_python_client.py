@@ -8,17 +8,15 @@ import pathlib
 import random
 import socket
 import sys
-import tempfile
 import threading
 import unittest
-from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
 from client_test import DEADLINE_SECONDS, LOADER, SIZES, ClientTest  # skips where a package is missing
 
 import msgpack
-from gearshift import endpoint, wire
+from gearshift import wire
 
 
 class Attaching(ClientTest):
@@ -159,25 +157,6 @@ class Attaching(ClientTest):
             self.until(lambda: logs.output)
         self.assertIn("nonsense", logs.output[0])
         self.assertEqual(list(client.batches(LOADER)), LOADER)
-
-    def test_where_the_daemon_is_looked_for(self):
-        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ) as environment:
-            environment.pop("GEARSHIFT_ENDPOINT", None)
-            environment["XDG_RUNTIME_DIR"] = folder
-            own = f"{folder}/gearshift"
-            with mock.patch("os.geteuid", return_value=1000), mock.patch.object(
-                endpoint, "SYSTEM_FOLDER", f"{folder}/system"
-            ):
-                self.assertEqual(endpoint.find(), f"ipc://{own}/workloads.ipc")
-                os.mkdir(f"{folder}/system")
-                pathlib.Path(folder, "system", "workloads.ipc").touch()
-                self.assertEqual(endpoint.find(), f"ipc://{folder}/system/workloads.ipc")
-                os.mkdir(own)
-                pathlib.Path(own, "workloads.ipc").touch()
-                self.assertEqual(endpoint.find(), f"ipc://{own}/workloads.ipc")
-                environment["GEARSHIFT_ENDPOINT"] = "tcp://127.0.0.1:7"
-                self.assertEqual(endpoint.find(), "tcp://127.0.0.1:7")
-                self.assertEqual(endpoint.find("ipc:///x"), "ipc:///x")
 
 
 class Following(ClientTest):

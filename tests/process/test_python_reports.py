@@ -178,6 +178,22 @@ class Reporting(ClientTest):
         self.assertEqual(daemon.expect("minibatch")["sequence"], 1)
         daemon.expect("minibatch", sequence=connection.OUTBOX_MESSAGES)
 
+    def test_no_more_minibatches_are_reported_than_a_daemon_takes(self):
+        budget = connection.ReportBudget()
+        now_ns = 5 * 10**9
+        self.assertEqual(sum(budget.take(now_ns) for _ in range(1000)), 257)
+        later = sum(budget.take(now_ns + number * 10**5) for number in range(1, 100001))
+        self.assertAlmostEqual(later, 15000, delta=2)
+        daemon, client = self.attached()
+        many = 4000
+        for _ in range(many):
+            self.step(client)
+        self.assertGreater(client.dropped_reports, 0)
+        client._connection.answer_checkpoint(wire.Checkpoint(client._connection.attachment, 1), 1)
+        daemon.expect("saved", client._connection.service_if_free)
+        reports = sum(message["type"] == "minibatch" for message in daemon.received)
+        self.assertEqual(reports, many - client.dropped_reports)
+
     def test_the_bytes_are_those_that_the_protocol_shows(self):
         _, client = self.attached()
         link = client._connection

@@ -95,6 +95,20 @@ class Recurring(unittest.TestCase):
                          [("thompson", 1), ("thompson (old/thompson.lua)", 1),
                           ("thompson (new/thompson.lua)", 1)])
 
+    def test_a_policy_that_fails_costs_no_rows_and_is_told(self):
+        (self.folder / "fails.lua").write_text("remeasure(modes[1])\nerror('no idea')\n")
+        (self.folder / "lost.lua").write_text("while true do remeasure({power_limit_w = 100, train_batch = 64}) end\n")
+        done = self.evaluate("--job", "d-n-o,0.6,32,30", "--policy", f"fails.lua,lost.lua,{THOMPSON}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("fails failed in 1 of 1 rows", done.stderr)
+        rows = {row["policy"]: row for row in json.loads((self.folder / "out.json").read_text())["rows"]}
+        self.assertIn("no idea", rows["fails"]["failure"])
+        self.assertEqual(rows["fails"]["recurrences"], 24)  # as the safe setting does them
+        self.assertGreater(rows["fails"]["cost_ratio"], 1)
+        self.assertNotEqual(rows["lost"]["failure"], "")
+        self.assertEqual((rows["lost"]["recurrences"], rows["lost"]["cost_ratio"], rows["lost"]["regret_j"]), (0, None, None))
+        self.assertEqual((rows["thompson"]["failure"], rows["thompson"]["recurrences"]), ("", 24))
+
     def test_what_it_refuses_names_the_way_out(self):
         for flags, words in ((["--eta", "2"], "--eta 2: must be from 0 to 1"),
                              (["--beta", "0.5"], "--beta 0.5"),

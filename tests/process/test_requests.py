@@ -106,6 +106,14 @@ class Requests(unittest.TestCase):
         self.assertEqual(found["ending"], "held")
         self.assertTrue(found["solved"])
 
+    def test_a_batch_size_that_is_given_twice_counts_once(self):
+        told = [gearshift("simulate", "--problem", "concurrent", "--board", "jetson-agx-orin", "--workload", "resnet18",
+                          "--infer-workload", "mobilenet_v3", "--rate", 60, "--policy", "maxn", "--keep", "cpu_cores=4,12",
+                          "--keep", "gpu_mhz=306,1300.5", "--batch-sizes", sizes)
+                for sizes in ("16", "16,16")]  # fmt: skip
+        self.assertEqual([done.returncode for done in told], [0, 0], told[1].stderr)
+        self.assertEqual(told[0].stdout, told[1].stdout)
+
     def test_an_evaluation_holds_its_choices_beside_requests(self):
         grid = ["--keep", "cpu_cores=4,12", "--keep", "cpu_mhz=729.6,2201.6", "--keep", "gpu_mhz=306,1300.5",
                 "--keep", "mem_mhz=3199"]  # fmt: skip
