@@ -52,7 +52,9 @@ function roofline.prior() end
 function roofline.predict(model, setting) end
 
 ---Predicts every setting of `dimensions`, at 40 instructions each. Of more than 24,576 settings only
----some are there: the longest dimension loses every other value. A script can hold four surfaces.
+---some are there: the longest dimension loses every other value. A script can hold four surfaces. Where
+---training and inference are attached these are the settings of training alone, with the batch size of
+---inference as it is in `safe`: time, power and value are those of training with nothing beside it.
 ---@param model roofline_model
 ---@return surface
 function roofline.surface(model) end

@@ -77,15 +77,20 @@ end
 local function take(answer)
   local learnt = gp.learn(answer)
   known = known + 1
-  if ladder then fits[answer.setting[ladder.name]] = answer.reason ~= "over_limit" and (answer.power_w or 0) <= goal.power_w end
+  local over_limit = answer.reason == "over_limit"
+  local cut_lower = over_limit and answer.limit_w < goal.power_w -- says nothing of the cap that there is now
+  if ladder and not cut_lower then
+    fits[answer.setting[ladder.name]] = not over_limit and (answer.power_w or 0) <= goal.power_w
+  end
   local better = answer.within and (not best or answer.value < best.value
     or (answer.value == best.value and spare(answer) < spare(best)))
   if better then best = answer end
   return learnt
 end
 
+-- One by one, a batch need not be full.
 if batch_sizes.infer and goal.arrivals_per_s > 0 and (not batch_sizes.train or goal.objective == "throughput")
-  and 1000 * batch_sizes.infer[1] / goal.arrivals_per_s >= goal.latency_ms then
+  and not goal.one_by_one and 1000 * batch_sizes.infer[1] / goal.arrivals_per_s >= goal.latency_ms then
   log("no batch size is full in time for the latency")
   return nil
 end

@@ -14,11 +14,13 @@ local only_descend = script == "full_sweep_descend.lua"
 local TRUST <const> = 0.6 -- of a time: measured tables have settings that are so much faster than they should be
 local MOST_SETTINGS <const> = 12288 -- of a space that early exits have the memory for
 local MOST_TOLD <const> = 10000 -- settings that are told of slower ones before the first measurement
+local MOST_TOLD_TOO <const> = 2000 -- where predictions take instructions as well
 -- Observations with which early exits and the choice begin: few of very many, as passing over the others
 -- takes instructions too.
 local MOST_RECALLED <const> = #observations > 2048 and 256 or 1024
 local MOST_PREDICTED <const> = 1000 -- observations with which predictions are worth their time
 local PATIENCE <const> = 64 -- settings left out in a row, after which predictions have no more to say
+local FEW_MEASURED <const> = 20 -- settings, until which other workloads are worth the instructions that they take
 local REFITS <const> = { 10, 40, 160 } -- settings measured, after which predictions are made anew
 
 -- Lists that are longer than a table may be: 1024 values a page.
@@ -86,8 +88,9 @@ local function condemn(at, sample_ms, d, corner)
 end
 
 -- The value of time and energy is a sum with these two weights, in what the goal counts; nil as long
--- as not two answers have told them.
+-- as not two answers have told them. Beside inference it is no such sum, but never less than a sample takes.
 local time_weight, energy_weight
+if goal.objective == "throughput" then time_weight, energy_weight = 1e-3, 0 end
 local told, least_w
 local function learn_weights(answer)
   least_w = math.min(least_w or math.huge, answer.power_w)
@@ -114,6 +117,7 @@ local measured, left_out = 0, 0
 local function look_at(number, answer)
   if answer.within and (not best or answer.value < best.value) then best = answer end
   if not answer.ok or count > MOST_SETTINGS then return end
+  if answer.sample_ms == math.huge then return end -- requests left no time to train
   learn_weights(answer)
   local at = {}
   for d, dimension in ipairs(dimensions) do
@@ -129,7 +133,6 @@ local function hopeless(number, setting)
 end
 
 local last_setting -- that was applied
-local first_measured = {} -- settings of this run, as many as predictions are made anew for
 
 local function learn(number, answer)
   mark(number)
@@ -139,7 +142,8 @@ end
 
 -- Slow settings were measured last, and what they tell need not be told again; without an end to it a
 -- long list would take all instructions that there are before the next measurement.
-visits_left = MOST_TOLD
+local predicts = roofline.known and count <= MOST_SETTINGS and #observations <= MOST_PREDICTED and not only_descend
+visits_left = predicts and MOST_TOLD_TOO or MOST_TOLD
 local recalled = recall(MOST_RECALLED)
 for i = #recalled, 1, -1 do
   local answer = observations[recalled[i]]
@@ -161,19 +165,19 @@ local function try(setting, number)
   local answer = measure(setting)
   learn(number, answer)
   if answer.ok then last_setting = answer.setting end
-  if measured <= REFITS[#REFITS] then first_measured[#first_measured + 1] = setting end
   return true
 end
 
 -- Least predicted value first, as long as predictions say anything.
 local function sweep_predicted()
   local surface, skipped, refit = nil, 0, 1
-  while skipped < PATIENCE do
+  local patience = math.min(PATIENCE, 200000 // count) -- in the instructions that there are
+  while skipped < patience do
     if not surface or (REFITS[refit] and measured >= REFITS[refit]) then
       while REFITS[refit] and measured >= REFITS[refit] do refit = refit + 1 end
-      surface = roofline.surface(roofline.fit(nil, roofline.prior()))
-      for i = 1, #observations do surface:exclude(observations[i].setting) end
-      for _, one in ipairs(first_measured) do surface:exclude(one) end
+      local expected = measured < FEW_MEASURED and roofline.prior() or nil
+      surface = roofline.surface(roofline.fit(nil, expected))
+      surface:exclude_known()
     end
     local setting = surface:best()
     if not setting then return end
@@ -181,9 +185,7 @@ local function sweep_predicted()
     skipped = try(setting, number_of(setting)) and 0 or skipped + 1
   end
 end
-if roofline.known and count <= MOST_SETTINGS and #observations <= MOST_PREDICTED and not only_descend then
-  sweep_predicted()
-end
+if predicts then sweep_predicted() end
 
 -- Clocks are the outer loops, the one with the fewest values outermost: a clock goes back up as seldom
 -- as can be.

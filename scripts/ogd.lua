@@ -22,6 +22,7 @@ local LOOK_RATE <const> = 0.05 -- share that looks from then on, falling with th
 local WINDOW <const> = 8      -- a cost is the mean of about so many of its last measurements
 local MARGIN <const> = 0.02   -- below the cap, of log power: slopes are not quite straight
 local MOST_RECALLED <const> = 1000 -- answers of before a restart
+local MOST_FAILURES <const> = 2 -- of a knob's value that never was in force, before looks leave it out
 local DRAWS <const> = 20      -- at a setting that is new, before one that was measured is taken
 local HALVINGS <const> = 6    -- between the lowest and the highest setting, where that is over the cap
 
@@ -34,6 +35,8 @@ end
 
 -- Everything known of a setting: its position, log cost (infinite where it may not be held), log power.
 local known, all = {}, {}
+local failures = {} -- by coordinate and value: measurements that told nothing; none once one told something
+for d = 1, count do failures[d] = {} end
 local best = nil
 local measurements = 0
 
@@ -71,6 +74,12 @@ local function learn(position, answer)
   else
     point.cost, point.repeats = math.huge, 0
     point.power = answer.ok and math.log(answer.power_w + answer.power_margin_w) or nil
+    point.over = answer.reason == "over_limit"
+  end
+  local failed = not answer.ok and answer.reason ~= "over_limit"
+  for d = 1, count do
+    local value = position[d]
+    failures[d][value] = failed and (failures[d][value] or 0) + 1 or -math.huge
   end
   return point
 end
@@ -149,8 +158,8 @@ local function step_along(x, d)
   if there == here then return x end
   local distance = y[d] - x[d]
   if there.cost == math.huge then
-    -- A wall: the least slope of power that explains it.
-    if there.power == nil or there.power > cap then
+    -- A wall of power: the least slope that explains it. What failed otherwise says nothing of power.
+    if goal.power_w < math.huge and (there.over or (there.power and there.power > cap)) then
       power_slope[d] = math.max(power_slope[d], (cap - (here.power or cap)) / math.abs(distance))
     end
     return x
@@ -196,6 +205,9 @@ local function around(point)
       y[d] = clamp(x[d] + far * (2 * math.random() - 1))
     end
     local position = cell_of(y)
+    for d = 1, count do
+      if (failures[d][position[d]] or 0) >= MOST_FAILURES then position[d] = point.position[d] end
+    end
     local at = place_of(position)
     for d = 1, count do power = power + power_slope[d] * (at[d] - x[d]) end
     local seen = known[table.concat(position, " ")]

@@ -12,9 +12,12 @@ assert(goal.objective ~= "throughput" or not (workload.train and workload.infer)
 
 local cover, verify = 6, 9 -- measurements to learn from, and of predictions
 local most_recalled = 64 -- answers of before: networks learn from 64
--- At modes, for what is known to rule them out before the first prediction is measured. Predicting them
--- takes as many instructions as looking at each of them once.
-local most_looks = 28000 - #modes
+-- At modes, for what is known to rule them out before the first prediction is measured; and modes each of which
+-- can be looked at after a measurement. Where they are more, predictions that are ruled out are passed over, as
+-- many as predicting all modes, or looking at them, leaves instructions for.
+local most_looks, most_modes = 9000, 15500
+local most_skipped = (1800000 - (#modes <= most_modes and math.max(100 * #modes, 900000 + 40 * #modes) or 40 * #modes))
+  // (4 * #modes + 2000)
 local candidates = 300 -- looked at for each mode that covers
 local step_down = 0.98 -- after a mode over the cap, predictions below this part of its own come next
 
@@ -109,10 +112,11 @@ end
 -- The lowest mode last: it has to be in force while the networks are trained.
 local lowest = keep(remeasure(safe))
 
--- No mode with all knobs at least as high as one over the cap keeps it, and none with all at most as
--- high as one that keeps the goal is faster.
-local function rule_out(surface, answer)
-  if #dimensions > #knobs.names then return end
+-- Of an answer: a sign, and bounds of all knobs. Modes that are at least as high in each, times the sign, are
+-- ruled out: none with all knobs at least as high as one over the cap keeps it, and none with all at most as high
+-- as one that keeps the goal is faster.
+local function rule_of(answer)
+  if #dimensions > #knobs.names then return nil end
   local over
   if answer.ok then
     over = answer.power_w > goal.power_w
@@ -120,35 +124,58 @@ local function rule_out(surface, answer)
     over = answer.reason == "over_limit" and answer.limit_w >= goal.power_w
   end
   local faster = answer.within and (goal.objective == "time" or goal.objective == "latency")
-  if not over and not faster then return end
-  local sign = over and 1 or -1
-  local bounds = {}
-  for i, name in ipairs(knobs.names) do bounds[i] = sign * answer.setting[name] end
-  for i = 1, #modes do
-    local mode, ruled_out = modes[i], true
-    for k, name in ipairs(knobs.names) do
-      if sign * mode[name] < bounds[k] then
-        ruled_out = false
-        break
-      end
-    end
-    if ruled_out then surface:exclude(mode) end
+  if not over and not faster then return nil end
+  local rule = { sign = over and 1 or -1 }
+  for k, name in ipairs(knobs.names) do rule[k] = rule.sign * answer.setting[name] end
+  return rule
+end
+
+local function breaks(mode, rule)
+  for k, name in ipairs(knobs.names) do
+    if rule.sign * mode[name] < rule[k] then return false end
+  end
+  return true
+end
+
+local rules = {} -- those for which not all modes were looked at
+
+local function next_best(surface, limit_w)
+  for skipped = 0, most_skipped do
+    local setting, prediction = surface:best({ power_w = limit_w })
+    if not setting then return nil end
+    surface:exclude(setting)
+    local broken = false
+    for _, rule in ipairs(rules) do broken = broken or breaks(setting, rule) end
+    if not broken or skipped == most_skipped then return setting, prediction end
   end
 end
 
-if lowest.ok and measured >= 3 then
+local function rule_out(surface, answer, at_once)
+  local rule = rule_of(answer)
+  if not rule then return end
+  if not at_once then
+    rules[#rules + 1] = rule
+    return
+  end
+  for i = 1, #modes do
+    local mode = modes[i]
+    if breaks(mode, rule) then surface:exclude(mode) end
+  end
+end
+
+-- Where it is too slow to end a minibatch, it is in force all the same.
+if (lowest.ok or lowest.reason == "stalled") and measured >= 3 then
   local surface = predict.transfer()
   surface:exclude_known()
-  for i = #answers - 1, math.max(1, #answers - most_looks // #modes), -1 do -- the lowest rules nothing out
-    rule_out(surface, answers[i])
+  for i = 1, #answers - 1 do -- the lowest rules nothing out
+    rule_out(surface, answers[i], i >= #answers - most_looks // #modes)
   end
   local limit_w = goal.power_w - margin_w
   for _ = 1, verify do
-    local setting, prediction = surface:best({ power_w = limit_w })
+    local setting, prediction = next_best(surface, limit_w)
     if not setting then break end
-    surface:exclude(setting)
     local answer = keep(measure(setting))
-    rule_out(surface, answer)
+    rule_out(surface, answer, #modes <= most_modes)
     if answer.within then -- what it draws near the cap tells how far off the networks are there
       limit_w = (goal.power_w - margin_w) * prediction.power_w / answer.power_w
     else

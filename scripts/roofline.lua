@@ -17,6 +17,7 @@ if #dimensions > 4 then learn = 6 end -- with the batch size
 local sure = 2 -- standard deviations of power below the cap while it learns
 local bold = { 0, -0.5, -1 } -- the same in verifying, one after another: at last a deviation above it
 local most_recalled = 48 -- answers of before; a fit takes 64
+local most_predicted, spare = 24576, 1200000 -- settings, and instructions that a prior leaves
 local least_gain = 0.002 -- of the value; less is not worth a measurement
 
 local best, margin_w = nil, 0
@@ -50,8 +51,7 @@ if not roofline.known then
   return bisect()
 end
 
-local expected = roofline.prior()
-local model, surface
+local model, surface, expected
 -- What the model is fitted to: what was recalled, and what is measured.
 local rows = {}
 
@@ -85,6 +85,14 @@ for _, i in ipairs(recall(most_recalled)) do
   consider(answer)
   if answer.ok or answer.reason == "over_limit" then told = told + 1 end
 end
+
+-- What other workloads were like takes a third of the instructions that the first decision has, and answers
+-- of before say more: on large boards it is left out for them.
+local count = 1
+for _, dimension in ipairs(dimensions) do count = math.min(most_predicted, count * #dimension.values) end
+local looks = told < learn and 1 or #bold
+local fit_cost = (#rows > 24 and 6000 or 13000) * #rows
+if (40 + 4 * looks) * count + fit_cost < spare then expected = roofline.prior() end
 
 for _ = told + 1, learn do
   predict()

@@ -191,9 +191,10 @@ local function run_once(arm, beside)
   end
 end
 
--- Returns where the workload is no job that recurs, or none of its arms keeps the cap.
+-- Returns where the workload is no job that recurs, or none of its arms keeps the cap. Its limits are tried
+-- from the dearest down, so of several knobs most modes would be measured over the cap first.
 local function serve_job()
-  if not batch_sizes.train or #modes > MOST_LIMITS then return end
+  if not batch_sizes.train or #knobs.names > 1 or #modes > MOST_LIMITS then return end
   for i = #modes, 1, -1 do space[#space + 1] = modes[i] end
   for i, batch in ipairs(batch_sizes.train) do
     arms[i] = { batch = batch, cost = {}, next_limit = 1, epochs = {}, floor = nil }
@@ -299,7 +300,7 @@ end
 -- cap: one that was never measured, or else one that was.
 local function beside(setting)
   local again = nil
-  for _ = 1, 10 do
+  for _ = 1, #dimensions > 0 and 10 or 0 do
     local dimension = dimensions[math.random(#dimensions)]
     local at = 1
     for i, value in ipairs(dimension.values) do

@@ -235,8 +235,11 @@ std::optional<Probe> interleaved_probe(const InterleavedProcess& process, const 
                       typical_deviation(process, terms.probe.doubt)};
   for (const double below : kBelow) {
     const std::optional<Probe> best = search.best_of(false, below);
-    if (!best && search.judge.log_limit != kHuge) continue;
-    if (!best || !terms.probe.safest_odds) return best;
+    if (!best) {
+      if (search.judge.log_limit == kHuge) break;  // no bound on power is another one
+      continue;
+    }
+    if (!terms.probe.safest_odds) return best;
     std::optional<Probe> safest = search.best_of(true, 0, true);
     if (safest && safest->power_odds < terms.probe.least_odds) {
       const std::optional<Probe> careful = search.best_of(true, 0);

@@ -148,8 +148,11 @@ struct Search {
 std::optional<Probe> likeliest_gain(const Search& search) {
   for (const double below : kBelow) {
     const std::optional<Probe> best = search.best_of(false, below);
-    if (!best && search.judge.log_limit != kHuge) continue;
-    if (!best || !search.terms.safest_odds || !search.judge.asks_more()) return best;
+    if (!best) {
+      if (search.judge.log_limit == kHuge) break;  // no bound on power is another one
+      continue;
+    }
+    if (!search.terms.safest_odds || !search.judge.asks_more()) return best;
     const std::optional<Probe> safest = search.best_of(true, 0);
     return safest && best->odds < kFairShare * safest->odds ? safest : best;
   }
