@@ -118,7 +118,7 @@ std::optional<std::string> step_to_safe_mode(const BoardDescription& board, Sysr
 }
 
 Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& clock,
-                   GuardianOptions options) {
+                   const GuardianOptions& options) {
   void* page =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) fail("no shared page");

@@ -49,7 +49,7 @@ class Guardian {
   // Forks; so before the first thread. Borrows all three for the life of both processes. Throws
   // std::runtime_error where the system has no process or memory to spare.
   Guardian(const BoardDescription& board, Sysroot& root, const Clock& clock,
-           GuardianOptions options);
+           const GuardianOptions& options);
   // The daemon ends as it should: the guardian ends too and touches nothing.
   ~Guardian();
   Guardian(const Guardian&) = delete;

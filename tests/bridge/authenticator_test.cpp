@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 constexpr int kRounds = 2000;  // of ten milliseconds: only a failure waits for all of them
 
 KeyFolder made_folder(const fakes::TempTree& tree, const KeyPair& server) {
-  const KeyFolder folder(tree.at("/keys"));
+  KeyFolder folder(tree.at("/keys"));
   folder.make();
   write_key_file(folder.server_path(), {"", server, ""});
   return folder;
