@@ -58,7 +58,7 @@ void read_evaluate_spec(const CLI::App& command, EvaluateOptions& options);
 void apply_evaluate_spec(std::string_view text, const CLI::App& command, EvaluateOptions& options);
 
 // "10:50:1" (from, to, step, both ends belong to it), "15,20,30" or "30": at most 10,000 numbers
-// from 0.001 on. Throws std::runtime_error that names the option, the text and the forms.
+// from 0.001 on. Throws std::invalid_argument that names the option, the text and the forms.
 std::vector<double> parse_numbers(const std::string& option, const std::string& text);
 
 // The effects that are on: those asked for, or what is usual for the problem.

@@ -27,7 +27,7 @@ namespace {
 std::vector<double> parse_numbers_from(double least, const std::string& option,
                                        const std::string& text) {
   const auto refuse = [&](const std::string& why) {
-    throw std::runtime_error(
+    throw std::invalid_argument(
         fmt::format("{} '{}': {}; give FROM:TO:STEP, A,B,C or one number, for example 10:50:1",
                     option, text, why));
   };

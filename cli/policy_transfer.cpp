@@ -1,9 +1,7 @@
 #include "cli/policy_transfer.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "cli/powertrain_reference.h"
+#include "cli/text_file.h"
 #include "evaluation/fingerprint.h"
 
 namespace gearshift {
@@ -15,10 +13,7 @@ ReferenceTransfer policy_transfer() {
 std::uint64_t reference_fingerprint() {
   const auto own = own_reference("");
   if (!own) return 0;
-  std::ifstream file(*own, std::ios::binary);
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return Fingerprint().add(bytes.str()).value();
+  return Fingerprint().add(read_text_file(own->string()).value_or("")).value();
 }
 
 }  // namespace gearshift

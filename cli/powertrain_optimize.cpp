@@ -73,17 +73,8 @@ void print_json(const std::vector<OptimizationRow>& rows, const OptimizeOptions&
   std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-// What cannot be used on the command line is an invalid argument here.
-std::vector<double> caps_of(const std::string& text) {
-  try {
-    return parse_numbers("--caps", text);
-  } catch (const std::runtime_error& error) {
-    throw std::invalid_argument(error.what());
-  }
-}
-
 int run_optimize(OptimizeOptions options) {
-  options.optimization.caps_w = caps_of(options.caps);
+  options.optimization.caps_w = parse_numbers("--caps", options.caps);
   std::vector<Profile> targets;
   for (const std::string& path : options.targets) targets.push_back(read_one_profile(path));
   const Reference reference = find_reference(options.reference, options.state);

@@ -9,23 +9,13 @@ void RecordedGoal::consume(const Event& event) {
     goal_ = changed(goal_, event.goal);
   } else if (event.type == EventType::attached) {
     if (roster_.attach(event.workload) && event.workload.kind == Kind::infer) {
-      meet_server(&event.workload);
+      goal_ = beside_server(goal_, asked_, event.workload.latency);
     }
   } else if (event.type == EventType::detached) {
     const Workload* server = roster_.managed(Kind::infer);
     const bool serves = server != nullptr && server->handle == event.handle;
     roster_.detach(event.handle);
-    if (serves) meet_server(nullptr);
-  }
-}
-
-// What was known of requests was of another server.
-void RecordedGoal::meet_server(const Workload* server) {
-  goal_.arrivals_per_s = asked_.arrivals_per_s;
-  goal_.one_by_one = asked_.one_by_one;
-  goal_.latency = asked_.latency;
-  if (!goal_.latency && server != nullptr && server->latency > Duration::zero()) {
-    goal_.latency = server->latency;
+    if (serves) goal_ = beside_server(goal_, asked_, Duration{});
   }
 }
 

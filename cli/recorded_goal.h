@@ -20,7 +20,6 @@ class RecordedGoal {
   const Goal& goal() const { return goal_; }
 
  private:
-  void meet_server(const Workload* server);
   void take_reference(const RecordedNote& note, const Rationale& rationale);
   void take_rate(const std::string& text);
 

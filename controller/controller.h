@@ -183,6 +183,7 @@ class Controller {
   void on_requests(const RequestReport& report, Time now);
   void update_arrivals(Time now);
   bool awaits_requests(Time now) const;
+  bool trainer_runs() const;
   bool trainer_waits() const;
   void enforce_latency(Time now);
   void arm_second_chance(Time now);

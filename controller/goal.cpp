@@ -50,6 +50,14 @@ Goal changed(Goal goal, const GoalChange& change) {
   return goal;
 }
 
+Goal beside_server(Goal goal, const Goal& asked, Duration latency) {
+  goal.arrivals_per_s = asked.arrivals_per_s;
+  goal.one_by_one = asked.one_by_one;
+  goal.latency = asked.latency;
+  if (!goal.latency && latency > Duration::zero()) goal.latency = latency;
+  return goal;
+}
+
 std::string_view objection(const Goal& goal) {
   if (goal.objective == Objective::latency && goal.arrivals_per_s <= 0) {
     return "objective latency needs the rate at which requests arrive: of a server that "

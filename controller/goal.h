@@ -78,6 +78,10 @@ std::string describe(const Goal& goal);
 
 Goal changed(Goal goal, const GoalChange& change);
 
+// The goal beside another server, or none: what is known of requests was another one's, so it is
+// what was asked for. Where that names no latency it is the server's own; zero: it has none.
+Goal beside_server(Goal goal, const Goal& asked, Duration latency);
+
 // Why the goal cannot be reached whatever is measured: an objective that lacks the number it needs.
 // Empty where it can.
 std::string_view objection(const Goal& goal);

@@ -32,12 +32,7 @@ std::string late_text(const RequestReport& report, Duration limit) {
 // A server came, or left: what was known of its requests is another one's.
 void Controller::meet_server(const Workload* server) {
   arrivals_.forget();
-  goal_.arrivals_per_s = options_.goal.arrivals_per_s;
-  goal_.one_by_one = options_.goal.one_by_one;
-  goal_.latency = options_.goal.latency;
-  if (!goal_.latency && server != nullptr && server->latency > Duration::zero()) {
-    goal_.latency = server->latency;
-  }
+  goal_ = beside_server(goal_, options_.goal, server == nullptr ? Duration{} : server->latency);
   latency_.set_limit(server == nullptr ? std::nullopt : goal_.latency);
   reports_requests_ = server != nullptr && server->latency > Duration::zero();
   unserved_ = false;
@@ -91,7 +86,12 @@ bool Controller::awaits_requests(Time now) const {
          (arrivals_.silent(now) || goal_.arrivals_per_s <= 0);
 }
 
-// For requests, by what is wanted.
+// By what is wanted.
+bool Controller::trainer_runs() const {
+  return roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train);
+}
+
+// For requests.
 bool Controller::trainer_waits() const {
   return roster_.managed(Kind::train) != nullptr && !runs(wanted_.run, Kind::train);
 }

@@ -33,7 +33,7 @@ void Controller::relieve(double arrivals_per_s, Time now) {
     apply(best->setting, Aim::fallback, now);
   } else if (const Setting* alone = serves_less() ? relieving_setting(least_share) : nullptr) {
     apply(*alone, Aim::relief, now);
-  } else if (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train)) {
+  } else if (trainer_runs()) {
     Setting setting = with_batches(wanted_);
     setting.run = Run::infer;
     std::int32_t& batch_size = setting.batch_size[index(Kind::infer)];
@@ -104,8 +104,7 @@ bool Controller::cut_relief(std::int64_t power_mw, Time now) {
 // and is again once training waits.
 bool Controller::serves_less() const {
   if (aim_ == Aim::hold) return false;
-  return aim_ == Aim::safe || wanted_.mode == board_.safe() ||
-         (roster_.managed(Kind::train) != nullptr && runs(wanted_.run, Kind::train));
+  return aim_ == Aim::safe || wanted_.mode == board_.safe() || trainer_runs();
 }
 
 // What serves requests alone, more than this share of them, and is known to keep the cap; null

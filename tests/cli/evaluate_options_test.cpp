@@ -22,7 +22,7 @@ struct EvaluateOptionsTest : testing::Test {
     options.spec = "grid.toml";
     try {
       apply_evaluate_spec(spec, command, options);
-    } catch (const std::runtime_error& error) {
+    } catch (const std::exception& error) {
       return error.what();
     }
     return "";
@@ -35,7 +35,7 @@ std::string refused_with(EvaluateOptions options) {
   options.policy = {"a.lua"};
   try {
     check_evaluate_options(options);
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   return "";
@@ -44,7 +44,7 @@ std::string refused_with(EvaluateOptions options) {
 std::string refused(const std::string& text) {
   try {
     parse_numbers("--caps", text);
-  } catch (const std::runtime_error& error) {
+  } catch (const std::invalid_argument& error) {
     return error.what();
   }
   return "";
@@ -125,7 +125,7 @@ TEST_F(EvaluateOptionsTest, OnlineHasAProblemForEveryWeightAndCapAndNoCapUnlessA
   EXPECT_EQ(effects_of(options), "none");
   for (const char* weights : {"", "1.5", "-0.1", "a", "0,2", "0:0:0", "0:1:0"}) {
     options.weights = weights;
-    EXPECT_THROW(make_problems(options), std::runtime_error) << weights;
+    EXPECT_THROW(make_problems(options), std::exception) << weights;
   }
 }
 

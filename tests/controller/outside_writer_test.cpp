@@ -220,5 +220,19 @@ TEST(OutsideWriter, WhatItDrawsIsNotTakenFromTheSearchsShare) {
   EXPECT_EQ(rig.world.published.phase, Phase::holding);
 }
 
+// One that goes on would have what is over the cap measured again and again.
+TEST(OutsideWriter, ThatGoesOnExcusesAMeasurementOnce) {
+  WrittenRig rig(20'000, [](const PolicyContext&, const std::vector<Observation>& answers) {
+    return answers.size() < 8 ? measure(kFast) : Request{};
+  });
+  for (int second = 1; second < 90; ++second) {
+    rig.world.at(milliseconds(400 + 1000 * second), [&] { rig.hardware.values[0] = 2; });
+  }
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::over_cap).size(), 2U);
+  ASSERT_EQ(rig.policy.answers.size(), 8U);
+  EXPECT_TRUE(rig.policy.answers.back().from_memory);
+}
+
 }  // namespace
 }  // namespace gearshift

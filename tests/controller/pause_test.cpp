@@ -49,6 +49,7 @@ TEST(Pause, ATrainerThatComesMeanwhileWaitsToo) {
   ASSERT_FALSE(rig.world.commands.empty());
   EXPECT_FALSE(runs(rig.world.commands.back().run, Kind::train));
   EXPECT_EQ(rig.policy.starts, 0);
+  EXPECT_EQ(in_force(rig), kSlow);
 }
 
 TEST(Pause, ATrainerThatComesMeanwhileWaitsThoughPowerIsUnknown) {

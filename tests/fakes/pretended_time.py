@@ -1,4 +1,4 @@
-"""An interleaver of the Python client in a time that tests move."""
+"""The Python client, and its interleaver, in a time that tests move."""
 
 from unittest import mock
 
@@ -9,8 +9,8 @@ import gearshift
 MS = 10**6
 
 
-class PretendedTime(ClientTest):
-    """An interleaver in a time that only its minibatches and waits move on."""
+class PretendedClock(ClientTest):
+    """The client's clock says self.now."""
 
     def setUp(self):
         super().setUp()
@@ -18,6 +18,13 @@ class PretendedTime(ClientTest):
         patch = mock.patch("gearshift.clock.now_ns", lambda: self.now)
         patch.start()
         self.addCleanup(patch.stop)
+
+
+class PretendedTime(PretendedClock):
+    """An interleaver in a time that only its minibatches and waits move on."""
+
+    def setUp(self):
+        super().setUp()
         self.train_ms, self.infer_ms = 10, 5
         self.done = []
 

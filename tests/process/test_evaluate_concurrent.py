@@ -4,24 +4,19 @@ import json
 import os
 import signal
 import subprocess
-import tempfile
 import unittest
 from pathlib import Path
 
 from harness import BINARY, Program
 from test_evaluate import BINARY_SEARCH, MAXN, profile_text
-from test_evaluate_drift import slower_text
+from test_evaluate_drift import TwoTables
 
 NOBODY = 65534
 
 
-class EvaluateConcurrent(unittest.TestCase):
+class EvaluateConcurrent(TwoTables):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        (self.folder / "a.csv").write_text(profile_text())
-        (self.folder / "b.csv").write_text(slower_text())
+        super().setUp()
         (self.folder / "infer.csv").write_text(profile_text(workload="served", kind="infer", batches=(1, 4, 16)))
 
     def command(self, *more):

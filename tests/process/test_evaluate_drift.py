@@ -26,7 +26,9 @@ def slower_text():
     return "\n".join(out) + "\n"
 
 
-class EvaluateDrift(unittest.TestCase):
+class TwoTables(unittest.TestCase):
+    """A folder with the tables of two training workloads, a.csv and b.csv."""
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -34,6 +36,8 @@ class EvaluateDrift(unittest.TestCase):
         (self.folder / "a.csv").write_text(profile_text())
         (self.folder / "b.csv").write_text(slower_text())
 
+
+class EvaluateDrift(TwoTables):
     def command(self, *more, effects="jitter,noise"):
         return [Path(BINARY).resolve(), "evaluate", "--problem", "drift", "--profile", "a.csv", "--profile", "b.csv",
                 "--caps", "25,18", "--effects", effects, *map(str, more)]  # fmt: skip

@@ -12,6 +12,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
 from client_test import LOADER, ROOT, SIZES, ClientTest  # skips where a package is missing
+from pretended_time import PretendedClock
 
 import gearshift
 from gearshift import connection, wire
@@ -24,14 +25,7 @@ except ImportError:
     torch = None
 
 
-class Reporting(ClientTest):
-    def setUp(self):
-        super().setUp()
-        self.now = 10**9
-        patch = mock.patch("gearshift.clock.now_ns", lambda: self.now)
-        patch.start()
-        self.addCleanup(patch.stop)
-
+class Reporting(PretendedClock):
     def work(self, milliseconds):
         self.now += milliseconds * 10**6
 
