@@ -1,4 +1,5 @@
-// Feeds arbitrary bytes to the spec of `gearshift evaluate`: it is taken, or refused with an error.
+// Feeds arbitrary bytes to the spec of `gearshift evaluate`: it is taken, or refused with an error
+// (a number that no option takes is an invalid argument there, as on the command line).
 #include <cstdint>
 #include <stdexcept>
 #include <string_view>
@@ -15,6 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     gearshift::check_evaluate_options(options);
     gearshift::make_problems(options);
   } catch (const std::runtime_error&) {
+  } catch (const std::invalid_argument&) {
   }
   return 0;
 }
