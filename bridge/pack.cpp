@@ -15,7 +15,6 @@ void put(Packer& packer, std::string_view text) {
 void put(Packer& packer, bool value) { value ? packer.pack_true() : packer.pack_false(); }
 void put(Packer& packer, std::int64_t value) { packer.pack_int64(value); }
 void put(Packer& packer, std::int32_t value) { packer.pack_int64(value); }
-void put(Packer& packer, std::uint16_t value) { packer.pack_int64(value); }
 void put(Packer& packer, std::uint32_t value) { packer.pack_int64(value); }
 void put(Packer& packer, std::uint64_t value) { packer.pack_uint64(value); }
 void put(Packer& packer, Duration duration) { packer.pack_int64(duration.count()); }

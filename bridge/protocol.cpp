@@ -55,7 +55,7 @@ constexpr Field kSettingFields[] = {kSetField, kBatchSizeField, kRunField};
 constexpr Field kRefusedFields[] = {kSetField, kCodeField, kMessageField};
 constexpr Field kWelcomeFields[] = {
     kVersionField,
-    {"workload", Form::integer, 1, UINT16_MAX},
+    {"workload", Form::integer, 1, UINT32_MAX},
     {"managed", Form::boolean},
     {"heartbeat_ns", Form::integer, 1, kMaxElapsed.count()},
     {"silent_after_ns", Form::integer, 1, kMaxElapsed.count()},

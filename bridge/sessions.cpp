@@ -55,6 +55,7 @@ Sessions::Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& optio
     : peers_(peers),
       owner_(std::move(owner)),
       options_(options),
+      last_handle_(options.last_handle),
       hellos_(kHelloBurst, kHelloPeriod),
       strangers_(kStrangerBurst, kStrangerPeriod),
       stranger_messages_(options.messages),
@@ -230,8 +231,8 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
 Sessions::Session* Sessions::attach(std::string_view identity, const Workload& workload,
                                     const Caller& caller, Time now, EventBuffer& events) {
   if (last_handle_ == std::numeric_limits<WorkloadHandle>::max()) {
-    answer_stranger(identity, error("too_many", "65535 attachments were made: restart the daemon"),
-                    now);
+    answer_stranger(identity,
+                    error("too_many", "4294967295 attachments were made: restart the daemon"), now);
     return nullptr;
   }
   sessions_.push_back({std::string(identity),
@@ -252,7 +253,7 @@ Sessions::Session* Sessions::attach(std::string_view identity, const Workload& w
                        std::string(caller.name),
                        caller.rights});
   Session& session = sessions_.back();
-  session.workload.handle = static_cast<WorkloadHandle>(++last_handle_);
+  session.workload.handle = ++last_handle_;
   wire::Welcome welcome;
   welcome.workload = session.workload.handle;
   welcome.managed = workload.managed;

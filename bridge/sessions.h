@@ -37,6 +37,7 @@ struct SessionOptions {
   Duration silent_after = std::chrono::seconds(5);
   Duration heartbeat = std::chrono::seconds(1);
   Duration longest_turn = std::chrono::seconds(10);  // who holds one for longer loses it
+  WorkloadHandle last_handle = 0;  // given before: the first attachment gets the next one
   // What one client may send: less than the loop takes, so that some is left for the others.
   // Messages about turns leave the loop nothing to do.
   TokenBucket messages{512, std::chrono::microseconds(500)};
@@ -143,8 +144,8 @@ class Sessions {
   Peers& peers_;
   ProcessOwner owner_;
   SessionOptions options_;
+  WorkloadHandle last_handle_;
   std::vector<Session> sessions_;  // in the order they attached
-  std::uint32_t last_handle_ = 0;
   TokenBucket hellos_;
   TokenBucket strangers_;          // answers to them
   TokenBucket stranger_messages_;  // of all without a session and a key

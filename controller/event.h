@@ -59,7 +59,7 @@ struct Reading {
 
 // ---- workloads ------------------------------------------------------------------------------
 
-using WorkloadHandle = std::uint16_t;  // given at attach, not used again while the daemon lives
+using WorkloadHandle = std::uint32_t;  // given at attach, not used again while the daemon lives
 inline constexpr std::size_t kMaxBatchSizes = 32;
 
 // What a workload said of itself in its hello.

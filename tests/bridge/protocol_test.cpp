@@ -58,9 +58,9 @@ TEST(Protocol, CarriesAnswersToASet) {
 
 TEST(Protocol, CarriesTheDaemonsMessages) {
   const Welcome welcome =
-      round_trip<DaemonMessage>(Welcome{1, 65535, true, std::chrono::seconds(1),
+      round_trip<DaemonMessage>(Welcome{1, 4294967295, true, std::chrono::seconds(1),
                                         std::chrono::seconds(5), MessageText("only observed")});
-  EXPECT_EQ(welcome.workload, 65535);
+  EXPECT_EQ(welcome.workload, 4294967295);
   EXPECT_TRUE(welcome.managed);
   EXPECT_EQ(welcome.heartbeat, std::chrono::seconds(1));
   EXPECT_EQ(welcome.silent_after, std::chrono::seconds(5));

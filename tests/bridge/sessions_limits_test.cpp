@@ -137,21 +137,35 @@ TEST_F(SessionsTest, TakesWhatAnswersACommandHoweverMuchWasSent) {
   EXPECT_EQ(peers.count<wire::Error>("a"), 1) << "too_many, once";
 }
 
-TEST_F(SessionsTest, NeverUsesAHandleTwice) {
-  int attached = 0;
-  for (int i = 0; i < 65535; ++i) {
-    now += seconds(1);
+class HandlesTest : public SessionsTest {
+ protected:
+  // The handle of who attaches after so many attachments; 0: refused.
+  WorkloadHandle attach_after(WorkloadHandle handles) {
+    Sessions later{peers, pretended_owner, {.allowed_user = kUser, .last_handle = handles}};
     events.clear();
-    receive("a", hello());
-    attached += count(EventType::attached);
+    later.receive("a", frames::packed(hello()), now, events);
+    const auto welcome = peers.last<wire::Welcome>("a");
+    if (count(EventType::attached) == 0 || !welcome) return 0;
+    EXPECT_EQ(events.front().workload.handle, welcome->workload);
+    WorkloadCommand set;
+    set.sequence = 1;
+    set.batch_size = 16;
+    later.command(welcome->workload, set);
+    EXPECT_TRUE(peers.last<wire::Set>("a"));
+    return welcome->workload;
   }
-  EXPECT_EQ(attached, 65535);
-  EXPECT_EQ(peers.last<wire::Welcome>("a")->workload, 65535);
-  events.clear();
-  now += seconds(1);
-  receive("b", hello());
-  EXPECT_EQ(count(EventType::attached), 0);
-  EXPECT_EQ(peers.last_error("b"), "too_many");
+};
+
+// A client that attaches each second has made 65,535 attachments in 18 hours.
+TEST_F(HandlesTest, GoOnPast65535) {
+  EXPECT_EQ(attach_after(65534), 65535u);
+  EXPECT_EQ(attach_after(65535), 65536u);
+}
+
+TEST_F(HandlesTest, AreNeverUsedTwice) {
+  EXPECT_EQ(attach_after(4294967294), 4294967295u);
+  EXPECT_EQ(attach_after(4294967295), 0u);
+  EXPECT_EQ(peers.last_error("a"), "too_many");
 }
 
 }  // namespace
