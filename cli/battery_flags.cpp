@@ -24,6 +24,16 @@ BatteryAim aim_of(const BatteryFlags& flags) {
                   flags.aim));
 }
 
+// What only a plan holds, and would be dropped without one.
+void refuse_unplanned(const BatteryFlags& flags) {
+  const bool saves = flags.checkpoint != BatteryFlags().checkpoint;
+  if (flags.brownout.empty() && !saves) return;
+  throw std::invalid_argument(fmt::format(
+      "{} {}: --battery-goal none plans nothing, and does not hold it; leave it out, or give "
+      "another goal, for example progress",
+      saves ? "--checkpoint" : "--brown-out", saves ? flags.checkpoint : flags.brownout));
+}
+
 }  // namespace
 
 void add_battery_flags(CLI::App& command, BatteryFlags& flags) {
@@ -59,7 +69,10 @@ std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flag
   }
   if (!flags.until.empty()) options.until = flag_value("--until", flags.until, parse_duration);
   options.epochs = flags.epochs;
-  if (flags.aim == "none") return std::nullopt;
+  if (flags.aim == "none") {
+    refuse_unplanned(flags);
+    return std::nullopt;
+  }
   options.aim = aim_of(flags);
   const bool counts = options.aim == BatteryAim::finish || options.aim == BatteryAim::least_energy;
   const bool ends = options.aim == BatteryAim::serve || options.aim == BatteryAim::least_energy;

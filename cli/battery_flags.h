@@ -23,7 +23,7 @@ struct BatteryFlags {
 void add_battery_flags(CLI::App& command, BatteryFlags& flags);
 
 // What plans: by default finish with epochs, least-energy never, serve with a time alone, else
-// progress. Nullopt for the aim none: nothing plans. Throws std::invalid_argument that names the
+// progress. Nullopt for the aim none: nothing plans, and a brown-out or checkpoint is refused. Throws std::invalid_argument that names the
 // flag, its value and what is allowed.
 std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flags);
 

@@ -266,6 +266,12 @@ void plan_battery_use(const RunOptions& options, RunPlan& plan) {
   }
   BatteryDescription battery;
   plan.battery_goal = make_battery_options(goal);
+  if (!plan.battery_goal &&
+      (goal.epochs > 0 || !goal.until.empty() || goal.reserve != BatteryFlags().reserve)) {
+    throw std::runtime_error(
+        "--epochs, --until and --reserve: --battery-goal none plans nothing that would keep them; "
+        "leave them out, or give another goal, for example progress");
+  }
   if (options.battery != "auto") {
     battery.capacity_wh =
         flag_value("--battery (auto or a capacity)", options.battery, parse_energy_wh);

@@ -13,8 +13,13 @@ MODEL = [*BOARD, "--workload", "resnet18"]
 BATTERY = [["--solar", "none.csv"], ["--epochs", "20"], ["--panel", "xx"], ["--brown-out", "9"], ["--reserve", "20"]]
 WITHOUT_UNIT = [["--power", "30"], ["--hold", "3"], ["--duration", "3"], ["--sensor-interval", "1"], ["--effects", "x"]]
 FOLDER = str(SOURCE)
+
 REQUESTS = ["--batch-size", "16", "--arrivals", "poisson:60", "--infer-time", "16=50ms"]
 OBJECTIVES = ("time", "energy", "latency", "weighted", "target", "throughput")
+
+
+def unplanned(command):
+    return [command, "--battery", "10Wh", "--battery-goal", "none"]
 
 
 def gearshift(*words):
@@ -115,6 +120,11 @@ class CommandLine(unittest.TestCase):
             ([*drift, "foo"], "--caps 'foo'"),
             ([*drift, "40,20", *(["--profile", "none.csv"] * 2)], "--profile: --problem drift takes"),
             (["powertrain", "optimize", "--target", "none.csv", "--caps", "none"], "--caps 'none'"),
+            ([*unplanned("simulate"), *MODEL, "--brown-out", "9V"], "--brown-out 9V: --battery-goal none plans nothing"),
+            ([*unplanned("run"), "--brown-out", "9V"], "--brown-out 9V: --battery-goal none plans nothing"),
+            ([*unplanned("run"), "--checkpoint", "5%"], "--checkpoint 5%: --battery-goal none plans nothing"),
+            *(([*unplanned("run"), *words], "--epochs, --until and --reserve: --battery-goal none plans nothing")
+              for words in (["--epochs", "2"], ["--until", "2h"], ["--reserve", "50%"])),
         ):
             done = gearshift(*words)
             self.assertEqual(done.returncode, 2, (words, done.stderr))
