@@ -76,15 +76,18 @@ BatteryPlan plan_finish(const PowerHull& hull, const BatteryTask& task) {
   return plan;
 }
 
+// Slower than at the most efficient vertex each sample takes more energy again: the work is then
+// done before its time.
 BatteryPlan plan_least_energy(const PowerHull& hull, const BatteryTask& task) {
   const double time_s = std::max(0.0, task.time_s.value_or(0));
-  const auto power_w = time_s > 0 ? hull.power_w(task.samples / time_s) : std::optional<double>{};
-  if (!power_w) {  // as fast as the energy allows is all that can be done
+  const auto needed_w = time_s > 0 ? hull.power_w(task.samples / time_s) : std::optional<double>{};
+  if (!needed_w) {  // as fast as the energy allows is all that can be done
     BatteryPlan plan = plan_finish(hull, task);
     if (plan.shortfall == Shortfall::none) plan.shortfall = Shortfall::time;
     return plan;
   }
-  BatteryPlan plan = plan_at(hull, task, *power_w, time_s);
+  const double power_w = std::max(*needed_w, most_efficient_power_w(hull, task));
+  BatteryPlan plan = plan_at(hull, task, power_w, task.samples / hull.samples_per_s(power_w));
   if (plan.energy_j <= task.energy_j) return plan;
   plan = until_empty(hull, task, most_efficient_power_w(hull, task));
   plan.shortfall = Shortfall::energy;

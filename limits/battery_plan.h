@@ -23,6 +23,10 @@ constexpr std::string_view battery_aim_name(BatteryAim aim) {
          : aim == BatteryAim::serve        ? "serve"
                                            : "progress";
 }
+// Whether it is about a number of samples.
+constexpr bool needs_samples(BatteryAim aim) {
+  return aim == BatteryAim::finish || aim == BatteryAim::least_energy;
+}
 
 // What is left to do and to do it with.
 struct BatteryTask {

@@ -90,6 +90,34 @@ TEST(BatteryPlan, SpendsNoMoreThanADeadlineNeeds) {
   EXPECT_NEAR(plan.high_share, 0.5, 1e-9);
 }
 
+TEST(BatteryPlan, SpendsNoMoreForADeadlineThatIsLater) {
+  // 3,000 samples: 10 s and 200 J at 20 W, where a joule does most; 30 s and 300 J at 10 W.
+  BatteryTask task{.aim = BatteryAim::least_energy, .energy_j = 260, .samples = 3000};
+  double before_j = std::numeric_limits<double>::infinity();
+  for (const double time_s : {7.5, 8.0, 9.0, 10.0, 12.0, 20.0, 30.0, 100.0}) {
+    task.time_s = time_s;
+    const BatteryPlan plan = plan_battery(PowerHull(kPoints), task);
+    EXPECT_EQ(plan.shortfall, Shortfall::none) << time_s;
+    EXPECT_LE(plan.energy_j, before_j * (1 + 1e-9)) << time_s;
+    EXPECT_LE(plan.time_s, time_s * (1 + 1e-9)) << time_s;
+    EXPECT_NEAR(plan.samples, 3000, 1e-6) << time_s;
+    before_j = plan.energy_j;
+  }
+  EXPECT_NEAR(before_j, 200, 1e-6);
+}
+
+TEST(BatteryPlan, CountsWhatOthersDrawForADeadlineToo) {
+  // With 200 W beside it 40 W do most a joule, and 15 s of them take the least.
+  const BatteryPlan plan = plan_battery(PowerHull(kPoints), {.aim = BatteryAim::least_energy,
+                                                             .energy_j = 4000,
+                                                             .other_w = 200,
+                                                             .samples = 6300,
+                                                             .time_s = 60});
+  EXPECT_EQ(plan.shortfall, Shortfall::none);
+  EXPECT_NEAR(plan.mean_power_w, 40, 1e-9);
+  EXPECT_NEAR(plan.energy_j, 3600, 1e-6);
+}
+
 TEST(BatteryPlan, ServesUntilItsTimeWithAllOfTheEnergy) {
   const BatteryPlan plan =
       plan_battery(PowerHull(kPoints),
