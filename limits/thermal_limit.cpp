@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -20,6 +21,10 @@ constexpr double kBindsNoMore = 1.3;
 // long. Exactly zero is a failed sensor's word.
 constexpr double kMostFallC = 15;
 constexpr double kMostFallCPerS = 0.5;
+// One sample alone that rose by so much counts at once. It is taken back when for so long all that
+// follow agree with what was before it, to so much.
+constexpr Duration kTakenBackAfter = std::chrono::milliseconds(1500);
+constexpr double kAgreesC = 10;
 
 }  // namespace
 
@@ -38,18 +43,40 @@ void ThermalLimit::read(const Reading& reading) {
   }
 }
 
+bool ThermalLimit::Zone::cooled_too_fast(double to_c, Time taken) const {
+  const double since_s = std::max(0.0, seconds(taken - read));
+  return temperature_c && to_c < *temperature_c - kMostFallC - kMostFallCPerS * since_s;
+}
+
+bool ThermalLimit::Zone::take_back(double to_c, Time taken) {
+  if (!before_c || std::abs(to_c - *before_c) > kAgreesC) {
+    falls_back.reset();
+    return false;
+  }
+  if (!falls_back) falls_back = taken;
+  taken_back = taken - *falls_back >= kTakenBackAfter;
+  return taken_back;
+}
+
 void ThermalLimit::take(Zone& zone, const Reading& reading) {
   if (reading.state == ReadingState::off) {
     zone.off = true;
     zone.temperature_c.reset();
+    zone.before_c.reset();
     zone.read = std::max(zone.read, reading.taken);
     return;
   }
   if (reading.state != ReadingState::ok || reading.value == 0) return;
   const double temperature_c = static_cast<double>(reading.value) / 1000;
-  if (zone.temperature_c) {
-    const double since_s = std::max(0.0, seconds(reading.taken - zone.read));
-    if (temperature_c < *zone.temperature_c - kMostFallC - kMostFallCPerS * since_s) return;
+  if (zone.cooled_too_fast(temperature_c, reading.taken) &&
+      !zone.take_back(temperature_c, reading.taken)) {
+    return;
+  }
+  const bool again = zone.temperature_c && reading.taken <= zone.read;
+  if (!again) {
+    const bool leapt = zone.temperature_c && temperature_c > *zone.temperature_c + kMostFallC;
+    zone.before_c = leapt ? zone.temperature_c : std::nullopt;
+    zone.falls_back.reset();
   }
   zone.off = false;
   zone.temperature_c = temperature_c;
@@ -72,13 +99,15 @@ void ThermalLimit::judge(Time now) {
     highest_w_ = std::max(highest_w_, power_w);
     for (Zone& zone : zones_) {
       if (!zone.off && zone.temperature_c && !lost(zone, now)) {
-        zone.estimate.add(power_w, *zone.temperature_c, span);
+        zone.estimate.add(power_w, zone.learnt_c(), span);
       }
     }
   }
   const bool danger =
       std::any_of(zones_.begin(), zones_.end(), [&](const Zone& zone) { return lost(zone, now); });
-  if (danger_ && !danger) cap_mw_.reset();  // what it was says nothing of heat
+  bool lifted = danger_ && !danger;
+  for (Zone& zone : zones_) lifted = std::exchange(zone.taken_back, false) || lifted;
+  if (lifted) cap_mw_.reset();  // what it was says nothing of heat
   danger_ = danger;
   std::optional<double> least_w;
   for (const Zone& zone : zones_) {

@@ -44,6 +44,16 @@ class ThermalLimit : public LimitSource {
     std::optional<double> temperature_c{};
     Time read{};  // last, or powered down; when it can be believed
     bool off = false;
+    // What was read before one sample that rose by more than a zone falls; nullopt once another
+    // sample bears it out, or it was taken back.
+    std::optional<double> before_c{};
+    std::optional<Time> falls_back{};  // since when the samples agree with what was before
+    bool taken_back = false;           // since the last judgement
+
+    bool cooled_too_fast(double to_c, Time taken) const;
+    // Whether the temperature was one glitch of the sensor.
+    bool take_back(double to_c, Time taken);
+    double learnt_c() const { return before_c.value_or(*temperature_c); }
   };
 
   void take(Zone& zone, const Reading& reading);

@@ -128,6 +128,98 @@ TEST_F(ThermalLimitTest, AFallToZeroIsNeverBelievedAndADeepOneNotAtOnce) {
   EXPECT_GT(reads(temperature_c_ - 30, 30).value_or(99'000), 10'000);
 }
 
+// At 67 C and 25 W, learnt: one sample of 127 C between two that are none.
+TEST_F(ThermalLimitTest, OneGlitchHoldsTheLowestModeForSeconds) {
+  run(10, 120);
+  run(25, 600);
+  ASSERT_EQ(limit_.power_mw(now_), std::nullopt);
+  now_ += milliseconds(100);
+  read(127);
+  int held = 0;
+  for (int i = 0; i < 1500; ++i) {
+    if (tick(25) == 2) ++held;
+  }
+  EXPECT_GE(held, 10) << "what is hot counts at once";
+  EXPECT_LE(held, 30) << "tenths of a second";
+  EXPECT_EQ(limit_.power_mw(now_), std::nullopt);
+}
+
+// Another that sees the same, but no glitch, says the same ever after.
+TEST_F(ThermalLimitTest, AGlitchIsNotLearnt) {
+  ThermalLimit other({.zones = {{0, kLimitC}}});
+  const auto take = [&](Quantity quantity, double value, double shown_to_other) {
+    Reading reading{.quantity = quantity,
+                    .state = ReadingState::ok,
+                    .value = std::llround(1000 * value),
+                    .taken = now_};
+    limit_.read(reading);
+    reading.value = std::llround(1000 * shown_to_other);
+    other.read(reading);
+  };
+  constexpr int kGlitch = 6009;
+  int capped = 0;
+  for (int i = 0; i < 12'000; ++i) {
+    const double power_w = i < 6200 ? 25.0 + 2 * (i / 600 % 2) : 45.0;
+    temperature_c_ += (kAmbientC + kCPerW * power_w - temperature_c_) * 0.1 / 60;
+    now_ += milliseconds(100);
+    take(Quantity::power, power_w, power_w);
+    take(Quantity::temperature, i == kGlitch ? 127 : temperature_c_, temperature_c_);
+    const auto cap = limit_.power_mw(now_);
+    const auto others = other.power_mw(now_);
+    if (i < kGlitch || i > kGlitch + 50) ASSERT_EQ(cap, others) << i;
+    if (cap) ++capped;
+  }
+  EXPECT_GT(capped, 1000);
+}
+
+TEST_F(ThermalLimitTest, AGlitchLeavesTheCapThatHeatHadSet) {
+  run(10, 120);
+  run(50, 900);
+  const auto before = limit_.power_mw(now_);
+  ASSERT_TRUE(before);
+  now_ += milliseconds(100);
+  read(127);
+  run(50, 1);
+  EXPECT_EQ(limit_.power_mw(now_), 2);
+  run(50, 2);
+  EXPECT_NEAR(static_cast<double>(limit_.power_mw(now_).value_or(0)), static_cast<double>(*before),
+              1500);
+}
+
+TEST_F(ThermalLimitTest, ARiseThatASecondSampleBearsOutIsNoGlitch) {
+  run(10, 120);
+  run(25, 600);
+  for (int i = 0; i < 2; ++i) {
+    now_ += milliseconds(100);
+    read(127);
+  }
+  run(25, 60);
+  EXPECT_EQ(limit_.power_mw(now_), 2);
+}
+
+TEST_F(ThermalLimitTest, NorIsOneThatFallsToWhereItNeverWas) {
+  run(10, 120);
+  run(25, 600);
+  now_ += milliseconds(100);
+  read(127);
+  for (int i = 0; i < 200; ++i) {
+    now_ += milliseconds(100);
+    read(temperature_c_ - 20);
+    limit_.power_mw(now_);
+  }
+  EXPECT_EQ(limit_.power_mw(now_), 2);
+}
+
+TEST_F(ThermalLimitTest, ASampleThatIsShownTwiceIsStillOne) {
+  run(10, 120);
+  run(25, 600);
+  now_ += milliseconds(100);
+  read(127);
+  read(127);
+  run(25, 5);
+  EXPECT_EQ(limit_.power_mw(now_), std::nullopt);
+}
+
 TEST_F(ThermalLimitTest, WhatIsOverItsLimitIsCappedBelowWhatItWas) {
   temperature_c_ = 84;
   run(30, 30);
