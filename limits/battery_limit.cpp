@@ -26,8 +26,6 @@ constexpr double kMostPowerUnknownW = 100;
 constexpr double kKept = 0.02;
 constexpr double kKeptUnmeasured = 0.07;
 constexpr double kKeptOfCapacity = 0.005;
-// Power that ended goes on only this much above where work would be saved again.
-constexpr double kResumesAbove = 0.02;
 
 std::int64_t cap_for(double power_w) {
   return std::llround(std::ceil(power_w * kCapSlack / kCapStepW) * kCapStepW * 1000);
@@ -127,7 +125,8 @@ void BatteryLimit::read(const Reading& reading) {
   }
   gauge_.read(reading);
   if (reading.quantity == Quantity::battery_energy && gauge_.known()) {
-    drain_.add_energy(*gauge_.battery().energy_wh, gauge_.battery().taken);
+    drain_.add_energy(*gauge_.battery().energy_wh, gauge_.capacity_wh(options_.capacity_wh),
+                      gauge_.battery().taken);
   }
 }
 
@@ -143,15 +142,25 @@ double BatteryLimit::samples_left() const {
   return std::max(0.0, all - static_cast<double>(samples_done_));
 }
 
+BatteryAim BatteryLimit::aim() const {
+  return uncounted().empty() ? options_.aim : BatteryAim::progress;
+}
+
+std::string_view BatteryLimit::uncounted() const {
+  if (!needs_samples(options_.aim) || !workload_) return {};
+  // What is known of a server says nothing of how long training takes.
+  if (workload_->kind != Kind::train) return "no trainer is attached";
+  return workload_->samples_per_epoch > 0 ? "" : "the trainer does not tell its samples_per_epoch";
+}
+
 BatteryTask BatteryLimit::task(Time now) const {
   BatteryTask task;
-  task.aim = options_.aim;
+  task.aim = aim();
   const double kept_wh = share_wh(kKeptOfCapacity + checkpoint_share());
   const double above_wh = std::max(0.0, gauge_.energy_wh(now) - reserve_wh() - kept_wh);
   task.energy_j = kJoulesInWh * (1 - (drain_.measured() ? kKept : kKeptUnmeasured)) * above_wh;
   task.other_w = drain_.other_w();
-  // What is known of a server says nothing of how long training takes.
-  task.samples = workload_ && workload_->kind == Kind::train ? samples_left() : 0;
+  task.samples = samples_left();
   if (options_.until) task.time_s = std::max(0.0, seconds(*started_ + *options_.until - now));
   return task;
 }
@@ -216,14 +225,12 @@ bool BatteryLimit::browned_out(Time now) {
 BatteryState BatteryLimit::judge(Time now) {
   if (!gauge_.known()) return BatteryState::unknown;
   const double above_wh = gauge_.energy_wh(now) - reserve_wh();
-  const double resume_wh =
-      share_wh(std::max(options_.resume_share, checkpoint_share() + kResumesAbove));
+  const double resume_wh = share_wh(options_.resumes_above(checkpoint_share()));
   ends_soon_ = above_wh <= (ends_soon_ ? resume_wh : share_wh(checkpoint_share()));
   if (above_wh <= (state_ == BatteryState::reserve ? resume_wh : 0)) return BatteryState::reserve;
   if (browned_out(now)) return BatteryState::brown_out;
-  const bool counted =
-      options_.aim == BatteryAim::finish || options_.aim == BatteryAim::least_energy;
-  if (counted && training_ && training_->samples_per_epoch > 0 && samples_left() <= 0) {
+  if (needs_samples(options_.aim) && training_ && training_->samples_per_epoch > 0 &&
+      samples_left() <= 0) {
     return BatteryState::done;
   }
   return ends_soon_ ? BatteryState::low : BatteryState::planned;
@@ -290,8 +297,12 @@ Limit BatteryLimit::limit(Time now) {
 
 std::string BatteryLimit::describe() const {
   std::string text(battery_state_name(state_));
-  if (state_ == BatteryState::planned || state_ == BatteryState::low)
+  if (state_ == BatteryState::planned || state_ == BatteryState::low) {
     text += ": " + gearshift::describe(plan_);
+    if (const std::string_view why = uncounted(); !why.empty()) {
+      text += "; as progress, because " + std::string(why);
+    }
+  }
   if (state_ == BatteryState::brown_out && blind_) text += ": the battery's voltage is not read";
   return text;
 }

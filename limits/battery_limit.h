@@ -1,6 +1,7 @@
 // The cap that a battery sets: what is left of it is planned over the work that is left.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -23,7 +24,7 @@ struct BatteryLimitOptions {
   std::uint32_t epochs = 0;         // of the managed training; finish and least_energy
   std::optional<Duration> until{};  // from the first tick: serve and least_energy need it
   double reserve_share = 0.2;       // of the capacity: below it the workloads wait
-  double resume_share = 0.05;       // so much above the reserve they go on
+  double resume_share = 0.05;       // so much above the reserve they go on, at least
   double checkpoint_share = 0.03;   // so much above it who can save its work does; 0: never
   double capacity_wh = 0;           // where the gauge does not tell; 0: the most it ever showed
   // At the terminals: below it the lowest mode is held, and while nobody reads the voltage.
@@ -38,6 +39,13 @@ struct BatteryLimitOptions {
   Duration replan = std::chrono::seconds(5);
   Duration cycle = std::chrono::seconds(60);  // in which a plan takes its two turns
   Duration stale_after = std::chrono::seconds(30);
+
+  // So much above the reserve, of the capacity, do workloads that wait go on: never where work that
+  // is saved at `checkpoint` above it would be saved again at once.
+  double resumes_above(double checkpoint) const {
+    constexpr double kAboveSaving = 0.02;
+    return std::max(resume_share, checkpoint + kAboveSaving);
+  }
 };
 
 // What settings are expected to do for a workload that came; empty where nothing is known.
@@ -69,6 +77,8 @@ class BatteryLimit : public LimitSource {
 
   BatteryState state() const { return state_; }
   const BatteryPlan& plan() const { return plan_; }
+  // What is planned for: progress where the samples that are left cannot be counted.
+  BatteryAim aim() const;
   std::uint32_t brown_outs() const { return brown_outs_; }
   // "planned: 12.4 W and 28.1 W in turns, ...", for people.
   std::string describe() const;
@@ -77,6 +87,8 @@ class BatteryLimit : public LimitSource {
   void attach(const Workload& workload);
   void detach(WorkloadHandle handle);
   void choose_workload();
+  // Why the samples that the aim needs cannot be counted; empty where they can.
+  std::string_view uncounted() const;
   BatteryState judge(Time now);
   bool browned_out(Time now);
   double share_wh(double share) const { return share * gauge_.capacity_wh(options_.capacity_wh); }

@@ -8,24 +8,38 @@
 
 namespace gearshift {
 
-// Compares, window by window, the energy that left the battery with the board's mean power.
+// Compares, window by window, the energy that left the battery with the board's mean power. A gauge
+// may count in steps that hide what a window takes, whole percents for one: such a window lasts
+// from one step to another, some steps later, or until a step is little beside what the board drew.
 class DrainMeter {
  public:
-  // Shorter windows would measure the steps that a gauge counts in.
   explicit DrainMeter(Duration window) : window_(window) {}
 
   // The board's power; readings that are not ok are passed over.
   void add_power(const Reading& reading);
-  // What the battery was believed to hold at `taken`.
-  void add_energy(double energy_wh, Time taken);
+  // What the battery was believed to hold at `taken`, and what it holds full.
+  void add_energy(double energy_wh, double capacity_wh, Time taken);
   bool measured() const { return other_w_.has_value(); }
   // W, smoothed over about three windows; 0 until the first has passed. Negative: a charger gives.
   double other_w() const { return other_w_.value_or(0); }
 
  private:
+  void begin();
+  void close();
+  double step_wh(double capacity_wh) const;
+  double board_w() const { return power_sum_w_ / static_cast<double>(power_count_); }
+  bool hides(double step_wh, Duration span) const;
+
   Duration window_;
-  std::optional<Time> began_;
-  double energy_wh_ = 0;  // at the beginning of the window
+  Time began_{};
+  double began_wh_ = 0;
+  bool on_step_ = false;  // the window began as the gauge moved: by then it was exact
+  // The last reading. Nullopt before the first.
+  std::optional<Time> taken_;
+  double energy_wh_ = 0;
+  // The largest change from one reading to the next, in this window and in the last that had one.
+  double change_wh_ = 0;
+  double change_before_wh_ = 0;
   double power_sum_w_ = 0;
   std::int64_t power_count_ = 0;
   std::optional<double> other_w_;

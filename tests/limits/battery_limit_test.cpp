@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace gearshift {
 namespace {
 
@@ -38,7 +40,7 @@ class Limited {
     attached.workload.handle = handle;
     attached.workload.kind = kind;
     attached.workload.managed = true;
-    attached.workload.samples_per_epoch = 1000;
+    attached.workload.samples_per_epoch = samples_per_epoch;
     attached.workload.saves = saves;
     attached.workload.name = BoundedText<64>("resnet18");
     limit.consume(attached);
@@ -57,7 +59,7 @@ class Limited {
                 .taken = now});
   }
   void battery(double energy_wh, std::optional<double> voltage_v = 12) {
-    read(Quantity::battery_capacity, 3600 * kCapacityWh);
+    read(Quantity::battery_capacity, 3600 * capacity_wh);
     read(Quantity::battery_energy, 3600 * energy_wh);
     if (voltage_v) read(Quantity::battery_voltage, *voltage_v);
   }
@@ -70,6 +72,8 @@ class Limited {
     limit.consume(event);
   }
 
+  std::int64_t samples_per_epoch = 1000;
+  double capacity_wh = kCapacityWh;
   BatteryLimit limit;
   Time now = Time{} + seconds(100);
 };
@@ -308,6 +312,48 @@ TEST(BatteryLimit, CountsNoServersSamplesAsTraining) {
   run.cap();
   EXPECT_EQ(run.limit.state(), BatteryState::planned);
   EXPECT_NEAR(run.limit.plan().samples, 2000, 1e-6);
+}
+
+TEST(BatteryLimit, PlansForProgressWhereTheTrainerDoesNotTellItsSamples) {
+  for (const BatteryAim aim : {BatteryAim::finish, BatteryAim::least_energy}) {
+    Limited run({.aim = aim, .epochs = 2, .until = std::chrono::hours(2)});
+    run.samples_per_epoch = 0;
+    run.attach(2, Kind::train);
+    run.battery(10);
+    EXPECT_EQ(run.cap(), 21'000) << "as fast as the board goes it does less with the same energy";
+    EXPECT_EQ(run.limit.aim(), BatteryAim::progress);
+    EXPECT_TRUE(run.limit.describe().ends_with(
+        "; as progress, because the trainer does not tell its samples_per_epoch"))
+        << run.limit.describe();
+    run.samples_per_epoch = 1000;
+    run.attach(3, Kind::train);
+    run.cap();
+    EXPECT_EQ(run.limit.aim(), aim);
+    EXPECT_EQ(run.limit.describe().find("as progress"), std::string::npos);
+  }
+}
+
+TEST(BatteryLimit, PlansForProgressWhereOnlyAServerIsAttached) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 2}, false, prediction, Kind::infer);
+  run.battery(10);
+  EXPECT_EQ(run.cap(), 21'000);
+  EXPECT_TRUE(run.limit.describe().ends_with("; as progress, because no trainer is attached"))
+      << run.limit.describe();
+}
+
+// A percent of 100 Wh is three minutes of 20 W.
+TEST(BatteryLimit, AGaugeInPercentLeavesThePlanWhereAnExactOneHasIt) {
+  Limited run({.aim = BatteryAim::progress});
+  run.capacity_wh = 100;
+  double energy_wh = run.capacity_wh;
+  for (int second = 0; second < 1800; ++second) {
+    run.battery(std::floor(energy_wh));
+    run.read(Quantity::power, 20);
+    ASSERT_EQ(run.cap(), 21'000) << second;
+    run.now += seconds(1);
+    energy_wh -= 20.0 / 3600;
+  }
+  EXPECT_NEAR(run.limit.plan().energy_j / run.limit.plan().time_s, 20, 0.5);
 }
 
 TEST(BatteryLimit, LetsAServerTakeThePlaceOfATrainerThatLeaves) {

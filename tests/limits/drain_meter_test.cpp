@@ -1,0 +1,109 @@
+#include "limits/drain_meter.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "controller/battery.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr double kFullWh = 100;
+
+// A battery that a board and something else draw on, with a gauge that is looked at each second.
+class Draining {
+ public:
+  // The gauge shows multiples of `step_wh`; 0: what there is.
+  explicit Draining(double step_wh, double energy_wh = kFullWh)
+      : step_wh_(step_wh), energy_wh_(energy_wh) {}
+
+  void run(int for_s, double board_w, double other_w) {
+    for (int i = 0; i < for_s; ++i) {
+      const double shown_wh =
+          step_wh_ > 0 ? std::floor(energy_wh_ / step_wh_ + 1e-9) * step_wh_ : energy_wh_;
+      meter.add_energy(shown_wh, kFullWh, now);
+      meter.add_power({.quantity = Quantity::power,
+                       .state = ReadingState::ok,
+                       .value = std::llround(1000 * board_w),
+                       .taken = now});
+      now += seconds(1);
+      energy_wh_ -= (board_w + other_w) / kJoulesInWh;
+      if (!meter.measured()) continue;
+      if (measured_s < 0) measured_s = std::chrono::duration_cast<seconds>(now - Time{}).count();
+      lowest_w = std::min(lowest_w, meter.other_w());
+      highest_w = std::max(highest_w, meter.other_w());
+    }
+  }
+
+  DrainMeter meter{seconds(60)};
+  Time now{};
+  std::int64_t measured_s = -1;  // after so long the first was
+  double lowest_w = 1e9;         // of all that were measured
+  double highest_w = -1e9;
+
+ private:
+  double step_wh_;
+  double energy_wh_;
+};
+
+TEST(DrainMeter, MeasuresByTheMinuteWhereTheGaugeIsExact) {
+  for (const double other_w : {-30.0, -20.0, 0.0, 5.0, 100.0}) {
+    Draining battery(0);
+    battery.run(121, 22, other_w);
+    EXPECT_EQ(battery.measured_s, 61);
+    EXPECT_NEAR(battery.lowest_w, other_w, 0.01);
+    EXPECT_NEAR(battery.highest_w, other_w, 0.01);
+  }
+}
+
+TEST(DrainMeter, FollowsWhatOthersDrawOverAboutThreeWindows) {
+  Draining battery(0);
+  battery.run(121, 22, 0);
+  battery.run(60, 22, 10);
+  EXPECT_NEAR(battery.meter.other_w(), 5, 0.2);
+  battery.run(120, 22, 10);
+  EXPECT_NEAR(battery.meter.other_w(), 8.75, 0.2);
+}
+
+// A percent of 100 Wh is 164 s of 22 W: in a minute the gauge falls by 0 or by 60 W.
+TEST(DrainMeter, ReadsNothingIntoTheStepsOfAGaugeThatCountsInPercent) {
+  for (const double step_wh : {0.1, 0.5, 1.0}) {
+    for (const double other_w : {0.0, 5.0, 30.0}) {
+      Draining battery(step_wh);
+      battery.run(2 * 3600, 22, other_w);
+      EXPECT_GT(battery.measured_s, 0) << step_wh;
+      EXPECT_LT(battery.measured_s, 15 * 60) << step_wh;
+      EXPECT_NEAR(battery.lowest_w, other_w, 1) << step_wh;
+      EXPECT_NEAR(battery.highest_w, other_w, 1) << step_wh;
+    }
+  }
+}
+
+TEST(DrainMeter, KnowsACharger) {
+  Draining gains(1, 40);
+  gains.run(2 * 3600, 22, -40);
+  EXPECT_NEAR(gains.lowest_w, -40, 1.5);
+  EXPECT_NEAR(gains.highest_w, -40, 1.5);
+  Draining floats(1);
+  floats.run(3600, 22, -22);
+  EXPECT_NEAR(floats.meter.other_w(), -22, 2.2) << "it never moves";
+  EXPECT_GT(floats.measured_s, 15 * 60) << "and may have hidden a percent so long";
+}
+
+TEST(DrainMeter, KnowsNothingOfAGap) {
+  Draining battery(0);
+  battery.run(30, 22, 0);
+  battery.now += seconds(61);
+  battery.run(60, 22, 0);
+  EXPECT_FALSE(battery.meter.measured());
+  battery.run(1, 22, 0);
+  EXPECT_TRUE(battery.meter.measured());
+}
+
+}  // namespace
+}  // namespace gearshift
