@@ -166,7 +166,9 @@ TEST_F(ThermalLimitTest, AGlitchIsNotLearnt) {
     take(Quantity::temperature, i == kGlitch ? 127 : temperature_c_, temperature_c_);
     const auto cap = limit_.power_mw(now_);
     const auto others = other.power_mw(now_);
-    if (i < kGlitch || i > kGlitch + 50) ASSERT_EQ(cap, others) << i;
+    if (i < kGlitch || i > kGlitch + 50) {
+      ASSERT_EQ(cap, others) << i;
+    }
     if (cap) ++capped;
   }
   EXPECT_GT(capped, 1000);
