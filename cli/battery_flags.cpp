@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "cli/flag_value.h"
@@ -32,6 +33,19 @@ void refuse_unplanned(const BatteryFlags& flags) {
       "{} {}: --battery-goal none plans nothing, and does not hold it; leave it out, or give "
       "another goal, for example progress",
       saves ? "--checkpoint" : "--brown-out", saves ? flags.checkpoint : flags.brownout));
+}
+
+// Where workloads that wait never went on they would wait for ever.
+void check_reserve(const BatteryFlags& flags, const BatteryLimitOptions& options) {
+  const double above = options.resumes_above(options.checkpoint_share);
+  if (options.reserve_share + above < 1 - 1e-9) return;
+  const bool saves = above > options.resume_share;
+  throw std::invalid_argument(fmt::format(
+      "--reserve {}{}: workloads that waited there would go on above {:.4g} % of the capacity, and "
+      "no battery holds as much; give less than {:.4g}%{}",
+      flags.reserve, saves ? " with --checkpoint " + flags.checkpoint : "",
+      100 * (options.reserve_share + above), 100 * std::max(0.0, 1 - above),
+      saves ? ", or a smaller --checkpoint" : ""));
 }
 
 }  // namespace
@@ -73,8 +87,9 @@ std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flag
     refuse_unplanned(flags);
     return std::nullopt;
   }
+  check_reserve(flags, options);
   options.aim = aim_of(flags);
-  const bool counts = options.aim == BatteryAim::finish || options.aim == BatteryAim::least_energy;
+  const bool counts = needs_samples(options.aim);
   const bool ends = options.aim == BatteryAim::serve || options.aim == BatteryAim::least_energy;
   if (counts && options.epochs == 0) {
     throw std::invalid_argument(
@@ -89,6 +104,20 @@ std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flag
                     battery_aim_name(options.aim)));
   }
   return options;
+}
+
+void refuse_unused(const BatteryFlags& flags, BatteryAim aim) {
+  if (flags.epochs > 0 && !needs_samples(aim)) {
+    throw std::invalid_argument(
+        fmt::format("--epochs {}: --battery-goal {} counts no epochs; leave it out, or give finish "
+                    "or least-energy",
+                    flags.epochs, battery_aim_name(aim)));
+  }
+  if (!flags.until.empty() && aim == BatteryAim::progress) {
+    throw std::invalid_argument(fmt::format(
+        "--until {}: --battery-goal progress lasts until the reserve; leave it out, or give serve",
+        flags.until));
+  }
 }
 
 }  // namespace gearshift

@@ -23,8 +23,11 @@ struct BatteryFlags {
 void add_battery_flags(CLI::App& command, BatteryFlags& flags);
 
 // What plans: by default finish with epochs, least-energy never, serve with a time alone, else
-// progress. Nullopt for the aim none: nothing plans, and a brown-out or checkpoint is refused. Throws std::invalid_argument that names the
-// flag, its value and what is allowed.
+// progress. Nullopt for the aim none: nothing plans, and a brown-out or checkpoint is refused.
+// Throws std::invalid_argument that names the flag, its value and what is allowed.
 std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flags);
+
+// Throws std::invalid_argument where epochs or a time are given that the aim does not plan with.
+void refuse_unused(const BatteryFlags& flags, BatteryAim aim);
 
 }  // namespace gearshift

@@ -266,6 +266,7 @@ void plan_battery_use(const RunOptions& options, RunPlan& plan) {
   }
   BatteryDescription battery;
   plan.battery_goal = make_battery_options(goal);
+  if (plan.battery_goal) refuse_unused(goal, plan.battery_goal->aim);
   if (!plan.battery_goal &&
       (goal.epochs > 0 || !goal.until.empty() || goal.reserve != BatteryFlags().reserve)) {
     throw std::runtime_error(

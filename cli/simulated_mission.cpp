@@ -36,6 +36,33 @@ std::vector<SuppliedPower> charger(const MissionFlags& flags, double share) {
   return steps;
 }
 
+double confidence(const MissionFlags& flags) {
+  const double share = flag_value("--confidence", flags.confidence, parse_percent) / 100;
+  if (share > 0 && share < 1) return share;
+  throw std::invalid_argument(
+      fmt::format("--confidence: '{}': give a share above 0% and below 100%", flags.confidence));
+}
+
+// Complains before anything runs. Epochs are the mission's end whatever the goal, and by a time
+// beside them it is judged; a time alone is a plan's.
+void check_goal(const MissionFlags& flags) {
+  const auto options = make_battery_options(flags.goal);
+  const bool serves = options && options->aim == BatteryAim::serve;
+  if (!serves && !flags.goal.until.empty() && flags.goal.epochs == 0) {
+    throw std::invalid_argument(fmt::format(
+        "--until {}: says nothing with --battery-goal {} and no --epochs; leave it out, or give "
+        "--epochs, for example 20, or --battery-goal serve",
+        flags.goal.until, flags.goal.aim));
+  }
+  confidence(flags);
+  if (!serves && flags.confidence != MissionFlags().confidence) {
+    throw std::invalid_argument(fmt::format(
+        "--confidence {}: only --battery-goal serve plans over the sun; leave it out, or give "
+        "serve and --until",
+        flags.confidence));
+  }
+}
+
 // The end that was asked for: nullopt where there is no deadline.
 std::optional<bool> in_time(const MissionFlags& flags, const SimulationResult& result) {
   if (flags.goal.until.empty() || flags.goal.epochs == 0) return std::nullopt;
@@ -61,23 +88,35 @@ void add_mission_flags(CLI::App& command, MissionFlags& flags) {
       .add_option("--samples-per-epoch", flags.samples_per_epoch, "of the training on a battery")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command.add_option("--solar", flags.solar,
-                     "recorded day (CSV: t_s, ghi_w_m2) whose sun charges the battery from its "
-                     "beginning on; a serve goal plans over it");
+  CLI::Option* solar =
+      command.add_option("--solar", flags.solar,
+                         "recorded day (CSV: t_s, ghi_w_m2) whose sun charges the battery from its "
+                         "beginning on; a serve goal plans over it");
   command.add_option("--panel", flags.panel, "what the solar panel gives at 1000 W/m2")
-      ->capture_default_str();
-  command.add_option("--sun", flags.sun, "of the recorded day, what comes")->capture_default_str();
+      ->capture_default_str()
+      ->needs(solar);
+  command.add_option("--sun", flags.sun, "of the recorded day, what comes")
+      ->capture_default_str()
+      ->needs(solar);
   command
       .add_option("--confidence", flags.confidence,
                   "with which a plan over the sun keeps the reserve, where what comes deviates by "
                   "15 %")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(solar);
   add_battery_flags(command, flags.goal);
-  // All of these say something of a battery.
+  command.get_option("--epochs")
+      ->description(
+          "of the training that the battery must last for; with them the run ends, whatever the "
+          "goal");
+  command.get_option("--until")->description(
+      "from the start on, for example 2h; with --epochs the result says whether they were done by "
+      "then, whatever the goal");
+  // All of these say something of a battery, those of the sun by way of --solar.
   const std::vector<CLI::Option*> options = command.get_options();
   for (auto option = std::find(options.begin(), options.end(), battery) + 1;
        option != options.end(); ++option) {
-    (*option)->needs(battery);
+    if ((*option)->get_needs().empty()) (*option)->needs(battery);
   }
 }
 
@@ -86,7 +125,7 @@ void add_mission(const MissionFlags& flags, SimulationProblem& problem) {
   if (problem.tasks.front().kind != Kind::train) {
     throw std::invalid_argument("--battery: a mission is one of training; leave --problem train");
   }
-  make_battery_options(flags.goal);  // complains before anything runs
+  check_goal(flags);
   Mission mission;
   mission.supply.battery = {.capacity_wh = flag_value("--battery", flags.battery, parse_energy_wh),
                             .charge = flag_value("--charge", flags.charge, parse_percent) / 100,
@@ -118,11 +157,7 @@ std::unique_ptr<BatteryLimit> make_battery_limit(const MissionFlags& flags,
     for (const SuppliedPower& step : charger(flags, 1)) {
       options->forecast.push_back({step.after, step.power_w});
     }
-    options->confidence = flag_value("--confidence", flags.confidence, parse_percent) / 100;
-    if (options->confidence <= 0 || options->confidence >= 1) {
-      throw std::invalid_argument(fmt::format(
-          "--confidence: '{}': give a share above 0% and below 100%", flags.confidence));
-    }
+    options->confidence = confidence(flags);
   }
   return std::make_unique<BatteryLimit>(*options, std::move(predict));
 }
@@ -143,7 +178,7 @@ json mission_json(const MissionFlags& flags, const SimulationProblem& problem,
               {"pauses", figures.pauses}};
   const auto met = in_time(flags, result);
   out["in_time"] = met ? json(*met) : json();
-  out["goal"] = limit == nullptr ? json() : json(flags.goal.aim);
+  out["goal"] = limit == nullptr ? json() : json(battery_aim_name(limit->aim()));
   if (limit != nullptr) {
     out["state"] = battery_state_name(limit->state());
     out["brown_outs"] = limit->brown_outs();

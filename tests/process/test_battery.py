@@ -2,9 +2,10 @@
 
 import json
 import signal
+import subprocess
 import unittest
 
-from harness import BINARY, Stack
+from harness import BINARY, DEADLINE_S, Stack
 from live_flight import LiveFlight
 
 HOLD = """
@@ -92,6 +93,34 @@ class Battery(unittest.TestCase):
             )
             self.assertEqual(refused.returncode, 1, refused.stderr)
             self.assertIn("--battery 10Wh", refused.stderr)
+
+
+class Mission(unittest.TestCase):
+    def simulate(self, *words):
+        """What `gearshift simulate` tells of a mission."""
+        command = [BINARY, "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--samples-per-epoch", "8800"]
+        done = subprocess.run([*command, "--json", *words], capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["mission"]
+
+    def test_the_goal_that_is_planned_for_is_told(self):
+        for words, goal in (
+            ([], "progress"),
+            (["--until", "20s"], "serve"),
+            (["--epochs", "1"], "finish"),
+            (["--battery-goal", "none"], None),
+        ):
+            self.assertEqual(self.simulate("--battery", "1Wh", "--duration", "20s", *words)["goal"], goal)
+
+    def test_the_least_energy_by_a_later_deadline_is_no_more(self):
+        left = []
+        for until in ("10m", "20m", "1h"):
+            task = ["--epochs", "10", "--battery-goal", "least-energy", "--until", until]
+            mission = self.simulate("--battery", "30Wh", "--duration", "2h", *task)
+            self.assertTrue(mission["in_time"])
+            left.append(mission["energy_wh"])
+        self.assertGreaterEqual(left[1], left[0] - 0.05)
+        self.assertGreaterEqual(left[2], left[1] - 0.05)
 
 
 if __name__ == "__main__":
