@@ -79,17 +79,18 @@ def fly_live(arguments):
     wind = []
     for begin in range(LIVE_GUST_EVERY_S, until_s, LIVE_GUST_EVERY_S):
         wind += [(begin, GUST_W), (begin + LIVE_GUST_LASTS_S, CALM_W)]
-    task = ["--battery", "auto", "--reserve", f"{mission['reserve']:.0%}"]
-    plan = ["--epochs", epochs, "--until", f"{until_s}s", "--power", f"{CALM_W}W", "--policy", arguments.policy]
+    unplanned = ["--battery", "auto", "--battery-goal", "none"]
+    plan = ["--battery", "auto", "--reserve", f"{mission['reserve']:.0%}"]
+    plan += ["--epochs", epochs, "--until", f"{until_s}s", "--power", f"{CALM_W}W", "--policy", arguments.policy]
     knobs = ", ".join(knob.replace("=", " = ") for knob in LOWEST)
     flights = {
         "highest mode, whatever the wind": LiveFlight(
-            mission, [*task, "--battery-goal", "none", "--policy", "maxn"]
+            mission, [*unplanned, "--policy", "maxn"]
         ),
         "lowest mode": LiveFlight(
-            mission, [*task, "--battery-goal", "none"], script=f"return {{{knobs}, train_batch = 16}}\n"
+            mission, unplanned, script=f"return {{{knobs}, train_batch = 16}}\n"
         ),
-        "gearshift with a battery plan": LiveFlight(mission, [*task, *plan], wind),
+        "gearshift with a battery plan": LiveFlight(mission, plan, wind),
     }
     print(
         f"  live, on three such boards mounted side by side, for {until_s} s: {epochs} epochs of "
