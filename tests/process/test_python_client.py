@@ -15,6 +15,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
 from client_test import DEADLINE_SECONDS, LOADER, SIZES, ClientTest  # skips where a package is missing
 
+import gearshift
 import msgpack
 from gearshift import wire
 
@@ -146,9 +147,46 @@ class Attaching(ClientTest):
                 checked(name, kind, size, sizes, samples)
         self.assertEqual(checked("n", "infer", 1, None, 0, 3600 * 1000).latency_ns, 3600 * 10**9)
         self.assertEqual(checked("n", "infer", 1, None, 0, 0.5).latency_ns, 500000)
-        for latency_ms in (-1, 3600 * 1000 + 1):
-            with self.assertRaisesRegex(ValueError, f"latency_ms {latency_ms}"):
+        for latency_ms in (-1, 3600 * 1000 + 1, float("nan"), float("inf"), True, None, "100"):
+            with self.assertRaisesRegex(ValueError, f"latency_ms {latency_ms!r}: it is 0"):
                 checked("n", "infer", 1, None, 0, latency_ms)
+
+    def test_options_of_another_type_are_named(self):
+        class Index:  # as the integers of numpy
+            def __index__(self):
+                return 16
+
+            def __int__(self):
+                return 16
+
+            def __eq__(self, other):
+                return other == 16
+
+        offer = wire.checked_offer("n", "train", Index(), (Index(), 32.0), 60000.0)
+        self.assertEqual((offer.batch_size, offer.batch_sizes, offer.samples_per_epoch), (16, (16, 32), 60000))
+        self.assertEqual({type(number) for number in offer.batch_sizes}, {int})
+        self.assertEqual(wire.checked_offer("n", "train", 16, [], 0).batch_sizes, (16,))
+        for options, said in (
+            ({"name": None}, "name None: give it"),
+            ({"name": 7}, "name 7: give it"),
+            ({"name": "\udc80"}, r"name '\\udc80': give it"),
+            ({"kind": None}, "kind None: it is 'train' or"),
+            ({"batch_size": True}, "batch_size True: give a whole number"),
+            ({"batch_size": "16"}, "batch_size '16': give a whole number"),
+            ({"batch_size": None}, "batch_size None: give a whole number"),
+            ({"batch_sizes": 16}, "batch_sizes 16: give a list"),
+            ({"batch_sizes": [16, 32.5]}, "batch_sizes 32.5: give a whole number"),
+            ({"batch_sizes": "16"}, "batch_sizes '1': give a whole number"),
+            ({"samples_per_epoch": 10.5}, "samples_per_epoch 10.5: give a whole number"),
+            ({"samples_per_epoch": float("inf")}, "samples_per_epoch inf: give a whole number"),
+            ({"samples_per_epoch": float("nan")}, "samples_per_epoch nan: give a whole number"),
+            ({"save": 3}, "save 3: give a function"),
+            ({"synchronize": 3}, "synchronize 3: give a function"),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, "^" + said):
+                gearshift.attach(**{"name": "n", "endpoint": self.endpoint, **options})
+        with self.assertRaisesRegex(ValueError, "^synchronize 3: give a function"):
+            gearshift.Interleaver(infer=len, endpoint=self.endpoint, synchronize=3)
 
     def test_an_endpoint_that_is_none_is_told_once_and_training_goes_on(self):
         self.endpoint = "nonsense"

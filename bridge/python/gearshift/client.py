@@ -45,6 +45,8 @@ def attach(
     offer = wire.checked_offer(
         name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms, save is not None
     )
+    wire.checked_function("synchronize", synchronize)
+    wire.checked_function("save", save)
     return Client(Connection(offer, str(endpoint or ""), str(key or "")), synchronize, save)
 
 

@@ -9,7 +9,7 @@ import threading
 from concurrent.futures import Future
 
 from gearshift import client as clients
-from gearshift import clock
+from gearshift import clock, wire
 from gearshift.interleaving import (
     NEVER,
     Arrivals,
@@ -83,7 +83,7 @@ class Interleaver:
             raise ValueError(f"infer {infer!r}: give the function that answers a list of requests")
         self._train = train if callable(train) or train is None else _stepping(iter(train))
         self._infer = infer
-        self._synchronize = synchronize
+        self._synchronize = wire.checked_function("synchronize", synchronize)
         self._turns = turns
         self._server = clients.attach(
             infer_name or name, "infer", batch_size, batch_sizes, endpoint=endpoint, latency_ms=latency_ms

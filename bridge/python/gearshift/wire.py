@@ -58,18 +58,44 @@ class Checkpoint(NamedTuple):
     number: int
 
 
+def _whole(option, value) -> int:
+    """The whole number that `value` is, of numpy and the like too. True is none."""
+    try:
+        number = value if isinstance(value, int) else int(value)
+        if not isinstance(value, (bool, str, bytes)) and number == value:
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise ValueError(f"{option} {value!r}: give a whole number")
+
+
+def _sizes(batch_sizes) -> Tuple[int, ...]:
+    try:
+        sizes = () if batch_sizes is None else tuple(batch_sizes)
+    except TypeError:
+        raise ValueError(f"batch_sizes {batch_sizes!r}: give a list, for example [16, 32]") from None
+    return tuple(_whole("batch_sizes", size) for size in sizes)
+
+
+def checked_function(option, function):
+    """`function`, which may be left out: None. Raises ValueError where it cannot be called."""
+    if function is not None and not callable(function):
+        raise ValueError(f"{option} {function!r}: give a function, or leave it out")
+    return function
+
+
 def checked_offer(
     name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms=0, saves=False
 ) -> Offer:
     """Raises ValueError, naming the option and its value, for what no daemon would take."""
-    latency_ns = round(float(latency_ms) * 1e6)
-    name, kind, batch_size = str(name), str(kind), int(batch_size)
-    sizes = tuple(int(size) for size in batch_sizes) if batch_sizes else (batch_size,)
-    samples_per_epoch = int(samples_per_epoch)
-    if not 1 <= len(name.encode()) <= MAX_NAME_BYTES or not name.isprintable():
+    printable = isinstance(name, str) and name.isprintable()
+    if not (printable and 1 <= len(name.encode()) <= MAX_NAME_BYTES):
         raise ValueError(f"name {name!r}: give it 1 to {MAX_NAME_BYTES} printable bytes")
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r}: it is 'train' or 'infer'")
+    batch_size = _whole("batch_size", batch_size)
+    sizes = _sizes(batch_sizes) or (batch_size,)
+    samples_per_epoch = _whole("samples_per_epoch", samples_per_epoch)
     ascends = all(low < high for low, high in zip(sizes, sizes[1:]))
     if len(sizes) > MAX_BATCH_SIZES or sizes[0] < 1 or sizes[-1] > MAX_BATCH_SIZE or not ascends:
         raise ValueError(
@@ -82,8 +108,10 @@ def checked_offer(
         raise ValueError(
             f"samples_per_epoch {samples_per_epoch}: it is 0 (unknown) to {MAX_SAMPLES_PER_EPOCH}"
         )
-    if not 0 <= latency_ns <= MAX_ELAPSED_NS:
-        raise ValueError(f"latency_ms {latency_ms}: it is 0 (none) to {MAX_ELAPSED_NS // 10**6}")
+    is_number = hasattr(latency_ms, "__float__") and not isinstance(latency_ms, bool)
+    if not (is_number and 0 <= float(latency_ms) * 1e6 <= MAX_ELAPSED_NS):
+        raise ValueError(f"latency_ms {latency_ms!r}: it is 0 (none) to {MAX_ELAPSED_NS // 10**6}")
+    latency_ns = round(float(latency_ms) * 1e6)
     return Offer(name, kind, batch_size, sizes, samples_per_epoch, latency_ns, saves)
 
 
