@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/commands.h"
+#include "cli/empty_values.h"
 #include "cli/standard_output.h"
 
 namespace {
@@ -78,6 +79,7 @@ int main(int argc, char** argv) {
   gearshift::add_export(app, exit_code);
   gearshift::add_profile(app, exit_code);
   gearshift::add_import_tegrastats(app, exit_code);
+  gearshift::refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

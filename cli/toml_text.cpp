@@ -23,6 +23,9 @@ void fail_at(const std::string& file, const toml::node& node, const std::string&
 std::string text_at(const std::string& file, std::string_view key, const toml::node& node) {
   const auto text = node.value<std::string>();
   if (!text || !node.is_string()) fail_at(file, node, fmt::format("{} must be a string", key));
+  if (text->empty()) {
+    fail_at(file, node, fmt::format("{} is empty; give a value, or leave the key out", key));
+  }
   return *text;
 }
 

@@ -15,7 +15,7 @@ std::string read_toml_file(const std::string& path, std::string_view way_out);
 // Throws std::runtime_error with the file and the node's line.
 [[noreturn]] void fail_at(const std::string& file, const toml::node& node, const std::string& what);
 
-// The string at `key`; fails at the node where it is none.
+// The string at `key`; fails at the node where it is none, or an empty one.
 std::string text_at(const std::string& file, std::string_view key, const toml::node& node);
 
 // The strings of the list at `key`; one string is a list of one.

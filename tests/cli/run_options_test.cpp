@@ -109,6 +109,8 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
   } cases[] = {
       {"powr = \"30W\"", "run.toml:1: unknown key powr"},
       {"\npower = 30", "run.toml:2: power must be a string"},
+      {"power = \"\"", "run.toml:1: power is empty; give a value, or leave the key out"},
+      {"prior = [\"a.csv\", \"\"]", "run.toml:1: prior is empty"},
       {"seed = -1", "run.toml:1: seed must be an integer, 0 or more"},
       {"energy-weight = \"much\"", "run.toml:1: energy-weight must be a number"},
       {"schedule = 3", "run.toml:1: schedule must be [[schedule]] tables"},

@@ -112,6 +112,46 @@ class CommandLine(unittest.TestCase):
             (["simulate", *MODEL, "--model", "resnet18"], "--model belongs to --missing model"),
             (["simulate", *MODEL, "--priced-power", "60W"], "--priced-power belongs to --objective target"),
             ([*pair, "--infer-workload", "mobilenet_v3", "--infer-profile", "none.csv"], "--infer-profile goes with --profile or"),
+    def test_an_empty_value_is_not_taken_for_none(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
+            config.write('power = ""\n')
+            config.flush()
+            for words, named in (
+                (["run", "--sysroot", "/no/such/board", "--power", ""], "gearshift run: --power: empty"),
+                (["run", "--sysroot", "/no/such/board", "--config", config.name], config.name + ":1: power is empty"),
+                (["simulate", *MODEL, "--power", ""], "gearshift simulate: --power: empty"),
+                (["goal", "--objective", "time", "--energy-weight", ""], "gearshift goal: --energy-weight: empty"),
+                (["cap", ""], "gearshift cap: power: empty"),
+            ):
+                done = gearshift(*words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+                self.assertTrue(done.stderr.startswith(named) or named in done.stderr, done.stderr)
+
+    def test_an_endpoint_that_is_none_is_refused(self):
+        none = "tcp://127.0.0.1:99999"
+        for endpoint in ("foo", none, "tcp://127.0.0.1:2299x", "tcp://127.0.0.1:0", "tcp://127.0.0.1", "inproc://x",
+                         "tcp://localhost:5555", "tcp://0.0.0.0:5555", "ipc://" + "a" * 200):
+            for flag in ("--listen", "--control"):
+                with tempfile.TemporaryDirectory() as state:
+                    done = gearshift("run", flag, endpoint, "--sysroot", "/no/such/board", "--state", state)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"endpoint '{endpoint}'" if "://" not in endpoint or "inproc" in endpoint else f"endpoint {endpoint}: ",
+                              done.stderr)
+                self.assertEqual("another machine" in done.stderr, "0.0.0.0" in endpoint, done.stderr)
+        for words in (["profile", "-o", "none.csv", "--listen", none], ["status", "--control", none], ["stop", "--control", "abc"],
+                      ["cap", "20W", "--control", "abc"], ["explain", "--control", "inproc://x"]):
+            done = gearshift(*words)
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn("endpoint", done.stderr)
+
+    def test_keys_that_no_endpoint_needs_are_not_said_to_be_needed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = gearshift("run", "--keys", folder, "--listen", f"ipc://{folder}/w", "--sysroot", "/no/such/board")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(f"gearshift keys server --keys {folder}", done.stderr)
+        self.assertIn("leave --keys out", done.stderr)
+        self.assertNotIn("another machine", done.stderr)
+
             (["requests", "--batch-size", "16", "--arrivals", "poisson:60", "--infer-profile", "none.csv", "--profile", "none.csv",
               "--train-time", "40ms"], "--train-time stands instead of the table of --profile"),
             ([*grid, *BOARD], "--board belongs to --missing model"),
