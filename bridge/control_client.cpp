@@ -47,7 +47,9 @@ ControlClient::ControlClient(ControlAddress address, std::chrono::milliseconds t
     : endpoint_(address.endpoint.empty() ? control_endpoint_to_connect()
                                          : std::move(address.endpoint)),
       key_(address.key.empty() ? environment("GEARSHIFT_KEY") : std::move(address.key)),
-      timeout_(timeout) {}
+      timeout_(timeout) {
+  require_endpoint(endpoint_);
+}
 
 void ControlClient::cap(std::int64_t power_mw) {
   wire::pack(buffer_, wire::CapRequest{power_mw});
@@ -95,8 +97,8 @@ std::string ControlClient::ask() {
   try {
     socket.connect(endpoint_);
   } catch (const zmq::error_t& error) {
-    throw std::runtime_error("endpoint '" + endpoint_ + "': " + error.what() +
-                             "; give one like ipc:///run/gearshift/control.ipc");
+    throw std::invalid_argument("endpoint '" + endpoint_ + "': " + error.what() +
+                                "; give one like ipc:///run/gearshift/control.ipc");
   }
   const std::string_view request = buffer_.view();
   socket.send(zmq::const_buffer(request.data(), request.size()), zmq::send_flags::none);

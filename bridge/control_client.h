@@ -25,10 +25,10 @@ struct ControlAddress {
 };
 
 // Each call connects, asks and waits for the answer. Throws UnreachableError, and
-// std::runtime_error where the endpoint is no endpoint, the key cannot be used, or the daemon
-// refuses.
+// std::runtime_error where the key cannot be used or the daemon refuses.
 class ControlClient {
  public:
+  // Throws std::invalid_argument where the endpoint is none.
   explicit ControlClient(ControlAddress address,
                          std::chrono::milliseconds timeout = std::chrono::seconds(2));
 

@@ -2,8 +2,10 @@
 
 #include <arpa/inet.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
@@ -15,6 +17,7 @@ namespace {
 constexpr std::string_view kSystemFolder = "/run/gearshift";
 constexpr std::string_view kIpc = "ipc://";
 constexpr std::string_view kTcp = "tcp://";
+constexpr std::size_t kLongestPath = sizeof(sockaddr_un{}.sun_path) - 1;
 
 std::string socket_in(const std::filesystem::path& folder, std::string_view name) {
   return std::string(kIpc) + (folder / name).string();
@@ -30,10 +33,26 @@ bool only_ours(const std::filesystem::path& folder, std::string_view name, std::
   return ::lstat((folder / name).c_str(), &status) != 0 || ours();
 }
 
-bool loopback(std::string_view address) {
+// What stands before and after the last colon; both are empty where there is none.
+struct Address {
+  std::string_view host;
+  std::string_view port;
+};
+
+Address split(std::string_view address) {
   const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) return false;
-  const std::string host(address.substr(0, colon));
+  if (colon == std::string_view::npos) return {};
+  return {address.substr(0, colon), address.substr(colon + 1)};
+}
+
+bool is_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return error == std::errc() && end == text.data() + text.size() && port > 0;
+}
+
+bool loopback(std::string_view address) {
+  const std::string host(split(address).host);
   if (host == "[::1]") return true;
   in_addr parsed{};
   return ::inet_pton(AF_INET, host.c_str(), &parsed) == 1 && ntohl(parsed.s_addr) >> 24 == 127;
@@ -85,23 +104,43 @@ bool reaches_other_machines(const std::string& endpoint) {
   return is_tcp(endpoint) && !loopback(std::string_view(endpoint).substr(kTcp.size()));
 }
 
+void require_endpoint(const std::string& endpoint) {
+  const std::filesystem::path path = ipc_path(endpoint);
+  if (path.native().size() > kLongestPath) {
+    throw std::invalid_argument("endpoint " + endpoint + ": its path has " +
+                                std::to_string(path.native().size()) + " bytes, and a socket's " +
+                                std::to_string(kLongestPath) + " at most; give a shorter one");
+  }
+  if (!path.empty()) return;
+  if (!is_tcp(endpoint)) {
+    throw std::invalid_argument("endpoint '" + endpoint +
+                                "': give ipc://PATH, tcp://127.0.0.1:PORT or tcp://[::1]:PORT");
+  }
+  const Address address = split(std::string_view(endpoint).substr(kTcp.size()));
+  if (address.host.empty() || !is_port(address.port)) {
+    throw std::invalid_argument("endpoint " + endpoint +
+                                ": give a host and a port of 1 to 65535, for example "
+                                "tcp://127.0.0.1:5555");
+  }
+}
+
 void require_bindable(const std::string& endpoint, Keys keys) {
   if (endpoint.starts_with("ipc://@") || endpoint.starts_with("ipc://*")) {
-    throw std::runtime_error("endpoint " + endpoint +
-                             ": a socket that is no file has no mode, so that every user of this "
-                             "machine could connect; give ipc://PATH");
+    throw std::invalid_argument("endpoint " + endpoint +
+                                ": a socket that is no file has no mode, so that every user of "
+                                "this machine could connect; give ipc://PATH");
   }
-  if (endpoint.starts_with(kIpc) && endpoint.size() > kIpc.size()) return;
   if (endpoint.starts_with("inproc://")) return;
-  if (!is_tcp(endpoint)) {
-    throw std::runtime_error("endpoint '" + endpoint +
-                             "': give ipc://PATH, tcp://127.0.0.1:PORT or tcp://[::1]:PORT");
+  if (!(is_tcp(endpoint) && endpoint.ends_with(":*"))) require_endpoint(endpoint);
+  if (endpoint.starts_with("tcp://localhost:")) {
+    throw std::invalid_argument("endpoint " + endpoint +
+                                ": a name is no address to listen at; give tcp://127.0.0.1:PORT");
   }
   if (keys == Keys::none && reaches_other_machines(endpoint)) {
-    throw std::runtime_error("endpoint " + endpoint +
-                             ": other machines can reach it, so that it needs keys: make them "
-                             "with gearshift keys server, let clients in with gearshift keys "
-                             "client NAME; or give tcp://127.0.0.1:PORT or ipc://PATH");
+    throw std::invalid_argument("endpoint " + endpoint +
+                                ": other machines can reach it, so that it needs keys: make them "
+                                "with gearshift keys server, let clients in with gearshift keys "
+                                "client NAME; or give tcp://127.0.0.1:PORT or ipc://PATH");
   }
 }
 

@@ -31,9 +31,15 @@ bool is_tcp(const std::string& endpoint);
 
 enum class Keys : std::uint8_t { none, required };
 
-// Throws std::runtime_error with the way out unless `endpoint` may be bound: ipc:// with the path
-// of a file, inproc:// or tcp:// on a loopback address, and any tcp:// where who connects needs a
-// key.
+// Throws std::invalid_argument with the way out unless `endpoint` is one to be given: ipc:// with a
+// path that a socket can have, or tcp://HOST:PORT with a port of 1 to 65535. (libzmq takes of a
+// port the digits and the 16 bits that it can use, and listens elsewhere.)
+void require_endpoint(const std::string& endpoint);
+
+// Throws std::invalid_argument with the way out unless `endpoint` may be bound: ipc:// with the
+// path of a file or tcp:// on a loopback address, and any tcp:// where who connects needs a key.
+// Beside what may be given, inproc:// and a port that the system chooses (tcp://127.0.0.1:*), for
+// daemons in a test.
 void require_bindable(const std::string& endpoint, Keys keys);
 
 // The path of an ipc endpoint; empty for any other.

@@ -26,7 +26,7 @@ struct RouterKey {
 // by the context's Authenticator.
 class Router {
  public:
-  // Throws std::runtime_error naming the endpoint and the way out.
+  // Throws std::runtime_error naming the endpoint and the way out, and as require_bindable does.
   Router(zmq::context_t& context, const std::string& endpoint, std::uint32_t owner,
          const RouterKey& key = {});
   ~Router();

@@ -65,20 +65,37 @@ BoardTraits make_traits(const BoardDescription& description, const OpenedSensors
   return traits;
 }
 
-// Empty where nobody comes in by a key.
-std::filesystem::path keys_of(const RunOptions& options, const LiveWorldOptions& world) {
-  const bool needed = reaches_other_machines(world.workload_endpoint) ||
-                      reaches_other_machines(world.control_endpoint);
+// Empty where nobody comes in by a key. Only endpoints that are given reach other machines.
+std::filesystem::path keys_of(const RunOptions& options) {
+  const std::string& outer =
+      reaches_other_machines(options.control) ? options.control : options.listen;
+  const bool needed = reaches_other_machines(outer);
   if (options.keys.empty() && !needed) return {};
   const KeyFolder folder(keys_folder(options.keys, options.state));
   if (folder.has_server()) return folder.path();
-  throw std::runtime_error(fmt::format(
+  const std::string make = fmt::format(
+      "make them with gearshift keys server{0}, let clients in with gearshift keys client NAME{0}",
+      options.keys.empty() ? "" : " --keys " + options.keys);
+  if (!needed) {
+    throw std::invalid_argument(fmt::format(
+        "--keys {}: there are no keys in it: {}; or leave --keys out: no endpoint here needs them",
+        options.keys, make));
+  }
+  throw std::invalid_argument(fmt::format(
       "endpoint {}: who comes over tcp:// from another machine needs a key, and there are none in "
-      "{}: make them with gearshift keys server, let clients in with gearshift keys client NAME; "
-      "or listen on tcp://127.0.0.1:PORT or ipc://PATH",
-      reaches_other_machines(world.control_endpoint) ? world.control_endpoint
-                                                     : world.workload_endpoint,
-      folder.path().string()));
+      "{}: {}; or listen on tcp://127.0.0.1:PORT or ipc://PATH",
+      outer, folder.path().string(), make));
+}
+
+// The same, before anything of the board is opened. Throws std::invalid_argument.
+const RunOptions& with_usable_endpoints(const RunOptions& options) {
+  for (const std::string& endpoint : {options.listen, options.control}) {
+    if (endpoint.empty()) continue;
+    require_endpoint(endpoint);
+    require_bindable(endpoint, Keys::required);  // keys_of says whether there are any
+  }
+  keys_of(options);
+  return options;
 }
 
 LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSensors& sensors,
@@ -86,7 +103,7 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   LiveWorldOptions world;
   world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
   world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
-  world.keys = keys_of(options, world);
+  world.keys = keys_of(options);
   // A shipped script is part of the program: there is no file to watch.
   if (!names_shipped_script(options.policy)) world.script = options.policy;
   if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};
@@ -181,7 +198,7 @@ void use_all_descriptors() {
 void share_heap() { mallopt(M_ARENA_MAX, 1); }
 
 LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
-    : options_(options),
+    : options_(with_usable_endpoints(options)),
       plan_(plan),
       root_(existing_sysroot(options.sysroot)),
       description_(select_board(options.board, root_, options.gpu)),

@@ -26,7 +26,7 @@ std::string failure_of(const std::string& endpoint) {
   zmq::context_t context(1);
   try {
     const Router router(context, endpoint, ::geteuid());
-  } catch (const std::runtime_error& error) {
+  } catch (const std::exception& error) {
     EXPECT_NE(std::string(error.what()).find(endpoint), std::string::npos) << error.what();
     return error.what();
   }
@@ -85,17 +85,39 @@ TEST(Endpoints, AreOfThisMachineWhereNobodyNeedsAKey) {
   }
   for (const char* endpoint :
        {"tcp://*:5555", "tcp://0.0.0.0:5555", "tcp://192.168.1.2:5555", "tcp://128.0.0.1:5555",
-        "tcp://localhost.example.org:5555", "tcp://127.0.0.1.example.org:1", "tcp://127.0.0.1",
-        "tcp://[::]:5555", "tcp://eth0:5555"}) {
-    EXPECT_THROW(require_bindable(endpoint, Keys::none), std::runtime_error) << endpoint;
+        "tcp://localhost.example.org:5555", "tcp://127.0.0.1.example.org:1", "tcp://[::]:5555",
+        "tcp://eth0:5555"}) {
+    EXPECT_THROW(require_bindable(endpoint, Keys::none), std::invalid_argument) << endpoint;
     EXPECT_NO_THROW(require_bindable(endpoint, Keys::required)) << endpoint;
     EXPECT_TRUE(reaches_other_machines(endpoint)) << endpoint;
   }
-  for (const char* endpoint : {"", "ipc://", "ipc://@gearshift", "ipc://*", "x", "/tmp/x",
-                               "udp://127.0.0.1:5555", "epgm://eth0;239.192.1.1:5555"}) {
-    EXPECT_THROW(require_bindable(endpoint, Keys::none), std::runtime_error) << endpoint;
-    EXPECT_THROW(require_bindable(endpoint, Keys::required), std::runtime_error) << endpoint;
+  for (const char* endpoint :
+       {"", "ipc://", "ipc://@gearshift", "ipc://*", "x", "/tmp/x", "udp://127.0.0.1:5555",
+        "epgm://eth0;239.192.1.1:5555", "tcp://127.0.0.1", "tcp://localhost:5555"}) {
+    EXPECT_THROW(require_bindable(endpoint, Keys::none), std::invalid_argument) << endpoint;
+    EXPECT_THROW(require_bindable(endpoint, Keys::required), std::invalid_argument) << endpoint;
   }
+}
+
+TEST(Endpoints, HaveAPortThatLibzmqTakesAsItIs) {
+  for (const char* endpoint : {"tcp://127.0.0.1:1", "tcp://127.0.0.1:65535", "tcp://[::1]:5555",
+                               "tcp://jetson.local:5555", "tcp://*:5555", "ipc:///tmp/a:b"}) {
+    EXPECT_NO_THROW(require_endpoint(endpoint)) << endpoint;
+  }
+  for (const char* endpoint :
+       {"tcp://127.0.0.1:99999", "tcp://127.0.0.1:65536", "tcp://127.0.0.1:2299x",
+        "tcp://127.0.0.1:0", "tcp://127.0.0.1:", "tcp://127.0.0.1:*", "tcp://127.0.0.1:-1",
+        "tcp://127.0.0.1:+1", "tcp://127.0.0.1: 1", "tcp://127.0.0.1", "tcp://:5555", "tcp://",
+        "tcp://[::1]", "inproc://x", "ipc://", "foo", ""}) {
+    EXPECT_THROW(require_endpoint(endpoint), std::invalid_argument) << endpoint;
+  }
+}
+
+TEST(Endpoints, HaveAPathThatASocketCanHave) {
+  const std::string longest = "ipc:///" + std::string(106, 'a');
+  EXPECT_NO_THROW(require_endpoint(longest));
+  EXPECT_THROW(require_endpoint(longest + "a"), std::invalid_argument);
+  EXPECT_THROW(require_bindable(longest + "a", Keys::none), std::invalid_argument);
 }
 
 TEST(Endpoints, BindTheirSocketForOneUser) {
@@ -175,7 +197,7 @@ TEST(Endpoints, SayWhyAPlaceIsNoGood) {
   EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/link/a.ipc").string()), "every user may write"));
   EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/" + std::string(120, 'a')).string()), "bytes"));
   EXPECT_TRUE(says(failure_of("tcp://0.0.0.0:5555"), "gearshift keys server"));
-  EXPECT_TRUE(says(failure_of("tcp://127.0.0.1:port"), "give an endpoint"));
+  EXPECT_TRUE(says(failure_of("tcp://127.0.0.1:port"), "a port of 1 to 65535"));
 }
 
 TEST(Endpoints, TellThatAPortIsTaken) {

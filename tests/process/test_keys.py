@@ -111,7 +111,7 @@ class Keys(unittest.TestCase):
             for flag, other in (("--listen", "--control"), ("--control", "--listen")):
                 endpoint = f"tcp://0.0.0.0:{free_port()}"
                 done = stack.gearshift(*words, flag, endpoint, other, stack.control)
-                self.assertEqual(done.returncode, 1, done.stdout)
+                self.assertEqual(done.returncode, 2, done.stdout)
                 self.assertIn(endpoint, done.stderr)
                 self.assertIn("gearshift keys server", done.stderr)
                 self.assertIn(str(stack.state / "keys"), done.stderr)
