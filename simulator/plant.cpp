@@ -170,8 +170,24 @@ void Plant::add_up() {
   window_s_ += span_s;
   sensed_s_ += span_s;
   for (std::size_t rail = 0; rail < kRails; ++rail) sensed_mj_.mw[rail] += rails_.mw[rail] * span_s;
-  if (window_s_ < seconds(effects_.noise_interval)) return;
-  hold_against_cap(window_j_, window_s_);
+  if (window_s_ >= seconds(effects_.noise_interval)) end_window();
+}
+
+// One that is cut short may be one minibatch alone: over the cap it is where it would also be with
+// the time that it lacks spent as the window before it was.
+void Plant::end_window() {
+  if (window_s_ <= 0) return;
+  double energy_j = window_j_;
+  const double lacks_s = seconds(effects_.noise_interval) - window_s_;
+  if (lacks_s > 0 && window_before_w_) {
+    const double mean_w =
+        (window_j_ + *window_before_w_ * lacks_s) / seconds(effects_.noise_interval);
+    energy_j = std::min(energy_j, mean_w * window_s_);
+    window_before_w_ = mean_w;
+  } else {
+    window_before_w_ = window_j_ / window_s_;
+  }
+  hold_against_cap(energy_j, window_s_);
   window_j_ = window_s_ = 0;
 }
 
@@ -312,6 +328,7 @@ void Plant::set_cap_mw(std::int64_t cap_mw) {
   if (cap_mw == cap_mw_) return;
   renew_if_stale();
   add_up();
+  end_window();  // what was drawn under the cap before is judged by that one
   cap_mw_ = cap_mw;
 }
 
@@ -334,9 +351,16 @@ const Enclosure* Plant::enclosure() {
   return enclosure_ ? &*enclosure_ : nullptr;
 }
 
+double Plant::energy_j() {
+  renew_if_stale();
+  add_up();
+  return account_.energy_j;
+}
+
 EnergyAccount Plant::account() {
   renew_if_stale();
   add_up();
+  end_window();
   return account_;
 }
 

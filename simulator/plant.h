@@ -90,6 +90,9 @@ class Plant : public Clock {
   std::int64_t sensed_power_mw();
   // The cap that true power is held against from now on; 0: none.
   void set_cap_mw(std::int64_t cap_mw);
+  // True energy so far, J.
+  double energy_j();
+  // As of now: beside requests it ends the window whose mean is held against the cap.
   EnergyAccount account();
   // The board runs on it from now on; before time moves.
   void power_by(const SupplySpec& spec) { supply_.emplace(spec); }
@@ -123,6 +126,7 @@ class Plant : public Clock {
   bool exists(const PowerMode& mode) const;
   void answer_commands(EventBuffer& events);
   void add_up();
+  void end_window();
   void hold_against_cap(double energy_j, double span_s);
 
   // Beside requests; plant_requests.cpp.
@@ -163,7 +167,8 @@ class Plant : public Clock {
   std::optional<std::size_t> running_;  // the task whose minibatch is under way
   double window_j_ = 0;                 // of true power since it was last held against the cap
   double window_s_ = 0;
-  RailPower sensed_mj_;  // since the sensor was read
+  std::optional<double> window_before_w_;  // mean of the window before
+  RailPower sensed_mj_;                    // since the sensor was read
   double sensed_s_ = 0;
 };
 

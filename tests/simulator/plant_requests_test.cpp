@@ -166,6 +166,44 @@ TEST(PlantRequests, TheMeanOfAWindowIsHeldAgainstTheCap) {
   EXPECT_NEAR(bench.plant->account().over_cap_s, 20, 0.6);
 }
 
+TEST(PlantRequests, WhatWasDrawnBeforeTheCapFellIsHeldAgainstTheCapOfThen) {
+  for (const std::int64_t ms : {20'050, 20'150, 20'250, 20'350, 20'430}) {
+    Bench bench({.rate_per_s = 40});
+    bench.plant->write(0, 4);  // 20 and 30 W
+    bench.plant->set_cap_mw(40'000);
+    bench.run(milliseconds(ms));
+    bench.plant->write(0, 1);  // 10 and 20 W, in the tick in which the cap falls
+    bench.plant->set_cap_mw(15'000);
+    bench.run(seconds(40));
+    EXPECT_EQ(bench.plant->account().over_cap_s, 0) << ms;
+  }
+}
+
+TEST(PlantRequests, AWindowThatIsCutShortIsNoBreachForTheMinibatchThatItHappensToHold) {
+  for (int ms = 20'000; ms < 20'430; ms += 10) {
+    Bench bench({.rate_per_s = 40});  // some 12 W on average, 20 W while a batch is served
+    bench.plant->set_cap_mw(16'000);
+    bench.run(milliseconds(ms));
+    bench.plant->set_cap_mw(16'100);
+    bench.run(milliseconds(ms + 15));
+    bench.plant->set_cap_mw(16'000);
+    EXPECT_EQ(bench.plant->account().over_cap_s, 0) << ms;
+  }
+}
+
+TEST(PlantRequests, WhatIsOverTheCapCountsUpToTheCapThatFollowsAndToTheEnd) {
+  Bench bench({.rate_per_s = 40});
+  bench.plant->set_cap_mw(9'000);
+  bench.run(milliseconds(20'200));
+  bench.plant->set_cap_mw(30'000);
+  EXPECT_NEAR(bench.plant->account().over_cap_s, 20.2, 1e-9);
+  bench.run(milliseconds(25'000));
+  bench.plant->set_cap_mw(9'000);
+  bench.run(milliseconds(25'200));
+  EXPECT_NEAR(bench.plant->account().over_cap_s, 20.4, 1e-9);
+  EXPECT_EQ(bench.plant->account().breaches, 2U);
+}
+
 TEST(PlantRequests, ACommandIsFollowedByTheNextMinibatch) {
   Bench bench({.rate_per_s = 40});
   bench.run(milliseconds(1000));
