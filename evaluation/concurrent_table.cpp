@@ -1,8 +1,9 @@
 #include "evaluation/concurrent_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
+
+#include "controller/whole_minibatches.h"
 
 namespace gearshift {
 
@@ -49,8 +50,8 @@ bool keeps(const Problem& problem, const ConcurrentCell& cell) {
 
 double throughput(const Problem& problem, const ConcurrentCell& cell, Throughput of) {
   const double fill_ms = arrival_ms(problem, cell.infer->batch_size);
-  const double minibatches =
-      std::max(0.0, std::floor((fill_ms - cell.infer->minibatch_ms) / cell.train->minibatch_ms));
+  const auto minibatches = static_cast<double>(
+      whole_minibatches(fill_ms, cell.infer->minibatch_ms, cell.train->minibatch_ms));
   return of == Throughput::window ? minibatches : 1e3 * minibatches / fill_ms;
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <limits>
 #include <map>
 
+#include "controller/whole_minibatches.h"
 #include "evaluation/number_text.h"
 
 namespace gearshift {
@@ -82,7 +82,9 @@ std::optional<double> SeparateClocks::best(const Problem& problem, double switch
       const double fill_ms = arrival_ms(problem, batch_size);
       const double left_ms = fill_ms - ms - 2 * switch_ms;
       if (left_ms < 0 || fill_ms + switch_ms + ms > limit_ms) continue;
-      most = std::max(most.value_or(0), 1e3 * std::floor(left_ms / train_ms) / fill_ms);
+      const auto minibatches =
+          static_cast<double>(whole_minibatches(fill_ms, ms + 2 * switch_ms, train_ms));
+      most = std::max(most.value_or(0), 1e3 * minibatches / fill_ms);
     }
   }
   return most;

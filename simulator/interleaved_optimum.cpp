@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "controller/interleaving.h"
+#include "controller/whole_minibatches.h"
 
 namespace gearshift {
 namespace {
@@ -56,6 +57,40 @@ std::optional<double> requests_by_chance(const Goal& goal, std::int32_t infer_ba
   return std::min<double>(infer_batch, goal.arrivals_per_s * come_s);
 }
 
+// The best of all settings by what `cost_of` makes of them, nullopt where a limit is broken.
+template <typename CostOf>
+std::optional<InterleavedOptimum> best_setting(const SimulationProblem& problem, Time at,
+                                               CostOf cost_of) {
+  const SimulatedTask& train = task_of(problem, Kind::train);
+  const SimulatedTask& infer = task_of(problem, Kind::infer);
+  std::optional<InterleavedOptimum> best;
+  std::size_t settings = 0;
+  const auto rank = [](const BesideCost& cost, std::int32_t batch_size) {
+    return std::tuple(-cost.minibatches_per_s, cost.power_w, batch_size);
+  };
+  for (const PowerMode& mode : unmeasured_order(problem.knobs)) {
+    const auto trained = train.costs_at(at).cost(mode, train.batch_sizes.front());
+    if (!trained) continue;
+    for (const std::int32_t batch_size : infer.batch_sizes) {
+      const auto served = infer.costs_at(at).cost(mode, batch_size);
+      if (!served) continue;
+      ++settings;
+      const std::optional<BesideCost> cost = cost_of(*trained, *served, mode, batch_size);
+      if (!cost) continue;
+      if (best && rank(*cost, batch_size) >=
+                      rank(best->cost, best->setting.batch_size[index(Kind::infer)])) {
+        continue;
+      }
+      Setting setting{.mode = mode, .batch_size = {}, .run = Run::both};
+      setting.batch_size[index(Kind::train)] = train.batch_sizes.front();
+      setting.batch_size[index(Kind::infer)] = batch_size;
+      best = {setting, *cost, 0};
+    }
+  }
+  if (best) best->settings = settings;
+  return best;
+}
+
 }  // namespace
 
 double highest_window_w(double window_s, double fill_s, double infer_s, double infer_w,
@@ -85,7 +120,9 @@ std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_wi
     cost.minibatches_per_s = 1 / train_s;
   } else if (how == Beside::windows) {
     cost.power_w = std::max(train.power_w, infer.power_w);
-    cost.minibatches_per_s = std::floor((fill_s - infer_s) / train_s) / fill_s;
+    cost.minibatches_per_s = static_cast<double>(whole_minibatches(1e3 * fill_s, infer.minibatch_ms,
+                                                                   train.minibatch_ms)) /
+                             fill_s;
   } else {
     cost.power_w =
         highest_window_w(seconds(power_window), fill_s, infer_s, infer.power_w, train.power_w);
@@ -116,37 +153,38 @@ std::optional<BesideCost> beside(const SimulationProblem& problem, const Goal& g
   return beside(in_time, how, problem.power_window(), *requests, *train, *served);
 }
 
+std::optional<double> power_beside(const SimulationProblem& problem, Beside how,
+                                   const PowerMode& mode, std::int32_t infer_batch, Time at) {
+  Goal free = problem.goal;
+  free.power_mw.reset();
+  free.energy_j.reset();
+  auto cost = beside(problem, free, how, mode, infer_batch, at);
+  if (!cost) {
+    free.latency.reset();
+    cost = beside(problem, free, how, mode, infer_batch, at);
+  }
+  if (cost) return cost->power_w;
+  const SimulatedTask& train = task_of(problem, Kind::train);
+  const auto infer = task_of(problem, Kind::infer).costs_at(at).cost(mode, infer_batch);
+  if (!infer || !train.costs_at(at).cost(mode, train.batch_sizes.front())) return std::nullopt;
+  return infer->power_w;
+}
+
 std::optional<InterleavedOptimum> interleaved_optimum(const SimulationProblem& problem,
                                                       const Goal& goal, Beside how, Time at) {
-  const SimulatedTask& train = task_of(problem, Kind::train);
-  const SimulatedTask& infer = task_of(problem, Kind::infer);
-  std::optional<InterleavedOptimum> best;
-  std::size_t settings = 0;
-  const auto rank = [](const BesideCost& cost, std::int32_t batch_size) {
-    return std::tuple(-cost.minibatches_per_s, cost.power_w, batch_size);
+  const auto full = [&](const TrueCost& train, const TrueCost& infer, const PowerMode&,
+                        std::int32_t batch_size) -> std::optional<BesideCost> {
+    const std::int32_t train_batch = task_of(problem, Kind::train).batch_sizes.front();
+    if (!keeps_energy(goal, train, train_batch)) return std::nullopt;
+    return beside(goal, how, problem.power_window(), batch_size, train, infer);
   };
-  for (const PowerMode& mode : unmeasured_order(problem.knobs)) {
-    const auto trained = train.costs_at(at).cost(mode, train.batch_sizes.front());
-    if (!trained) continue;
-    for (const std::int32_t batch_size : infer.batch_sizes) {
-      const auto served = infer.costs_at(at).cost(mode, batch_size);
-      if (!served) continue;
-      ++settings;
-      if (!keeps_energy(goal, *trained, train.batch_sizes.front())) continue;
-      const auto cost = beside(goal, how, problem.power_window(), batch_size, *trained, *served);
-      if (!cost) continue;
-      if (best && rank(*cost, batch_size) >=
-                      rank(best->cost, best->setting.batch_size[index(Kind::infer)])) {
-        continue;
-      }
-      Setting setting{.mode = mode, .batch_size = {}, .run = Run::both};
-      setting.batch_size[index(Kind::train)] = train.batch_sizes.front();
-      setting.batch_size[index(Kind::infer)] = batch_size;
-      best = {setting, *cost, 0};
-    }
-  }
-  if (best) best->settings = settings;
-  return best;
+  const auto best = best_setting(problem, at, full);
+  if (best || how == Beside::windows) return best;
+  const auto on_average = [&](const TrueCost&, const TrueCost&, const PowerMode& mode,
+                              std::int32_t batch_size) {
+    return beside(problem, goal, how, mode, batch_size, at);
+  };
+  return best_setting(problem, at, on_average);
 }
 
 }  // namespace gearshift

@@ -47,6 +47,11 @@ std::optional<BesideCost> beside(const Goal& goal, Beside how, Duration power_wi
 std::optional<BesideCost> beside(const SimulationProblem& problem, const Goal& goal, Beside how,
                                  const PowerMode& mode, std::int32_t infer_batch, Time at);
 
+// What a cap is held against in that setting, W, whichever limits it keeps: where it is late or
+// falls behind, that of full batches, and of inference alone. Nullopt where it has no cost.
+std::optional<double> power_beside(const SimulationProblem& problem, Beside how,
+                                   const PowerMode& mode, std::int32_t infer_batch, Time at);
+
 struct InterleavedOptimum {
   Setting setting;
   BesideCost cost;
@@ -55,8 +60,9 @@ struct InterleavedOptimum {
 
 // Of a problem with one training and one inference task, by what they cost at `at`; training has
 // its first batch size. Of settings whose batches are full in time, as the published problem has
-// it: one that is half full on average may train a little more. Ties go to the lower power, then to
-// the smaller batch. Nullopt where no setting keeps the limits.
+// it, though one that is half full on average may train a little more; of those where requests come
+// one by one and no batch is full in time. Ties go to the lower power, then to the smaller batch.
+// Nullopt where no setting keeps the limits.
 std::optional<InterleavedOptimum> interleaved_optimum(const SimulationProblem& problem,
                                                       const Goal& goal, Beside how, Time at);
 

@@ -6,6 +6,7 @@
 
 #include "simulator/faulty_board.h"
 #include "simulator/faulty_world.h"
+#include "simulator/interleaved_optimum.h"
 #include "simulator/rail_sample.h"
 #include "simulator/simulated_board.h"
 #include "simulator/simulated_world.h"
@@ -57,7 +58,7 @@ class SearchTrace : public Recorder {
     if (note.type == NoteType::policy_error && policy_error_.empty()) policy_error_ = note.text;
     if (note.type == NoteType::hold || note.type == NoteType::safe) {
       search_ = note.time - Time{};
-      search_j_ = plant_.account().energy_j;
+      search_j_ = plant_.energy_j();
     }
   }
   void status(const Status& status) override {
@@ -163,9 +164,19 @@ class SearchTrace : public Recorder {
   std::array<std::int64_t, kKinds> samples_{};
 };
 
-// True power of a setting; nullopt where it has no cost.
+bool beside_requests(const SimulationProblem& problem, const Setting& setting) {
+  return setting.run == Run::both && problem.tasks.size() == kKinds &&
+         std::any_of(problem.tasks.begin(), problem.tasks.end(),
+                     [](const SimulatedTask& task) { return task.arrivals.has_value(); });
+}
+
+// True power of a setting, that a cap is held against; nullopt where it has no cost.
 std::optional<double> true_power_w(const SimulationProblem& problem, const Setting& setting,
                                    Time end) {
+  if (beside_requests(problem, setting)) {
+    return power_beside(problem, Beside::requests, setting.mode,
+                        setting.batch_size[index(Kind::infer)], end);
+  }
   double all_ms = 0;
   double all_mj = 0;
   double most_w = 0;

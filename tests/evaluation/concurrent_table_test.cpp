@@ -37,6 +37,18 @@ TEST_F(ConcurrentTest, CountsWholeMinibatchesInWhatInferenceLeaves) {
   EXPECT_EQ(throughput(problem(50, 1000, 400), cell(0, 4), Throughput::second), 0);
 }
 
+TEST_F(ConcurrentTest, CountsAllMinibatchesThatFitExactly) {
+  const ProfileCell trained{
+      .mode = {}, .batch_size = 16, .minibatch_ms = 0.1, .power_w = 10, .epoch_s = {}};
+  const ProfileCell served{
+      .mode = {}, .batch_size = 1, .minibatch_ms = 99.7, .power_w = 10, .epoch_s = {}};
+  const Problem one = problem(50, 1000, 10);
+  EXPECT_DOUBLE_EQ(throughput(one, {&trained, &served}, Throughput::second), 30);
+  const ProfileCell longer{
+      .mode = {}, .batch_size = 1, .minibatch_ms = 99.700001, .power_w = 10, .epoch_s = {}};
+  EXPECT_DOUBLE_EQ(throughput(one, {&trained, &longer}, Throughput::second), 20);
+}
+
 TEST_F(ConcurrentTest, ThePowerIsTheHigherOneAndTheLimitsAreInferences) {
   train.add({train.cells()[0].mode, 32, 100, 40, {}});
   const ConcurrentTable other(train, infer, 32);

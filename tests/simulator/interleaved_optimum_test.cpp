@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "simulator/load.h"
+#include "tests/fakes/fake_board.h"
 #include "tests/simulator/board_fixture.h"
 
 namespace gearshift {
@@ -183,6 +184,85 @@ TEST(InterleavedOptimum, KeepsTheEnergyOfATrainingSample) {
     const std::int32_t batch = free->setting.batch_size[index(Kind::infer)];
     EXPECT_FALSE(beside(pair.problem, goal, how, free->setting.mode, batch, Time{}));
   }
+}
+
+// 30 requests a second: four take 133 ms to come, 40 ms to serve; two are half of a batch.
+struct SlowServer {
+  Profile trains{fakes::two_knobs()};
+  Profile infers{fakes::two_knobs()};
+  std::optional<ProfileCosts> train_costs, infer_costs;
+  SimulationProblem problem;
+
+  SlowServer() {
+    trains.add({fakes::mode(1, 300000), 16, 20, 10, {}});
+    infers.add({fakes::mode(1, 300000), 1, 35, 20, {}});
+    infers.add({fakes::mode(1, 300000), 4, 40, 20, {}});
+    train_costs.emplace(trains, Missing::refuse);
+    infer_costs.emplace(infers, Missing::refuse);
+    problem.knobs = trains.knobs();
+    problem.sharing = Sharing::interleaved;
+    problem.goal = {.objective = Objective::throughput,
+                    .power_mw = 30'000,
+                    .latency = std::chrono::milliseconds(150),
+                    .arrivals_per_s = 30};
+    problem.tasks = {{.name = "net",
+                      .kind = Kind::train,
+                      .batch_sizes = {16},
+                      .batch_size = 16,
+                      .costs = &*train_costs},
+                     {.name = "served",
+                      .kind = Kind::infer,
+                      .batch_sizes = {1, 4},
+                      .batch_size = 4,
+                      .costs = &*infer_costs,
+                      .arrivals = ArrivalSpec{.rate_per_s = 30}}};
+  }
+  std::optional<BesideCost> cost(Beside how, std::int32_t batch) const {
+    return beside(problem, problem.goal, how, fakes::mode(1, 300000), batch, Time{});
+  }
+  std::optional<InterleavedOptimum> optimum(Beside how) const {
+    return interleaved_optimum(problem, problem.goal, how, Time{});
+  }
+};
+
+TEST(InterleavedOptimum, HasBatchesThatAreHalfFullOnAverageWhereNoneIsFullInTime) {
+  const SlowServer server;  // one by one they would take longer than they come
+  ASSERT_FALSE(server.cost(Beside::windows, 1));
+  ASSERT_FALSE(server.cost(Beside::windows, 4));
+  EXPECT_FALSE(server.optimum(Beside::windows)) << "like clockwork full batches are all there is";
+  const auto chosen = server.cost(Beside::requests, 4);
+  ASSERT_TRUE(chosen);
+  const auto best = server.optimum(Beside::requests);
+  ASSERT_TRUE(best) << "a choice keeps the limits";
+  EXPECT_EQ(best->setting.batch_size[index(Kind::infer)], 4);
+  EXPECT_EQ(best->cost.minibatches_per_s, chosen->minibatches_per_s);
+  EXPECT_EQ(best->settings, 2U);
+}
+
+TEST(PowerBeside, IsThatOfTheVerdictWhicheverLimitsAreBroken) {
+  SlowServer server;
+  const auto power_w = [&](std::int32_t batch) {
+    return *power_beside(server.problem, Beside::requests, fakes::mode(1, 300000), batch, Time{});
+  };
+  const double kept = server.cost(Beside::requests, 4)->power_w;
+  EXPECT_LT(kept, 20);
+  EXPECT_DOUBLE_EQ(power_w(4), kept);
+  server.problem.goal.power_mw = 5'000;
+  EXPECT_DOUBLE_EQ(power_w(4), kept);
+  EXPECT_DOUBLE_EQ(power_w(1), 20) << "it falls behind: it serves all the time";
+  server.problem.goal.latency = std::chrono::milliseconds(50);
+  EXPECT_DOUBLE_EQ(power_w(4), highest_window_w(0.43, 4 / 30.0, 0.04, 20, 10)) << "late: full";
+  EXPECT_FALSE(power_beside(server.problem, Beside::requests, fakes::mode(4, 300000), 4, Time{}));
+}
+
+TEST(Beside, CountsAllMinibatchesThatFitExactly) {
+  Goal goal{.arrivals_per_s = 10};
+  TrueCost train, infer;
+  train.minibatch_ms = 0.1;
+  infer.minibatch_ms = 99.7;
+  const auto cost = beside(goal, Beside::windows, kWindow, 1, train, infer);
+  ASSERT_TRUE(cost);
+  EXPECT_DOUBLE_EQ(cost->minibatches_per_s, 30);
 }
 
 TEST(InterleavedOptimum, IsNoneWhereNothingKeepsTheCap) {

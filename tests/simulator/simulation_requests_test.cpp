@@ -126,6 +126,17 @@ TEST(SimulationRequests, ABurstIsServedAndTrainedBeside) {
   EXPECT_LT(result.requests->late, 0.005 * result.requests->arrived);
 }
 
+TEST(SimulationRequests, AProbeIsOverTheCapWhereTheMeanOfAWindowIs) {
+  Bench bench({.rate_per_s = 60});
+  bench.problem.sharing = Sharing::interleaved;
+  bench.problem.goal.arrivals_per_s = 60;
+  // Training draws 22 W in the highest mode, and some three quarters of the time are its own.
+  bench.problem.goal.power_mw = 21'900;
+  EXPECT_EQ(bench.run(kModes).measured_over_cap, 0U);
+  bench.problem.goal.power_mw = 20'000;
+  EXPECT_EQ(bench.run(kModes).measured_over_cap, 1U);
+}
+
 TEST(SimulationRequests, EqualProblemsGiveEqualResults) {
   Bench one({.rate_per_s = 60});
   Bench two({.rate_per_s = 60});
