@@ -243,7 +243,7 @@ void print_choice(const SimulationProblem& problem, const SimulationResult& resu
              verdict.optimum->value);
   if (const auto excess = verdict.excess()) {
     fmt::print("  {:+.1f} % against the optimum of all {} settings\n", 100 * *excess,
-               problem.knobs.mode_count() * problem.tasks.front().batch_sizes.size());
+               verdict.optimum->settings);
   }
 }
 

@@ -54,10 +54,12 @@ std::optional<ExhaustiveOptimum> exhaustive_optimum(const SimulationProblem& pro
   const SimulatedTask& task = problem.tasks.front();
   const Goal goal = judging_goal(problem);
   std::optional<ExhaustiveOptimum> best;
+  std::size_t settings = 0;
   for (const PowerMode& mode : unmeasured_order(problem.knobs)) {
     for (const std::int32_t batch_size : task.batch_sizes) {
       const auto cost = task.costs->cost(mode, batch_size);
       if (!cost) continue;
+      ++settings;
       const auto value = judged(goal, task.kind, batch_size, *cost);
       if (!value) continue;
       const bool better = !best || *value < best->value ||
@@ -67,9 +69,10 @@ std::optional<ExhaustiveOptimum> exhaustive_optimum(const SimulationProblem& pro
                       .batch_size = {},
                       .run = task.kind == Kind::train ? Run::train : Run::infer};
       setting.batch_size[index(task.kind)] = batch_size;
-      best = {setting, *cost, *value};
+      best = {setting, *cost, *value, 0};
     }
   }
+  if (best) best->settings = settings;
   return best;
 }
 

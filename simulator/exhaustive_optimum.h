@@ -1,6 +1,7 @@
 // The best setting of a problem by looking at all of them: what a search is measured against.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "simulator/simulation.h"
@@ -10,7 +11,8 @@ namespace gearshift {
 struct ExhaustiveOptimum {
   Setting setting;
   TrueCost cost;
-  double value = 0;  // as judged() has it
+  double value = 0;          // as judged() has it
+  std::size_t settings = 0;  // that have a cost
 };
 
 // The problem's goal; a weighted one with the true cost of the setting that the controller takes

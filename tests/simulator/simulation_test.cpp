@@ -220,6 +220,18 @@ TEST(Simulation, AWeightedGoalIsJudgedByTheReferenceThatTheControllerMeasures) {
   }
 }
 
+TEST(ExhaustiveOptimum, CountsTheSettingsThatHaveACost) {
+  Profile profile(fakes::two_knobs());
+  profile.workload = "net";
+  profile.add({mode(1, 300000), 16, 40, 10, {}});
+  profile.add({mode(4, 900000), 16, 20, 20, {}});
+  profile.add({mode(4, 900000), 32, 39, 21, {}});
+  const ProfileCosts costs(profile, Missing::refuse);
+  const auto best = exhaustive_optimum(problem_of(profile, costs));
+  ASSERT_TRUE(best);
+  EXPECT_EQ(best->settings, 3U);
+}
+
 // 27 settings over the cap draw more than five minutes' ration: the wait is not its end.
 TEST(Simulation, ASearchThatWaitsForItsRationGoesOn) {
   const Profile profile = small_profile();
