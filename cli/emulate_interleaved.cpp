@@ -51,7 +51,7 @@ class InterleavedEmulation {
         clocks_(board, root),
         infer_(side(Kind::infer, root)),
         train_(side(Kind::train, root)),
-        work_(*board.model,
+        work_(board,
               {&train, &infer, options.batch_size, options.serve_batch_size, &arrivals_, latency_},
               emulation_options(options, board)) {}
 

@@ -126,15 +126,15 @@ void BoardState::drain() {
 
 void BoardState::settle() {
   drain();
-  std::vector<Demand> demands;
+  std::vector<RunningLoad> running;
   for (const auto& [handle, load] : loads_.all()) {
-    if (load.run) demands.push_back(load.demand());
+    if (load.run) running.push_back({&board_.parameters(load.kind), load.demand()});
   }
-  const bool busy = !demands.empty();
+  const bool busy = !running.empty();
   cpu_.update(busy);
   gpu_.update(busy, now_);
   memory_.update(busy);
-  activity_ = board_activity(*board_.model, demands, clocks());
+  activity_ = board_activity(*board_.model, running, clocks());
   gpu_.set_utilization(activity_.gpu_utilization);
   memory_.set_dram_share(activity_.dram_share);
   monitor_.update_faults();

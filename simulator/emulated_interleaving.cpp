@@ -11,22 +11,25 @@ EmulationOptions of_kind(EmulationOptions options, Kind kind) {
   return options;
 }
 
-Duration minibatch_time(const DeviceParameters& device, const WorkloadParameters& workload,
+Duration minibatch_time(const BoardDescription& board, const WorkloadParameters& workload,
                         std::int32_t batch_size, const ModelMode& clocks, double factor) {
+  const DeviceParameters& device = board.parameters(workload.kind);
   const double ms = minibatch_cost(device, workload.demand(batch_size), clocks).minibatch_ms;
   return Duration(std::llround(factor * ms * 1e6));
 }
 
 }  // namespace
 
-EmulatedInterleaving::EmulatedInterleaving(const DeviceParameters& device,
+EmulatedInterleaving::EmulatedInterleaving(const BoardDescription& board,
                                            const InterleavedWork& work,
                                            const EmulationOptions& options)
-    : device_(device),
+    : board_(board),
       work_(work),
       jitter_(options.jitter),
-      train_(device, *work.train, work.train_batch_size, of_kind(options, Kind::train)),
-      infer_(device, *work.infer, work.infer_batch_size, of_kind(options, Kind::infer)),
+      train_(board.parameters(Kind::train), *work.train, work.train_batch_size,
+             of_kind(options, Kind::train)),
+      infer_(board.parameters(Kind::infer), *work.infer, work.infer_batch_size,
+             of_kind(options, Kind::infer)),
       server_(*work.arrivals, work.latency, options.seed, 0),
       infer_batch_size_(work.infer_batch_size) {}
 
@@ -37,8 +40,8 @@ InterleavingState EmulatedInterleaving::times(const ModelMode& clocks) const {
   state.trains = trains_;
   state.infers = infers_;
   const double high = jitter_.percentile99();
-  state.train_minibatch = minibatch_time(device_, *work_.train, train_.batch_size(), clocks, high);
-  state.infer_minibatch = minibatch_time(device_, *work_.infer, infer_batch_size_, clocks, high);
+  state.train_minibatch = minibatch_time(board_, *work_.train, train_.batch_size(), clocks, high);
+  state.infer_minibatch = minibatch_time(board_, *work_.infer, infer_batch_size_, clocks, high);
   return state;
 }
 

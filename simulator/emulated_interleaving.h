@@ -34,8 +34,9 @@ class EmulatedInterleaving {
     EmulatedMinibatch minibatch;
   };
 
-  // Time begins at 0. `device` outlives the emulation; options as for EmulatedWorkload.
-  EmulatedInterleaving(const DeviceParameters& device, const InterleavedWork& work,
+  // Time begins at 0. `board`, which has a model, outlives the emulation; options as for
+  // EmulatedWorkload.
+  EmulatedInterleaving(const BoardDescription& board, const InterleavedWork& work,
                        const EmulationOptions& options);
 
   // Works at these clocks until `time`, or until a turn ends or begins: returns true then, and
@@ -66,7 +67,7 @@ class EmulatedInterleaving {
   EmulatedWorkload& worker() { return turn_ == Kind::train ? train_ : infer_; }
   const EmulatedWorkload& worker() const { return turn_ == Kind::train ? train_ : infer_; }
 
-  const DeviceParameters& device_;
+  const BoardDescription& board_;
   const InterleavedWork work_;
   const Jitter jitter_;
   EmulatedWorkload train_;

@@ -85,7 +85,7 @@ double other_loads_ms(std::string_view loads, std::int32_t own_pid, const BoardD
     const std::optional<Load> load = parse_load(loads.substr(0, end), board);
     loads.remove_prefix(std::min(end + 1, loads.size()));
     if (!load || !load->run || load->pid == own_pid) continue;
-    sum_ms += minibatch_cost(*board.model, load->demand(), clocks).minibatch_ms;
+    sum_ms += minibatch_cost(board.parameters(load->kind), load->demand(), clocks).minibatch_ms;
   }
   return sum_ms;
 }

@@ -65,7 +65,8 @@ ModelledOptimum::ModelledOptimum(const BoardDescription& board, const WorkloadPa
 void ModelledOptimum::judge(const PowerMode& mode) {
   const ModelMode clocks = model_mode(space_, mode, {});
   for (const std::int32_t batch_size : batch_sizes_) {
-    const MinibatchCost cost = minibatch_cost(*board_.model, workload_.demand(batch_size), clocks);
+    const MinibatchCost cost =
+        minibatch_cost(board_.parameters(workload_.kind), workload_.demand(batch_size), clocks);
     const Optimum candidate{mode, batch_size, cost.power_w, cost.minibatch_ms};
     for (const Objective objective : kTabulated) {
       add(frontiers_[static_cast<std::size_t>(objective)], candidate, objective);

@@ -44,17 +44,17 @@ RailPower rail_power(const DeviceParameters& device, const std::optional<Demand>
   return power;
 }
 
-Activity board_activity(const DeviceParameters& device, std::span<const Demand> demands,
+Activity board_activity(const DeviceParameters& idle, std::span<const RunningLoad> loads,
                         const ModelMode& mode) {
   Activity activity;
-  if (demands.empty()) {
-    activity.power = rail_power(device, std::nullopt, mode);
+  if (loads.empty()) {
+    activity.power = rail_power(idle, std::nullopt, mode);
     return activity;
   }
   double total_ms = 0;
-  for (const Demand& demand : demands) {
-    const MinibatchCost cost = minibatch_cost(device, demand, mode);
-    const RailPower power = rail_power(device, demand, mode);
+  for (const auto& [device, demand] : loads) {
+    const MinibatchCost cost = minibatch_cost(*device, demand, mode);
+    const RailPower power = rail_power(*device, demand, mode);
     for (std::size_t rail = 0; rail < kRails; ++rail) {
       activity.power.mw[rail] += cost.minibatch_ms * power.mw[rail];
     }

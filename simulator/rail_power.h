@@ -35,9 +35,15 @@ struct Activity {
   double dram_share = 0;       // 0..1 of the memory bandwidth
 };
 
+// What a workload asks of the board, which may take other times to train than to serve.
+struct RunningLoad {
+  const DeviceParameters* device = nullptr;
+  Demand demand;
+};
+
 // Several workloads take turns minibatch by minibatch: power is the mean weighted with their times.
-// None: the idle board.
-Activity board_activity(const DeviceParameters& device, std::span<const Demand> demands,
+// None: the board as it idles by `idle`.
+Activity board_activity(const DeviceParameters& idle, std::span<const RunningLoad> loads,
                         const ModelMode& mode);
 
 }  // namespace gearshift

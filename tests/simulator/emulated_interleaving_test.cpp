@@ -25,7 +25,7 @@ double model_ms(const char* workload, Kind kind, double batch_size, const ModelM
 struct Emulation {
   explicit Emulation(double per_s, std::int32_t batch_size = 4, double jitter = 0.03)
       : arrivals{.rate_per_s = per_s},
-        work(*orin().model,
+        work(orin(),
              {.train = &orin().find_workload("resnet18", Kind::train)->second,
               .infer = &orin().find_workload("mobilenet_v3", Kind::infer)->second,
               .infer_batch_size = batch_size,

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "simulator/cost_source.h"
+#include "simulator/emulated_workload.h"
 #include "simulator/optimum.h"
 #include "tests/simulator/board_fixture.h"
 
@@ -111,6 +113,47 @@ TEST(Optimum, IsTheBestOfAllModesThatFit) {
       EXPECT_TRUE(space.contains(found->mode));
     }
   }
+}
+
+// A board whose training takes other times than its inference.
+BoardDescription slow_trainer() {
+  BoardDescription board = orin();
+  board.train_model = *board.model;
+  board.train_model->q = 1.5 * board.model->q;
+  return board;
+}
+
+TEST(Optimum, IsByWhatTheKindTakes) {
+  const BoardDescription board = slow_trainer();
+  const std::int32_t sizes[] = {16};
+  for (const auto& [name, kind] :
+       {std::pair("resnet18", Kind::train), std::pair("resnet18-infer", Kind::infer)}) {
+    const WorkloadParameters& workload = board.workloads.at(name);
+    ModelledOptimum table(board, workload, sizes);
+    while (!table.advance()) continue;
+    const auto best = table.best(Objective::time, 60);
+    ASSERT_TRUE(best);
+    const KnobSpace space = board.knob_space();
+    const ModelCosts costs(board, space, workload);
+    EXPECT_DOUBLE_EQ(best->minibatch_ms, costs.cost(best->mode, 16)->minibatch_ms) << name;
+  }
+}
+
+TEST(Activity, OfABoardIsByWhatTheKindTakes) {
+  const BoardDescription board = slow_trainer();
+  BoardState state(board, {.noise = 0});
+  state.advance(Time(std::chrono::hours(1)));
+  ASSERT_EQ(state.write_load(state.open_load(), "pid=7 name=resnet18 batch_size=16"), 0);
+  BoardState usual(orin(), {.noise = 0});
+  usual.advance(Time(std::chrono::hours(1)));
+  ASSERT_EQ(usual.write_load(usual.open_load(), "pid=7 name=resnet18 batch_size=16"), 0);
+  EXPECT_NE(state.true_power_mw(), usual.true_power_mw());
+  const char* const loads = "pid=2 name=resnet18 kind=train batch_size=16 run=1\n";
+  const ModelMode fast{.cpu_cores = 12, .cpu_ghz = 2.2, .gpu_ghz = 1.3, .mem_ghz = 3.2};
+  EXPECT_DOUBLE_EQ(
+      other_loads_ms(loads, 1, board, fast),
+      minibatch_cost(board.parameters(Kind::train), board.workloads.at("resnet18").demand(16), fast)
+          .minibatch_ms);
 }
 
 TEST(Optimum, HoldsAtItsOwnPowerAndNotBelow) {
