@@ -27,15 +27,21 @@ Kind kind_of(const SimulateOptions& options) {
   return options.kind == "infer" ? Kind::infer : Kind::train;
 }
 
+// What they are planned for until the controller has counted them.
+double mean_rate_of(const std::string& arrivals) {
+  const double rate = parse_arrivals(arrivals).mean_rate_per_s();
+  if (rate > 0) return rate;
+  throw std::invalid_argument(
+      fmt::format("--arrivals '{}': no requests come; give a rate above 0", arrivals));
+}
+
 Goal goal_of(const SimulateOptions& options) {
   GoalFlags flags = options.goal;
-  if (flags.rate.empty() && !options.arrivals.empty()) {
-    flags.rate = fmt::format("{}", parse_arrivals(options.arrivals).mean_rate_per_s());
-  }
-  if (flags.objective.empty() && !flags.rate.empty()) {
+  if (flags.objective.empty() && !(flags.rate.empty() && options.arrivals.empty())) {
     flags.objective = is_pair(options) ? "throughput" : "latency";
   }
   Goal goal = make_goal(flags);
+  if (!options.arrivals.empty()) goal.arrivals_per_s = mean_rate_of(options.arrivals);
   if (!options.power.empty()) goal.power_mw = flag_value("--power", options.power, parse_power_mw);
   if (is_pair(options) && (goal.arrivals_per_s <= 0 || goal.objective != Objective::throughput)) {
     throw std::invalid_argument(
@@ -90,6 +96,9 @@ void check_unused_options(const SimulateOptions& options) {
   }
   if (!options.model.empty() && options.missing != "model") {
     refuse("--model belongs to --missing model; leave it out");
+  }
+  if (!options.arrivals.empty() && !options.goal.rate.empty()) {
+    refuse("--arrivals tells the rate too; leave --rate out");
   }
   if (!options.goal.priced_power.empty() && options.goal.objective != "target") {
     refuse("--priced-power belongs to --objective target; leave it out");
@@ -195,17 +204,22 @@ std::unique_ptr<CostSource> other_workload(const SimulateOptions& options, const
     return std::make_unique<ModelCosts>(*made.board, *made.board_knobs,
                                         model_workload(*made.board, name, kind_of(options)));
   }
-  for (Profile& profile : read_profiles(name)) {
-    if (profile.kind != kind_of(options)) continue;
-    if (!same_names(profile.knobs(), *made.whole_knobs)) {
-      throw std::runtime_error(fmt::format("--fault workload:{}: its knobs are not those of {}",
-                                           name, made.profile->workload));
-    }
-    made.other_profiles.push_back(std::make_unique<Profile>(std::move(profile)));
-    return std::make_unique<ProfileCosts>(*made.other_profiles.back(), Missing::nearest);
+  const Kind kind = kind_of(options);
+  std::vector<Profile> fitting = read_profiles(name);
+  std::erase_if(fitting, [&](const Profile& one) { return one.kind != kind; });
+  if (fitting.size() != 1) {
+    std::string names;
+    for (const Profile& one : fitting) names += (names.empty() ? "" : ", ") + one.workload;
+    throw std::runtime_error(
+        fmt::format("--fault workload:{}: it must have one {} workload; it has {}", name,
+                    kind_name(kind), names.empty() ? "none" : names));
   }
-  throw std::runtime_error(
-      fmt::format("--fault workload:{}: it has no workload of the kind {}", name, options.kind));
+  if (!same_names(fitting.front().knobs(), *made.whole_knobs)) {
+    throw std::runtime_error(fmt::format("--fault workload:{}: its knobs are not those of {}", name,
+                                         made.profile->workload));
+  }
+  made.other_profiles.push_back(std::make_unique<Profile>(std::move(fitting.front())));
+  return std::make_unique<ProfileCosts>(*made.other_profiles.back(), Missing::nearest);
 }
 
 void add_changes(const SimulateOptions& options, const std::vector<WorldChange>& changes,
