@@ -13,6 +13,7 @@
 #include "cli/evaluate_progress.h"
 #include "cli/evaluate_requests.h"
 #include "cli/evaluate_run.h"
+#include "cli/flag_value.h"
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
 #include "cli/simulated_costs.h"
@@ -62,7 +63,7 @@ class ConcurrentEvaluation {
  public:
   explicit ConcurrentEvaluation(const EvaluateOptions& options)
       : priors_(options.prior, options.own_prior),
-        effects_(parse_effects(effects_of(options))),
+        effects_(flag_value("--effects", effects_of(options), parse_effects)),
         most_measurements_(options.probes) {
     grid_.policies = read_contestants(options.policy);
     grid_.problems = make_problems(options);
@@ -230,7 +231,7 @@ bool ConcurrentEvaluation::hold_beside_requests(RequestChecks& checks,
 
 int evaluate_concurrent(const EvaluateOptions& options, const std::string& command) {
   constexpr double kUsualJitter = 0.03;
-  const double jitter = parse_effects(effects_of(options)).jitter;
+  const double jitter = flag_value("--effects", effects_of(options), parse_effects).jitter;
   RequestChecks checks(options.requests, options.minutes, jitter > 0 ? jitter : kUsualJitter);
   std::vector<double> switch_ms;
   if (!options.switch_ms.empty()) switch_ms = parse_numbers("--switch-ms", options.switch_ms);

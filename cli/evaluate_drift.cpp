@@ -125,8 +125,8 @@ class DriftEvaluation {
   // Of options that check_evaluate_options lets pass.
   explicit DriftEvaluation(const EvaluateOptions& options) : options_(options) {
     const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
-    caps_mw_[0] = static_cast<std::int64_t>(1e3 * caps_w.front());
-    caps_mw_[1] = static_cast<std::int64_t>(1e3 * caps_w.back());
+    caps_mw_[0] = std::llround(1e3 * caps_w.front());
+    caps_mw_[1] = std::llround(1e3 * caps_w.back());
     changes_.push_back({"throttle", "throttle:0.8"});
     if (options.profile.size() == 2) {
       changes_.push_back({"workload", "workload:" + options.profile[1]});

@@ -7,6 +7,7 @@
 
 #include "boards/sysroot.h"
 #include "cli/evaluate_run.h"
+#include "cli/flag_value.h"
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
 #include "cli/select_board.h"
@@ -49,6 +50,23 @@ Profile filled(const Profile& measured, const CostSource& costs) {
   return truth;
 }
 
+// Of the truth's cells, those that a line means, and where gaps have the nearest cell those that
+// stand for one that a line means.
+std::vector<bool> suspects_of(const Profile& measured, const Profile& truth,
+                              const ProfileCosts& costs, Missing missing,
+                              const std::vector<SuspectCell>& listed) {
+  std::vector<bool> suspect = suspects_in(truth, listed);
+  if (missing != Missing::nearest) return suspect;
+  const std::vector<bool> sources = suspects_in(measured, listed);
+  for (std::size_t i = 0; i < suspect.size(); ++i) {
+    const ProfileCell& cell = truth.cells()[i];
+    const ProfileCell* source = measured.find(cell.mode, cell.batch_size);
+    if (source == nullptr || !source->timed()) source = &costs.nearest(cell.mode, cell.batch_size);
+    suspect[i] = suspect[i] || sources[static_cast<std::size_t>(source - measured.cells().data())];
+  }
+  return suspect;
+}
+
 // Settings without a cell are refused and never measured.
 std::vector<std::uint32_t> cells_of(const std::vector<Setting>& settings, const Profile& profile) {
   std::vector<std::uint32_t> cells;
@@ -64,7 +82,7 @@ std::vector<std::uint32_t> cells_of(const std::vector<Setting>& settings, const 
 
 EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
     : priors_(options.prior, options.own_prior),
-      effects_(parse_effects(effects_of(options))),
+      effects_(flag_value("--effects", effects_of(options), parse_effects)),
       most_measurements_(options.probes),
       measurements_(options.problem == "online" ? options.measurements : 0) {
   if (!options.board.empty()) {
@@ -75,7 +93,7 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
   for (const std::string& path : options.profile) add_profiles(options, path);
   for (Bench& bench : benches_) bench.priors = priors_.of({bench.profile.get()});
-  if (!options.suspect.empty()) mark_suspects(options.suspect);
+  if (!options.suspect.empty()) mark_suspects(options);
   grid_.conditions = fmt::format(
       "effects {}, missing {}, probes {}, measurements {}, priors {:016x}, own {}, "
       "reference {:016x}, program {}",
@@ -125,15 +143,16 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
 }
 
 // Costs and cases are the same; what they are judged against is not.
-void EvaluateGrid::mark_suspects(const std::vector<std::string>& paths) {
+void EvaluateGrid::mark_suspects(const EvaluateOptions& options) {
   std::vector<SuspectCell> listed;
-  for (const std::string& path : paths) {
+  for (const std::string& path : options.suspect) {
     for (SuspectCell& cell : read_suspect_cells(path)) listed.push_back(std::move(cell));
   }
   all_cells_ = grid_;
   for (std::size_t i = 0; i < benches_.size(); ++i) {
     const Profile& truth = *benches_[i].truth;
-    std::vector<bool> suspect = suspects_in(truth, listed);
+    std::vector<bool> suspect = suspects_of(*benches_[i].profile, truth, *benches_[i].costs,
+                                            parse_missing(options.missing), listed);
     fmt::print(stderr, "{}: {} of {} cells are suspect\n", grid_.workloads[i].name,
                std::count(suspect.begin(), suspect.end(), true), suspect.size());
     grid_.workloads[i].optimum =

@@ -39,14 +39,14 @@ class EvaluateGrid {
     std::unique_ptr<Profile> profile;  // its measured cells
     std::unique_ptr<Profile> truth;    // and those that were filled
     std::unique_ptr<CostSource> model;
-    std::unique_ptr<CostSource> costs;
+    std::unique_ptr<ProfileCosts> costs;
     std::vector<const Profile*> priors;
     std::optional<BoardModel> board;  // of the built-in board that the profile names
   };
 
   void add_profiles(const EvaluateOptions& options, const std::string& path);
   void add_workload(const Profile& whole, const EvaluateOptions& options);
-  void mark_suspects(const std::vector<std::string>& paths);
+  void mark_suspects(const EvaluateOptions& options);
 
   Grid grid_;
   std::optional<Grid> all_cells_;

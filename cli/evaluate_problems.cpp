@@ -75,13 +75,15 @@ Goal goal_of(const EvaluateOptions& options) {
   } catch (const std::invalid_argument& error) {
     throw std::runtime_error(error.what());
   }
+  const bool elsewhere =
+      goal.objective == Objective::target || goal.objective == Objective::throughput;
   const bool fits = options.problem == "online"            ? goal.objective == Objective::weighted
                     : goal.objective == Objective::latency ? options.problem == "infer"
-                                                           : goal.objective != Objective::target;
+                                                           : !elsewhere;
   if (!fits) {
     throw std::runtime_error(fmt::format(
-        "--objective {}: latency is of --problem infer, target of recurring, and online "
-        "has weighted alone",
+        "--objective {}: latency is of --problem infer, target of recurring, throughput of "
+        "concurrent, and online has weighted alone",
         flags.objective));
   }
   return goal;

@@ -2,9 +2,13 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <set>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "cli/commands.h"
@@ -34,6 +38,43 @@ Tables read_tables(const EvaluateOptions& options) {
   return tables;
 }
 
+// Every job that was asked for is one: with a workload and a batch size that both kinds of tables
+// have. A device may lack the memory for it, so one profile suffices.
+void check_jobs(const Tables& tables, const std::vector<std::string>& jobs) {
+  std::vector<std::string> named;
+  for (const std::string& text : jobs) {
+    const JobTerms terms = parse_job_terms(text);
+    const auto refuse = [&](const std::string& why) {
+      throw std::invalid_argument(fmt::format("--job '{}': {}", text, why));
+    };
+    if (std::find(named.begin(), named.end(), terms.workload) != named.end()) {
+      refuse("another --job has that workload already; give one a workload");
+    }
+    named.push_back(terms.workload);
+    std::vector<std::string> workloads;
+    std::set<std::int32_t> profiled, recorded;
+    for (const Profile& profile : tables.profiles) {
+      workloads.push_back(profile.workload);
+      if (profile.workload != terms.workload) continue;
+      for (const std::int32_t size : profile.batch_sizes()) profiled.insert(size);
+    }
+    if (profiled.empty()) {
+      refuse(
+          fmt::format("no --profile has that workload; they have {}", fmt::join(workloads, ", ")));
+    }
+    for (const EpochsToTarget& row : tables.epochs) {
+      const bool counts = row.workload() == terms.workload &&
+                          row.target_metric == terms.target_metric &&
+                          profiled.contains(row.batch_size);
+      if (counts) recorded.insert(row.batch_size);
+    }
+    if (!recorded.empty() && !recorded.contains(terms.batch_size)) {
+      refuse(fmt::format("no batch of {} in --profile and --epochs, which have {}",
+                         terms.batch_size, fmt::join(recorded, ", ")));
+    }
+  }
+}
+
 // What --job says of the profile's workload; else what is usual. Nullopt where it is no job.
 std::optional<JobTerms> terms_of(const Profile& profile, const Tables& tables,
                                  const EvaluateOptions& options) {
@@ -57,6 +98,7 @@ std::optional<JobTerms> terms_of(const Profile& profile, const Tables& tables,
 }
 
 std::deque<RecurringJob> make_jobs(const Tables& tables, const EvaluateOptions& options) {
+  check_jobs(tables, options.job);
   std::deque<RecurringJob> jobs;
   for (const Profile& profile : tables.profiles) {
     const auto terms = terms_of(profile, tables, options);
@@ -65,8 +107,7 @@ std::deque<RecurringJob> make_jobs(const Tables& tables, const EvaluateOptions& 
   if (jobs.empty()) {
     throw std::runtime_error(
         options.epochs + ": no workload of --profile is a job here; workloads must have the name " +
-        "dataset-network-optimizer" +
-        (options.job.empty() ? "; or name the job with --job" : ", and --job must name one"));
+        "dataset-network-optimizer; or name the job with --job");
   }
   return jobs;
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "cli/powertrain_commands.h"
 #include "cli/request_text.h"
 #include "cli/seed_flag.h"
+#include "cli/simulated_costs.h"
 #include "cli/units.h"
 #include "simulator/request_run.h"
 
@@ -94,10 +96,15 @@ Profile profile_of(const std::string& flag, const std::string& file, Kind kind) 
                                           kind_name(profile.kind)));
 }
 
-// Both tables may name their knobs' values differently: each is asked in its own words.
+// One mode, which both tables know where there are two.
 void take_profiles(const RequestOptions& options, RequestRun& run) {
   const Profile infer = profile_of("--infer-profile", options.infer_profile, Kind::infer);
-  const PowerMode mode = mode_of(infer.knobs(), options.mode);
+  std::optional<Profile> train;
+  if (!options.train_profile.empty()) {
+    train = profile_of("--profile", options.train_profile, Kind::train);
+  }
+  const KnobSpace knobs = train ? common_knobs(*train, infer) : infer.knobs();
+  const PowerMode mode = mode_of(knobs, options.mode);
   for (const std::int32_t batch_size : infer.batch_sizes()) {
     const ProfileCell* cell = infer.find(mode, batch_size);
     if (cell != nullptr && cell->timed()) run.infer.push_back({batch_size, cell->minibatch_ms});
@@ -105,12 +112,10 @@ void take_profiles(const RequestOptions& options, RequestRun& run) {
   if (infer.find(mode, run.batch_size) == nullptr) {
     no_cell(options.infer_profile, infer, mode, run.batch_size);
   }
-  if (options.train_profile.empty()) return;
-  const Profile train = profile_of("--profile", options.train_profile, Kind::train);
-  const PowerMode same = mode_of(train.knobs(), options.mode);
-  const ProfileCell* cell = train.find(same, options.train_batch_size);
+  if (!train) return;
+  const ProfileCell* cell = train->find(mode, options.train_batch_size);
   if (cell == nullptr || !cell->timed()) {
-    no_cell(options.train_profile, train, same, options.train_batch_size);
+    no_cell(options.train_profile, *train, mode, options.train_batch_size);
   }
   run.train_minibatch_ms = cell->minibatch_ms;
 }
@@ -118,8 +123,13 @@ void take_profiles(const RequestOptions& options, RequestRun& run) {
 RequestRun make_run(const RequestOptions& options) {
   RequestRun run;
   run.arrivals = parse_arrivals(options.arrivals);
-  if (!options.latency.empty())
+  if (!options.latency.empty()) {
     run.latency = flag_value("--latency", options.latency, parse_duration);
+    if (run.latency <= Duration::zero()) {
+      throw std::invalid_argument("--latency: '" + options.latency +
+                                  "': give a time above 0; without the flag there is no limit");
+    }
+  }
   run.batch_size = options.batch_size;
   run.jitter = flag_value("--jitter", options.jitter, parse_percent) / 100;
   run.minutes = options.minutes;
@@ -208,12 +218,14 @@ void add_flags(CLI::App& command, RequestOptions& options) {
       ->check(CLI::Range(1, 1 << 20));
   command.add_option("--infer-profile", options.infer_profile,
                      "measured table of the inference workload");
-  command.add_option("--profile", options.train_profile,
-                     "measured table of what trains beside it (default: nothing does)");
+  CLI::Option* const trains =
+      command.add_option("--profile", options.train_profile,
+                         "measured table of what trains beside it (default: nothing does)");
   command.add_option("--mode", options.mode,
                      "KNOB=VALUE of the mode that is held (may be given again; default: highest)");
   command
       .add_option("--train-batch-size", options.train_batch_size, "samples in a training minibatch")
+      ->needs(trains)
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   command

@@ -81,12 +81,13 @@ class ProfileCosts : public CostSource {
   double idle_power_w(const PowerMode& mode) const override;
   // No profile says either: all of it goes through one rail of the input's voltage.
   RailPower rails(const PowerMode& mode, std::optional<std::int32_t> batch_size) const override;
+  // The timed cell nearest to a setting, which stands in for it where it is missing.
+  const ProfileCell& nearest(const PowerMode& mode, std::int32_t batch_size) const;
 
  private:
   using Place = std::array<double, kMaxKnobs + 1>;  // logarithms; the batch size is the last
 
   Place place_of(const PowerMode& mode, std::int32_t batch_size) const;
-  const ProfileCell& nearest(const PowerMode& mode, std::int32_t batch_size) const;
 
   const Profile& profile_;
   const Missing missing_;

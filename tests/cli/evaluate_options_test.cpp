@@ -234,7 +234,7 @@ TEST_F(EvaluateOptionsTest, MakesAProblemOfEveryEnergyWeight) {
 }
 
 TEST_F(EvaluateOptionsTest, RefusesObjectivesThatDoNotFitTheProblem) {
-  for (const char* objective : {"target", "latency", "speed"}) {
+  for (const char* objective : {"target", "latency", "throughput", "speed"}) {
     options.objective = objective;
     EXPECT_THROW(make_problems(options), std::runtime_error) << objective;
   }

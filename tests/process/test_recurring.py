@@ -117,9 +117,14 @@ class Recurring(unittest.TestCase):
             done = self.evaluate(*flags)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(words, done.stderr)
-        done = self.evaluate("--job", "other,0.6,32,30")
-        self.assertNotEqual(done.returncode, 0)
-        self.assertIn("--job", done.stderr)
+        job = ["--job", "d-n-o,0.6,32,30"]
+        for flags, words in ((["--job", "other,0.6,32,30"], "--job 'other,0.6,32,30': no --profile has that workload; they have d-n-o"),
+                             ([*job, "--job", "other,0.6,32,30"], "--job 'other,0.6,32,30': no --profile has that workload"),
+                             ([*job, "--job", "d-n-o,0.6,16,30"], "--job 'd-n-o,0.6,16,30': another --job has that workload"),
+                             (["--job", "d-n-o,0.6,7,30"], "no batch of 7 in --profile and --epochs, which have 8, 16, 32, 64")):
+            done = self.evaluate(*flags)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words, done.stderr)
 
 
 if __name__ == "__main__":

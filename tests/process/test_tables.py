@@ -1,0 +1,87 @@
+"""Measured tables on the command line: one mode of two tables, one workload of several, what stands for a gap."""
+
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from harness import BINARY
+
+COLUMNS = "device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w"
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def put(self, name, *rows, columns=COLUMNS):
+        path = self.folder / name
+        path.write_text("\n".join([columns, *rows]) + "\n")
+        return path
+
+    def gearshift(self, *words):
+        return subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, timeout=60, cwd=self.folder)
+
+    def requests(self, infer, train, *words):
+        return self.gearshift("requests", "--arrivals", "poisson:10", "--batch-size", 4, "--minutes", 1, "--json",
+                              "--infer-profile", infer, "--profile", train, *words)  # fmt: skip
+
+    def test_both_kinds_are_held_in_one_mode_that_both_tables_know(self):
+        infer = self.put("infer.csv", "orin,net,infer,4,300,20,10", "orin,net,infer,4,600,10,20")
+        train = self.put("train.csv", "orin,net,train,16,300,80,10", "orin,net,train,16,900,20,30")
+        done = self.requests(infer, train)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["train_minibatch_ms"], 80, "in the highest mode of both")
+        done = self.requests(infer, train, "--mode", "gpu_mhz=600")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("'600' is no value of gpu_mhz, which has 300", done.stderr)
+
+    def test_tables_of_two_devices_are_no_accelerator(self):
+        infer = self.put("infer.csv", "orin,net,infer,4,300,20,10")
+        train = self.put("train.csv", "nano,net,train,16,300,80,10")
+        done = self.requests(infer, train)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("net and net cannot run on one board: nano and orin", done.stderr)
+
+    def test_a_workload_becomes_the_one_of_its_table(self):
+        one = self.put("one.csv", "orin,net,train,16,300,20,10", "orin,net,train,16,600,10,20")
+        two = self.put("two.csv", "orin,net,train,16,300,40,10", "orin,other,train,16,300,50,10")
+        served = self.put("served.csv", "orin,net,infer,16,300,40,10")
+        simulate = ["simulate", "--profile", one, "--policy", "maxn", "--fault"]
+        for table, named in ((two, "one train workload; it has net, other"), (served, "one train workload; it has none")):
+            done = self.gearshift(*simulate, f"workload:{table}@20s")
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(named, done.stderr)
+
+    def test_what_stands_for_a_gap_is_suspect_where_its_source_is(self):
+        table = self.put("holed.csv", "orin,net,train,16,300,40,10", "orin,net,train,16,600,10,12",
+                         "orin,net,train,32,300,80,11")  # fmt: skip
+        # A batch of 32 at 600 MHz was not measured: the nearest of that batch size stands in.
+        suspects = self.put("suspects.csv", "net,train,32,300", columns="workload,kind,batch_size,gpu_mhz")
+        done = self.gearshift("evaluate", "--profile", table, "--policy", "maxn", "--caps", 60, "--missing", "nearest",
+                              "--suspect", suspects)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("net: 2 of 4 cells are suspect", done.stderr)
+
+    def test_a_cap_of_tenths_is_not_rounded_down(self):
+        table = self.put("train.csv", "orin,net,train,16,300,80,32.3", "orin,net,train,16,600,70,40")
+        done = self.gearshift("evaluate", "--problem", "drift", "--profile", table, "--policy", "binary_search", "--caps", "32.3",
+                              "--effects", "none", "--json", "out.json")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = json.loads((self.folder / "out.json").read_text())["rows"]
+        self.assertEqual([row["excess"] for row in rows if row["change"] == "none"], [0])
+
+    def test_effects_that_there_are_not_are_named_with_their_flag(self):
+        table = self.put("train.csv", "orin,net,train,16,300,80,10")
+        infer = self.put("infer.csv", "orin,net,infer,4,300,20,10")
+        for words in ([], ["--problem", "concurrent", "--infer-profile", infer, "--latency-ms", 500, "--rate", 30]):
+            done = self.gearshift("evaluate", "--profile", table, "--policy", "maxn", "--caps", 60, "--effects", "foo", *words)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("--effects: ", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
