@@ -193,23 +193,58 @@ int run_board(const VirtualBoardOptions& options) {
   return mount_board(options);
 }
 
-void add_optimum_flags(CLI::App& command, VirtualBoardOptions& options) {
-  command.add_option(
+// Returns --optimum, beside which nothing is mounted.
+CLI::Option* add_optimum_flags(CLI::App& command, VirtualBoardOptions& options) {
+  CLI::Option* const optimum = command.add_option(
       "--optimum", options.optimum,
       "mount nothing: print the best setting under this power by the board's model, for "
       "example 30W");
-  command.add_option("--workload", options.workload, "whose optimum")->capture_default_str();
+  command.add_option("--workload", options.workload, "whose optimum")
+      ->needs(optimum)
+      ->capture_default_str();
   command.add_option("--kind", options.kind, "train or infer")
+      ->needs(optimum)
       ->check(CLI::IsMember({"train", "infer"}))
       ->capture_default_str();
   command.add_option("--batch-sizes", options.batch_sizes, "what to choose from")
+      ->needs(optimum)
       ->delimiter(',')
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
   command.add_option("--objective", options.objective, "least time or energy a sample")
+      ->needs(optimum)
       ->check(CLI::IsMember({"time", "energy"}))
       ->capture_default_str();
-  command.add_flag("--json", options.json, "print the optimum as one line of JSON");
+  command.add_flag("--json", options.json, "print the optimum as one line of JSON")->needs(optimum);
+  return optimum;
+}
+
+// Of a board that is mounted.
+void add_mount_flags(CLI::App& command, VirtualBoardOptions& options) {
+  command.add_option("--mount", options.mount, "an empty folder, or one to be made");
+  command.add_flag("--plain", options.plain, "serve plain files instead of a file system");
+  add_seed_flag(command, options.seed, "of the noise and of what a boot decides by chance");
+  command.add_option("--noise", options.noise, "standard deviation of a power reading")
+      ->capture_default_str();
+  command
+      .add_option("--lag", options.lag,
+                  "of the power sensor: boxcar, a mean of 0.43 s, or first-order, of 0.7 s")
+      ->check(CLI::IsMember({"boxcar", "first-order"}))
+      ->capture_default_str();
+  CLI::Option* const battery =
+      command.add_option("--battery", options.battery,
+                         "the board runs on a battery of this capacity, for example 10Wh, which a "
+                         "power_supply and an INA219 show");
+  command.add_option("--charge", options.charge, "of the battery at the beginning")
+      ->needs(battery)
+      ->capture_default_str();
+  command.add_option("--resistance", options.resistance_ohm, "of the battery, ohm")
+      ->needs(battery)
+      ->capture_default_str();
+  command.add_option(
+      "--fault", options.faults,
+      "NAME=VALUE: begin with a fault switched on, for example sensor_stuck=1 (may be given "
+      "again); a mounted board explains them in .virtual/faults/README");
 }
 
 }  // namespace
@@ -222,28 +257,12 @@ void add_board(CLI::App& app, int& exit_code) {
       ->add_option("--virtual", options->board,
                    "which board: jetson-agx-orin or jetson-agx-orin-jetpack5")
       ->required();
-  command->add_option("--mount", options->mount, "an empty folder, or one to be made");
-  command->add_flag("--plain", options->plain, "serve plain files instead of a file system");
-  add_seed_flag(*command, options->seed, "of the noise and of what a boot decides by chance");
-  command->add_option("--noise", options->noise, "standard deviation of a power reading")
-      ->capture_default_str();
-  command
-      ->add_option("--lag", options->lag,
-                   "of the power sensor: boxcar, a mean of 0.43 s, or first-order, of 0.7 s")
-      ->check(CLI::IsMember({"boxcar", "first-order"}))
-      ->capture_default_str();
-  command->add_option("--battery", options->battery,
-                      "the board runs on a battery of this capacity, for example 10Wh, which a "
-                      "power_supply and an INA219 show");
-  command->add_option("--charge", options->charge, "of the battery at the beginning")
-      ->capture_default_str();
-  command->add_option("--resistance", options->resistance_ohm, "of the battery, ohm")
-      ->capture_default_str();
-  command->add_option(
-      "--fault", options->faults,
-      "NAME=VALUE: begin with a fault switched on, for example sensor_stuck=1 (may be given "
-      "again); a mounted board explains them in .virtual/faults/README");
-  add_optimum_flags(*command, *options);
+  add_mount_flags(*command, *options);
+  CLI::Option* const optimum = add_optimum_flags(*command, *options);
+  for (const char* flag : {"--mount", "--plain", "--seed", "--noise", "--lag", "--battery",
+                           "--charge", "--resistance", "--fault"}) {
+    optimum->excludes(command->get_option(flag));
+  }
   command->footer(
       "Prints 'ready DIR' once the folder can be used, and unmounts it when it is stopped.\n"
       "Example: gearshift board --virtual jetson-agx-orin --mount /tmp/orin\n"

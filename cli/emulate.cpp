@@ -52,7 +52,7 @@ class Emulation {
         clocks_(board, root),
         load_(root.open(BoardState::kLoadPath, Sysroot::Access::read_write)),
         kind_(options.kind == "train" ? Kind::train : Kind::infer),
-        work_(*board.model, workload, options.batch_size, work_options(options, board)),
+        work_(board.parameters(kind_), workload, options.batch_size, work_options(options, board)),
         save_time_(options.save_time.empty()
                        ? Duration{}
                        : flag_value("--save-time", options.save_time, parse_duration)),
@@ -275,31 +275,41 @@ void add_emulate(CLI::App& app, int& exit_code) {
       ->add_option("--warm-up", options->warm_up,
                    "what the first minibatch takes longer, at the highest CPU clock")
       ->capture_default_str();
-  command->add_option("--save-time", options->save_time,
-                      "it saves its work when it is asked to, which takes so long: 0.5s; default: "
-                      "it is not asked");
+  CLI::Option* const save_time = command->add_option(
+      "--save-time", options->save_time,
+      "it saves its work when it is asked to, which takes so long: 0.5s; default: "
+      "it is not asked");
   command
       ->add_option("--samples-per-epoch", options->samples_per_epoch,
                    "samples of an epoch; 0: unknown")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--epochs", options->epochs, "end after so many; default: until stopped");
-  command->add_option("--serve", options->serve,
-                      "serve this workload beside the training, by turns: mobilenet_v3, ...");
+  CLI::Option* const serve =
+      command
+          ->add_option("--serve", options->serve,
+                       "serve this workload beside the training, by turns: mobilenet_v3, ...")
+          ->excludes(save_time);
   command
       ->add_option("--serve-batch-size", options->serve_batch_size, "requests in a batch, at first")
+      ->needs(serve)
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
   command
       ->add_option("--serve-batch-sizes", options->serve_batch_sizes,
                    "what the daemon may choose from")
+      ->needs(serve)
       ->delimiter(',')
       ->check(CLI::Range(1, kMaxBatchSize))
       ->capture_default_str();
-  command->add_option("--arrivals", options->arrivals,
-                      std::string("of the requests: ") + kArrivalForms);
-  command->add_option("--latency", options->latency,
-                      "a request must be answered within, for example 200ms");
+  command
+      ->add_option("--arrivals", options->arrivals,
+                   std::string("of the requests: ") + kArrivalForms)
+      ->needs(serve);
+  command
+      ->add_option("--latency", options->latency,
+                   "a request must be answered within, for example 200ms")
+      ->needs(serve);
   command->add_flag("--json", options->json, "print the summary as one line of JSON");
   command->footer(
       "It reports to the daemon as a real trainer does, obeys it, and runs on without one.\n"

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/rail_sample.h"
+
 namespace gearshift {
 namespace {
 
@@ -28,7 +30,8 @@ forget_limits      0 or 1      a cluster whose last core went offline comes back
 stale_cpufreq      0 or 1      a cluster with no core online shows what it last held and
                                refuses writes with EINVAL, as Linux does before 5.19; else
                                reads and writes fail with EBUSY
-dead_channel       LABEL       reads of this rail fail with ENODATA
+dead_channel       LABEL       reads of this rail fail with ENODATA: VDD_GPU_SOC, VDD_CPU_CV,
+                               VIN_SYS_5V0 or VDDQ_VDD2_1V8AO
 sensor_stuck       0 or 1      every rail repeats what it reads now
 sensor_garbage     0 or 1      what every rail reads is no number
 sensor_absurd      MILLIAMPS   every rail reads this current; may be negative
@@ -64,6 +67,13 @@ std::vector<std::string> words(std::string_view text) {
 }
 
 bool switches_off(std::string_view text) { return text.empty() || text == "none"; }
+
+bool is_rail(std::string_view label) {
+  for (std::size_t rail = 0; rail < kRails; ++rail) {
+    if (rail_label(static_cast<Rail>(rail)) == label) return true;
+  }
+  return false;
+}
 
 FileText shown(std::string_view text) { return line(text.empty() ? "none" : text); }
 
@@ -177,6 +187,7 @@ void Faults::add_files(BoardTree& tree) {
   tree.add_file(
       folder + "dead_channel", 0644, [this] { return shown(dead_channel); },
       [this](std::string_view text) {
+        if (!switches_off(text) && !is_rail(text)) return EINVAL;
         dead_channel = switches_off(text) ? "" : std::string(text);
         return 0;
       });

@@ -10,11 +10,19 @@ from harness import BINARY, DEADLINE_S, SOURCE
 
 BOARD = ["--board", "jetson-agx-orin"]
 MODEL = [*BOARD, "--workload", "resnet18"]
-BATTERY = [["--solar", "none.csv"], ["--epochs", "20"], ["--panel", "xx"], ["--brown-out", "9"], ["--reserve", "20"]]
+BATTERY = [["--solar", "none.csv"], ["--epochs", "20"], ["--brown-out", "9"], ["--reserve", "20"]]
 WITHOUT_UNIT = [["--power", "30"], ["--hold", "3"], ["--duration", "3"], ["--sensor-interval", "1"], ["--effects", "x"]]
 FOLDER = str(SOURCE)
 
 REQUESTS = ["--batch-size", "16", "--arrivals", "poisson:60", "--infer-time", "16=50ms"]
+PAIR = ["simulate", "--problem", "concurrent", *MODEL, "--infer-workload", "mobilenet_v3"]
+OPTIMUM = ["board", "--virtual", "jetson-agx-orin", "--optimum", "30W"]
+NOWHERE = ["board", "--virtual", "jetson-agx-orin", "--mount", "/dev/null/none"]
+MOUNT = [["--mount", "/dev/null/none"], ["--plain"], ["--seed", "2"], ["--noise", "1%"], ["--lag", "boxcar"], ["--battery", "1Wh"],
+         ["--fault", "nonsense"]]  # fmt: skip
+OF_OPTIMUM = [["--workload", "resnet18"], ["--kind", "train"], ["--batch-sizes", "8"], ["--objective", "time"], ["--json"]]
+EMULATE = ["emulate", "--workload", "resnet18", "--sysroot", "/none"]
+SERVED = [["--arrivals", "poisson:60"], ["--latency", "1s"], ["--serve-batch-size", "4"], ["--serve-batch-sizes", "1,4"]]
 OBJECTIVES = ("time", "energy", "latency", "weighted", "target", "throughput")
 
 
@@ -92,7 +100,10 @@ class CommandLine(unittest.TestCase):
             (["profile", "--duration", "2", "-o", "none.csv"], "--duration: '2': give a time"),
             (["import-tegrastats", "none.log", "--interval", "1"], "--interval: '1': give a time"),
             (["requests", *REQUESTS, "--latency", "10"], "--latency: '10': give a time"),
+            (["requests", *REQUESTS, "--latency", "0ms"], "--latency: '0ms': give a time above 0"),
             (["requests", *REQUESTS, "--jitter", "3"], "--jitter: '3': give a share"),
+            ([*PAIR, "--arrivals", "poisson:0"], "--arrivals 'poisson:0': no requests come; give a rate above 0"),
+            ([*NOWHERE, "--fault", "dead_channel=NOSUCH"], "VDD_GPU_SOC"),
             (["requests", *REQUESTS, "--train-time", "10"], "--train-time: '10': give a time"),
             (["requests", "--batch-size", "16", "--arrivals", "poisson:60", "--infer-time", "16=50"], "--infer-time '16=50': '50': give a time"),
             (["requests", "--batch-size", "16", "--arrivals", "mmpp:30,180,20", "--infer-time", "16=50ms"], "--arrivals 'mmpp:30,180,20': '20': give a time"),
@@ -101,17 +112,6 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn(named, done.stderr)
 
-    def test_a_flag_that_would_be_dropped_is_refused(self):
-        grid = ["evaluate", "--profile", "none.csv", "--policy", "maxn"]
-        drift = [*grid, "--problem", "drift", "--caps"]
-        pair = ["simulate", "--problem", "concurrent", "--rate", "60", *MODEL]
-        for words, named in (
-            (["simulate", "--profile", "none.csv", "--trace", "none.db"], "--trace stands instead of the table of --profile"),
-            (["simulate", *MODEL, "--infer-workload", "mobilenet_v3"], "--infer-workload belongs to --problem concurrent"),
-            (["simulate", *MODEL, "--infer-profile", "none.csv"], "--infer-profile belongs to --problem concurrent"),
-            (["simulate", *MODEL, "--model", "resnet18"], "--model belongs to --missing model"),
-            (["simulate", *MODEL, "--priced-power", "60W"], "--priced-power belongs to --objective target"),
-            ([*pair, "--infer-workload", "mobilenet_v3", "--infer-profile", "none.csv"], "--infer-profile goes with --profile or"),
     def test_an_empty_value_is_not_taken_for_none(self):
         with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
             config.write('power = ""\n')
@@ -152,8 +152,29 @@ class CommandLine(unittest.TestCase):
         self.assertIn("leave --keys out", done.stderr)
         self.assertNotIn("another machine", done.stderr)
 
+    def test_a_flag_that_would_be_dropped_is_refused(self):
+        grid = ["evaluate", "--profile", "none.csv", "--policy", "maxn"]
+        drift = [*grid, "--problem", "drift", "--caps"]
+        pair = ["simulate", "--problem", "concurrent", "--rate", "60", *MODEL]
+        for words, named in (
+            (["simulate", "--profile", "none.csv", "--trace", "none.db"], "--trace stands instead of the table of --profile"),
+            (["simulate", *MODEL, "--infer-workload", "mobilenet_v3"], "--infer-workload belongs to --problem concurrent"),
+            (["simulate", *MODEL, "--infer-profile", "none.csv"], "--infer-profile belongs to --problem concurrent"),
+            (["simulate", *MODEL, "--model", "resnet18"], "--model belongs to --missing model"),
+            (["simulate", *MODEL, "--priced-power", "60W"], "--priced-power belongs to --objective target"),
+            ([*pair, "--infer-workload", "mobilenet_v3", "--infer-profile", "none.csv"], "--infer-profile goes with --profile or"),
             (["requests", "--batch-size", "16", "--arrivals", "poisson:60", "--infer-profile", "none.csv", "--profile", "none.csv",
               "--train-time", "40ms"], "--train-time stands instead of the table of --profile"),
+            ([*PAIR, "--rate", "60", "--arrivals", "poisson:30"], "--arrivals tells the rate too; leave --rate out"),
+            (["requests", *REQUESTS, "--train-batch-size", "8"], "--train-batch-size requires --profile"),
+            *(([*OPTIMUM, *words], words[0] + " excludes --optimum") for words in MOUNT),
+            *(([*NOWHERE, *words], words[0] + " requires --optimum")
+              for words in OF_OPTIMUM),
+            *(([*NOWHERE, *words], words[0] + " requires --battery")
+              for words in (["--charge", "50%"], ["--resistance", "0.2"])),
+            *(([*EMULATE, *words], words[0] + " requires --serve") for words in SERVED),
+            ([*EMULATE, "--serve", "mobilenet_v3", "--save-time", "1s"], "--save-time excludes --serve"),
+            ([*grid, "--objective", "throughput"], "--objective throughput: latency is of --problem infer, target of recurring, throughput of"),
             ([*grid, *BOARD], "--board belongs to --missing model"),
             ([*grid, "--model", "resnet18"], "--model belongs to --missing model"),
             ([*drift, "40,30,20"], "--caps: --problem drift takes the cap, and the one it falls to"),
@@ -163,6 +184,15 @@ class CommandLine(unittest.TestCase):
             ([*unplanned("simulate"), *MODEL, "--brown-out", "9V"], "--brown-out 9V: --battery-goal none plans nothing"),
             ([*unplanned("run"), "--brown-out", "9V"], "--brown-out 9V: --battery-goal none plans nothing"),
             ([*unplanned("run"), "--checkpoint", "5%"], "--checkpoint 5%: --battery-goal none plans nothing"),
+            *((["simulate", *MODEL, "--battery", "10Wh", *words], words[0] + " requires --solar")
+              for words in (["--confidence", "banana"], ["--panel", "xx"], ["--sun", "900%"])),
+            (["simulate", *MODEL, "--battery", "10Wh", "--solar", "none.csv", "--confidence", "50%"],
+             "--confidence 50%: only --battery-goal serve plans over the sun"),
+            (["simulate", *MODEL, "--battery", "10Wh", "--battery-goal", "progress", "--until", "2h"],
+             "--until 2h: says nothing with --battery-goal progress and no --epochs"),
+            (["run", "--battery", "auto", "--battery-goal", "serve", "--until", "2h", "--epochs", "20"],
+             "--epochs 20: --battery-goal serve counts no epochs"),
+            (["run", "--battery", "auto", "--reserve", "97%"], "--reserve 97%: workloads that waited there would go on above 102 %"),
             *(([*unplanned("run"), *words], "--epochs, --until and --reserve: --battery-goal none plans nothing")
               for words in (["--epochs", "2"], ["--until", "2h"], ["--reserve", "50%"])),
         ):

@@ -86,6 +86,8 @@ TEST_F(FaultsOfABoard, KillOneRail) {
   EXPECT_EQ(read(folder + "in2_label"), "VDD_CPU_CV");
   EXPECT_EQ(write_fault("dead_channel", ""), 0);
   EXPECT_EQ(error_of(folder + "curr2_input"), 0);
+  EXPECT_EQ(write_fault("dead_channel", "NOSUCH"), EINVAL);
+  EXPECT_EQ(read("/.virtual/faults/dead_channel"), "none");
 }
 
 TEST_F(FaultsOfABoard, StickTheSensor) {
