@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -53,8 +54,9 @@ std::vector<ChartPoint> choices_of(const Grid& grid, std::span<const Row> rows, 
   return points;
 }
 
-double cap_w_of(const Grid& grid, const Row& row) {
-  return static_cast<double>(grid.problems[row.of.problem].goal.power_mw.value_or(0)) / 1e3;
+std::optional<double> cap_w_of(const Problem& problem) {
+  if (!problem.goal.power_mw) return std::nullopt;
+  return static_cast<double>(*problem.goal.power_mw) / 1e3;
 }
 
 // Median excess in percent by power limit; limits under which nothing was solved are left out.
@@ -63,7 +65,8 @@ std::vector<ChartPoint> excess_of(const Grid& grid, std::span<const Row> rows, s
   std::map<double, std::vector<double>> by_cap;
   for (const Row& row : rows) {
     if (row.of.policy != policy || row.of.workload != workload || !row.solved) continue;
-    by_cap[cap_w_of(grid, row)].push_back(100 * *row.excess);
+    const auto cap_w = cap_w_of(grid.problems[row.of.problem]);
+    if (cap_w) by_cap[*cap_w].push_back(100 * *row.excess);
   }
   std::vector<ChartPoint> points;
   for (auto& [cap_w, excess] : by_cap) {
@@ -79,7 +82,7 @@ std::vector<ChartPoint> excess_of(const Grid& grid, std::span<const Row> rows, s
 double widest_step_w(const Grid& grid) {
   std::set<double> caps;
   for (const Problem& problem : grid.problems) {
-    caps.insert(static_cast<double>(problem.goal.power_mw.value_or(0)) / 1e3);
+    if (const auto cap_w = cap_w_of(problem)) caps.insert(*cap_w);
   }
   double widest = 0;
   for (auto cap = caps.begin(); cap != caps.end() && std::next(cap) != caps.end(); ++cap) {

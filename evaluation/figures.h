@@ -14,7 +14,7 @@ namespace gearshift {
 // Power against minibatch time of every cell, the fastest of each power and batch size as a line,
 // and the settings that policies held.
 Chart choices_chart(const Grid& grid, std::span<const Row> rows, std::size_t workload);
-// The median excess over the optimum of what was solved, by power limit.
+// The median excess over the optimum of what was solved, by power limit; what has none is left out.
 Chart excess_chart(const Grid& grid, std::span<const Row> rows, std::size_t workload);
 // The share of solvable problems that end with a setting that breaks a limit, by policy.
 RangeChart violations_chart(const Grid& grid, std::span<const Standing> standings,

@@ -1,5 +1,7 @@
 #include "evaluation/html_report.h"
 
+#include <algorithm>
+
 #include "evaluation/comparison.h"
 #include "evaluation/figures.h"
 
@@ -14,12 +16,17 @@ std::string pictures(const Grid& grid, std::span<const Row> rows,
       "marker is "
       "a setting that a policy held in a solvable problem.",
       [&](std::size_t workload) { return svg(choices_chart(grid, rows, workload)); });
-  out += html_figures(
-      grid, "Excess over the optimum by power limit",
-      "The median over the solved problems of each limit; lower is better. Where a line "
-      "is missing, "
-      "the policy solved none. Small values have more room.",
-      [&](std::size_t workload) { return svg(excess_chart(grid, rows, workload)); });
+  const bool limited =
+      std::any_of(grid.problems.begin(), grid.problems.end(),
+                  [](const Problem& problem) { return problem.goal.power_mw.has_value(); });
+  if (limited) {
+    out += html_figures(
+        grid, "Excess over the optimum by power limit",
+        "The median over the solved problems of each limit; lower is better. Where a line "
+        "is missing, "
+        "the policy solved none. Small values have more room.",
+        [&](std::size_t workload) { return svg(excess_chart(grid, rows, workload)); });
+  }
   out += html_figures(
       grid, "Violations",
       "How often the setting held at the end breaks a limit: it draws more power than "

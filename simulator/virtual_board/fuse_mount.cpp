@@ -19,10 +19,11 @@
 namespace gearshift {
 namespace {
 
-// One open file. The text of a read at offset 0 stays for the reads that follow it.
+// One open file. The text of its first read, or of a read at offset 0, stays for the reads that
+// follow it.
 struct OpenFile {
   std::string path;
-  std::string text;
+  std::optional<std::string> text;
   std::optional<LoadHandle> load;
 };
 
@@ -156,16 +157,16 @@ struct FuseOperations {
 
   static int read(const char*, char* buffer, std::size_t size, off_t offset, fuse_file_info* info) {
     OpenFile& file = open_file(info);
-    if (offset == 0) {
+    if (offset == 0 || !file.text) {
       wait_for_hardware(file.path, FileAccess::read);
       Session board;
       FileText text = board->read(file.path);
       if (text.error != 0) return -text.error;
       file.text = std::move(text.text);
     }
-    const auto begin = std::min(static_cast<std::size_t>(offset), file.text.size());
-    const std::size_t length = std::min(size, file.text.size() - begin);
-    std::memcpy(buffer, file.text.data() + begin, length);
+    const auto begin = std::min(static_cast<std::size_t>(offset), file.text->size());
+    const std::size_t length = std::min(size, file.text->size() - begin);
+    std::memcpy(buffer, file.text->data() + begin, length);
     return static_cast<int>(length);
   }
 
@@ -189,6 +190,11 @@ struct FuseOperations {
   static int make_node(const char*, mode_t, dev_t) { return -EACCES; }
   static int make_folder(const char*, mode_t) { return -EPERM; }
   static int remove(const char*) { return -EPERM; }
+  static int rename(const char*, const char*, unsigned int) { return -EPERM; }
+  static int make_link(const char*, const char*) { return -EPERM; }
+  static int set_mode(const char*, mode_t, fuse_file_info*) { return -EPERM; }
+  static int set_owner(const char*, uid_t, gid_t, fuse_file_info*) { return -EPERM; }
+  static int set_times(const char*, const timespec*, fuse_file_info*) { return -EPERM; }
 
   static fuse_operations table() {
     fuse_operations operations{};
@@ -209,6 +215,12 @@ struct FuseOperations {
     operations.mkdir = make_folder;
     operations.unlink = remove;
     operations.rmdir = remove;
+    operations.rename = rename;
+    operations.symlink = make_link;
+    operations.link = make_link;
+    operations.chmod = set_mode;
+    operations.chown = set_owner;
+    operations.utimens = set_times;
     return operations;
   }
 };

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "evaluation/figures.h"
 #include "evaluation/html_report.h"
 #include "evaluation/number_text.h"
 #include "tests/evaluation/fake_grid.h"
@@ -141,6 +142,21 @@ TEST_F(Reports, DrawHtmlThatFetchesNothingAndRunsNothing) {
   EXPECT_EQ(figures, 4u);
   EXPECT_THAT(text, Not(HasSubstr("nan")));
   EXPECT_THAT(text, Not(HasSubstr("inf\"")));
+}
+
+TEST_F(Reports, DrawNoLimitThatIsNone) {
+  EXPECT_THAT(html(), HasSubstr("by power limit"));
+  grid.problems = {train_problem(30'000)};
+  grid.problems.push_back(grid.problems.front());
+  grid.problems.back().goal.power_mw.reset();
+  fill();
+  const Chart chart = excess_chart(grid, rows, 0);
+  for (const ChartSeries& series : chart.series) {
+    for (const ChartPoint& point : series.points) EXPECT_EQ(point.x, 30);
+  }
+  grid.problems.erase(grid.problems.begin());
+  fill();
+  EXPECT_THAT(html(), Not(HasSubstr("by power limit")));
 }
 
 TEST_F(Reports, EscapeNamesInHtml) {

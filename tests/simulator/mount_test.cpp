@@ -1,6 +1,7 @@
 // Mounts real file systems: waits for other processes, and is skipped where FUSE cannot be used.
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,28 @@ TEST_F(MountedBoard, FailsWithTheErrorsOfARealOne) {
   EXPECT_FALSE(root_->writable(gpu_ + "max_freq"));
   root_->write("/.virtual/faults/enoent", "/sys/kernel/debug");
   EXPECT_FALSE(root_->exists("/sys/kernel/debug/bpmp"));
+}
+
+TEST_F(MountedBoard, ShowsATextThatIsNotReadFromItsBeginning) {
+  const int file = ::open((folder_ + gpu_ + "max_freq").c_str(), O_RDONLY);
+  ASSERT_GE(file, 0);
+  std::array<char, 16> text{};
+  EXPECT_EQ(::pread(file, text.data(), text.size(), 3), 7) << "612000000 and the end of its line";
+  EXPECT_EQ(std::string(text.data()), "000000\n");
+  ::close(file);
+}
+
+TEST_F(MountedBoard, KeepsItsFilesAsTheyAre) {
+  const std::string path = folder_ + gpu_ + "max_freq";
+  const std::string other = folder_ + gpu_ + "other";
+  const auto error_of = [](int result) { return result == 0 ? 0 : errno; };
+  EXPECT_EQ(error_of(::rename(path.c_str(), other.c_str())), EPERM);
+  EXPECT_EQ(error_of(::symlink(path.c_str(), other.c_str())), EPERM);
+  EXPECT_EQ(error_of(::link(path.c_str(), other.c_str())), EPERM);
+  EXPECT_EQ(error_of(::chmod(path.c_str(), 0777)), EPERM);
+  EXPECT_EQ(error_of(::chown(path.c_str(), 1, 1)), EPERM);
+  EXPECT_EQ(error_of(::utimensat(AT_FDCWD, path.c_str(), nullptr, 0)), EPERM);
+  EXPECT_EQ(root_->read(gpu_ + "max_freq"), "612000000");
 }
 
 TEST_F(MountedBoard, EndsALoadWhoseProcessIsKilled) {
