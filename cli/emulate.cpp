@@ -242,6 +242,34 @@ int run_emulation(EmulateOptions& options) {
   return kExitOk;
 }
 
+// Of what serves beside the training, which saves no work of its own.
+void add_serve_flags(CLI::App& command, EmulateOptions& options, CLI::Option* save_time) {
+  CLI::Option* const serve =
+      command
+          .add_option("--serve", options.serve,
+                      "serve this workload beside the training, by turns: mobilenet_v3, ...")
+          ->excludes(save_time);
+  command
+      .add_option("--serve-batch-size", options.serve_batch_size, "requests in a batch, at first")
+      ->needs(serve)
+      ->check(CLI::Range(1, kMaxBatchSize))
+      ->capture_default_str();
+  command
+      .add_option("--serve-batch-sizes", options.serve_batch_sizes,
+                  "what the daemon may choose from")
+      ->needs(serve)
+      ->delimiter(',')
+      ->check(CLI::Range(1, kMaxBatchSize))
+      ->capture_default_str();
+  command
+      .add_option("--arrivals", options.arrivals, std::string("of the requests: ") + kArrivalForms)
+      ->needs(serve);
+  command
+      .add_option("--latency", options.latency,
+                  "a request must be answered within, for example 200ms")
+      ->needs(serve);
+}
+
 }  // namespace
 
 void add_emulate(CLI::App& app, int& exit_code) {
@@ -285,31 +313,7 @@ void add_emulate(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--epochs", options->epochs, "end after so many; default: until stopped");
-  CLI::Option* const serve =
-      command
-          ->add_option("--serve", options->serve,
-                       "serve this workload beside the training, by turns: mobilenet_v3, ...")
-          ->excludes(save_time);
-  command
-      ->add_option("--serve-batch-size", options->serve_batch_size, "requests in a batch, at first")
-      ->needs(serve)
-      ->check(CLI::Range(1, kMaxBatchSize))
-      ->capture_default_str();
-  command
-      ->add_option("--serve-batch-sizes", options->serve_batch_sizes,
-                   "what the daemon may choose from")
-      ->needs(serve)
-      ->delimiter(',')
-      ->check(CLI::Range(1, kMaxBatchSize))
-      ->capture_default_str();
-  command
-      ->add_option("--arrivals", options->arrivals,
-                   std::string("of the requests: ") + kArrivalForms)
-      ->needs(serve);
-  command
-      ->add_option("--latency", options->latency,
-                   "a request must be answered within, for example 200ms")
-      ->needs(serve);
+  add_serve_flags(*command, *options, save_time);
   command->add_flag("--json", options->json, "print the summary as one line of JSON");
   command->footer(
       "It reports to the daemon as a real trainer does, obeys it, and runs on without one.\n"
