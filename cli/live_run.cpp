@@ -307,6 +307,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
     return Result{controller.summary(), controller.ledger()};
   };
   Result result;
+  std::optional<TeeRecorder> tee;
   if (recording_ == nullptr) {
     PlanNotes plans(explaining, battery_limit_.get());
     result = loop(noticed, plans, limits());
@@ -318,13 +319,14 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       const auto source = static_cast<std::uint32_t>(recorded_limits.size());
       seen.push_back(&recorded_limits.emplace_back(*limit, source, *recording_));
     }
-    TeeRecorder tee(explaining, *recording_);
-    PlanNotes plans(tee, battery_limit_.get());
+    tee.emplace(explaining, *recording_);
+    PlanNotes plans(*tee, battery_limit_.get());
     result = loop(world, plans, seen);
-    tee.finish();
   }
   notice.send("STOPPING=1");
   leave(board);
+  // After the board is as it was: the disk, or who has locked the file, may let it wait.
+  if (tee) tee->finish();
   return result;
 }
 

@@ -74,6 +74,13 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
   return start_recording(options.record, header, {.when_full = WhenFull::wait});
 }
 
+// Throws where not all of it is in the file.
+void finish(RecordingWriter& recording, const std::string& path) {
+  recording.finish();
+  if (!recording.failed()) return;
+  throw std::runtime_error(fmt::format("--record {}: {}", path, recording.failure()));
+}
+
 std::unique_ptr<LimitSource> limit_of(const SimulatedProblem& made) {
   if (made.caps.empty()) return std::make_unique<OperatorLimit>(made.problem.goal.power_mw);
   return std::make_unique<ScheduleLimit>(made.caps);
@@ -126,11 +133,6 @@ void run(const SimulateOptions& options, const std::string& words) {
     task.costs = &task.costs_at(Time{} + result.duration);
     task.changes.clear();
   }
-  if (log) close_log(std::move(log), *recorder, options.log);
-  if (recording) recording->finish();
-  if (recording && recording->failed()) {
-    throw std::runtime_error(fmt::format("--record {}: {}", options.record, recording->failure()));
-  }
   if (options.json) {
     json out = result_json(made.problem, result);
     if (result.mission) {
@@ -141,9 +143,13 @@ void run(const SimulateOptions& options, const std::string& words) {
   } else {
     print_result(made.problem, result);
     if (course) fmt::print("{}", course->text());
-    if (!result.mission) return;
-    fmt::print("{}", mission_text(options.mission, made.problem, result, battery.get()));
+    if (result.mission) {
+      fmt::print("{}", mission_text(options.mission, made.problem, result, battery.get()));
+    }
   }
+  // What came of the run is told whether or not it could be kept.
+  if (log) close_log(std::move(log), *recorder, options.log);
+  if (recording) finish(*recording, options.record);
 }
 
 constexpr const char* kFooter =

@@ -1,8 +1,11 @@
 #include "trace/database.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "trace/profile_csv.h"
@@ -13,35 +16,98 @@ namespace {
 // The longest row that is read: one with the text of a measured table, and what stands beside it.
 constexpr int kLongestRow = static_cast<int>(kMostProfileBytes) + (1 << 20);
 
+// To SQLite ":memory:" is no file and "file:" begins a URI; what begins with a folder is neither.
+std::filesystem::path as_file(const std::filesystem::path& path) {
+  return path.is_absolute() ? path : "." / path;
+}
+
+bool is_there(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+std::string why_not_made(const std::filesystem::path& path, int error) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!is_there(folder)) {
+    return "cannot be made: there is no folder " + folder.string() +
+           "; make it, or name a file in another one";
+  }
+  return std::string("cannot be made: ") + std::strerror(error) +
+         "; name a new file in a folder that is writable";
+}
+
+// SQLite would say "unable to open database file" of each.
+void check_readable(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    throw DatabaseError(path.string() + ": no such file");
+  }
+  if (error) throw NoAccessError(path.string() + ": cannot be read: " + error.message());
+  if (!std::filesystem::is_regular_file(status)) {
+    throw DatabaseError(path.string() + (std::filesystem::is_directory(status)
+                                             ? ": is a folder, not a file"
+                                             : ": is not a regular file"));
+  }
+  if (access(path.c_str(), R_OK) == 0) return;
+  throw NoAccessError(path.string() + ": cannot be read: " + std::strerror(errno) +
+                      "; ask whose file it is for the right to read it");
+}
+
 }  // namespace
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 void Database::fail(int code) const {
-  const char* said = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
+  const int primary = code & 0xff;
+  const bool reads = !read_.empty();
+  if (reads && (primary == SQLITE_CANTOPEN || primary == SQLITE_READONLY)) fail_to_read();
+  std::string said = database_ ? sqlite3_errmsg(database_.get()) : sqlite3_errstr(code);
+  if (primary == SQLITE_BUSY) said += ": another program keeps it so";
   throw DatabaseError(name_ + ": " + said);
+}
+
+// What a killed run left in FILE-wal, or one that goes on has there, is read by way of FILE-shm,
+// which has to be made where it is not.
+void Database::fail_to_read() const {
+  const int error = sqlite3_system_errno(database_.get());
+  const std::string name = read_.string();
+  const std::string files = is_there(name + "-wal") ? name + " and " + name + "-wal" : name;
+  throw NoAccessError(name + ": its run was killed or goes on, and " + name + "-shm cannot be " +
+                      "made or written here" + (error != 0 ? ": " : "") +
+                      (error != 0 ? std::strerror(error) : "") + "; copy " + files +
+                      " to a folder that you may write, and read the copy");
+}
+
+void Database::wait_for_locks(std::chrono::milliseconds most) {
+  sqlite3_busy_timeout(handle(), static_cast<int>(most.count()));
 }
 
 Database Database::create(const std::filesystem::path& file) {
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(
-      file.c_str(), &handle,
+      as_file(file).c_str(), &handle,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE | SQLITE_OPEN_NOMUTEX,
       nullptr);
   Database database(file.string(), handle);
+  const int error = handle == nullptr ? 0 : sqlite3_system_errno(handle);
+  if (code != SQLITE_OK && error != 0) {
+    throw NoAccessError(file.string() + ": " + why_not_made(file, error));
+  }
   if (code != SQLITE_OK) database.fail(code);
+  database.wait_for_locks(kLockPatience);
   return database;
 }
 
 Database Database::open(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) {
-    throw DatabaseError(file.string() + ": no such file");
-  }
+  check_readable(file);
   sqlite3* handle = nullptr;
-  const int code =
-      sqlite3_open_v2(file.c_str(), &handle, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(as_file(file).c_str(), &handle,
+                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(file.string(), handle);
   if (code != SQLITE_OK) database.fail(code);
+  database.read_ = file;
+  database.wait_for_locks(kLockPatience);
   database.distrust();
   return database;
 }

@@ -1,6 +1,7 @@
 // A SQLite database as this room uses it: opened, prepared, stepped, and every error an exception.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -21,15 +22,26 @@ struct DatabaseError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A file that may be one, and cannot be reached: what() has the reason and the way out.
+struct NoAccessError : DatabaseError {
+  using DatabaseError::DatabaseError;
+};
+
+// How long a file that another program has locked is waited for.
+inline constexpr std::chrono::milliseconds kLockPatience{5000};
+
+// Any path is that of a file, also one like ":memory:" that SQLite has another meaning for.
 class Database {
  public:
-  // A new file; it must not exist. Throws DatabaseError.
+  // A new file; it must not exist. Throws NoAccessError.
   static Database create(const std::filesystem::path& file);
   // Reads only, and trusts nothing in the file: no trigger, view or function of it runs.
   static Database open(const std::filesystem::path& file);
   // The same for the bytes of a file, which are copied. `name` stands for the file in errors.
   static Database open_bytes(std::span<const std::byte> bytes, std::string name);
 
+  // From now on a statement that meets a lock waits for it so long; kLockPatience until then.
+  void wait_for_locks(std::chrono::milliseconds most);
   // Runs statements that answer nothing.
   void run(const std::string& sql);
   // The first column of the first row; nullopt where there is none.
@@ -45,8 +57,10 @@ class Database {
   };
   Database(std::string name, sqlite3* database) : name_(std::move(name)), database_(database) {}
   void distrust();
+  [[noreturn]] void fail_to_read() const;
 
   std::string name_;
+  std::filesystem::path read_;  // the file, where it is read; empty where it is not
   std::unique_ptr<sqlite3, Close> database_;
 };
 

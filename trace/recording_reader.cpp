@@ -93,6 +93,8 @@ auto naming(const std::string& file, Action action) {
     throw RecordingError(file + ": " + error.what());
   } catch (const CsvError& error) {
     throw RecordingError(file + ": texts: " + error.what());
+  } catch (const NoAccessError& error) {
+    throw RecordingError(error.what());
   } catch (const DatabaseError& error) {
     throw RecordingError(std::string(error.what()) +
                          "; a recording is what `gearshift run --record FILE` writes");

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kEndPages = 4;  // at most, that one more row of metadata takes
+// What reads the file when the run ends is not waited for: it may be a shell that stays open.
+constexpr std::chrono::milliseconds kTidyPatience{100};
 
 Database create(const std::filesystem::path& file, const RecordingHeader& header,
                 const RecordingOptions& options) {
@@ -210,15 +212,25 @@ void RecordingWriter::write_end() {
   const std::string why = failure();
   Statement end(database_, "INSERT INTO metadata VALUES ('end', ?)");
   end.text(why.empty() ? "complete" : why).run();
-  // One plain file is left, which also a reader without the right to write here can open.
-  database_.run("PRAGMA journal_mode = DELETE");
+  leave_one_file();
 }
 
-// What is published ends with a whole tick, and so does a commit.
+// One plain file is left, which also a reader without the right to write here can open. Whoever has
+// it open at that moment keeps it from that: then all of it is there all the same, in three files.
+void RecordingWriter::leave_one_file() {
+  database_.wait_for_locks(kTidyPatience);
+  try {
+    database_.run("PRAGMA journal_mode = DELETE");
+  } catch (const DatabaseError&) {
+  }
+}
+
+// What is published ends with a whole tick, and so does a commit. Who studies the file may have
+// locked it: that is waited for before anything is taken from the ring, which fills meanwhile.
 void RecordingWriter::drain() {
   std::size_t left = ring_.waiting();
   if (left == 0) return;
-  database_.run("BEGIN");
+  database_.run("BEGIN IMMEDIATE");
   while (left > 0) {
     EntryHeader header;
     if (!ring_.take(std::as_writable_bytes(std::span(&header, 1)))) break;

@@ -80,6 +80,7 @@ class RecordingWriter : public Recorder {
   void drain();
   void leave_transaction();
   void write_end();
+  void leave_one_file();
 
   const KnobSpace knobs_;
   RecordingOptions options_;

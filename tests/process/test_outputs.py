@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import tempfile
@@ -50,6 +51,18 @@ class FullDisks(unittest.TestCase):
         done = gearshift(*MODEL, "--log", FULL)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("--log /dev/full: not all of it could be written: No space left", done.stderr)
+
+    def test_what_a_run_came_to_is_told_where_it_could_not_be_recorded(self):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))
+
+        recording = self.folder / "run.db"
+        # As Python leaves SIGXFSZ: ignored, so that the write fails.
+        done = gearshift(*MODEL, "--hold", "10m", "--record", recording, "--json",
+                         preexec_fn=small_files, restore_signals=False)  # fmt: skip
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"--record {recording}: {recording}: ", done.stderr)
+        self.assertIn("chosen", json.loads(done.stdout))
 
     def test_a_reader_who_has_had_enough_is_no_failure(self):
         read, write = os.pipe()

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import unittest
 
-from harness import DEADLINE_S, Stack
+from harness import BINARY, DEADLINE_S, Stack, wait_until
 
 MODE = """
 local function mode(cores)
@@ -126,6 +126,25 @@ class Recordings(unittest.TestCase):
             code, result = self.replay(stack, path)
             self.assertEqual((code, result["equal"], result["complete"]), (0, True, False))
             self.assertGreater(result["decisions"], 5)
+
+    def test_who_locks_the_file_delays_its_last_rows_and_not_the_board(self):
+        with Stack() as stack:
+            path, knobs = stack.folder / "run.db", stack.knobs()
+            daemon = stack.daemon(stack.script(SEARCH), "--record", path)
+            stack.trainer()
+            daemon.note("hold")
+            self.assertNotEqual(stack.knobs(), knobs)
+            other = sqlite3.connect(path, isolation_level=None, timeout=DEADLINE_S)
+            other.execute("BEGIN IMMEDIATE")
+            other.execute("CREATE VIEW answers AS SELECT * FROM readings")
+            daemon.process.send_signal(signal.SIGINT)
+            wait_until(lambda: stack.knobs() == knobs, "the board is not as it was")
+            other.execute("COMMIT")
+            other.close()
+            self.assertEqual(daemon.finish(), 0)
+            self.assertEqual(daemon.notes("recording_ended"), [])
+            code, result = self.replay(stack, path)
+            self.assertEqual((code, result["equal"], result["complete"]), (0, True, True))
 
     @unittest.skipIf(os.geteuid() != 0, "needs root, to mount a small disk")
     def test_a_full_disk_ends_the_recording_once_and_the_run_goes_on(self):

@@ -1,0 +1,150 @@
+// Others read and write the file of a run, or it cannot be reached: what is lost, and what is said.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include "tests/trace/recorded_run.h"
+#include "trace/database.h"
+#include "trace/recording_reader.h"
+
+namespace gearshift {
+namespace {
+
+using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
+using std::chrono::seconds;
+
+// Another program's connection to a file.
+class Other {
+ public:
+  explicit Other(const std::filesystem::path& file) { sqlite3_open(file.c_str(), &database_); }
+  ~Other() { sqlite3_close(database_); }
+  Other(const Other&) = delete;
+  Other& operator=(const Other&) = delete;
+  void run(const char* sql) {
+    char* error = nullptr;
+    sqlite3_exec(database_, sql, nullptr, nullptr, &error);
+    EXPECT_EQ(error, nullptr) << sql << ": " << error;
+    sqlite3_free(error);
+  }
+
+ private:
+  sqlite3* database_ = nullptr;
+};
+
+std::string error_of(const std::filesystem::path& file) {
+  try {
+    RecordingReader reader(file);
+  } catch (const RecordingError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(RecordingLocks, AreWaitedForWhileTheRunGoesOn) {
+  RecordedRun run;
+  run.options.commit_period = std::chrono::milliseconds(1);
+  run.world.attach(seconds(2));
+  run.world.at(seconds(20), [&run] {
+    Other other(run.file);
+    other.run("PRAGMA busy_timeout = 5000");
+    other.run("BEGIN IMMEDIATE");
+    other.run("CREATE VIEW answers AS SELECT * FROM readings");
+    // Tens of milliseconds: the recorder's thread meets the lock many times over.
+    other.run(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000) "
+        "SELECT count(*) FROM n");
+    other.run("COMMIT");
+  });
+  run.run();
+  EXPECT_EQ(run.failure, "");
+  RecordingReader reader(run.file);
+  EXPECT_EQ(reader.end(), "complete");
+  RecordedTick tick;
+  std::size_t ticks = 0;
+  while (reader.next(tick)) ++ticks;
+  EXPECT_EQ(ticks, run.kept.times.size());
+}
+
+TEST(RecordingLocks, AReaderAtTheEndLeavesTheRecordingComplete) {
+  RecordedRun run;
+  std::optional<Other> reader;
+  run.world.at(seconds(20), [&] {
+    reader.emplace(run.file);
+    reader->run("BEGIN");
+    reader->run("SELECT count(*) FROM ticks");
+  });
+  run.run();
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(RecordingReader(run.file).end(), "complete");
+  reader.reset();
+  EXPECT_EQ(RecordingReader(run.file).end(), "complete") << "and without it";
+}
+
+TEST(RecordingPaths, AreFilesWhateverTheyAreCalled) {
+  const TempTree folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.root());
+  for (const char* name : {":memory:", "file:x.db?mode=memory", "file::memory:"}) {
+    Database::create(name).run("CREATE TABLE kept (value)");
+    EXPECT_TRUE(std::filesystem::is_regular_file(name)) << name;
+    EXPECT_EQ(Database::open(name).integer("SELECT count(*) FROM kept"), 0) << name;
+  }
+  std::filesystem::current_path(before);
+}
+
+TEST(RecordingPaths, ThatCannotBeReadAreToldApart) {
+  const TempTree folder;
+  EXPECT_NE(error_of(folder.at("none.db")).find("none.db: no such file"), std::string::npos);
+  EXPECT_NE(error_of(folder.root()).find(": is a folder, not a file"), std::string::npos)
+      << error_of(folder.root());
+  EXPECT_NE(error_of("/dev/null").find(": is not a regular file"), std::string::npos);
+  std::filesystem::create_symlink("round.db", folder.at("round.db"));
+  EXPECT_NE(error_of(folder.at("round.db")).find("round.db: cannot be read: Too many levels"),
+            std::string::npos)
+      << error_of(folder.at("round.db"));
+}
+
+TEST(RecordingPaths, ThatCannotBeMadeAreNamedWithTheWayOut) {
+  RecordedRun run;
+  run.file = run.folder.at("nowhere/run.db");
+  try {
+    run.run();
+    ADD_FAILURE() << "recorded";
+  } catch (const NoAccessError& error) {
+    const std::string folder = run.folder.at("nowhere");
+    EXPECT_EQ(std::string(error.what()), run.file.string() +
+                                             ": cannot be made: there is no folder " + folder +
+                                             "; make it, or name a file in another one");
+  }
+}
+
+// A link in the place of the file that SQLite would make there keeps root from it too.
+TEST(RecordingPaths, AKilledRunThatCannotBeReadHereIsToBeCopied) {
+  RecordedRun run;
+  const std::filesystem::path killed = run.folder.at("killed.db");
+  run.options.commit_period = std::chrono::milliseconds(1);
+  run.world.at(seconds(20), [&] {
+    Other other(run.file);
+    other.run("PRAGMA busy_timeout = 5000");
+    other.run("BEGIN IMMEDIATE");  // nothing is written while it is copied
+    for (const char* part : {"", "-wal"}) {
+      std::filesystem::copy_file(run.file.string() + part, killed.string() + part);
+    }
+    other.run("COMMIT");
+  });
+  run.run();
+  std::filesystem::create_symlink("nowhere", killed.string() + "-shm");
+  const std::string name = killed.string();
+  const std::string error = error_of(killed);
+  EXPECT_NE(
+      error.find(name + ": its run was killed or goes on, and " + name + "-shm cannot be made"),
+      std::string::npos)
+      << error;
+  EXPECT_NE(error.find("copy " + name + " and " + name + "-wal to a folder that you may write"),
+            std::string::npos)
+      << error;
+  std::filesystem::remove(killed.string() + "-shm");
+  EXPECT_EQ(error_of(killed), "no error");
+}
+
+}  // namespace
+}  // namespace gearshift
