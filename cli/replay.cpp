@@ -151,7 +151,8 @@ int replay(const ReplayOptions& options) {
   const NamedText script = read_script(options.policy);
   LuaPolicy other(script.name, script.text, board, &transfer);
   other.check();
-  ComparedPolicy compared(recorded, other, replay, reader.observations());
+  RecordingReader answers(options.file);
+  ComparedPolicy compared(recorded, other, replay, read_placed_observations(answers));
   const ReplayResult result = replay.run(compared);
   if (options.json) {
     json line = to_json(result, reader);

@@ -14,8 +14,26 @@ bool asks(const Request& request) {
 
 }  // namespace
 
+std::vector<PlacedObservation> read_placed_observations(RecordingReader& reader) {
+  std::vector<PlacedObservation> all;
+  Roster roster;
+  std::uint32_t world = 0;
+  RecordedTick tick;
+  while (reader.next(tick)) {
+    for (const Event& event : tick.events) {
+      if (event.type == EventType::attached) roster.attach(event.workload);
+      if (event.type == EventType::detached) roster.detach(event.handle);
+    }
+    for (const RecordedNote& note : tick.notes) {
+      if (note.type == NoteType::drift) ++world;
+      if (note.observation) all.push_back({*note.observation, roster.key(), world});
+    }
+  }
+  return all;
+}
+
 ComparedPolicy::ComparedPolicy(Policy& recorded, Policy& other, const Replay& replay,
-                               std::vector<Observation> observations)
+                               std::vector<PlacedObservation> observations)
     : recorded_(recorded), other_(other), replay_(replay), observations_(std::move(observations)) {}
 
 Request ComparedPolicy::start(const PolicyContext& context) {
@@ -40,6 +58,8 @@ Request ComparedPolicy::begin(const Request& first, const PolicyContext& context
   for (const Workload* workload : context.workloads) {
     if (workload != nullptr) roster_.attach(*workload);
   }
+  workloads_ = roster_.key();
+  world_ = replay_.worlds();
   add(search.recorded, first);
   ask_other(context, search);
   return first;
@@ -69,8 +89,8 @@ void ComparedPolicy::ask_other(const PolicyContext& context, ComparedSearch& sea
 // a limit cut short answers only where the limit is no looser than it was.
 const Observation* ComparedPolicy::find(const Setting& setting, std::int64_t cap_mw) const {
   const Observation* found = nullptr;
-  for (const Observation& observation : observations_) {
-    if (observation.setting != setting) continue;
+  for (const auto& [observation, workloads, world] : observations_) {
+    if (observation.setting != setting || workloads != workloads_ || world != world_) continue;
     const bool binds = cap_mw > 0 && cap_mw <= observation.limit_mw;
     const bool answers = observation.ok() || observation.outcome == Outcome::refused ||
                          observation.outcome == Outcome::not_applied ||

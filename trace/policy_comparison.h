@@ -1,16 +1,28 @@
 // What another policy would have asked for, had it sat in the place of the one that was recorded.
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "controller/policy.h"
 #include "controller/roster.h"
+#include "trace/recording_reader.h"
 #include "trace/replay.h"
 
 namespace gearshift {
+
+// An observation of a recording, and what it says something of.
+struct PlacedObservation {
+  Observation observation;
+  std::string workloads;    // that were managed, as Roster::key() names them
+  std::uint32_t world = 0;  // how often the world had been found to have changed
+};
+
+// Every observation, in the order they were made. Reads the recording to its end. Throws
+// RecordingError.
+std::vector<PlacedObservation> read_placed_observations(RecordingReader& reader);
 
 // One run of the policies from the top: after an attach, a new goal or a new script.
 struct ComparedSearch {
@@ -26,12 +38,12 @@ struct ComparedSearch {
 
 // Open loop: the recorded policy drives the replay, and the other one starts wherever it starts,
 // with the same goal, seed and observations. It is answered by what was measured anywhere in the
-// recording, before or after.
+// recording, before or after, of the same workloads in the same world.
 class ComparedPolicy : public Policy {
  public:
   // Borrows both and the replay that tells the time.
   ComparedPolicy(Policy& recorded, Policy& other, const Replay& replay,
-                 std::vector<Observation> observations);
+                 std::vector<PlacedObservation> observations);
 
   Request start(const PolicyContext& context) override;
   Request resume(const Observation& answer) override;
@@ -50,8 +62,11 @@ class ComparedPolicy : public Policy {
   Policy& recorded_;
   Policy& other_;
   const Replay& replay_;
-  std::vector<Observation> observations_;
-  Roster roster_;  // of the running search
+  std::vector<PlacedObservation> observations_;
+  // Of the running search.
+  Roster roster_;
+  std::string workloads_;
+  std::uint32_t world_ = 0;
   std::vector<ComparedSearch> searches_;
 };
 

@@ -309,6 +309,4 @@ bool RecordingReader::next(RecordedTick& tick) {
   return naming(tables_->database.name(), [&] { return tables_->read(tick); });
 }
 
-std::vector<Observation> RecordingReader::observations() { return tables_->observations; }
-
 }  // namespace gearshift

@@ -29,8 +29,6 @@ class RecordingReader {
 
   // Reads the next tick. False after the last one.
   bool next(RecordedTick& tick);
-  // Every observation, in the order they were made.
-  std::vector<Observation> observations();
 
  private:
   struct Tables;

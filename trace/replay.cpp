@@ -36,6 +36,7 @@ struct Replay::State {
   std::size_t knob_calls = 0;
   std::size_t scripts = 0;
   std::uint32_t calls = 0;
+  std::uint32_t worlds = 0;
   std::array<std::optional<std::int64_t>, kMaxKnobs> values{};
   std::vector<Limit> limits;
 };
@@ -243,6 +244,7 @@ class CheckingRecorder final : public Recorder {
 
   void tick(const TickInputs&) override {}
   void note(const Note& note) override {
+    if (note.type == NoteType::drift) ++state_.worlds;
     const auto described = [this](const RecordedNote& kept) {
       return std::to_string(kept.time.time_since_epoch().count()) +
              " ns: " + exact_text(state_.knobs(), kept);
@@ -268,6 +270,8 @@ Replay::~Replay() = default;
 ThinkTime& Replay::think_time() { return *think_time_; }
 
 Duration Replay::since_start() const { return state_->result.duration; }
+
+std::uint32_t Replay::worlds() const { return state_->worlds; }
 
 ReplayResult Replay::run(Policy& policy) {
   const RecordingHeader& header = state_->reader.header();

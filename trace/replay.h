@@ -46,6 +46,8 @@ class Replay {
   ThinkTime& think_time();
   // While it runs: how far it has come.
   Duration since_start() const;
+  // While it runs: how often the world has been found to have changed.
+  std::uint32_t worlds() const;
 
   struct State;
 

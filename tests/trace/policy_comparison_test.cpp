@@ -16,7 +16,8 @@ std::vector<ComparedSearch> compare(const RecordedRun& run, const ListPolicy::De
   Replay replay(reader);
   ListPolicy recorded(search_four);
   ListPolicy other(decide);
-  ComparedPolicy compared(recorded, other, replay, reader.observations());
+  RecordingReader answers(run.file);
+  ComparedPolicy compared(recorded, other, replay, read_placed_observations(answers));
   const ReplayResult result = replay.run(compared);
   EXPECT_FALSE(result.difference) << result.difference->replayed;
   return compared.searches();
@@ -68,6 +69,60 @@ TEST_F(Compared, AFailureIsTold) {
     return Request{Request::What::failed, {}};
   });
   EXPECT_EQ(searches.at(0).other_failure, "script.lua:7: failed on purpose");
+}
+
+void expect_the_same(const std::vector<ComparedSearch>& searches) {
+  const KnobSpace space = two_knobs();
+  for (std::size_t n = 0; n < searches.size(); ++n) {
+    const ComparedSearch& search = searches[n];
+    ASSERT_EQ(search.recorded.size(), search.other.size()) << n;
+    for (std::size_t i = 0; i < search.recorded.size(); ++i) {
+      EXPECT_EQ(exact_text(space, search.recorded[i]), exact_text(space, search.other[i])) << n;
+    }
+  }
+}
+
+// By the newest measurement of each setting, whoever's it was, the first would have held another.
+TEST(ComparedWorkloads, AreAnsweredByWhatWasMeasuredOfThem) {
+  RecordedRun run;
+  run.schedule_limit = ScheduleLimit({});
+  run.world.attach(seconds(2));
+  run.world.detach(seconds(40));
+  run.world.attach(seconds(42), trainer(2, "mobilenet_v3"));
+  run.world.at(seconds(42), [&run] { run.hardware.extra_mw = 7000; });
+  run.run();
+  const auto searches = compare(run, search_four);
+  ASSERT_EQ(searches.size(), 2U);
+  EXPECT_NE(exact_text(two_knobs(), searches[0].recorded.back()),
+            exact_text(two_knobs(), searches[1].recorded.back()));
+  expect_the_same(searches);
+}
+
+TEST(ComparedWorlds, AreNotMixedWhereTheWorldHasChanged) {
+  RecordedRun run;
+  run.schedule_limit = ScheduleLimit({});
+  run.world.attach(seconds(2));
+  run.world.at(seconds(30), [&run] { run.world.slower = 1.5; });
+  run.run();
+  RecordingReader reader(run.file);
+  const std::vector<PlacedObservation> placed = read_placed_observations(reader);
+  ASSERT_FALSE(placed.empty());
+  EXPECT_EQ(placed.front().workloads, "train:resnet18 ");
+  EXPECT_EQ(placed.front().world, 0U);
+  EXPECT_EQ(placed.back().world, 1U);
+  // Measures one setting and what the newest answer of it depends on: the first search must meet
+  // the times of its own world.
+  const auto searches = compare(run, [](const PolicyContext&,
+                                        const std::vector<Observation>& seen) {
+    if (seen.empty()) return measure(mode(4, 900000));
+    return hold(seen[0].cost[0].minibatch_mean < std::chrono::milliseconds(50) ? mode(4, 900000)
+                                                                               : mode(1, 300000));
+  });
+  ASSERT_EQ(searches.size(), 2U);
+  EXPECT_EQ(exact_text(two_knobs(), searches[0].other.back()),
+            "hold cpu_cores=4 gpu_mhz=900 train_batch=16 run=train");
+  EXPECT_EQ(exact_text(two_knobs(), searches[1].other.back()),
+            "hold cpu_cores=1 gpu_mhz=300 train_batch=16 run=train");
 }
 
 }  // namespace
