@@ -23,8 +23,19 @@ struct ExportOptions {
   bool samples = false;
 };
 
+// Takes out what no file can hold, and says of each why.
+std::vector<std::string> take_unwritable(std::vector<Profile>& profiles) {
+  std::vector<std::string> reasons;
+  std::erase_if(profiles, [&](const Profile& profile) {
+    const std::optional<std::string> why = unwritable(profile);
+    if (why) reasons.push_back(*why);
+    return why.has_value();
+  });
+  return reasons;
+}
+
 void write_profile(RecordingReader& reader, std::ostream& out) {
-  const RecordedProfiles recorded = read_recorded_profiles(reader);
+  RecordedProfiles recorded = read_recorded_profiles(reader);
   if (recorded.profiles.empty()) {
     throw std::runtime_error(
         recorded.concurrent == 0
@@ -33,7 +44,10 @@ void write_profile(RecordingReader& reader, std::ostream& out) {
                   " measurements, all of two workloads at once: their power is no one's own, so "
                   "there is no profile; measure each alone with gearshift profile");
   }
+  const std::vector<std::string> left_out = take_unwritable(recorded.profiles);
+  if (recorded.profiles.empty()) throw std::runtime_error(left_out.front());
   out << format_profiles(recorded.profiles);
+  for (const std::string& why : left_out) std::fprintf(stderr, "left out: %s\n", why.c_str());
   if (recorded.incomplete > 0) {
     std::fprintf(stderr, "left out: %zu measurements that were cut short or failed\n",
                  recorded.incomplete);

@@ -15,6 +15,7 @@
 #include "cli/json_recorder.h"
 #include "cli/live_run.h"
 #include "cli/note_text.h"
+#include "cli/profile_knobs.h"
 #include "cli/profile_progress.h"
 #include "cli/simulated_problem.h"
 #include "cli/state_folder.h"
@@ -48,9 +49,12 @@ MeterOptions protocol(std::uint32_t minibatches) {
   return meter;
 }
 
-std::vector<Profile> known_profiles(const std::string& file) {
+// With the knobs in the order of the board's.
+std::vector<Profile> known_profiles(const std::string& file, const KnobSpace& board) {
   if (!std::filesystem::exists(file)) return {};
-  return read_profiles(file);
+  std::vector<Profile> profiles = read_profiles(file);
+  for (Profile& profile : profiles) profile = in_order_of(board, profile);
+  return profiles;
 }
 
 // Nobody has to read it: what cannot be written ends nothing.
@@ -104,7 +108,7 @@ bool profile(const ProfileOptions& options, const RunPlan& plan) {
   LiveRun live(options.run, plan);
   const KnobSpace grid = keep_values(live.knobs(), options.keep);
   const SweepOrder order = options.order == "ascend" ? SweepOrder::ascend : SweepOrder::descend;
-  std::vector<Profile> known = known_profiles(options.out);
+  std::vector<Profile> known = known_profiles(options.out, live.knobs());
   SweepPolicy policy(live.traits().name, sweep_modes(grid, order), options.batch_sizes, known);
   live.controller_options().meter = protocol(options.minibatches);
   live.controller_options().most_measurements = std::numeric_limits<std::uint32_t>::max();

@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
+#include "cli/profile_knobs.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
 namespace {
 
-// The settings of a resumed profile may use values that the first one did not.
+// A new measurement of a setting takes the place of the old one. The settings of a resumed profile
+// may use values that the first one did not.
 Profile with_cell(const Profile& profile, const KnobSpace& knobs, const ProfileCell& cell) {
   KnobSpace space = profile.cells().empty() ? knobs : profile.knobs();
   if (profile.cells().empty()) {
@@ -28,8 +32,15 @@ Profile with_cell(const Profile& profile, const KnobSpace& knobs, const ProfileC
   grown.device = profile.device;
   grown.workload = profile.workload;
   grown.kind = profile.kind;
-  for (const ProfileCell& old : profile.cells()) grown.add(old);
-  grown.add(cell);
+  const ProfileCell* const known = profile.find(cell.mode, cell.batch_size);
+  bool kept = true;
+  for (const ProfileCell& old : profile.cells())
+    kept = grown.add(&old == known ? cell : old) && kept;
+  if (known == nullptr) kept = grown.add(cell) && kept;
+  if (!kept) {
+    throw std::runtime_error(fmt::format("{} of {}: a row does not fit into the profile",
+                                         profile.workload, profile.device));
+  }
   return grown;
 }
 
@@ -52,7 +63,10 @@ ProfileProgress::ProfileProgress(const SweepPolicy& policy, const KnobSpace& kno
 
 void ProfileProgress::note(const Note& note) {
   if (note.type == NoteType::knob_failed) why_ = note.text;
-  if (note.type == NoteType::setting) why_.clear();
+  if (note.type == NoteType::setting) {
+    why_.clear();
+    check_fits();
+  }
   if (note.type == NoteType::observation) on_observation(*note.observation);
   const bool tells = note.type == NoteType::attached || note.type == NoteType::detached ||
                      note.type == NoteType::power_unknown ||
@@ -62,6 +76,37 @@ void ProfileProgress::note(const Note& note) {
   std::printf("%s%s%s\n", std::string(note_name(note.type)).c_str(), note.text.empty() ? "" : ": ",
               std::string(note.text).c_str());
   std::fflush(stdout);
+}
+
+Profile* ProfileProgress::known() {
+  const auto found = std::find_if(profiles_.begin(), profiles_.end(), [&](const Profile& one) {
+    return one.device == options_.device && one.workload == policy_.workload() &&
+           one.kind == policy_.kind();
+  });
+  return found == profiles_.end() ? nullptr : &*found;
+}
+
+Profile ProfileProgress::nothing_yet(KnobSpace knobs) const {
+  Profile profile(std::move(knobs));
+  profile.device = options_.device;
+  profile.workload = policy_.workload();
+  profile.kind = policy_.kind();
+  return profile;
+}
+
+// The policy has chosen its workload by its first setting, of which nothing is in force yet.
+void ProfileProgress::check_fits() {
+  if (fits_ || policy_.workload().empty()) return;
+  fits_ = true;
+  if (const auto why = unwritable(nothing_yet(knobs_))) throw std::runtime_error(*why);
+  const Profile* profile = known();
+  if (profile == nullptr || profile->cells().empty()) return;
+  if (same_knobs(profile->knobs(), knobs_)) return;
+  throw std::runtime_error(fmt::format(
+      "{}: {} of {} has the knobs {} there, and {} can be set here: rows of both make no profile; "
+      "name another file with -o",
+      options_.file.string(), policy_.workload(), options_.device, knob_list(profile->knobs()),
+      knob_list(knobs_)));
 }
 
 void ProfileProgress::on_observation(const Observation& observation) {
@@ -85,16 +130,8 @@ void ProfileProgress::add(const Observation& observation) {
   cell.batch_size = observation.setting.batch_size[kind];
   cell.minibatch_ms = seconds(observation.cost[kind].minibatch_mean) * 1e3;
   cell.power_w = static_cast<double>(observation.power_mean_mw) / 1e3;
-  auto profile = std::find_if(profiles_.begin(), profiles_.end(), [&](const Profile& one) {
-    return one.device == options_.device && one.workload == policy_.workload() &&
-           one.kind == policy_.kind();
-  });
-  if (profile == profiles_.end()) {
-    profile = profiles_.insert(profile, Profile());
-    profile->device = options_.device;
-    profile->workload = policy_.workload();
-    profile->kind = policy_.kind();
-  }
+  Profile* profile = known();
+  if (profile == nullptr) profile = &profiles_.emplace_back(nothing_yet(KnobSpace()));
   *profile = with_cell(*profile, knobs_, cell);
   write_profiles(options_.file, profiles_);
 }

@@ -23,11 +23,14 @@ struct ProfileProgressOptions {
 // the change that begins the next measurement.
 class ProfileProgress : public Recorder {
  public:
-  // Borrows the policy and the knobs; `known` is what the file holds already.
+  // Borrows the policy and the knobs; `known` is what the file holds already, with its knobs in the
+  // order of `knobs` (see in_order_of).
   ProfileProgress(const SweepPolicy& policy, const KnobSpace& knobs, std::vector<Profile> known,
                   ProfileProgressOptions options);
 
   void tick(const TickInputs&) override {}
+  // Throws std::runtime_error before the first measurement where the file cannot hold what the
+  // workload will be measured to cost: its name cannot be written, or its rows are of other knobs.
   void note(const Note& note) override;
   void status(const Status&) override {}
 
@@ -36,6 +39,9 @@ class ProfileProgress : public Recorder {
   const std::vector<std::pair<Setting, std::string>>& left_out() const { return left_out_; }
 
  private:
+  Profile* known();
+  Profile nothing_yet(KnobSpace knobs) const;
+  void check_fits();
   void on_observation(const Observation& observation);
   void add(const Observation& observation);
   void tell(const Observation& observation) const;
@@ -44,6 +50,7 @@ class ProfileProgress : public Recorder {
   const KnobSpace& knobs_;
   std::vector<Profile> profiles_;
   ProfileProgressOptions options_;
+  bool fits_ = false;  // has been checked
   std::size_t measured_ = 0;
   std::vector<std::pair<Setting, std::string>> left_out_;
   std::string why_;  // the last thing a knob or workload said

@@ -7,6 +7,6 @@ list(TRANSFORM cli_parts PREPEND ${PROJECT_SOURCE_DIR}/cli/)
 list(TRANSFORM cli_parts APPEND .cpp)
 add_library(cli_parts STATIC EXCLUDE_FROM_ALL ${cli_parts})
 target_include_directories(cli_parts PUBLIC ${PROJECT_SOURCE_DIR})
-target_link_libraries(cli_parts PUBLIC gearshift_limits gearshift_sensors gearshift_boards gearshift_trace
+target_link_libraries(cli_parts PUBLIC gearshift_limits gearshift_sensors gearshift_boards gearshift_policies gearshift_trace
                       gearshift_evaluation gearshift_simulator CLI11::CLI11 spdlog::spdlog
                       tomlplusplus::tomlplusplus)

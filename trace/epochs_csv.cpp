@@ -9,6 +9,8 @@
 #include <system_error>
 #include <tuple>
 
+#include "trace/profile_name.h"
+
 namespace gearshift {
 namespace {
 
@@ -19,7 +21,6 @@ constexpr std::array<std::string_view, 8> kColumns = {
 constexpr bool is_optional(std::size_t column) { return column == rate || column == runs; }
 constexpr std::int32_t kMostBatch = 1'000'000;
 constexpr std::uint32_t kMostEpochs = 1'000'000;
-constexpr std::size_t kMostName = 64;
 
 class EpochsParser {
  public:
@@ -90,10 +91,7 @@ void EpochsParser::read_header() {
 
 std::string EpochsParser::name(Column column) const {
   const std::string& value = field(column);
-  const bool fits =
-      !value.empty() && value.size() <= kMostName &&
-      std::all_of(value.begin(), value.end(), [](char c) { return c > ' ' && c <= '~'; });
-  if (!fits) fail(column, value, "must be 1 to 64 printable ASCII characters, no blanks");
+  if (const auto objection = name_objection(value)) fail(column, value, *objection);
   return value;
 }
 

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "trace/csv_text.h"
+#include "trace/profile_name.h"
 #include "trace/replace_file.h"
 
 namespace gearshift {
@@ -34,23 +36,13 @@ constexpr std::size_t kQuota = 5;  // written only where a profile has it
 constexpr std::array<std::string_view, 8> kOtherColumns = {
     "device", "workload", "kind", "batch_size", "minibatch_ms", "epoch_s", "power_w", "energy_j"};
 constexpr double kMostBatch = 1'000'000;
-constexpr double kMostTime = 1e9;      // ms or s: more than any measurement takes
-constexpr double kMostPowerW = 1e6;    // a container full of servers
-constexpr double kMostEnergyJ = 1e15;  // the product of both
-constexpr std::size_t kMostName = 64;  // of a device or a workload, characters
-
-std::string shown(double value) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
-}
+constexpr double kMostTime = 1e9;           // ms or s: more than any measurement takes
+constexpr double kLeastMinibatchMs = 1e-3;  // no device begins and ends one sooner
+constexpr double kMostPowerW = 1e6;         // a container full of servers
+constexpr double kMostEnergyJ = 1e15;       // the product of both
 
 std::string describe_limit(double most) {
   return describe_value(Unit::count, static_cast<std::int64_t>(most));
-}
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kMostName &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
 }
 
 // One line, before it is known what knobs its profile has.
@@ -144,10 +136,7 @@ const std::string& ProfileParser::field(std::string_view column) const {
 
 std::string ProfileParser::name(std::string_view column) const {
   const std::string& value = field(column);
-  if (!is_name(value)) {
-    fail(column, value,
-         "must be 1 to " + std::to_string(kMostName) + " printable ASCII characters, no blanks");
-  }
+  if (const auto objection = name_objection(value)) fail(column, value, *objection);
   return value;
 }
 
@@ -173,7 +162,7 @@ std::int64_t ProfileParser::whole(std::string_view column, double value, double 
   const bool is_count = scale == 1;
   if (is_count && value != std::floor(value)) fail(column, field(column), "must be a whole number");
   const std::int64_t rounded = std::llround(value * scale);
-  if (rounded == 0) fail(column, field(column), "must be at least " + shown(1 / scale));
+  if (rounded == 0) fail(column, field(column), "must be at least " + shortest_text(1 / scale));
   return rounded;
 }
 
@@ -217,6 +206,10 @@ void ProfileParser::read_row() {
     if (value) row.knobs[i] = whole(knob.name, *value, unit_scale(knob.unit));
   }
   const std::optional<double> minibatch_ms = number("minibatch_ms", kMostTime);
+  if (minibatch_ms && *minibatch_ms < kLeastMinibatchMs) {
+    fail("minibatch_ms", field("minibatch_ms"),
+         "must be at least " + shortest_text(kLeastMinibatchMs) + ": it is in milliseconds");
+  }
   row.cell.epoch_s = number("epoch_s", kMostTime);
   if (!minibatch_ms && !row.cell.epoch_s) {
     fail("minibatch_ms", "", "must be given where epoch_s is not: how long did it take?");
@@ -268,54 +261,28 @@ std::string knob_text(const Profile& profile, const PowerMode& mode, std::string
   return knob ? describe_value(profile.knobs().knobs[*knob].unit, mode.values[*knob]) : "";
 }
 
-std::string quoted(const std::string& name) {
-  if (name.find_first_of(",\"") == std::string::npos) return name;
-  std::string text = "\"";
-  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + '"';
-}
-
 void append_row(std::string& text, const Profile& profile, const ProfileCell& cell,
                 std::size_t knobs) {
-  if (!(cell.batch_size > 0 && cell.minibatch_ms > 0 && cell.power_w > 0 &&
+  if (!(cell.batch_size > 0 && cell.minibatch_ms >= kLeastMinibatchMs && cell.power_w > 0 &&
         std::isfinite(cell.power_w) && (cell.timed() || cell.epoch_s))) {
     throw CsvError(profile.device + " " + profile.workload + " " +
                    profile.knobs().describe(cell.mode) +
-                   ": batch size, time and power must be above 0, and measured");
+                   ": batch size and power must be above 0, and a minibatch's time measured and " +
+                   "at least " + shortest_text(kLeastMinibatchMs) + " ms");
   }
-  text += quoted(profile.device) + "," + quoted(profile.workload) + "," +
+  text += csv_field(profile.device) + "," + csv_field(profile.workload) + "," +
           std::string(kind_name(profile.kind)) + "," + std::to_string(cell.batch_size);
   for (std::size_t i = 0; i < knobs; ++i) {
     text += "," + knob_text(profile, cell.mode, kKnobColumns[i].name);
   }
-  text += "," + (cell.timed() ? shown(cell.minibatch_ms) : "") + "," +
-          (cell.epoch_s ? shown(*cell.epoch_s) : "") + "," + shown(cell.power_w) + "\n";
+  text += "," + (cell.timed() ? shortest_text(cell.minibatch_ms) : "") + "," +
+          (cell.epoch_s ? shortest_text(*cell.epoch_s) : "") + "," + shortest_text(cell.power_w) +
+          "\n";
 }
 
 bool has_knob(std::span<const Profile> profiles, std::string_view name) {
   return std::any_of(profiles.begin(), profiles.end(),
                      [&](const Profile& one) { return one.knobs().find(name).has_value(); });
-}
-
-// What could not be read back is not written.
-void check_writable(const Profile& profile) {
-  for (const std::string& name : {profile.device, profile.workload}) {
-    if (!is_name(name)) {
-      throw CsvError("a profile of '" + printable(name) +
-                     "': devices and workloads have names of 1 to " + std::to_string(kMostName) +
-                     " printable ASCII characters, no blanks");
-    }
-  }
-  for (const Knob& knob : profile.knobs().knobs) {
-    const bool has_column =
-        std::any_of(kKnobColumns.begin(), kKnobColumns.end(), [&](const KnobColumn& column) {
-          return column.name == knob.name && column.unit == knob.unit;
-        });
-    if (!has_column) {
-      throw CsvError("knob " + printable(knob.name) +
-                     ": a profile file has no column for it; leave it out of the profile");
-    }
-  }
 }
 
 }  // namespace
@@ -332,13 +299,34 @@ std::vector<Profile> read_profiles(const std::filesystem::path& path) {
   return parse_profiles(read_csv_text(path, kMostProfileBytes), path.string());
 }
 
+// What could not be read back is not written.
+std::optional<std::string> unwritable(const Profile& profile) {
+  for (const std::string& name : {profile.device, profile.workload}) {
+    if (const auto objection = name_objection(name)) {
+      return "a profile of '" + printable(name) + "' cannot be written: a name of a device or a " +
+             "workload " + *objection;
+    }
+  }
+  for (const Knob& knob : profile.knobs().knobs) {
+    const bool has_column =
+        std::any_of(kKnobColumns.begin(), kKnobColumns.end(), [&](const KnobColumn& column) {
+          return column.name == knob.name && column.unit == knob.unit;
+        });
+    if (!has_column) {
+      return "knob " + printable(knob.name) +
+             ": a profile file has no column for it; leave it out of the profile";
+    }
+  }
+  return std::nullopt;
+}
+
 std::string format_profiles(std::span<const Profile> profiles) {
   const std::size_t knobs = has_knob(profiles, kKnobColumns[kQuota].name) ? kQuota + 1 : kQuota;
   std::string text = "device,workload,kind,batch_size";
   for (std::size_t i = 0; i < knobs; ++i) text.append(",").append(kKnobColumns[i].name);
   text += ",minibatch_ms,epoch_s,power_w\n";
   for (const Profile& profile : profiles) {
-    check_writable(profile);
+    if (const auto why = unwritable(profile)) throw CsvError(*why);
     for (const ProfileCell& cell : profile.cells()) append_row(text, profile, cell, knobs);
   }
   return text;

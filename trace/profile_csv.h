@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,8 +26,10 @@ std::vector<Profile> parse_profiles(std::string_view text, std::string_view sour
 // Throws CsvError too where the file cannot be read.
 std::vector<Profile> read_profiles(const std::filesystem::path& path);
 
-// The text that parse_profiles reads back to equal profiles. Throws CsvError where a profile has a
-// knob that has no column.
+// Why no file can hold a profile of this name and these knobs; nullopt where one can.
+std::optional<std::string> unwritable(const Profile& profile);
+// The text that parse_profiles reads back to equal profiles. Throws CsvError where one is
+// unwritable, or a cell has what is refused when it is read.
 std::string format_profiles(std::span<const Profile> profiles);
 // Replaces the file as a whole, on disk when it returns (see trace/replace_file.h). Throws
 // std::runtime_error where it cannot be written, and what format_profiles throws.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <system_error>
 
+#include "trace/profile_name.h"
+
 namespace gearshift {
 namespace {
 
@@ -15,7 +17,6 @@ constexpr std::array<std::string_view, 6> kOthers = {"device",     "workload",  
                                                      "batch_size", "minibatch_ms", "power_w"};
 constexpr std::int32_t kMostBatch = 1'000'000;
 constexpr double kMostNumber = 1e9;
-constexpr std::size_t kMostName = 64;
 constexpr double kRounding = 0.01;  // of times and powers, ms and W
 
 class SuspectParser {
@@ -66,10 +67,7 @@ class SuspectParser {
   }
   std::string name(std::string_view column) const {
     const std::string& value = field(column);
-    if (value.empty() || value.size() > kMostName ||
-        !std::all_of(value.begin(), value.end(), [](char c) { return c > ' ' && c <= '~'; })) {
-      fail(column, "must be 1 to 64 printable ASCII characters, no blanks");
-    }
+    if (const auto objection = name_objection(value)) fail(column, *objection);
     return value;
   }
   std::optional<double> number(std::string_view column) const {

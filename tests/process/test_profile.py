@@ -92,6 +92,26 @@ class Profiles(unittest.TestCase):
             self.assertEqual(daemon.finish(), 1)
             self.assertIn("x.csv: cannot be written: No such file or directory", daemon.tail())
 
+    def test_a_file_with_rows_of_other_knobs_is_refused_before_anything_is_measured(self):
+        with Stack() as stack:
+            knobs, out = stack.knobs(), stack.folder / "resnet18.csv"
+            before = (
+                "device,workload,kind,batch_size,cpu_cores,cpu_mhz,gpu_mhz,minibatch_ms,power_w\n"
+                "jetson-agx-orin,resnet18,train,16,12,1728,1300.5,60,40\n"
+            )
+            out.write_text(before)
+            daemon = self.profile(stack, out)
+            stack.trainer()
+            self.assertEqual(daemon.finish(), 1)
+            self.assertIn(
+                "has the knobs cpu_cores, cpu_mhz in MHz, gpu_mhz in MHz there, and cpu_cores, cpu_mhz in MHz, "
+                "gpu_mhz in MHz, mem_mhz in MHz can be set here",
+                daemon.tail(),
+            )
+            self.assertEqual(daemon.notes("measured"), [])
+            self.assertEqual(out.read_text(), before)
+            self.assertEqual(stack.knobs(), knobs)
+
     def test_a_mode_that_does_not_apply_is_left_out_with_its_reason(self):
         with Stack(faults=["ignore_gpu_clock=1"]) as stack:
             out = stack.folder / "resnet18.csv"

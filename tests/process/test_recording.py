@@ -192,6 +192,73 @@ class Recordings(unittest.TestCase):
                 self.assertIn(why, done.stderr)
                 self.assertEqual(table.read_text(), "of before")
 
+    def simulated(self, stack, *words):
+        path = stack.folder / "run.db"
+        done = stack.gearshift(
+            "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "binary_search",
+            "--power", "30W", "--record", path, *words,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return path
+
+    def test_an_export_does_not_take_the_place_of_what_it_reads(self):
+        with Stack(board=False) as stack:
+            path = self.simulated(stack)
+            link, log = stack.folder / "link.db", stack.folder / "tegrastats.log"
+            link.symlink_to(path)
+            before = path.read_bytes()
+            for out in (path, link):
+                done = stack.gearshift("export", path, "--samples", "-o", out)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"-o {out}: is the file that is read", done.stderr)
+            self.assertEqual(path.read_bytes(), before)
+            log.write_text("RAM 331/3964MB (lfb 758x4MB) CPU [10%@102,off] VDD_IN 3000/3000\n")
+            done = stack.gearshift("import-tegrastats", log, "-o", log)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("VDD_IN", log.read_text())
+
+    def test_a_profile_of_a_name_that_no_file_holds_is_left_out_and_told(self):
+        with Stack(board=False) as stack:
+            path = self.simulated(stack)
+            with sqlite3.connect(path) as database:
+                # Halfway through the search another one takes the place of the first.
+                (tick,) = database.execute(
+                    "SELECT tick FROM observations ORDER BY observation LIMIT 1 OFFSET 2"
+                ).fetchone()
+                tables = ("events", "minibatches", "requests", "workloads")
+                place = sum(
+                    database.execute(f"SELECT count(*) FROM {table} WHERE tick = ?", (tick,)).fetchone()[0]
+                    for table in tables
+                )
+                database.execute("UPDATE workloads SET name = 'ResNet 18 (fp16)'")
+                database.execute(
+                    "INSERT INTO workloads SELECT ?, ?, workload + 1, kind, managed, pid, batch_size, batch_sizes,"
+                    " samples_per_epoch, 'resnet ', latency_ns, saves FROM workloads",
+                    (tick, place),
+                )
+            done = stack.gearshift("export", path, "--profile")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(",ResNet 18 (fp16),train,", done.stdout)
+            self.assertNotIn(",resnet ,", done.stdout)
+            self.assertIn("left out: a profile of 'resnet ' cannot be written", done.stderr)
+            with sqlite3.connect(path) as database:
+                database.execute("UPDATE workloads SET name = 'resnet '")
+            done = stack.gearshift("export", path, "--profile")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("'resnet ' cannot be written", done.stderr)
+
+    def test_a_run_is_recorded_under_whatever_name(self):
+        with Stack(board=False) as stack:
+            stack.folder.mkdir(exist_ok=True)
+            words = ["simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
+            done = subprocess.run(
+                [BINARY, *words, "--record", ":memory:"], cwd=stack.folder, capture_output=True, text=True,
+                timeout=DEADLINE_S,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stderr)
+            code, result = self.replay(stack, stack.folder / ":memory:")
+            self.assertEqual((code, result["complete"]), (0, True))
+
     def test_what_is_no_recording_is_refused_with_the_reason(self):
         with Stack(board=False) as stack:
             letter = stack.script("dear database, " * 20, "letter.db")

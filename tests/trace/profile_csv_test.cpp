@@ -112,7 +112,8 @@ const Bad kBad[] = {
     {"o,r,train,16,1,2,3,4,,5,6\n", "t.csv:2: ", "11 fields"},
     {"o,r,train,16,1,2,3,4,,5,,6\n\no,r,train,8,1,2,3,4,,5,,6\n", "t.csv:3: ", "remove it"},
     {",r,train,16,1,2,3,4,,5,,6\n", "t.csv:2: ", "device = '': must be 1 to 64"},
-    {"o,r s,train,16,1,2,3,4,,5,,6\n", "t.csv:2: ", "workload = 'r s': must be 1 to 64"},
+    {"o,\"r \",train,16,1,2,3,4,,5,,6\n", "t.csv:2: ", "workload = 'r ': must be 1 to 64"},
+    {"o,r\xc2\x9b,train,16,1,2,3,4,,5,,6\n", "t.csv:2: ", "workload = 'r?\?': must be 1 to 64"},
     {"o,r,both,16,1,2,3,4,,5,,6\n", "t.csv:2: ", "kind = 'both': must be train or infer"},
     {"o,r,train,,1,2,3,4,,5,,6\n", "t.csv:2: ", "batch_size = '': must be a number above 0"},
     {"o,r,train,1.5,1,2,3,4,,5,,6\n", "t.csv:2: ", "batch_size = '1.5': must be a whole number"},
@@ -124,6 +125,8 @@ const Bad kBad[] = {
     {"o,r,train,16,1,2,3,4,nan,5,,6\n", "t.csv:2: ", "power_limit_w = 'nan': must be a number"},
     {"o,r,train,16,1,2,3,4,,inf,,6\n", "t.csv:2: ", "minibatch_ms = 'inf': must be a number"},
     {"o,r,train,16,1,2,3,4,,5 ms,,6\n", "t.csv:2: ", "minibatch_ms = '5 ms': must be a number"},
+    {"o,r,train,16,1,2,3,4,,0.000001,,6\n",
+     "t.csv:2: ", "minibatch_ms = '0.000001': must be at least 0.001: it is in milliseconds"},
     {"o,r,train,16,1,2,3,4,,,,6\n", "t.csv:2: ", "minibatch_ms = '': must be given where epoch_s"},
     {"o,r,train,16,1,2,3,4,,5,,\n", "t.csv:2: ", "power_w = '': must be a number above 0"},
     {"o,r,train,16,1,2,3,4,,5,,1e999\n", "t.csv:2: ", "power_w = '1e999': must be a number"},
@@ -199,6 +202,30 @@ TEST(ProfileCsv, WhatIsWrittenReadsBackEqual) {
   EXPECT_EQ(format_profiles(parse_profiles(text, "again")), text);
 }
 
+TEST(ProfileCsv, NamesMayHaveBlanksAndBeOfAnyScript) {
+  Profile profile = parse_profiles(table("o,r,train,16,1,2,3,4,,5,,6\n"), "t.csv").at(0);
+  for (const char* name :
+       {"ResNet 18 (fp16)", "\"a\", b", "r\xc3\xa9seau \xe6\xb7\xb1 \xf0\x9f\x90\xa2"}) {
+    profile.workload = name;
+    EXPECT_EQ(unwritable(profile), std::nullopt) << name;
+    const auto read = parse_profiles(format_profiles({&profile, 1}), "again");
+    EXPECT_EQ(read.at(0).workload, name);
+    EXPECT_EQ(read[0].cells(), profile.cells());
+  }
+  const std::string most(64, 'm');
+  for (const std::string& name :
+       {std::string(), std::string(" r"), std::string("r "), std::string("r\ts"),
+        std::string("r\x7f"), std::string("r\xc2\x85"), std::string("r\xff"),
+        std::string("r\xe6\xb7"), std::string("\xed\xa0\x80"), std::string("\xc0\xaf"),
+        std::string("\xe0\x80\xaf"), most + "m"}) {
+    profile.workload = name;
+    EXPECT_NE(unwritable(profile).value_or("").find("must be 1 to 64 bytes"), std::string::npos)
+        << name;
+  }
+  profile.workload = most;
+  EXPECT_EQ(unwritable(profile), std::nullopt);
+}
+
 TEST(ProfileCsv, TheQuotaOfAHostHasAColumnWhereItIsUsed) {
   Profile profile(KnobSpace{{{"cpu_quota_percent", Unit::percent, KnobClass::clock, {50, 100}}}});
   profile.device = "host";
@@ -218,13 +245,14 @@ TEST(ProfileCsv, TheQuotaOfAHostHasAColumnWhereItIsUsed) {
 TEST(ProfileCsv, WhatCouldNotBeReadBackIsNotWritten) {
   const auto good = parse_profiles(table("o,r,train,16,1,2,3,4,,5,,6\n"), "t.csv");
   Profile profile = good.at(0);
-  profile.workload = "res net";
+  profile.workload = "resnet ";
   EXPECT_THROW(format_profiles({&profile, 1}), CsvError);
-  for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double wrong : {0.0, 1e-4, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
     for (const bool power : {true, false}) {
       Profile one(good[0].knobs());
       one.device = one.workload = "x";
       ProfileCell cell = good[0].cells()[0];
+      if (power && wrong > 0) continue;
       (power ? cell.power_w : cell.minibatch_ms) = wrong;
       ASSERT_TRUE(one.add(cell));
       EXPECT_THROW(format_profiles({&one, 1}), CsvError) << wrong;
