@@ -2,10 +2,13 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
+#include "cli/record_flag.h"
 #include "cli/standard_output.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_csv.h"
@@ -72,6 +75,7 @@ void write(const ExportOptions& options, std::ostream& out) {
 }
 
 void run_export(const ExportOptions& options) {
+  check_output_flag(options.out, options.file);
   if (options.out.empty()) {
     write(options, std::cout);
     finish_standard_output();
@@ -102,6 +106,9 @@ void add_export(CLI::App& app, int& exit_code) {
   command->callback([options, &exit_code] {
     try {
       run_export(*options);
+    } catch (const std::invalid_argument& error) {
+      std::fprintf(stderr, "gearshift export: %s\n", error.what());
+      exit_code = kExitUsage;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift export: %s\n", error.what());
       exit_code = kExitFailed;

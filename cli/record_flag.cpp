@@ -23,4 +23,12 @@ void check_record_flag(const std::string& path, bool overwrites) {
                   path));
 }
 
+void check_output_flag(const std::string& output, const std::string& input) {
+  std::error_code missing;
+  if (output.empty() || !std::filesystem::is_regular_file(input, missing)) return;
+  if (!std::filesystem::equivalent(output, input, missing)) return;
+  throw std::invalid_argument(fmt::format(
+      "-o {}: is the file that is read, {}, and would be lost; give another name", output, input));
+}
+
 }  // namespace gearshift

@@ -35,5 +35,24 @@ TEST(RecordFlag, ReplacesAFileWhereAskedToAndNothingElseEver) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(OutputFlag, IsNotTheFileThatIsReadByAnyName) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "output_flag";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::string file = folder / "run.db";
+  std::ofstream(file) << "measured";
+  std::filesystem::create_symlink(file, folder / "link.csv");
+  std::filesystem::create_hard_link(file, folder / "hard.csv");
+  for (const std::string& same : {file, (folder / "." / "run.db").string(),
+                                  (folder / "link.csv").string(), (folder / "hard.csv").string()}) {
+    EXPECT_THROW(check_output_flag(same, file), std::invalid_argument) << same;
+  }
+  EXPECT_NO_THROW(check_output_flag("", file));
+  EXPECT_NO_THROW(check_output_flag(folder / "new.csv", file));
+  EXPECT_NO_THROW(check_output_flag(file, folder / "missing.db"));
+  EXPECT_NO_THROW(check_output_flag("/dev/null", "/dev/null")) << "a terminal may be both";
+  std::filesystem::remove_all(folder);
+}
+
 }  // namespace
 }  // namespace gearshift
