@@ -14,6 +14,7 @@
 #include "boards/board_model.h"
 #include "cli/arrival_flags.h"
 #include "cli/commands.h"
+#include "cli/flag_value.h"
 #include "cli/json_recorder.h"
 #include "cli/policy_transfer.h"
 #include "cli/predicted_work.h"
@@ -24,6 +25,7 @@
 #include "cli/simulated_course.h"
 #include "cli/simulated_problem.h"
 #include "cli/simulated_result.h"
+#include "cli/units.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
 #include "policies/lua/lua_policy.h"
@@ -94,6 +96,14 @@ std::unique_ptr<BatteryLimit> battery_limit_of(const SimulateOptions& options,
   return make_battery_limit(options.mission, made.problem,
                             predict_by_model(*made.board, made.problem.knobs),
                             modelled_pause_w(*made.board, made.problem.knobs, safe));
+}
+
+// A mission is not cut short of its own end by what a search usually takes.
+void last_until_the_end(SimulateOptions& options) {
+  const std::string& until = options.mission.goal.until;
+  if (until.empty()) return;
+  const Duration usual = parse_duration(options.duration);
+  if (flag_value("--until", until, parse_duration) > usual) options.duration = until;
 }
 
 void run(const SimulateOptions& options, const std::string& words) {
@@ -253,7 +263,10 @@ void add_simulate(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1U, 100'000U))
       ->capture_default_str();
   add_seed_flag(*command, options->seed, "of noise, faults and the policy");
-  command->add_option("--duration", options->duration, "most virtual time")->capture_default_str();
+  command
+      ->add_option("--duration", options->duration,
+                   "most virtual time; where it is left out, never less than --until")
+      ->capture_default_str();
   command->add_option("--log", options->log, "file for each decision, one JSON object a line");
   command->add_option("--record", options->record,
                       "record the run into this file, for gearshift replay and export");
@@ -262,6 +275,7 @@ void add_simulate(CLI::App& app, int& exit_code) {
   command->footer(kFooter);
   command->callback([command, options, &exit_code] {
     try {
+      if (command->count("--duration") == 0) last_until_the_end(*options);
       run(*options, command_words(*command));
     } catch (const PolicyError& error) {
       std::fprintf(stderr, "gearshift simulate: %s\n", error.what());

@@ -186,17 +186,28 @@ json mission_json(const MissionFlags& flags, const SimulationProblem& problem,
   return out;
 }
 
+std::string end_text(const MissionFlags& flags, const SimulationProblem& problem,
+                     const SimulationResult& result) {
+  if (result.ending == Ending::done) return "done";
+  if (result.ending != Ending::empty) {
+    const std::string& until = flags.goal.until;
+    const bool whole = !until.empty() && result.duration >= parse_duration(until);
+    return whole ? "over, its time has passed," : "over, --duration has passed,";
+  }
+  constexpr double kShownWh = 0.005;  // as 0.01
+  if (result.mission->energy_wh < kShownWh) return "over, the battery is empty,";
+  return fmt::format("over, the battery cannot give this power above its cutoff of {:.3g} V,",
+                     problem.mission->supply.battery.cutoff_v);
+}
+
 std::string mission_text(const MissionFlags& flags, const SimulationProblem& problem,
                          const SimulationResult& result, const BatteryLimit* limit) {
   const MissionFigures& figures = *result.mission;
   const double reserve = reserve_wh(flags, problem);
-  std::string text =
-      fmt::format("  mission  {} after {:.0f} s: {:.2f} epochs, {:.2f} of {:.2f} Wh left\n",
-                  result.ending == Ending::done    ? "done"
-                  : result.ending == Ending::empty ? "over, the battery is empty,"
-                                                   : "over, its time has passed,",
-                  seconds(result.duration), done_epochs(flags, result), figures.energy_wh,
-                  problem.mission->supply.battery.capacity_wh);
+  std::string text = fmt::format(
+      "  mission  {} after {:.0f} s: {:.2f} epochs, {:.2f} of {:.2f} Wh left\n",
+      end_text(flags, problem, result), seconds(result.duration), done_epochs(flags, result),
+      figures.energy_wh, problem.mission->supply.battery.capacity_wh);
   if (const auto met = in_time(flags, result)) {
     text += fmt::format("  deadline {} ({})\n", *met ? "kept" : "missed", flags.goal.until);
   }

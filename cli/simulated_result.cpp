@@ -258,8 +258,9 @@ void print_result(const SimulationProblem& problem, const SimulationResult& resu
           limits_text(problem.goal));
   if (!result.mission && is_pair(problem)) print_pair_choice(problem, result);
   if (!result.mission && !is_pair(problem)) print_choice(problem, result);
-  fmt::print("  search   {} settings measured in {:.0f} s and {:.0f} J\n", result.measured.size(),
-             seconds(result.search), result.search_j);
+  fmt::print("  search   {} settings measured in {:.0f} s and {:.0f} J{}\n", result.measured.size(),
+             seconds(result.search), result.search_j,
+             result.search_ended ? "" : ", which made no choice");
   if (problem.goal.power_mw) {
     fmt::print(
         "  over     {} of them over the cap; {:.1f} Ws over it in {:.1f} s; the guard stepped in "

@@ -57,6 +57,7 @@ class SearchTrace : public Recorder {
     if (note.type == NoteType::observation) add(*note.observation);
     if (note.type == NoteType::policy_error && policy_error_.empty()) policy_error_ = note.text;
     if (note.type == NoteType::hold || note.type == NoteType::safe) {
+      search_ended_ = true;
       search_ = note.time - Time{};
       search_j_ = plant_.energy_j();
     }
@@ -100,6 +101,7 @@ class SearchTrace : public Recorder {
     result.refused = static_cast<std::uint32_t>(refused_.size());
     result.not_applied = static_cast<std::uint32_t>(not_applied_.size());
     result.policy_error = policy_error_;
+    result.search_ended = search_ended_;
     result.search = search_;
     result.search_j = search_j_;
   }
@@ -158,6 +160,7 @@ class SearchTrace : public Recorder {
   std::vector<Setting> refused_;
   std::vector<Setting> not_applied_;
   std::string policy_error_;
+  bool search_ended_ = false;
   Duration search_{};
   double search_j_ = 0;
   MissionFigures mission_;  // but its samples
@@ -321,6 +324,10 @@ SimulationResult simulate(const SimulationProblem& problem, Policy& policy,
   result.drifts = controller.summary().drifts;
   result.duration = controller.summary().duration;
   result.energy = plant.account();
+  if (!result.search_ended) {
+    result.search = result.duration;
+    result.search_j = plant.energy_j();
+  }
   result.requests = plant.requests();
   if (const Enclosure* enclosure = plant.enclosure()) {
     result.heat = {enclosure->hottest_c(), enclosure->slowed_s(), trace.samples()};

@@ -101,7 +101,8 @@ struct SimulationResult {
   std::uint32_t drifts = 0;  // how often the controller found that the world had changed
   std::string policy_error;  // the first, where there is one
 
-  Duration search{};                           // until the choice was made
+  bool search_ended = false;                   // in a choice, or in none that fits
+  Duration search{};                           // until then, else of the whole
   double search_j = 0;                         // true energy until then
   Duration duration{};                         // of the whole
   std::array<std::int64_t, kKinds> samples{};  // of the whole, by the minibatches reported

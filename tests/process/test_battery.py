@@ -112,6 +112,27 @@ class Mission(unittest.TestCase):
         ):
             self.assertEqual(self.simulate("--battery", "1Wh", "--duration", "20s", *words)["goal"], goal)
 
+    def told(self, *words):
+        command = [BINARY, "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18"]
+        done = subprocess.run([*command, *words], capture_output=True, text=True, timeout=DEADLINE_S)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_a_mission_lasts_until_its_end_unless_duration_says_less(self):
+        day = ["--battery", "2kWh", "--policy", "maxn", "--until", "13h"]
+        self.assertIn("over, its time has passed, after 46800 s", self.told(*day))
+        self.assertIn("over, --duration has passed, after 10 s", self.told(*day, "--duration", "10s"))
+
+    def test_a_battery_that_is_not_empty_is_not_called_so(self):
+        told = self.told("--battery", "10Wh", "--other-power", "500W", "--battery-goal", "none")
+        self.assertIn("over, the battery cannot give this power above its cutoff of 9 V, after", told)
+        self.assertNotIn("empty", told)
+
+    def test_a_search_that_made_no_choice_says_what_it_took(self):
+        drained = ["--battery", "500mWh", "--battery-goal", "none", "--other-power", "5W"]
+        self.assertRegex(self.told(*drained), r"search   [1-9]\d* settings measured in [1-9]\d* s and [1-9]\d* J, which made no choice\n")
+        self.assertNotIn("no choice", self.told("--power", "30W", "--policy", "maxn", "--battery", "1Wh", "--battery-goal", "none"))
+
     def test_the_least_energy_by_a_later_deadline_is_no_more(self):
         left = []
         for until in ("10m", "20m", "1h"):

@@ -126,6 +126,10 @@ TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
   OperatorLimit limit(std::nullopt);
   const SimulationResult result = simulate(problem, policy, limit);
   EXPECT_EQ(result.ending, Ending::unsettled);
+  EXPECT_FALSE(result.search_ended);
+  EXPECT_EQ(result.search, result.duration) << "the search took all of it";
+  EXPECT_GT(result.search_j, 0);
+  EXPECT_EQ(result.search_j, result.energy.energy_j);
   ASSERT_EQ(result.sequence.size(), 5U);
   std::vector<PowerMode> asked;
   for (const Observation& answer : policy.answers) {
