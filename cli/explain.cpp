@@ -25,10 +25,10 @@ struct ExplainOptions {
   bool all = false;
 };
 
-void print(const KnobSpace& space, const Rationale& rationale, Time now,
+void print(const KnobSpace& space, const Rationale& rationale, Time now, Known known,
            const ExplainOptions& options) {
   const std::size_t most = options.all ? Rationale::kMostTried : kMostTriedShown;
-  const std::string text = options.json ? rationale_json(space, rationale, now) + "\n"
+  const std::string text = options.json ? rationale_json(space, rationale, now, known) + "\n"
                                         : rationale_text(space, rationale, now, most);
   std::printf("%s", text.c_str());
 }
@@ -66,7 +66,7 @@ void explain_recording(const ExplainOptions& options) {
     }
     rationale.set_goal(goal.goal());
   }
-  print(header.knobs, rationale, now, options);
+  print(header.knobs, rationale, now, Known::all, options);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ void add_explain(CLI::App& app, int& exit_code) {
         return;
       }
       const wire::ExplanationAnswer answer = ControlClient(options->control).explain();
-      print(answer.knobs, answer.rationale, answer.now, *options);
+      print(answer.knobs, answer.rationale, answer.now, Known::answered, *options);
     });
   });
 }

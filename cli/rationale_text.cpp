@@ -129,10 +129,25 @@ std::string tried_text(const KnobSpace& space, const Rationale& rationale, std::
   return text;
 }
 
-json to_json(const KnobSpace& space, const Alternative& other) {
+json to_json(const KnobSpace& space, const Observation& observation, Known known) {
+  json out = to_json(space, observation);
+  if (known == Known::all) return out;
+  for (const char* field : {"power_max_w", "duration_s", "confidence"}) out[field] = nullptr;
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const auto of_kind = out.find(std::string(kind_name(kind)));
+    if (of_kind == out.end()) continue;
+    for (const char* field :
+         {"minibatch_ms_stddev", "minibatch_ms_p99", "fetch_stall_ms", "compute_ms"}) {
+      (*of_kind)[field] = nullptr;
+    }
+  }
+  return out;
+}
+
+json to_json(const KnobSpace& space, const Alternative& other, Known known) {
   if (other.observation == nullptr) return nullptr;
   return {{"cap_w", static_cast<double>(other.cap_mw) / 1e3},
-          {"observation", to_json(space, *other.observation)}};
+          {"observation", to_json(space, *other.observation, known)}};
 }
 
 }  // namespace
@@ -169,15 +184,16 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
   return text;
 }
 
-std::string rationale_json(const KnobSpace& space, const Rationale& rationale, Time now) {
+std::string rationale_json(const KnobSpace& space, const Rationale& rationale, Time now,
+                           Known known) {
   const Rationale::Held& held = rationale.held;
   json out = {{"holding", holding_name(held.holding)},
               {"cap_w", nullptr},
               {"objective", objective_name(rationale.goal().objective)},
               {"tried", json::array()},
-              {"best", to_json(space, rationale.best())},
-              {"looser", to_json(space, rationale.looser())},
-              {"tighter", to_json(space, rationale.tighter())}};
+              {"best", to_json(space, rationale.best(), known)},
+              {"looser", to_json(space, rationale.looser(), known)},
+              {"tighter", to_json(space, rationale.tighter(), known)}};
   if (held.holding != Holding::nothing) {
     out["setting"] = to_json(space, held.setting);
     out["why"] = held.why;
@@ -192,7 +208,7 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
     out["cap_for_s"] = seconds(now - rationale.cap.since);
   }
   for (const Tried& one : rationale.tried()) {
-    json entry = to_json(space, one.observation);
+    json entry = to_json(space, one.observation, known);
     entry["times"] = one.times;
     entry["predicted"] = to_json(one.predicted);
     entry["needed_power_w"] = static_cast<double>(needed_power_mw(one.observation)) / 1e3;

@@ -109,11 +109,14 @@ std::string status_text(const wire::StatusAnswer& status) {
   for (const Kind kind : {Kind::train, Kind::infer}) {
     if (status.batch_size[index(kind)] == 0) continue;
     char line[96];
-    std::snprintf(line, sizeof line, "\n%-13s batch size %lld, last minibatch %.2f ms",
+    std::snprintf(line, sizeof line, "\n%-13s batch size %lld",
                   std::string(kind_name(kind)).c_str(),
-                  static_cast<long long>(status.batch_size[index(kind)]),
-                  static_cast<double>(status.minibatch_ns[index(kind)]) / 1e6);
+                  static_cast<long long>(status.batch_size[index(kind)]));
     text += line;
+    const std::int64_t minibatch_ns = status.minibatch_ns[index(kind)];
+    if (minibatch_ns > 0) {
+      text += number(", last minibatch %.2f ms", static_cast<double>(minibatch_ns) / 1e6);
+    }
   }
   if (status.arrival_interval_ns > 0) {
     text += "\nrequests     " + number(" %.4g a second are planned for",

@@ -4,7 +4,7 @@ import json
 import signal
 import unittest
 
-from harness import Stack
+from harness import Stack, wait_until
 
 # Measures three settings, of which the first is over the cap, and holds the best that fits.
 SEARCH = """
@@ -41,6 +41,13 @@ class Explain(unittest.TestCase):
                 self.assertEqual(told["setting"], seen["setting"])
                 self.assertEqual(told["reason"], seen["reason"])
                 self.assertAlmostEqual(told["power_w"], seen["power_w"], places=2)
+                # An answer has no room for these, and no zeros instead.
+                self.assertGreater(min(seen["power_max_w"], seen["duration_s"]), 0)
+                for field in ("power_max_w", "duration_s", "confidence"):
+                    self.assertIsNone(told[field])
+                self.assertEqual("train" in told, "train" in seen)
+                for field in ("minibatch_ms_stddev", "minibatch_ms_p99", "fetch_stall_ms", "compute_ms"):
+                    self.assertIsNone(told.get("train", {field: None})[field])
                 self.assert_predicted(told)
             text = stack.gearshift("explain", "--control", stack.control).stdout
             self.assertIn("27.0 W, set by operator", text)
@@ -62,9 +69,26 @@ class Explain(unittest.TestCase):
             fields = ("holding", "setting", "why", "cap_w", "cap_source", "objective", "predicted")
             for field in fields:
                 self.assertEqual(recorded[field], after[field], field)
+            for entry in recorded["tried"]:
+                self.assertGreater(entry["duration_s"], 0)
+                self.assertGreater(entry.get("train", {"minibatch_ms_p99": 1})["minibatch_ms_p99"], 0)
             settings = [[entry["setting"] for entry in one["tried"]] for one in (recorded, after)]
             self.assertEqual(*settings)
             self.assertIn("tried", stack.gearshift("explain", recording).stdout)
+
+    def test_a_status_tells_no_time_before_the_first_minibatch(self):
+        with Stack() as stack:
+            daemon = stack.daemon(stack.script(SEARCH))
+            stack.trainer("--batch-size", "65536", "--batch-sizes", "65536")
+            daemon.note("attached")
+            told = []
+
+            def known():
+                told.append(stack.gearshift("status", "--control", stack.control).stdout)
+                return "batch size" in told[-1]
+
+            wait_until(known)
+            self.assertRegex(told[-1], r"\ntrain +batch size 65536\n")
 
     def assert_predicted(self, told):
         """The virtual board is the model with noise: measured is what was predicted, about."""
