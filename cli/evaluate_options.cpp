@@ -350,7 +350,7 @@ void check_evaluate_options(const EvaluateOptions& options) {
                                          options.board.empty() ? "--model" : "--board"));
   }
   if (options.policy.empty()) {
-    throw std::runtime_error("--policy is missing; for example --policy scripts/binary_search.lua");
+    throw std::runtime_error("--policy is missing; for example --policy binary_search");
   }
 }
 

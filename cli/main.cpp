@@ -32,9 +32,13 @@ std::string usage_message(const CLI::App* app, const CLI::Error& error) {
 
 // Standard output has the answer of a command, which was to get there; what a daemon does is on its
 // board, and nobody has to read what it tells.
-int finish(const CLI::App& app, int exit_code) {
-  const bool answers = !app.got_subcommand("run") && !app.got_subcommand("profile");
-  if (exit_code != gearshift::kExitOk || !answers) return exit_code;
+bool answers(const CLI::App& app) {
+  return !app.got_subcommand("run") && !app.got_subcommand("profile");
+}
+
+// With the answer, or the help that was asked for, where it was to get.
+int finish(int exit_code) {
+  if (exit_code != gearshift::kExitOk) return exit_code;
   try {
     gearshift::finish_standard_output();
     return exit_code;
@@ -83,7 +87,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return finish(app, app.exit(error) == 0 ? gearshift::kExitOk : gearshift::kExitUsage);
+    return finish(app.exit(error) == 0 ? gearshift::kExitOk : gearshift::kExitUsage);
   } catch (const std::invalid_argument& error) {
     std::fprintf(stderr, "gearshift: %s\n", error.what());
     return gearshift::kExitUsage;
@@ -91,5 +95,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "gearshift: %s\n", error.what());
     return gearshift::kExitFailed;
   }
-  return finish(app, exit_code);
+  return answers(app) ? finish(exit_code) : exit_code;
 }

@@ -184,7 +184,7 @@ void add_replay(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "one JSON object instead of text");
   command->footer(
       "Example: record a run, prove that it replays, and see what another policy would have done\n"
-      "  gearshift run --policy scripts/binary_search.lua --power 30W --record run.db\n"
+      "  gearshift run --policy binary_search --power 30W --record run.db\n"
       "  gearshift replay run.db\n"
       "  gearshift replay run.db --policy my_policy.lua\n"
       "Ends with exit code 1 at the first decision that differs, and shows both.");

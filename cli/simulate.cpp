@@ -166,7 +166,7 @@ constexpr const char* kFooter =
     "Example: ResNet-18 on the model of an AGX Orin under 30 W, without and with noise\n"
     "  gearshift simulate --board jetson-agx-orin --workload resnet18 --batch-sizes 8,16,32,64 "
     "\\\n"
-    "    --policy scripts/binary_search.lua --power 30W\n"
+    "    --policy binary_search --power 30W\n"
     "  ... --effects all --seed 7\n"
     "Example: training beside requests for five minutes, a burst and a cap that falls\n"
     "  gearshift simulate --problem concurrent --board jetson-agx-orin --workload resnet18 \\\n"

@@ -13,6 +13,20 @@
 
 namespace gearshift {
 
+namespace {
+
+std::string nothing_known(const std::string& file, const RecordedProfiles& recorded) {
+  if (recorded.concurrent == 0) {
+    return fmt::format("--trace {}: no setting was measured to its end, so it says no cost", file);
+  }
+  return fmt::format(
+      "--trace {}: {} measurements, all of two workloads at once: their power is no one's own, so "
+      "they say no cost; measure each alone with gearshift profile",
+      file, recorded.concurrent);
+}
+
+}  // namespace
+
 std::unique_ptr<Profile> select_profile(const std::string& profile, const std::string& trace,
                                         Kind kind, const std::string& workload) {
   const std::string& file = trace.empty() ? profile : trace;
@@ -21,7 +35,9 @@ std::unique_ptr<Profile> select_profile(const std::string& profile, const std::s
     profiles = read_profiles(file);
   } else {
     RecordingReader reader(file);
-    profiles = read_recorded_profiles(reader).profiles;
+    RecordedProfiles recorded = read_recorded_profiles(reader);
+    if (recorded.profiles.empty()) throw std::invalid_argument(nothing_known(file, recorded));
+    profiles = std::move(recorded.profiles);
   }
   std::string known;
   Profile* found = nullptr;

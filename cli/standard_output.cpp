@@ -1,5 +1,6 @@
 #include "cli/standard_output.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ void finish_standard_output() {
   const int reason = errno;
   if (written && std::ferror(stdout) == 0) return;
   if (reader_has_gone()) return;
+  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) throw std::runtime_error("standard output is closed");
   // The reason of what failed before is not known any more.
   throw std::runtime_error("standard output: not all of it could be written: " +
                            std::string(written ? "is the disk full?" : std::strerror(reason)));

@@ -47,6 +47,18 @@ class FullDisks(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, done.stderr)
                 self.assertIn("standard output: not all of it could be written: No space left", done.stderr)
 
+    def test_help_that_is_not_written_is_no_success(self):
+        for command in ("run", "profile", "boards"):
+            with FULL.open("w") as full:
+                done = gearshift(command, "--help", stdout=full)
+            self.assertEqual(done.returncode, 1, command)
+            self.assertIn("standard output: not all of it could be written", done.stderr)
+
+    def test_an_output_that_is_closed_is_said_to_be(self):
+        for words in (["boards"], ["run", "--help"], ["export", "none.db", "--help"]):
+            done = gearshift(*words, preexec_fn=lambda: os.close(1))
+            self.assertEqual((done.returncode, done.stderr), (1, "gearshift: standard output is closed\n"))
+
     def test_a_log_that_is_not_written_is_named(self):
         done = gearshift(*MODEL, "--log", FULL)
         self.assertEqual(done.returncode, 1, done.stderr)

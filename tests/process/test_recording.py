@@ -192,6 +192,20 @@ class Recordings(unittest.TestCase):
                 self.assertIn(why, done.stderr)
                 self.assertEqual(table.read_text(), "of before")
 
+    def test_a_recording_that_says_no_cost_is_told_so(self):
+        with Stack(board=False) as stack:
+            short, both = stack.folder / "short.db", stack.folder / "both.db"
+            model = ["simulate", "--board", "jetson-agx-orin", "--workload", "resnet18"]
+            pair = ["--problem", "concurrent", "--infer-workload", "mobilenet_v3", "--rate", "60", "--latency", "500ms"]
+            for path, words in ((short, ["--duration", "100ms"]), (both, [*pair, "--power", "30W"])):
+                done = stack.gearshift(*model, *words, "--record", path)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            for path, why in ((short, "no setting was measured to its end"), (both, "all of two workloads at once")):
+                done = stack.gearshift("simulate", "--trace", path)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(f"--trace {path}: ", done.stderr)
+                self.assertIn(why, done.stderr)
+
     def simulated(self, stack, *words):
         path = stack.folder / "run.db"
         done = stack.gearshift(
