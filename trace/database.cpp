@@ -26,13 +26,23 @@ bool is_there(const std::filesystem::path& path) {
   return std::filesystem::exists(path, ignored);
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+// Why no file can be made in the folder, else `error`: SQLite looks twice, and where it may not
+// write it keeps only that the file was not there to be read.
+int why_no_new_file(const std::filesystem::path& folder, int error) {
+  return access(folder.c_str(), W_OK | X_OK) == 0 ? error : errno;
+}
+
 std::string why_not_made(const std::filesystem::path& path, int error) {
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const std::filesystem::path folder = folder_of(path);
   if (!is_there(folder)) {
     return "cannot be made: there is no folder " + folder.string() +
            "; make it, or name a file in another one";
   }
-  return std::string("cannot be made: ") + std::strerror(error) +
+  return std::string("cannot be made: ") + std::strerror(why_no_new_file(folder, error)) +
          "; name a new file in a folder that is writable";
 }
 
@@ -70,7 +80,7 @@ void Database::fail(int code) const {
 // What a killed run left in FILE-wal, or one that goes on has there, is read by way of FILE-shm,
 // which has to be made where it is not.
 void Database::fail_to_read() const {
-  const int error = sqlite3_system_errno(database_.get());
+  const int error = why_no_new_file(folder_of(read_), sqlite3_system_errno(database_.get()));
   const std::string name = read_.string();
   const std::string files = is_there(name + "-wal") ? name + " and " + name + "-wal" : name;
   throw NoAccessError(name + ": its run was killed or goes on, and " + name + "-shm cannot be " +

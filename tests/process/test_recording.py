@@ -261,6 +261,29 @@ class Recordings(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn("'resnet ' cannot be written", done.stderr)
 
+    def test_who_may_not_write_beside_a_killed_run_is_told_to_copy_it(self):
+        with Stack(board=False) as stack:
+            path, locked = self.simulated(stack), stack.folder / "locked"
+            locked.mkdir()
+            killed = locked / "killed.db"
+            database = sqlite3.connect(path)
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("CREATE TABLE mine (value)")
+            for part in ("", "-wal"):
+                shutil.copy(f"{path}{part}", f"{killed}{part}")
+            database.close()
+            for folder, mode in ((stack.folder, 0o755), (locked, 0o555)):
+                folder.chmod(mode)
+            other = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+            done = subprocess.run(
+                [BINARY, "replay", killed], capture_output=True, text=True, timeout=DEADLINE_S, **other
+            )
+            locked.chmod(0o755)
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(f"{killed}-shm cannot be made or written here: Permission denied", done.stderr)
+            self.assertIn(f"copy {killed} and {killed}-wal to a folder", done.stderr)
+            self.assertEqual(self.replay(stack, killed)[0], 0)
+
     def test_a_run_is_recorded_under_whatever_name(self):
         with Stack(board=False) as stack:
             stack.folder.mkdir(exist_ok=True)
