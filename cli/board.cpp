@@ -88,8 +88,7 @@ void print_welcome(const BoardDescription& board, const std::string& folder) {
   std::printf("a virtual %s at %s; Ctrl-C takes it away\n", board.name.c_str(), where);
   std::printf("  try   gearshift boards --sysroot %s --explain\n", where);
   std::printf("        gearshift emulate --workload resnet18 --sysroot %s\n", where);
-  std::printf("        gearshift run --sysroot %s --policy binary_search --power 30W\n",
-              where);
+  std::printf("        gearshift run --sysroot %s --policy binary_search --power 30W\n", where);
   std::printf("        cat %s/.virtual/faults/README\n", where);
   // Scripts wait for this line.
   std::printf("ready %s\n", where);

@@ -18,6 +18,7 @@
 #include "boards/board_description.h"
 #include "boards/sysroot.h"
 #include "bridge/client/gearshift.hpp"
+#include "bridge/endpoints.h"
 #include "cli/arrival_flags.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
@@ -207,6 +208,7 @@ void offer(std::vector<std::int32_t>& sizes, std::int32_t batch_size) {
 }
 
 int run_emulation(EmulateOptions& options) {
+  if (!options.endpoint.empty()) require_endpoint(options.endpoint);
   std::optional<Duration> duration;
   if (!options.duration.empty())
     duration = flag_value("--duration", options.duration, parse_duration);

@@ -139,7 +139,8 @@ class CommandLine(unittest.TestCase):
                               done.stderr)
                 self.assertEqual("another machine" in done.stderr, "0.0.0.0" in endpoint, done.stderr)
         for words in (["profile", "-o", "none.csv", "--listen", none], ["status", "--control", none], ["stop", "--control", "abc"],
-                      ["cap", "20W", "--control", "abc"], ["explain", "--control", "inproc://x"]):
+                      ["cap", "20W", "--control", "abc"], ["explain", "--control", "inproc://x"],
+                      [*EMULATE, "--connect", none]):
             done = gearshift(*words)
             self.assertEqual(done.returncode, 2, (words, done.stderr))
             self.assertIn("endpoint", done.stderr)
