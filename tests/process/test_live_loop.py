@@ -176,7 +176,7 @@ class LiveLoop(unittest.TestCase):
                 ("--objective", "speed", 2, "speed"),
                 ("--on-exit", "burn", 2, "burn"),
                 ("--board", "jetson-agx-onion", 2, "jetson-agx-orin"),
-                ("--listen", "tcp://0.0.0.0:5555", 1, "gearshift keys server"),
+                ("--listen", "tcp://0.0.0.0:5555", 2, "gearshift keys server"),
                 ("--policy", stack.folder / "missing.lua", 5, "missing.lua"),
                 ("--policy", stack.script("return +", "broken.lua"), 5, "broken.lua:1"),
             ):
