@@ -88,7 +88,8 @@ class Controller {
   // What the setting that is being applied or is in force is for.
   enum class Aim : std::uint8_t { nothing, measure, hold, fallback, relief, safe };
   // What happens once power is back within the cap.
-  enum class Pending : std::uint8_t { nothing, resume, restart };
+  // asked: the policy was resumed, and its request waits.
+  enum class Pending : std::uint8_t { nothing, resume, asked, restart };
   // A sensor with a first-order lag of 0.7 s, which publishes windows of 0.43 s, shows less than
   // 1 % of a step after so many of them.
   static constexpr int kLagWindows = 8;
@@ -150,6 +151,7 @@ class Controller {
   void watch_knobs(Time now);
   void step_down_again(Time now);
   bool awaits_lighter_batches() const;
+  bool awaits_rest() const;
   bool lets_mode_go(Time now);
   void begin_mode(Time now, Route route = Route::direct);
   ApplyState move_knobs(Time now);
@@ -219,6 +221,15 @@ class Controller {
   bool completes_cut() const;
   void complete_cut();
 
+  // pending.cpp: a policy goes on whose measurement was cut, or starts over.
+  void continue_pending(Time now);
+  void handle_asked(bool late, Time now);
+  bool nothing_serves(Time now) const;
+  bool seeks_what_serves() const;
+  bool none_is_known_to_serve() const;
+  bool seek_proof(Time now);
+  bool proved(Time now);
+
   // search.cpp: what the policy asks for.
   PolicyContext policy_context() const;
   void restart_policy(Time now);
@@ -227,7 +238,6 @@ class Controller {
   void advance(Time now);
   void on_settled(ApplyState state, Time now);
   void on_hold_failed(ApplyState state, Time now);
-  void continue_pending(Time now);
   void finish_measurement(Observation observation, Time now);
   void fail_policy(std::string_view what, Time now);
   void remember(const Observation& observation);
@@ -238,8 +248,6 @@ class Controller {
   void finish_hold_measurement(Observation observation, Time now);
   void keep_observation(const Observation& observation, Time now);
   void enter_new_world(const DriftAlarm& alarm, const Observation& repeat, Time now);
-  bool proved(Time now);
-  bool seek_proof(Time now);
   bool measuring() const { return aim_ == Aim::measure; }
   bool metering() const {
     return settled_ && !halted_ && !duty_.active() && (measuring() || measuring_hold_);
@@ -298,11 +306,14 @@ class Controller {
   std::optional<Setting> spared_;     // cut, but not for good: until the policy goes on
   Pending pending_ = Pending::nothing;
   Observation pending_answer_;
+  Request asked_;
   std::uint32_t measurements_ = 0;  // of this run of the policy
   bool measuring_hold_ = false;     // a setting is held, and measured on and on
   Time hold_measured_since_{};
-  std::uint32_t proofs_ = 0;      // as many measurements, at most, come before the policy goes on
-  bool seeks_reference_ = false;  // the running measurement is the controller's own
+  std::uint32_t proofs_ = 0;  // as many measurements, at most, come before the policy goes on
+  bool late_before_ = false;  // requests, when the policy asked for what is wanted now
+  std::optional<Time> late_since_;
+  bool seeks_reference_ = false;     // the running measurement is the controller's own
   bool reference_is_lower_ = false;  // than the highest setting, which could not be measured
   std::uint32_t failed_holds_ = 0;
   std::uint32_t rewrites_ = 0;  // of the running measurement

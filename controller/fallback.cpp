@@ -37,7 +37,10 @@ void Controller::fall_back(Time now) {
   } else if (const Setting* alone = awaits_requests(now) ? nullptr : relieving_setting(0)) {
     apply(*alone, Aim::fallback, now);
   } else {
-    apply(safe_setting(), Aim::safe, now);
+    Setting safe = safe_setting();
+    // Training that waits for requests would begin a minibatch, which takes seconds there.
+    if (trainer_waits() && latency_.limit() && !awaits_requests(now)) safe.run = wanted_.run;
+    apply(roster_.objection(safe) ? safe_setting() : safe, Aim::safe, now);
   }
 }
 
@@ -152,7 +155,8 @@ Setting Controller::with_all(Setting setting) const {
 // In the lowest mode smaller batches are what is left to draw less. False where they are the
 // smallest already.
 bool Controller::make_batches_smaller(Time now) {
-  const Setting in_force = with_all(wanted_);  // a workload may have come since
+  Setting in_force = with_all(wanted_);  // a workload may have come since
+  if (trainer_waits()) in_force.run = wanted_.run;
   const Setting smaller = smallest_batches(in_force);
   if (smaller == in_force || board_.away()) return false;
   apply(smaller, Aim::safe, now);

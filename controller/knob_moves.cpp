@@ -67,8 +67,12 @@ void Controller::step_down_again(Time now) {
 // then. A step down waits for nothing.
 bool Controller::awaits_lighter_batches() const {
   if (aim_ != Aim::measure && aim_ != Aim::hold) return false;
-  return roster_.awaits_smaller_batches() || (others_draw_more_ && roster_.awaits_batches());
+  return awaits_rest() || roster_.awaits_smaller_batches() ||
+         (others_draw_more_ && roster_.awaits_batches());
 }
+
+// A minibatch of training runs to its end before it waits, and draws more than requests alone.
+bool Controller::awaits_rest() const { return trainer_waits() && !roster_.rests(Kind::train); }
 
 void Controller::begin_mode(Time now, Route route) {
   board_.begin(wanted_.mode, now, route);
@@ -122,7 +126,9 @@ void Controller::rearm_limits(Time now) {
 bool Controller::lets_mode_go(Time now) {
   if (!mode_waits_) return true;
   Duration most = options_.workload_timeout / 2;
-  if (goal_.one_by_one && latency_.limit()) most = std::min(most, *latency_.limit());
+  if (goal_.one_by_one && latency_.limit() && !awaits_rest()) {
+    most = std::min(most, *latency_.limit());
+  }
   const bool late = now - applying_since_ > most;
   if (awaits_lighter_batches() && !refused_by_workload_ && !late) return false;
   mode_waits_ = false;

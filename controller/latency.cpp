@@ -127,6 +127,7 @@ void Controller::enforce_latency(Time now) {
   // Nothing draws less than the lowest mode, and while that is over the cap nothing else may.
   const bool over = infeasible_ && aim_ == Aim::safe && !guard_.recovered(now);
   prove_relief(now);
+  if (latency_.recovered(now)) late_since_.reset();
   if (latency_.near() && !steps_down && !over) on_late(now);
   if (second_chance_.due(now)) try_again(now);
 }
@@ -153,6 +154,7 @@ void Controller::try_again(Time now) {
 }
 
 void Controller::on_late(Time now) {
+  if (!late_since_) late_since_ = now;
   if (proves_relief(now)) {
     latency_.rearm_at(now);
     return;
@@ -167,6 +169,11 @@ void Controller::on_late(Time now) {
   if (measuring()) {
     const bool for_reference = seeks_reference_;
     cut_measurement(Outcome::late, now);
+    if (seeks_what_serves()) {
+      asked_ = policy_.resume(pending_answer_);
+      handle_asked(true, now);
+      return;
+    }
     if (pending_ == Pending::nothing) {
       pending_ = for_reference ? Pending::restart : Pending::resume;
     }

@@ -102,7 +102,8 @@ double Observation::interleaved_sample_s(const Goal& goal) const {
 }
 
 double Observation::value(const Goal& goal) const {
-  const bool beside = setting.run == Run::both && setting.batch_size[index(Kind::train)] > 0;
+  // Training that waits is worth nothing, and keeps what is.
+  const bool beside = setting.run != Run::train && setting.batch_size[index(Kind::train)] > 0;
   if (goal.objective == Objective::throughput && goal.arrivals_per_s > 0 && beside &&
       cost[index(Kind::infer)].minibatches > 0) {
     return interleaved_sample_s(goal);

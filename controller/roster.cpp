@@ -148,6 +148,11 @@ bool Roster::awaits_batches() const {
   });
 }
 
+bool Roster::rests(Kind kind) const {
+  const auto& slot = managed_[index(kind)];
+  return !slot || (!runs(slot->run, kind) && slot->answered == slot->asked);
+}
+
 std::int32_t Roster::running_batch(Kind kind) const {
   const auto& slot = managed_[index(kind)];
   return slot ? slot->in_force : 0;

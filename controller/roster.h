@@ -42,6 +42,8 @@ class Roster {
   bool refused(const Event& event);
   // True when every command has been answered.
   bool settled() const;
+  // True where no workload of this kind is managed, or it waits as it was asked to.
+  bool rests(Kind kind) const;
   // True while a workload still runs larger batches than it was asked for last.
   bool awaits_smaller_batches() const;
   // True while a workload still runs other batches than it was asked for last.

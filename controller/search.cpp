@@ -214,7 +214,9 @@ void Controller::on_settled(ApplyState state, Time now) {
     } else if (state == ApplyState::timed_out) {
       cut_measurement(Outcome::timed_out, now);
     } else {
-      latency_.rearm_at(now);
+      // Those that had queued up before are late whatever serves them.
+      latency_.rearm_at(now + (late_before_ ? latency_.limit().value_or(Duration{}) : Duration{}));
+      late_before_ = false;
       meter_.begin(wanted_, roster_.expected(wanted_), now);
       return;
     }
@@ -313,59 +315,6 @@ void Controller::on_hold_failed(ApplyState state, Time now) {
     return;
   }
   restart_policy(now);
-}
-
-// After a step down the policy goes on only when power is known to be back within the cap.
-void Controller::continue_pending(Time now) {
-  if (power_lost_ || paused_ || duty_.active() || checkpoint_.pending()) return;
-  if (!roster_.any_managed()) return;
-  const bool stepped_down = aim_ == Aim::fallback || aim_ == Aim::safe;
-  if (!guard_.clear(now) || (stepped_down && !guard_.recovered(now))) return;
-  if (saves_up(now)) return;
-  // The lowest mode may never answer in time: what does is to be found. Nor may others.
-  const bool may_serve =
-      aim_ != Aim::nothing && !unserved_ && !(goal_.one_by_one && aim_ == Aim::safe);
-  if ((may_serve && !latency_.recovered(now)) || awaits_requests(now)) return;
-  if (seek_proof(now) || !proved(now)) return;
-  const Pending pending = pending_;
-  pending_ = Pending::nothing;
-  over_probe_ = false;
-  if (pending == Pending::resume) {
-    complete_cut();
-    handle(policy_.resume(pending_answer_), now);
-  } else {
-    restart_policy(now);
-  }
-}
-
-// Where nothing is known of the safe setting, the best known one tells whether the world is
-// another.
-bool Controller::seek_proof(Time now) {
-  if (aim_ != Aim::safe || !cap_mw_ || !drift_.suspects() || drift_.knows(wanted_)) return false;
-  const Observation* best = best_known();
-  if (best == nullptr || roster_.objection(best->setting)) return false;
-  apply(best->setting, Aim::fallback, now);
-  proofs_ = kMostProofs;
-  return true;
-}
-
-// Measures what the board stepped down to until it agrees with what it cost before, or the test
-// alarms. True when the policy may go on.
-bool Controller::proved(Time now) {
-  if (proofs_ == 0) return true;
-  auto observation = meter_.answer(now);
-  if (!observation) return false;
-  observation->limit_mw = cap_mw_.value_or(0);
-  observation->duration = now - hold_measured_since_;
-  proofs_ = observation->ok() ? proofs_ - 1 : 0;
-  if (const auto alarm = drift_.add(*observation)) {
-    enter_new_world(*alarm, *observation, now);
-    pending_ = Pending::restart;
-    proofs_ = 0;
-  }
-  if (!drift_.suspects()) proofs_ = 0;
-  measure_hold(now);
-  return proofs_ == 0;
 }
 
 void Controller::finish_measurement(Observation observation, Time now) {

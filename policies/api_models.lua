@@ -174,6 +174,9 @@ function gp.draw_smooth(terms) end
 ---fits beside its batches; nil: none
 ---@field over? number once so many settings of a batch size were over the cap it waits, as long as a
 ---setting of another one has a tenth of its odds; nil: none waits. Not beside inference
+---@field run? "infer" where most training beside inference is the goal: what serves requests while training
+---waits, in the least time for each; `best` is then the least such time in seconds, infer.minibatch_ms / 1000 /
+---setting.infer_batch. What is believed of that comes from answers of such settings alone
 
 ---@class probe
 ---@field setting setting not learnt before

@@ -53,6 +53,12 @@ local nearly_sure = 0.9     -- odds to keep the goal, of what a table of the wor
 local noisy = 0.06          -- of power: a margin beyond it is twice what noise of 2 % leaves
 local most_over = 2         -- settings of a batch size over the cap, then: others have their turn first
 
+-- Where nothing keeps the goal with both at work, training waits for what serves requests alone: after a few
+-- settings, and before those that hardly promise to, up to so many are measured for that.
+local beside_requests = goal.objective == "throughput" and goal.one_by_one and batch_sizes.train and batch_sizes.infer
+local serves_alone = beside_requests  -- until it was looked for
+local few_tried, most_alone = 4, 8
+
 local most_recalled = 256   -- answers of before: more are not learnt in the instructions that there are
 
 -- Where the batch size of training is all there is to choose, and nothing tells what one draws, power rises with
@@ -62,13 +68,17 @@ local ladder = #knobs.names == 0 and #dimensions == 1 and goal.power_w < math.hu
 local fits = {}  -- by batch size
 
 local best, known, probes, over, failures = nil, 0, 0, 0, 0
+local alone  -- the best answer of inference while training waits
+
+-- ms that inference is busy for a request.
+local function busy(answer) return answer.infer.minibatch_ms / answer.setting.infer_batch end
 
 -- Of equals, what is least: power. Beside inference, ms of a training minibatch in the time that requests
 -- leave over, whole minibatches or not; where nothing can train, ms that inference is busy for a request,
 -- since what is busy for the least time keeps the latency when requests come in bursts.
 local function spare(answer)
   if goal.objective ~= "throughput" or not answer.setting.infer_batch then return answer.power_w end
-  local busy_ms = answer.infer.minibatch_ms / answer.setting.infer_batch
+  local busy_ms = busy(answer)
   if answer.value == math.huge then return busy_ms end
   return answer.train.minibatch_ms / (1 - goal.arrivals_per_s * busy_ms / 1000)
 end
@@ -76,6 +86,12 @@ end
 -- Whether the answer taught anything.
 local function take(answer)
   local learnt = gp.learn(answer)
+  if beside_requests and answer.setting.run == "infer" then
+    -- Requests leave pauses, but not in each window of those that the guard judges.
+    local fits = answer.within and answer.power_max_w <= goal.power_w
+    if fits and (not alone or answer.power_max_w < alone.power_max_w) then alone = answer end
+    return learnt
+  end
   known = known + 1
   local over_limit = answer.reason == "over_limit"
   local cut_lower = over_limit and answer.limit_w < goal.power_w -- says nothing of the cap that there is now
@@ -96,6 +112,8 @@ if batch_sizes.infer and goal.arrivals_per_s > 0 and (not batch_sizes.train or g
 end
 
 for _, i in ipairs(recall(most_recalled)) do take(observations[i]) end
+
+local function may_serve_alone() return serves_alone and not best and not alone and known >= few_tried end
 
 -- The next setting to measure; nil where none is worth it.
 local function choose()
@@ -130,6 +148,7 @@ local function choose()
     local probe = gp.next { odds = odds, safest = hopeless, doubt = doubt, over = most_over }
     if probe and probe.odds >= hopeless and (not likeliest or probe.odds > likeliest.odds) then likeliest = probe end
     if likeliest and likeliest.odds >= fair then return likeliest end
+    if may_serve_alone() then return likeliest end
   end
   return likeliest
 end
@@ -150,8 +169,26 @@ local function look_at(setting)
   return answer
 end
 
+-- The first that serves will do: training waits in any of them. Whether anything was measured.
+local function serve_alone()
+  local cut = 0
+  for i = 1, most_alone do
+    local probe = gp.next { run = "infer", odds = careful[math.min(cut + 1, #careful)], safest = hopeless }
+    if not probe then return i > 1 end
+    local answer = look_at(probe.setting)
+    take(answer)
+    if alone then return true end
+    if answer.reason == "over_limit" then cut = cut + 1 end
+  end
+  return true
+end
+
 while probes < most_probes do
   local probe = choose()
+  if may_serve_alone() and (not probe or probe.odds < fair) then
+    if serve_alone() then probe = choose() end
+    serves_alone = false
+  end
   local size = probe and ladder and step_up()
   if not probe or (ladder and not size) then break end
   if ladder and probe.setting[ladder.name] > size then probe.setting = { [ladder.name] = size } end
@@ -159,9 +196,15 @@ while probes < most_probes do
   local answer = look_at(probe.setting)
   if answer.reason == "over_limit" then over = over + 1 end
   failures = (take(answer) or answer.ok) and 0 or failures + 1
+  -- Each such makes requests late that were in time.
   if not best and failures == most_failures then break end
 end
 
+if not best and alone then
+  log(string.format("nothing measured trains beside requests within the goal: training waits, and requests keep " ..
+    "the accelerator busy for %.2g of the time at %.1f W", goal.arrivals_per_s * busy(alone) / 1000, alone.power_w))
+  return alone.setting
+end
 if not best then
   log("nothing measured keeps the goal")
   return nil

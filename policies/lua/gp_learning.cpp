@@ -15,6 +15,8 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Relative standard deviation of a minibatch time that was seen before power had settled.
 constexpr double kCutNoise = 0.1;
+// The same of a power that says nothing.
+constexpr double kNothing = 3;
 
 double number_in(lua_State* lua, int table, const char* name) {
   lua_getfield(lua, table, name);
@@ -72,6 +74,29 @@ bool teach_times(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) 
   return true;
 }
 
+// The same where training waits. There are windows without a pause between requests, and the guard
+// judges each: their power is learnt. Of what was late it says nothing. Nor does a cut say anything
+// but that it was tried: such settings lie close to the cap, where what power seems to be on its
+// way to is as often wrong as right.
+bool teach_alone(GpSearch::Alone& alone, const LearntAnswer& answer, CostRow row) {
+  if (row.over_limit) return false;
+  const LearntAnswer::Part& infer = answer.parts[index(Kind::infer)];
+  if (row.minibatch_ms > 0) {
+    if (positive(answer.power_max_w)) row.power_w = std::max(row.power_w, answer.power_max_w);
+  } else if (answer.late && known(infer)) {
+    row.minibatch_ms = infer.ms;
+    row.time_noise = std::max(mean_noise_of(infer.ms_stddev, infer.ms, infer.count),
+                              kCutNoise / std::sqrt(std::max(1.0, infer.count)));
+    row.power_w = std::exp(alone.process.mean(row.setting).log_power);
+    row.power_noise = kNothing;
+  } else {
+    return false;
+  }
+  alone.process.learn(row);
+  alone.conditioned = false;
+  return true;
+}
+
 }  // namespace
 
 void copy_answer(lua_State* lua, LearntAnswer& answer) {
@@ -95,6 +120,7 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
   answer.minibatch_ms_stddev = number_in(lua, 1, "minibatch_ms_stddev");
   answer.count = number_in(lua, 1, "count");
   answer.power_w = number_in(lua, 1, "power_w");
+  answer.power_max_w = number_in(lua, 1, "power_max_w");
   answer.power_margin_w = number_in(lua, 1, "power_margin_w");
   answer.limit_w = number_in(lua, 1, "limit_w");
   for (const Kind kind : {Kind::train, Kind::infer}) {
@@ -126,9 +152,12 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
     return std::nullopt;
   }
   GpSearch& gp = *state.gp;
-  const std::optional<std::size_t> at = gp.grid.find(setting);
+  const std::optional<std::size_t> alone = gp.find_alone(setting);
+  const std::optional<std::size_t> at = alone ? alone : gp.grid.find(setting);
   if (!at) return false;
-  if (!cut_by_a_lower_cap(answer, state.context.goal)) gp.known[*at] = 1;
+  if (!cut_by_a_lower_cap(answer, state.context.goal)) {
+    (alone ? gp.known_alone : gp.known)[*at] = 1;
+  }
   CostRow row{.setting = *at};
   if (answer.ok && !starved) {
     row.minibatch_ms = answer.minibatch_ms;
@@ -142,6 +171,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
     row.power_w = answer.limit_w;
   }
   try {
+    if (alone) return teach_alone(gp.serving_alone(), answer, row);
     if (!(row.power_w > 0)) return teach_times(gp, answer, *at);
     teach(gp, answer, row);
     if (answer.ok && !gp.interleaved) {

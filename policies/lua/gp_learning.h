@@ -21,6 +21,7 @@ struct LearntAnswer {
   double minibatch_ms_stddev = 0;
   double count = 0;
   double power_w = 0;
+  double power_max_w = 0;  // of a window
   double power_margin_w = 0;
   double limit_w = 0;
   // Of each kind, where both ran.

@@ -100,13 +100,25 @@ double limit_w(const GpSearch& gp, const Goal& goal) {
   return static_cast<double>(*goal.power_mw) / 1e3 * (1 - margin);
 }
 
+// What serves in the least time while training waits.
+std::optional<Probe> choose_alone(GpSearch& gp, const Goal& goal, const ProbeTerms& terms) {
+  GpSearch::Alone& alone = gp.serving_alone();
+  if (!alone.conditioned) alone.process.condition();
+  alone.conditioned = true;
+  return next_probe(alone.process, goal, Kind::infer, gp.known_alone, terms);
+}
+
 // False with an error where memory runs out.
-bool choose(ScriptState& state, ProbeTerms terms, double best, double busy_ms,
+bool choose(ScriptState& state, ProbeTerms terms, double best, double busy_ms, bool alone,
             std::optional<Probe>& probe) noexcept {
   GpSearch& gp = *state.gp;
   const Goal& goal = state.context.goal;
   terms.limit_w = limit_w(gp, goal);
   try {
+    if (alone) {
+      probe = choose_alone(gp, goal, terms);
+      return true;
+    }
     condition(gp);
     if (gp.interleaved) {
       InterleavedTerms both{.probe = terms};
@@ -142,6 +154,19 @@ void check_terms(lua_State* lua, const char* function) {
   }
 }
 
+// Whether the terms ask for what runs inference alone.
+bool asks_alone(lua_State* lua) {
+  if (lua_type(lua, 1) != LUA_TTABLE) return false;
+  lua_getfield(lua, 1, "run");
+  const bool given = !lua_isnil(lua, -1);
+  if (given &&
+      (lua_type(lua, -1) != LUA_TSTRING || lua_tostring(lua, -1) != run_name(Run::infer))) {
+    luaL_error(lua, "gp.next: run: expected \"infer\" or nil");
+  }
+  lua_pop(lua, 1);
+  return given;
+}
+
 int next(lua_State* lua) {
   check_terms(lua, "gp.next");
   ProbeTerms terms;
@@ -169,14 +194,20 @@ int next(lua_State* lua) {
   const double most_over = option(lua, "gp.next", "over", kHuge, kHuge);
   if (std::isfinite(most_over)) terms.most_over = static_cast<std::size_t>(most_over);
   const double busy_ms = option(lua, "gp.next", "busy", 0, 1e9);
+  const bool alone = asks_alone(lua);
   begin_or_raise(lua, "gp.next");
   ScriptState& state = state_of(lua);
+  if (alone && !state.gp->interleaved) {
+    return luaL_error(lua, "gp.next: run: only where training beside inference is the goal");
+  }
   charge(lua, charge_to_ask(*state.gp));
   std::optional<Probe> probe;
-  if (!choose(state, terms, best, busy_ms, probe)) push_error(lua, "gp.next", state.error);
+  if (!choose(state, terms, best, busy_ms, alone, probe)) push_error(lua, "gp.next", state.error);
   if (!probe) return 0;
   lua_createtable(lua, 0, 8);
-  push_setting(lua, state.gp->grid.setting(probe->setting));
+  Setting setting = state.gp->grid.setting(probe->setting);
+  if (alone) setting.run = Run::infer;
+  push_setting(lua, setting);
   lua_setfield(lua, -2, "setting");
   set_field(lua, "gain", probe->gain);
   set_field(lua, "power_odds", probe->power_odds);

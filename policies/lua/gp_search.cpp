@@ -27,11 +27,13 @@ GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
     : grid(context, highest_mode(board), interleaves(context) ? kMostInterleaved : kMostGpSettings,
            interleaves(context) ? std::optional(Kind::infer) : std::nullopt),
       smooth(grid),
-      known(grid.size()) {
+      known(grid.size()),
+      known_alone(interleaves(context) ? grid.size() : 0) {
   for (const Observation& one : context.observations) {
-    const auto at = grid.find(one.setting);
-    if (at)
-      known[*at] = one.answers(context.goal.power_mw.value_or(0), context.goal.arrivals_per_s);
+    const bool answers =
+        one.answers(context.goal.power_mw.value_or(0), context.goal.arrivals_per_s);
+    if (const auto at = grid.find(one.setting)) known[*at] = answers;
+    if (const auto at = find_alone(one.setting)) known_alone[*at] = answers;
   }
   CostCentre centre = cost_centre(context, board, grid);
   if (interleaves(context)) centre = beside_training(std::move(centre), context.goal);
@@ -49,6 +51,21 @@ GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
   SettingGrid modes(beside, highest_mode(board), most, Kind::train);
   interleaved =
       std::make_unique<Interleaved>(context, board, std::move(modes), grid, std::move(own));
+}
+
+std::optional<std::size_t> GpSearch::find_alone(Setting setting) const {
+  if (known_alone.empty() || setting.run != Run::infer) return std::nullopt;
+  setting.run = Run::both;
+  return grid.find(setting);
+}
+
+GpSearch::Alone& GpSearch::serving_alone() {
+  if (!alone) {
+    alone = std::make_unique<Alone>(interleaved->process.infer());
+    alone->process.forget();
+    alone->conditioned = false;
+  }
+  return *alone;
 }
 
 }  // namespace gearshift

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "boards/board_model.h"
@@ -35,13 +36,27 @@ struct GpSearch {
     InterleavedProcess process;
   };
 
+  // Of interleaving, inference while training waits: its power is less, by the pauses between
+  // requests, and so is not learnt together with what both draw.
+  struct Alone {
+    CostProcess process;
+    bool conditioned = true;
+  };
+  // Made at its first use; only where training beside inference is the goal.
+  Alone& serving_alone();
+
+  // The number of a setting in which inference runs while training waits; nullopt: of no such.
+  std::optional<std::size_t> find_alone(Setting setting) const;
+
   SettingGrid grid;  // of interleaving that of inference
   // One of the two: interleaved where most training beside inference is the goal.
   std::unique_ptr<CostProcess> process;
   std::unique_ptr<Interleaved> interleaved;
+  std::unique_ptr<Alone> alone;
   SmoothValues smooth;
   std::vector<std::uint8_t> known;  // one a setting: 1 where it was learnt, or `measure` knows it
-  bool conditioned = true;          // nothing was learnt since
+  std::vector<std::uint8_t> known_alone;  // the same where training waits
+  bool conditioned = true;                // nothing was learnt since
   // Sums over the answers with a power: of their noise margins relative to it, and their number.
   double margins = 0;
   std::size_t margin_count = 0;

@@ -53,6 +53,8 @@ class InterleavedProcess {
   void learn(const InterleavedRow& row);
   void condition();
 
+  const CostProcess& infer() const { return infer_; }
+
   // Settings of the inference grid.
   std::size_t size() const { return infer_.size(); }
   double infer_batch(std::size_t setting) const { return infer_.batch_size(setting); }

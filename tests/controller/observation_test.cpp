@@ -158,6 +158,21 @@ TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
   EXPECT_DOUBLE_EQ(infer.value({Objective::energy}), 0.04);
 }
 
+// Else what runs no training would be taken before all that does.
+TEST(Observation, IsWorthNoTrainingWhereThatWaitsForRequests) {
+  Observation infer = observed();
+  infer.setting.run = Run::infer;
+  infer.setting.batch_size = {16, 4};
+  infer.cost[0] = {};
+  infer.cost[1].minibatch_mean = milliseconds(8);
+  infer.cost[1].minibatches = 3;
+  Goal goal{Objective::throughput, {}, {}, 40};
+  goal.one_by_one = true;
+  EXPECT_EQ(infer.value(goal), kInfinity);
+  infer.setting.batch_size[0] = 0;
+  EXPECT_DOUBLE_EQ(infer.value(goal), 0.002) << "no trainer is there";
+}
+
 TEST(Outcome, HasANameOfItsOwn) {
   std::set<std::string> names;
   for (int i = 0; i <= static_cast<int>(Outcome::late); ++i) {

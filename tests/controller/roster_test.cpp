@@ -217,6 +217,20 @@ TEST_F(RosterTest, AwaitsBatchesUntilTheyAreInForceAndTellsSmallerOnes) {
   EXPECT_FALSE(roster_.awaits_batches());
 }
 
+TEST_F(RosterTest, RestsWhereWhoWasAskedToWaitHasAnswered) {
+  EXPECT_TRUE(roster_.rests(Kind::train)) << "nobody is there";
+  roster_.attach(fakes::trainer(1));
+  roster_.attach(server(2));
+  EXPECT_FALSE(roster_.rests(Kind::train));
+  Setting waits = asked(16, 4);
+  waits.run = Run::infer;
+  roster_.command(world_, waits);
+  EXPECT_FALSE(roster_.rests(Kind::train)) << "its minibatch may still run";
+  roster_.applied(applied(1, 1));
+  EXPECT_TRUE(roster_.rests(Kind::train));
+  EXPECT_FALSE(roster_.rests(Kind::infer));
+}
+
 TEST_F(RosterTest, NeverCommandsAnObservedWorkload) {
   roster_.attach(fakes::trainer(1));
   roster_.attach(fakes::trainer(2));

@@ -14,6 +14,7 @@ namespace gearshift {
 struct InterleavedProblem : OrinProblem {
   Workload server;
   BoardModel board = *built_in_board_model("jetson-agx-orin");
+  double trains_dearer = 1;  // training draws so many times what the model says
 
   InterleavedProblem() {
     server = OrinProblem(Kind::infer).trainer;
@@ -31,13 +32,17 @@ struct InterleavedProblem : OrinProblem {
     const ModelMode mode = model_mode(knobs, setting.mode, board.highest);
     const TrueCost train = cost(board, mode, 16);
     const TrueCost infer = cost(board, mode, setting.batch_size[index(Kind::infer)], Kind::infer);
-    const double power_w = std::max(train.power_w, infer.power_w);
+    const bool trains = setting.run == Run::both;
+    const double power_w =
+        trains ? std::max(trains_dearer * train.power_w, infer.power_w) : infer.power_w;
     if (1e3 * power_w > static_cast<double>(*goal.power_mw)) {
       Observation cut = cut_short(setting, Outcome::over_limit);
       cut.limit_mw = *goal.power_mw;
       return cut;
     }
     Observation answer = complete(setting, train.minibatch_ms, power_w);
+    if (!trains) answer.cost[index(Kind::train)] = {};
+    answer.power_max_mw = answer.power_mean_mw;
     answer.cost[index(Kind::infer)] =
         complete(setting, infer.minibatch_ms, power_w, Kind::infer).cost[index(Kind::infer)];
     answer.power_margin_mw = 0;

@@ -203,6 +203,121 @@ TEST(InterleavedSearch, TakesWhatItsOwnTablesPromiseOnceTheSafestSettingWasLate)
   EXPECT_GT(1 / problem.measured(request.setting).value(problem.goal), 0.6 * optimum);
 }
 
+// A cap between the least that serves while training waits, and the least that does while it runs.
+struct NothingFitsBeside : InterleavedProblem {
+  explicit NothingFitsBeside(std::int64_t clocks = 4) {
+    for (std::size_t k : {1, 2}) {
+      std::vector<std::int64_t>& values = knobs.knobs[k].values;
+      const std::int64_t least = values.front(), most = values.back();
+      values.clear();
+      for (std::int64_t i = 0; i < clocks; ++i) {
+        values.push_back(least + i * (most - least) / (clocks - 1));
+      }
+    }
+    trains_dearer = 1.4;
+    goal.one_by_one = true;
+    goal.power_mw = 1'000'000;
+    double beside_w = 1e3, alone_w = 1e3;
+    const SettingGrid grid(context(), highest_mode(&board), kMostGridSettings, Kind::infer);
+    for (std::size_t i = 0; i < grid.size(); ++i) {
+      Setting setting = grid.setting(i);
+      for (double* const least_w : {&beside_w, &alone_w}) {
+        const Observation answer = measured(setting);
+        const double power_w = static_cast<double>(answer.power_mean_mw) / 1e3;
+        if (answer.keeps(goal)) *least_w = std::min(*least_w, power_w);
+        setting.run = Run::infer;
+      }
+    }
+    EXPECT_LT(alone_w, 0.95 * beside_w);
+    goal.power_mw = std::llround(1e3 * (0.2 * alone_w + 0.8 * beside_w));
+    EXPECT_LT(optimum(), 0);
+  }
+};
+
+TEST(InterleavedSearch, ServesRequestsAloneWhereNothingKeepsTheGoalWithTrainingBeside) {
+  const NothingFitsBeside problem;
+  const Searched searched = search(problem);
+  ASSERT_EQ(searched.request.what, Request::What::hold);
+  EXPECT_EQ(searched.held.setting.run, Run::infer);
+  EXPECT_TRUE(searched.held.keeps(problem.goal));
+  EXPECT_LE(searched.probes, 20) << "twelve, and eight for what serves alone";
+  int beside = 0;
+  for (const Observation& answer : searched.measured) {
+    if (answer.setting.run == Run::infer) break;
+    ++beside;
+  }
+  EXPECT_EQ(beside, 4) << "before what hardly promises to train, requests are to be served";
+}
+
+TEST(InterleavedSearch, HoldsWhatIsKnownToServeAloneAgain) {
+  NothingFitsBeside problem;
+  problem.observations = search(problem).measured;
+  const std::size_t before = problem.observations.size();
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), problem.board);
+  Request request = policy.start(problem.context());
+  for (int i = 0; i < 30 && request.what == Request::What::measure; ++i) {
+    EXPECT_EQ(request.setting.run, Run::both) << "what serves alone is known";
+    request = policy.resume(problem.measured(request.setting));
+  }
+  ASSERT_EQ(request.what, Request::What::hold) << policy.failure();
+  EXPECT_EQ(request.setting.run, Run::infer);
+  EXPECT_GT(before, 4U);
+}
+
+// Of windows between which requests leave pauses the mean alone keeps the cap.
+TEST(InterleavedSearch, LeavesWhatIsOverTheCapInSomeWindows) {
+  NothingFitsBeside problem;
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), problem.board);
+  Request request = policy.start(problem.context());
+  std::vector<Observation> within;
+  for (int i = 0; i < 30 && request.what == Request::What::measure; ++i) {
+    Observation answer = problem.measured(request.setting);
+    const bool alone = answer.ok() && request.setting.run == Run::infer;
+    if (alone && answer.keeps(problem.goal)) {
+      if (within.empty()) answer.power_max_mw = *problem.goal.power_mw + 1;
+      within.push_back(answer);
+    }
+    request = policy.resume(answer);
+  }
+  ASSERT_GE(within.size(), 2U) << policy.failure();
+  ASSERT_EQ(request.what, Request::What::hold);
+  EXPECT_NE(request.setting, within.front().setting);
+}
+
+// Even a search that starts over with all that may be recalled has instructions for this.
+TEST(InterleavedSearch, StartsOverWithAllThatIsKnownWithinItsInstructions) {
+  NothingFitsBeside problem(16);  // what asking costs depends on the size of the grid, up to here
+  const SettingGrid grid(problem.context(), highest_mode(&problem.board), kMostGridSettings,
+                         Kind::infer);
+  for (std::size_t i = 0; i < 400; ++i) {
+    const Observation answer = problem.measured(grid.setting(i * (grid.size() / 400)));
+    if (!answer.keeps(problem.goal)) problem.observations.push_back(answer);
+  }
+  ASSERT_GE(problem.observations.size(), 256U);
+  const Searched searched = search(problem);
+  EXPECT_NE(searched.request.what, Request::What::failed);
+  bool alone = false;
+  for (const Observation& answer : searched.measured) {
+    alone = alone || answer.setting.run == Run::infer;
+  }
+  EXPECT_TRUE(alone);
+}
+
+TEST(InterleavedSearch, AsksForWhatServesAloneOnlyWhereTrainingRunsBeside) {
+  const InterleavedProblem problem;
+  for (const char* text :
+       {"gp.next { run = 'train' }", "gp.next { run = 1 }", "gp.next { run = 'both' }"}) {
+    LuaPolicy policy("run.lua", text, problem.board);
+    EXPECT_EQ(policy.start(problem.context()).what, Request::What::failed);
+    EXPECT_NE(policy.failure().find("gp.next: run: expected \"infer\""), std::string::npos)
+        << policy.failure();
+  }
+  const OrinProblem training;
+  LuaPolicy policy("run.lua", "gp.next { run = 'infer' }", problem.board);
+  EXPECT_EQ(policy.start(training.context()).what, Request::What::failed);
+  EXPECT_NE(policy.failure().find("only where training beside inference"), std::string::npos);
+}
+
 TEST(InterleavedSearch, FindsNothingWhereNothingAnswersInTime) {
   InterleavedProblem problem;
   problem.goal.latency = std::chrono::milliseconds(30);
