@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "controller/interleaving.h"
+#include "controller/whole_minibatches.h"
 
 namespace gearshift {
 namespace {
@@ -95,10 +96,11 @@ double Observation::interleaved_sample_s(const Goal& goal) const {
   }
   const double train_samples = setting.batch_size[index(Kind::train)];
   const double requests = setting.batch_size[index(Kind::infer)];
-  const double window_s = requests * (1 / arrivals_per_s - infer_sample_s);
-  const double minibatches = std::floor(window_s / (train_sample_s * train_samples));
+  const std::int64_t minibatches =
+      whole_minibatches(1e3 * requests / arrivals_per_s, 1e3 * infer_sample_s * requests,
+                        1e3 * train_sample_s * train_samples);
   if (minibatches < 1) return kNever;
-  return requests / arrivals_per_s / (minibatches * train_samples);
+  return requests / arrivals_per_s / (static_cast<double>(minibatches) * train_samples);
 }
 
 double Observation::value(const Goal& goal) const {

@@ -176,7 +176,8 @@ function gp.draw_smooth(terms) end
 ---setting of another one has a tenth of its odds; nil: none waits. Not beside inference
 ---@field run? "infer" where most training beside inference is the goal: what serves requests while training
 ---waits, in the least time for each; `best` is then the least such time in seconds, infer.minibatch_ms / 1000 /
----setting.infer_batch. What is believed of that comes from answers of such settings alone
+---setting.infer_batch. What is believed of that comes from answers of such settings, and of their power what
+---the highest window drew
 
 ---@class probe
 ---@field setting setting not learnt before

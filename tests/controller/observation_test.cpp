@@ -158,6 +158,15 @@ TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
   EXPECT_DOUBLE_EQ(infer.value({Objective::energy}), 0.04);
 }
 
+TEST(Observation, CountsAllMinibatchesThatFitExactly) {
+  Observation both = observed();
+  both.setting.batch_size = {10, 1};
+  both.cost[0].minibatch_mean = Duration(100'000);
+  both.cost[1].minibatch_mean = Duration(99'700'000);
+  both.cost[1].minibatches = 3;
+  EXPECT_DOUBLE_EQ(both.value({Objective::throughput, {}, {}, 10}), 0.1 / 30);
+}
+
 // Else what runs no training would be taken before all that does.
 TEST(Observation, IsWorthNoTrainingWhereThatWaitsForRequests) {
   Observation infer = observed();
