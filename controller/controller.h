@@ -118,6 +118,9 @@ class Controller {
 
   // limits.cpp: what holds whatever the policy says.
   void update_cap(Time now);
+  bool gives_way(std::int64_t planned_mw, std::int64_t floor_mw);
+  std::int64_t sought_mw(std::int64_t floor_mw) const;
+  void nothing_serves_under_plan();
   std::optional<std::int64_t> latency_floor_mw() const;
   void update_goal(Time now);
   void enforce(Time now);
@@ -284,7 +287,10 @@ class Controller {
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
   BoundedText<32> cap_source_;
-  Goal goal_;  // quantised: the policy's
+  std::optional<std::int64_t> plan_mw_;  // the cap, where a plan says it
+  std::optional<std::int64_t>
+      unserved_plan_mw_;  // the highest under which nothing was found to serve
+  Goal goal_;             // quantised: the policy's
   Time goal_changed_{};
   bool goal_pending_ = false;  // a looser goal waits for its dwell
 

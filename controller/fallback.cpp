@@ -98,6 +98,7 @@ void Controller::fall_far(Time now) {
 
 // Nothing keeps the limits: what serves requests alone within the cap, if that is known.
 void Controller::hold_nothing(std::string_view why, Time now) {
+  if (plan_mw_ && latency_.limit() && latency_floor_mw()) nothing_serves_under_plan();
   const Setting* alone = relieving_setting(0);
   if (alone == nullptr) {
     hold_safe(why, now);

@@ -36,6 +36,7 @@ void Controller::meet_server(const Workload* server) {
   latency_.set_limit(server == nullptr ? std::nullopt : goal_.latency);
   reports_requests_ = server != nullptr && server->latency > Duration::zero();
   unserved_ = false;
+  unserved_plan_mw_.reset();
   relief_.forget();
 }
 
@@ -68,6 +69,7 @@ void Controller::update_arrivals(Time now) {
   std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
   note(NoteType::arrivals, now, text);
   unserved_ = false;
+  unserved_plan_mw_.reset();
   if (!roster_.any_managed()) return;
   if (measuring()) {
     cut_measurement(Outcome::goal_changed, now);

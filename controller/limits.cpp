@@ -8,6 +8,7 @@ namespace gearshift {
 namespace {
 
 constexpr std::int64_t kGoalStepMw = 500;
+constexpr std::int64_t kNearMw = 2000;
 constexpr std::string_view kLatencyFloor = "latency floor";
 
 std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
@@ -20,10 +21,12 @@ std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
 void Controller::update_cap(Time now) {
   std::optional<std::int64_t> cap;
   std::string_view source = "none";
+  bool planned = false;
   const auto lower = [&](std::optional<std::int64_t> power_mw, std::string_view name) {
     if (!power_mw || (cap && *cap <= *power_mw)) return;
     cap = power_mw;
     source = name;
+    planned = false;
   };
   std::string_view ends;
   for (LimitSource* limit : limits_) {
@@ -33,14 +36,18 @@ void Controller::update_cap(Time now) {
     if (!said.planned_mw) continue;
     const bool must_serve = roster_.managed(Kind::infer) != nullptr && latency_.limit() &&
                             goal_.arrivals_per_s > 0 && !unserved_;
-    if (!must_serve) {
-      lower(said.planned_mw, limit->name());
-    } else if (const auto floor_mw = latency_floor_mw()) {
-      const bool plan_is_lower = *said.planned_mw < *floor_mw;
-      lower(plan_is_lower ? floor_mw : said.planned_mw,
-            plan_is_lower ? kLatencyFloor : limit->name());
+    const std::int64_t floor_mw = must_serve ? latency_floor_mw().value_or(0) : 0;
+    if (must_serve && floor_mw == 0) continue;
+    std::int64_t power_mw = *said.planned_mw;
+    std::string_view name = limit->name();
+    if (floor_mw > 0 && gives_way(power_mw, floor_mw)) {
+      power_mw = sought_mw(floor_mw);
+      name = kLatencyFloor;
     }
+    lower(power_mw, name);
+    planned = source == name && (floor_mw == 0 || power_mw < floor_mw);
   }
+  plan_mw_ = planned ? cap : std::nullopt;
   if (ends.empty()) {
     checkpoint_.forget();
   } else {
@@ -75,6 +82,27 @@ void Controller::update_cap(Time now) {
     pending_ = Pending::restart;
   }
   update_goal(now);
+}
+
+// A plan gives way to the least power that is known to serve, once a search under it has found
+// nothing that does, or the lowest mode is over it.
+bool Controller::gives_way(std::int64_t planned_mw, std::int64_t floor_mw) {
+  if (planned_mw >= floor_mw) return false;
+  if (plan_mw_ && infeasible_) nothing_serves_under_plan();
+  return unserved_plan_mw_ && planned_mw <= *unserved_plan_mw_;
+}
+
+// Where it gives way: half of the way from what serves to what nothing was found to serve under,
+// until that is near.
+std::int64_t Controller::sought_mw(std::int64_t floor_mw) const {
+  if (floor_mw - *unserved_plan_mw_ <= kNearMw) return floor_mw;
+  return (floor_mw + *unserved_plan_mw_) / 2 / kGoalStepMw * kGoalStepMw;
+}
+
+void Controller::nothing_serves_under_plan() {
+  unserved_plan_mw_ = std::max(*plan_mw_, unserved_plan_mw_.value_or(0));
+  // Under the power that it gives way to, something does.
+  unserved_ = false;
 }
 
 // The least cap at which something measured answers requests in time; nullopt while nothing is
@@ -261,6 +289,7 @@ void Controller::forget_world(const DriftAlarm& alarm, Time now) {
 
 // What goes with the observations that it was told of.
 void Controller::forget_beside_memory() {
+  unserved_plan_mw_.reset();
   credit_.forget();
   late_credit_.forget();
   relief_.forget();

@@ -11,8 +11,8 @@
 // No call blocks or fails for want of a daemon: without one reports are dropped, and a daemon that
 // starts, dies or restarts is found again. The protocol is bridge/PROTOCOL.md.
 //
-// Has a thread, because a minibatch may take longer than the daemon waits for a sign of life: it
-// sends heartbeats and hellos. Reads the steady clock, to know when one is due; never sends a time.
+// Has a thread, because a minibatch may take longer than the daemon waits for a sign of life. Reads
+// the steady clock, to know when one is due; never sends a time.
 #pragma once
 
 #include <algorithm>
@@ -30,6 +30,7 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "bridge/client/gearshift_answers.hpp"
 #include "bridge/client/gearshift_budget.hpp"
 #include "bridge/client/gearshift_socket.hpp"
 #include "bridge/client/gearshift_wire.hpp"
@@ -51,7 +52,6 @@ class Workload {
 
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
-
   // Says bye.
   ~Workload() {
     leave();
@@ -85,7 +85,7 @@ class Workload {
       detail::pack_minibatch(frame_, sequence_, wishes_.in_force.set, epoch, size);
       frame_.add("elapsed_ns", elapsed).add("fetch_stall_ns", fetch_stall);
       frame_.add("compute_ns", compute);
-      if (!send()) ++dropped_reports_;
+      if (!send(frame_)) ++dropped_reports_;
     }
     service();
   }
@@ -96,7 +96,7 @@ class Workload {
     ++requests_sequence_;
     if (attached_) {
       detail::pack_requests(frame_, requests_sequence_, wishes_.in_force.set, counts);
-      send();
+      send(frame_);
     }
     service();
   }
@@ -238,24 +238,23 @@ class Workload {
   }
 
   // False where no daemon takes it now.
-  bool send() {
-    if (!socket_.send(frame_.data(), frame_.size())) return false;
+  bool send(const detail::Frame& frame) {
+    if (!socket_.send(frame.data(), frame.size())) return false;
     sent_ = SteadyClock::now();
     return true;
   }
-
-  bool send_plain(const char* type) {
-    frame_.begin(type, 0);
-    return send();
-  }
+  bool send_plain(const char* type) { return send(frame_.begin(type, 0)); }
   bool send_turn(const char* type, std::uint64_t turn) {
-    frame_.begin(type, 1).add("turn", turn);
-    return send();
+    return send(frame_.begin(type, 1).add("turn", turn));
+  }
+  void answer(const detail::Frame& frame) {
+    answers_.add(frame);
+    if (answers_.send(socket_)) sent_ = SteadyClock::now();
   }
   void send_applied(const Wanted& wanted) {
     if (!attached_ || wanted.set == 0) return;
     detail::pack_applied(frame_, wanted);
-    send();
+    answer(frame_);
   }
 
   // Where the daemon asked for it. The thread keeps the attachment alive meanwhile.
@@ -264,18 +263,17 @@ class Workload {
     const std::uint32_t checkpoint = std::exchange(wishes_.checkpoint, 0);
     const std::uint64_t attachment = attachments_;
     lock.unlock();
-    detail::Frame answer = detail::save(checkpoint, options_.save);
+    const detail::Frame reply = detail::save(checkpoint, options_.save);
     lock.lock();
     service();
     if (!attached_ || attachment != attachments_) return;
-    std::swap(frame_, answer);
-    send();
+    answer(reply);
   }
 
   void refuse(std::uint32_t set, const std::string& code, const std::string& message) {
     if (!attached_ || set == 0) return;
     detail::pack_refused(frame_, set, code, message);
-    send();
+    answer(frame_);
   }
 
   // Takes what came, and sends what is due. Bounded, so that no daemon can hold up a minibatch.
@@ -287,6 +285,7 @@ class Workload {
       if (detail::decode(frame.data(), frame.size(), incoming)) take(incoming);
     }
     const auto now = SteadyClock::now();
+    if (answers_.send(socket_)) sent_ = now;
     if (attached_ && now - heard_ > silent_after_) detach(now);
     if (attached_ && now - sent_ >= heartbeat_) send_plain("heartbeat");
     if (!attached_ && now >= next_hello_) say_hello(now);
@@ -303,7 +302,7 @@ class Workload {
       return;
     }
     detail::pack_hello(frame_, options_, wishes_.in_force.batch_size);
-    if (send()) {
+    if (send(frame_)) {
       next_hello_ = now + std::chrono::seconds(1);
       return;
     }
@@ -348,6 +347,7 @@ class Workload {
 
   void detach(SteadyClock::time_point next_hello) {
     attached_ = false;
+    answers_.forget();
     next_hello_ = next_hello;
     pause_ = kShortestPause;
     wishes_.reset();
@@ -370,6 +370,7 @@ class Workload {
   detail::DaemonSocket socket_;
   detail::Frame frame_;
   detail::ReportBudget budget_;
+  detail::Answers answers_;
   std::uint64_t dropped_reports_ = 0;
   std::string message_;
   std::string told_;  // of trouble, the last

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/bridge/client_fixture.h"
 
@@ -48,6 +49,42 @@ TEST_F(ClientTest, ReportsNoMoreMinibatchesThanADaemonTakes) {
     applied = std::holds_alternative<wire::Applied>(message);
   }
   EXPECT_EQ(reports, kMany - workload.dropped_reports());
+}
+
+// A socket that has room for so many messages.
+struct Room {
+  bool send(const char* data, std::size_t size) {
+    if (room == 0) return false;
+    --room;
+    sent.emplace_back(data, size);
+    return true;
+  }
+  int room = 0;
+  std::vector<std::string> sent;
+};
+
+// A daemon that reads nothing for a second leaves none, and would wait for a minute.
+TEST(ClientAnswers, AreSentInTheirOrderOnceThereIsRoom) {
+  client::detail::Answers answers;
+  Room socket;
+  std::vector<std::string> all;
+  for (const char* type : {"applied", "refused", "saved"}) {
+    client::detail::Frame frame;
+    frame.begin(type, 0);
+    all.emplace_back(frame.data(), frame.size());
+    answers.add(frame);
+    EXPECT_FALSE(answers.send(socket));
+  }
+  socket.room = 2;
+  EXPECT_TRUE(answers.send(socket));
+  EXPECT_EQ(socket.sent.size(), 2U);
+  socket.room = 5;
+  EXPECT_TRUE(answers.send(socket));
+  EXPECT_FALSE(answers.send(socket));
+  EXPECT_EQ(socket.sent, all);
+  answers.add(client::detail::Frame());
+  answers.forget();
+  EXPECT_FALSE(answers.send(socket)) << "the daemon that waited for it is gone";
 }
 
 TEST(ReportBudget, IsFifteenHundredASecondAfterABurst) {

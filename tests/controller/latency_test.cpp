@@ -105,53 +105,6 @@ TEST(Latency, AMeasurementWhoseRequestsAreLateIsCutAndNotTriedAgain) {
   EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kFast);
 }
 
-// Plans for 8 W, of which the safe mode's 10 W are too much already.
-class PlanLimit : public LimitSource {
- public:
-  std::string_view name() const override { return "battery"; }
-  void consume(const Event&) override {}
-  Limit limit(Time) override { return {.planned_mw = 8'000}; }
-};
-
-void run_with_plan(ServingRig& rig) {
-  PlanLimit plan;
-  LimitSource* limits[] = {&rig.limit, &plan};
-  Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
-}
-
-TEST(Latency, APlanGivesWayToTheLeastPowerThatServesInTime) {
-  ServingRig rig(best_of(kThree));
-  rig.world.attach_server(milliseconds(0), 60);
-  run_with_plan(rig);
-  EXPECT_EQ(rig.world.published.cap_source.view(), "latency floor");
-  // At 60 a second the slow mode answers in time beside training.
-  std::int64_t least_mw = 0;
-  for (const KeptNote& note : rig.recorder.of(NoteType::observation)) {
-    if (!note.observation->ok()) continue;
-    const std::int64_t mw = note.observation->power_mean_mw + note.observation->power_margin_mw;
-    if (least_mw == 0 || mw < least_mw) least_mw = mw;
-  }
-  EXPECT_GT(least_mw, 8'000);
-  EXPECT_EQ(rig.world.published.cap_mw, (least_mw + 499) / 500 * 500);
-  EXPECT_EQ(rig.recorder.of(NoteType::setting).back().setting.mode, kSlow);
-}
-
-TEST(Latency, WhatAnOperatorSaysDoesNotGiveWay) {
-  ServingRig rig(best_of(kThree), seconds(120), 9'000);
-  rig.world.attach_server(milliseconds(0), 60);
-  run_with_plan(rig);
-  EXPECT_EQ(rig.world.published.cap_source.view(), "operator");
-  EXPECT_EQ(rig.world.published.cap_mw, 9'000);
-}
-
-TEST(Latency, APlanHoldsWhileNobodyAsks) {
-  ServingRig rig(best_of(kThree));
-  rig.world.attach_server(milliseconds(0), 0);
-  run_with_plan(rig);
-  EXPECT_EQ(rig.world.published.cap_source.view(), "battery");
-  EXPECT_EQ(rig.world.published.cap_mw, 8'000);
-}
-
 // When the third setting is asked for, and how often requests were held to be late, where a report
 // of a late one comes at `late_at`.
 std::pair<Time, std::size_t> with_late_report(std::optional<Time> late_at) {
