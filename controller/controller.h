@@ -287,10 +287,9 @@ class Controller {
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
   BoundedText<32> cap_source_;
-  std::optional<std::int64_t> plan_mw_;  // the cap, where a plan says it
-  std::optional<std::int64_t>
-      unserved_plan_mw_;  // the highest under which nothing was found to serve
-  Goal goal_;             // quantised: the policy's
+  // The cap, where a plan says it; and the highest plan under which nothing was found to serve.
+  std::optional<std::int64_t> plan_mw_, unserved_plan_mw_;
+  Goal goal_;  // quantised: the policy's
   Time goal_changed_{};
   bool goal_pending_ = false;  // a looser goal waits for its dwell
 
@@ -316,10 +315,10 @@ class Controller {
   std::uint32_t measurements_ = 0;  // of this run of the policy
   bool measuring_hold_ = false;     // a setting is held, and measured on and on
   Time hold_measured_since_{};
-  std::uint32_t proofs_ = 0;  // as many measurements, at most, come before the policy goes on
-  bool late_before_ = false;  // requests, when the policy asked for what is wanted now
-  std::optional<Time> late_since_;
-  bool seeks_reference_ = false;     // the running measurement is the controller's own
+  std::uint32_t proofs_ = 0;        // as many measurements, at most, come before the policy goes on
+  bool late_before_ = false;        // requests, when the policy asked for what is wanted now
+  std::optional<Time> late_since_;  // requests; nullopt: they are in time
+  bool seeks_reference_ = false;    // the running measurement is the controller's own
   bool reference_is_lower_ = false;  // than the highest setting, which could not be measured
   std::uint32_t failed_holds_ = 0;
   std::uint32_t rewrites_ = 0;  // of the running measurement

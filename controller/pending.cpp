@@ -5,8 +5,6 @@
 namespace gearshift {
 namespace {
 
-// Of requests: what serves so many is gone back to before a search goes on.
-constexpr double kServesMost = 0.9;
 // A search waits for so long until requests are in time.
 constexpr Duration kPatience = std::chrono::seconds(3);
 
@@ -68,7 +66,7 @@ bool Controller::seeks_what_serves() const {
 }
 
 bool Controller::none_is_known_to_serve() const {
-  return best_known() == nullptr && relieving_setting(kServesMost) == nullptr;
+  return best_known() == nullptr && relieving_setting(Relief::kServes) == nullptr;
 }
 
 // Where nothing is known of the safe setting, the best known one tells whether the world is

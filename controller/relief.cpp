@@ -12,9 +12,9 @@ namespace {
 // What a step towards the latency limit must be able to serve, over the rate of arrivals: what has
 // queued up in the meantime is served too.
 constexpr double kHeadroom = 1.1;
-// Of requests: what serves so many is better than a setting that was late, or, where nothing serves
-// them all, so many; and so much more of them is worth a change.
-constexpr double kServes = 0.9, kServesSome = 0.3, kMoreServed = 0.05;
+// Of requests: where nothing serves them all, what serves so many is gone back to; and so much more
+// of them is worth a change.
+constexpr double kServesSome = 0.3, kMoreServed = 0.05;
 // What serves so many is not left to look for more: each look makes others late.
 constexpr double kServesWell = 0.98;
 
@@ -28,7 +28,7 @@ void Controller::relieve(double arrivals_per_s, Time now) {
   Goal pressed = exact_goal();
   pressed.arrivals_per_s = kHeadroom * arrivals_per_s;
   const Observation* best = memory_.best_within(pressed, {wanted_, late_setting_});
-  const double least_share = unserved_ ? kServesSome : kServes;
+  const double least_share = unserved_ ? kServesSome : Relief::kServes;
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
   } else if (const Setting* alone = serves_less() ? relieving_setting(least_share) : nullptr) {

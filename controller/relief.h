@@ -17,6 +17,9 @@ namespace gearshift {
 // for long is remembered with the share of requests that it answered in time.
 class Relief {
  public:
+  // Of requests: what serves so many is gone back to, where something else was late.
+  static constexpr double kServes = 0.9;
+
   // Another setting is in force from now on.
   void begin() { answered_ = late_ = 0; }
   // Of requests that were answered in it, or refused, so many were late.

@@ -29,6 +29,7 @@ PolicyContext Controller::policy_context() const {
 }
 
 void Controller::restart_policy(Time now) {
+  late_before_ = false;
   spared_.reset();
   measurements_ = 0;
   if (!seek_reference(now)) handle(policy_.start(policy_context()), now);
@@ -113,6 +114,7 @@ void Controller::hold(const Setting& setting, Time now) {
 }
 
 void Controller::apply(const Setting& setting, Aim aim, Time now) {
+  const bool in_force = setting == wanted_ && settled_;
   if (setting != wanted_) {
     credit_.leave(now);
     relief_.begin();
@@ -154,7 +156,9 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
     begin_mode(now, steps_down_ ? Route::low_clocks_first : Route::direct);
     move_knobs(now);
   }
-  if (!board_.away()) rearm_limits(now);
+  // What was stepped down to, and is chosen now, changes nothing: readings may still be of the
+  // setting before, and would be blamed on this one.
+  if (!board_.away() && (steps_down_ || !in_force)) rearm_limits(now);
 }
 
 void Controller::advance(Time now) {

@@ -15,8 +15,6 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Relative standard deviation of a minibatch time that was seen before power had settled.
 constexpr double kCutNoise = 0.1;
-// The same of a power that says nothing.
-constexpr double kNothing = 3;
 
 double number_in(lua_State* lua, int table, const char* name) {
   lua_getfield(lua, table, name);
@@ -33,6 +31,12 @@ double noise_of(double deviation, double mean) {
 
 double mean_noise_of(double deviation, double mean, double count) {
   return noise_of(deviation, mean) / std::sqrt(std::max(1.0, count));
+}
+
+// Of minibatches that were seen before power had settled.
+double cut_noise_of(const LearntAnswer::Part& part) {
+  return std::max(mean_noise_of(part.ms_stddev, part.ms, part.count),
+                  kCutNoise / std::sqrt(std::max(1.0, part.count)));
 }
 
 bool known(const LearntAnswer::Part& part) { return part.count > 0 && positive(part.ms); }
@@ -62,8 +66,7 @@ bool teach_times(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) 
   const auto time = [](const LearntAnswer::Part& part, double& ms, double& noise) {
     if (!known(part)) return false;
     ms = part.ms;
-    noise = std::max(mean_noise_of(part.ms_stddev, part.ms, part.count),
-                     kCutNoise / std::sqrt(std::max(1.0, part.count)));
+    noise = cut_noise_of(part);
     return true;
   };
   const bool trained = time(answer.parts[index(Kind::train)], row.train_ms, row.train_noise);
@@ -85,10 +88,9 @@ bool teach_alone(GpSearch::Alone& alone, const LearntAnswer& answer, CostRow row
     if (positive(answer.power_max_w)) row.power_w = std::max(row.power_w, answer.power_max_w);
   } else if (answer.late && known(infer)) {
     row.minibatch_ms = infer.ms;
-    row.time_noise = std::max(mean_noise_of(infer.ms_stddev, infer.ms, infer.count),
-                              kCutNoise / std::sqrt(std::max(1.0, infer.count)));
+    row.time_noise = cut_noise_of(infer);
     row.power_w = std::exp(alone.process.mean(row.setting).log_power);
-    row.power_noise = kNothing;
+    row.power_noise = kSaysNothing;
   } else {
     return false;
   }

@@ -41,6 +41,9 @@ struct CostRow {
   bool over_limit = false;  // cut short: only that power is above power_w is known
 };
 
+// The noise of a cost of which a row says nothing: it is told at its expected value.
+inline constexpr double kSaysNothing = 3;
+
 // Older rows than these are forgotten: what a decision costs grows with their number.
 inline constexpr std::size_t kMostCostRows = 48;
 inline constexpr std::size_t kCostSamples = 32;

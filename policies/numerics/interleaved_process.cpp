@@ -12,9 +12,8 @@ namespace {
 
 // Powers believed to be nearer to each other than this (natural logarithm) may change places.
 constexpr double kClose = 0.05;
-// The noise of a reading that may be the other's, of one that is only known as a bound, and of one
-// that says nothing.
-constexpr double kShared = 0.03, kBound = 0.06, kNothing = 3;
+// The noise of a reading that may be the other's, and of one that is only known as a bound.
+constexpr double kShared = 0.03, kBound = 0.06;
 constexpr double kLeastDeviation = 1e-4;
 // What was measured of inference was so many times farther from what was believed than believed.
 constexpr double kTimeSpread = 2, kTimeOwnSpread = 4;
@@ -105,13 +104,12 @@ void InterleavedProcess::condition() {
     const auto noise = [&](double ahead, double believed) {
       if (ahead > kClose) return row.power_noise;
       if (ahead > -kClose) return std::hypot(row.power_noise, kShared);
-      return believed > reading ? kBound : kNothing;
+      return believed > reading ? kBound : kSaysNothing;
     };
     train.power_noise = noise(apart, train_log);
     infer.power_noise = noise(-apart, infer_log);
-    // What says nothing of power is told at its expected value.
-    if (train.power_noise == kNothing) train.power_w = std::exp(train_log);
-    if (infer.power_noise == kNothing) infer.power_w = std::exp(infer_log);
+    if (train.power_noise == kSaysNothing) train.power_w = std::exp(train_log);
+    if (infer.power_noise == kSaysNothing) infer.power_w = std::exp(infer_log);
     train_.learn(train);
     infer_.learn(infer);
     Trained& known = trained_[mode];
@@ -130,7 +128,7 @@ void InterleavedProcess::learn_times(CostRow train, CostRow infer, double train_
                                      double infer_log_w) {
   train.power_w = std::exp(train_log_w);
   infer.power_w = std::exp(infer_log_w);
-  train.power_noise = infer.power_noise = kNothing;
+  train.power_noise = infer.power_noise = kSaysNothing;
   if (train.minibatch_ms > 0) train_.learn(train);
   if (infer.minibatch_ms > 0) infer_.learn(infer);
 }

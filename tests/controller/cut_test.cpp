@@ -202,5 +202,38 @@ TEST(Cut, WhatIsCutSoonAfterItsChoiceIsNot) {
   EXPECT_EQ(again.holds[2].setting.mode, kMiddle);
 }
 
+// Measures two settings, of which the second is over the cap, and holds the first. What the sensor
+// shows is 20 W more for 0.1 s, so long after that is held; zero: never.
+AfterSpikes after_a_late_reading(Duration at) {
+  Rig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        if (answers.size() < 2) return measure(answers.empty() ? kMiddle : kFast);
+        return Request{Request::What::hold, answers[0].setting};
+      },
+      seconds(30), 20'000);
+  rig.hardware.values = {1, 300000};
+  rig.world.attach(seconds(1));
+  if (at > Duration{}) {
+    rig.world.at(at, [&rig] { rig.hardware.extra_mw = 20'000; });
+    rig.world.at(at + milliseconds(100), [&rig] { rig.hardware.extra_mw = 0; });
+  }
+  rig.run();
+  return {rig.recorder.of(NoteType::hold), rig.recorder.of(NoteType::observation).size(),
+          rig.summary.guard_steps};
+}
+
+// A hold of what is in force already changes nothing that would shorten the pause after the step.
+TEST(Cut, WhatWasSteppedDownToIsNotBlamedForTheSettingBeforeOnceItIsChosen) {
+  const AfterSpikes calm = after_a_late_reading({});
+  ASSERT_EQ(calm.holds.size(), 1U);
+  EXPECT_EQ(calm.holds[0].setting.mode, kMiddle);
+  EXPECT_EQ(calm.guard_steps, 1U);
+  const Duration held = calm.holds[0].time - Time{};
+  const AfterSpikes late = after_a_late_reading(held + milliseconds(50));
+  EXPECT_EQ(late.guard_steps, 1U);
+  EXPECT_EQ(late.observations, 2U);
+  EXPECT_EQ(after_a_late_reading(held + seconds(3)).guard_steps, 2U) << "the pause ends";
+}
+
 }  // namespace
 }  // namespace gearshift

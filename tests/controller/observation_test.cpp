@@ -147,13 +147,19 @@ TEST(Observation, IsValuedByTrainingWhereBothKindsRan) {
   EXPECT_DOUBLE_EQ(both.sample_s(Kind::infer), 0.005);
 }
 
-TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
+// 8 ms a batch of 4, while training waits.
+Observation served_alone() {
   Observation infer = observed();
   infer.setting.run = Run::infer;
   infer.setting.batch_size = {16, 4};
   infer.cost[0] = {};
   infer.cost[1].minibatch_mean = milliseconds(8);
   infer.cost[1].minibatches = 3;
+  return infer;
+}
+
+TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
+  const Observation infer = served_alone();
   EXPECT_DOUBLE_EQ(infer.value({Objective::time}), 0.002);
   EXPECT_DOUBLE_EQ(infer.value({Objective::energy}), 0.04);
 }
@@ -169,12 +175,7 @@ TEST(Observation, CountsAllMinibatchesThatFitExactly) {
 
 // Else what runs no training would be taken before all that does.
 TEST(Observation, IsWorthNoTrainingWhereThatWaitsForRequests) {
-  Observation infer = observed();
-  infer.setting.run = Run::infer;
-  infer.setting.batch_size = {16, 4};
-  infer.cost[0] = {};
-  infer.cost[1].minibatch_mean = milliseconds(8);
-  infer.cost[1].minibatches = 3;
+  Observation infer = served_alone();
   Goal goal{Objective::throughput, {}, {}, 40};
   goal.one_by_one = true;
   EXPECT_EQ(infer.value(goal), kInfinity);

@@ -41,6 +41,14 @@ class ThermalLimitTest : public testing::Test {
     for (int i = 0; i < 10 * for_s; ++i) tick(wants_w);
   }
 
+  // One sample far above what the zone had for ten minutes.
+  void leap_after_calm() {
+    run(10, 120);
+    run(25, 600);
+    now_ += milliseconds(100);
+    read(127);
+  }
+
   Time now_{};
   double temperature_c_ = kAmbientC;
   double power_w_ = 0;
@@ -189,21 +197,15 @@ TEST_F(ThermalLimitTest, AGlitchLeavesTheCapThatHeatHadSet) {
 }
 
 TEST_F(ThermalLimitTest, ARiseThatASecondSampleBearsOutIsNoGlitch) {
-  run(10, 120);
-  run(25, 600);
-  for (int i = 0; i < 2; ++i) {
-    now_ += milliseconds(100);
-    read(127);
-  }
+  leap_after_calm();
+  now_ += milliseconds(100);
+  read(127);
   run(25, 60);
   EXPECT_EQ(limit_.power_mw(now_), 2);
 }
 
 TEST_F(ThermalLimitTest, NorIsOneThatFallsToWhereItNeverWas) {
-  run(10, 120);
-  run(25, 600);
-  now_ += milliseconds(100);
-  read(127);
+  leap_after_calm();
   for (int i = 0; i < 200; ++i) {
     now_ += milliseconds(100);
     read(temperature_c_ - 20);
@@ -213,10 +215,7 @@ TEST_F(ThermalLimitTest, NorIsOneThatFallsToWhereItNeverWas) {
 }
 
 TEST_F(ThermalLimitTest, ASampleThatIsShownTwiceIsStillOne) {
-  run(10, 120);
-  run(25, 600);
-  now_ += milliseconds(100);
-  read(127);
+  leap_after_calm();
   read(127);
   run(25, 5);
   EXPECT_EQ(limit_.power_mw(now_), std::nullopt);

@@ -89,7 +89,10 @@ class Gpu(unittest.TestCase):
         held = daemon.note("hold")
         self.assertEqual(held["setting"]["train_batch"], 64)
         measured = [seen["setting"]["train_batch"] for seen in daemon.notes("observation")]
-        self.assertEqual(measured, [16, 64, 128], "from below, and no further than the first over the cap")
+        # On a busy machine one may be looked at again, or the last one not any more.
+        self.assertEqual(measured, sorted(measured), "from below")
+        self.assertLessEqual({16, 64}, set(measured))
+        self.assertLessEqual(set(measured), {16, 64, 128}, "no further than the first over the cap")
         asked = [one["setting"]["train_batch"] for one in daemon.notes("setting") if "train_batch" in one["setting"]]
         self.assertEqual(asked[0], 16)
         self.assertEqual(daemon.finish(signal.SIGINT), 0)

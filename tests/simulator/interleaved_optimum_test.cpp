@@ -9,6 +9,7 @@
 #include "simulator/load.h"
 #include "tests/fakes/fake_board.h"
 #include "tests/simulator/board_fixture.h"
+#include "tests/simulator/trainer_and_server.h"
 
 namespace gearshift {
 namespace {
@@ -205,17 +206,7 @@ struct SlowServer {
                     .power_mw = 30'000,
                     .latency = std::chrono::milliseconds(150),
                     .arrivals_per_s = 30};
-    problem.tasks = {{.name = "net",
-                      .kind = Kind::train,
-                      .batch_sizes = {16},
-                      .batch_size = 16,
-                      .costs = &*train_costs},
-                     {.name = "served",
-                      .kind = Kind::infer,
-                      .batch_sizes = {1, 4},
-                      .batch_size = 4,
-                      .costs = &*infer_costs,
-                      .arrivals = ArrivalSpec{.rate_per_s = 30}}};
+    problem.tasks = trainer_and_server(*train_costs, *infer_costs, {.rate_per_s = 30});
   }
   std::optional<BesideCost> cost(Beside how, std::int32_t batch) const {
     return beside(problem, problem.goal, how, fakes::mode(1, 300000), batch, Time{});

@@ -2,6 +2,7 @@
 
 #include "simulator/plant.h"
 #include "tests/fakes/fake_board.h"
+#include "tests/simulator/trainer_and_server.h"
 
 namespace gearshift {
 namespace {
@@ -22,18 +23,7 @@ struct Bench {
     infers.add({mode(4, 300000), 4, 10, 30, {}});
     train_costs.emplace(trains, Missing::refuse);
     infer_costs.emplace(infers, Missing::refuse);
-    const SimulatedTask tasks[] = {{.name = "net",
-                                    .kind = Kind::train,
-                                    .batch_sizes = {16},
-                                    .batch_size = 16,
-                                    .costs = &*train_costs},
-                                   {.name = "served",
-                                    .kind = Kind::infer,
-                                    .batch_sizes = {1, 4},
-                                    .batch_size = 4,
-                                    .costs = &*infer_costs,
-                                    .arrivals = arrivals,
-                                    .latency = latency}};
+    const auto tasks = trainer_and_server(*train_costs, *infer_costs, arrivals, latency);
     plant.emplace(trains.knobs(), mode(1, 300000), tasks, effects, 7);
   }
   void run(milliseconds until) {
