@@ -1,5 +1,7 @@
 """The file that lets a client in over tcp: written by `gearshift keys client`, used with CURVE."""
 
+from __future__ import annotations
+
 import dataclasses
 import os
 import stat
