@@ -219,6 +219,8 @@ void KnobServer::look_after(Time now) {
   if (!waits.empty()) tell(waits);
   if (now - client.looked < options_.patience / kLooks) return;
   client.looked = now;
+  // Its loop has ended, and what it has set is to stay.
+  if (client.session.keeps()) return;
   if (!client.stall.look(client.requests)) return;
   std::optional<std::string> done;
   try {

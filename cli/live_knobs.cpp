@@ -72,12 +72,16 @@ std::string LiveKnobs::beat(Time now) {
          "puts the knobs back";
 }
 
-void LiveKnobs::set_safe(Board& board) const {
+std::string LiveKnobs::set_safe(Board& board) const {
   constexpr Duration kPace = std::chrono::milliseconds(20);
   board.begin(board.safe(), clock_.now());
   while (board.advance(clock_.now()) == ApplyState::applying && !board.away()) {
     if (remote_ != nullptr) remote_->await(kPace);
   }
+  if (board.state() == ApplyState::applied) return {};
+  if (!board.away()) return std::string(board.failure());
+  const std::string why = remote_ == nullptr ? local_->away_reason() : remote_->take_complaint();
+  return "no knob can be set now" + (why.empty() ? why : ": " + why);
 }
 
 void LiveKnobs::keep() const {

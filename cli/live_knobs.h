@@ -45,8 +45,8 @@ class LiveKnobs {
   // is returned, one sentence, empty where there is nothing.
   std::string beat(Time now);
 
-  // After the loop. The safe mode is set when this returns, or cannot be.
-  void set_safe(Board& board) const;
+  // After the loop. Empty where the safe mode is set when this returns, else why it is not.
+  std::string set_safe(Board& board) const;
   // The knobs stay as they are when the actuator goes; the journal stays too.
   void keep() const;
   // What could not be put back here the guardian tries, once this process has ended.

@@ -15,7 +15,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "actuators/step_bar.h"
 #include "bridge/endpoints.h"
 #include "bridge/key_files.h"
 #include "cli/explaining_recorder.h"
@@ -293,8 +292,6 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   GuardedWorld guarded(*world_, live_knobs_, done, done_text);
   const ServiceNotice notice = ServiceNotice::from_environment();
   NoticedWorld noticed(guarded, notice);
-  // Nothing beats once the loop has ended, and its guardian must not take that for a stall.
-  std::optional<StepBar> ends;
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
     Controller controller(world, board, policy, recorder, limits, controller_options_);
     try {
@@ -303,7 +300,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       restore(board);  // on every way out, whatever --on-exit says
       throw;
     }
-    if (options_.helper.empty()) ends.emplace(journal_of(options_));
+    if (options_.helper.empty()) bar_.emplace(journal_of(options_));
     return Result{controller.summary(), controller.ledger()};
   };
   Result result;
@@ -347,9 +344,13 @@ void LiveRun::leave(Board& board) {
     case OnExit::restore:
       restore(board);
       return;
-    case OnExit::safe:
-      live_knobs_.set_safe(board);
-      [[fallthrough]];
+    case OnExit::safe: {
+      const std::string failure = live_knobs_.set_safe(board);
+      live_knobs_.keep();
+      if (failure.empty()) return;
+      throw KnobError("--on-exit safe: the safe mode is not set: " + failure +
+                      "; `gearshift restore` puts the knobs back as they were found");
+    }
     case OnExit::keep:
       live_knobs_.keep();  // the journal stays: `gearshift restore` can still put the board back
       return;

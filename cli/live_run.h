@@ -4,10 +4,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "actuators/step_bar.h"
 #include "boards/board_description.h"
 #include "bridge/live_world.h"
 #include "cli/boottime_clock.h"
@@ -85,6 +87,9 @@ class LiveRun {
   BoottimeClock clock_;
   Sysroot root_;
   BoardDescription description_;
+  // Nothing beats once the loop has ended, and its guardian must not take that for a stall: up from
+  // then on until it is told goodbye, whatever a sensor or a reader of our output makes wait.
+  std::optional<StepBar> bar_;
   LiveKnobs live_knobs_;  // before the sensors' threads
   OpenedSensors sensors_;
   KnobSpace knobs_;
