@@ -252,6 +252,25 @@ class LiveLoader(ClientTest):
     def test_a_wish_is_in_force_when_the_prefetched_batches_are_used_up(self):
         self.check(workers=1, prefetched=2)
 
+    def test_a_wish_for_more_than_an_epoch_has_is_refused(self):
+        for drop_last, sizes in ((False, [16, 16, 16, 2]), (True, [16, 16, 16])):
+            with self.subTest(drop_last=drop_last):
+                daemon, client = self.attached()
+                loader = self.loader(50, drop_last=drop_last)
+                daemon.set(1, 64)
+                self.until(lambda: client.wanted_batch_size == 64)
+                for _ in range(3):
+                    self.assertEqual([len(batch) for (batch,) in client.batches(loader)], sizes)
+                refused = daemon.expect("refused")
+                self.assertEqual((refused["set"], refused["code"]), (1, "batch_size"))
+                self.assertEqual(refused["message"], "64: an epoch has 50 samples")
+                daemon.set(2, 32)
+                self.until(lambda: client.wanted_batch_size == 32)
+                self.assertEqual([len(batch) for (batch,) in client.batches(loader)][0], 32)
+                daemon.expect("applied", set=2, batch_size=32)
+                client.close()
+                daemon.die()
+
     def test_each_sample_is_seen_once_an_epoch_whatever_the_sizes(self):
         choose = random.Random(5)
         for samples, drop_last in itertools.product((0, 1, 15, 16, 17, 200), (False, True)):

@@ -223,9 +223,15 @@ class Client:
 
     @never_raises(None)
     def _resize(self, sampler):
-        wanted = self.wanted_batch_size
-        if sampler.batch_size != wanted:
+        news = self._connection.news()
+        wanted = (news or self._connection.in_force).batch_size
+        if sampler.batch_size == wanted:
+            return
+        most = getattr(sampler, "samples_per_epoch", wanted)
+        if wanted <= most:
             sampler.resize(wanted)
+        elif news:  # no batch would ever have this size, and where the last one is dropped there were none
+            self.refuse("batch_size", f"{wanted}: an epoch has {most} samples")
 
     @never_raises(1)
     def _begin(self, sampler, batch):

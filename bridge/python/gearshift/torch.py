@@ -25,6 +25,10 @@ class ResizableBatchSampler(Sampler):
         self._drawn_batches = 0
         self._left = None  # samples of this epoch not yet drawn; None: no epoch is under way
 
+    @property
+    def samples_per_epoch(self):
+        return len(self.sampler)
+
     def resize(self, batch_size):
         """The next batch drawn has this many samples. Raises ValueError below 1."""
         if int(batch_size) < 1:
