@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -76,13 +77,16 @@ void await_end(pid_t daemon) {
   for (int tries = 0; getppid() == daemon && tries < kEndTries; ++tries) poll(nullptr, 0, 1);
 }
 
-enum class Lifeline : std::uint8_t { quiet, goodbye, cut };
+enum class Lifeline : std::uint8_t { quiet, noise, goodbye, cut };
 
+// A message is read as a whole: a stray line with the letter of a goodbye in it is none.
 Lifeline listen(int descriptor, int timeout_ms) {
   pollfd lifeline{.fd = descriptor, .events = POLLIN, .revents = 0};
   if (poll(&lifeline, 1, timeout_ms) <= 0) return Lifeline::quiet;
-  char word = 0;
-  return read(descriptor, &word, 1) == 1 ? Lifeline::goodbye : Lifeline::cut;
+  std::array<char, 2> word{};
+  const ssize_t size = read(descriptor, word.data(), word.size());
+  if (size <= 0) return Lifeline::cut;
+  return size == 1 && word[0] == kGoodbye ? Lifeline::goodbye : Lifeline::noise;
 }
 
 }  // namespace
@@ -124,7 +128,7 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
   if (page == MAP_FAILED) fail("no shared page");
   shared_ = new (page) Shared;
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail("no socket pair");
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("no socket pair");
   const pid_t daemon = getpid();
   child_ = fork();
   if (child_ < 0) fail("cannot fork");
@@ -147,6 +151,7 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
       await_end(daemon);
       put_back(root, options);
     }
+    if (lifeline == Lifeline::noise) continue;
     if (lifeline != Lifeline::quiet) _exit(0);
     if (!watch.look(shared_->beats.load(std::memory_order_relaxed))) continue;
     shared_->steps.fetch_add(1, std::memory_order_relaxed);

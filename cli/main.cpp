@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/empty_values.h"
+#include "cli/standard_descriptors.h"
 #include "cli/standard_output.h"
 
 namespace {
@@ -51,6 +52,7 @@ int finish(int exit_code) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  gearshift::fill_standard_descriptors();
   CLI::App app{
       "gearshift shifts an accelerator's gears (cores, clocks, power limit, batch size) while a "
       "DNN\n"

@@ -27,7 +27,11 @@ void finish_standard_output() {
   const int reason = errno;
   if (written && std::ferror(stdout) == 0) return;
   if (reader_has_gone()) return;
-  if (fcntl(STDOUT_FILENO, F_GETFD) < 0) throw std::runtime_error("standard output is closed");
+  // A closed one was filled with a file that cannot be written (standard_descriptors.h).
+  const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) {
+    throw std::runtime_error("standard output is closed");
+  }
   // The reason of what failed before is not known any more.
   throw std::runtime_error("standard output: not all of it could be written: " +
                            std::string(written ? "is the disk full?" : std::strerror(reason)));

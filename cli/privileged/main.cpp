@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/select_board.h"
 #include "cli/service_notice.h"
+#include "cli/standard_descriptors.h"
 #include "cli/state_folder.h"
 
 namespace gearshift {
@@ -125,6 +126,7 @@ void add_flags(CLI::App& app, HelperOptions& options) {
 }  // namespace gearshift
 
 int main(int argc, char** argv) {
+  gearshift::fill_standard_descriptors();
   CLI::App app{
       "Sets a board's knobs for a daemon that runs as an ordinary user. Only this program needs "
       "root:\n"

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "actuators/board_actuator.h"
 #include "actuators/step_bar.h"
@@ -122,6 +124,31 @@ TEST_F(GuardianTest, PutsEveryByteBackWhenTheDaemonIsKilled) {
     BoardActuator actuator(description_, root_, {journal()});
     raise_clocks(actuator);
     guardian.beat();
+    raise(SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  board_.settle();
+  EXPECT_EQ(board_.bytes(), before);
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+}
+
+// What a process prints goes to whatever has the number of its standard output.
+TEST_F(GuardianTest, TakesNoLineForAGoodbyeThatWasWrittenToItsLifelineByMistake) {
+  const auto before = board_.bytes();
+  const int status = run(std::chrono::seconds(60), [&](Guardian& guardian) {
+    BoardActuator actuator(description_, root_, {journal()});
+    raise_clocks(actuator);
+    guardian.beat();
+    int sockets = 0;
+    for (int number = 0; number < 64; ++number) {
+      struct stat info {};
+      if (fstat(number, &info) != 0 || !S_ISSOCK(info.st_mode)) continue;
+      ++sockets;
+      for (const std::string_view line : {"a quiet line\n", "q\n", "b"}) {
+        if (write(number, line.data(), line.size()) < 0) _exit(1);
+      }
+    }
+    if (sockets != 1) _exit(2);
     raise(SIGKILL);
   });
   EXPECT_TRUE(WIFSIGNALED(status));

@@ -4,8 +4,9 @@ import contextlib
 import os
 import signal
 import unittest
+from pathlib import Path
 
-from harness import Stack
+from harness import BINARY, Program, Stack, wait_until
 
 HOLD = """
 return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
@@ -33,6 +34,40 @@ class GuardianProcess(unittest.TestCase):
             told = daemon.wait_for(lambda line: "the daemon is gone" in line)
             self.assertIn(" 0 failed", told)
             self.assertFalse((stack.state / "knobs.journal").exists())
+
+    def test_a_daemon_without_standard_descriptors_is_put_back_and_writes_into_no_file(self):
+        for closed in ("<&- >&- 2>&-", ">&- 2>&-"):
+            with self.subTest(closed), Stack() as stack:
+                before = stack.knobs()
+                words = [BINARY, "run", "--policy", stack.script(HOLD), "--power", "30W", "--sysroot", stack.mount]
+                words += ["--state", stack.state, "--listen", stack.endpoint, "--control", stack.control]
+                shell = ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *words]
+                daemon = stack.start(Program, shell, "run")
+                stack.trainer()
+                wait_until(lambda: stack.knobs() != before, "it sets no knob")
+                for number in range(3):
+                    opened = os.readlink(f"/proc/{daemon.process.pid}/fd/{number}")
+                    self.assertEqual(opened, "/dev/null", f"descriptor {number}")
+                lock = (stack.state / "knobs.journal.lock").read_text()
+                self.assertTrue(lock.startswith(str(daemon.process.pid)), lock)
+                daemon.send(signal.SIGKILL)
+                daemon.process.wait()
+                wait_until(lambda: stack.knobs() == before, "the guardian puts nothing back")
+                wait_until(lambda: not (stack.state / "knobs.journal").exists(), "its journal stays")
+
+    def test_a_helper_without_standard_descriptors_writes_into_no_file(self):
+        with Stack() as stack:
+            words = [BINARY, "helper", "--sysroot", stack.mount, "--state", stack.state, "--socket", stack.folder / "helper"]
+            # Straight, and through `gearshift helper`, which starts it.
+            for program in (words, [Path(BINARY).parent / "gearshift-helper", *words[2:]]):
+                with self.subTest(program[0]):
+                    shell = ["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *program]
+                    helper = stack.start(Program, shell, "helper")
+                    wait_until(lambda: (stack.folder / "helper").exists(), "it does not listen")
+                    for number in range(3):
+                        opened = os.readlink(f"/proc/{helper.process.pid}/fd/{number}")
+                        self.assertEqual(opened, "/dev/null", f"descriptor {number}")
+                    self.assertEqual(helper.finish(signal.SIGTERM), 0)
 
     def test_a_daemon_that_is_started_while_the_guardian_puts_back_waits_for_it(self):
         with self.holding() as (stack, daemon):
