@@ -29,7 +29,8 @@ inline std::int64_t unix_time_ms() {
   return std::int64_t{time.tv_sec} * 1000 + time.tv_nsec / 1'000'000;
 }
 
-// CLOCK_MONOTONIC, in which systemd wants to be told of a reload; the loop never sees it.
+// CLOCK_MONOTONIC, which stands still while the machine is suspended: for systemd, which wants to
+// be told of a reload in it, and for what a battery without a gauge gives. The loop never sees it.
 inline Duration monotonic_since_boot() { return shown_by(CLOCK_MONOTONIC); }
 
 // What the thread that asks has used of processors; the loop never sees it.

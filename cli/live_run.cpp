@@ -122,8 +122,12 @@ std::unique_ptr<LiveWorld> make_world(const Clock& clock, LiveWorldOptions& opti
 OpenedSensors open_all_sensors(const BoardDescription& description, const RunPlan& plan,
                                Sysroot& root, const Clock& clock) {
   OpenedSensors opened = open_sensors(description, root, clock);
-  if (plan.battery && !open_battery(*plan.battery, root, opened)) {
-    throw std::runtime_error("--battery auto: " + opened.findings.back());
+  if (plan.battery) {
+    BatteryDescription battery = *plan.battery;
+    battery.awake = monotonic_since_boot;
+    if (!open_battery(battery, root, opened)) {
+      throw std::runtime_error("--battery auto: " + opened.findings.back());
+    }
   }
   if (plan.battery_goal && plan.battery_goal->brownout_v && !opened.battery_voltage) {
     throw std::invalid_argument(

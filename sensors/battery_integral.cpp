@@ -28,13 +28,14 @@ std::optional<double> drawn_w(const std::vector<Reading>& readings) {
 void BatteryIntegral::read(Time now, std::vector<Reading>& readings) {
   const auto measured_w = drawn_w(readings);
   if (measured_w) most_measured_w_ = std::max(most_measured_w_, *measured_w);
-  if (read_) {
+  const Duration awake = awake_ ? awake_() : now.time_since_epoch();
+  if (charged_) {
     const double most_w = most_measured_w_ > 0 ? most_measured_w_ : most_w_;
-    const double span_h = seconds(now - *read_) / kJoulesInWh;
+    const double span_h = seconds(awake - *charged_) / kJoulesInWh;
     energy_wh_ -= measured_w.value_or(most_w) * span_h;
     energy_wh_ = std::clamp(energy_wh_, 0.0, capacity_wh_);
   }
-  read_ = now;
+  charged_ = awake;
   append_readings({.energy_wh = energy_wh_, .capacity_wh = capacity_wh_, .estimate = true}, now,
                   readings);
 }

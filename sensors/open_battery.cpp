@@ -1,6 +1,5 @@
 #include "sensors/open_battery.h"
 
-#include "sensors/battery_integral.h"
 #include "sensors/ina219.h"
 #include "sensors/power_supply.h"
 
@@ -31,8 +30,8 @@ bool open_energy(const BatteryDescription& battery, Sysroot& root, OpenedSensors
         "battery: nothing tells what is left in it; give its capacity, for example --battery 10Wh");
     return false;
   }
-  opened.sensors.push_back(
-      std::make_unique<BatteryIntegral>(*battery.capacity_wh, battery.charge, battery.most_w));
+  opened.sensors.push_back(std::make_unique<BatteryIntegral>(*battery.capacity_wh, battery.charge,
+                                                             battery.most_w, battery.awake));
   opened.findings.emplace_back(measured ? "battery: an estimate, by what flows at its terminals"
                                         : "battery: an estimate, by the power of the board alone");
   return true;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "boards/sysroot.h"
+#include "sensors/battery_integral.h"
 #include "sensors/nut_battery.h"
 #include "sensors/open.h"
 
@@ -14,6 +15,7 @@ struct BatteryDescription {
   double charge = 1;                    // at the start, 0 to 1, where no gauge tells
   double most_w = 100;                  // that is ever drawn, where nothing was measured yet
   std::optional<NutAddress> nut{};      // of a daemon of Network UPS Tools, where one is asked
+  AwakeClock awake{};                   // that an estimate goes by
 };
 
 // Appends its sensors and findings to `opened`, behind those of the board: a power_supply, else an

@@ -236,6 +236,26 @@ TEST(BatteryIntegral, PrefersWhatFlowsAtTheTerminals) {
   EXPECT_NEAR(left_wh(sensor, 100, readings), 9, 1e-6);
 }
 
+// The loop's clock counts the sleep: eight hours at the power of the moment after would be 160 Wh.
+TEST(BatteryIntegral, ChargesNothingForTheTimeInWhichTheMachineWasSuspended) {
+  fakes::TempTree tree;
+  Sysroot root(tree.root());
+  OpenedSensors opened;
+  int awake_s = 5;
+  ASSERT_TRUE(
+      open_battery({.capacity_wh = 50, .awake = [&awake_s] { return Duration(seconds(awake_s)); }},
+                   root, opened));
+  auto& sensor = dynamic_cast<BatteryIntegral&>(*opened.sensors.front());
+  EXPECT_DOUBLE_EQ(left_wh(sensor, 1005, {power(20)}), 50);
+  awake_s += 180;
+  EXPECT_NEAR(left_wh(sensor, 1185, {power(20)}), 49, 1e-6);
+  awake_s += 9;
+  EXPECT_NEAR(left_wh(sensor, 1185 + 8 * 3600, {power(20)}), 48.95, 1e-6);
+  // The process was stopped, and the board drew on.
+  awake_s += 180;
+  EXPECT_NEAR(left_wh(sensor, 1365 + 8 * 3600, {power(20)}), 47.95, 1e-6);
+}
+
 TEST(OpenBattery, TakesTheGaugeElseTheChipElseTheBoardsPower) {
   fakes::TempTree tree;
   Sysroot root(tree.root());
