@@ -12,6 +12,7 @@
 #include "policies/lua/gp_learning.h"
 #include "policies/lua/gp_search.h"
 #include "policies/lua/script_state.h"
+#include "policies/lua/terms.h"
 #include "policies/lua/values.h"
 #include "policies/numerics/goal_judge.h"
 #include "policies/numerics/interleaved_probe.h"
@@ -147,13 +148,6 @@ void set_field(lua_State* lua, const char* name, double value) {
   lua_setfield(lua, -2, name);
 }
 
-void check_terms(lua_State* lua, const char* function) {
-  luaL_checkstack(lua, 8, function);
-  if (!lua_isnoneornil(lua, 1) && lua_type(lua, 1) != LUA_TTABLE) {
-    luaL_error(lua, "%s: expected a table of terms, got %s", function, luaL_typename(lua, 1));
-  }
-}
-
 // Whether the terms ask for what runs inference alone.
 bool asks_alone(lua_State* lua) {
   if (lua_type(lua, 1) != LUA_TTABLE) return false;
@@ -168,7 +162,8 @@ bool asks_alone(lua_State* lua) {
 }
 
 int next(lua_State* lua) {
-  check_terms(lua, "gp.next");
+  check_terms(lua, 1, "gp.next",
+              {"best", "busy", "doubt", "odds", "over", "price", "run", "safest"});
   ProbeTerms terms;
   // 0: none.
   double best = 0;
@@ -268,7 +263,7 @@ int push_drawn(lua_State* lua, const char* function, const DrawTerms& terms, Wor
 }
 
 int draw(lua_State* lua) {
-  check_terms(lua, "gp.draw");
+  check_terms(lua, 1, "gp.draw", {"over", "temper"});
   DrawTerms terms;
   terms.most_over_odds = option(lua, "gp.draw", "over", 1, 1);
   terms.temper = option(lua, "gp.draw", "temper", 1, 1e3);
@@ -276,7 +271,7 @@ int draw(lua_State* lua) {
 }
 
 int draw_smooth(lua_State* lua) {
-  check_terms(lua, "gp.draw_smooth");
+  check_terms(lua, 1, "gp.draw_smooth", {"expected", "over"});
   DrawTerms terms;
   terms.most_over_odds = option(lua, "gp.draw_smooth", "over", 1, 1);
   const double most_expected = option(lua, "gp.draw_smooth", "expected", kHuge, kHuge);

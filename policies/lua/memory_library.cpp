@@ -6,6 +6,7 @@
 
 #include "policies/lua/script_state.h"
 #include "policies/lua/surface_library.h"
+#include "policies/lua/terms.h"
 #include "policies/numerics/recall.h"
 
 namespace gearshift {
@@ -43,7 +44,7 @@ void choose_recalled(ScriptState& state, std::size_t most) noexcept {
 
 // recall(most)
 int recall_positions(lua_State* lua) {
-  const lua_Integer most = lua_isinteger(lua, 1) ? lua_tointeger(lua, 1) : 0;
+  const lua_Integer most = place_at(lua, 1);
   if (most < 1 || most > kMostRecalled) {
     return luaL_error(
         lua, "recall: expected a whole number from 1 to %d, got %s",

@@ -1,6 +1,11 @@
 #include "policies/lua/script.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <lua.hpp>
+#include <string>
+#include <string_view>
 
 #include "policies/lua/gp_library.h"
 #include "policies/lua/library.h"
@@ -27,6 +32,15 @@ struct Source {
   const char* chunk_name;
   lua_State** coroutine;
 };
+
+// As Lua's own loader of files: without a byte order mark and without a first line for the shell,
+// whose end stays, so that lines keep their numbers.
+std::string_view without_preamble(std::string_view text) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (text.substr(0, kMark.size()) == kMark) text.remove_prefix(kMark.size());
+  if (!text.empty() && text[0] == '#') text.remove_prefix(std::min(text.find('\n'), text.size()));
+  return text;
+}
 
 const char* read_source(lua_State*, void* source, std::size_t* length) {
   std::string_view& text = static_cast<Source*>(source)->text;
@@ -139,9 +153,17 @@ std::string shown_name(std::string_view name) {
   return "..." + std::string(name.substr(name.size() - (kShownBytes - 3)));
 }
 
-// The text of an error value, without converting it: that could itself run out of memory.
-std::string_view error_text(lua_State* lua) {
-  if (lua_type(lua, -1) != LUA_TSTRING) return "the script raised an error that is not a string";
+// The text of an error value, without converting it: that could itself run out of Lua's memory.
+std::string error_text(lua_State* lua) {
+  if (lua_type(lua, -1) == LUA_TNUMBER) {
+    std::array<char, 32> number;
+    std::snprintf(number.data(), number.size(), "%.14g", lua_tonumber(lua, -1));
+    return std::string("the script raised the error ") + number.data();
+  }
+  if (lua_type(lua, -1) != LUA_TSTRING) {
+    return std::string("the script raised an error that is not a string but a ") +
+           luaL_typename(lua, -1);
+  }
   std::size_t length = 0;
   const char* text = lua_tolstring(lua, -1, &length);
   return {text, length};
@@ -153,7 +175,7 @@ Script::Script(const ScriptText& script, const LuaLimits& limits, const PolicyCo
                const ScriptModels& models, LogLines& log)
     : name_(shown_name(script.name)),
       state_(std::make_unique<ScriptState>(script.name, limits, context, models, log)) {
-  const std::string_view text = script.text;
+  const std::string_view text = without_preamble(script.text);
   if (text.size() > limits.text_bytes) {
     failure_ = name_ + ":1: the script has " + std::to_string(text.size()) + " bytes; at most " +
                std::to_string(limits.text_bytes) + " can be run";
@@ -210,7 +232,7 @@ Request Script::run(int arguments) {
 }
 
 Request Script::fail(int status) {
-  std::string message(error_text(coroutine_));
+  std::string message = error_text(coroutine_);
   if (status == LUA_ERRMEM) message += std::string(" (") + state_->memory.refusal() + ")";
   failure_ = traceback(coroutine_, name_, message, state_->returned_line);
   return {Request::What::failed, {}};

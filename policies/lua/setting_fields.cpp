@@ -80,7 +80,8 @@ bool only_known_fields(const SettingFields& fields, const PolicyContext& context
   if (unknown == nullptr && fields.count <= kMaxSettingFields) return true;
   ErrorWriter out(error);
   if (fields.count > kMaxSettingFields) {
-    out << "too many fields (" << static_cast<double>(fields.count) << ")";
+    out << "too many fields (" << static_cast<double>(fields.count)
+        << "; of an answer give its answer.setting)";
   } else {
     out << "unknown field '" << unknown->name.view() << "'";
   }

@@ -5,6 +5,7 @@
 #include <lua.hpp>
 
 #include "policies/lua/script_state.h"
+#include "policies/lua/terms.h"
 #include "policies/lua/values.h"
 
 namespace gearshift {
@@ -267,6 +268,7 @@ SurfaceChoice checked_choice(lua_State* lua, int index, const char* what) {
     luaL_error(lua, "%s: expected a table of options, {power_w = 20}, got %s", what,
                luaL_typename(lua, index));
   }
+  check_terms(lua, index, what, {"deviations", "power_w", "time_deviations"});
   choice.power_w = number_option(lua, index, what, "power_w", choice.power_w);
   choice.deviations = number_option(lua, index, what, "deviations", 0);
   choice.time_deviations = number_option(lua, index, what, "time_deviations", 0);

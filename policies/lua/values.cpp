@@ -1,12 +1,15 @@
 #include "policies/lua/values.h"
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <lua.hpp>
 #include <string_view>
 
 #include "controller/knob.h"
 #include "policies/lua/script_state.h"
+#include "policies/lua/terms.h"
 
 namespace gearshift {
 namespace {
@@ -98,7 +101,7 @@ int modes_length(lua_State* lua) {
 
 int modes_item(lua_State* lua) {
   const auto modes = state_of(lua).context.modes;
-  const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
+  const lua_Integer i = place_at(lua, 2);
   if (i < 1 || static_cast<lua_Unsigned>(i) > modes.size()) return 0;
   charge(lua, kModeCharge);
   push_mode(lua, modes[static_cast<std::size_t>(i - 1)], 0);
@@ -114,7 +117,7 @@ int observations_length(lua_State* lua) {
 int observations_item(lua_State* lua) {
   const ScriptState& state = state_of(lua);
   const auto observations = state.context.observations;
-  const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
+  const lua_Integer i = place_at(lua, 2);
   if (i < 1 || static_cast<lua_Unsigned>(i) > observations.size()) return 0;
   charge(lua, kObservationCharge);
   const auto position = static_cast<std::size_t>(i - 1);
@@ -152,7 +155,7 @@ void push_prior_row(lua_State* lua, const Profile& profile, const ProfileCell& c
 
 int prior_item(lua_State* lua) {
   const PolicyContext& context = state_of(lua).context;
-  const lua_Integer i = lua_isinteger(lua, 2) ? lua_tointeger(lua, 2) : 0;
+  const lua_Integer i = place_at(lua, 2);
   if (i < 1 || static_cast<lua_Unsigned>(i) > count_prior_rows(context)) return 0;
   charge(lua, kPriorCharge);
   auto row = static_cast<std::size_t>(i - 1);
@@ -290,9 +293,16 @@ void add_dimensions(lua_State* lua, const PolicyContext& context) {
 void copy_field(lua_State* lua, SettingField& field) {
   // lua_next must see keys as they are: lua_tostring would turn a number into a string in place.
   std::size_t length = 0;
-  const char* name = lua_type(lua, -2) == LUA_TSTRING ? lua_tolstring(lua, -2, &length) : nullptr;
-  field.name = name != nullptr ? BoundedText<32>({name, length})
-                               : BoundedText<32>(lua_typename(lua, lua_type(lua, -2)));
+  if (lua_type(lua, -2) == LUA_TSTRING) {
+    const char* name = lua_tolstring(lua, -2, &length);
+    field.name = BoundedText<32>({name, length});
+  } else if (lua_type(lua, -2) == LUA_TNUMBER) {
+    std::array<char, 32> place;
+    std::snprintf(place.data(), place.size(), "[%.10g]", lua_tonumber(lua, -2));
+    field.name = BoundedText<32>(place.data());
+  } else {
+    field.name = BoundedText<32>(luaL_typename(lua, -2));
+  }
   field.is_number = lua_type(lua, -1) == LUA_TNUMBER;
   field.is_text = lua_type(lua, -1) == LUA_TSTRING;
   if (field.is_number) {

@@ -77,6 +77,34 @@ TEST(LuaPolicy, FillsInTheBatchSizeAndWhatRuns) {
   EXPECT_EQ(request.setting, (Setting{{{4, 306'000}, 2}, {16, 0}, Run::train}));
 }
 
+// A place is a key as in Lua's own tables: a division gives 2.0.
+TEST(LuaPolicy, TakesWholeNumbersOfEitherKindAsPlaces) {
+  const PolicyProblem problem;
+  const Request middle =
+      LuaPolicy("middle.lua", "return modes[#modes / 2]").start(problem.context());
+  const Request same = LuaPolicy("same.lua", "return modes[#modes // 2]").start(problem.context());
+  ASSERT_EQ(problem.context().modes.size() % 2, 0u);
+  EXPECT_EQ(middle.what, What::hold);
+  EXPECT_EQ(middle.setting, same.setting);
+  for (const char* text : {"return modes[1.5]", "return modes['1']", "return modes[0 / 0]"}) {
+    EXPECT_EQ(LuaPolicy("none.lua", text).start(problem.context()).what, What::hold_safe) << text;
+  }
+  EXPECT_EQ(LuaPolicy("recall.lua", "recall(10.0)").start(problem.context()).what, What::hold_safe);
+}
+
+// What editors and shells put before a script, as Lua's own loader of files takes it.
+TEST(LuaPolicy, SkipsAByteOrderMarkAndALineForTheShell) {
+  const PolicyProblem problem;
+  for (const std::string before : {"\xEF\xBB\xBF", "#!/usr/bin/env lua\n", "\xEF\xBB\xBF#\n"}) {
+    LuaPolicy policy("before.lua", before + "return safe");
+    EXPECT_EQ(policy.start(problem.context()).what, What::hold) << policy.failure();
+  }
+  LuaPolicy wrong("wrong.lua", "#!/usr/bin/env lua\n\nreturn 1");
+  EXPECT_EQ(wrong.start(problem.context()).what, What::failed);
+  EXPECT_EQ(wrong.failure().substr(0, 12), "wrong.lua:3:");
+  EXPECT_EQ(LuaPolicy("line.lua", "# no more").start(problem.context()).what, What::hold_safe);
+}
+
 TEST(LuaPolicy, TakesBothWorkloads) {
   const PolicyProblem problem;
   Workload server = problem.trainer;

@@ -146,6 +146,8 @@ TEST(RooflineOfScripts, SaysWhatIsWrong) {
   says(surface + "s:best(3)", "surface:best: expected a table of options, {power_w = 20}");
   says(surface + "s:best({power_w = 'much'})", "surface:best: power_w must be a number");
   says(surface + "s:best({power_w = -1})", "surface:best: power_w must be above 0");
+  says(surface + "s:best({powr_w = 3})",
+       "surface:best: unknown term 'powr_w': the terms are deviations, power_w, time_deviations");
   says(surface + "s:front({deviations = 1e9})", "surface:front: deviations must be from -100");
   says(surface + "s:at({})", "surface:at: cpu_cores is missing");
   says(surface + "s.best = 3", "attempt to index");
