@@ -7,7 +7,10 @@ import atexit
 from gearshift import clock, wire
 from gearshift.connection import Connection
 from gearshift.guarded import never_raises
+from gearshift.samples import samples_in
 from gearshift.turns import TurnToRun, waited_within
+
+UNOFFERED_IN_A_ROW = 10  # after which it is no last, smaller minibatch of an epoch that counts for nothing
 
 
 def attach(
@@ -60,6 +63,7 @@ class Client:
         self._epoch = -1
         self._ended_ns = None  # of the newest Minibatch; None where the next begins a new epoch
         self._turn_waits = []  # (from, to) of the waits for a turn since the last report
+        self._unoffered = 0  # newest reports in a row of a size that was not offered
         atexit.register(self.close)
 
     # ---- what the daemon wants --------------------------------------------------------------
@@ -136,7 +140,7 @@ class Client:
 
     # ---- minibatches ------------------------------------------------------------------------
 
-    def batches(self, loader, epoch=None):
+    def batches(self, loader, epoch=None, samples=None):
         """Yields what `loader` yields, once through, and reports each as one minibatch.
 
         Fetch stall is the visible wait for the loader, compute time what the loop's body took, and
@@ -146,6 +150,7 @@ class Client:
         other the program does that, and the size of its batches tells when it has.
 
         epoch: its number from 0; left out, it counts the calls.
+        samples: a function that tells how many samples a batch has; left out, its shape tells.
         """
         epoch = self._begin_epoch(epoch)
         sampler = getattr(loader, "batch_sampler", None)
@@ -164,10 +169,10 @@ class Client:
             except StopIteration:
                 return
             fetched_ns = clock.now_ns()
-            samples = self._begin(sampler, batch)
+            size = self._begin(sampler, batch, samples)
             command = self._connection.in_force
             yield batch
-            ended_ns = self._end(command, epoch, samples, began_ns, fetched_ns)
+            ended_ns = self._end(command, epoch, size, began_ns, fetched_ns)
             began_ns = ended_ns
 
     def minibatch(self, epoch=0, batch_size=None):
@@ -234,13 +239,22 @@ class Client:
             self.refuse("batch_size", f"{wanted}: an epoch has {most} samples")
 
     @never_raises(1)
-    def _begin(self, sampler, batch):
+    def _begin(self, sampler, batch, count):
         """Number of samples in `batch`, with which a minibatch begins."""
-        drawn_as, samples = sampler.take() if sampler is not None else (None, samples_in(batch))
+        drawn_as, samples = sampler.take() if sampler is not None else (None, None)
+        if count is not None:
+            samples = self._samples(count, batch) or samples
         if samples is None:
-            samples = self._connection.in_force.batch_size
+            link = self._connection
+            in_force = link.in_force.batch_size
+            samples = samples_in(batch, (in_force, (link.news() or link.in_force).batch_size))
+            samples = in_force if samples is None else samples
         self._take_up(drawn_as or samples)
         return samples
+
+    @never_raises(None)
+    def _samples(self, count, batch):
+        return int(count(batch))
 
     def _take_up(self, batch_size):
         """Puts a wish in force if the minibatch that begins is the first to follow it."""
@@ -268,6 +282,7 @@ class Client:
         elapsed_ns = max(ended_ns - began_ns, 1)
         if elapsed_ns > wire.MAX_ELAPSED_NS:
             return  # a laptop lid, a debugger: no minibatch
+        self._tell_of_unoffered(samples)
         self._connection.report(
             command,
             epoch,
@@ -276,6 +291,19 @@ class Client:
             max(fetched_ns - began_ns, 0),
             max(ended_ns - fetched_ns, 0),
         )
+
+    def _tell_of_unoffered(self, samples):
+        """A daemon leaves out what it did not ask for: without a word, since last batches are smaller."""
+        offer = self._connection.offer
+        if offer.kind != "train" or not self._connection.attached:
+            return
+        self._unoffered = 0 if samples in offer.batch_sizes else self._unoffered + 1
+        if self._unoffered == UNOFFERED_IN_A_ROW:
+            offered = ", ".join(str(size) for size in offer.batch_sizes)
+            self._connection.tell_once(
+                f"batches of {samples} samples, offered {offered}: nothing is measured; give attach() their "
+                "size, or batches() samples=, a function that counts them"
+            )
 
 
 class Minibatch:
@@ -332,18 +360,3 @@ class Minibatch:
         client._ended_ns = client._end(
             self._command, self._epoch, self._batch_size, self._began_ns, self._fetched_ns
         )
-
-
-def samples_in(batch):
-    """Samples in a batch as loaders make them (an array, or a tuple or map of arrays), else None."""
-    for _ in range(4):
-        shape = getattr(batch, "shape", None)
-        if shape is not None:
-            return int(shape[0]) if len(shape) else None
-        if isinstance(batch, (tuple, list)) and batch:
-            batch = batch[0]
-        elif isinstance(batch, dict) and batch:
-            batch = next(iter(batch.values()))
-        else:
-            return None
-    return None
