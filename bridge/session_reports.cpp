@@ -9,6 +9,10 @@
 namespace gearshift {
 namespace {
 
+// After which it is no last, smaller minibatch of an epoch, and the client is told that it will not
+// be measured.
+constexpr int kUnofferedInARow = 10;
+
 wire::Error invalid(std::string_view message) {
   return {wire::Text("invalid"), wire::MessageText(message)};
 }
@@ -36,8 +40,14 @@ void Sessions::take(Session& session, const wire::Report& report, Time now, Even
   session.last_sequence = report.sequence;
   if (!counts(session.workload, report.batch_size)) {
     ++counters_.dropped;
+    if (++session.unoffered == kUnofferedInARow) {
+      answer(session,
+             invalid("batch_size is none of the hello's, ten times in a row: nothing is measured"),
+             now);
+    }
     return;
   }
+  session.unoffered = 0;
   ++counters_.reports;
   Event& event = events.emplace_back();
   event.type = EventType::minibatch;

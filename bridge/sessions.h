@@ -101,6 +101,7 @@ class Sessions {
     TokenBucket hellos;  // of its connection: goes on where a hello begins a session anew
     std::string client;  // its name in the table of clients; empty: came in without a key
     Rights rights;
+    int unoffered = 0;  // newest reports in a row of a batch size that is none of its hello's
   };
 
   Session* find(std::string_view identity);

@@ -146,6 +146,26 @@ TEST_F(SessionsTest, DropsReportsThatComeTwiceOrGoBack) {
   EXPECT_EQ(peers.count<wire::Error>("a"), 1);  // one a second
 }
 
+TEST_F(SessionsTest, SaysOnceThatNoMinibatchHasASizeThatWasOffered) {
+  attach("a");
+  std::uint64_t sequence = 0;
+  const auto report_of = [&](std::int32_t batch_size, int times) {
+    for (int i = 0; i < times; ++i, now += seconds(1)) {
+      wire::Report minibatch = report(++sequence);
+      minibatch.batch_size = batch_size;
+      receive("a", minibatch);
+    }
+  };
+  report_of(3, 9);
+  report_of(16, 1);
+  report_of(3, 9);
+  EXPECT_EQ(peers.count<wire::Error>("a"), 0) << "some of them are measured";
+  report_of(3, 100);
+  EXPECT_EQ(peers.last_error("a"), "invalid");
+  EXPECT_EQ(peers.count<wire::Error>("a"), 1);
+  EXPECT_EQ(count(EventType::minibatch), 1);
+}
+
 TEST_F(SessionsTest, DropsASmallerLastMinibatchWithoutAnError) {
   attach("a");
   wire::Report last = report(1);
