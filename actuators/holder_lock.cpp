@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kRestoring = " restoring";
 constexpr auto kRestorePause = std::chrono::milliseconds(20);
-constexpr int kRestoreTries = 250;
+constexpr int kRestoreTries = 500;
 
 [[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
   throw std::runtime_error("cannot " + what + ' ' + path.string() + ": " + std::strerror(errno));

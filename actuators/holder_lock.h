@@ -29,9 +29,9 @@ bool lock_passes(const std::string& holder);
 // file can lock it.
 class HolderLock {
  public:
-  // Makes and locks the file at `path`, in a folder that is there. Waits up to 5 s for a holder
-  // that restores. Throws BusyError that says what another one `holds`, or std::runtime_error where
-  // the file cannot be made.
+  // Makes and locks the file at `path`, in a folder that is there. Waits up to 10 s for a holder
+  // that restores, which tries what is busy for 5 s. Throws BusyError that says what another one
+  // `holds`, or std::runtime_error where the file cannot be made.
   HolderLock(const std::filesystem::path& path, LockPurpose purpose, const std::string& holds);
   ~HolderLock();
   HolderLock(HolderLock&& other) noexcept;

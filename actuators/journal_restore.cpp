@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "actuators/control_group.h"
 #include "actuators/gpu_restore.h"
@@ -18,6 +21,9 @@ namespace {
 constexpr int kReadBacks = 200;
 // Another program may write between two of our writes.
 constexpr int kRounds = 3;
+constexpr auto kPause = std::chrono::milliseconds(100);
+
+void pause_for_the_kernel() { std::this_thread::sleep_for(kPause); }
 
 std::optional<std::int64_t> integer(std::string_view text) {
   std::int64_t value = 0;
@@ -34,10 +40,25 @@ class Restoration {
   Restoration(Sysroot& root, const std::vector<SavedEntry>& entries, RestoreReport& report)
       : root_(root), entries_(entries), report_(report) {
     for (const SavedEntry& entry : entries) before_.push_back(root.try_read(entry.path));
-    taken_.resize(entries.size());
+    answers_.resize(entries.size(), kNotWritten);
+    limit_held_.resize(entries.size());
   }
 
-  std::vector<SavedEntry> run() {
+  std::vector<SavedEntry> run(const RestorePatience& patience) {
+    write_all();
+    for (int pauses = 0; pauses < patience.pauses && any_is_busy(); ++pauses) {
+      patience.pause();
+      write_all();
+    }
+    heat_ = slowed_by_heat(root_);
+    return verify_all();
+  }
+
+ private:
+  static constexpr int kTaken = 0;
+  static constexpr int kNotWritten = -1;
+
+  void write_all() {
     switch_cores("1");
     if (any_limit_closed()) wake_all_cores();
     for (const SavedEntry& entry : entries_) {
@@ -46,20 +67,27 @@ class Restoration {
     restore_memory();
     switch_cores("0");
     restore_fan();
-    heat_ = slowed_by_heat(root_);
-    return verify_all();
   }
 
- private:
-  // Whether it was taken is remembered: verify_all() reads what came of it.
+  std::size_t number_of(const SavedEntry& entry) const {
+    return static_cast<std::size_t>(&entry - entries_.data());
+  }
+
+  // What was answered is remembered: verify_all() reads what came of it.
   void write(const SavedEntry& entry, std::string_view text) {
-    const auto number = static_cast<std::size_t>(&entry - entries_.data());
     try {
       root_.write(entry.path, text);
-      taken_[number] = true;
-    } catch (const FileError&) {
-      taken_[number] = false;
+      answers_[number_of(entry)] = kTaken;
+    } catch (const FileError& error) {
+      answers_[number_of(entry)] = error.code();
     }
+  }
+
+  bool any_is_busy() const {
+    return std::any_of(entries_.begin(), entries_.end(), [this](const SavedEntry& entry) {
+      const int answer = answers_[number_of(entry)];
+      return (answer == EBUSY || answer == EAGAIN) && !is_back(entry);
+    });
   }
 
   void switch_cores(std::string_view wanted) {
@@ -77,7 +105,7 @@ class Restoration {
 
   bool any_limit_closed() const {
     return std::any_of(entries_.begin(), entries_.end(), [this](const SavedEntry& entry) {
-      return entry.role == SavedRole::limit_max &&
+      return entry.role == SavedRole::limit_max && !limit_held_[number_of(entry)] &&
              (!root_.try_read(entry.path) || has_no_core(entry));
     });
   }
@@ -111,10 +139,18 @@ class Restoration {
   // first.
   void restore_limits(const SavedEntry& maximum) {
     const SavedEntry* minimum = partner(maximum, SavedRole::limit_min);
+    // Of a cluster that was woken for it before, and is asleep again as it was found.
+    if (limit_held_[number_of(maximum)] && asleep(maximum)) return;
+    const auto have_held = [&] {
+      if (!holds(maximum) || (minimum != nullptr && !holds(*minimum))) return false;
+      limit_held_[number_of(maximum)] = true;
+      if (minimum != nullptr) limit_held_[number_of(*minimum)] = true;
+      return true;
+    };
     for (int round = 0; round < kRounds; ++round) {
       if (minimum == nullptr) {
         write(maximum, maximum.text);
-        if (holds(maximum)) return;
+        if (have_held()) return;
         continue;
       }
       const std::optional<std::int64_t> lowest =
@@ -122,7 +158,7 @@ class Restoration {
       const bool max_first = !lowest || integer(maximum.text).value_or(0) >= *lowest;
       write(max_first ? maximum : *minimum, max_first ? maximum.text : minimum->text);
       write(max_first ? *minimum : maximum, max_first ? minimum->text : maximum.text);
-      if (holds(maximum) && holds(*minimum)) return;
+      if (have_held()) return;
     }
   }
 
@@ -166,7 +202,7 @@ class Restoration {
     return lock != nullptr && lock->text == "0";
   }
 
-  // Limits of a cluster that is offline again cannot be read; they were verified before.
+  // Limits of a cluster that is offline cannot be read.
   bool asleep(const SavedEntry& entry) const {
     if (entry.role != SavedRole::limit_max && entry.role != SavedRole::limit_min) return false;
     try {
@@ -177,10 +213,23 @@ class Restoration {
     }
   }
 
+  bool any_core_is_missing() const {
+    return std::any_of(entries_.begin(), entries_.end(), [this](const SavedEntry& entry) {
+      return entry.role == SavedRole::core_online && entry.text == "1" && !holds(entry);
+    });
+  }
+
+  // One that was verified before its cluster went offline again is back. One that never was is not
+  // where its cluster may be offline for a core that would not come.
+  bool is_back(const SavedEntry& entry) const {
+    if (holds(entry) || floats(entry)) return true;
+    return asleep(entry) && (limit_held_[number_of(entry)] || !any_core_is_missing());
+  }
+
   // The kernel has taken the limit, and shows what heat leaves of it until that ends.
-  bool hidden_by_heat(const SavedEntry& entry, std::size_t number) const {
+  bool hidden_by_heat(const SavedEntry& entry) const {
     if (entry.role != SavedRole::limit_max && entry.role != SavedRole::limit_min) return false;
-    if (heat_.empty() || !taken_[number]) return false;
+    if (heat_.empty() || answers_[number_of(entry)] != kTaken) return false;
     const auto saved = integer(entry.text);
     const auto shown = integer(root_.try_read(entry.path).value_or(""));
     return saved && shown && *shown < *saved;
@@ -191,20 +240,23 @@ class Restoration {
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const SavedEntry& entry = entries_[i];
       if (entry.role >= SavedRole::group) continue;
-      if (holds(entry) || floats(entry) || asleep(entry)) {
+      if (is_back(entry)) {
         const std::string was = before_[i].value_or("unreadable");
         report_.restored.push_back(entry.path + ": " + entry.text +
                                    (was == entry.text ? " (unchanged)" : " (was " + was + ")"));
         continue;
       }
-      if (hidden_by_heat(entry, i)) {
+      if (hidden_by_heat(entry)) {
         report_.restored.push_back(entry.path + ": " + entry.text + " (reads " +
                                    root_.try_read(entry.path).value_or("nothing") +
                                    " while heat slows the clocks down: " + heat_ + ")");
         continue;
       }
       failed.push_back(entry);
-      report_.failed.push_back(entry.path + ": wrote " + entry.text + ", reads " +
+      const int answer = answers_[i];
+      const std::string why =
+          answer > kTaken ? std::string(" (") + std::strerror(answer) + ')' : std::string();
+      report_.failed.push_back(entry.path + ": wrote " + entry.text + why + ", reads " +
                                root_.try_read(entry.path).value_or("nothing") +
                                "; write it by hand, or try again as root");
     }
@@ -215,15 +267,20 @@ class Restoration {
   const std::vector<SavedEntry>& entries_;
   RestoreReport& report_;
   std::vector<std::optional<std::string>> before_;  // indexed like entries_
-  std::vector<bool> taken_;                         // the newest write, likewise
+  std::vector<int> answers_;                        // errno of the newest write, likewise
+  std::vector<bool> limit_held_;                    // seen to read as saved, likewise
   std::string heat_;                                // what slows the clocks down at the end
 };
 
 }  // namespace
 
+RestorePatience patience_of_owner() { return {.pauses = 10, .pause = pause_for_the_kernel}; }
+
+RestorePatience patience_of_last() { return {.pauses = 50, .pause = pause_for_the_kernel}; }
+
 std::vector<SavedEntry> put_back(Sysroot& root, const std::vector<SavedEntry>& entries,
-                                 RestoreReport& report) {
-  std::vector<SavedEntry> failed = Restoration(root, entries, report).run();
+                                 const RestorePatience& patience, RestoreReport& report) {
+  std::vector<SavedEntry> failed = Restoration(root, entries, report).run(patience);
   const std::vector<SavedEntry> groups = empty_groups(root, entries, report);
   failed.insert(failed.end(), groups.begin(), groups.end());
   const std::vector<SavedEntry> gpus = restore_gpus(root, entries, report);

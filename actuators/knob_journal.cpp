@@ -172,7 +172,7 @@ std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path&
   std::vector<SavedEntry> failed;
   const StepBar bar(path);  // the guardian of who left the journal may have outlived its daemon
   if (text.boot_id == boot_id(root)) {
-    failed = put_back(root, text.entries, report);
+    failed = put_back(root, text.entries, patience_of_last(), report);
   } else if (!is_there(root, text.entries)) {
     throw JournalError("knob journal " + path.string() + ": none of its files is below " +
                        prefix_of(root) +
@@ -358,7 +358,7 @@ RestoreReport KnobJournal::restore() {
   assert(lock_);
   if (text_.entries.empty()) return report;
   const StepBar bar(path_);  // until the journal is gone: a step takes that for its sign
-  text_.entries = put_back(root_, text_.entries, report);
+  text_.entries = put_back(root_, text_.entries, patience_of_owner(), report);
   if (text_.entries.empty()) {
     remove();
     committed_ = true;

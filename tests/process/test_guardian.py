@@ -6,12 +6,13 @@ import signal
 import unittest
 from pathlib import Path
 
-from harness import BINARY, Program, Stack, wait_until
+from harness import BINARY, DEADLINE_S, Program, Stack, wait_until
 
 HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
+return {cpu_cores = 4, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
         mem_mhz = knobs.mem_mhz[3]}
 """
+CPU = "/sys/devices/system/cpu"
 GPU_MAX = "/sys/class/devfreq/17000000.gpu/max_freq"
 
 
@@ -21,6 +22,7 @@ class GuardianProcess(unittest.TestCase):
         """A daemon that holds a setting with a trainer; at the end the board must be as it was."""
         with Stack() as stack:
             before = stack.knobs()
+            self.found = stack.read(GPU_MAX)
             daemon = stack.daemon(stack.script(HOLD))
             stack.trainer()
             daemon.note("hold")
@@ -68,6 +70,39 @@ class GuardianProcess(unittest.TestCase):
                         opened = os.readlink(f"/proc/{helper.process.pid}/fd/{number}")
                         self.assertEqual(opened, "/dev/null", f"descriptor {number}")
                     self.assertEqual(helper.finish(signal.SIGTERM), 0)
+
+    def test_a_file_that_is_busy_for_a_moment_is_put_back_by_the_daemon_and_by_the_guardian(self):
+        for path in (CPU + "/cpu7/online", CPU + "/cpufreq/policy0/scaling_max_freq"):
+            for end in (signal.SIGINT, signal.SIGKILL):
+                with self.subTest(path, end=end), self.holding() as (stack, daemon):
+                    stack.fault("ebusy", path)
+                    daemon.send(end)
+                    # It was tried in vain by then: the GPU comes after cores and their limits.
+                    wait_until(lambda: stack.read(GPU_MAX) == self.found)
+                    stack.fault("ebusy", "none")
+                    if end == signal.SIGKILL:
+                        told = daemon.wait_for(lambda line: "the daemon is gone" in line)
+                        self.assertIn(" 0 failed", told)
+                    else:
+                        self.assertEqual(daemon.finish(), 0, daemon.tail())
+                    self.assertFalse((stack.state / "knobs.journal").exists())
+
+    def test_what_is_busy_for_longer_the_guardian_puts_back_with_the_limits_that_slept_behind_it(self):
+        with Stack() as stack:
+            for core in (5, 6, 7):
+                stack.write(f"{CPU}/cpu{core}/online", "0")
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            stack.trainer()
+            daemon.note("hold")
+            stack.fault("ebusy", CPU + "/cpu4")  # all that its cluster has
+            daemon.send(signal.SIGINT)
+            told = daemon.wait_for(lambda line: "not restored" in line)
+            self.assertIn("cpu4/online: wrote 1 (Device or resource busy), reads 0", told)
+            self.assertEqual(daemon.process.wait(DEADLINE_S), 1)
+            stack.fault("ebusy", "none")
+            self.assertIn(" 0 failed", daemon.wait_for(lambda line: "the daemon is gone" in line))
+            self.assertEqual(stack.knobs(), before)
 
     def test_a_daemon_that_is_started_while_the_guardian_puts_back_waits_for_it(self):
         with self.holding() as (stack, daemon):

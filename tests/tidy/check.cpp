@@ -27,6 +27,8 @@ constexpr Exemption kExemptions[] = {
     {"sleep", "cli/stop_signals.h", "how those two sleep: until a signal comes"},
     {"sleep", "actuators/control_group.cpp",
      "after the loop: no kernel tells when a group is empty"},
+    {"sleep", "actuators/journal_restore.cpp",
+     "after the loop: a file that the kernel has in its hands is tried again"},
     {"sleep", "actuators/holder_lock.cpp",
      "before the loop: a guardian or `gearshift restore` may still be putting knobs back"},
     {"path", "boards/detection.cpp", "looks before it knows which board's data to use"},
