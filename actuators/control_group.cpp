@@ -160,8 +160,9 @@ namespace {
 // Empties and removes one group.
 class GroupRemoval {
  public:
-  GroupRemoval(Sysroot& root, const std::vector<SavedEntry>& entries, std::string folder)
-      : root_(root), folder_(std::move(folder)) {
+  GroupRemoval(Sysroot& root, const std::vector<SavedEntry>& entries, std::string folder,
+               RestoreReport& report)
+      : root_(root), folder_(std::move(folder)), report_(report) {
     for (const SavedEntry& entry : entries) {
       if (entry.role == SavedRole::group_home && entry.path == folder_) homes_.push_back(&entry);
     }
@@ -193,15 +194,39 @@ class GroupRemoval {
     if (home == nullptr) return;
     const std::size_t space = home->find(' ');
     if (space == std::string::npos) return;
-    try {
-      root_.write(home->substr(space + 1) + "/cgroup.procs", process);
-    } catch (const FileError& error) {
-      if (error.code() != ESRCH) failure_ = error.what();
+    move_back(process, home->substr(space + 1));
+  }
+
+  // systemd removes a scope when nothing is in it any more: what came from there goes to the
+  // nearest group above it that takes processes. Of version 2 one with groups of its own may not.
+  void move_back(const std::string& process, const std::string& home) {
+    std::string failure;
+    for (std::string group = home; !group.empty(); group = parent_of(group)) {
+      try {
+        root_.write(group + "/cgroup.procs", process);
+        if (group != home) tell_moved(process, home, group);
+        return;
+      } catch (const FileError& error) {
+        if (error.code() == ESRCH) return;
+        if (failure.empty()) failure = error.what();
+        const bool gone = error.code() == ENOENT || error.code() == ENODEV;
+        if (!gone && (group == home || error.code() != EBUSY)) break;
+      }
     }
+    failure_ = failure;
+  }
+
+  void tell_moved(const std::string& process, const std::string& home, const std::string& group) {
+    std::string note = folder_ + ": process " + process + " is in " + group + " now: " + home +
+                       ", where it was, is gone";
+    std::vector<std::string>& notes = report_.notes;
+    if (std::find(notes.begin(), notes.end(), note) == notes.end())
+      notes.push_back(std::move(note));
   }
 
   Sysroot& root_;
   const std::string folder_;
+  RestoreReport& report_;
   std::vector<const SavedEntry*> homes_;
   std::string failure_;
 };
@@ -213,7 +238,7 @@ std::vector<SavedEntry> empty_groups(Sysroot& root, const std::vector<SavedEntry
   std::vector<SavedEntry> failed;
   for (const SavedEntry& group : entries) {
     if (group.role != SavedRole::group) continue;
-    const std::string failure = GroupRemoval(root, entries, group.path).run();
+    const std::string failure = GroupRemoval(root, entries, group.path, report).run();
     if (failure.empty()) {
       report.restored.push_back(group.path + ": processes moved back, control group removed");
       continue;

@@ -57,7 +57,8 @@ class ControlGroup {
 };
 
 // Moves the members of every saved group back to where they were, or to where the group's first one
-// was for those that came later, and removes the groups. Returns the entries of groups that would
+// was for those that came later, and removes the groups. Where such a place is gone, the nearest
+// group above it that takes processes stands in for it. Returns the entries of groups that would
 // not go. Tells in `report`.
 std::vector<SavedEntry> empty_groups(Sysroot& root, const std::vector<SavedEntry>& entries,
                                      RestoreReport& report);

@@ -182,6 +182,50 @@ TEST_F(WorkloadCpusTest, AKilledDaemonsGroupIsEmptiedAndRemoved) {
   EXPECT_EQ(groups(process.child()), before);
 }
 
+// systemd removes a scope that has become empty, in each hierarchy.
+TEST_F(WorkloadCpusTest, AProcessWhoseGroupIsGoneGoesToTheNextGroupAboveIt) {
+  IdleProcess first;
+  IdleProcess process;
+  const std::string before = groups(process.pid());
+  const ControlGroup hierarchy(root_, kMount, "cpu");
+  const std::string slice = hierarchy.own_home() + "/gearshift-test-" + std::to_string(getpid());
+  const std::string scope = slice + "/scope";
+  std::filesystem::create_directories(scope);
+  root_.write(scope + "/cgroup.procs", std::to_string(process.pid()));
+  RestoreReport report;
+  {
+    BoardActuator actuator = make();
+    actuator.manage(first.pid(), Kind::train);
+    actuator.manage(process.pid(), Kind::infer);
+    std::filesystem::remove(scope);
+    std::filesystem::remove(slice);
+  }
+  report = restore_from_journal(root_, journal());
+  EXPECT_TRUE(report.failed.empty());
+  EXPECT_EQ(groups(process.pid()), before);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_NE(report.notes[0].find(scope + ", where it was, is gone"), std::string::npos)
+      << report.notes[0];
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+}
+
+// Nothing above it takes processes either: there is a folder in the place of the file.
+TEST(ControlGroups, WhatCannotBePutBackSaysWhy) {
+  const fakes::TempTree tree;
+  tree.put("/sys/fs/cgroup/gearshift-1/cgroup.procs", "7");
+  tree.put("/sys/fs/cgroup/cgroup.procs/file", "");
+  Sysroot root(tree.root());
+  RestoreReport report;
+  const std::string group = "/sys/fs/cgroup/gearshift-1";
+  const std::vector<SavedEntry> entries = {{SavedRole::group, group, ""},
+                                           {SavedRole::group_home, group, "7 /sys/fs/cgroup/gone"}};
+  EXPECT_EQ(empty_groups(root, entries, report).size(), 2u);
+  ASSERT_EQ(report.failed.size(), 1u);
+  EXPECT_NE(report.failed[0].find("/sys/fs/cgroup/gone/cgroup.procs"), std::string::npos)
+      << report.failed[0];
+  EXPECT_TRUE(report.notes.empty());
+}
+
 TEST_F(WorkloadCpusTest, AKillAtAnyWriteOfAManageIsUndone) {
   IdleProcess process;
   const std::string before = groups(process.pid());
