@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Training and serving in one Python process, with a daemon and without one."""
 
+import decimal
 import itertools
 import logging
 import pathlib
@@ -257,6 +258,21 @@ class Reporting(PretendedTime):
         requests = next(told, None) or daemon.expect("requests")
         fields = ("arrived", "served", "late", "refused", "queued", "latency_max_ns")
         self.assertEqual([requests[field] for field in fields], [4, 4, 0, 0, 0, 35 * MS])
+
+    def test_takes_whole_numbers_of_any_type(self):
+        for whole in (float, decimal.Decimal):
+            with self.subTest(whole.__name__):
+                daemon, one, hellos = self.attached_interleaver(
+                    batch_size=whole(4), train_batch_size=whole(16), samples_per_epoch=whole(32)
+                )
+                futures = [one.submit(number) for number in range(5)]
+                self.assertEqual(self.steps(one, 3), [4, "train", "train"])
+                self.assertEqual(futures[3].result(0), 6)
+                one._trainer._connection.service_if_free()
+                report = daemon.expect("minibatch", batch_size=16)
+                self.assertEqual((report["epoch"], type(report["epoch"])), (0, int))
+                one.close()
+                daemon.die()
 
     def test_follows_a_batch_size_and_a_pause(self):
         daemon, one, hellos = self.attached_interleaver()

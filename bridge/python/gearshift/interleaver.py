@@ -95,7 +95,7 @@ class Interleaver:
             )
         offer = self._server._connection.offer
         self._latency_ns = offer.latency_ns
-        self._samples_per_epoch = samples_per_epoch
+        self._samples_per_epoch = self._trainer._connection.offer.samples_per_epoch if self._trainer else 0
         self._train_times = ServiceTimes()
         self._infer_times = BatchTimes(offer.batch_sizes)
         self._kept = Patience()  # of training that waits because its minibatch is too long
@@ -112,7 +112,7 @@ class Interleaver:
         self._arrived_ns = None  # newest request
         self._arrivals = Arrivals()
         self._planned_for = 1  # requests that wait when the minibatch that begins ends, if it is of training
-        self._batch_size = batch_size
+        self._batch_size = offer.batch_size
         self._busy_until_ns = 0  # when the minibatch that runs will have ended, by the times measured
         self._closed = False
 
