@@ -8,8 +8,8 @@
 --    shrink with the square root of their number, until they are smaller than the lattice.
 -- 2. Learn on. A random setting around the best is measured, as far off along each coordinate as its
 --    slopes say is cheap, at every measurement at first and then at a rate that falls with the square
---    root of their number. All other measurements are of the best itself, so that it is known best of
---    all, and a change of the world is seen.
+--    root of their number, the lower the dearer looks have been. All other measurements are of the best
+--    itself, so that it is known best of all, and a change of the world is seen.
 --
 -- A setting over the cap counts as a wall: the slopes of power say how far a step may go (projection),
 -- and where they were wrong, the step is not taken.
@@ -18,7 +18,8 @@ local STEP <const> = 0.35     -- of the range of a knob: the first step, and how
 local CHEAP <const> = 0.05    -- by how much the cost may change along one coordinate when looking around
 local LEAST_LOOK <const> = 0.15 -- of a range, however steep
 local LOOKING <const> = 100   -- measurements, from the start, that all look
-local LOOK_RATE <const> = 0.05 -- share that looks from then on, falling with the square root
+local LOOK_RATE <const> = 0.05 -- share that looks from then on, at most, falling with the square root
+local LOOK_COST <const> = 0.005 -- of the cost of everything, that looks may add from then on, falling alike
 local WINDOW <const> = 8      -- a cost is the mean of about so many of its last measurements
 local MARGIN <const> = 0.02   -- below the cap, of log power: slopes are not quite straight
 local MOST_RECALLED <const> = 1000 -- answers of before a restart
@@ -224,11 +225,18 @@ if not x then
 end
 descend(x)
 log(string.format("descended to %.4g in %d measurements", math.exp(best.cost), measurements))
+local looked, dearer = 1, 1 -- looks, the first one supposed, and the sum of what they cost beyond the best, relative
 while true do
-  local rate = measurements < LOOKING and 1 or LOOK_RATE * math.sqrt(LOOKING / measurements)
-  local position = math.random() < rate and around(best) or best.position
+  local rate = measurements < LOOKING and 1
+    or math.min(LOOK_RATE, LOOK_COST * looked / dearer) * math.sqrt(LOOKING / measurements)
+  local look = math.random() < rate and around(best)
+  local position = look or best.position
   local before = best
   local point = ask(position)
+  if look then
+    looked = looked + 1
+    dearer = dearer + (point.cost < math.huge and math.max(0, math.exp(point.cost - before.cost) - 1) or 1)
+  end
   -- One lucky reading is not enough to move.
   if best == point and point ~= before then ask(position) end
   if not best then return nil end
