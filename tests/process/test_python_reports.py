@@ -271,6 +271,23 @@ class LiveLoader(ClientTest):
                 client.close()
                 daemon.die()
 
+    def test_a_loader_keeps_its_size_until_a_daemon_asks_for_one(self):
+        client = self.attach(batch_size=8)
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            for _ in range(2):
+                batches = [len(batch) for (batch,) in client.batches(self.loader(50))]
+                self.assertEqual(batches, [16, 16, 16, 2])
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn("batches of 16, and attach() was told 8", logs.output[0])
+        client.close()
+        daemon, client = self.attached(batch_size=8)
+        daemon.set(1, 32)
+        self.until(lambda: client.wanted_batch_size == 32)
+        self.assertEqual([len(batch) for (batch,) in client.batches(self.loader(50))], [32, 18])
+        daemon.send("bye")
+        self.until(lambda: not client.attached)
+        self.assertEqual([len(batch) for (batch,) in client.batches(self.loader(50))], [32, 18])
+
     def test_each_sample_is_seen_once_an_epoch_whatever_the_sizes(self):
         choose = random.Random(5)
         for samples, drop_last in itertools.product((0, 1, 15, 16, 17, 200), (False, True)):

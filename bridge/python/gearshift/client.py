@@ -228,12 +228,18 @@ class Client:
 
     @never_raises(None)
     def _resize(self, sampler):
+        """Until a daemon has asked for a size the loader keeps its own."""
         news = self._connection.news()
-        wanted = (news or self._connection.in_force).batch_size
+        command = news or self._connection.in_force
+        wanted = command.batch_size
         if sampler.batch_size == wanted:
             return
         most = getattr(sampler, "samples_per_epoch", wanted)
-        if wanted <= most:
+        if not command.number:
+            self._connection.tell_once(
+                f"the loader makes batches of {sampler.batch_size}, and attach() was told {wanted}: give both the same"
+            )
+        elif wanted <= most:
             sampler.resize(wanted)
         elif news:  # no batch would ever have this size, and where the last one is dropped there were none
             self.refuse("batch_size", f"{wanted}: an epoch has {most} samples")
