@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 """The Python client against a daemon that starts late, dies, restarts, lies and sends garbage."""
 
+import contextlib
 import itertools
 import logging
 import os
 import pathlib
 import random
+import signal
 import socket
 import sys
 import threading
+import time
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
@@ -275,6 +279,37 @@ class Following(ClientTest):
                 daemon.welcome() if word == "welcome" else daemon.send("bye")
                 end()
                 client.close()
+                daemon.die()
+
+    def test_a_signal_may_close_it_in_a_pause(self):
+        for ending in (None, SystemExit):  # what the handler raises after it
+            with self.subTest(ending):
+                daemon, client = self.attached()
+                daemon.set(1, 16, "infer")
+                self.until(lambda: not client.should_run())
+                took = []
+
+                def close(*_):
+                    began = time.monotonic()
+                    client.close()
+                    took.append(time.monotonic() - began)
+                    if ending:
+                        raise ending
+
+                before = signal.signal(signal.SIGUSR1, close)
+                self.addCleanup(signal.signal, signal.SIGUSR1, before)
+                main, poll = threading.get_ident(), client._connection._socket.poll
+
+                def signalled(milliseconds):
+                    signal.pthread_kill(main, signal.SIGUSR1)
+                    poll(milliseconds)
+
+                with mock.patch.object(client._connection._socket, "poll", signalled):
+                    with self.assertRaises(SystemExit) if ending else contextlib.nullcontext():
+                        client.wait_while_paused()
+                self.assertLess(took[0], 1)
+                daemon.expect("bye")
+                self.assertFalse(client.attached)
                 daemon.die()
 
     def test_hostile_bytes_never_reach_the_trainer(self):

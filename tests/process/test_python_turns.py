@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 """A Python client takes turns with others, as a daemon gives them that the test plays."""
 
+import logging
+import os
 import pathlib
+import signal
 import sys
 import threading
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
 from client_test import DEADLINE_SECONDS, ClientTest  # skips where a package is missing
+
+from gearshift.turns import Turn
 
 
 class Turns(ClientTest):
@@ -85,6 +91,73 @@ class Turns(ClientTest):
         self.assertEqual(daemon.expect("turn_request")["turn"], 2)
         daemon.send("turn", turn=2, longest_ns=10**10)
         daemon.expect("turn_end", turn=2)
+
+    def interrupted(self, client, when):
+        """Waits for a turn, and is interrupted as by Ctrl-C once when() is true."""
+
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGUSR1, interrupt)
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+        main = threading.get_ident()
+        watching = threading.Thread(target=lambda: (when(), signal.pthread_kill(main, signal.SIGUSR1)))
+        watching.start()
+        with self.assertRaises(KeyboardInterrupt), client.turn():
+            self.fail("it got a turn")
+        watching.join(DEADLINE_SECONDS)
+
+    def test_that_are_interrupted_while_they_are_waited_for_keep_nobody_waiting(self):
+        daemon, client = self.attached()
+        self.interrupted(client, lambda: daemon.expect("turn_request", turn=1))
+        daemon.expect("turn_end", turn=1)
+        taken = threading.Event()
+        self.take(client, taken)
+        daemon.expect("turn_request", turn=2)
+        daemon.send("turn", turn=2, longest_ns=10**10)
+        daemon.expect("turn_end", turn=2)
+
+    def test_that_are_interrupted_when_they_are_given_are_given_back(self):
+        daemon, client = self.attached()
+        link = client._connection
+        take_turn = link.take_turn
+
+        def interrupted_after(*arguments):
+            take_turn(*arguments)
+            raise KeyboardInterrupt
+
+        answering = threading.Thread(
+            target=lambda: (daemon.expect("turn_request"), daemon.send("turn", turn=1, longest_ns=10**10))
+        )
+        answering.start()
+        with mock.patch.object(link, "take_turn", interrupted_after):
+            with self.assertRaises(KeyboardInterrupt), client.turn():
+                self.fail("it got a turn")
+        answering.join(DEADLINE_SECONDS)
+        daemon.expect("turn_end", turn=1)
+
+    def test_that_fail_while_they_are_waited_for_are_given_back(self):
+        daemon, client = self.attached()
+        with mock.patch.object(client._connection._socket, "poll", side_effect=OSError("no socket")):
+            with self.assertLogs("gearshift", logging.WARNING), client.turn():
+                pass
+        daemon.expect("turn_end", turn=1)
+
+    def test_a_forked_child_takes_and_ends_none(self):
+        daemon, client = self.attached()
+        link = client._connection
+        with link._lock:  # as the other thread has it at any moment; in a child it never lets go
+            child = os.fork()
+            if child == 0:
+                with client.turn():
+                    pass
+                held = Turn(client)
+                held._number = 1  # given before the fork
+                held.__exit__()
+                os._exit(0)
+        ended = []
+        self.addCleanup(lambda: ended or os.kill(child, signal.SIGKILL))
+        self.until(lambda: ended.extend(pid for pid in os.waitpid(child, os.WNOHANG)[:1] if pid) or ended)
 
 
 class Pausing(ClientTest):

@@ -14,6 +14,7 @@ What the training thread reads without the lock is immutable and says to which a
 from __future__ import annotations
 
 import collections
+import contextlib
 import logging
 import os
 import random
@@ -30,9 +31,6 @@ from gearshift.wire import Checkpoint, Command
 log = logging.getLogger("gearshift")
 
 HELLO_AGAIN_NS = 10**9
-HELLO_AFTER_ERROR_NS = 10 * 10**9
-# After "too many", which others may have caused; not the same for all, so that each has its chance.
-HELLO_AFTER_TOO_MANY_NS = (10**9, 3 * 10**9)
 TURN_AGAIN_NS = 10**9
 WAKE_NS = 5 * 10**8
 PAUSED_POLL_MS = 100
@@ -62,6 +60,7 @@ class Connection:
         self.dropped_reports = 0
         self._process = os.getpid()
         self._closed = False
+        self._ended = False  # closed, and bye is said
         self._sequence = 0
         self._request_sequence = 0
         self._turn = 0  # number of the newest turn asked for
@@ -77,6 +76,7 @@ class Connection:
         self._report_packer = msgpack.Packer(use_bin_type=True)  # the training thread's
         self._packer = msgpack.Packer(use_bin_type=True)  # used under the lock
         self._lock = threading.Lock()  # guards the socket and all that service() writes
+        self._holder = None  # thread that had the lock last
         self._wake = threading.Event()
         self._random = random.Random()  # its own: the program's draws stay what they are
         self._socket = DaemonSocket(endpoint, key, self.tell_once)
@@ -136,18 +136,10 @@ class Connection:
             self.dropped_reports += 1
             return
         attachment = self.attachment
-        frame = self._report_packer.pack(
-            {
-                "type": "minibatch",
-                "sequence": self._sequence,
-                "set": command.number if command.attachment == attachment else 0,
-                "epoch": epoch,
-                "batch_size": batch_size,
-                "elapsed_ns": elapsed_ns,
-                "fetch_stall_ns": fetch_stall_ns,
-                "compute_ns": compute_ns,
-            }
-        )
+        number = command.number if command.attachment == attachment else 0
+        durations = elapsed_ns, fetch_stall_ns, compute_ns
+        message = wire.minibatch(self._sequence, number, epoch, batch_size, *durations)
+        frame = self._report_packer.pack(message)
         if len(self._outbox) < OUTBOX_MESSAGES:
             self._outbox.append((attachment, False, frame))
         else:
@@ -175,13 +167,16 @@ class Connection:
         """Sends what is waiting and takes what came, unless the other thread is at it."""
         if self._lock.acquire(blocking=False):
             try:
+                self._holder = threading.get_ident()
                 self._service()
             finally:
                 self._lock.release()
+                if self._closed:
+                    self._end()
 
     def wait(self):
         """Blocks until a message came, a tenth of a second at most. For a workload that is paused."""
-        with self._lock:
+        with self._holding():
             self._socket.poll(PAUSED_POLL_MS)
             self._service()
 
@@ -189,9 +184,16 @@ class Connection:
         """Blocks until the accelerator is this workload's; returns the turn's number, 0 where no daemon
         gives any, and None once gives_up() is true. A daemon that leaves meanwhile ends the wait; one that
         does not answer is asked again, since it drops what is beyond a client's budget."""
+        try:
+            return self._await_turn(gives_up)
+        except BaseException:  # Ctrl-C: the others need not wait until the turn is lost
+            self.give_turn_back()
+            raise
+
+    def _await_turn(self, gives_up):
         attachment = asked_ns = None
         while self.attached and self.usable and self._knows_turns:
-            with self._lock:
+            with self._holding():
                 now_ns = time.monotonic_ns()
                 if attachment != self.attachment:
                     attachment, asked_ns = self.attachment, None
@@ -211,9 +213,15 @@ class Connection:
         return 0
 
     def end_turn(self, number):
-        with self._lock:
-            if number and self.attached and self.usable:
+        if not (number and self.attached and self.usable):
+            return  # in a forked child the lock may be held for good
+        with self._holding():
+            if self.attached:
                 self._send_turn("turn_end", number)
+
+    def give_turn_back(self):
+        """Ends the newest turn that was asked for, given or not."""
+        self.end_turn(self._turn)
 
     def close(self):
         """Says bye. Takes a tenth of a second at most where a daemon does not read."""
@@ -221,16 +229,34 @@ class Connection:
             return
         self._closed = True
         self._wake.set()
+        if self._lock.locked() and self._holder == threading.get_ident():
+            return  # a signal's handler: what it interrupted says bye, which has the lock
         self._thread.join(2)
-        if self._lock.acquire(timeout=2):  # held for good: the process is being torn down
-            self._flush()
-            linger_ms = 0
-            if self.attached:
-                self._send({"type": "bye"})
-                linger_ms = BYE_LINGER_MS
-            self.attached = False
-            self._socket.close(linger_ms)
+        self._end()
+
+    def _end(self):
+        if self._ended or not self._lock.acquire(timeout=2):
+            return  # held for good: the process is being torn down
+        try:
+            if not self._ended:
+                self._ended = True
+                self._flush()
+                if self.attached:
+                    self._send({"type": "bye"})
+                self._socket.close(BYE_LINGER_MS if self.attached else 0)
+                self.attached = False
+        finally:
             self._lock.release()
+
+    @contextlib.contextmanager
+    def _holding(self):
+        try:
+            with self._lock:
+                self._holder = threading.get_ident()
+                yield
+        finally:
+            if self._closed:  # meanwhile
+                self._end()
 
     def tell_once(self, message: str, **details):
         """Logs a warning, but never the same one twice."""
@@ -249,7 +275,7 @@ class Connection:
         while not self._closed:
             try:
                 if time.monotonic_ns() - self._flushed_ns > self._wake_ns // 2:
-                    with self._lock:
+                    with self._holding():
                         self._service()
             except Exception:
                 self.tell_once("the connection failed; training goes on", exc_info=True)
@@ -296,7 +322,7 @@ class Connection:
 
     def _say_hello(self, now_ns):
         if not self._socket.connect(now_ns):
-            self._next_hello_ns = now_ns + HELLO_AFTER_ERROR_NS
+            self._next_hello_ns = now_ns + wire.HELLO_AFTER_ERROR_NS
         elif self._send(wire.hello(self.offer, self._process, self.in_force.batch_size)):
             self._next_hello_ns = now_ns + HELLO_AGAIN_NS
         else:
@@ -361,11 +387,7 @@ class Connection:
         else:
             self.tell_once(f"the daemon says {code}: {wire.text(message, 'message')}")
             if not self.attached:
-                too_many = code == "too_many"
-                after_ns = (
-                    self._random.randint(*HELLO_AFTER_TOO_MANY_NS) if too_many else HELLO_AFTER_ERROR_NS
-                )
-                self._next_hello_ns = now_ns + after_ns
+                self._next_hello_ns = now_ns + wire.hello_pause_ns(code, self._random)
 
     def _detach(self, next_hello_ns):
         self.attached = self.managed = False

@@ -29,17 +29,23 @@ class Turn:
 
     def __enter__(self):
         asked_ns = clock.now_ns()
-        self._number = self._take()
-        got_ns = clock.now_ns()
+        try:
+            self._number = self._take()
+            self._waited(asked_ns, clock.now_ns())
+        except BaseException:  # Ctrl-C: the others need not wait until the turn is lost
+            self._give_back()
+            raise
+        return self
+
+    def __exit__(self, *failure):
+        self._end()
+
+    def _waited(self, asked_ns, got_ns):
         self.waited_ns = got_ns - asked_ns
         waits = self._client._turn_waits
         if len(waits) == MOST_TURN_WAITS:  # nothing is reported in between
             waits.clear()
         waits.append((asked_ns, got_ns))
-        return self
-
-    def __exit__(self, *failure):
-        self._end()
 
     @never_raises(0)
     def _take(self):
@@ -48,6 +54,10 @@ class Turn:
     @never_raises(None)
     def _end(self):
         self._connection.end_turn(self._number)
+
+    @never_raises(None)
+    def _give_back(self):
+        self._connection.give_turn_back()
 
 
 class TurnToRun(Turn):

@@ -26,6 +26,9 @@ MOST_COUNTED = {
     **dict.fromkeys((f"latency_{part}_ns" for part in ("p50", "p95", "p99", "max")), MAX_ELAPSED_NS),
     "span_ns": MAX_ELAPSED_NS,
 }
+HELLO_AFTER_ERROR_NS = 10 * 10**9
+# After "too many", which others may have caused; not the same for all, so that each has its chance.
+HELLO_AFTER_TOO_MANY_NS = (10**9, 3 * 10**9)
 KINDS = ("train", "infer")
 RUNS = ("train", "infer", "both")
 
@@ -132,6 +135,25 @@ def hello(offer: Offer, pid, batch_size) -> dict:
     if offer.saves:
         message["saves"] = True
     return message
+
+
+def hello_pause_ns(code, draws) -> int:
+    """From an error to the next hello; `draws` are a random.Random's."""
+    return draws.randint(*HELLO_AFTER_TOO_MANY_NS) if code == "too_many" else HELLO_AFTER_ERROR_NS
+
+
+def minibatch(sequence, number, epoch, batch_size, elapsed_ns, fetch_stall_ns, compute_ns) -> dict:
+    """One minibatch that ran wholly under the command `number` has ended."""
+    return {
+        "type": "minibatch",
+        "sequence": sequence,
+        "set": number,
+        "epoch": epoch,
+        "batch_size": batch_size,
+        "elapsed_ns": elapsed_ns,
+        "fetch_stall_ns": fetch_stall_ns,
+        "compute_ns": compute_ns,
+    }
 
 
 def applied(command: Command) -> dict:
