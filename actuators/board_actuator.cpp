@@ -69,6 +69,9 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
     make_absent(error.what());
     return;
   }
+  if (options.use == JournalUse::beside) {
+    for (const auto& control : controls_) control->stand_beside(*journal_);
+  }
   const RestoreReport& leftover = journal_->leftover();
   if (leftover.restored.empty() && leftover.failed.empty() && leftover.notes.empty()) return;
   // What an earlier daemon left changes what the files say, so they are opened anew.

@@ -124,6 +124,13 @@ void ControlGroup::make(std::int32_t pid, KnobJournal& journal) {
   folder_ = folder;
 }
 
+void ControlGroup::find(const KnobJournal& journal) {
+  for (const SavedEntry& entry : journal.entries()) {
+    const bool here = entry.role == SavedRole::group && entry.path.starts_with(hierarchy_ + '/');
+    if (here && root_.exists(entry.path + "/cgroup.procs")) folder_ = entry.path;
+  }
+}
+
 void ControlGroup::adopt_one(std::int32_t pid, KnobJournal& journal) {
   const std::string process = std::to_string(pid);
   const std::string home = home_of(process);

@@ -36,6 +36,8 @@ class ControlGroup {
   // Makes the group for a first process `pid`, unless it is made. Journalled before. Throws
   // KnobError and FileError.
   void make(std::int32_t pid, KnobJournal& journal);
+  // The group that another process has made by its journal, the newest; none where it has gone.
+  void find(const KnobJournal& journal);
   // Moves the process with all its threads in, and those of its descendants that run as the same
   // user (all of root's): what it started by sudo is another's. Where each was is journalled
   // before. Throws KnobError and FileError.

@@ -107,7 +107,10 @@ std::optional<std::string> step_to_safe_mode(const BoardDescription& board, Sysr
   if (!step.allowed()) return std::nullopt;
   auto actuator = std::make_unique<BoardActuator>(
       board, root, BoardActuatorOptions{.journal = journal, .use = JournalUse::beside});
-  if (!actuator->writable()) return std::string();
+  if (!actuator->writable()) {
+    const std::vector<AbsentKnob>& absent = actuator->absent();
+    return "no knob can be set" + (absent.empty() ? "" : ": " + absent.front().reason);
+  }
   const KnobSpace& knobs = actuator->knobs();
   BoardTraits traits;
   traits.apply_timeout = board.apply_timeout;

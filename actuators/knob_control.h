@@ -31,6 +31,8 @@ class KnobControl {
   virtual std::optional<std::int64_t> read() = 0;
   // See Actuator::manage. Throws KnobError and FileError.
   virtual void manage(std::int32_t, KnobJournal&) {}
+  // Another process has `journal` and made what it names: write there.
+  virtual void stand_beside(const KnobJournal&) {}
   // The journal has put everything back.
   virtual void restored() {}
 

@@ -47,6 +47,7 @@ class KnobJournal {
   const RestoreReport& leftover() const { return leftover_; }
   bool owned() const { return lock_.has_value(); }  // false beside another process
   bool has(SavedRole role, std::string_view path) const;
+  const std::vector<SavedEntry>& entries() const { return text_.entries; }  // oldest first
   // Adds an entry, which is on disk after the next commit. A file that is saved already keeps its
   // first text. Throws std::runtime_error where the journal would be longer than can be read.
   void save(SavedRole role, std::string_view path, std::string_view text);

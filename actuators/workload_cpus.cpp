@@ -21,6 +21,9 @@ class GroupKnob : public KnobControl {
   void save(KnobJournal&) override {}
 
   Progress write(std::int64_t value, KnobJournal&) override {
+    if (!file_ && !no_group_.empty()) {
+      throw KnobError(knob_.name + ": cannot be set: " + no_group_);
+    }
     wanted_ = value;
     if (!file_) return Progress::done;
     file_->file.write(text_of(value));
@@ -30,6 +33,7 @@ class GroupKnob : public KnobControl {
   }
 
   std::optional<std::int64_t> read() override {
+    if (!file_ && !no_group_.empty()) return std::nullopt;
     if (!file_) return wanted_.value_or(knob_.values.back());
     try {
       return value_of(file_->file.read());
@@ -51,6 +55,16 @@ class GroupKnob : public KnobControl {
     group_.adopt(pid, journal);
   }
 
+  void stand_beside(const KnobJournal& journal) override {
+    no_group_ = "no workload is in a control group";
+    group_.find(journal);
+    try {
+      if (group_.made()) file_.emplace(root_, group_.folder() + '/' + file_name());
+    } catch (const FileError& error) {
+      no_group_ = error.what();
+    }
+  }
+
   void restored() override {
     file_.reset();
     group_.forget();
@@ -68,6 +82,7 @@ class GroupKnob : public KnobControl {
 
  private:
   std::optional<KnobFile> file_;  // once the group is made
+  std::string no_group_;          // beside the process that makes it: why there is none
   std::optional<std::int64_t> wanted_;
   ReadBack read_back_;
 };

@@ -182,7 +182,9 @@ void Controller::on_over_cap(Time now) {
   over_probe_ = measuring() || aim_ == Aim::hold;
   const bool serves_alone = cut_relief(power_mw, now);
   charge_hidden_excess(power_mw, now);
-  note(NoteType::over_cap, now, "stepping down", power_mw);
+  const bool settable = board_.knobs().size() > 0;
+  note(NoteType::over_cap, now, settable ? "stepping down" : "no knob can be set here to step down",
+       power_mw);
   Observation cut;
   cut.setting = wanted_;
   cut.outcome = Outcome::over_limit;

@@ -10,24 +10,13 @@
 
 #include "actuators/board_actuator.h"
 #include "actuators/control_group.h"
+#include "actuators/guardian.h"
+#include "tests/actuators/host_groups.h"
 #include "tests/fakes/temp_tree.h"
+#include "tests/fakes/ticking_clock.h"
 
 namespace gearshift {
 namespace {
-
-constexpr const char* kMount = "/sys/fs/cgroup";
-
-BoardDescription host() {
-  BoardDescription board;
-  board.id = "host";
-  board.knobs.push_back(
-      {{"cpu_cores", Unit::count, KnobClass::hotplug, {1}}, KnobDriver::cgroup_cpuset, kMount, {}});
-  board.knobs.push_back({{"cpu_quota_percent", Unit::percent, KnobClass::clock, {100}},
-                         KnobDriver::cgroup_quota,
-                         kMount,
-                         {}});
-  return board;
-}
 
 // A process that does nothing until it is killed, with a child that does the same.
 class IdleProcess {
@@ -182,6 +171,31 @@ TEST_F(WorkloadCpusTest, AKilledDaemonsGroupIsEmptiedAndRemoved) {
   EXPECT_EQ(groups(process.child()), before);
 }
 
+TEST_F(WorkloadCpusTest, TheSafeModeIsSetInTheGroupsOfAnotherProcess) {
+  IdleProcess process;
+  BoardActuator owner = make();
+  const std::int64_t most = owner.knobs().knobs[1].values.back();
+  owner.manage(process.pid(), Kind::train);
+  EXPECT_EQ(owner.write(1, most), Progress::done);
+  const fakes::TickingClock clock;
+  EXPECT_EQ(step_to_safe_mode(host(), root_, clock, journal()), "");
+  EXPECT_EQ(owner.read(0), 1);
+  EXPECT_EQ(owner.read(1), 10);
+  owner.restore();
+}
+
+TEST_F(WorkloadCpusTest, BesideAJournalWithoutAGroupNothingIsSaidToBeSet) {
+  KnobJournal owner(root_, journal());
+  owner.save(SavedRole::fan_duty, "/sys/class/hwmon/hwmon0/pwm1", "0");
+  owner.commit();
+  const fakes::TickingClock clock;
+  const std::string failure = step_to_safe_mode(host(), root_, clock, journal()).value_or("");
+  EXPECT_NE(failure.find("cpu_cores: cannot be set: no workload is in a control group"),
+            std::string::npos)
+      << failure;
+  EXPECT_NE(failure.find("cpu_quota_percent: cannot be set"), std::string::npos) << failure;
+}
+
 // systemd removes a scope that has become empty, in each hierarchy.
 TEST_F(WorkloadCpusTest, AProcessWhoseGroupIsGoneGoesToTheNextGroupAboveIt) {
   IdleProcess first;
@@ -207,23 +221,6 @@ TEST_F(WorkloadCpusTest, AProcessWhoseGroupIsGoneGoesToTheNextGroupAboveIt) {
   EXPECT_NE(report.notes[0].find(scope + ", where it was, is gone"), std::string::npos)
       << report.notes[0];
   EXPECT_FALSE(std::filesystem::exists(journal()));
-}
-
-// Nothing above it takes processes either: there is a folder in the place of the file.
-TEST(ControlGroups, WhatCannotBePutBackSaysWhy) {
-  const fakes::TempTree tree;
-  tree.put("/sys/fs/cgroup/gearshift-1/cgroup.procs", "7");
-  tree.put("/sys/fs/cgroup/cgroup.procs/file", "");
-  Sysroot root(tree.root());
-  RestoreReport report;
-  const std::string group = "/sys/fs/cgroup/gearshift-1";
-  const std::vector<SavedEntry> entries = {{SavedRole::group, group, ""},
-                                           {SavedRole::group_home, group, "7 /sys/fs/cgroup/gone"}};
-  EXPECT_EQ(empty_groups(root, entries, report).size(), 2u);
-  ASSERT_EQ(report.failed.size(), 1u);
-  EXPECT_NE(report.failed[0].find("/sys/fs/cgroup/gone/cgroup.procs"), std::string::npos)
-      << report.failed[0];
-  EXPECT_TRUE(report.notes.empty());
 }
 
 TEST_F(WorkloadCpusTest, AKillAtAnyWriteOfAManageIsUndone) {
@@ -252,127 +249,6 @@ TEST_F(WorkloadCpusTest, AKillAtAnyWriteOfAManageIsUndone) {
       return;
     }
   }
-}
-
-TEST(ControlGroups, AMachineWithoutAHierarchyHasAbsentKnobs) {
-  const fakes::TempTree empty;
-  const fakes::TempTree state;
-  Sysroot root(empty.root());
-  const BoardActuator actuator(host(), root, {state.at("/knobs.journal")});
-  ASSERT_EQ(actuator.absent().size(), 2u);
-  EXPECT_NE(actuator.absent()[0].reason.find("cpuset controller below /sys/fs/cgroup"),
-            std::string::npos)
-      << actuator.absent()[0].reason;
-}
-
-// Version 2 as a tree of files: a kernel serves one version only, and here it is the other one.
-TEST(ControlGroups, VersionTwoGroupsLieBesideTheProcess) {
-  const fakes::TempTree tree;
-  tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory");
-  tree.put("/sys/fs/cgroup/user/cgroup.subtree_control", "memory");
-  tree.put("/sys/fs/cgroup/user/cgroup.procs", "");
-  tree.put("/sys/fs/cgroup/user/shell/cgroup.procs", "7");
-  tree.put("/sys/fs/cgroup/user/shell/cpuset.cpus.effective", "0-3");
-  tree.put("/proc/self/cgroup", "0::/user/shell");
-  tree.put("/proc/7/cgroup", "0::/user/shell");
-  Sysroot root(tree.root());
-  const fakes::TempTree state;
-  KnobJournal journal(root, state.at("/knobs.journal"));
-  ControlGroup group(root, kMount, "cpu");
-  EXPECT_EQ(group.version(), ControlGroup::Version::v2);
-  EXPECT_EQ(group.own_home(), "/sys/fs/cgroup/user/shell");
-  group.make(7, journal);
-  const std::string folder = "/sys/fs/cgroup/user/gearshift-" + std::to_string(getpid());
-  EXPECT_EQ(group.folder(), folder);
-  EXPECT_EQ(tree.get("/sys/fs/cgroup/user/cgroup.subtree_control"), "+cpu");
-  tree.put(folder + "/cgroup.procs", "");
-  group.adopt(7, journal);
-  EXPECT_EQ(tree.get(folder + "/cgroup.procs"), "7");
-  const JournalText text = parse_journal(state.get("/knobs.journal"));
-  ASSERT_EQ(text.entries.size(), 3u);
-  EXPECT_EQ(text.entries[0].text, "-cpu");
-  EXPECT_EQ(text.entries[2].text, "7 /sys/fs/cgroup/user/shell");
-  // What the kernel does with a moved process.
-  tree.remove(folder + "/cgroup.procs");
-  journal.restore();
-  EXPECT_FALSE(std::filesystem::exists(tree.at(folder)));
-  EXPECT_EQ(tree.get("/sys/fs/cgroup/user/cgroup.subtree_control"), "-cpu");
-}
-
-// A tree of version 2 with a shell, process 7, in a group of its own.
-void put_shell(const fakes::TempTree& tree) {
-  tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
-  tree.put("/sys/fs/cgroup/user/cgroup.subtree_control", "cpu");
-  tree.put("/sys/fs/cgroup/user/cgroup.procs", "");
-  tree.put("/sys/fs/cgroup/user/shell/cgroup.procs", "7");
-  tree.put("/proc/self/cgroup", "0::/user/shell");
-  tree.put("/proc/7/cgroup", "0::/user/shell");
-}
-
-std::string running_as(int user) {
-  const std::string id = '\t' + std::to_string(user);
-  return "Name:\tx\nUid:" + id + id + id + id + "\n";
-}
-
-TEST(ControlGroups, OfAFamilyOnlyProcessesOfTheSameUserAreMoved) {
-  const fakes::TempTree tree;
-  put_shell(tree);
-  tree.put("/proc/7/status", running_as(1000));
-  tree.put("/proc/7/task/7/children", "8 9 ");
-  for (const int child : {8, 9}) {
-    const std::string folder = "/proc/" + std::to_string(child);
-    tree.put(folder + "/cgroup", "0::/user/shell");
-    tree.put(folder + "/task/" + std::to_string(child) + "/children", "");
-    tree.put(folder + "/status", running_as(child == 8 ? 1000 : 0));
-  }
-  Sysroot root(tree.root());
-  const fakes::TempTree state;
-  KnobJournal journal(root, state.at("/knobs.journal"));
-  ControlGroup group(root, kMount, "cpu");
-  group.make(7, journal);
-  tree.put(group.folder() + "/cgroup.procs", "");
-  group.adopt(7, journal);
-  const JournalText text = parse_journal(state.get("/knobs.journal"));
-  ASSERT_EQ(text.entries.size(), 3u) << "the group, 7 and 8: what sudo started is root's";
-  EXPECT_EQ(text.entries[2].text, "8 /sys/fs/cgroup/user/shell");
-  EXPECT_EQ(tree.get(group.folder() + "/cgroup.procs"), "8");
-}
-
-TEST(ControlGroups, TheHomesOfProcessesThatHaveEndedAreForgotten) {
-  const fakes::TempTree tree;
-  put_shell(tree);
-  Sysroot root(tree.root());
-  const fakes::TempTree state;
-  KnobJournal journal(root, state.at("/knobs.journal"));
-  ControlGroup group(root, kMount, "cpu");
-  group.make(7, journal);
-  for (int pid = 7; pid < 12; ++pid) {
-    tree.put("/proc/" + std::to_string(pid) + "/cgroup", "0::/user/shell");
-    // The one before has ended.
-    tree.put(group.folder() + "/cgroup.procs", "");
-    group.adopt(pid, journal);
-  }
-  const JournalText text = parse_journal(state.get("/knobs.journal"));
-  ASSERT_EQ(text.entries.size(), 3u)
-      << "the group, its first one, whose home is everybody's, and 11";
-  EXPECT_EQ(text.entries[1].text, "7 /sys/fs/cgroup/user/shell");
-  EXPECT_EQ(text.entries[2].text, "11 /sys/fs/cgroup/user/shell");
-}
-
-TEST(ControlGroups, VersionTwoOffersTheCpusOfTheOwnGroup) {
-  const fakes::TempTree tree;
-  tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
-  tree.put("/sys/fs/cgroup/cgroup.procs", "7");
-  tree.put("/sys/fs/cgroup/cpuset.cpus.effective", "2-3,5");
-  tree.put("/proc/self/cgroup", "0::/");
-  Sysroot root(tree.root());
-  const fakes::TempTree state;
-  const BoardActuator actuator(host(), root, {state.at("/knobs.journal")});
-  ASSERT_TRUE(actuator.absent().empty()) << actuator.absent()[0].reason;
-  EXPECT_EQ(actuator.knobs().knobs[0].values, (std::vector<std::int64_t>{1, 2, 3}));
-  EXPECT_EQ(
-      actuator.knobs().knobs[1].values,
-      (std::vector<std::int64_t>{10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 150, 200, 250, 300}));
 }
 
 }  // namespace

@@ -323,6 +323,19 @@ TEST(Enforcement, AStepDownWaitsForNoBatch) {
   EXPECT_EQ(after, (std::vector<std::int64_t>{1, 300000}));
 }
 
+TEST(Enforcement, WhereThereAreNoKnobsNoStepDownIsTold) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold({}); },
+          seconds(20), 10'000);
+  rig.hardware.space.knobs.clear();
+  rig.board = fake_board(rig.hardware);
+  rig.world.attach(seconds(1));
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::over_cap);
+  ASSERT_GE(notes.size(), 2U);
+  EXPECT_EQ(notes[0].text, "no knob can be set here to step down");
+  EXPECT_TRUE(notes[1].text.starts_with("infeasible: ")) << notes[1].text;
+}
+
 // A driver that is busy for a moment must not cost the cap for good.
 TEST(Enforcement, AStepDownThatAKnobRefusedIsAskedForAgain) {
   Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
