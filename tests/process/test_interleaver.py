@@ -161,6 +161,24 @@ class Interleaving(PretendedTime):
         self.assertIn("1 answers to 4 requests", str(futures[0].exception(0)))
         self.assertEqual(self.steps(one, 1), ["train"])
 
+    def test_answers_that_are_no_list_are_named(self):
+        for infer, said in (
+            (lambda requests: None, "infer gave NoneType: give a list"),
+            (lambda requests: (request for request in requests), "infer gave generator: give a list"),
+        ):
+            one = self.interleaver(infer=infer)
+            futures = [one.submit(number) for number in range(4)]
+            with self.assertLogs("gearshift", logging.WARNING):
+                one.step()
+            self.assertIn(said, str(futures[3].exception(0)))
+
+    def test_a_full_queue_is_named_where_there_is_no_limit(self):
+        one = self.interleaver(latency_ms=0)
+        with mock.patch("gearshift.interleaver.MOST_QUEUED", 5), mock.patch("gearshift.requests.MOST_QUEUED", 5):
+            refused = [one.submit(number) for number in range(6)][-1].exception(0)
+        self.assertIsInstance(refused, gearshift.RequestRefused)
+        self.assertEqual(str(refused), "5 requests wait, which is the most")
+
     def test_an_error_that_synchronize_brings_to_light_goes_to_its_requests(self):
         one = self.interleaver(train=None, synchronize=lambda: 1 / 0)
         futures = [one.submit(number) for number in range(4)]
@@ -324,7 +342,17 @@ class Reporting(PretendedTime):
 
 
 class Threads(ClientTest):
-    """In real time, with a thread that sends requests: everything is answered once, in time or not."""
+    """In real time, with a thread that sends requests, or one that closes it."""
+
+    def test_closing_ends_the_run_of_another_thread(self):
+        trained = threading.Event()
+        one = gearshift.Interleaver(train=trained.set, infer=list, endpoint=self.endpoint)
+        running = threading.Thread(target=one.run, daemon=True)
+        running.start()
+        self.assertTrue(trained.wait(DEADLINE_SECONDS))
+        one.close()
+        running.join(DEADLINE_SECONDS)
+        self.assertFalse(running.is_alive())
 
     def test_every_request_ends_and_training_goes_on(self):
         trained = itertools.count()

@@ -24,12 +24,11 @@ from gearshift.interleaving import (
     size_to_serve,
     training_fits,
 )
-from gearshift.requests import RequestDropped, RequestLog, RequestRefused
+from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, check_answers, refusal
 from gearshift.turns import Turn
 
 log = logging.getLogger("gearshift")
 
-MOST_QUEUED = 65536
 LONGEST_WAIT_NS = 2 * 10**8  # so that a change of the daemon's wish or a stop is noticed
 MINIBATCHES_OF_TRUST = 8
 
@@ -145,13 +144,7 @@ class Interleaver:
                 return future
             self._log.refused()
             self._news.notify()
-        batch_ms, latency_ms = state.infer_minibatch / 1e6, self._latency_ns / 1e6
-        future.set_exception(
-            RequestRefused(
-                f"{state.queued} requests wait, and {size} take {batch_ms:.1f} ms: this one "
-                f"would be answered later than {latency_ms:g} ms"
-            )
-        )
+        future.set_exception(refusal(state.queued, size, state.infer_minibatch, self._latency_ns))
         return future
 
     @property
@@ -168,9 +161,9 @@ class Interleaver:
     # ---- the thread that owns the accelerator -----------------------------------------------
 
     def run(self, duration_s=None):
-        """Runs minibatches until stop(), or for so many seconds. Goes on serving when training is over."""
+        """Runs minibatches until stop() or close(), or for so many seconds. Goes on serving when training is over."""
         end_ns = NEVER if duration_s is None else clock.now_ns() + round(duration_s * 1e9)
-        while not self._stopping and clock.now_ns() < end_ns:
+        while not (self._stopping or self._closed) and clock.now_ns() < end_ns:
             self.step(end_ns)
         self._stopping = False
 
@@ -207,16 +200,18 @@ class Interleaver:
                 return turn == "train" and next_turn(self._state(at_ns, trains, infers))[0] != turn
 
         with Turn(self._trainer if turn == "train" else self._server, gives_up) as held:
-            if held.given_up:
+            if held.given_up or self._closed:
                 self._busy_until_ns = 0
                 return "wait"
             self._run_turn(turn, now_ns)
         return turn
 
     def close(self):
-        """Says bye to the daemon and drops what waits. Happens at the end of a `with` block."""
+        """Says bye to the daemon and drops what waits; run() returns after the minibatch under way. Happens at
+        the end of a `with` block."""
         with self._news:
             self._closed = True
+            self._news.notify()
             left, self._queue = self._queue, collections.deque()
         for _, _, future in left:
             if future.set_running_or_notify_cancel():
@@ -353,8 +348,7 @@ class Interleaver:
             self.infer_minibatches += 1
             began_ns = clock.now_ns()
             answers = self._infer([request for _, request, _ in batch])
-            if len(answers) != len(batch):
-                raise ValueError(f"infer gave {len(answers)} answers to {len(batch)} requests")
+            check_answers(answers, len(batch))
             ended_ns = self._ended()  # where an error of a GPU shows
             self._count_answered(batch, asked_ns, began_ns, ended_ns)
             for (_, _, future), answer in zip(batch, answers):

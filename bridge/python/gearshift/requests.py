@@ -4,6 +4,7 @@ from __future__ import annotations
 
 USUAL_NS = 500 * 10**6
 SHORTEST_NS = 100 * 10**6
+MOST_QUEUED = 65536
 # More in one span are counted, and in no quantile but the maximum.
 MOST_LATENCIES = 8192
 
@@ -13,11 +14,33 @@ class RequestNotServed(RuntimeError):
 
 
 class RequestRefused(RequestNotServed):
-    """At its arrival so many requests waited that it would have been late."""
+    """At its arrival so many requests waited that it would have been late, or as many as may wait."""
 
 
 class RequestDropped(RequestNotServed):
     """When its turn came it was late already, or the server closed."""
+
+
+def refusal(queued, size, infer_ns, latency_ns) -> RequestRefused:
+    """Of a request at whose arrival `queued` others wait; it would be among `size` that take infer_ns."""
+    if queued >= MOST_QUEUED:
+        return RequestRefused(f"{queued} requests wait, which is the most")
+    return RequestRefused(
+        f"{queued} requests wait, and {size} take {infer_ns / 1e6:.1f} ms: this one would be answered later "
+        f"than {latency_ns / 1e6:g} ms"
+    )
+
+
+def check_answers(answers, requests):
+    """Raises ValueError where a model did not give one answer to each of so many requests."""
+    try:
+        count = len(answers)
+    except TypeError:  # None where it forgot to return them, a generator
+        raise ValueError(
+            f"infer gave {type(answers).__name__}: give a list of as many answers as there are requests, {requests}"
+        ) from None
+    if count != requests:
+        raise ValueError(f"infer gave {count} answers to {requests} requests")
 
 
 class RequestLog:
