@@ -63,6 +63,10 @@ class AnswerReader {
       throw std::runtime_error("the answer's field '" + name + "' has another type");
     }
   }
+  // A field that older daemons do not tell.
+  std::string text_or_empty(const std::string& name) const {
+    return fields_.contains(name) ? get<std::string>(name) : std::string();
+  }
 
  private:
   msgpack::object_handle handle_;

@@ -59,7 +59,9 @@ void ControlEndpoint::answer(std::string_view frame, Time now, EventBuffer& even
     return;
   }
   if (std::holds_alternative<wire::StatusRequest>(request)) {
-    wire::pack(buffer_, status_, knobs_, rationale_ != nullptr ? rationale_->plan : "");
+    const bool reasons = rationale_ != nullptr;
+    wire::pack(buffer_, status_, knobs_, reasons ? rationale_->plan : "",
+               reasons ? rationale_->heat : "");
     return;
   }
   if (const auto* explain = std::get_if<wire::ExplainRequest>(&request)) {

@@ -16,7 +16,7 @@ namespace {
 
 using Row = std::vector<std::int64_t>;
 
-constexpr std::size_t kRowsPerPage = 10;  // of 220 bytes at most, beside a head of 1600
+constexpr std::size_t kRowsPerPage = 10;  // of 220 bytes at most, beside a head of 1860
 constexpr std::int64_t kOutcomes = static_cast<std::int64_t>(Outcome::late) + 1;
 constexpr std::array<std::string_view, 4> kUnitNames = {"count", "khz", "mw", "percent"};
 
@@ -164,6 +164,7 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
   RowReader numbers(predicted);
   held.predicted = read_prediction(numbers);
   answer.rationale.plan = page.get<std::string>("plan");
+  answer.rationale.heat = page.text_or_empty("heat");
   answer.rationale.battery = read_battery(page.get<Row>("battery"));
 }
 
@@ -172,13 +173,14 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
 void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knobs, Time now,
           std::uint32_t from) {
   const Goal& goal = rationale.goal();
-  AnswerWriter answer(buffer, "explanation", 23);
+  AnswerWriter answer(buffer, "explanation", 24);
   answer.add("holding", holding_name(rationale.held.holding));
   answer.add("why", std::string_view(rationale.held.why).substr(0, kMaxMessageBytes));
   answer.add("held_ns", (now - rationale.held.since).count());
   answer.add("setting", row_of(rationale.held.setting, knobs.size()));
   answer.add("predicted", row_of(rationale.held.predicted));
   answer.add("plan", std::string_view(rationale.plan).substr(0, kMaxMessageBytes));
+  answer.add("heat", std::string_view(rationale.heat).substr(0, kMaxMessageBytes));
   answer.add("battery", battery_row(rationale.battery));
   answer.add("cap_mw", rationale.cap.power_mw);
   answer.add("cap_source", std::string_view(rationale.cap.source).substr(0, kMaxTextBytes));

@@ -44,11 +44,12 @@ struct StatusAnswer {
   std::int64_t requests_queued = 0;
   Battery battery;   // nothing where there is none
   std::string plan;  // of the battery, for people; empty where there is none
+  std::string heat;  // which zones cannot be read, for people; empty where all can
 };
 
 // What the daemon answers. Values of a mode beyond the space's knobs are left out.
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs,
-          std::string_view plan = {});
+          std::string_view plan = {}, std::string_view heat = {});
 
 // An operator's program's side. Throws std::runtime_error saying what is wrong with the frame, or
 // with the text of the daemon where it is an error.

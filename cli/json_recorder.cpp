@@ -130,6 +130,9 @@ void JsonRecorder::note(const Note& note) {
     case NoteType::goal:
       line["cap_w"] = note.value > 0 ? json(to_watts(note.value)) : json(nullptr);
       break;
+    case NoteType::temperature:
+      line["zones"] = note.value;
+      break;
     case NoteType::applied:
       line["took_s"] = static_cast<double>(note.value) / 1e9;
       break;

@@ -18,6 +18,7 @@
 #include "bridge/endpoints.h"
 #include "bridge/key_files.h"
 #include "cli/explaining_recorder.h"
+#include "cli/heat_notes.h"
 #include "cli/predicted_work.h"
 #include "cli/prior_tables.h"
 #include "cli/read_script.h"
@@ -311,7 +312,8 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   std::optional<TeeRecorder> tee;
   if (recording_ == nullptr) {
     PlanNotes plans(explaining, battery_limit_.get());
-    result = loop(noticed, plans, limits());
+    HeatNotes heat(plans, thermal_limit_.get(), sensors_.thermal);
+    result = loop(noticed, heat, limits());
   } else {
     RecordedWorld world(noticed, *recording_);
     std::deque<RecordedLimit> recorded_limits;
@@ -322,7 +324,8 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
     }
     tee.emplace(explaining, *recording_);
     PlanNotes plans(*tee, battery_limit_.get());
-    result = loop(world, plans, seen);
+    HeatNotes heat(plans, thermal_limit_.get(), sensors_.thermal);
+    result = loop(world, heat, seen);
   }
   notice.send("STOPPING=1");
   leave(board);

@@ -49,6 +49,7 @@ bool NoteText::warns(NoteType type) {
     case NoteType::late:
     case NoteType::over_cap:
     case NoteType::power_unknown:
+    case NoteType::temperature:
     case NoteType::knob_failed:
     case NoteType::outside_writer:
     case NoteType::policy_error:
@@ -122,6 +123,7 @@ std::string NoteText::line(const Note& note) {
     case NoteType::recording_ended:
       return fmt::format("the recording ends here, the run goes on: {}", note.text);
     case NoteType::search_ended:
+    case NoteType::temperature:
     case NoteType::knob_failed:
     case NoteType::outside_writer:
       return std::string(note.text);

@@ -69,7 +69,7 @@ void ProfileProgress::note(const Note& note) {
   }
   if (note.type == NoteType::observation) on_observation(*note.observation);
   const bool tells = note.type == NoteType::attached || note.type == NoteType::detached ||
-                     note.type == NoteType::power_unknown ||
+                     note.type == NoteType::power_unknown || note.type == NoteType::temperature ||
                      note.type == NoteType::outside_writer ||
                      note.type == NoteType::recording_ended;
   if (!tells || options_.json) return;

@@ -174,6 +174,7 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
               ? fmt::format("cap           {}, set by {} {}\n", watts(rationale.cap.power_mw),
                             rationale.cap.source, ago(rationale.cap.since, now))
               : "cap           none\n";
+  if (!rationale.heat.empty()) text += "heat          " + rationale.heat + "\n";
   text += "objective     " + describe(rationale.goal()) +
           (comparable(rationale.goal()) ? "" : ", reference not measured yet") + "\n";
   if (rationale.battery.known()) text += "battery       " + describe(rationale.battery) + "\n";
@@ -202,6 +203,7 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
   }
   if (rationale.battery.known()) out["battery"] = to_json(rationale.battery);
   if (!rationale.plan.empty()) out["plan"] = rationale.plan;
+  if (!rationale.heat.empty()) out["heat"] = rationale.heat;
   if (rationale.cap.power_mw > 0) {
     out["cap_w"] = static_cast<double>(rationale.cap.power_mw) / 1e3;
     out["cap_source"] = rationale.cap.source;

@@ -54,6 +54,7 @@ std::string status_json(const wire::StatusAnswer& status) {
   json["requests_queued"] = status.requests_queued;
   if (status.battery.known()) json["battery"] = to_json(status.battery);
   if (!status.plan.empty()) json["plan"] = status.plan;
+  if (!status.heat.empty()) json["heat"] = status.heat;
   return json.dump();
 }
 
@@ -98,6 +99,7 @@ std::string status_text(const wire::StatusAnswer& status) {
   std::string text = "phase         " + status.phase + "\npower         " + power;
   text += "\ncap           " + (status.cap_mw > 0 ? watts(status.cap_mw) : "none");
   if (status.cap_mw > 0 && !status.cap_source.empty()) text += " (" + status.cap_source + ")";
+  if (!status.heat.empty()) text += "\nheat          " + status.heat;
   text += "\nobjective     " + objective_text(status);
   text += "\nsetting      ";
   if (status.mode.empty()) text += " none: no knob can be set here";

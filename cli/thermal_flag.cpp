@@ -41,7 +41,7 @@ std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan,
       continue;
     }
     findings.push_back(fmt::format("thermal: zone {} is kept below {:.1f} C", zone.type, *limit_c));
-    options.zones.push_back({zone.channel, *limit_c});
+    options.zones.push_back({zone.channel, *limit_c, zone.type});
   }
   if (options.zones.empty()) return nullptr;
   return std::make_unique<ThermalLimit>(std::move(options));

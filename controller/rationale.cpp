@@ -70,6 +70,9 @@ void Rationale::note(const Note& note) {
     case NoteType::plan:
       plan = note.text;
       return;
+    case NoteType::temperature:
+      heat = note.value > 0 ? note.text : std::string_view();
+      return;
     case NoteType::drift:
       tried_.clear();
       return;

@@ -89,6 +89,7 @@ class Rationale final : public Recorder {
   Held held;
   Cap cap;
   std::string plan;  // of the battery, for people; empty where nothing is planned
+  std::string heat;  // which zones cannot be read and why, for people; empty where all can
   Battery battery;   // as it was read at last
 
   const Goal& goal() const { return goal_; }

@@ -39,8 +39,9 @@ enum class NoteType : std::uint8_t {
   checkpoint,       // workload, text: it was asked to save its work, or has, and how long it took
   unsaved,          // workload, text: why it did not save its work
   recording_ended,  // text: why the recording ends before the run; the run goes on
+  temperature,      // text: zones that cannot be read, or are back; value = how many cannot
   gap,              // value = nanoseconds that the loop did not come round, text = why it may be
-  plan,             // text: what a limit plans; told by who made the limit, not by the loop
+  plan,             // text: what a limit plans; told, as temperature, by who made the limit
   stop,             // text: who asked
 };
 std::string_view note_name(NoteType type);

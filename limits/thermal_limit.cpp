@@ -83,6 +83,12 @@ void ThermalLimit::take(Zone& zone, const Reading& reading) {
   zone.read = std::max(zone.read, reading.taken);
 }
 
+bool ThermalLimit::lost(std::uint8_t channel, Time now) const {
+  return judged_ && std::any_of(zones_.begin(), zones_.end(), [&](const Zone& zone) {
+           return zone.limit.channel == channel && lost(zone, now);
+         });
+}
+
 std::optional<double> ThermalLimit::allowed_w(const Zone& zone, Time now) const {
   if (lost(zone, now)) return 0;
   if (zone.off || !zone.temperature_c) return std::nullopt;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace gearshift {
 struct ThermalZoneLimit {
   std::uint8_t channel = 0;  // of its readings
   double limit_c = 0;
+  std::string type{};  // of the zone, for people
 };
 
 struct ThermalLimitOptions {
@@ -37,9 +39,14 @@ class ThermalLimit : public LimitSource {
   // No cap while more is allowed than the board ever drew.
   Limit limit(Time now) override;
 
+  const std::vector<ThermalZoneLimit>& zones() const { return options_.zones; }
+  Duration stale_after() const { return options_.stale_after; }
+  // Whether the zone of this channel is danger, because it cannot be read.
+  bool lost(std::uint8_t channel, Time now) const;
+
  private:
   struct Zone {
-    ThermalZoneLimit limit;
+    ThermalZoneLimit limit{};
     HeatEstimate estimate{};
     std::optional<double> temperature_c{};
     Time read{};  // last, or powered down; when it can be believed

@@ -91,6 +91,7 @@ OpenedSensors open_sensors(const BoardDescription& board, Sysroot& root, const C
   auto zones = ThermalZones::open(board.thermal_zones, root, opened.findings);
   if (zones != nullptr) {
     opened.thermal_zones = zones->zones();
+    opened.thermal = zones.get();
     opened.sensors.push_back(std::move(zones));
   }
   return opened;

@@ -19,8 +19,9 @@ struct OpenedSensors {
   std::vector<std::unique_ptr<Sensor>> sensors;
   // One sentence each, for people: "power: ina3221 rail VDD_GPU_SOC at /sys/class/hwmon/hwmon3".
   std::vector<std::string> findings;
-  // Whose temperatures are read.
+  // Whose temperatures are read, and by which of the sensors; null where there is none.
   std::vector<ThermalZone> thermal_zones;
+  const Sensor* thermal = nullptr;
   // True when every power reading is computed from a model, wholly or in part.
   bool power_is_estimate = false;
   // True when a power reading is what a counter grew by since the one before.

@@ -47,8 +47,11 @@ bool Replay::State::advance() {
     ended = true;
     return false;
   }
-  // The loop does not tell plans: its limits are played back by what they answered.
-  std::erase_if(tick.notes, [](const RecordedNote& note) { return note.type == NoteType::plan; });
+  // The loop does not tell plans and failed zones: its limits are played back by what they
+  // answered.
+  std::erase_if(tick.notes, [](const RecordedNote& note) {
+    return note.type == NoteType::plan || note.type == NoteType::temperature;
+  });
   if (!started) start = tick.now;
   started = true;
   ++result.ticks;

@@ -17,6 +17,9 @@ namespace {
 
 constexpr std::size_t kMostBytes = 1 << 16;
 constexpr std::uint16_t kOwnerWrites = 0200;
+// What older kernels say of a zone without power. Newer ones answer EAGAIN, which no file can, and
+// an empty file would be a sensor that failed.
+constexpr std::string_view kPoweredDown = "-256000\n";
 
 std::optional<std::string> content(int descriptor) {
   struct stat info {};
@@ -107,7 +110,8 @@ void PlainFolder::end_dead_loads() {
 }
 
 void PlainFolder::show(File& file) {
-  const FileText text = board_.read(file.path);
+  FileText text = board_.read(file.path);
+  if (text.error == EAGAIN) text.text = kPoweredDown;
   if (file.descriptor < 0) {
     const std::string real = folder_.string() + file.path;
     const mode_t mode = board_.attributes(file.path).value().mode | kOwnerWrites;
@@ -116,7 +120,7 @@ void PlainFolder::show(File& file) {
       throw std::runtime_error("cannot make " + real + ": " + std::strerror(errno));
     }
   }
-  // A read that fails has no text: the file stays, empty, because readers keep it open.
+  // Another read that fails has no text: the file stays, empty, because readers keep it open.
   if (text.text == file.shown) return;
   // What somebody wrote since take_write() is for the next round to take, not to be written over.
   if (file.writable && content(file.descriptor).value_or("") != file.shown) return;

@@ -2,8 +2,9 @@
 // written to them and refreshes what they say.
 //
 // Sleeps between two looks. What only a file system can do is missing: a file whose read would fail
-// is empty, a write is never refused (the old value comes back), and permissions are those of the
-// files. A workload's load lasts while the process of its pid does.
+// is empty (a zone that is powered down says what older kernels say), a write is never refused (the
+// old value comes back), and permissions are those of the files. A workload's load
+// lasts while the process of its pid does.
 #pragma once
 
 #include <chrono>

@@ -52,6 +52,7 @@ Rationale thirty(Time now) {
     return PredictedCost{milliseconds(47), 27'000 + of.mode.values[0]};
   });
   rationale.plan = "planned: 12.4 W";
+  rationale.heat = "no temperature for 10 s";
   rationale.battery.energy_wh = 4.512;
   rationale.battery.current_a = -1.25;
   const Setting held = setting(28);
@@ -102,6 +103,7 @@ TEST(ExplanationAnswer, IsPutTogetherFromItsPages) {
   EXPECT_EQ(answer.rationale.held.predicted, (PredictedCost{milliseconds(47), 27'028}));
   EXPECT_EQ(answer.rationale.tried()[4].predicted, std::nullopt);
   EXPECT_EQ(answer.rationale.plan, "planned: 12.4 W");
+  EXPECT_EQ(answer.rationale.heat, "no temperature for 10 s");
   EXPECT_EQ(answer.rationale.battery.energy_wh, 4.512);
   EXPECT_EQ(answer.rationale.battery.current_a, -1.25);
   EXPECT_EQ(answer.rationale.battery.voltage_v, std::nullopt);

@@ -112,6 +112,16 @@ TEST_F(RationaleTest, KeepsTheNewestPlanAndBattery) {
   EXPECT_EQ(rationale.battery.energy_wh, 4.5);
 }
 
+TEST_F(RationaleTest, KeepsWhichZonesFailedUntilAllAreBack) {
+  const auto tell = [&](std::int64_t lost, std::string_view text) {
+    rationale.note({.type = NoteType::temperature, .value = lost, .text = text});
+  };
+  tell(1, "no temperature: cpu-thermal");
+  EXPECT_EQ(rationale.heat, "no temperature: cpu-thermal");
+  tell(0, "temperature is known again: cpu-thermal");
+  EXPECT_EQ(rationale.heat, "");
+}
+
 TEST_F(RationaleTest, SaysWhyTheSafeSettingIsHeld) {
   hold(NoteType::safe, 100, "power is unknown: the reading is stale");
   EXPECT_EQ(rationale.held.holding, Holding::safe);

@@ -35,6 +35,27 @@ class Thermal(unittest.TestCase):
             self.assertIn("thermal: zone tj-thermal is kept below 96.0 C", told.stdout)
             self.assertNotIn("set by thermal", told.stdout)
 
+    def test_a_zone_that_cannot_be_read_is_named(self):
+        zones = "/sys/class/thermal"
+        with Stack() as stack:
+            daemon = stack.daemon("binary_search", power=None)
+            for zone in sorted((stack.mount / zones[1:]).glob("thermal_zone*")):
+                if stack.read(f"{zones}/{zone.name}/type").strip().startswith("cpu"):
+                    break
+            stack.fault("eio", f"{zones}/{zone.name}/temp")
+            lost = daemon.note("temperature")
+            self.assertEqual(lost["zones"], 1)
+            self.assertIn(f"{zone.name}/temp: EIO", lost["text"])
+            asked = stack.gearshift("status", "--json", "--control", stack.control)
+            self.assertEqual(json.loads(asked.stdout)["heat"], lost["text"])
+            for command in ("status", "explain"):
+                told = stack.gearshift(command, "--control", stack.control)
+                self.assertIn("heat          no temperature for 10 s", told.stdout)
+            stack.fault("eio", "none")
+            self.assertEqual(daemon.note("temperature")["zones"], 0)
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            self.assertEqual(len(daemon.notes("temperature")), 2)
+
     def test_nonsense_is_refused(self):
         with Stack() as stack:
             refused = stack.gearshift("run", "--sysroot", stack.mount, "--thermal", "hot")

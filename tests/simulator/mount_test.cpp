@@ -215,6 +215,23 @@ TEST(PlainFolder, TakesWritesAndShowsWhatCameOfThem) {
   EXPECT_EQ(root.read("/sys/devices/system/cpu/cpufreq/policy8/scaling_cur_freq"), "");
 }
 
+// An empty file would be a sensor that failed, and its zone danger after ten seconds.
+TEST(PlainFolder, ShowsAZoneWithoutPowerAsPoweredDown) {
+  const fakes::TempTree tree;
+  BoardState board(built_in_board("jetson-agx-orin"), {.noise = 0});
+  const StandingClock clock;
+  const PlainFolder folder(board, clock, tree.root());
+  Sysroot root(tree.root());
+  int off = 0;
+  for (const std::string& zone : root.list("/sys/class/thermal")) {
+    if (!zone.starts_with("thermal_zone")) continue;
+    const std::string text = root.read("/sys/class/thermal/" + zone + "/temp");
+    EXPECT_NE(text, "") << zone;
+    if (text == "-256000") ++off;
+  }
+  EXPECT_GE(off, 2) << "the GPU sleeps, and nothing uses the vision blocks";
+}
+
 // A look that took as long as judging all settings would leave every other file standing still.
 TEST(PlainFolder, WorksOutTheOptimumOfANewLoadOverSeveralLooks) {
   const fakes::TempTree tree;
