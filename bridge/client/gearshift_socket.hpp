@@ -54,7 +54,8 @@ class DaemonSocket {
     try {
       socket_.connect(endpoint);
     } catch (const zmq::error_t& error) {
-      throw std::invalid_argument("endpoint " + endpoint + ": " + error.what());
+      throw std::invalid_argument("endpoint " + endpoint + ": " + error.what() +
+                                  "; give one like ipc:///path or leave it out");
     }
     endpoint_ = endpoint;
     connected_ = now;

@@ -185,6 +185,8 @@ inline Frame save(std::uint32_t checkpoint, const std::function<void()>& save) {
   } catch (const std::exception& error) {
     failure = cut(error.what(), kMaxTextBytes);
     if (failure.empty()) failure = "it threw";
+  } catch (...) {  // and what is no exception of the library: the daemon would wait for an answer
+    failure = "it threw";
   }
   const std::chrono::nanoseconds elapsed = std::chrono::steady_clock::now() - began;
   Frame frame;
@@ -265,6 +267,17 @@ inline bool decode(const void* bytes, std::size_t size, Incoming& incoming) {
   }
 }
 
+// As people read them: [8, 16]. Not all, where there are too many.
+inline std::string list_of(const std::vector<std::int32_t>& sizes) {
+  std::string text;
+  for (const std::int32_t size : sizes) {
+    if (!text.empty()) text += ", ";
+    if (text.size() > kMaxTextBytes) return "[" + text + "...]";
+    text += std::to_string(size);
+  }
+  return "[" + text + "]";
+}
+
 // Throws std::invalid_argument naming the option and its value.
 inline Options checked(Options options) {
   if (options.batch_sizes.empty()) options.batch_sizes = {options.batch_size};
@@ -275,8 +288,9 @@ inline Options checked(Options options) {
   }
   if (sizes.size() > 32 || sizes.front() < 1 || sizes.back() > 1048576 ||
       std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end()) {
-    throw std::invalid_argument(
-        "batch_sizes: give at most 32, each larger than the one before, from 1 to 1048576");
+    throw std::invalid_argument("batch_sizes " + list_of(sizes) +
+                                ": give at most 32, each larger than the one before, from 1 to "
+                                "1048576");
   }
   if (options.samples_per_epoch < 0 || options.samples_per_epoch > kMaxSamplesPerEpoch) {
     throw std::invalid_argument("samples_per_epoch " + std::to_string(options.samples_per_epoch) +
@@ -288,7 +302,7 @@ inline Options checked(Options options) {
   }
   if (std::find(sizes.begin(), sizes.end(), options.batch_size) == sizes.end()) {
     throw std::invalid_argument("batch_size " + std::to_string(options.batch_size) +
-                                ": it must be one of batch_sizes");
+                                ": it must be one of batch_sizes " + list_of(sizes));
   }
   return options;
 }

@@ -2,16 +2,22 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "tests/bridge/client_fixture.h"
+#include "tests/fakes/says.h"
 
 namespace gearshift {
 namespace {
 
 using client::Options;
+using fakes::says;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -130,6 +136,37 @@ TEST(Client, GoesOnWhereTheEnvironmentNamesWhatCannotBeUsed) {
   EXPECT_NE(workload.take_message().find("no.key"), std::string::npos);
   options.key = tree.at("/given.key").string();
   EXPECT_THROW(client::Workload{options}, std::invalid_argument);
+}
+
+TEST(Client, NamesTheOptionItsValueAndAWayOut) {
+  const auto said = [](Options options) -> std::string {
+    try {
+      client::Workload{std::move(options)};
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return {};
+  };
+  Options options{"a", client::Kind::train, 4, {16, 8}, 0, "ipc:///nonexistent/x"};
+  EXPECT_TRUE(says(said(options), "batch_sizes [16, 8]: give at most 32")) << said(options);
+  options.batch_sizes = {8, 16};
+  EXPECT_EQ(said(options), "batch_size 4: it must be one of batch_sizes [8, 16]");
+  options.batch_sizes = {};
+  options.endpoint = "foo";
+  EXPECT_EQ(said(options),
+            "endpoint foo: Invalid argument; give one like ipc:///path or leave it out");
+}
+
+TEST(Client, AnswersForASaveThatThrowsAnything) {
+  for (const std::function<void()>& save : {std::function<void()>([] { throw 3; }),
+                                            std::function<void()>([] { throw std::string(); })}) {
+    wire::ClientMessage message;
+    const client::detail::Frame frame = client::detail::save(7, save);
+    const std::string_view bytes(frame.data(), frame.size());
+    ASSERT_FALSE(wire::decode(bytes, message));
+    ASSERT_TRUE(std::holds_alternative<wire::Unsaved>(message));
+    EXPECT_EQ(std::get<wire::Unsaved>(message).message.view(), "it threw");
+  }
 }
 
 }  // namespace
