@@ -140,11 +140,16 @@ FanPin BoardActuator::pin_fan() {
   return FanPin(root_, *journal_);
 }
 
+std::string BoardActuator::take_complaint() {
+  return unremoved_.empty() ? heat_.take_complaint() : std::exchange(unremoved_, {});
+}
+
 void BoardActuator::restore() {
   if (journal_ == nullptr) return;
   const RestoreReport report = journal_->restore();
   saved_ = false;
   heat_.reset();
+  unremoved_ = report.unremoved;
   for (const auto& control : controls_) control->restored();
   if (!report.failed.empty()) throw KnobError("not restored: " + joined(report.failed));
 }

@@ -49,8 +49,9 @@ class BoardActuator : public Actuator {
   bool writable() const { return !controls_.empty(); }
   // One sentence each, for people: which files each knob uses, and what a leftover journal held.
   const std::vector<std::string>& findings() const { return findings_; }
-  // What people should know of a write that waits, one sentence; empty where there is nothing new.
-  std::string take_complaint() { return heat_.take_complaint(); }
+  // What people should know of a write that waits, or of a journal that stays though everything is
+  // back; one sentence, empty where there is nothing new.
+  std::string take_complaint();
   // Why the newest write was `away`.
   const std::string& away_reason() const { return heat_.reason(); }
 
@@ -66,7 +67,8 @@ class BoardActuator : public Actuator {
   std::vector<std::string> findings_;
   std::unique_ptr<KnobJournal> journal_;
   HeatWait heat_;
-  bool limits_ = false;  // some of the knobs are limits of clocks
+  std::string unremoved_;  // a complaint
+  bool limits_ = false;    // some of the knobs are limits of clocks
   bool saved_ = false;
 };
 

@@ -52,6 +52,7 @@ void put_back(Sysroot& root, const GuardianOptions& options) {
                      std::to_string(report.restored.size()) + " files put back, " +
                      std::to_string(report.failed.size()) + " failed");
     for (const std::string& failed : report.failed) say(options, "FAILED " + failed);
+    if (!report.unremoved.empty()) say(options, report.unremoved);
   } catch (const BusyError&) {
   } catch (const std::exception& error) {
     say(options, options.watched + std::string(" is gone and its knobs are not put back: ") +

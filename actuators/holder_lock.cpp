@@ -51,7 +51,8 @@ bool has_ended(pid_t pid) {
   return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
 }
 
-// A folder that others could write would let them hold the locks.
+}  // namespace
+
 std::filesystem::path board_locks() {
   std::filesystem::path folder = "/run/gearshift-boards";
   if (geteuid() != 0) {
@@ -69,8 +70,6 @@ std::filesystem::path board_locks() {
   return folder;
 }
 
-}  // namespace
-
 bool lock_passes(const std::string& holder) {
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(holder.data(), holder.data() + holder.size(), pid);
@@ -83,6 +82,11 @@ HolderLock::HolderLock(const std::filesystem::path& path, LockPurpose purpose,
     : path_(path), holder_(std::to_string(getpid())) {
   if (purpose == LockPurpose::restoring) holder_ += kRestoring;
   descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor_ < 0 && errno == EROFS && purpose == LockPurpose::restoring) {
+    // The file system has turned read-only since: the knobs can go back all the same.
+    descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    read_only_ = true;
+  }
   if (descriptor_ < 0) fail("open", path);
   fchmod(descriptor_, 0600);
   for (int tries = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
@@ -113,6 +117,7 @@ HolderLock::HolderLock(HolderLock&& other) noexcept
     : path_(std::move(other.path_)),
       holder_(std::move(other.holder_)),
       line_before_(std::move(other.line_before_)),
+      read_only_(other.read_only_),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
 HolderLock::~HolderLock() {
@@ -120,6 +125,7 @@ HolderLock::~HolderLock() {
 }
 
 void HolderLock::write_line(std::string_view line) {
+  if (read_only_) return;
   const std::string text = line.empty() ? holder_ : holder_ + '\n' + std::string(line);
   if (ftruncate(descriptor_, 0) != 0 ||
       pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {

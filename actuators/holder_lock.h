@@ -25,6 +25,10 @@ enum class LockPurpose : std::uint8_t { writing, restoring };
 // daemon that is dying, or by somebody who has not yet written over the pid of one that is dead.
 bool lock_passes(const std::string& holder);
 
+// The folder of the locks of boards, which is made where needed and this user's alone: others who
+// could write it could hold the locks. Throws std::runtime_error.
+std::filesystem::path board_locks();
+
 // Held for life. Its owner alone may open the file, which stays when the lock goes: who can read a
 // file can lock it.
 class HolderLock {
@@ -39,13 +43,15 @@ class HolderLock {
 
   // The line behind the holder's, as the last one left it; empty where there was none.
   const std::string& line_before() const { return line_before_; }
-  // Replaces it. Throws std::runtime_error.
+  // Replaces it. Throws std::runtime_error. Nothing is written where the lock is held to restore on
+  // a file system that is read-only: the pid of the one before, who is gone, stays.
   void write_line(std::string_view line);
 
  private:
   std::filesystem::path path_;
   std::string holder_;
   std::string line_before_;
+  bool read_only_ = false;
   int descriptor_ = -1;
 };
 

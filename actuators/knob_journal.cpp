@@ -1,11 +1,6 @@
 #include "actuators/knob_journal.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cerrno>
 #include <charconv>
@@ -13,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "actuators/journal_file.h"
 #include "actuators/journal_restore.h"
 #include "actuators/step_bar.h"
 
@@ -21,34 +17,11 @@ namespace {
 
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
 
-[[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
-  throw std::runtime_error("knob journal: cannot " + what + ' ' + path.string() + ": " +
-                           std::strerror(errno) +
-                           "; give a state folder that this user may write with --state");
-}
-
 // A tree under test may bring a boot id of its own; else that of this machine counts.
 std::string boot_id(const Sysroot& root) {
   if (const auto own = root.try_read(kBootId)) return *own;
   return Sysroot("/").try_read(kBootId).value_or("unknown");
 }
-
-void write_all(int descriptor, std::string_view text, const std::filesystem::path& path) {
-  while (!text.empty()) {
-    const ssize_t put = write(descriptor, text.data(), text.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("write", path);
-    text.remove_prefix(static_cast<std::size_t>(put));
-  }
-}
-
-// Closes a descriptor at the end of its scope.
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) close(value);
-  }
-};
 
 // The prefix as one spelling of it, so that a journal finds its tree again.
 std::string prefix_of(const Sysroot& root) {
@@ -57,79 +30,10 @@ std::string prefix_of(const Sysroot& root) {
   return text;
 }
 
-void sync_folder(const std::filesystem::path& folder) {
-  const Descriptor descriptor{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (descriptor.value < 0 || fsync(descriptor.value) != 0) fail("sync", folder);
-}
-
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-}
-
-// A journal says which files are written, as root mostly: one that another user wrote, or may
-// write, could name any.
-void require_own(int descriptor) {
-  struct stat info {};
-  const bool known = fstat(descriptor, &info) == 0;
-  if (!known || !S_ISREG(info.st_mode)) throw JournalError("it is no file");
-  if (info.st_uid != 0 && info.st_uid != geteuid()) {
-    throw JournalError("it belongs to user " + std::to_string(info.st_uid) + ", not to this one (" +
-                       std::to_string(geteuid()) + ") or root: let that user restore it");
-  }
-  if ((info.st_mode & 0022) != 0) throw JournalError("other users may write it");
-}
-
-// Replaces the file as a whole and returns when both it and its name are on disk. What lies in the
-// way of the fresh one is not written through: it may be somebody's link.
-void replace_file(const std::filesystem::path& path, std::string_view text) {
-  const std::filesystem::path fresh = path.string() + ".new";
-  unlink(fresh.c_str());
-  {
-    const Descriptor descriptor{open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
-    if (descriptor.value < 0) fail("make", fresh);
-    try {
-      require_own(descriptor.value);
-    } catch (const JournalError& error) {
-      throw std::runtime_error("knob journal: " + fresh.string() +
-                               " cannot be kept to this user (" + error.what() +
-                               "), so that nothing could be put back from it; give a state folder "
-                               "on a file system with owners and modes with --state");
-    }
-    write_all(descriptor.value, text, fresh);
-    if (fsync(descriptor.value) != 0) fail("sync", fresh);
-  }
-  if (rename(fresh.c_str(), path.c_str()) != 0) fail("rename", fresh);
-  sync_folder(folder_of(path));
-}
-
-void remove_file(const std::filesystem::path& path) {
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) fail("remove", path);
-  sync_folder(folder_of(path));
-}
-
-// Throws JournalError for a file whose text is not to be trusted.
-std::string read_file(const std::filesystem::path& path) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
-  if (file.value < 0 && errno == ELOOP) throw JournalError("it is a symbolic link");
-  if (file.value < 0) fail("read", path);
-  require_own(file.value);
-  std::string text(kMaxJournalBytes + 1, '\0');
-  std::size_t size = 0;
-  while (size < text.size()) {
-    const ssize_t got = read(file.value, text.data() + size, text.size() - size);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read", path);
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-  }
-  text.resize(size);
-  return text;
-}
-
 JournalText load(const Sysroot& root, const std::filesystem::path& path) {
   JournalText text;
   try {
-    text = parse_journal(read_file(path));
+    text = parse_journal(read_journal_file(path));
   } catch (const JournalError& error) {
     throw JournalError("knob journal " + path.string() + " cannot be used: " + error.what() +
                        ". Nothing was written. Look at the board's knobs, then remove the file");
@@ -166,12 +70,28 @@ bool is_there(const Sysroot& root, const std::vector<SavedEntry>& entries) {
   return !any_file;
 }
 
+// Everything in it is back, or was never written. That the file stays all the same is told, and is
+// no failure: nothing is put back from it any more.
+void use_up(const std::filesystem::path& path, RestoreReport& report) {
+  if (remove_journal_file(path)) return;
+  report.unremoved =
+      "the journal " + path.string() + " cannot be removed (" + std::strerror(errno) + "); ";
+  report.unremoved +=
+      mark_put_back(path)
+          ? "it is marked as used up: nothing is put back from it again"
+          : "remove it by hand, for the next start would put the same values back once more";
+  report.notes.push_back(report.unremoved);
+}
+
 // Restores what the file says; returns what would not go. The lock is held.
 std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path& path,
                                      const JournalText& text, RestoreReport& report) {
   std::vector<SavedEntry> failed;
   const StepBar bar(path);  // the guardian of who left the journal may have outlived its daemon
-  if (text.boot_id == boot_id(root)) {
+  if (was_put_back(path)) {
+    report.notes.push_back("what the journal " + path.string() +
+                           " holds was put back already, so nothing was written");
+  } else if (text.boot_id == boot_id(root)) {
     failed = put_back(root, text.entries, patience_of_last(), report);
   } else if (!is_there(root, text.entries)) {
     throw JournalError("knob journal " + path.string() + ": none of its files is below " +
@@ -181,7 +101,7 @@ std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path&
   } else {
     compare_stale(root, text, report);
   }
-  if (failed.empty()) remove_file(path);
+  if (failed.empty()) use_up(path, report);
   return failed;
 }
 
@@ -278,6 +198,8 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
   if (use == JournalUse::own_board) {
     board_lock_.emplace(own_board(root_, path_, LockPurpose::writing));
   }
+  // Its file is made while the folder can be written, which may end.
+  { const StepBar bar(path_); }
   text_.boot_id = boot_id(root);
   text_.prefix = prefix_of(root);
   if (std::filesystem::exists(path_)) {
@@ -333,7 +255,8 @@ void KnobJournal::forget(SavedRole role, std::string_view path) {
   std::erase_if(text_.entries,
                 [&](const SavedEntry& entry) { return entry.role == role && entry.path == path; });
   committed_ = text_.entries.empty();
-  if (committed_) remove();
+  RestoreReport report;
+  if (committed_) remove(report);
   commit();
 }
 
@@ -344,12 +267,12 @@ void KnobJournal::commit() {
                              ": another process has it, so nothing new is saved or written");
   }
   if (board_lock_) board_lock_->write_line(std::filesystem::absolute(path_).string());
-  replace_file(path_, format_journal(text_));
+  replace_journal_file(path_, format_journal(text_));
   committed_ = true;
 }
 
-void KnobJournal::remove() {
-  remove_file(path_);
+void KnobJournal::remove(RestoreReport& report) {
+  use_up(path_, report);
   clear_line(board_lock_);
 }
 
@@ -360,10 +283,15 @@ RestoreReport KnobJournal::restore() {
   const StepBar bar(path_);  // until the journal is gone: a step takes that for its sign
   text_.entries = put_back(root_, text_.entries, patience_of_owner(), report);
   if (text_.entries.empty()) {
-    remove();
+    remove(report);
     committed_ = true;
-  } else {
-    replace_file(path_, format_journal(text_));
+    return report;
+  }
+  try {
+    replace_journal_file(path_, format_journal(text_));
+  } catch (const std::runtime_error& error) {
+    // The old one stays, which has more than is left.
+    report.notes.emplace_back(error.what());
   }
   return report;
 }

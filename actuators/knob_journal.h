@@ -22,10 +22,13 @@ struct RestoreReport {
   std::vector<std::string> restored;  // "/sys/.../scaling_max_freq: 2201600"
   std::vector<std::string> failed;    // "/sys/.../scaling_max_freq: wrote 2201600, still 1113600"
   std::vector<std::string> notes;     // why nothing was written: no journal, or one of another boot
+  // Why the journal is still there though everything is back; a note too.
+  std::string unremoved;
 };
 
 // Puts back what a journal saved and removes the journal, unless something failed. A journal of
-// another boot is only compared (a reboot put the board at its defaults) and removed. Throws
+// another boot is only compared (a reboot put the board at its defaults) and removed. One that
+// cannot be removed, its file system having turned read-only, is not put back twice. Throws
 // BusyError while a daemon holds the journal or the board, JournalError for one that is damaged,
 // was made under another sysroot prefix, is of files none of which is there, or belongs to neither
 // this user nor root (nothing is written), std::runtime_error where it cannot be read.
@@ -64,7 +67,7 @@ class KnobJournal {
   RestoreReport restore();
 
  private:
-  void remove();
+  void remove(RestoreReport& report);
 
   Sysroot& root_;
   const std::filesystem::path path_;

@@ -247,6 +247,8 @@ void KnobServer::end_client(const std::string& why) {
     }
   }
   tell(describe(client_->peer) + why + "; " + done);
+  const std::string complaint = client_->actuator.take_complaint();
+  if (!complaint.empty()) tell(complaint);
   client_.reset();
   close(descriptor);
 }

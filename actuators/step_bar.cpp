@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "actuators/journal_file.h"
+
 namespace gearshift {
 namespace {
 
@@ -18,7 +20,9 @@ constexpr int kWaits = 2000;  // of a millisecond
 int open_locks(const std::filesystem::path& journal) {
   const std::string path = journal.string() + ".step";
   // Its owner alone may open it: who can read a file can lock it.
-  return open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int locks = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (locks >= 0 || errno != EROFS) return locks;
+  return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
 
 struct flock lock_of(off_t byte, short type) {
@@ -56,6 +60,10 @@ Step::Step(const std::filesystem::path& journal)
     : journal_(journal), descriptor_(open_locks(journal)) {
   struct flock step = lock_of(kStepping, F_WRLCK);
   if (descriptor_ < 0 || fcntl(descriptor_, F_OFD_SETLK, &step) == 0) return;
+  if (errno == EBADF) {  // open to read only, which a shared lock is for: a bar sees it as well
+    step = lock_of(kStepping, F_RDLCK);
+    if (fcntl(descriptor_, F_OFD_SETLK, &step) == 0) return;
+  }
   alone_ = errno != EAGAIN && errno != EACCES;
 }
 
@@ -65,7 +73,8 @@ Step::~Step() {
 
 bool Step::allowed() const {
   std::error_code error;
-  return alone_ && !others_have(descriptor_, kBarred) && std::filesystem::exists(journal_, error);
+  return alone_ && !others_have(descriptor_, kBarred) && std::filesystem::exists(journal_, error) &&
+         !was_put_back(journal_);
 }
 
 }  // namespace gearshift

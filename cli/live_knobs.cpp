@@ -88,6 +88,10 @@ void LiveKnobs::keep() const {
   if (remote_ != nullptr) remote_->keep();
 }
 
+std::string LiveKnobs::take_complaint() {
+  return local_ == nullptr ? std::string() : local_->take_complaint();
+}
+
 // It is not told goodbye then, and its lifeline is cut when this process ends.
 void LiveKnobs::leave_to_guardian() { static_cast<void>(guardian_.release()); }
 

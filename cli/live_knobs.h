@@ -49,6 +49,8 @@ class LiveKnobs {
   std::string set_safe(Board& board) const;
   // The knobs stay as they are when the actuator goes; the journal stays too.
   void keep() const;
+  // After the knobs were put back: what people should know of it; empty where there is nothing.
+  std::string take_complaint();
   // What could not be put back here the guardian tries, once this process has ended.
   void leave_to_guardian();
 

@@ -344,6 +344,8 @@ void LiveRun::restore(Board& board) {
     live_knobs_.leave_to_guardian();
     throw;
   }
+  const std::string complaint = live_knobs_.take_complaint();
+  if (!complaint.empty()) std::fprintf(stderr, "gearshift: %s\n", complaint.c_str());
 }
 
 void LiveRun::leave(Board& board) {
