@@ -95,6 +95,10 @@ ArrivalSpec parse_arrivals(const std::string& text) {
   for (std::size_t i = needed; i < parts.size(); ++i) {
     spec.bursts.push_back(burst_of(text, parts[i]));
   }
+  const double peak = spec.peak_rate_per_s();
+  if (!(peak <= kMostRate)) {
+    fail(text, fmt::format("with the bursts {:.4g} requests a second come, above a million", peak));
+  }
   return spec;
 }
 

@@ -134,9 +134,12 @@ RequestRun make_run(const RequestOptions& options) {
   run.jitter = flag_value("--jitter", options.jitter, parse_percent) / 100;
   run.minutes = options.minutes;
   run.seed = options.seed;
-  if (run.arrivals.mean_rate_per_s() * 60 * run.minutes > kMostRequests) {
-    throw std::invalid_argument(fmt::format("--minutes {}: more than {:.0f} requests at this rate",
-                                            run.minutes, kMostRequests));
+  const double requests = run.arrivals.mean_requests(std::chrono::minutes(run.minutes));
+  if (requests > kMostRequests) {
+    throw std::invalid_argument(fmt::format(
+        "--minutes {}: {:.4g} requests at this rate, bursts included, and {:.0f} are kept at most; "
+        "give fewer minutes, a lower rate or smaller bursts",
+        run.minutes, requests, kMostRequests));
   }
   if (options.infer_profile.empty() == options.infer_times.empty()) {
     throw std::invalid_argument(

@@ -19,11 +19,45 @@ double exponential(std::uint64_t seed, Stream stream, std::uint64_t index) {
   return -std::log(uniform_noise(seed, stream, index));
 }
 
+double factor_at(const std::vector<Burst>& bursts, Time time) {
+  double factor = 1;
+  for (const Burst& burst : bursts) {
+    if (burst.begin <= time && time - burst.begin < burst.length) factor *= burst.factor;
+  }
+  return factor;
+}
+
+// Where the factor may change, the beginning first.
+std::vector<Time> edges_of(const std::vector<Burst>& bursts) {
+  std::vector<Time> times = {Time{}};
+  for (const Burst& burst : bursts) {
+    times.insert(times.end(), {burst.begin, burst.begin + burst.length});
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
 }  // namespace
 
 double ArrivalSpec::mean_rate_per_s() const {
   const bool two = pattern == ArrivalPattern::mmpp || pattern == ArrivalPattern::day;
   return two ? (rate_per_s + highest_rate_per_s) / 2 : rate_per_s;
+}
+
+double ArrivalSpec::peak_rate_per_s() const {
+  double factor = 0;
+  for (const Time time : edges_of(bursts)) factor = std::max(factor, factor_at(bursts, time));
+  return factor * std::max(rate_per_s, highest_rate_per_s);
+}
+
+double ArrivalSpec::mean_requests(Duration span) const {
+  const std::vector<Time> edges = edges_of(bursts);
+  double busy_s = 0;  // at the mean rate they would take so long to come
+  for (std::size_t i = 0; i < edges.size() && edges[i] < Time{} + span; ++i) {
+    const Time end = i + 1 < edges.size() ? std::min(edges[i + 1], Time{} + span) : Time{} + span;
+    busy_s += seconds(end - edges[i]) * factor_at(bursts, edges[i]);
+  }
+  return busy_s * mean_rate_per_s();
 }
 
 Arrivals::Arrivals(const ArrivalSpec& spec, std::uint64_t seed) : spec_(&spec), seed_(seed) {

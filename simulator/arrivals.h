@@ -33,6 +33,10 @@ struct ArrivalSpec {
 
   // Of a long run without bursts.
   double mean_rate_per_s() const;
+  // The highest rate of any time, bursts included.
+  double peak_rate_per_s() const;
+  // How many come in so long from the beginning, in the mean, bursts included.
+  double mean_requests(Duration span) const;
 };
 
 // A value: copies go on from the same place. All chance is a hash of the seed and a counter.

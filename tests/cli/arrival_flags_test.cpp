@@ -51,6 +51,11 @@ TEST(ArrivalFlags, RefuseWhatIsNoPatternAndSayWhatIs) {
     EXPECT_THROW(parse_arrivals(text), std::invalid_argument) << text;
   }
   EXPECT_EQ(parse_arrivals("poisson:1000000").rate_per_s, 1e6);
+  for (const char* text : {"poisson:60,x1000000@0s+1h", "mmpp:30,600000,20s,x2@5s+1s",
+                           "day:30,600000,24h,x2@5s+1s", "poisson:600000,x1.5@1s+10s,x1.5@2s+1s"}) {
+    EXPECT_THROW(parse_arrivals(text), std::invalid_argument) << text;
+  }
+  EXPECT_EQ(parse_arrivals("poisson:500000,x2@0s+1s,x2@1s+1s").bursts.size(), 2u) << "no overlap";
   EXPECT_EQ(parse_arrivals("mmpp:30,30,100ms").period, std::chrono::milliseconds(100));
 }
 

@@ -66,6 +66,8 @@ class Requests(unittest.TestCase):
             (["--arrivals", "poisson:60"], "--infer-profile"),
             (["--arrivals", "poisson:60", "--infer-time", "4=18ms"], "--batch-size 16"),
             (["--arrivals", "poisson:60", "--infer-time", "sixteen"], "16=50ms"),
+            (["--arrivals", "poisson:60,x200@0s+1h", *TIMES], "4.32e+07 requests at this rate, bursts included"),
+            (["--arrivals", "poisson:60,x1000000@0s+1h", *TIMES], "6e+07 requests a second come, above a million"),
         ):
             done = gearshift("requests", "--batch-size", 16, *arguments)
             self.assertEqual(done.returncode, 2, done.stderr)

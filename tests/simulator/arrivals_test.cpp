@@ -121,5 +121,22 @@ TEST(Arrivals, OfARateThatWasSilentComeAgain) {
   EXPECT_LT(arrivals.next(), Time{} + hours(12));
 }
 
+TEST(Arrivals, AreCountedAheadWithTheirBursts) {
+  const auto burst = [](double factor, int begin_s, int length_s) {
+    return Burst{factor, Time{} + seconds(begin_s), seconds(length_s)};
+  };
+  ArrivalSpec spec{.rate_per_s = 10};
+  EXPECT_DOUBLE_EQ(spec.mean_requests(seconds(100)), 1000);
+  EXPECT_DOUBLE_EQ(spec.peak_rate_per_s(), 10);
+  spec.bursts = {burst(3, 20, 20), burst(2, 30, 20), burst(0, 90, 100), burst(9, 500, 1)};
+  // 20 s at 10 a second, 10 at 30, 10 at 60, 10 at 20, 40 at 10, 10 at none.
+  EXPECT_DOUBLE_EQ(spec.mean_requests(seconds(100)), 200 + 300 + 600 + 200 + 400);
+  EXPECT_DOUBLE_EQ(spec.peak_rate_per_s(), 90);
+  spec.pattern = ArrivalPattern::mmpp;
+  spec.highest_rate_per_s = 30;
+  EXPECT_DOUBLE_EQ(spec.mean_requests(seconds(100)), 3400);
+  EXPECT_DOUBLE_EQ(spec.peak_rate_per_s(), 270);
+}
+
 }  // namespace
 }  // namespace gearshift
