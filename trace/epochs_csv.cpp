@@ -9,7 +9,7 @@
 #include <system_error>
 #include <tuple>
 
-#include "trace/profile_name.h"
+#include "controller/profile_name.h"
 
 namespace gearshift {
 namespace {

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "controller/profile_name.h"
 #include "trace/csv_text.h"
-#include "trace/profile_name.h"
 #include "trace/replace_file.h"
 
 namespace gearshift {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <system_error>
 
-#include "trace/profile_name.h"
+#include "controller/profile_name.h"
 
 namespace gearshift {
 namespace {

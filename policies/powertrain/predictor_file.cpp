@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "controller/profile_name.h"
 #include "policies/powertrain/network_module.h"
 
 namespace gearshift {
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kFormat = "gearshift-powertrain";
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kLengthBytes = 8;
-constexpr std::size_t kMostText = 160;        // characters of a name
+constexpr std::size_t kMostText = 160;        // bytes: of two names, a blank between them
 constexpr std::size_t kMostValues = 1 << 16;  // of a knob, or batch sizes
 constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
 constexpr std::array<std::string_view, 4> kUnits = {"count", "khz", "mw", "percent"};
@@ -60,11 +61,17 @@ class Fields {
     const Json& json = field(name);
     if (!json.is_string()) fail(name, "is no text");
     const auto& text = json.get_ref<const std::string&>();
-    const auto is_printable = [](char c) { return c >= ' ' && c <= '~'; };
-    if (text.size() > kMostText || !std::all_of(text.begin(), text.end(), is_printable)) {
-      fail(name, "is longer than " + std::to_string(kMostText) + " characters or not printable");
+    if (text.size() > kMostText || !is_printable(text)) {
+      fail(name, "is longer than " + std::to_string(kMostText) + " bytes or not printable UTF-8");
     }
     return text;
+  }
+
+  // What a profile may be called, because models are made of profiles.
+  std::string profile_name(const char* name) const {
+    std::string found = text(name);
+    if (const auto objection = name_objection(found)) fail(name, *objection);
+    return found;
   }
 
   double number(const char* name) const {
@@ -231,8 +238,8 @@ Predictor parse_predictor(std::string_view bytes, std::string_view source) {
   const Fields header(json, std::string(source));
   check_format(header);
   Predictor predictor;
-  predictor.device = header.text("device");
-  predictor.workload = header.text("workload");
+  predictor.device = header.profile_name("device");
+  predictor.workload = header.profile_name("workload");
   constexpr std::array<std::string_view, 2> kKindNames = {"train", "infer"};
   constexpr std::array<std::string_view, 2> kLosses = {"mse", "mape"};
   predictor.kind = static_cast<Kind>(header.choice("kind", kKindNames));
@@ -316,6 +323,12 @@ Predictor read_predictor(const std::filesystem::path& path) {
 }
 
 void write_predictor(const std::filesystem::path& path, const Predictor& predictor) {
+  for (const std::string& name : {predictor.device, predictor.workload}) {
+    if (const auto objection = name_objection(name)) {
+      throw PredictorFileError(path.string() + ": a model of '" + name +
+                               "' is not written: a name of a device or a workload " + *objection);
+    }
+  }
   std::filesystem::path beside = path;
   beside += ".part";
   const std::string bytes = format_predictor(predictor);

@@ -80,6 +80,35 @@ TEST(PredictorFile, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.power.weights, example().power.weights);
 }
 
+// Names are those of the profile that it was trained on.
+TEST(PredictorFile, KeepsEveryNameThatAProfileMayHave) {
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / "gearshift_predictor_names_test.model";
+  Predictor predictor = example();
+  predictor.device = std::string(64, 'd');
+  predictor.workload = "r\u00e9snet \u96ea";
+  predictor.reference = predictor.device + " " + std::string(64, 'w');
+  write_predictor(path, predictor);
+  const Predictor read = read_predictor(path);
+  EXPECT_EQ(read.device, predictor.device);
+  EXPECT_EQ(read.workload, predictor.workload);
+  EXPECT_EQ(read.reference, predictor.reference);
+  std::filesystem::remove(path);
+}
+
+TEST(PredictorFile, NeitherWritesNorReadsANameThatNoProfileMayHave) {
+  for (const char* name : {"", " blank", "\xff", "two\nlines"}) {
+    Predictor predictor = example();
+    predictor.workload = name;
+    EXPECT_THROW(write_predictor(testing::TempDir() + "refused.model", predictor),
+                 PredictorFileError);
+  }
+  EXPECT_NE(refusal(altered("made-up", "")).find("workload must be 1 to 64 bytes"),
+            std::string::npos);
+  EXPECT_NE(refusal(altered("made-up", "two\\nlines")).find("not printable UTF-8"),
+            std::string::npos);
+}
+
 TEST(PredictorFile, IsReplacedAsAWhole) {
   const std::filesystem::path path =
       std::filesystem::path(testing::TempDir()) / "gearshift_predictor_file_test.model";

@@ -83,6 +83,17 @@ class PowerTrain(unittest.TestCase):
         self.assertEqual(own["model"], str(self.folder / "state/reference.model"))
         self.assertEqual(self.run_well(*transfer)["reference_source"], own["model"])
 
+    def test_a_workload_may_have_any_name_that_a_profile_may(self):
+        named, out = self.profile("lstm", "lstm.csv"), self.folder / "out.model"
+        named.write_text(named.read_text().replace(",lstm,", ",r\u00e9snet,"))
+        trained = self.run_well("powertrain", "train", named, "--epochs", 1, *self.state)
+        self.assertEqual(trained["model"], str(self.folder / "state/reference.model"))
+        moved = self.run_well("powertrain", "transfer", named, "--epochs", 1, "-o", out, *self.state)
+        self.assertEqual(moved["reference"], "jetson-agx-orin r\u00e9snet")
+        predicted = self.folder / "p.csv"
+        self.run_well("powertrain", "predict", out, "--profile", named, "-o", predicted)
+        self.assertIn(",r\u00e9snet,", predicted.read_text())
+
     def test_a_broken_model_is_refused_with_the_reason(self):
         lstm, model = self.profile("lstm", "lstm.csv"), self.folder / "lstm.model"
         self.run_well("powertrain", "train", lstm, "--epochs", 1, "-o", model)

@@ -1,4 +1,4 @@
-#include "trace/profile_name.h"
+#include "controller/profile_name.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +30,8 @@ std::optional<std::uint32_t> take_character(std::string_view& text) {
   return character;
 }
 
+}  // namespace
+
 bool is_printable(std::string_view text) {
   while (!text.empty()) {
     const std::optional<std::uint32_t> character = take_character(text);
@@ -37,8 +39,6 @@ bool is_printable(std::string_view text) {
   }
   return true;
 }
-
-}  // namespace
 
 std::optional<std::string> name_objection(std::string_view name) {
   const bool fits = !name.empty() && name.size() <= kMostBytes;
