@@ -1,5 +1,6 @@
 #include "sensors/ina3221.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -10,6 +11,8 @@ namespace gearshift {
 namespace {
 
 constexpr std::string_view kHwmon = "/sys/class/hwmon";
+constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr int kLooksForAll = 3;
 
 // Only these are rails: inputs 4 to 6 are shunt voltages and input 7 is their sum.
 constexpr std::array<char, 3> kChannels = {'1', '2', '3'};
@@ -69,14 +72,12 @@ std::string dead_finding(const RailDescription& rail, const std::string& why) {
 
 }  // namespace
 
-std::unique_ptr<Ina3221> Ina3221::open(const PowerDescription& power, Sysroot& root,
-                                       std::vector<std::string>& findings) {
+Ina3221::Found Ina3221::look(const PowerDescription& power, Sysroot& root,
+                             std::vector<std::string>& findings) {
+  Found found;
   const std::vector<Channel> channels = find_channels(root, findings);
-  if (channels.empty()) return nullptr;
-  std::vector<Rail> rails;
+  if (channels.empty()) return found;
   std::vector<std::string> dead;
-  int living_in_total = 0;
-  int dead_in_total = 0;
   for (std::size_t i = 0; i < power.rails.size(); ++i) {
     const RailDescription& description = power.rails[i];
     const bool in_total = description.sign != 0;
@@ -88,26 +89,72 @@ std::unique_ptr<Ina3221> Ina3221::open(const PowerDescription& power, Sysroot& r
       rail.voltage_mv.read_integer();
       rail.current_ma.read_integer();
       findings.push_back("power: rail " + rail.label + " at " + channel->voltage_path);
-      rails.push_back(std::move(rail));
-      living_in_total += in_total;
+      found.rails.push_back(std::move(rail));
+      found.living_in_total += in_total;
     } catch (const FileError& error) {
       dead.push_back(dead_finding(description, error.what()));
-      dead_in_total += in_total;
+      found.dead_in_total += in_total;
     }
   }
   findings.insert(findings.end(), dead.begin(), dead.end());
-  if (living_in_total == 0) {
+  if (found.living_in_total == 0) {
     findings.push_back("power: not one rail of the board's total can be read from an ina3221");
-    return nullptr;
   }
-  return std::unique_ptr<Ina3221>(new Ina3221(std::move(rails), dead_in_total, power));
+  return found;
 }
 
-Ina3221::Ina3221(std::vector<Rail> rails, int dead_in_total, const PowerDescription& power)
-    : rails_(std::move(rails)),
-      dead_in_total_(dead_in_total),
-      plausible_max_mw_(power.plausible_max_mw),
-      stale_after_(power.stale_after) {}
+std::unique_ptr<Ina3221> Ina3221::open(const PowerDescription& power, Sysroot& root,
+                                       std::vector<std::string>& findings) {
+  Found found = look(power, root, findings);
+  if (found.living_in_total == 0) return nullptr;
+  return std::unique_ptr<Ina3221>(new Ina3221(std::move(found), power, root, ""));
+}
+
+std::unique_ptr<Ina3221> Ina3221::awaited(const PowerDescription& power, Sysroot& root,
+                                          std::string why) {
+  return std::unique_ptr<Ina3221>(new Ina3221({}, power, root, std::move(why)));
+}
+
+Ina3221::Ina3221(Found found, const PowerDescription& power, Sysroot& root, std::string why)
+    : found_(std::move(found)), power_(power), root_(root), why_(std::move(why)) {}
+
+void Ina3221::look_again(Time now) {
+  const auto lost = [](const Rail& rail) { return rail.error != 0; };
+  const std::vector<Rail>& rails = found_.rails;
+  if (!rails.empty() && std::none_of(rails.begin(), rails.end(), lost)) return;
+  if (interrupted_.load(std::memory_order_relaxed)) return;
+  if (looked_ && now - *looked_ < kLookEvery) return;
+  looked_ = now;
+  rails.empty() ? await_rails() : reopen_lost();
+}
+
+// Monitors come one after the other: the first look that finds one may be too early for the next.
+void Ina3221::await_rails() {
+  std::vector<std::string> findings;
+  Found found = look(power_, root_, findings);
+  if (found.living_in_total == 0) return;
+  if (found.dead_in_total > 0 && ++looks_ < kLooksForAll) return;
+  found_ = std::move(found);
+}
+
+void Ina3221::reopen_lost() {
+  std::vector<std::string> findings;
+  const std::vector<Channel> channels = find_channels(root_, findings);
+  for (Rail& rail : found_.rails) {
+    const Channel* channel = find(channels, rail.label);
+    if (rail.error == 0 || channel == nullptr) continue;
+    try {
+      DeviceFile voltage_mv = root_.open(channel->voltage_path);
+      DeviceFile current_ma = root_.open(channel->current_path);
+      voltage_mv.read_integer();
+      current_ma.read_integer();
+      rail.voltage_mv = std::move(voltage_mv);
+      rail.current_ma = std::move(current_ma);
+    } catch (const FileError&) {
+      continue;  // the rail says why it cannot be read
+    }
+  }
+}
 
 std::optional<std::int64_t> Ina3221::read_rail(Rail& rail) {
   if (interrupted_.load(std::memory_order_relaxed)) {
@@ -134,19 +181,24 @@ Reading Ina3221::judged(Quantity quantity, std::uint8_t channel, std::int64_t po
   Reading reading{quantity, ReadingState::ok, false, channel, (power_uw + 500) / 1000, now};
   // A rail may draw nothing; a board that runs does not.
   const bool nothing = quantity == Quantity::power && reading.value == 0;
-  if (power_uw < 0 || nothing || reading.value > plausible_max_mw_) {
+  if (power_uw < 0 || nothing || reading.value > power_.plausible_max_mw) {
     reading.state = ReadingState::absurd;
   }
   return reading;
 }
 
 void Ina3221::read(Time now, std::vector<Reading>& readings) {
+  look_again(now);
+  if (found_.rails.empty()) {
+    readings.push_back({Quantity::power, ReadingState::missing, false, 0, 0, now});
+    return;
+  }
   const std::size_t total_at = readings.size();
   readings.emplace_back();
   std::int64_t total_uw = 0;
   bool complete = true;
   bool absurd = false;
-  for (Rail& rail : rails_) {
+  for (Rail& rail : found_.rails) {
     const std::optional<std::int64_t> power_uw = read_rail(rail);
     if (!power_uw) {
       readings.push_back(
@@ -159,12 +211,12 @@ void Ina3221::read(Time now, std::vector<Reading>& readings) {
     absurd = absurd || readings.back().state == ReadingState::absurd;
     total_uw += *power_uw;
   }
-  total_uw *= 1 + kDeadRailShare * dead_in_total_;
+  total_uw *= 1 + kDeadRailShare * found_.dead_in_total;
   Reading total{Quantity::power, ReadingState::missing, false, 0, 0, now};
   if (complete) {
     total = judged(Quantity::power, 0, total_uw, now);
     if (absurd) total.state = ReadingState::absurd;
-  } else if (complete_ && now - complete_->taken <= stale_after_) {
+  } else if (complete_ && now - complete_->taken <= power_.stale_after) {
     total = *complete_;
   }
   total.estimate = estimates();
@@ -177,9 +229,10 @@ void Ina3221::read(Time now, std::vector<Reading>& readings) {
 
 std::string Ina3221::explain(const Reading& reading) const {
   if (reading.state == ReadingState::ok) return "";
+  if (found_.rails.empty()) return why_;
   std::string text;
   const bool is_total = reading.quantity == Quantity::power;
-  for (const Rail& rail : rails_) {
+  for (const Rail& rail : found_.rails) {
     if (is_total ? !rail.in_total : rail.channel != reading.channel) continue;
     if (rail.error == 0) continue;
     if (!text.empty()) text += "; ";
@@ -190,7 +243,7 @@ std::string Ina3221::explain(const Reading& reading) const {
     text = "0 mW on all rails together, which a board that runs cannot draw";
   } else {
     text = std::to_string(reading.value) + " mW, or a rail within it, is outside 0 to " +
-           std::to_string(plausible_max_mw_) + " mW, which no reading of this board can be";
+           std::to_string(power_.plausible_max_mw) + " mW, which no reading of this board can be";
   }
   return text;
 }

@@ -31,6 +31,9 @@ inline constexpr std::int64_t kDeadRailShare = 2;
 // - later, inside the total: the last complete total is repeated with the time it was taken at
 //   until it is `stale_after` old, then the total is missing. It returns with the rail.
 // A total, or a rail, below 0 or above plausible_max_mw is absurd, and so is a total of 0.
+//
+// What cannot be read is looked for again about once a second, by its label: files that were open
+// stay dead when the driver is bound anew, and hwmon numbers change.
 class Ina3221 : public BlockingSensor {
  public:
   // Looks for the board's rails on every ina3221 below /sys/class/hwmon by label, never by index,
@@ -39,13 +42,18 @@ class Ina3221 : public BlockingSensor {
   static std::unique_ptr<Ina3221> open(const PowerDescription& power, Sysroot& root,
                                        std::vector<std::string>& findings);
 
+  // One that has no rail, for `why`, until its monitors come: their driver may be loaded late. A
+  // rail of the total that is not there by the third look then is dead from the start.
+  static std::unique_ptr<Ina3221> awaited(const PowerDescription& power, Sysroot& root,
+                                          std::string why);
+
   // Fresh readings carry `now`.
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
   void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
 
   // True when a rail of the total was dead at open.
-  bool estimates() const { return dead_in_total_ > 0; }
+  bool estimates() const { return found_.dead_in_total > 0; }
 
  private:
   struct Rail {
@@ -57,15 +65,28 @@ class Ina3221 : public BlockingSensor {
     int error = 0;  // errno of the newest read
   };
 
-  Ina3221(std::vector<Rail> rails, int dead_in_total, const PowerDescription& power);
+  struct Found {
+    std::vector<Rail> rails;
+    int living_in_total = 0;
+    int dead_in_total = 0;
+  };
+
+  static Found look(const PowerDescription& power, Sysroot& root,
+                    std::vector<std::string>& findings);
+  Ina3221(Found found, const PowerDescription& power, Sysroot& root, std::string why);
+  void look_again(Time now);
+  void await_rails();
+  void reopen_lost();
   // Power of a rail in uW, or nullopt with its error set.
   std::optional<std::int64_t> read_rail(Rail& rail);
   Reading judged(Quantity quantity, std::uint8_t channel, std::int64_t power_uw, Time now) const;
 
-  std::vector<Rail> rails_;
-  const int dead_in_total_;
-  const std::int64_t plausible_max_mw_;
-  const Duration stale_after_;
+  Found found_;
+  const PowerDescription power_;
+  Sysroot& root_;
+  const std::string why_;  // there is no rail, where there is none
+  std::optional<Time> looked_;
+  int looks_ = 0;                    // that found some rails of the total, and not all
   std::optional<Reading> complete_;  // the last total that all living rails went into
   std::atomic<bool> interrupted_{false};
 };

@@ -1,5 +1,7 @@
 #include "sensors/open.h"
 
+#include <algorithm>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -72,6 +74,22 @@ std::unique_ptr<Sensor> open_source(PowerSource source, const PowerDescription& 
   return nullptr;
 }
 
+// Where no source can be read: the driver of the monitors may be loaded late in a boot.
+std::unique_ptr<Sensor> await_power(const BoardDescription& board, Sysroot& root,
+                                    const Clock& clock, OpenedSensors& opened) {
+  std::string reason = "no power source of board " + board.id + " can be read";
+  for (const std::string& finding : opened.findings) reason += "; " + finding;
+  const auto& sources = board.power.sources;
+  std::unique_ptr<Sensor> power;
+  if (std::find(sources.begin(), sources.end(), PowerSource::ina3221) != sources.end()) {
+    power = sampled(Ina3221::awaited(board.power, root, reason), board.power, clock, opened);
+  }
+  opened.findings.push_back("power: unknown; limits on it cannot be kept" +
+                            std::string(power ? "; an ina3221 is looked for every second" : ""));
+  if (power == nullptr) power = std::make_unique<UnknownPower>(std::move(reason));
+  return power;
+}
+
 }  // namespace
 
 OpenedSensors open_sensors(const BoardDescription& board, Sysroot& root, const Clock& clock) {
@@ -81,12 +99,7 @@ OpenedSensors open_sensors(const BoardDescription& board, Sysroot& root, const C
     power = open_source(source, board.power, root, clock, opened);
     if (power != nullptr) break;
   }
-  if (power == nullptr) {
-    std::string reason = "no power source of board " + board.id + " can be read";
-    for (const std::string& finding : opened.findings) reason += "; " + finding;
-    opened.findings.push_back("power: unknown; limits on it cannot be kept");
-    power = std::make_unique<UnknownPower>(std::move(reason));
-  }
+  if (power == nullptr) power = await_power(board, root, clock, opened);
   opened.sensors.push_back(std::move(power));
   auto zones = ThermalZones::open(board.thermal_zones, root, opened.findings);
   if (zones != nullptr) {

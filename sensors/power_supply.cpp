@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -69,7 +70,8 @@ std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh
 }
 
 PowerSupply::PowerSupply(std::string folder, std::optional<double> capacity_wh, Sysroot& root)
-    : folder_(std::move(folder)),
+    : root_(root),
+      folder_(std::move(folder)),
       given_wh_(capacity_wh),
       status_(root.try_open(folder_ + "/status")) {
   for (std::size_t i = 0; i < kFiles; ++i) {
@@ -139,6 +141,18 @@ void PowerSupply::read_slow() {
   energy_wh_ = read_energy_wh();
 }
 
+void PowerSupply::open_again() {
+  if (!objection(root_, folder_).empty()) return;
+  PowerSupply anew(folder_, given_wh_, root_);
+  anew.read_slow();
+  if (!anew.energy_wh_) return;
+  files_ = std::move(anew.files_);
+  status_ = std::move(anew.status_);
+  voltage_v_ = anew.voltage_v_;
+  capacity_wh_ = anew.capacity_wh_;
+  energy_wh_ = anew.energy_wh_;
+}
+
 Reading PowerSupply::reading(Quantity quantity, std::optional<double> value, double scale,
                              Time now) const {
   Reading made{quantity, ReadingState::missing, false, 0, 0, now};
@@ -161,6 +175,7 @@ void PowerSupply::read(Time now, std::vector<Reading>& readings) {
   if (!slow_read_ || now - *slow_read_ >= kSlowPeriod) {
     slow_read_ = now;
     read_slow();
+    if (!energy_wh_) open_again();
     if (capacity_wh_) {
       readings.push_back(reading(Quantity::battery_capacity, capacity_wh_, kMjInWh, now));
     }

@@ -20,6 +20,8 @@ namespace gearshift {
 // the same discharge; where the status is unknown it counts as drawn.
 // A quantity whose file fails is missing. Negative energy, energy of nothing in a battery that has
 // a voltage, energy over 1.2 times the capacity, and a voltage outside 0.5 to 100 V are absurd.
+// While the energy is missing the files of that name are opened anew once a second: a battery that
+// was swapped, or whose driver was bound anew, has others.
 class PowerSupply : public Sensor {
  public:
   // The first battery that powers the whole machine: type Battery, and not of scope Device, as
@@ -54,11 +56,13 @@ class PowerSupply : public Sensor {
   std::optional<double> value(File file);  // in the unit of people: Wh, Ah, %, V, A, W
   bool has(File file) const { return files_[static_cast<std::size_t>(file)].has_value(); }
   void read_slow();
+  void open_again();
   std::optional<double> read_capacity_wh();
   std::optional<double> read_energy_wh();
   std::optional<double> read_current_a();
   Reading reading(Quantity quantity, std::optional<double> value, double scale, Time now) const;
 
+  Sysroot& root_;
   std::string folder_;
   std::optional<double> given_wh_;
   std::array<std::optional<DeviceFile>, kFiles> files_;

@@ -16,6 +16,7 @@ constexpr std::int64_t kPoweredDown = -256000;
 constexpr std::int64_t kColdest = -50000;
 constexpr std::int64_t kHottest = 150000;
 constexpr int kTries = 3;
+constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr std::size_t kMaxZones = 255;
 constexpr int kMaxTrips = 16;
 
@@ -93,7 +94,7 @@ std::unique_ptr<ThermalZones> ThermalZones::open(const std::vector<std::string>&
       taken = true;
       found = true;
       try {
-        zones.push_back({type, root.open(folder + "/temp"), throttling_mc(root, folder)});
+        zones.push_back({folder, type, root.open(folder + "/temp"), throttling_mc(root, folder)});
         findings.push_back("temperature: zone " + type + " at " + folder);
       } catch (const FileError& error) {
         findings.push_back("temperature: zone " + type + ": " + error.what());
@@ -105,10 +106,41 @@ std::unique_ptr<ThermalZones> ThermalZones::open(const std::vector<std::string>&
     }
   }
   if (zones.empty()) return nullptr;
-  return std::unique_ptr<ThermalZones>(new ThermalZones(std::move(zones)));
+  return std::unique_ptr<ThermalZones>(new ThermalZones(std::move(zones), root));
+}
+
+bool ThermalZones::open_in(Zone& zone, const std::string& folder) {
+  if (root_.try_read(folder + "/type") != zone.type) return false;
+  std::optional<DeviceFile> temperature = root_.try_open(folder + "/temp");
+  if (!temperature) return false;
+  if (!temperature->try_read_integer() && temperature->last_error() != EAGAIN) return false;
+  zone.folder = folder;
+  zone.error = 0;
+  zone.temperature = std::move(*temperature);
+  return true;
+}
+
+// A block that is powered down is none of these.
+void ThermalZones::look_again(Time now) {
+  const auto lost = [](const Zone& zone) { return zone.error != 0 && zone.error != EAGAIN; };
+  if (std::none_of(zones_.begin(), zones_.end(), lost)) return;
+  if (looked_ && now - *looked_ < kLookEvery) return;
+  looked_ = now;
+  for (Zone& zone : zones_) {
+    if (!lost(zone) || open_in(zone, zone.folder)) continue;
+    // Where it still is in its place, no other one is the same.
+    if (root_.try_read(zone.folder + "/type") == zone.type) continue;
+    for (const Candidate& candidate : candidates(root_)) {
+      const bool taken = std::any_of(zones_.begin(), zones_.end(), [&](const Zone& other) {
+        return other.folder == candidate.folder && !lost(other);
+      });
+      if (!taken && open_in(zone, candidate.folder)) break;
+    }
+  }
 }
 
 void ThermalZones::read(Time now, std::vector<Reading>& readings) {
+  look_again(now);
   for (std::size_t i = 0; i < zones_.size(); ++i) {
     Zone& zone = zones_[i];
     Reading reading{

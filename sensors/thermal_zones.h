@@ -22,7 +22,8 @@ struct ThermalZone {
 // Emits temperature in milli-degrees Celsius; channel: the zone's place in the order of the board
 // file's prefixes, then of zone numbers. A zone whose block is powered down answers EAGAIN, which
 // is tried again twice at once and then off; -256000 means the same on JetPack 5. Anything else
-// outside -50 to 150 degrees is absurd.
+// outside -50 to 150 degrees is absurd. A zone that cannot be read is looked for again once a
+// second, by its type: its driver may have been bound anew, and its number be another one.
 class ThermalZones : public Sensor {
  public:
   // Null where no zone's type begins with one of `prefixes` (letter case is ignored: JetPack 5 and
@@ -37,15 +38,21 @@ class ThermalZones : public Sensor {
 
  private:
   struct Zone {
+    std::string folder;
     std::string type;
     DeviceFile temperature;
     std::optional<std::int64_t> throttled_mc;
     int error = 0;
   };
 
-  explicit ThermalZones(std::vector<Zone> zones) : zones_(std::move(zones)) {}
+  ThermalZones(std::vector<Zone> zones, Sysroot& root) : zones_(std::move(zones)), root_(root) {}
+  void look_again(Time now);
+  // Whether the zone can be read from there.
+  bool open_in(Zone& zone, const std::string& folder);
 
   std::vector<Zone> zones_;
+  Sysroot& root_;
+  std::optional<Time> looked_;
 };
 
 }  // namespace gearshift

@@ -117,6 +117,33 @@ TEST_F(PowerSupplyTest, ASizeOfNothingIsNone) {
   EXPECT_NEAR(battery().capacity_wh.value_or(0), 10, 1e-6);
 }
 
+// What was open of a battery that is taken out stays dead.
+TEST_F(PowerSupplyTest, ABatteryThatWasSwappedIsReadAgain) {
+  put("type", "Battery");
+  put("energy_now", "7200000");
+  put("energy_full", "10000000");
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr);
+  const auto energy_wh = [&](int second) {
+    std::vector<Reading> readings;
+    sensor->read(at(second), readings);
+    Battery read;
+    for (const Reading& reading : readings) read.add(reading);
+    return read.energy_wh;
+  };
+  EXPECT_NEAR(energy_wh(1).value_or(0), 7.2, 1e-6);
+  tree_.put("/sys/class/power_supply/BAT0/energy_now", "");
+  tree_.remove("/sys/class/power_supply/BAT0");
+  EXPECT_FALSE(energy_wh(2));
+  put("type", "Battery");
+  put("energy_now", "8000000");
+  put("energy_full", "9000000");
+  put("voltage_now", "11400000");
+  EXPECT_NEAR(energy_wh(3).value_or(0), 8, 1e-6);
+  put("energy_now", "7900000");
+  EXPECT_NEAR(energy_wh(4).value_or(0), 7.9, 1e-6);
+}
+
 TEST_F(PowerSupplyTest, PassesOverMicePortsAndWhatIsAbsent) {
   tree_.put("/sys/class/power_supply/mouse/type", "Battery\n");
   tree_.put("/sys/class/power_supply/mouse/scope", "Device\n");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <string>
 
 #include "tests/fakes/directory_board.h"
@@ -132,6 +133,52 @@ TEST_F(Ina3221Test, ARailThatFailsLaterHoldsTheTotalUntilItIsStaleAndComesBack) 
   EXPECT_EQ(back.state, ReadingState::ok);
   EXPECT_EQ(back.taken, Time(milliseconds(1200)));
   EXPECT_EQ(sensor_->explain(back), "");
+}
+
+// What was open stays dead, as the files of a driver that was bound anew do.
+TEST_F(Ina3221Test, ARailIsFoundAgainWhereItsMonitorHasAnotherNumber) {
+  open();
+  EXPECT_EQ(total(read(100)).value, 15900);
+  board_.put(DirectoryBoard::hwmon("curr1_input"), "");
+  std::filesystem::rename(board_.at("/sys/class/hwmon/hwmon3"),
+                          board_.at("/sys/class/hwmon/hwmon9"));
+  EXPECT_EQ(read(200)[1].state, ReadingState::missing);
+  EXPECT_EQ(read(300)[1].state, ReadingState::missing);
+  board_.remove("/sys/class/hwmon/hwmon9/curr1_input");
+  board_.put("/sys/class/hwmon/hwmon9/curr1_input", "500");
+  EXPECT_EQ(read(1200)[1].state, ReadingState::missing) << "looked for once a second";
+  const Reading back = total(read(1300));
+  EXPECT_EQ(back.state, ReadingState::ok);
+  EXPECT_EQ(back.value, 15900 + 1900);
+  EXPECT_FALSE(back.estimate);
+}
+
+TEST_F(Ina3221Test, MonitorsThatComeLateAreFound) {
+  const std::filesystem::path here = board_.at("/sys/class/hwmon");
+  const std::filesystem::path away = board_.at("/sys/class/later");
+  std::filesystem::rename(here, away);
+  open();
+  ASSERT_FALSE(sensor_);
+  sensor_ = Ina3221::awaited(board_.description().power, root_, "no ina3221");
+  const Reading missing = total(read(0));
+  EXPECT_EQ(missing.state, ReadingState::missing);
+  EXPECT_EQ(sensor_->explain(missing), "no ina3221");
+  std::filesystem::rename(away, here);
+  EXPECT_EQ(total(read(900)).state, ReadingState::missing) << "looked for once a second";
+  EXPECT_EQ(total(read(1000)).value, 15900);
+  EXPECT_EQ(read(1000).size(), 5u);
+  EXPECT_FALSE(sensor_->estimates());
+}
+
+// The second monitor of a board may come a moment after the first.
+TEST_F(Ina3221Test, OfMonitorsThatComeLateARailIsDeadThatIsNotThereByTheThirdLook) {
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "");
+  sensor_ = Ina3221::awaited(board_.description().power, root_, "no ina3221");
+  EXPECT_EQ(total(read(0)).state, ReadingState::missing);
+  EXPECT_EQ(total(read(1000)).state, ReadingState::missing);
+  const Reading estimate = total(read(2000));
+  EXPECT_TRUE(estimate.estimate);
+  EXPECT_EQ(estimate.value, (7600 + 4500) * 3);
 }
 
 TEST_F(Ina3221Test, ARailOutsideTheTotalThatFailsLaterLeavesTheTotalAlone) {

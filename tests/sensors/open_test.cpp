@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include "tests/fakes/directory_board.h"
 
@@ -97,6 +98,39 @@ TEST_F(OpenSensorsTest, AZonePoweredDownIsOffAndANonsenseOneAbsurd) {
   const Reading broken = first_zone("");
   EXPECT_EQ(broken.state, ReadingState::missing);
   EXPECT_NE(zones.explain(broken).find("CPU-therm at "), std::string::npos);
+}
+
+TEST_F(OpenSensorsTest, AZoneIsFoundAgainWhereItHasAnotherNumber) {
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  Sensor& zones = *opened.sensors[1];
+  const auto first_zone = [&](int ms) {
+    std::vector<Reading> readings;
+    zones.read(Time(std::chrono::milliseconds(ms)), readings);
+    return readings.at(0);
+  };
+  const std::string folder = "/sys/class/thermal/thermal_zone";
+  EXPECT_EQ(first_zone(0).value, 41'000);
+  board_.put(folder + "0/temp", "");
+  EXPECT_EQ(first_zone(100).state, ReadingState::missing);
+  board_.remove(folder + "0");
+  board_.put(folder + "9/type", "CPU-therm");
+  board_.put(folder + "9/temp", "50000");
+  EXPECT_EQ(first_zone(200).value, 50'000);
+  EXPECT_NE(opened.thermal, nullptr);
+}
+
+TEST_F(OpenSensorsTest, MonitorsThatComeLateAreReadWithoutARestart) {
+  board_.remove("/sys/class/thermal");
+  std::filesystem::rename(board_.at("/sys/class/hwmon"), board_.at("/sys/class/later"));
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  ASSERT_EQ(opened.sensors.size(), 1u);
+  const Reading missing = read(opened).at(0);
+  EXPECT_EQ(missing.state, ReadingState::missing);
+  EXPECT_NE(opened.sensors[0]->explain(missing).find("no ina3221"), std::string::npos);
+  std::filesystem::rename(board_.at("/sys/class/later"), board_.at("/sys/class/hwmon"));
+  std::vector<Reading> readings;
+  opened.sensors[0]->read(Time(std::chrono::seconds(2)), readings);
+  EXPECT_EQ(readings.at(0).state, ReadingState::ok);
 }
 
 TEST_F(OpenSensorsTest, WhereNothingCanBeReadPowerIsMissingWithTheReasons) {
