@@ -37,6 +37,7 @@ void Controller::update_cap(Time now) {
     const bool must_serve = roster_.managed(Kind::infer) != nullptr && latency_.limit() &&
                             goal_.arrivals_per_s > 0 && !unserved_;
     const std::int64_t floor_mw = must_serve ? latency_floor_mw().value_or(0) : 0;
+    limit->serve_above(floor_mw);
     if (must_serve && floor_mw == 0) continue;
     std::int64_t power_mw = *said.planned_mw;
     std::string_view name = limit->name();

@@ -185,7 +185,18 @@ void BatteryLimit::replan(Time now) {
   } else {
     plan_forecast(left, now);
   }
+  keep_serving();
   planned_ = now;
+}
+
+// What lies between the plan's two powers does as much work on the mean: the turns become smaller.
+void BatteryLimit::keep_serving() {
+  if (plan_.shortfall == Shortfall::unknown || plan_.low.power_w >= serves_w_) return;
+  const double low_w = std::min(serves_w_, plan_.mean_power_w);
+  plan_.low = {low_w, hull_.samples_per_s(low_w)};
+  if (low_w >= plan_.mean_power_w) plan_.high = plan_.low;
+  const double span_w = plan_.high.power_w - low_w;
+  plan_.high_share = span_w > 0 ? (plan_.mean_power_w - low_w) / span_w : 1;
 }
 
 void BatteryLimit::plan_forecast(const BatteryTask& task, Time now) {
@@ -269,6 +280,10 @@ std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
 std::optional<std::int64_t> BatteryLimit::ceiling_mw() const {
   if (!ceiling_w_) return std::nullopt;
   return std::max<std::int64_t>(lowest_mw(), std::llround(1000 * *ceiling_w_));
+}
+
+void BatteryLimit::serve_above(std::int64_t power_mw) {
+  serves_w_ = static_cast<double>(power_mw) / 1e3;
 }
 
 Limit BatteryLimit::limit(Time now) {

@@ -74,6 +74,8 @@ class BatteryLimit : public LimitSource {
   void learn(const Observation& observation) override;
   // No cap while the plan is to be as fast as the board goes, or none can be made.
   Limit limit(Time now) override;
+  // Turns then go no lower, but for a mean power that is lower still, which takes none.
+  void serve_above(std::int64_t power_mw) override;
 
   BatteryState state() const { return state_; }
   const BatteryPlan& plan() const { return plan_; }
@@ -96,6 +98,7 @@ class BatteryLimit : public LimitSource {
   double checkpoint_share() const { return savers_.empty() ? 0 : options_.checkpoint_share; }
   void replan(Time now);
   void plan_forecast(const BatteryTask& task, Time now);
+  void keep_serving();
   BatteryTask task(Time now) const;
   std::optional<std::int64_t> planned_mw(Time now);
   std::optional<std::int64_t> ceiling_mw() const;
@@ -111,6 +114,7 @@ class BatteryLimit : public LimitSource {
   PowerHull hull_;
   std::optional<ForecastPlan> forecast_;
   BatteryPlan plan_;
+  double serves_w_ = 0;  // the least power at which requests are answered; 0: none is needed
   BatteryState state_ = BatteryState::unknown;
   std::optional<Time> started_;
   std::optional<Time> planned_;

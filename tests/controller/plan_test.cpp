@@ -21,22 +21,28 @@ class PlanLimit : public LimitSource {
   std::string_view name() const override { return "battery"; }
   void consume(const Event&) override {}
   Limit limit(Time) override { return {.planned_mw = power_mw_}; }
+  void serve_above(std::int64_t power_mw) override { serves_mw = power_mw; }
+
+  std::int64_t serves_mw = -1;  // as last told
 
  private:
   std::int64_t power_mw_;
 };
 
-// By default 8 W, of which the safe mode's 10 W are too much already.
-void run_with_plan(ServingRig& rig, std::int64_t power_mw = 8'000) {
+// By default 8 W, of which the safe mode's 10 W are too much already. What the plan was told last
+// to serve above, mW.
+std::int64_t run_with_plan(ServingRig& rig, std::int64_t power_mw = 8'000) {
   PlanLimit plan(power_mw);
   LimitSource* limits[] = {&rig.limit, &plan};
   Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
+  return plan.serves_mw;
 }
 
 TEST(Plan, GivesWayToTheLeastPowerThatServesInTime) {
   ServingRig rig(best_of(kThree));
   rig.world.attach_server(milliseconds(0), 60);
-  run_with_plan(rig);
+  const std::int64_t serves_mw = run_with_plan(rig);
+  EXPECT_EQ(serves_mw, rig.world.published.cap_mw);
   EXPECT_EQ(rig.world.published.cap_source.view(), "latency floor");
   // At 60 a second the slow mode answers in time beside training.
   std::int64_t least_mw = 0;
@@ -114,7 +120,7 @@ TEST(Plan, OfAnOperatorDoesNotGiveWay) {
 TEST(Plan, HoldsWhileNobodyAsks) {
   ServingRig rig(best_of(kThree));
   rig.world.attach_server(milliseconds(0), 0);
-  run_with_plan(rig);
+  EXPECT_EQ(run_with_plan(rig), 0);
   EXPECT_EQ(rig.world.published.cap_source.view(), "battery");
   EXPECT_EQ(rig.world.published.cap_mw, 8'000);
 }
