@@ -245,12 +245,14 @@ int run_emulation(EmulateOptions& options) {
 }
 
 // Of what serves beside the training, which saves no work of its own.
-void add_serve_flags(CLI::App& command, EmulateOptions& options, CLI::Option* save_time) {
+void add_serve_flags(CLI::App& command, EmulateOptions& options, CLI::Option* save_time,
+                     CLI::Option* warm_up) {
   CLI::Option* const serve =
       command
           .add_option("--serve", options.serve,
                       "serve this workload beside the training, by turns: mobilenet_v3, ...")
-          ->excludes(save_time);
+          ->excludes(save_time)
+          ->excludes(warm_up);  // requests cannot wait for it
   command
       .add_option("--serve-batch-size", options.serve_batch_size, "requests in a batch, at first")
       ->needs(serve)
@@ -301,10 +303,11 @@ void add_emulate(CLI::App& app, int& exit_code) {
   add_seed_flag(*command, options->seed, "of the jitter");
   command->add_option("--jitter", options->jitter, "standard deviation of a minibatch's time")
       ->capture_default_str();
-  command
-      ->add_option("--warm-up", options->warm_up,
-                   "what the first minibatch takes longer, at the highest CPU clock")
-      ->capture_default_str();
+  CLI::Option* const warm_up =
+      command
+          ->add_option("--warm-up", options->warm_up,
+                       "what the first minibatch takes longer, at the highest CPU clock")
+          ->capture_default_str();
   CLI::Option* const save_time = command->add_option(
       "--save-time", options->save_time,
       "it saves its work when it is asked to, which takes so long: 0.5s; default: "
@@ -315,7 +318,7 @@ void add_emulate(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
   command->add_option("--epochs", options->epochs, "end after so many; default: until stopped");
-  add_serve_flags(*command, *options, save_time);
+  add_serve_flags(*command, *options, save_time, warm_up);
   command->add_flag("--json", options->json, "print the summary as one line of JSON");
   command->footer(
       "It reports to the daemon as a real trainer does, obeys it, and runs on without one.\n"

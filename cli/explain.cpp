@@ -75,10 +75,14 @@ void add_explain(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<ExplainOptions>();
   CLI::App* command = app.add_subcommand(
       "explain", "Say what is held and why, what was tried, and what would change the choice");
-  command->add_option("recording", options->recording,
-                      "a recording of gearshift run --record: how the run stood at its end; left "
-                      "out, a running daemon is asked");
+  CLI::Option* const recording = command->add_option(
+      "recording", options->recording,
+      "a recording of gearshift run --record: how the run stood at its end; left "
+      "out, a running daemon is asked");
   add_control_option(*command, options->control);
+  for (const char* of_daemon : {"--control", "--key"}) {
+    command->get_option(of_daemon)->excludes(recording);
+  }
   command->add_flag("--json", options->json, "one JSON object instead of text");
   command->add_flag("--all", options->all, "every setting that was tried");
   command->footer(

@@ -222,8 +222,8 @@ CLI::App* add_action(CLI::App& keys, const char* name, const char* text,
   return command;
 }
 
-void add_rights(CLI::App& command, KeysOptions& options, const char* text) {
-  command.add_option("--right", options.rights, text)
+CLI::Option* add_rights(CLI::App& command, KeysOptions& options, const char* text) {
+  return command.add_option("--right", options.rights, text)
       ->check(CLI::IsMember({"report", "request-batch-size", "change-caps"}));
 }
 
@@ -250,11 +250,17 @@ void add_keys(CLI::App& app, int& exit_code) {
   CLI::App* client = add_action(*keys, "client", "Make a client's pair, NAME.key, and authorise it",
                                 options, make_client, exit_code);
   client->add_option("name", options->name, "who it is, for example drone7")->required();
-  add_rights(*client, *options, "what it may do; once for each right (default: report)");
+  CLI::Option* const right =
+      add_rights(*client, *options, "what it may do; once for each right (default: report)");
   client->add_option("--output", options->output, "the file to write instead of NAME.key there");
-  client->add_option("--server", options->server_key,
-                     "the daemon's public key: make the pair on the client's own machine, in "
-                     "NAME.key here, and authorise it where the daemon is");
+  // Rights and folder are of the machine where the daemon is.
+  client
+      ->add_option("--server", options->server_key,
+                   "the daemon's public key: make the pair on the client's own machine, in "
+                   "NAME.key here, and authorise it where the daemon is")
+      ->excludes(right)
+      ->excludes(client->get_option("--keys"))
+      ->excludes(client->get_option("--state"));
   CLI::App* authorised =
       add_action(*keys, "authorise", "Let a client in by its public key, or give one more rights",
                  options, authorise, exit_code);

@@ -165,6 +165,18 @@ Json fit_json(const FittedProfile& fitted, const FitOptions& options) {
   return json;
 }
 
+// Nothing that was asked for is dropped silently.
+void check_unused_options(const CLI::App& command, const FitOptions& options) {
+  const bool chosen = options.choose == "roofline";
+  for (const char* flag : {"--start", "--repeats"}) {
+    if (command.count(flag) == 0 || chosen) continue;
+    throw std::invalid_argument(fmt::format("{} belongs to --choose roofline; leave it out", flag));
+  }
+  if (options.workers && chosen) {
+    throw std::invalid_argument("--workers belongs to --choose spread; leave it out");
+  }
+}
+
 int run_fit(const FitOptions& options) {
   Json json = {{"fits", Json::array()}};
   for (const Profile& profile : read_profiles(options.profile)) {
@@ -230,7 +242,10 @@ void add_model_fit(CLI::App& model, int& exit_code) {
       "Example: gearshift model fit my-profile.csv --board jetson-agx-orin --cells 10\n"
       "Example, what a policy would know after ten modes of its own choosing:\n"
       "  gearshift model fit my-profile.csv --choose roofline --cells 10 --repeats 20");
-  command->callback([options, &exit_code] { exit_code = run_fit(*options); });
+  command->callback([command, options, &exit_code] {
+    check_unused_options(*command, *options);
+    exit_code = run_fit(*options);
+  });
 }
 
 }  // namespace gearshift

@@ -81,10 +81,15 @@ int run_train(TrainOptions options) {
 void add_shared(CLI::App& command, TrainOptions& options) {
   command.add_option("--modes", options.modes, "draw so many settings of the profile; default all")
       ->check(CLI::PositiveNumber);
-  command.add_option("--state", options.state,
-                     std::string("folder with the reference of your own; ") + kStateFolderDefault);
   add_training_options(command, options.training);
   command.add_flag("--json", options.json, "one JSON object instead of text");
+}
+
+// Only a reference of one's own is there.
+CLI::Option* add_state(CLI::App& command, TrainOptions& options) {
+  return command.add_option(
+      "--state", options.state,
+      std::string("folder with the reference of your own; ") + kStateFolderDefault);
 }
 
 }  // namespace
@@ -94,10 +99,12 @@ void add_powertrain_train(CLI::App& powertrain, int& exit_code) {
   CLI::App* command = powertrain.add_subcommand("train", "Train a reference from a profile");
   command->add_option("PROFILE", options->profile, "a measured profile, the more modes the better")
       ->required();
-  command->add_option("-o,--output", options->output,
-                      "the model file to write; without it the model becomes the reference that "
-                      "transfers of this user start from");
+  CLI::Option* const output =
+      command->add_option("-o,--output", options->output,
+                          "the model file to write; without it the model becomes the reference "
+                          "that transfers of this user start from");
   add_shared(*command, *options);
+  add_state(*command, *options)->excludes(output);
   command->footer(
       "Example: gearshift powertrain train resnet.csv -o resnet.model\n"
       "Example, as the reference of every later transfer: gearshift powertrain train resnet.csv");
@@ -111,11 +118,13 @@ void add_powertrain_transfer(CLI::App& powertrain, int& exit_code) {
   options->start = Start::reference;
   command->add_option("PROFILE", options->profile, "measured modes of the new workload")
       ->required();
-  command->add_option("--reference", options->reference,
-                      "a model of `gearshift powertrain train`; without it the one that train left "
-                      "for this user, else the one that ships with gearshift");
+  CLI::Option* const reference = command->add_option(
+      "--reference", options->reference,
+      "a model of `gearshift powertrain train`; without it the one that train left "
+      "for this user, else the one that ships with gearshift");
   command->add_option("-o,--output", options->output, "the model file to write")->required();
   add_shared(*command, *options);
+  add_state(*command, *options)->excludes(reference);
   command->footer(
       "Example: gearshift powertrain transfer mobilenet.csv --modes 50 -o mobilenet.model\n"
       "Example: gearshift powertrain transfer mobilenet.csv --reference resnet.model -o "

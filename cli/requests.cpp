@@ -162,6 +162,14 @@ RequestRun make_run(const RequestOptions& options) {
     run.train_minibatch_ms = milliseconds_of("--train-time", options.train_time);
   std::sort(run.infer.begin(), run.infer.end(),
             [](const auto& one, const auto& other) { return one.batch_size < other.batch_size; });
+  const auto twice = std::adjacent_find(
+      run.infer.begin(), run.infer.end(),
+      [](const auto& one, const auto& other) { return one.batch_size == other.batch_size; });
+  if (twice != run.infer.end()) {
+    throw std::invalid_argument(
+        fmt::format("--infer-time: a batch of {} is given twice; give each batch size one time",
+                    twice->batch_size));
+  }
   const auto fits = [&](const InferenceTime& time) { return time.batch_size == run.batch_size; };
   if (std::count_if(run.infer.begin(), run.infer.end(), fits) != 1) {
     throw std::invalid_argument(

@@ -75,6 +75,9 @@ void add_run(CLI::App& app, int& exit_code) {
       RunPlan plan;
       try {
         read_run_config(*command, *options);
+        if (command->count("--overwrite") > 0 && options->record.empty()) {
+          throw std::invalid_argument("--overwrite belongs to --record; leave it out");
+        }
         plan = make_run_plan(*options);
       } catch (const std::exception& error) {
         std::fprintf(stderr, "gearshift run: %s\n", error.what());

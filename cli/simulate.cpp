@@ -268,9 +268,11 @@ void add_simulate(CLI::App& app, int& exit_code) {
                    "most virtual time; where it is left out, never less than --until")
       ->capture_default_str();
   command->add_option("--log", options->log, "file for each decision, one JSON object a line");
-  command->add_option("--record", options->record,
-                      "record the run into this file, for gearshift replay and export");
-  command->add_flag("--overwrite", options->overwrite, "replace a recording that is there already");
+  CLI::Option* const record =
+      command->add_option("--record", options->record,
+                          "record the run into this file, for gearshift replay and export");
+  command->add_flag("--overwrite", options->overwrite, "replace a recording that is there already")
+      ->needs(record);
   command->add_flag("--json", options->json, "print the result as one JSON object");
   command->footer(kFooter);
   command->callback([command, options, &exit_code] {

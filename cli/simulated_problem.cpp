@@ -97,6 +97,10 @@ void check_unused_options(const SimulateOptions& options) {
   if (!options.model.empty() && options.missing != "model") {
     refuse("--model belongs to --missing model; leave it out");
   }
+  if (!table && options.missing != "refuse") {
+    refuse(fmt::format("--missing {} goes with --profile or --trace; a board's model has no gaps",
+                       options.missing));
+  }
   if (!options.arrivals.empty() && !options.goal.rate.empty()) {
     refuse("--arrivals tells the rate too; leave --rate out");
   }

@@ -96,7 +96,8 @@ class Stack:
 
     def trainer(self, *more):
         arguments = [BINARY, "emulate", "--workload", "resnet18", "--sysroot", self.mount]
-        arguments += ["--connect", self.endpoint, "--warm-up", "0.5s"]
+        arguments += ["--connect", self.endpoint]
+        arguments += [] if "--serve" in more else ["--warm-up", "0.5s"]
         return self.start(Program, arguments + list(more), "emulate")
 
     def gearshift(self, *arguments):

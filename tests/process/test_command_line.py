@@ -196,6 +196,21 @@ class CommandLine(unittest.TestCase):
             (["run", "--battery", "auto", "--reserve", "97%"], "--reserve 97%: workloads that waited there would go on above 102 %"),
             *(([*unplanned("run"), *words], "--epochs, --until and --reserve: --battery-goal none plans nothing")
               for words in (["--epochs", "2"], ["--until", "2h"], ["--reserve", "50%"])),
+            (["simulate", *MODEL, "--missing", "nearest"], "--missing nearest goes with --profile or --trace"),
+            (["simulate", *MODEL, "--missing", "model", "--model", "none"], "--missing model goes with --profile or --trace"),
+            (["simulate", *MODEL, "--overwrite"], "--overwrite requires --record"),
+            (["run", "--sysroot", "/no/such/board", "--overwrite"], "--overwrite belongs to --record"),
+            (["model", "fit", "none.csv", "--start", "none"], "--start belongs to --choose roofline"),
+            (["model", "fit", "none.csv", "--repeats", "20"], "--repeats belongs to --choose roofline"),
+            (["model", "fit", "none.csv", "--choose", "roofline", "--workers", "7"], "--workers belongs to --choose spread"),
+            *((["keys", "client", "d", "--server", "none", *words], words[0] + " excludes --server")
+              for words in (["--right", "change-caps"], ["--keys", "none"], ["--state", "none"])),
+            *((["explain", "none.db", *words], "recording excludes " + words[0]) for words in (["--control", "ipc://none"], ["--key", "none"])),
+            (["powertrain", "train", "none.csv", "-o", "none.model", "--state", "none"], "--output excludes --state"),
+            (["powertrain", "transfer", "none.csv", "-o", "none.model", "--reference", "none.model", "--state", "none"],
+             "--reference excludes --state"),
+            ([*EMULATE, "--serve", "mobilenet_v3", *SERVED[0], *SERVED[1], "--warm-up", "10s"], "--warm-up excludes --serve"),
+            (["requests", *REQUESTS, *(["--infer-time", "4=10ms"] * 2)], "--infer-time: a batch of 4 is given twice"),
         ):
             done = gearshift(*words)
             self.assertEqual(done.returncode, 2, (words, done.stderr))

@@ -160,7 +160,8 @@ class Keys(unittest.TestCase):
             stack.keys("server")
             server = json.loads(stack.keys("list", "--json").stdout)["server"]
             path = stack.folder / "own.key"
-            made = stack.keys("client", "far", "--server", server, "--output", path)
+            made = stack.gearshift("keys", "client", "far", "--server", server, "--output", path)
+            stack.outputs.append(made.stdout + made.stderr)
             self.assertEqual(made.returncode, 0, made.stderr)
             self.assertEqual(mode_of(path), 0o600)
             command = made.stdout[made.stdout.index("gearshift keys authorise") :]
