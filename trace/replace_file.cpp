@@ -1,12 +1,14 @@
 #include "trace/replace_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -21,24 +23,6 @@ struct Descriptor {
     if (value >= 0) close(value);
   }
 };
-
-bool synced(const std::filesystem::path& path) {
-  const Descriptor file{open(path.c_str(), O_WRONLY | O_CLOEXEC)};
-  return file.value >= 0 && fsync(file.value) == 0;
-}
-
-// A renamed file would take the place of /dev/stdout itself.
-bool is_no_file(const std::filesystem::path& path) {
-  std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(path, error);
-  return std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
-}
-
-std::filesystem::path behind_links(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::path file = std::filesystem::canonical(path, error);
-  return error ? path : file;
-}
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
   return path.has_parent_path() ? path.parent_path() : ".";
@@ -55,40 +39,102 @@ std::runtime_error failure(const std::filesystem::path& path, int error) {
                             "; name a file in a folder that is there, writable and not full");
 }
 
+// What is at the path, or is led to by it; nullopt where nothing is. It is asked as whoever opens
+// it would be: a link that the kernel does not let this user follow is not followed either.
+std::optional<struct stat> looked_at(const std::filesystem::path& path) {
+  struct stat found {};
+  if (stat(path.c_str(), &found) == 0) return found;
+  if (errno != ENOENT) throw failure(path, errno);
+  return std::nullopt;
+}
+
+// A file of another name, made here and nobody else's, that becomes `file` once it is whole.
+class FreshFile {
+ public:
+  // `replaced` is what is there, whose owner and mode are kept. `wanted` is named in errors.
+  FreshFile(const std::filesystem::path& file, const std::optional<struct stat>& replaced,
+            const std::filesystem::path& wanted)
+      : file_(file), replaced_(replaced), wanted_(wanted) {
+    constexpr int kMostNames = 1000;  // a killed write leaves one behind
+    const mode_t mode = replaced ? 0600 : 0666;
+    for (int i = 0; i < kMostNames && descriptor_.value < 0; ++i) {
+      path_ = file;
+      path_ += ".new" + (i == 0 ? std::string() : std::to_string(i));
+      descriptor_.value = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+      if (descriptor_.value < 0 && errno != EEXIST) break;
+    }
+    if (descriptor_.value < 0) throw failure(wanted_, errno);
+  }
+  ~FreshFile() {
+    if (!path_.empty()) unlink(path_.c_str());  // a full disk has the room back
+  }
+  FreshFile(const FreshFile&) = delete;
+  FreshFile& operator=(const FreshFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  void become_the_file() {
+    if (!take_mode() || fsync(descriptor_.value) != 0 ||
+        rename(path_.c_str(), file_.c_str()) != 0) {
+      throw failure(wanted_, errno);
+    }
+    path_.clear();
+    if (!sync_folder_of(file_)) throw failure(wanted_, errno);
+  }
+
+ private:
+  // Who may not give the owner back keeps the file; what others may do with it stays as it was.
+  bool take_mode() const {
+    if (!replaced_) return true;
+    [[maybe_unused]] const int given =
+        fchown(descriptor_.value, replaced_->st_uid, replaced_->st_gid);
+    return fchmod(descriptor_.value, replaced_->st_mode & 0777) == 0;
+  }
+
+  const std::filesystem::path file_;
+  const std::optional<struct stat> replaced_;
+  const std::filesystem::path wanted_;
+  Descriptor descriptor_{-1};
+  std::filesystem::path path_;
+};
+
+void write_into(const std::filesystem::path& file, const std::filesystem::path& wanted,
+                const std::function<void(std::ostream&)>& write) {
+  errno = 0;
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  if (out) write(out);
+  out.close();
+  if (!out) throw failure(wanted, errno);
+}
+
 }  // namespace
+
+std::filesystem::path behind_links(const std::filesystem::path& path) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  std::filesystem::path file = path;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(file, error); ++i) {
+    file = folder_of(file) / std::filesystem::read_symlink(file, error);
+    if (error) return path;
+  }
+  return file;
+}
 
 void replace_file(const std::filesystem::path& path,
                   const std::function<void(std::ostream&)>& write) {
-  const bool in_place = is_no_file(path);
-  const std::filesystem::path file = in_place ? path : behind_links(path);
-  std::filesystem::path fresh = file;
-  if (!in_place) fresh += ".new";
-  const auto give_up = [&] {
-    if (!in_place) unlink(fresh.c_str());  // a full disk has the room back
-  };
-  try {
-    errno = 0;
-    std::ofstream out(fresh, std::ios::binary | std::ios::trunc);
-    if (out) write(out);
-    out.close();
-    if (!out) throw failure(path, errno);
-  } catch (...) {
-    give_up();
-    throw;
-  }
-  if (in_place) return;
-  if (!synced(fresh) || rename(fresh.c_str(), file.c_str()) != 0) {
-    const int error = errno;
-    give_up();
-    throw failure(path, error);
-  }
-  if (!sync_folder_of(file)) throw failure(path, errno);
+  const std::optional<struct stat> replaced = looked_at(path);
+  // A renamed file would take the place of /dev/stdout itself.
+  if (replaced && !S_ISREG(replaced->st_mode)) return write_into(path, path, write);
+  FreshFile fresh(behind_links(path), replaced, path);
+  write_into(fresh.path(), path, write);
+  fresh.become_the_file();
 }
 
 void check_replaceable(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) throw failure(path, EISDIR);
-  const std::filesystem::path needed = is_no_file(path) ? path : folder_of(behind_links(path));
+  const std::optional<struct stat> replaced = looked_at(path);
+  if (replaced && S_ISDIR(replaced->st_mode)) throw failure(path, EISDIR);
+  const bool in_place = replaced && !S_ISREG(replaced->st_mode);
+  const std::filesystem::path needed = in_place ? path : folder_of(behind_links(path));
   if (access(needed.c_str(), W_OK) != 0) throw failure(path, errno);
 }
 

@@ -8,11 +8,13 @@
 
 namespace gearshift {
 
-// Writes `text` beside `path` (PATH.new), and renames it once it is on disk; returns when the name
-// is on disk too. A reader, and whoever comes after a crash, finds the old file or the new one.
-// A link stays, and what it leads to is replaced. What is no file (a pipe, a terminal, /dev/stdout)
-// is written to as it is. Throws std::runtime_error with the path and the reason; the old file is
-// then as it was, unless the folder alone could not be synced.
+// Writes `text` beside `path` (PATH.new, or a number behind it where that is there), and renames it
+// once it is on disk; returns when the name is on disk too. A reader, and whoever comes after a
+// crash, finds the old file or the new one. The mode of the old one is kept, and its owner where
+// that may be. A link stays, and what it leads to is replaced, or made where it leads to nothing.
+// What is no file (a pipe, a terminal, /dev/stdout) is written to as it is. Throws
+// std::runtime_error with the path and the reason; the old file is then as it was, unless the
+// folder alone could not be synced.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 // The same with what `write` writes. What that throws is thrown on, and the old file is as it was.
 void replace_file(const std::filesystem::path& path,
@@ -21,5 +23,9 @@ void replace_file(const std::filesystem::path& path,
 // What can be told before there is anything to write: throws as replace_file does where `path` is a
 // folder, or its folder is not there or not writable. Writes nothing.
 void check_replaceable(const std::filesystem::path& path);
+
+// What the path names in the end: where a link at it leads, whether or not that is there. The path
+// itself where there is none.
+std::filesystem::path behind_links(const std::filesystem::path& path);
 
 }  // namespace gearshift

@@ -4,7 +4,7 @@ import csv
 import signal
 import unittest
 
-from harness import BINARY, Daemon, Stack
+from harness import BINARY, Daemon, Stack, wait_until
 
 GRID = ["--keep", "cpu_cores=8,12", "--keep", "cpu_mhz=1728", "--keep", "gpu_mhz=612,1300.5"]
 FAN = "/sys/devices/platform/pwm-fan/hwmon"
@@ -78,11 +78,14 @@ class Profiles(unittest.TestCase):
     def test_a_profile_that_cannot_be_written_ends_with_the_board_as_it_was(self):
         with Stack() as stack:
             knobs, fan = stack.knobs(), self.fan(stack)
-            (stack.folder / "x.csv.new").mkdir()  # in the way of what is written first
-            daemon = self.profile(stack, stack.folder / "x.csv")
+            folder = stack.folder / "unmounted"
+            folder.mkdir()
+            daemon = self.profile(stack, folder / "x.csv")
+            wait_until(lambda: self.fan(stack)[0].strip() == "255")
+            folder.rmdir()
             stack.trainer()
             self.assertEqual(daemon.finish(), 1)
-            self.assertIn("x.csv: cannot be written: Is a directory", daemon.tail())
+            self.assertIn("x.csv: cannot be written: No such file or directory", daemon.tail())
             self.assertEqual(self.fan(stack), fan)
             self.assertEqual(stack.knobs(), knobs)
 

@@ -75,7 +75,11 @@ TEST_F(ReplaceFileTest, TellsBeforehandWhatCannotBeWritten) {
             std::string::npos);
   EXPECT_NE(said(path_.parent_path()).find("Is a directory"), std::string::npos);
   std::filesystem::create_symlink(tree_.at("/no/table.csv"), tree_.at("/link.csv"));
-  EXPECT_EQ(said(tree_.at("/link.csv")), "") << "a link to nowhere is replaced itself";
+  EXPECT_NE(said(tree_.at("/link.csv")).find("/link.csv: cannot be written: No such file"),
+            std::string::npos)
+      << "a link stays, and where it leads nothing can be made";
+  EXPECT_NE(said(path_ / "x").find("table.csv/x: cannot be written: Not a directory"),
+            std::string::npos);
 }
 
 TEST_F(ReplaceFileTest, AReaderThatHasTheOldFileOpenReadsItToItsEnd) {
@@ -105,6 +109,7 @@ TEST_F(ReplaceFileTest, AKillInTheMiddleKeepsTheOldFileAndTheNextWriteSucceeds) 
   EXPECT_EQ(tree_.get("/table.csv"), "old");
   replace_file(path_, "new");
   EXPECT_EQ(tree_.get("/table.csv"), "new");
+  EXPECT_EQ(std::filesystem::file_size(tree_.at("/table.csv.new")), kRoom) << "whose, none can say";
 }
 
 TEST_F(ReplaceFileTest, AWriterThatThrowsKeepsTheOldFile) {
@@ -125,6 +130,53 @@ TEST_F(ReplaceFileTest, ALinkStaysAndWhatItLeadsToIsReplaced) {
   replace_file(link, "new");
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(tree_.get("/table.csv"), "new");
+}
+
+TEST_F(ReplaceFileTest, ALinkToNothingYetStaysAndTheFileIsMadeWhereItLeads) {
+  tree_.folder("/ssd");
+  std::filesystem::create_symlink("ssd/table.csv", tree_.at("/middle.csv"));
+  std::filesystem::create_symlink(tree_.at("/middle.csv"), tree_.at("/link.csv"));
+  EXPECT_EQ(behind_links(tree_.at("/link.csv")), tree_.at("/ssd/table.csv"));
+  EXPECT_EQ(behind_links("plain.csv"), "plain.csv");
+  replace_file(tree_.at("/link.csv"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(tree_.at("/link.csv")));
+  EXPECT_TRUE(std::filesystem::is_symlink(tree_.at("/middle.csv")));
+  EXPECT_EQ(tree_.get("/ssd/table.csv"), "new");
+}
+
+TEST_F(ReplaceFileTest, LinksInARingAreNoFile) {
+  std::filesystem::create_symlink("b.csv", tree_.at("/a.csv"));
+  std::filesystem::create_symlink("a.csv", tree_.at("/b.csv"));
+  EXPECT_THROW(replace_file(tree_.at("/a.csv"), "new"), std::runtime_error);
+  EXPECT_TRUE(std::filesystem::is_symlink(tree_.at("/a.csv")));
+}
+
+TEST_F(ReplaceFileTest, AFileOfTheNameThatIsWrittenFirstIsLeftAlone) {
+  tree_.put("/table.csv", "old");
+  tree_.put("/table.csv.new", "somebody else's");
+  replace_file(path_, "new");
+  EXPECT_EQ(tree_.get("/table.csv"), "new");
+  const auto write = [](std::ostream&) { throw std::out_of_range("no more"); };
+  EXPECT_THROW(replace_file(path_, write), std::out_of_range);
+  EXPECT_EQ(tree_.get("/table.csv.new"), "somebody else's");
+  EXPECT_FALSE(std::filesystem::exists(tree_.at("/table.csv.new1")));
+}
+
+TEST_F(ReplaceFileTest, TheModeStaysWhatItWasAndANewFileHasTheUsualOne) {
+  const auto mode = [&] {
+    struct stat found {};
+    EXPECT_EQ(stat(path_.c_str(), &found), 0);
+    return found.st_mode & 07777;
+  };
+  const mode_t before = umask(022);
+  replace_file(path_, "old");
+  EXPECT_EQ(mode(), 0644u);
+  for (const mode_t kept : {0600u, 0444u, 0666u}) {
+    ASSERT_EQ(chmod(path_.c_str(), kept), 0);
+    replace_file(path_, "new");
+    EXPECT_EQ(mode(), kept);
+  }
+  umask(before);
 }
 
 // As root a rename would put a file in the place of /dev/stdout.
