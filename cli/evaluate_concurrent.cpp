@@ -18,6 +18,7 @@
 #include "cli/prior_tables.h"
 #include "cli/simulated_costs.h"
 #include "cli/simulated_problem.h"
+#include "cli/tell.h"
 #include "evaluation/concurrent_report.h"
 #include "evaluation/fingerprint.h"
 #include "evaluation/separate_clocks.h"
@@ -138,9 +139,9 @@ void ConcurrentEvaluation::add_pair(const Profile& train, const Profile& infer,
   const std::string name =
       free_name(taken, fmt::format("{} + {}", train.workload, infer.workload), train.device);
   const auto& cells = pair.table->cells();
-  fmt::print(stderr, "{}: {} settings, {} of them suspect\n", name, cells.size(),
-             std::count_if(cells.begin(), cells.end(),
-                           [](const ConcurrentCell& cell) { return !cell.trusted; }));
+  tell(stderr, "{}: {} settings, {} of them suspect\n", name, cells.size(),
+       std::count_if(cells.begin(), cells.end(),
+                     [](const ConcurrentCell& cell) { return !cell.trusted; }));
   grid_.workloads.push_back(
       {.name = name, .optimum = OptimumTable(*pair.infer), .beside = print_of(*pair.train)});
   pairs_.push_back(std::move(pair));

@@ -13,6 +13,7 @@
 #include "cli/select_board.h"
 #include "cli/simulated_costs.h"
 #include "cli/simulated_problem.h"
+#include "cli/tell.h"
 #include "evaluation/fingerprint.h"
 #include "evaluation/online_row.h"
 #include "evaluation/sub_grid.h"
@@ -153,8 +154,8 @@ void EvaluateGrid::mark_suspects(const EvaluateOptions& options) {
     const Profile& truth = *benches_[i].truth;
     std::vector<bool> suspect = suspects_of(*benches_[i].profile, truth, *benches_[i].costs,
                                             parse_missing(options.missing), listed);
-    fmt::print(stderr, "{}: {} of {} cells are suspect\n", grid_.workloads[i].name,
-               std::count(suspect.begin(), suspect.end(), true), suspect.size());
+    tell(stderr, "{}: {} of {} cells are suspect\n", grid_.workloads[i].name,
+         std::count(suspect.begin(), suspect.end(), true), suspect.size());
     grid_.workloads[i].optimum =
         OptimumTable(truth, unmeasured_order(truth.knobs()), std::move(suspect));
   }

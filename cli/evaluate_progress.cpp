@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/tell.h"
+
 namespace gearshift {
 namespace {
 
@@ -44,22 +46,20 @@ void EvaluateProgress::progress(std::size_t done, std::size_t known, std::size_t
   }
   const std::string from = known > 0 ? fmt::format(", {} known before", known) : std::string();
   if (!terminal_) {
-    fmt::print(stderr, "{}/{} {}, ETA {}{}\n", done, total, what_, left, from);
+    tell(stderr, "{}/{} {}, ETA {}{}\n", done, total, what_, left, from);
     return;
   }
   const std::size_t filled = total == 0 ? kBar : kBar * done / total;
-  fmt::print(stderr, "\r\033[K[{:=<{}}{:<{}}] {}/{} {}, ETA {}{}", "", filled, "", kBar - filled,
-             done, total, what_, left, from);
-  std::fflush(stderr);
+  tell(stderr, "\r\033[K[{:=<{}}{:<{}}] {}/{} {}, ETA {}{}", "", filled, "", kBar - filled, done,
+       total, what_, left, from);
 }
 
 bool EvaluateProgress::stopped() {
   const timespec now{0, 0};
   if (!keeps_ || stopped_ || sigtimedwait(&signals_, nullptr, &now) <= 0) return stopped_;
   stopped_ = true;
-  fmt::print(stderr,
-             "{}stopping when the cases under way have ended; a second signal ends it now\n",
-             terminal_ ? "\r\033[K" : "");
+  tell(stderr, "{}stopping when the cases under way have ended; a second signal ends it now\n",
+       terminal_ ? "\r\033[K" : "");
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
   return true;
 }

@@ -14,6 +14,7 @@
 
 #include "cli/evaluate_progress.h"
 #include "cli/read_script.h"
+#include "cli/tell.h"
 #include "evaluation/grid_run.h"
 #include "policies/lua/lua_policy.h"
 
@@ -153,8 +154,8 @@ void report_failures(const std::vector<ScriptEnd>& ends) {
       if (failed++ == 0) message = ends[next].failure;
     }
     if (failed == 0) continue;
-    fmt::print(stderr, "gearshift evaluate: {} failed in {} of {} rows; the first time:\n{}\n",
-               ends[first].policy, failed, next - first, message);
+    tell(stderr, "gearshift evaluate: {} failed in {} of {} rows; the first time:\n{}\n",
+         ends[first].policy, failed, next - first, message);
   }
 }
 

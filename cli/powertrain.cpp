@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/powertrain_commands.h"
+#include "cli/tell.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -35,8 +36,7 @@ void show_progress(const TrainingProgress& progress) {
       fmt::format("{:<5} [{:=<{}}{:<{}}] {}/{} epochs, loss {:.4g}, validation {:.4g}",
                   progress.target, "", filled, "", kBar - filled, progress.epoch, progress.epochs,
                   progress.training_loss, progress.validation_loss);
-  fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", text, !terminal || ends ? "\n" : "");
-  std::fflush(stderr);
+  tell(stderr, "{}{}{}", terminal ? "\r\033[K" : "", text, !terminal || ends ? "\n" : "");
 }
 
 }  // namespace

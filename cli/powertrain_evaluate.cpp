@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/powertrain_commands.h"
+#include "cli/tell.h"
 #include "policies/powertrain/comparison.h"
 
 namespace gearshift {
@@ -82,9 +83,8 @@ int run_evaluate(EvaluateOptions options) {
   options.comparison.progress = [](std::size_t done, std::size_t total) {
     const bool terminal = isatty(STDERR_FILENO) == 1;
     if (!terminal && done != total && done % 50 != 1) return;
-    fmt::print(stderr, "{}{}/{} trainings{}", terminal ? "\r\033[K" : "", done, total,
-               !terminal || done == total ? "\n" : "");
-    std::fflush(stderr);
+    tell(stderr, "{}{}/{} trainings{}", terminal ? "\r\033[K" : "", done, total,
+         !terminal || done == total ? "\n" : "");
   };
   const NetworkModule module;
   const std::vector<ComparisonRow> rows = compare(module, reference, targets, options.comparison);

@@ -12,6 +12,7 @@
 #include "cli/powertrain_commands.h"
 #include "cli/powertrain_reference.h"
 #include "cli/state_folder.h"
+#include "cli/tell.h"
 #include "policies/powertrain/optimization.h"
 
 namespace gearshift {
@@ -80,9 +81,8 @@ int run_optimize(OptimizeOptions options) {
   const Reference reference = find_reference(options.reference, options.state);
   const bool terminal = isatty(STDERR_FILENO) == 1;
   options.optimization.progress = [terminal](std::size_t done, std::size_t total) {
-    fmt::print(stderr, "{}{}/{} draws{}", terminal ? "\r\033[K" : "", done, total,
-               !terminal || done == total ? "\n" : "");
-    std::fflush(stderr);
+    tell(stderr, "{}{}/{} draws{}", terminal ? "\r\033[K" : "", done, total,
+         !terminal || done == total ? "\n" : "");
   };
   const NetworkModule module;
   const std::vector<OptimizationRow> rows =

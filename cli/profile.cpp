@@ -20,6 +20,7 @@
 #include "cli/simulated_problem.h"
 #include "cli/state_folder.h"
 #include "cli/units.h"
+#include "cli/tell.h"
 #include "trace/profile_csv.h"
 #include "trace/replace_file.h"
 
@@ -57,12 +58,6 @@ std::vector<Profile> known_profiles(const std::string& file, const KnobSpace& bo
   return profiles;
 }
 
-// Nobody has to read it: what cannot be written ends nothing.
-template <typename... T>
-void tell(fmt::format_string<T...> format, T&&... values) {
-  std::fputs(fmt::format(format, std::forward<T>(values)...).c_str(), stdout);
-}
-
 void print_end(const ProfileOptions& options, const KnobSpace& knobs, const SweepPolicy& policy,
                const ProfileProgress& progress, const LiveRun::Result& result) {
   const double energy_j = result.ledger.energy_j();
@@ -79,25 +74,27 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
     for (const auto& [setting, why] : progress.left_out()) {
       line["left_out"].push_back({{"setting", to_json(knobs, setting)}, {"reason", why}});
     }
-    tell("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    tell(stdout, "{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
-  tell("{}: {} settings measured, {} were there already\n", options.out, progress.measured(),
-       policy.skipped());
+  tell(stdout, "{}: {} settings measured, {} were there already\n", options.out,
+       progress.measured(), policy.skipped());
   if (!policy.done()) {
-    tell("stopped before the end: the same command goes on from here\n");
+    tell(stdout, "stopped before the end: the same command goes on from here\n");
   }
   if (!policy.not_offered().empty()) {
-    tell("left out, batch sizes that {} does not offer: {}; it offers {}\n", policy.workload(),
-         fmt::join(policy.not_offered(), ", "), fmt::join(policy.offered(), ", "));
+    tell(stdout, "left out, batch sizes that {} does not offer: {}; it offers {}\n",
+         policy.workload(), fmt::join(policy.not_offered(), ", "),
+         fmt::join(policy.offered(), ", "));
   }
   if (!progress.left_out().empty()) {
-    tell("left out, {} settings; the same command tries them again:\n", progress.left_out().size());
+    tell(stdout, "left out, {} settings; the same command tries them again:\n",
+         progress.left_out().size());
   }
   for (const auto& [setting, why] : progress.left_out()) {
-    tell("  {}: {}\n", describe(knobs, setting), why);
+    tell(stdout, "  {}: {}\n", describe(knobs, setting), why);
   }
-  tell("it took {:.0f} s and {:.0f} J\n", duration_s, energy_j);
+  tell(stdout, "it took {:.0f} s and {:.0f} J\n", duration_s, energy_j);
 }
 
 // False where none of the batch sizes that were asked for can be measured.
@@ -116,9 +113,9 @@ bool profile(const ProfileOptions& options, const RunPlan& plan) {
   std::optional<FanPin> fan;
   if (options.fan == "pin") fan.emplace(live.pin_fan());
   if (!options.run.json) {
-    for (const std::string& finding : live.findings()) tell("{}\n", finding);
-    if (fan) tell("  {}\n", fan->finding());
-    tell("{} modes to measure, into {}\nlistening on {}\n", grid.mode_count(), options.out,
+    for (const std::string& finding : live.findings()) tell(stdout, "{}\n", finding);
+    if (fan) tell(stdout, "  {}\n", fan->finding());
+    tell(stdout, "{} modes to measure, into {}\nlistening on {}\n", grid.mode_count(), options.out,
          live.workload_endpoint());
     std::fflush(stdout);
   }

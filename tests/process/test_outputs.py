@@ -59,6 +59,27 @@ class FullDisks(unittest.TestCase):
             done = gearshift(*words, preexec_fn=lambda: os.close(1))
             self.assertEqual((done.returncode, done.stderr), (1, "gearshift: standard output is closed\n"))
 
+    def test_work_goes_on_where_nobody_can_be_told_of_it(self):
+        profile, script = self.folder / "p.csv", self.folder / "fails.lua"
+        grid = ["--keep", "cpu_cores=12", "--keep", "cpu_mhz=2201.6", "--keep", "mem_mhz=3199"]
+        made = gearshift("model", "profile", *MODEL[1:5], *grid, "-o", profile)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        script.write_text("measure(knobs)\n")
+        for name, words in (
+            ("o.json", ["evaluate", "--profile", profile, "--policy", f"maxn,{script}", "--caps", "20:40:10", "--json"]),
+            ("q.model", ["powertrain", "transfer", profile, "--modes", "5", "--epochs", "2", "-o"]),
+        ):
+            whole = self.folder / ("whole-" + name)
+            self.assertEqual(gearshift(*words, whole).returncode, 0)
+            for where, stderr, before in (("full", FULL.open("w"), None), ("closed", None, lambda: os.close(2))):
+                with self.subTest(f"{words[0]}, standard error is {where}"):
+                    file = self.folder / (where + "-" + name)
+                    done = subprocess.run([BINARY, *words, file], stdout=subprocess.PIPE, stderr=stderr, preexec_fn=before, timeout=DEADLINE_S)
+                    self.assertEqual(done.returncode, 0)
+                    self.assertEqual(file.stat().st_size, whole.stat().st_size)
+                if stderr:
+                    stderr.close()
+
     def test_a_log_that_is_not_written_is_named(self):
         done = gearshift(*MODEL, "--log", FULL)
         self.assertEqual(done.returncode, 1, done.stderr)
