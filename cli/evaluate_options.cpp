@@ -209,7 +209,9 @@ void apply_evaluate_spec(std::string_view text, const CLI::App& command, Evaluat
       if (!said) *count->second.first = read;
     } else if (const auto number = fields.numbers.find(name); number != fields.numbers.end()) {
       const auto read = value.value<double>();
-      if (!read) fail_at(file, value, fmt::format("{} must be a number", name));
+      if (!read || !value.is_number()) {
+        fail_at(file, value, fmt::format("{} must be a number", name));
+      }
       if (!said) *number->second = *read;
     } else {
       fail_at(file, value,

@@ -95,10 +95,10 @@ void add_run(CLI::App& app, int& exit_code) {
       std::fprintf(stderr, "gearshift run: %s\n", error.what());
       exit_code = kExitUnreachable;
     } catch (const std::invalid_argument& error) {
-      std::fprintf(stderr, "gearshift run: %s\n", error.what());
+      std::fprintf(stderr, "gearshift run: %s\n", complaint_of(*options, error.what()).c_str());
       exit_code = kExitUsage;
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "gearshift run: %s\n", error.what());
+      std::fprintf(stderr, "gearshift run: %s\n", complaint_of(*options, error.what()).c_str());
       exit_code = kExitFailed;
     }
   });

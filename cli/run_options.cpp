@@ -3,6 +3,9 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cassert>
+#include <charconv>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -188,10 +191,20 @@ std::map<std::string_view, std::string*> text_flags(RunOptions& options) {
           {"brown-out", &options.battery_goal.brownout}};
 }
 
+// As a flag would have it: with all its digits, and no 5e-05, which is none of the forms of a flag.
+std::string number_text(double number) {
+  char text[400];
+  const auto [end, error] =
+      std::to_chars(std::begin(text), std::end(text), number, std::chars_format::fixed);
+  assert(error == std::errc());
+  return {text, end};
+}
+
 void take_count(const std::string& file, const std::string& name, const toml::node& value,
                 RunOptions& options) {
   const auto count = value.value<std::int64_t>();
-  if (!count || *count < 0) fail_at(file, value, name + " must be an integer, 0 or more");
+  if (!count || !value.is_integer() || *count < 0)
+    fail_at(file, value, name + " must be an integer, 0 or more");
   if (name == "seed") {
     options.seed = static_cast<std::uint64_t>(*count);
     return;
@@ -227,14 +240,15 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
                   "; known: the long flags of gearshift run but config, without --, and schedule");
     }
     if (command.count("--" + name) > 0) continue;  // a flag says otherwise
+    options.config_lines[name] = value.source().begin.line;
     if (name == "prior") {
       options.prior = texts_at(file, name, value);
       continue;
     }
     if (numbers.contains(name)) {
       const auto number = value.value<double>();
-      if (!number) fail_at(file, value, name + " must be a number");
-      *numbers.at(name) = fmt::format("{}", *number);
+      if (!number || !value.is_number()) fail_at(file, value, name + " must be a number");
+      *numbers.at(name) = number_text(*number);
       continue;
     }
     if (switches.contains(name)) {
@@ -313,11 +327,19 @@ RunPlan plan_of(const RunOptions& options) {
 
 }  // namespace
 
+std::string complaint_of(const RunOptions& options, const std::string& complaint) {
+  if (!complaint.starts_with("--")) return complaint;
+  const std::string name = complaint.substr(2, complaint.find_first_of(" ,:", 2) - 2);
+  const auto line = options.config_lines.find(name);
+  if (line == options.config_lines.end()) return complaint;
+  return fmt::format("{}:{}: {}", options.config, line->second, complaint.substr(2));
+}
+
 RunPlan make_run_plan(const RunOptions& options) {
   try {
     return plan_of(options);
-  } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(error.what());
+  } catch (const std::exception& error) {
+    throw std::runtime_error(complaint_of(options, error.what()));
   }
 }
 

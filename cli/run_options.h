@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,8 +45,9 @@ struct RunOptions {
   bool overwrite = false;
   std::uint64_t seed = 1;
   bool json = false;
-  std::vector<ScheduleStep> schedule;    // config file only
-  std::vector<TimetableStep> timetable;  // config file only
+  std::vector<ScheduleStep> schedule;                 // config file only
+  std::vector<TimetableStep> timetable;               // config file only
+  std::map<std::string, std::uint32_t> config_lines;  // where that file has what no flag said
 };
 
 // The same, checked and in our units.
@@ -74,7 +76,12 @@ void read_run_config(const CLI::App& command, RunOptions& options);
 // The same from a text; `options.config` names it in errors.
 void apply_run_config(std::string_view text, const CLI::App& command, RunOptions& options);
 
-// Throws std::runtime_error that names the option, its value and what is allowed.
+// What is wrong with a flag, "--power: '20': give a power", with the file and the line instead of
+// the flag where the config file has given the value.
+std::string complaint_of(const RunOptions& options, const std::string& complaint);
+
+// Throws std::runtime_error that names the option, or where the config file has it, its value and
+// what is allowed.
 RunPlan make_run_plan(const RunOptions& options);
 
 }  // namespace gearshift

@@ -125,6 +125,53 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
   }
 }
 
+TEST_F(RunConfig, SmallNumbersAreTheFlags) {
+  apply("rate = 0.00005\nenergy-weight = 0.00001\nobjective = \"weighted\"");
+  EXPECT_EQ(options_.goal.rate, "0.00005");
+  EXPECT_EQ(options_.goal.energy_weight, "0.00001");
+  apply("rate = 30");
+  EXPECT_EQ(options_.goal.rate, "30");
+  apply("rate = 12.5");
+  EXPECT_EQ(options_.goal.rate, "12.5");
+  options_.goal.energy_weight.clear();
+  apply("rate = 0.00005\nobjective = \"latency\"");
+  EXPECT_DOUBLE_EQ(make_run_plan(options_).goal.arrivals_per_s, 0.00005);
+}
+
+TEST_F(RunConfig, ATruthIsNoNumber) {
+  for (const char* const name : {"seed", "epochs"}) {
+    EXPECT_EQ(error(std::string(name) + " = true"),
+              "run.toml:1: " + std::string(name) + " must be an integer, 0 or more");
+  }
+  EXPECT_EQ(error("seed = 1.0"), "run.toml:1: seed must be an integer, 0 or more");
+  EXPECT_EQ(error("rate = true"), "run.toml:1: rate must be a number");
+}
+
+TEST_F(RunConfig, WhatAPlanRefusesIsNamedByFileAndLineWhereTheFileHasIt) {
+  const auto refused = [&](const std::string& flags, std::string_view text) {
+    CLI::App command;
+    RunOptions options;
+    add_run_flags(command, options);
+    command.parse(flags);
+    options.config = "run.toml";
+    apply_run_config(text, command, options);
+    try {
+      make_run_plan(options);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(refused("", "\npower = \"20\"").rfind("run.toml:2: power: '20': give a power", 0), 0U)
+      << refused("", "\npower = \"20\"");
+  EXPECT_EQ(refused("--power 20", "\npower = \"30W\"").rfind("--power: '20': give a power", 0), 0U);
+  EXPECT_EQ(refused("", "on-exit = \"x\"").rfind("run.toml:1: on-exit 'x': allowed are", 0), 0U);
+  EXPECT_EQ(refused("--power 30W", "charge = \"50%\""), refused("--power 30W --charge 50%", ""))
+      << "what names several flags names no line";
+  EXPECT_EQ(refused("", "rate = inf").rfind("run.toml:1: rate: 'inf'", 0), 0U)
+      << refused("", "rate = inf");
+}
+
 TEST_F(RunConfig, AFolderIsNoConfig) {
   options_.config = testing::TempDir();
   EXPECT_THROW(read_run_config(command_, options_), std::runtime_error);
