@@ -13,6 +13,7 @@
 #include "cli/evaluate_options.h"
 #include "cli/evaluate_recurring.h"
 #include "cli/evaluate_run.h"
+#include "cli/quoted_word.h"
 #include "controller/policy.h"
 #include "evaluation/html_report.h"
 #include "evaluation/online_report.h"
@@ -27,9 +28,8 @@ std::string command_text(const CLI::App& command) {
   std::string text = "gearshift evaluate";
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {
-      const bool plain = value.find_first_of(" '\"$*?;&|<>()`\\") == std::string::npos;
       text += option->get_positional() ? "" : " " + option->get_name();
-      text += plain ? ' ' + value : " '" + value + '\'';
+      text += ' ' + quoted_word(value);
     }
   }
   return text;

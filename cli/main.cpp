@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/empty_values.h"
+#include "cli/one_value_each.h"
 #include "cli/standard_descriptors.h"
 #include "cli/standard_output.h"
 
@@ -86,6 +87,7 @@ int main(int argc, char** argv) {
   gearshift::add_profile(app, exit_code);
   gearshift::add_import_tegrastats(app, exit_code);
   gearshift::refuse_empty_values(app);
+  gearshift::take_one_value_each(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
