@@ -13,7 +13,9 @@
 #include "cli/evaluate_options.h"
 #include "cli/evaluate_recurring.h"
 #include "cli/evaluate_run.h"
+#include "cli/output_files.h"
 #include "cli/quoted_word.h"
+#include "cli/read_script.h"
 #include "controller/policy.h"
 #include "evaluation/html_report.h"
 #include "evaluation/online_report.h"
@@ -101,6 +103,29 @@ int evaluate_grid(const EvaluateOptions& options, const std::string& command) {
   return kExitOk;
 }
 
+void check_files(const EvaluateOptions& options) {
+  CommandFiles files;
+  files.reads("spec", options.spec);
+  files.reads("--profile", options.profile);
+  files.reads("--infer-profile", options.infer_profile);
+  files.reads("--prior", options.prior);
+  files.reads("--own-prior", options.own_prior);
+  files.reads("--suspect", options.suspect);
+  files.reads("--epochs", options.epochs);
+  files.reads_board("--board", options.board);
+  for (const std::string& policy : options.policy) {
+    if (!names_shipped_script(policy)) files.reads("--policy", policy);
+  }
+  for (const std::string& requests : options.requests) {
+    files.reads_named("--requests", requests, "trace:", '\0');
+  }
+  files.writes("--json", options.json);
+  files.writes("--csv", options.csv);
+  files.writes("--html", options.html);
+  files.writes("--results", results_path(options));
+  files.check();
+}
+
 int evaluate(const EvaluateOptions& options, const std::string& command) {
   // Not after hours of work.
   for (const std::string* report : {&options.json, &options.csv, &options.html}) {
@@ -156,6 +181,7 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       check_evaluate_options(*options);
       const bool grid = options->problem != "recurring" && options->problem != "drift";
       if (grid) make_problems(*options);
+      check_files(*options);
     } catch (const std::exception& error) {
       std::fprintf(stderr, "gearshift evaluate: %s\n", error.what());
       exit_code = kExitUsage;

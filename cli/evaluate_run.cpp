@@ -21,17 +21,6 @@
 namespace gearshift {
 namespace {
 
-std::string results_path(const EvaluateOptions& options) {
-  if (!options.results.empty()) return options.results;
-  for (const std::string* report : {&options.json, &options.csv, &options.html}) {
-    std::error_code error;
-    const auto status = std::filesystem::status(*report, error);
-    const bool file = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-    if (!report->empty() && file) return *report + ".trials";
-  }
-  return "";
-}
-
 unsigned threads_of(const EvaluateOptions& options) {
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   if (options.threads > 0) return options.threads;
@@ -52,6 +41,17 @@ std::string objective_text(const EvaluateOptions& options) {
 }
 
 }  // namespace
+
+std::string results_path(const EvaluateOptions& options) {
+  if (!options.results.empty()) return options.results;
+  for (const std::string* report : {&options.json, &options.csv, &options.html}) {
+    std::error_code error;
+    const auto status = std::filesystem::status(*report, error);
+    const bool file = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
+    if (!report->empty() && file) return *report + ".trials";
+  }
+  return "";
+}
 
 std::string this_program() {
   const auto* path = reinterpret_cast<const char*>(getauxval(AT_EXECFN));

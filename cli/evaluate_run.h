@@ -26,6 +26,9 @@ std::string free_name(const std::vector<std::string>& taken, const std::string& 
 // The program's version, size and date: one that was built anew may end a case otherwise.
 std::string this_program();
 
+// The file of trials: the one that is named, or the one beside the first report; empty: none.
+std::string results_path(const EvaluateOptions& options);
+
 // Runs what the file of trials does not have. Nullopt, after a message, where a signal stopped it.
 std::optional<std::vector<Trial>> run_or_resume(const EvaluateOptions& options, const Grid& grid,
                                                 const RunCase& run_case);

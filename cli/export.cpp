@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "cli/record_flag.h"
+#include "cli/output_files.h"
 #include "cli/standard_output.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_csv.h"
@@ -75,7 +75,10 @@ void write(const ExportOptions& options, std::ostream& out) {
 }
 
 void run_export(const ExportOptions& options) {
-  check_output_flag(options.out, options.file);
+  CommandFiles files;
+  files.reads_recording("file", options.file);
+  files.writes("-o", options.out);
+  files.check();
   if (options.out.empty()) {
     write(options, std::cout);
     finish_standard_output();

@@ -9,7 +9,7 @@
 #include "boards/board_description.h"
 #include "cli/commands.h"
 #include "cli/flag_value.h"
-#include "cli/record_flag.h"
+#include "cli/output_files.h"
 #include "cli/standard_output.h"
 #include "cli/units.h"
 #include "trace/replace_file.h"
@@ -53,7 +53,10 @@ TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
 }
 
 void import(const ImportOptions& options) {
-  check_output_flag(options.out, options.log);
+  CommandFiles files;
+  files.reads("log", options.log);
+  files.writes("-o", options.out);
+  files.check();
   const Duration interval = flag_value("--interval", options.interval, parse_duration);
   std::ifstream in(options.log, std::ios::binary);
   if (!in || std::filesystem::is_directory(options.log)) {

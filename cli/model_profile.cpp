@@ -11,6 +11,7 @@
 #include "boards/modelled_profile.h"
 #include "cli/commands.h"
 #include "cli/model_commands.h"
+#include "cli/output_files.h"
 #include "cli/select_board.h"
 #include "cli/simulated_problem.h"
 #include "trace/profile_csv.h"
@@ -49,6 +50,10 @@ const WorkloadParameters& workload_of(const BoardDescription& board, const Profi
 }
 
 int run_profile(const ProfileOptions& options) {
+  CommandFiles files;
+  files.reads_board("--board", options.board);
+  files.writes("-o", options.output);
+  files.check();
   const BoardDescription board = select_board(options.board, Sysroot("/"));
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
   const WorkloadParameters& workload = workload_of(board, options, kind);

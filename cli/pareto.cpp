@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/flag_value.h"
+#include "cli/output_files.h"
 #include "cli/pareto_report.h"
 #include "cli/powertrain_commands.h"
 #include "cli/predicted_grid.h"
@@ -83,6 +84,11 @@ Pareto look_at(const ParetoOptions& options) {
 
 int run_pareto(const ParetoOptions& options) {
   const Pareto pareto = look_at(options);
+  CommandFiles files;
+  files.reads("FILE", options.files);
+  files.reads_board("--board", options.board);
+  files.writes("--plot", options.plot);
+  files.check();
   if (!options.plot.empty()) replace_file(options.plot, pareto_svg(pareto));
   if (options.json) {
     const nlohmann::ordered_json json = pareto_json(pareto);

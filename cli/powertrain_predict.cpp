@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/output_files.h"
 #include "cli/powertrain_commands.h"
 #include "cli/predicted_grid.h"
 #include "policies/powertrain/predictor_file.h"
@@ -25,6 +26,12 @@ int run_predict(const PredictOptions& options) {
     std::fprintf(stderr, "gearshift powertrain predict: give either --profile or --board\n");
     return kExitUsage;
   }
+  CommandFiles files;
+  files.reads("MODEL", options.model);
+  files.reads("--profile", options.profile);
+  files.reads_board("--board", options.board);
+  files.writes("-o", options.output);
+  files.check();
   const Predictor predictor = read_predictor(options.model);
   const PredictedGrid grid = options.profile.empty()
                                  ? grid_of_board(options.board, predictor)

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/output_files.h"
 #include "cli/powertrain_commands.h"
 #include "cli/powertrain_reference.h"
 #include "cli/state_folder.h"
@@ -34,7 +35,19 @@ std::string prepared_own_reference(const std::string& state_folder) {
   return path.string();
 }
 
+void check_files(const TrainOptions& options) {
+  CommandFiles files;
+  files.reads("PROFILE", options.profile);
+  const auto own = options.start == Start::reference && options.reference.empty()
+                       ? own_reference(options.state)
+                       : std::nullopt;
+  files.reads("--reference", own ? own->string() : options.reference);
+  files.writes("-o", options.output);
+  files.check();
+}
+
 int run_train(TrainOptions options) {
+  check_files(options);
   const Profile profile = read_one_profile(options.profile);
   std::optional<Reference> reference;
   if (options.start == Start::reference)

@@ -15,12 +15,13 @@
 #include "cli/json_recorder.h"
 #include "cli/live_run.h"
 #include "cli/note_text.h"
+#include "cli/output_files.h"
 #include "cli/profile_knobs.h"
 #include "cli/profile_progress.h"
 #include "cli/simulated_problem.h"
 #include "cli/state_folder.h"
-#include "cli/units.h"
 #include "cli/tell.h"
+#include "cli/units.h"
 #include "trace/profile_csv.h"
 #include "trace/replace_file.h"
 
@@ -99,6 +100,10 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
 
 // False where none of the batch sizes that were asked for can be measured.
 bool profile(const ProfileOptions& options, const RunPlan& plan) {
+  CommandFiles files;
+  files.reads_board("--board", options.run.board);
+  files.writes("-o", options.out);
+  files.check();
   block_signals();
   use_all_descriptors();
   check_replaceable(options.out);

@@ -6,6 +6,7 @@
 
 #include "boards/board_texts.h"
 #include "cli/boottime_clock.h"
+#include "cli/output_files.h"
 
 namespace gearshift {
 
@@ -32,10 +33,12 @@ NamedText board_text(const BoardDescription& board) {
 
 std::unique_ptr<RecordingWriter> start_recording(const std::string& file, RecordingHeader header,
                                                  RecordingOptions options) {
-  for (const char* part : {"", "-wal", "-shm", "-journal"}) std::filesystem::remove(file + part);
+  const std::vector<std::string> files = recording_files(file);
+  std::error_code error;  // what stays is told of when the file cannot be made
+  for (const std::string& one : files) std::filesystem::remove(one, error);
   header.gearshift_version = GEARSHIFT_VERSION;
   header.started_unix_ms = unix_time_ms();
-  return std::make_unique<RecordingWriter>(file, header, options);
+  return std::make_unique<RecordingWriter>(files.front(), header, options);
 }
 
 void TeeRecorder::tick(const TickInputs& inputs) {

@@ -18,7 +18,8 @@ std::string command_words(const CLI::App& command);
 // The file the board was read from, with its text.
 NamedText board_text(const BoardDescription& board);
 
-// Creates the recording `file` in place of what is there, which check_record_flag has let pass.
+// Creates the recording `file`, where a link leads to if it is one, in place of what is there,
+// which check_record_flag has let pass.
 // Fills in the version and the wall time of the header. Throws DatabaseError.
 std::unique_ptr<RecordingWriter> start_recording(const std::string& file, RecordingHeader header,
                                                  RecordingOptions options = {});

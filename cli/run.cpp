@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
 #include "cli/live_run.h"
+#include "cli/output_files.h"
 #include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
@@ -49,6 +50,16 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   std::fflush(stdout);
 }
 
+void check_files(const RunOptions& options) {
+  CommandFiles files;
+  files.reads_board("--board", options.board);
+  files.reads("--config", options.config);
+  files.reads("--prior", options.prior);
+  if (!names_shipped_script(options.policy)) files.reads("--policy", options.policy);
+  files.writes_recording("--record", options.record);
+  files.check();
+}
+
 }  // namespace
 
 void add_run(CLI::App& app, int& exit_code) {
@@ -75,6 +86,7 @@ void add_run(CLI::App& app, int& exit_code) {
       RunPlan plan;
       try {
         read_run_config(*command, *options);
+        check_files(*options);
         if (command->count("--overwrite") > 0 && options->record.empty()) {
           throw std::invalid_argument("--overwrite belongs to --record; leave it out");
         }
@@ -86,7 +98,7 @@ void add_run(CLI::App& app, int& exit_code) {
       }
       run(*options, plan, command_words(*command));
     } catch (const PolicyError& error) {
-      std::fprintf(stderr, "gearshift run: %s\n", error.what());
+      std::fprintf(stderr, "gearshift run: %s\n", complaint_of(*options, error.what()).c_str());
       exit_code = kExitPolicy;
     } catch (const BusyError& error) {
       std::fprintf(stderr, "gearshift run: %s\n", error.what());
@@ -98,7 +110,7 @@ void add_run(CLI::App& app, int& exit_code) {
       std::fprintf(stderr, "gearshift run: %s\n", complaint_of(*options, error.what()).c_str());
       exit_code = kExitUsage;
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "gearshift run: %s\n", complaint_of(*options, error.what()).c_str());
+      std::fprintf(stderr, "gearshift run: %s\n", error.what());
       exit_code = kExitFailed;
     }
   });

@@ -1,5 +1,8 @@
 // gearshift simulate: one search on a simulated board, and how far its choice is from the optimum.
+#include <fcntl.h>
 #include <spdlog/fmt/fmt.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -16,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/flag_value.h"
 #include "cli/json_recorder.h"
+#include "cli/output_files.h"
 #include "cli/policy_transfer.h"
 #include "cli/predicted_work.h"
 #include "cli/read_script.h"
@@ -41,11 +45,23 @@ struct FileCloser {
 };
 using File = std::unique_ptr<std::FILE, FileCloser>;
 
+// With what is in it: another file may be refused yet.
 File open_log(const std::string& path) {
   if (path.empty()) return nullptr;
-  File file(std::fopen(path.c_str(), "w"));
-  if (!file) throw std::runtime_error(fmt::format("--log {}: cannot be written", path));
-  return file;
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor >= 0) return File(fdopen(descriptor, "w"));
+  throw std::runtime_error(fmt::format(
+      "--log {}: cannot be written: {}; name a file in a folder that is there, and writable", path,
+      std::strerror(errno)));
+}
+
+void empty_log(std::FILE* log, const std::string& path) {
+  struct stat found {};
+  const int descriptor = fileno(log);
+  if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return;  // a pipe, a terminal
+  if (ftruncate(descriptor, 0) == 0) return;
+  throw std::runtime_error(
+      fmt::format("--log {}: cannot be written: {}", path, std::strerror(errno)));
 }
 
 // Throws where not all of it got there.
@@ -62,7 +78,6 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
                                         const SimulatedProblem& made, const NamedText& policy,
                                         const std::string& words) {
   if (options.record.empty()) return nullptr;
-  check_record_flag(options.record, options.overwrite);
   RecordingHeader header;
   header.command = words;
   if (made.board) header.board = board_text(*made.board);
@@ -106,7 +121,28 @@ void last_until_the_end(SimulateOptions& options) {
   if (flag_value("--until", until, parse_duration) > usual) options.duration = until;
 }
 
+// Before anything is opened: what is refused has destroyed nothing.
+void check_files(const SimulateOptions& options) {
+  CommandFiles files;
+  files.reads("--profile", options.profile);
+  files.reads_recording("--trace", options.trace);
+  files.reads_board("--board", options.board);
+  files.reads("--infer-profile", options.infer_profile);
+  files.reads("--prior", options.prior);
+  files.reads("--solar", options.mission.solar);
+  files.reads_named("--arrivals", options.arrivals, "trace:", ',');
+  for (const std::string& fault : options.faults) {
+    files.reads_named("--fault", fault, "workload:", '@');
+  }
+  if (!names_shipped_script(options.policy)) files.reads("--policy", options.policy);
+  files.writes("--log", options.log);
+  files.writes_recording("--record", options.record);
+  files.check();
+  if (!options.record.empty()) check_record_flag(options.record, options.overwrite);
+}
+
 void run(const SimulateOptions& options, const std::string& words) {
+  check_files(options);
   SimulatedProblem made = make_simulated_problem(options);
   const NamedText script = read_script(options.policy);
   const ReferenceTransfer transfer = policy_transfer();
@@ -123,6 +159,7 @@ void run(const SimulateOptions& options, const std::string& words) {
   std::optional<JsonRecorder> recorder;
   if (log) recorder.emplace(made.problem.knobs, log.get());
   const std::unique_ptr<RecordingWriter> recording = record(options, made, script, words);
+  if (log) empty_log(log.get(), options.log);
   Onlookers onlookers{.recorder = recorder ? &*recorder : nullptr, .recording = recording.get()};
   std::optional<TeeRecorder> tee;
   if (recording && recorder) tee.emplace(*recorder, *recording);

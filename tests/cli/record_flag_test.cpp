@@ -32,25 +32,36 @@ TEST(RecordFlag, ReplacesAFileWhereAskedToAndNothingElseEver) {
       EXPECT_NE(refused(other, overwrites).find("is no file"), std::string::npos) << other;
     }
   }
+  std::ofstream(file) << "no folder";
+  try {
+    check_record_flag(file + "/x.db", true);
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("x.db: cannot be written: Not a directory"),
+              std::string::npos)
+        << error.what();
+  }
   std::filesystem::remove_all(folder);
 }
 
-TEST(OutputFlag, IsNotTheFileThatIsReadByAnyName) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "output_flag";
+TEST(RecordFlag, LeavesWhatAKilledRunLeftBesideTheName) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "record_rest";
   std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  const std::string file = folder / "run.db";
-  std::ofstream(file) << "measured";
-  std::filesystem::create_symlink(file, folder / "link.csv");
-  std::filesystem::create_hard_link(file, folder / "hard.csv");
-  for (const std::string& same : {file, (folder / "." / "run.db").string(),
-                                  (folder / "link.csv").string(), (folder / "hard.csv").string()}) {
-    EXPECT_THROW(check_output_flag(same, file), std::invalid_argument) << same;
+  std::filesystem::create_directories(folder / "ssd");
+  std::filesystem::create_symlink("ssd/day.db", folder / "link.db");
+  for (const char* rest : {"-wal", "-shm", "-journal"}) {
+    const std::string file = (folder / "ssd/day.db").string() + rest;
+    std::ofstream(file) << "rows";
+    for (const std::filesystem::path& path : {folder / "ssd/day.db", folder / "link.db"}) {
+      EXPECT_NE(refused(path, false).find(file + " is there already"), std::string::npos) << path;
+      EXPECT_EQ(refused(path, true), "") << path;
+    }
+    std::filesystem::remove(file);
+    std::filesystem::create_directory(file);
+    EXPECT_NE(refused(folder / "ssd/day.db", true).find("is no file"), std::string::npos);
+    std::filesystem::remove(file);
   }
-  EXPECT_NO_THROW(check_output_flag("", file));
-  EXPECT_NO_THROW(check_output_flag(folder / "new.csv", file));
-  EXPECT_NO_THROW(check_output_flag(file, folder / "missing.db"));
-  EXPECT_NO_THROW(check_output_flag("/dev/null", "/dev/null")) << "a terminal may be both";
+  EXPECT_EQ(refused(folder / "link.db", false), "");
   std::filesystem::remove_all(folder);
 }
 
