@@ -152,6 +152,7 @@ class DriftEvaluation {
   // The workload of the first profile; `fault` may be empty.
   SimulatedProblem problem(const std::string& fault, std::uint64_t seed) const {
     SimulateOptions one;
+    one.files = files_;
     one.profile = options_.profile.front();
     one.keep = options_.keep;
     one.prior = options_.prior;
@@ -223,6 +224,7 @@ class DriftEvaluation {
   }
 
   const EvaluateOptions& options_;
+  const std::shared_ptr<ProfileFiles> files_ = std::make_shared<ProfileFiles>();
   std::int64_t caps_mw_[2] = {0, 0};
   std::vector<Change> changes_;
   ReferenceTransfer transfer_ = policy_transfer();

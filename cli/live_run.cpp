@@ -104,8 +104,7 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
   world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
   world.keys = keys_of(options);
-  // A shipped script is part of the program: there is no file to watch.
-  if (!names_shipped_script(options.policy)) world.script = options.policy;
+  if (may_be_edited(options.policy)) world.script = options.policy;
   if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};
   world.allowed_user = operator_user();
   if (knobs.descriptor() >= 0) world.watched_descriptors = {knobs.descriptor()};

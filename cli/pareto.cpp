@@ -1,10 +1,10 @@
 // gearshift pareto: the settings worth choosing, measured or predicted, and the choice for a cap.
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -15,6 +15,8 @@
 #include "cli/predicted_grid.h"
 #include "cli/units.h"
 #include "policies/powertrain/predictor_file.h"
+#include "trace/csv_lines.h"
+#include "trace/profile_csv.h"
 #include "trace/replace_file.h"
 
 namespace gearshift {
@@ -29,12 +31,9 @@ struct ParetoOptions {
 };
 
 // A model's first eight bytes are a length, whose high bytes are 0; a profile is text.
-bool is_model(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error(path + ": cannot be read: is it there, and a file?");
-  char first[8] = {};
-  file.read(first, sizeof first);
-  return file.gcount() == sizeof first && first[7] == '\0';
+bool is_model(std::string_view bytes) {
+  constexpr std::size_t kHighest = 7;
+  return bytes.size() > kHighest && bytes[kHighest] == '\0';
 }
 
 Pareto look_at(const ParetoOptions& options) {
@@ -45,15 +44,17 @@ Pareto look_at(const ParetoOptions& options) {
   std::optional<Profile> profile;
   std::optional<Predictor> predictor;
   for (const std::string& path : options.files) {
-    const bool model = is_model(path);
+    // Once: it may be a pipe.
+    const std::string bytes = read_csv_text(path, kMostProfileBytes);
+    const bool model = is_model(bytes);
     if (model ? predictor.has_value() : profile.has_value()) {
       throw std::invalid_argument(path + ": a second " + (model ? "model" : "profile") +
                                   "; give one profile, one model, or one of each");
     }
     if (model) {
-      predictor = read_predictor(path);
+      predictor = parse_predictor(bytes, path);
     } else {
-      profile = read_one_profile(path);
+      profile = only_profile(parse_profiles(bytes, path), path);
     }
   }
   if (!options.board.empty() && (profile || !predictor)) {

@@ -65,7 +65,10 @@ void add_training_options(CLI::App& command, TrainingOptions& options) {
 }
 
 Profile read_one_profile(const std::string& path) {
-  std::vector<Profile> profiles = read_profiles(path);
+  return only_profile(read_profiles(path), path);
+}
+
+Profile only_profile(std::vector<Profile> profiles, const std::string& path) {
   if (profiles.size() == 1) return std::move(profiles.front());
   std::string found;
   for (const Profile& profile : profiles) {

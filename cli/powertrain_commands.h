@@ -21,6 +21,8 @@ void add_powertrain_optimize(CLI::App& powertrain, int& exit_code);
 void add_training_options(CLI::App& command, TrainingOptions& options);
 // The one profile of a file. Throws CsvError, or std::runtime_error where the file holds several.
 Profile read_one_profile(const std::string& path);
+// The same of what was read from `path`.
+Profile only_profile(std::vector<Profile> profiles, const std::string& path);
 // A bar with the losses, on standard error; on a terminal one line that is written over.
 std::function<void(const TrainingProgress&)> training_progress();
 // "time 3.1 % (epoch 97, validation loss 0.0032), power ..."

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "cli/shipped_scripts.h"
@@ -12,6 +13,11 @@ namespace gearshift {
 
 bool names_shipped_script(std::string_view policy) {
   return policy.find_first_of("./") == std::string_view::npos;
+}
+
+bool may_be_edited(const std::string& policy) {
+  std::error_code ignored;
+  return !names_shipped_script(policy) && std::filesystem::is_regular_file(policy, ignored);
 }
 
 NamedText read_script(const std::string& policy) {

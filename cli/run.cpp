@@ -25,6 +25,12 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   use_all_descriptors();
   const NamedText script = read_script(options.policy);
   LuaPolicy(script.name, script.text).check();
+  if (!names_shipped_script(options.policy) && !may_be_edited(options.policy)) {
+    std::fprintf(stderr,
+                 "gearshift run: --policy %s: is no regular file, so it is read once: neither an "
+                 "edit nor SIGHUP takes it anew\n",
+                 options.policy.c_str());
+  }
   const ReferenceTransfer transfer = policy_transfer();
   LiveRun live(options, plan);
   // Before the loop begins, which would do nothing else meanwhile, and guard nothing.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "simulator/load.h"
-#include "trace/profile_csv.h"
 #include "trace/recording_profile.h"
 #include "trace/recording_reader.h"
 
@@ -27,12 +26,13 @@ std::string nothing_known(const std::string& file, const RecordedProfiles& recor
 
 }  // namespace
 
-std::unique_ptr<Profile> select_profile(const std::string& profile, const std::string& trace,
-                                        Kind kind, const std::string& workload) {
+std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
+                                        const std::string& trace, Kind kind,
+                                        const std::string& workload) {
   const std::string& file = trace.empty() ? profile : trace;
   std::vector<Profile> profiles;
   if (trace.empty()) {
-    profiles = read_profiles(file);
+    profiles = files.of(file);
   } else {
     RecordingReader reader(file);
     RecordedProfiles recorded = read_recorded_profiles(reader);

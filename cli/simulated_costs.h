@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "boards/board_description.h"
+#include "cli/profile_files.h"
 #include "controller/profile.h"
 #include "simulator/cost_source.h"
 
@@ -14,8 +15,9 @@ namespace gearshift {
 
 // The one profile of that kind, and name where one is given, in the file `profile`, or in the
 // recording `trace` where that is given. Throws std::invalid_argument that names those there are.
-std::unique_ptr<Profile> select_profile(const std::string& profile, const std::string& trace,
-                                        Kind kind, const std::string& workload);
+std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
+                                        const std::string& trace, Kind kind,
+                                        const std::string& workload);
 
 // Throws std::invalid_argument that names what the model of the board has.
 const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,

@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "boards/sysroot.h"
@@ -15,7 +16,6 @@
 #include "cli/units.h"
 #include "simulator/load.h"
 #include "simulator/throttled_costs.h"
-#include "trace/profile_csv.h"
 
 namespace gearshift {
 namespace {
@@ -27,21 +27,23 @@ Kind kind_of(const SimulateOptions& options) {
   return options.kind == "infer" ? Kind::infer : Kind::train;
 }
 
-// What they are planned for until the controller has counted them.
-double mean_rate_of(const std::string& arrivals) {
-  const double rate = parse_arrivals(arrivals).mean_rate_per_s();
-  if (rate > 0) return rate;
+// Read once: a trace may come from a pipe.
+std::optional<ArrivalSpec> arrivals_of(const SimulateOptions& options) {
+  if (options.arrivals.empty()) return std::nullopt;
+  ArrivalSpec arrivals = parse_arrivals(options.arrivals);
+  if (arrivals.mean_rate_per_s() > 0) return arrivals;
   throw std::invalid_argument(
-      fmt::format("--arrivals '{}': no requests come; give a rate above 0", arrivals));
+      fmt::format("--arrivals '{}': no requests come; give a rate above 0", options.arrivals));
 }
 
-Goal goal_of(const SimulateOptions& options) {
+Goal goal_of(const SimulateOptions& options, const std::optional<ArrivalSpec>& arrivals) {
   GoalFlags flags = options.goal;
   if (flags.objective.empty() && !(flags.rate.empty() && options.arrivals.empty())) {
     flags.objective = is_pair(options) ? "throughput" : "latency";
   }
   Goal goal = make_goal(flags);
-  if (!options.arrivals.empty()) goal.arrivals_per_s = mean_rate_of(options.arrivals);
+  // What they are planned for until the controller has counted them.
+  if (arrivals) goal.arrivals_per_s = arrivals->mean_rate_per_s();
   if (!options.power.empty()) goal.power_mw = flag_value("--power", options.power, parse_power_mw);
   if (is_pair(options) && (goal.arrivals_per_s <= 0 || goal.objective != Objective::throughput)) {
     throw std::invalid_argument(
@@ -111,7 +113,8 @@ void check_unused_options(const SimulateOptions& options) {
 
 // The costs, the knobs and the task's batch sizes come from the profile.
 void take_profile(const SimulateOptions& options, SimulatedProblem& made, SimulatedTask& task) {
-  made.profile = select_profile(options.profile, options.trace, kind_of(options), options.workload);
+  made.profile = select_profile(*options.files, options.profile, options.trace, kind_of(options),
+                                options.workload);
   const Missing missing = parse_missing(options.missing);
   made.problem.board = made.profile->device;
   made.problem.knobs = made.profile->knobs();
@@ -151,9 +154,9 @@ void add_served(const SimulateOptions& options, SimulatedProblem& made) {
   if (made.profile) {
     const std::string& table =
         options.infer_profile.empty() ? options.profile : options.infer_profile;
-    made.infer_profile =
-        select_profile(table, options.infer_profile.empty() ? options.trace : std::string(),
-                       Kind::infer, options.infer_workload);
+    made.infer_profile = select_profile(
+        *options.files, table, options.infer_profile.empty() ? options.trace : std::string(),
+        Kind::infer, options.infer_workload);
     made.problem.knobs = common_knobs(*made.profile, *made.infer_profile);
     const Missing missing = parse_missing(options.missing);
     if (missing == Missing::model) {
@@ -183,11 +186,11 @@ void add_served(const SimulateOptions& options, SimulatedProblem& made) {
 }
 
 // Requests come one by one, to the workload that serves them.
-void add_arrivals(const SimulateOptions& options, SimulationProblem& problem) {
-  if (options.arrivals.empty()) return;
+void add_arrivals(const std::optional<ArrivalSpec>& arrivals, SimulationProblem& problem) {
+  if (!arrivals) return;
   for (SimulatedTask& task : problem.tasks) {
     if (task.kind != Kind::infer) continue;
-    task.arrivals = parse_arrivals(options.arrivals);
+    task.arrivals = arrivals;
     task.latency = problem.goal.latency.value_or(Duration::zero());
     return;
   }
@@ -209,7 +212,7 @@ std::unique_ptr<CostSource> other_workload(const SimulateOptions& options, const
                                         model_workload(*made.board, name, kind_of(options)));
   }
   const Kind kind = kind_of(options);
-  std::vector<Profile> fitting = read_profiles(name);
+  std::vector<Profile> fitting = options.files->of(name);
   std::erase_if(fitting, [&](const Profile& one) { return one.kind != kind; });
   if (fitting.size() != 1) {
     std::string names;
@@ -270,7 +273,11 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
     throw std::invalid_argument(
         "give --profile FILE, --trace RECORDING, or --board ID and --workload NAME");
   }
-  made.priors = read_prior_tables(options.prior);
+  for (const std::string& file : options.prior) {
+    for (const Profile& table : options.files->of(file)) {
+      made.priors.push_back(std::make_unique<Profile>(table));
+    }
+  }
   made.problem.prior = borrowed(made.priors);
   if (!is_pair(options)) choose_batch_sizes(options, task);
   task.costs = made.costs.get();
@@ -278,9 +285,10 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   if (is_pair(options)) add_served(options, made);
   made.whole_knobs = std::make_unique<KnobSpace>(made.problem.knobs);
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
-  made.problem.goal = goal_of(options);
+  const std::optional<ArrivalSpec> arrivals = arrivals_of(options);
+  made.problem.goal = goal_of(options, arrivals);
   complete_goal(made.problem.goal, made.problem.knobs);
-  add_arrivals(options, made.problem);
+  add_arrivals(arrivals, made.problem);
   add_mission(options.mission, made.problem);
   made.problem.effects = flag_value("--effects", options.effects, parse_effects);
   if (!options.sensor_interval.empty()) {

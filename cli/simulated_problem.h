@@ -9,6 +9,7 @@
 
 #include "boards/board_description.h"
 #include "cli/goal_flags.h"
+#include "cli/profile_files.h"
 #include "cli/simulated_faults.h"
 #include "cli/simulated_mission.h"
 #include "controller/profile.h"
@@ -47,6 +48,8 @@ struct SimulateOptions {
   bool overwrite = false;
   bool json = false;
   MissionFlags mission;
+  // That were read, for all problems that are made of the same files.
+  std::shared_ptr<ProfileFiles> files = std::make_shared<ProfileFiles>();
 };
 
 // The problem and what it refers to. Moving it keeps the references.
