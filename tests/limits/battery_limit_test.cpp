@@ -4,79 +4,17 @@
 
 #include <cmath>
 
+#include "tests/fakes/limited_battery.h"
+
 namespace gearshift {
 namespace {
 
+using fakes::kCapacityWh;
+using fakes::Limited;
+using fakes::prediction;
+using fakes::setting;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-constexpr double kCapacityWh = 10;
-
-Setting setting(std::int64_t value) {
-  Setting made;
-  made.mode.count = 1;
-  made.mode.values[0] = value;
-  made.batch_size[index(Kind::train)] = 16;
-  return made;
-}
-
-// 10 W and 100 samples a second, 20 W and 300, 30 W and 390.
-WorkPrediction prediction(const Workload&) {
-  return {.front = {{setting(1), {10, 100}}, {setting(2), {20, 300}}, {setting(3), {30, 390}}},
-          .of = {}};
-}
-
-class Limited {
- public:
-  explicit Limited(const BatteryLimitOptions& options, bool saves = false,
-                   PredictWork predict = prediction, Kind kind = Kind::train)
-      : limit(options, std::move(predict)) {
-    attach(1, kind, saves);
-  }
-
-  void attach(WorkloadHandle handle, Kind kind, bool saves = false) {
-    Event attached;
-    attached.type = EventType::attached;
-    attached.workload.handle = handle;
-    attached.workload.kind = kind;
-    attached.workload.managed = true;
-    attached.workload.samples_per_epoch = samples_per_epoch;
-    attached.workload.saves = saves;
-    attached.workload.name = BoundedText<64>("resnet18");
-    limit.consume(attached);
-  }
-  void detach(WorkloadHandle handle) {
-    Event detached;
-    detached.type = EventType::detached;
-    detached.handle = handle;
-    limit.consume(detached);
-  }
-
-  void read(Quantity quantity, double thousands) {
-    limit.read({.quantity = quantity,
-                .state = ReadingState::ok,
-                .value = static_cast<std::int64_t>(1000 * thousands),
-                .taken = now});
-  }
-  void battery(double energy_wh, std::optional<double> voltage_v = 12) {
-    read(Quantity::battery_capacity, 3600 * capacity_wh);
-    read(Quantity::battery_energy, 3600 * energy_wh);
-    if (voltage_v) read(Quantity::battery_voltage, *voltage_v);
-  }
-  std::optional<std::int64_t> cap() { return limit.power_mw(now); }
-  void train(std::int32_t samples, WorkloadHandle handle = 1) {
-    Event event;
-    event.type = EventType::minibatch;
-    event.minibatch.workload = handle;
-    event.minibatch.batch_size = samples;
-    limit.consume(event);
-  }
-
-  std::int64_t samples_per_epoch = 1000;
-  double capacity_wh = kCapacityWh;
-  BatteryLimit limit;
-  Time now = Time{} + seconds(100);
-};
 
 TEST(BatteryLimit, HoldsTheLowestModeWhileNoEnergyIsKnown) {
   Limited run({.aim = BatteryAim::progress});
@@ -100,39 +38,6 @@ TEST(BatteryLimit, TakesTurnsBetweenThePlansTwoPowers) {
   EXPECT_NEAR(gearshift::seconds(high), 60 * plan.high_share, 0.2);
   EXPECT_GT(plan.high_share, 0.1);
   EXPECT_LT(plan.high_share, 0.9);
-}
-
-// Turns go no lower than what answers requests, and spend and do as much as those that did.
-TEST(BatteryLimit, TakesNoTurnsBelowWhatAServerNeeds) {
-  Limited run({.aim = BatteryAim::finish, .epochs = 390});
-  run.battery(10);
-  run.cap();
-  const BatteryPlan before = run.limit.plan();
-  ASSERT_EQ(before.low.power_w, 20);
-  ASSERT_EQ(before.high.power_w, 30);
-  const auto plan_above = [&](std::int64_t power_mw) {
-    run.limit.serve_above(power_mw);
-    run.now += seconds(5);
-    run.battery(10);
-    run.cap();
-    return run.limit.plan();
-  };
-  const double mean_w = before.mean_power_w;
-  ASSERT_GT(mean_w, 21);
-  const BatteryPlan above = plan_above(21'000);
-  EXPECT_EQ(above.low.power_w, 21);
-  EXPECT_EQ(above.high.power_w, 30);
-  EXPECT_NEAR(above.low.power_w + above.high_share * 9, mean_w, 1e-9);
-  EXPECT_NEAR(above.low.samples_per_s +
-                  above.high_share * (above.high.samples_per_s - above.low.samples_per_s),
-              before.low.samples_per_s +
-                  before.high_share * (before.high.samples_per_s - before.low.samples_per_s),
-              1e-9);
-  const BatteryPlan steady = plan_above(29'000);
-  EXPECT_EQ(steady.low, steady.high);
-  EXPECT_NEAR(steady.low.power_w, mean_w, 1e-9);
-  EXPECT_NEAR(static_cast<double>(*run.cap()), 1000 * mean_w, 1100) << "a cap a little above it";
-  EXPECT_EQ(plan_above(0).low, before.low);
 }
 
 TEST(BatteryLimit, PlansAnewFromWhatSettingsWereMeasuredToCost) {
@@ -208,15 +113,6 @@ TEST(BatteryLimit, PlansWithTheEnergyAboveWhereWorkIsSaved) {
     run->cap();
   }
   EXPECT_LT(saves.limit.plan().high_share, wastes.limit.plan().high_share);
-}
-
-TEST(BatteryLimit, OnlyItsPlanGivesWayToAServer) {
-  Limited run({.aim = BatteryAim::progress, .brownout_v = 10});
-  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = 10'500}));  // nothing is known
-  run.battery(10, 11);
-  EXPECT_EQ(run.limit.limit(run.now), (Limit{.planned_mw = 21'000}));
-  run.battery(10, 9.9);
-  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = 10'500}));  // brown-out
 }
 
 TEST(BatteryLimit, WaitsAtTheReserveThatAMissingGaugeCannotRuleOut) {
