@@ -93,21 +93,38 @@ void BoardActuator::make_absent(const std::string& reason) {
 
 // Another process's journal has what it saved, and takes nothing more.
 bool BoardActuator::waits_for_heat() {
-  return !saved_ && limits_ && journal_->owned() && heat_.waits();
+  const bool first = std::find(saved_.begin(), saved_.end(), true) == saved_.end();
+  return first && limits_ && journal_->owned() && heat_.waits();
 }
 
-void BoardActuator::save_all() {
-  if (saved_) return;
-  for (const auto& control : controls_) control->save(*journal_);
+// All that can be, before the first write of any: one commit takes as long as another. A knob that
+// cannot be saved now is not written, and is saved when it is to be set again.
+void BoardActuator::save_before_write(std::size_t knob) {
+  saved_.resize(controls_.size());
+  if (saved_[knob]) return;
+  std::string reason;
+  std::vector<std::size_t> fresh;
+  for (std::size_t i = 0; i < controls_.size(); ++i) {
+    if (saved_[i]) continue;
+    const std::size_t before = journal_->size();
+    try {
+      controls_[i]->save(*journal_);
+      fresh.push_back(i);
+    } catch (const std::runtime_error& error) {
+      journal_->drop_behind(before);
+      if (i == knob) reason = error.what();
+    }
+  }
   journal_->commit();
-  saved_ = true;
+  for (const std::size_t i : fresh) saved_[i] = true;
+  if (!saved_[knob]) throw std::runtime_error(reason);
 }
 
 Progress BoardActuator::write(std::size_t knob, std::int64_t value) {
   assert(knob < controls_.size());
   try {
     if (waits_for_heat()) return Progress::away;
-    save_all();
+    save_before_write(knob);
     return controls_[knob]->write(value, *journal_);
   } catch (const KnobError&) {
     throw;
@@ -147,7 +164,7 @@ std::string BoardActuator::take_complaint() {
 void BoardActuator::restore() {
   if (journal_ == nullptr) return;
   const RestoreReport report = journal_->restore();
-  saved_ = false;
+  saved_.clear();
   heat_.reset();
   unremoved_ = report.unremoved;
   for (const auto& control : controls_) control->restored();

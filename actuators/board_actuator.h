@@ -58,7 +58,7 @@ class BoardActuator : public Actuator {
  private:
   void make_absent(const std::string& reason);
   bool waits_for_heat();
-  void save_all();
+  void save_before_write(std::size_t knob);
 
   Sysroot& root_;
   KnobSpace knobs_;
@@ -67,9 +67,9 @@ class BoardActuator : public Actuator {
   std::vector<std::string> findings_;
   std::unique_ptr<KnobJournal> journal_;
   HeatWait heat_;
-  std::string unremoved_;  // a complaint
-  bool limits_ = false;    // some of the knobs are limits of clocks
-  bool saved_ = false;
+  std::string unremoved_;    // a complaint
+  bool limits_ = false;      // some of the knobs are limits of clocks
+  std::vector<bool> saved_;  // in the journal, on disk; indexed like knobs_, empty before any is
 };
 
 }  // namespace gearshift

@@ -2,6 +2,7 @@
 // (with equal limits every governor sets that frequency as soon as it is told of them).
 #include <algorithm>
 #include <cerrno>
+#include <stdexcept>
 #include <vector>
 
 #include "actuators/clock_watch.h"
@@ -84,6 +85,8 @@ class CpuClock : public KnobControl {
         if (!policy.limits->pinned(value)) other = &policy;
       } catch (const FileError& error) {
         if (!asleep(error.code()) && !has_no_core(policy)) failure = error;
+      } catch (const std::runtime_error& error) {  // a full disk: one that woke cannot be saved
+        failure = FileError(error.what(), 0);
       }
     }
     if (failure) throw FileError(*failure);

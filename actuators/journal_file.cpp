@@ -92,8 +92,13 @@ void replace_journal_file(const std::filesystem::path& path, std::string_view te
                                "), so that nothing could be put back from it; give a state folder "
                                "on a file system with owners and modes with --state");
     }
-    write_all(descriptor.value, text, fresh);
-    if (fsync(descriptor.value) != 0) fail("sync", fresh);
+    try {
+      write_all(descriptor.value, text, fresh);
+      if (fsync(descriptor.value) != 0) fail("sync", fresh);
+    } catch (const std::runtime_error&) {
+      unlink(fresh.c_str());  // half of one takes up what is left of a full disk
+      throw;
+    }
   }
   if (rename(fresh.c_str(), path.c_str()) != 0) fail("rename", fresh);
   if (mark) unlink(mark->c_str());

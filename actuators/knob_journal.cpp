@@ -192,6 +192,7 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
     : root_(root), path_(std::move(path)) {
   if (use == JournalUse::beside) {
     text_ = load(root_, path_);
+    on_disk_ = text_.entries;
     return;
   }
   lock_.emplace(lock_journal(path_, LockPurpose::writing));
@@ -204,6 +205,7 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
   text_.prefix = prefix_of(root);
   if (std::filesystem::exists(path_)) {
     text_.entries = restore_file(root_, path_, load(root_, path_), leftover_);
+    on_disk_ = text_.entries;
   }
   if (text_.entries.empty()) clear_line(board_lock_);
 }
@@ -222,6 +224,10 @@ void KnobJournal::save(SavedRole role, std::string_view path, std::string_view t
       many ? std::find(text_.entries.begin(), text_.entries.end(), entry) != text_.entries.end()
            : has(role, path);
   if (known) return;
+  if (!lock_) {
+    throw std::runtime_error("knob journal " + path_.string() +
+                             ": another process has it, so nothing new is saved or written");
+  }
   text_.entries.push_back(std::move(entry));
   // One that is too long to be read again would put nothing back.
   if (text_.entries.size() > kMaxJournalEntries ||
@@ -231,7 +237,10 @@ void KnobJournal::save(SavedRole role, std::string_view path, std::string_view t
                              std::to_string(text_.entries.size()) +
                              " entries): nothing more is saved or written");
   }
-  committed_ = false;
+}
+
+void KnobJournal::drop_behind(std::size_t entries) {
+  if (entries < text_.entries.size()) text_.entries.resize(entries);
 }
 
 void KnobJournal::forget_homes(std::string_view group, std::span<const std::int64_t> members) {
@@ -246,45 +255,52 @@ void KnobJournal::forget_homes(std::string_view group, std::span<const std::int6
     return std::find(members.begin(), members.end(), pid) == members.end();
   };
   const auto end = std::remove_if(first + 1, text_.entries.end(), gone);
-  if (end == text_.entries.end()) return;
   text_.entries.erase(end, text_.entries.end());
-  committed_ = false;
 }
 
 void KnobJournal::forget(SavedRole role, std::string_view path) {
+  if (!lock_) return;  // the owner may have written it
   std::erase_if(text_.entries,
                 [&](const SavedEntry& entry) { return entry.role == role && entry.path == path; });
-  committed_ = text_.entries.empty();
+  if (!text_.entries.empty()) {
+    commit();
+    return;
+  }
   RestoreReport report;
-  if (committed_) remove(report);
-  commit();
+  remove(report);
 }
 
 void KnobJournal::commit() {
-  if (committed_) return;
-  if (!lock_) {
-    throw std::runtime_error("knob journal " + path_.string() +
-                             ": another process has it, so nothing new is saved or written");
+  assert(lock_ || text_.entries == on_disk_);
+  if (text_.entries == on_disk_) return;
+  try {
+    if (board_lock_) board_lock_->write_line(std::filesystem::absolute(path_).string());
+    replace_journal_file(path_, format_journal(text_));
+  } catch (const std::runtime_error&) {
+    // What is not on disk is not written, and so is nothing to put back: others may set it.
+    text_.entries = on_disk_;
+    if (on_disk_.empty()) remove_journal_file(path_);
+    throw;
   }
-  if (board_lock_) board_lock_->write_line(std::filesystem::absolute(path_).string());
-  replace_journal_file(path_, format_journal(text_));
-  committed_ = true;
+  on_disk_ = text_.entries;
 }
 
 void KnobJournal::remove(RestoreReport& report) {
   use_up(path_, report);
+  on_disk_.clear();
   clear_line(board_lock_);
 }
 
 RestoreReport KnobJournal::restore() {
   RestoreReport report;
   assert(lock_);
+  text_.entries = on_disk_;  // nothing else was written
   if (text_.entries.empty()) return report;
   const StepBar bar(path_);  // until the journal is gone: a step takes that for its sign
   text_.entries = put_back(root_, text_.entries, patience_of_owner(), report);
+  on_disk_ = text_.entries;
   if (text_.entries.empty()) {
     remove(report);
-    committed_ = true;
     return report;
   }
   try {

@@ -52,18 +52,24 @@ class KnobJournal {
   bool has(SavedRole role, std::string_view path) const;
   const std::vector<SavedEntry>& entries() const { return text_.entries; }  // oldest first
   // Adds an entry, which is on disk after the next commit. A file that is saved already keeps its
-  // first text. Throws std::runtime_error where the journal would be longer than can be read.
+  // first text. Throws std::runtime_error where the journal would be longer than can be read, and
+  // beside another process for any new entry.
   void save(SavedRole role, std::string_view path, std::string_view text);
-  // Takes an entry back, on disk too: what it was saved for was refused.
+  std::size_t size() const { return text_.entries.size(); }
+  // Drops what was saved since there were so many `entries` and is not committed: not all that
+  // belongs together could be saved.
+  void drop_behind(std::size_t entries);
+  // Takes an entry back, on disk too: what it was saved for was refused. Beside another process
+  // nothing is taken back.
   void forget(SavedRole role, std::string_view path);
   // Forgets where processes were that are in a group no more; not the first one, whose home is
   // that of those who came later.
   void forget_homes(std::string_view group, std::span<const std::int64_t> members);
   // Writes the entries to disk and returns when they are there (file and folder synced). Does
-  // nothing where all are. Throws std::runtime_error, beside another process for any new entry.
+  // nothing where all are. Throws std::runtime_error, and has dropped then what is not.
   void commit();
-  // Puts everything back; removes the journal unless something failed. Later saves begin a new one.
-  // The owner's.
+  // Puts everything back that was committed; removes the journal unless something failed. Later
+  // saves begin a new one. The owner's.
   RestoreReport restore();
 
  private:
@@ -74,7 +80,7 @@ class KnobJournal {
   std::optional<HolderLock> lock_;  // the owner's
   std::optional<HolderLock> board_lock_;
   JournalText text_;
-  bool committed_ = true;
+  std::vector<SavedEntry> on_disk_;
   RestoreReport leftover_;
 };
 

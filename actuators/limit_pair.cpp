@@ -14,8 +14,10 @@ std::optional<LimitPair::Limits> LimitPair::read() {
 
 void LimitPair::save(KnobJournal& journal) {
   static_cast<void>(maximum_.file.read_integer());  // text that cannot be put back is not saved
-  journal.save(SavedRole::limit_max, maximum_.path, maximum_.file.read());
-  journal.save(SavedRole::limit_min, minimum_.path, minimum_.file.read());
+  const std::string_view maximum = maximum_.file.read();
+  const std::string_view minimum = minimum_.file.read();  // before one alone is saved
+  journal.save(SavedRole::limit_max, maximum_.path, maximum);
+  journal.save(SavedRole::limit_min, minimum_.path, minimum);
 }
 
 void LimitPair::pin(std::int64_t value) {

@@ -274,8 +274,11 @@ TEST_F(GuardianTest, BesideAJournalNothingNewIsSavedAndSoNothingNewWritten) {
   KnobJournal beside(root_, journal(), JournalUse::beside);
   EXPECT_TRUE(beside.has(SavedRole::limit_max, DirectoryBoard::policy(0) + "/scaling_max_freq"));
   beside.commit();
-  beside.save(SavedRole::limit_max, "/sys/new", "1");
-  EXPECT_THROW(beside.commit(), std::runtime_error);
+  EXPECT_THROW(beside.save(SavedRole::limit_max, "/sys/new", "1"), std::runtime_error);
+  beside.commit();
+  const std::string saved = state_.get("/state/knobs.journal");
+  beside.forget(SavedRole::limit_max, DirectoryBoard::policy(0) + "/scaling_max_freq");
+  EXPECT_EQ(state_.get("/state/knobs.journal"), saved);
 }
 
 }  // namespace

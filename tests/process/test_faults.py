@@ -18,6 +18,7 @@ for _, name in ipairs(knobs.names) do top[name] = knobs[name][#knobs[name]] end
 log(measure(top).reason)
 return nil
 """
+MEMORY_LOCK = "/sys/kernel/debug/bpmp/debug/clk/emc/mrq_rate_locked"
 GPU_MAX = "/sys/class/devfreq/17000000.gpu/max_freq"
 
 
@@ -100,6 +101,36 @@ class Faults(unittest.TestCase):
             daemon = stack.daemon(script)
             stack.trainer()
             self.assertNotIn("mem_mhz", daemon.note("hold")["setting"])
+
+    def test_a_knob_that_cannot_be_read_before_the_first_write_keeps_no_other_from_being_set(self):
+        with Stack() as stack:
+            before = stack.knobs()
+            daemon = stack.daemon(stack.script(HOLD))
+            daemon.note("status")
+            stack.fault("eio", MEMORY_LOCK)
+            stack.trainer()
+            failed = daemon.note("knob_failed")
+            self.assertIn("mem_mhz: ", failed["text"])
+            self.assertIn("mrq_rate_locked", failed["text"])
+            daemon.wait_for(lambda _: stack.read(GPU_MAX) != before[GPU_MAX.lstrip("/")])
+            self.assertEqual(daemon.finish(signal.SIGINT), 0, daemon.tail())
+            self.assertFalse((stack.state / "knobs.journal").exists())
+            stack.fault("eio", "none")
+            self.assertEqual(stack.knobs(), before)
+
+    def test_knobs_that_were_never_written_are_nobodys_to_put_back(self):
+        with Stack() as stack:
+            stack.state.mkdir()
+            daemon = stack.daemon(stack.script(HOLD))
+            daemon.note("status")
+            (stack.state / "knobs.journal.new").mkdir()  # as a full disk: no journal can be written
+            stack.trainer()
+            self.assertIn("knob journal", daemon.note("knob_failed")["text"])
+            wish = "816000000"
+            self.assertNotEqual(stack.read(GPU_MAX), wish)
+            stack.write(GPU_MAX, wish)
+            self.assertEqual(daemon.finish(signal.SIGINT), 0, daemon.tail())
+            self.assertEqual(stack.read(GPU_MAX), wish)
 
     @unittest.skipIf(os.geteuid() != 0, "needs root, to start the daemon as somebody else")
     def test_without_root_it_attaches_measures_and_says_what_it_may_not_write(self):
