@@ -67,6 +67,89 @@ TEST(ScriptFile, NoticesAFolderThatTookThePlaceOfItsOwn) {
   EXPECT_EQ(script.text(), "return 4");
 }
 
+TEST(ScriptFile, NoticesAnEditBehindALink) {
+  const fakes::TempTree tree;
+  tree.put("/home/policy.lua", "return 1");
+  tree.put("/etc/other.lua", "");
+  std::filesystem::create_symlink(tree.at("/home/policy.lua"), tree.at("/home/link.lua"));
+  std::filesystem::create_symlink("../home/link.lua", tree.at("/etc/policy.lua"));
+  ScriptFile script(tree.at("/etc/policy.lua"));
+  EXPECT_EQ(script.text(), "return 1");
+  tree.put("/home/policy.lua", "return 2");
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 2");
+  // As vim writes: the file is away for a moment.
+  std::filesystem::rename(tree.at("/home/policy.lua"), tree.at("/home/policy.lua~"));
+  EXPECT_FALSE(script.take_changes());
+  tree.put("/home/policy.lua", "return 3");
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 3");
+}
+
+TEST(ScriptFile, FollowsALinkToWhereItLeadsNow) {
+  const fakes::TempTree tree;
+  tree.put("/one/policy.lua", "return 1");
+  tree.put("/two/policy.lua", "return 2");
+  tree.put("/etc/other.lua", "");
+  const std::filesystem::path link = tree.at("/etc/policy.lua");
+  std::filesystem::create_symlink(tree.at("/one/policy.lua"), link);
+  ScriptFile script(link);
+  std::filesystem::create_symlink(tree.at("/two/policy.lua"), tree.at("/etc/new.lua"));
+  std::filesystem::rename(tree.at("/etc/new.lua"), link);
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 2");
+  tree.put("/one/policy.lua", "return 4");
+  EXPECT_FALSE(script.take_changes()) << "nothing leads there";
+  tree.put("/two/policy.lua", "return 3");
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 3");
+  // A file in the place of the link.
+  tree.put("/etc/new.lua", "return 5");
+  std::filesystem::rename(tree.at("/etc/new.lua"), link);
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 5");
+  tree.put("/etc/policy.lua", "return 6");
+  EXPECT_TRUE(script.take_changes());
+}
+
+// All of a folder at once: its files are links through ..data, which another one is renamed to.
+TEST(ScriptFile, NoticesAVolumeOfKubernetesThatIsReplaced) {
+  const fakes::TempTree tree;
+  tree.put("/etc/..one/policy.lua", "return 1");
+  std::filesystem::create_directory_symlink("..one", tree.at("/etc/..data"));
+  std::filesystem::create_symlink("..data/policy.lua", tree.at("/etc/policy.lua"));
+  ScriptFile script(tree.at("/etc/policy.lua"));
+  for (const int next : {2, 3}) {
+    const std::string folder = ".." + std::to_string(next);
+    const std::string text = "return " + std::to_string(next);
+    const std::filesystem::path before = std::filesystem::read_symlink(tree.at("/etc/..data"));
+    tree.put("/etc/" + folder + "/policy.lua", text);
+    std::filesystem::create_directory_symlink(folder, tree.at("/etc/..data_tmp"));
+    std::filesystem::rename(tree.at("/etc/..data_tmp"), tree.at("/etc/..data"));
+    EXPECT_TRUE(script.take_changes());
+    EXPECT_EQ(script.text(), text);
+    std::filesystem::remove_all(tree.at("/etc/" + before.string()));
+    EXPECT_FALSE(script.take_changes());
+    EXPECT_EQ(script.text(), text);
+  }
+}
+
+TEST(ScriptFile, WaitsForAFolderBehindALinkThatIsGone) {
+  const fakes::TempTree tree;
+  tree.put("/home/policy.lua", "return 1");
+  tree.put("/etc/other.lua", "");
+  std::filesystem::create_symlink(tree.at("/home/policy.lua"), tree.at("/etc/policy.lua"));
+  ScriptFile script(tree.at("/etc/policy.lua"));
+  std::filesystem::remove_all(tree.at("/home"));
+  EXPECT_FALSE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 1");
+  tree.put("/home/policy.lua", "return 2");
+  EXPECT_TRUE(script.take_changes());
+  tree.put("/home/policy.lua", "return 3");
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 3");
+}
+
 TEST(ScriptFile, TakesAWriteOfTheSameTextForNoChange) {
   const fakes::TempTree tree;
   tree.put("/policy.lua", "return 1");
