@@ -16,11 +16,12 @@
 #include "cli/output_files.h"
 #include "cli/quoted_word.h"
 #include "cli/read_script.h"
+#include "cli/tell.h"
+#include "cli/written_output.h"
 #include "controller/policy.h"
 #include "evaluation/html_report.h"
 #include "evaluation/online_report.h"
 #include "evaluation/table_report.h"
-#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -44,14 +45,14 @@ void write_online_reports(const EvaluateOptions& options, const Grid& grid,
   const std::vector<OnlineStanding> standings_of_all = summarise_online(rows_of_all);
   const OnlineAllCells all_cells{.rows = rows_of_all, .standings = standings_of_all};
   const OnlineAllCells* all = rows_of_all.empty() ? nullptr : &all_cells;
-  if (!options.json.empty()) replace_file(options.json, online_json(grid, rows, standings, all));
-  if (!options.csv.empty()) replace_file(options.csv, online_csv(grid, rows, all));
+  if (!options.json.empty()) write_output(options.json, online_json(grid, rows, standings, all));
+  if (!options.csv.empty()) write_output(options.csv, online_csv(grid, rows, all));
   if (!options.html.empty()) {
     const Provenance provenance = provenance_of(options, command);
-    replace_file(options.html, online_html(grid, rows, standings, provenance, all));
+    write_output(options.html, online_html(grid, rows, standings, provenance, all));
   }
-  std::printf("%s", online_text(grid, standings, all).c_str());
-  std::fflush(stdout);
+  tell(rest_of_answer({options.json, options.csv, options.html}), "{}",
+       online_text(grid, standings, all));
 }
 
 void write_reports(const EvaluateOptions& options, const Grid& grid, const std::vector<Row>& rows,
@@ -60,14 +61,14 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
   const std::vector<Standing> standings_of_all = summarise(grid, rows_of_all);
   const AllCells all_cells{.rows = rows_of_all, .standings = standings_of_all};
   const AllCells* all = rows_of_all.empty() ? nullptr : &all_cells;
-  if (!options.json.empty()) replace_file(options.json, json_report(grid, rows, standings, all));
-  if (!options.csv.empty()) replace_file(options.csv, csv_report(grid, rows, all));
+  if (!options.json.empty()) write_output(options.json, json_report(grid, rows, standings, all));
+  if (!options.csv.empty()) write_output(options.csv, csv_report(grid, rows, all));
   if (!options.html.empty()) {
     const Provenance provenance = provenance_of(options, command);
-    replace_file(options.html, html_report(grid, rows, standings, provenance, all));
+    write_output(options.html, html_report(grid, rows, standings, provenance, all));
   }
-  std::printf("%s", text_report(grid, standings, all).c_str());
-  std::fflush(stdout);
+  tell(rest_of_answer({options.json, options.csv, options.html}), "{}",
+       text_report(grid, standings, all));
 }
 
 // Nothing where the grid is null.
@@ -122,14 +123,14 @@ void check_files(const EvaluateOptions& options) {
   files.writes("--json", options.json);
   files.writes("--csv", options.csv);
   files.writes("--html", options.html);
-  files.writes("--results", results_path(options));
+  files.writes_no_stream("--results", results_path(options));
   files.check();
 }
 
 int evaluate(const EvaluateOptions& options, const std::string& command) {
   // Not after hours of work.
   for (const std::string* report : {&options.json, &options.csv, &options.html}) {
-    if (!report->empty()) check_replaceable(*report);
+    if (!report->empty()) check_output(*report);
   }
   if (options.problem == "recurring") return evaluate_recurring(options);
   if (options.problem == "drift") return evaluate_drift(options);

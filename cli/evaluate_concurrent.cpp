@@ -19,6 +19,7 @@
 #include "cli/simulated_costs.h"
 #include "cli/simulated_problem.h"
 #include "cli/tell.h"
+#include "cli/written_output.h"
 #include "evaluation/concurrent_report.h"
 #include "evaluation/fingerprint.h"
 #include "evaluation/separate_clocks.h"
@@ -26,7 +27,6 @@
 #include "limits/operator_limit.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/profile_csv.h"
-#include "trace/replace_file.h"
 #include "trace/suspect_cells.h"
 
 namespace gearshift {
@@ -249,14 +249,14 @@ int evaluate_concurrent(const EvaluateOptions& options, const std::string& comma
   std::optional<ConcurrentResults> all_cells;
   if (made.has_suspects()) all_cells = made.judged(*trials, true);
   const ConcurrentResults* all = all_cells ? &*all_cells : nullptr;
-  if (!options.json.empty()) replace_file(options.json, concurrent_json(grid, results, all));
-  if (!options.csv.empty()) replace_file(options.csv, concurrent_csv(grid, results, all));
+  if (!options.json.empty()) write_output(options.json, concurrent_json(grid, results, all));
+  if (!options.csv.empty()) write_output(options.csv, concurrent_csv(grid, results, all));
   if (!options.html.empty()) {
-    replace_file(options.html,
+    write_output(options.html,
                  concurrent_html(grid, results, all, provenance_of(options, command)));
   }
-  std::printf("%s", concurrent_text(grid, results, all).c_str());
-  std::fflush(stdout);
+  tell(rest_of_answer({options.json, options.csv, options.html}), "{}",
+       concurrent_text(grid, results, all));
   report_failures(grid, *trials);
   return kExitOk;
 }

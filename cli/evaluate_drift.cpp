@@ -14,13 +14,14 @@
 #include "cli/evaluate_run.h"
 #include "cli/policy_transfer.h"
 #include "cli/simulated_problem.h"
+#include "cli/tell.h"
+#include "cli/written_output.h"
 #include "evaluation/drift_report.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
 #include "policies/lua/lua_policy.h"
 #include "simulator/exhaustive_optimum.h"
 #include "simulator/simulation.h"
-#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -234,9 +235,8 @@ class DriftEvaluation {
 
 int evaluate_drift(const EvaluateOptions& options) {
   const std::vector<DriftRow> rows = DriftEvaluation(options).run();
-  if (!options.json.empty()) replace_file(options.json, drift_json(rows));
-  std::printf("%s", drift_text(rows).c_str());
-  std::fflush(stdout);
+  if (!options.json.empty()) write_output(options.json, drift_json(rows));
+  tell(rest_of_answer({options.json, options.csv, options.html}), "{}", drift_text(rows));
   std::vector<ScriptEnd> ends;
   for (const DriftRow& row : rows) ends.push_back({row.policy, row.failure});
   report_failures(ends);

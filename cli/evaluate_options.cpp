@@ -176,7 +176,10 @@ void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
                      "workload of the --board's model that fills gaps (default: of that name)");
   command.add_option("--threads", options.threads, "cases at a time (default: one a core)")
       ->check(CLI::Range(1U, kMostThreads));
-  command.add_option("--json", options.json, "file for rows and summary");
+  command.add_option(
+      "--json", options.json,
+      "file for rows and summary; - is standard output, here and below, and the table then goes to "
+      "standard error");
   command.add_option("--csv", options.csv, "file for rows");
   command.add_option("--html", options.html, "file for tables and pictures, one page");
   command.add_option("--results", options.results,

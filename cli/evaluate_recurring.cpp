@@ -13,11 +13,12 @@
 
 #include "cli/commands.h"
 #include "cli/evaluate_run.h"
+#include "cli/tell.h"
+#include "cli/written_output.h"
 #include "evaluation/recurring_report.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/epochs_csv.h"
 #include "trace/profile_csv.h"
-#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -130,9 +131,8 @@ int evaluate_recurring(const EvaluateOptions& options) {
     rows[i] = {contestant.name, &job, seed,
                play(job, policy, {.beta = options.beta, .seed = seed})};
   });
-  if (!options.json.empty()) replace_file(options.json, recurring_json(rows));
-  std::printf("%s", recurring_text(rows).c_str());
-  std::fflush(stdout);
+  if (!options.json.empty()) write_output(options.json, recurring_json(rows));
+  tell(rest_of_answer({options.json, options.csv, options.html}), "{}", recurring_text(rows));
   std::vector<ScriptEnd> ends;
   for (const RecurringRow& row : rows) ends.push_back({row.policy, row.trial.failure});
   report_failures(ends);

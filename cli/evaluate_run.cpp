@@ -15,6 +15,7 @@
 #include "cli/evaluate_progress.h"
 #include "cli/read_script.h"
 #include "cli/tell.h"
+#include "cli/written_output.h"
 #include "evaluation/grid_run.h"
 #include "policies/lua/lua_policy.h"
 
@@ -48,7 +49,7 @@ std::string results_path(const EvaluateOptions& options) {
     std::error_code error;
     const auto status = std::filesystem::status(*report, error);
     const bool file = !std::filesystem::exists(status) || std::filesystem::is_regular_file(status);
-    if (!report->empty() && file) return *report + ".trials";
+    if (!report->empty() && file && !is_standard_output(*report)) return *report + ".trials";
   }
   return "";
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/output_files.h"
 #include "cli/standard_output.h"
+#include "cli/written_output.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_csv.h"
 #include "trace/recording_profile.h"
@@ -79,7 +80,7 @@ void run_export(const ExportOptions& options) {
   files.reads_recording("file", options.file);
   files.writes("-o", options.out);
   files.check();
-  if (options.out.empty()) {
+  if (options.out.empty() || is_standard_output(options.out)) {
     write(options, std::cout);
     finish_standard_output();
     return;
@@ -101,7 +102,7 @@ void add_export(CLI::App& app, int& exit_code) {
                  "a row a minibatch: its times, and the knobs it ran with");
   what->add_flag("--samples", options->samples, "a row a reading: power, rails, temperatures");
   what->require_option(1);
-  command->add_option("-o,--output", options->out, "the CSV file (default: standard output)");
+  command->add_option("-o,--output", options->out, "the CSV file (default, or -: standard output)");
   command->footer(
       "Example: turn a recorded search into a table that a simulation runs on\n"
       "  gearshift export run.db --profile -o measured.csv\n"

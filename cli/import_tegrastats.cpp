@@ -12,6 +12,7 @@
 #include "cli/output_files.h"
 #include "cli/standard_output.h"
 #include "cli/units.h"
+#include "cli/written_output.h"
 #include "trace/replace_file.h"
 #include "trace/tegrastats.h"
 
@@ -64,7 +65,7 @@ void import(const ImportOptions& options) {
   }
   const TegrastatsLog log = read_tegrastats(in, options.log);
   const TotalRails total = choose_total(log, options.board);
-  if (options.out.empty()) {
+  if (options.out.empty() || is_standard_output(options.out)) {
     write_tegrastats_csv(log, total, interval, std::cout);
     finish_standard_output();
   } else {
@@ -85,7 +86,7 @@ void add_import_tegrastats(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand(
       "import-tegrastats", "Turn a log of NVIDIA's tegrastats into CSV: power, heat, clocks, load");
   command->add_option("log", options->log, "what `tegrastats --logfile` wrote")->required();
-  command->add_option("-o,--output", options->out, "the CSV file (default: standard output)");
+  command->add_option("-o,--output", options->out, "the CSV file (default, or -: standard output)");
   command
       ->add_option("--board", options->board,
                    "whose rule says which rails add up to the board's power")

@@ -14,6 +14,8 @@
 #include "cli/output_files.h"
 #include "cli/select_board.h"
 #include "cli/simulated_problem.h"
+#include "cli/tell.h"
+#include "cli/written_output.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -69,20 +71,18 @@ int run_profile(const ProfileOptions& options) {
   }
   const Profile profile =
       modelled_profile(board, knobs, name_of(options.workload, kind), workload, sizes);
-  write_profiles(options.output, std::span(&profile, 1));
+  write_output(options.output, format_profiles(std::span(&profile, 1)));
+  std::FILE* const rest = rest_of_answer({options.output});
   if (options.json) {
     const nlohmann::ordered_json json = {{"device", profile.device},
                                          {"workload", profile.workload},
                                          {"kind", options.kind},
                                          {"settings", profile.cells().size()},
                                          {"output", options.output}};
-    std::printf(
-        "%s\n",
-        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    tell(rest, "{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    std::printf("%s: %s %s, %zu settings by the board model, none measured\n",
-                options.output.c_str(), profile.device.c_str(), profile.workload.c_str(),
-                profile.cells().size());
+    tell(rest, "{}: {} {}, {} settings by the board model, none measured\n", options.output,
+         profile.device, profile.workload, profile.cells().size());
   }
   return kExitOk;
 }
@@ -107,7 +107,10 @@ void add_model_profile(CLI::App& model, int& exit_code) {
       ->check(CLI::Range(1, 1'000'000));
   command->add_option("--keep", options->keep,
                       "KNOB=VALUE,VALUE: only these values of a knob; may be repeated");
-  command->add_option("-o,--output", options->output, "the profile to write, CSV")->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "the profile to write, CSV; - is standard output")
+      ->required();
   command->add_flag("--json", options->json, "one JSON object instead of text");
   command->footer(
       "What is written has the columns of a measured profile, and no mark that the model made it.\n"

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "boards/board_description.h"
+#include "cli/written_output.h"
 #include "trace/replace_file.h"
 
 namespace gearshift {
@@ -21,6 +22,7 @@ bool is_no_file(const std::string& path) {
 
 // Files that are not there yet are one by their names.
 bool same_file(const std::string& one, const std::string& other) {
+  if (is_standard_output(one) && is_standard_output(other)) return true;
   if (is_no_file(one) || is_no_file(other)) return false;
   std::error_code error;
   if (std::filesystem::equivalent(one, other, error)) return true;
@@ -68,15 +70,27 @@ void CommandFiles::writes(const std::string& flag, const std::string& path) {
   if (!path.empty()) written_.push_back({flag, path});
 }
 
+void CommandFiles::writes_no_stream(const std::string& flag, const std::string& path) {
+  if (path == "-") no_streams_.push_back({flag, path});
+  writes(flag, path);
+}
+
 void CommandFiles::writes_recording(const std::string& flag, const std::string& path) {
   if (path.empty()) return;
-  for (const std::string& file : recording_files(path)) writes(flag, file);
+  writes_no_stream(flag, path);
+  const std::vector<std::string> files = recording_files(path);
+  for (std::size_t i = 1; i < files.size(); ++i) writes(flag, files[i]);
 }
 
 void CommandFiles::check() const {
+  if (!no_streams_.empty()) {
+    throw std::invalid_argument(
+        fmt::format("{} -: cannot be standard output; name a file, one of that name as ./-",
+                    no_streams_.front().flag));
+  }
   for (const Named& written : written_) {
     for (const Named& read : read_) {
-      if (!same_file(written.path, read.path)) continue;
+      if (written.path == "-" || !same_file(written.path, read.path)) continue;
       throw std::invalid_argument(
           fmt::format("{} {}: is the file that is read, {} {}, and would be lost; give another "
                       "name",

@@ -20,12 +20,15 @@ class CommandFiles {
                    char end);
   // With what SQLite has beside it.
   void reads_recording(const std::string& flag, const std::string& path);
+  // "-" is standard output, for one of them.
   void writes(const std::string& flag, const std::string& path);
+  // What is read again, or is no text: "-" would be a file of that name.
+  void writes_no_stream(const std::string& flag, const std::string& path);
   void writes_recording(const std::string& flag, const std::string& path);
 
   // Throws std::invalid_argument that names both flags where a file that is written is one that is
-  // read, or another that is written, by whatever name. What is no file (a terminal, /dev/null)
-  // holds nothing that could be lost.
+  // read, or another that is written, by whatever name, or that names "-" where that cannot be.
+  // What is no file (a terminal, /dev/null) holds nothing that could be lost.
   void check() const;
 
  private:
@@ -36,6 +39,7 @@ class CommandFiles {
 
   std::vector<Named> read_;
   std::vector<Named> written_;
+  std::vector<Named> no_streams_;
 };
 
 // A recording's files: the database, and what SQLite keeps beside it meanwhile, which a run that

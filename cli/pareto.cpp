@@ -13,11 +13,12 @@
 #include "cli/pareto_report.h"
 #include "cli/powertrain_commands.h"
 #include "cli/predicted_grid.h"
+#include "cli/tell.h"
 #include "cli/units.h"
+#include "cli/written_output.h"
 #include "policies/powertrain/predictor_file.h"
 #include "trace/csv_lines.h"
 #include "trace/profile_csv.h"
-#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -84,19 +85,19 @@ Pareto look_at(const ParetoOptions& options) {
 }
 
 int run_pareto(const ParetoOptions& options) {
-  const Pareto pareto = look_at(options);
   CommandFiles files;
   files.reads("FILE", options.files);
   files.reads_board("--board", options.board);
   files.writes("--plot", options.plot);
   files.check();
-  if (!options.plot.empty()) replace_file(options.plot, pareto_svg(pareto));
+  const Pareto pareto = look_at(options);
+  if (!options.plot.empty()) write_output(options.plot, pareto_svg(pareto));
+  std::FILE* const rest = rest_of_answer({options.plot});
   if (options.json) {
     const nlohmann::ordered_json json = pareto_json(pareto);
-    std::printf("%s\n",
-                json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    tell(rest, "{}\n", json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    std::fputs(pareto_text(pareto).c_str(), stdout);
+    tell(rest, "{}", pareto_text(pareto));
   }
   return kExitOk;
 }
@@ -118,7 +119,8 @@ void add_pareto(CLI::App& app, int& exit_code) {
       "--board", options->board,
       "ask a model for every mode of this board; default: the settings it learnt from");
   command->add_option("--cap", options->cap, "choose for this power limit, for example 30W");
-  command->add_option("--plot", options->plot, "write a picture into this file, SVG");
+  command->add_option("--plot", options->plot,
+                      "write a picture into this file, SVG; - is standard output");
   command->add_flag("--json", options->json,
                     "one JSON object, with the whole fronts, instead of text");
   command->footer(

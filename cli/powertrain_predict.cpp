@@ -7,6 +7,8 @@
 #include "cli/output_files.h"
 #include "cli/powertrain_commands.h"
 #include "cli/predicted_grid.h"
+#include "cli/tell.h"
+#include "cli/written_output.h"
 #include "policies/powertrain/predictor_file.h"
 #include "trace/profile_csv.h"
 
@@ -39,18 +41,17 @@ int run_predict(const PredictOptions& options) {
   const NetworkModule module;
   const Profile profile =
       predicted_profile(module, predictor, grid.device, grid.knobs, grid.settings);
-  write_profiles(options.output, std::span(&profile, 1));
+  write_output(options.output, format_profiles(std::span(&profile, 1)));
+  std::FILE* const rest = rest_of_answer({options.output});
   if (options.json) {
     const nlohmann::ordered_json json = {{"device", profile.device},
                                          {"workload", profile.workload},
                                          {"settings", profile.cells().size()},
                                          {"output", options.output}};
-    std::printf(
-        "%s\n",
-        json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    tell(rest, "{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    std::printf("%s: %s %s, %zu predicted settings\n", options.output.c_str(),
-                profile.device.c_str(), profile.workload.c_str(), profile.cells().size());
+    tell(rest, "{}: {} {}, {} predicted settings\n", options.output, profile.device,
+         profile.workload, profile.cells().size());
   }
   return kExitOk;
 }
@@ -65,7 +66,10 @@ void add_powertrain_predict(CLI::App& powertrain, int& exit_code) {
   command->add_option("--profile", options->profile, "predict the settings of this profile");
   command->add_option("--board", options->board,
                       "predict every mode of this board, with the batch sizes of the model");
-  command->add_option("-o,--output", options->output, "the profile to write, CSV")->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "the profile to write, CSV; - is standard output")
+      ->required();
   command->add_flag("--json", options->json, "one JSON object instead of text");
   command->footer(
       "What is written has the columns of a measured profile, and no mark that it was predicted.\n"

@@ -42,7 +42,7 @@ void check_files(const TrainOptions& options) {
                        ? own_reference(options.state)
                        : std::nullopt;
   files.reads("--reference", own ? own->string() : options.reference);
-  files.writes("-o", options.output);
+  files.writes_no_stream("-o", options.output);
   files.check();
 }
 
@@ -93,7 +93,7 @@ int run_train(TrainOptions options) {
 
 void add_shared(CLI::App& command, TrainOptions& options) {
   command.add_option("--modes", options.modes, "draw so many settings of the profile; default all")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
   add_training_options(command, options.training);
   command.add_flag("--json", options.json, "one JSON object instead of text");
 }

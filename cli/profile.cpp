@@ -102,7 +102,7 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
 bool profile(const ProfileOptions& options, const RunPlan& plan) {
   CommandFiles files;
   files.reads_board("--board", options.run.board);
-  files.writes("-o", options.out);
+  files.writes_no_stream("-o", options.out);
   files.check();
   block_signals();
   use_all_descriptors();

@@ -30,6 +30,7 @@
 #include "cli/simulated_problem.h"
 #include "cli/simulated_result.h"
 #include "cli/units.h"
+#include "cli/written_output.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
 #include "policies/lua/lua_policy.h"
@@ -48,7 +49,10 @@ using File = std::unique_ptr<std::FILE, FileCloser>;
 // With what is in it: another file may be refused yet.
 File open_log(const std::string& path) {
   if (path.empty()) return nullptr;
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  // Opened anew, a file that the shell redirects to would be written from its beginning.
+  const int descriptor = is_standard_output(path)
+                             ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+                             : open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor >= 0) return File(fdopen(descriptor, "w"));
   throw std::runtime_error(fmt::format(
       "--log {}: cannot be written: {}; name a file in a folder that is there, and writable", path,
@@ -56,6 +60,7 @@ File open_log(const std::string& path) {
 }
 
 void empty_log(std::FILE* log, const std::string& path) {
+  if (is_standard_output(path)) return;
   struct stat found {};
   const int descriptor = fileno(log);
   if (fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) return;  // a pipe, a terminal
@@ -135,7 +140,7 @@ void check_files(const SimulateOptions& options) {
     files.reads_named("--fault", fault, "workload:", '@');
   }
   if (!names_shipped_script(options.policy)) files.reads("--policy", options.policy);
-  files.writes("--log", options.log);
+  files.writes_no_stream("--log", options.log);
   files.writes_recording("--record", options.record);
   files.check();
   if (!options.record.empty()) check_record_flag(options.record, options.overwrite);

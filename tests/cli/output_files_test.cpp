@@ -85,6 +85,23 @@ TEST_F(OutputFilesTest, ARecordingIsMoreThanOneFile) {
   EXPECT_NE(refused(files).find("day.db-wal: is the file that is written too"), std::string::npos);
 }
 
+TEST_F(OutputFilesTest, StandardOutputIsForOne) {
+  CommandFiles files;
+  files.writes("--json", "-");
+  files.writes("--html", "o.html");
+  EXPECT_EQ(refused(files), "");
+  files.writes("--csv", "/dev/stdout");
+  EXPECT_NE(refused(files).find("--csv /dev/stdout: is the file that is written too, --json -"),
+            std::string::npos);
+  CommandFiles others;
+  std::filesystem::create_symlink("new.db", folder_ / "link.db");
+  others.writes_recording("--record", folder_ / "link.db");
+  EXPECT_EQ(refused(others), "");
+  others.writes_recording("--record", "-");
+  EXPECT_EQ(refused(others),
+            "--record -: cannot be standard output; name a file, one of that name as ./-");
+}
+
 TEST_F(OutputFilesTest, AFlagThatNamesAFileAmongOtherThingsReadsIt) {
   const auto said = [&](const std::string& text, const std::string& word, char end) {
     CommandFiles files;

@@ -1,5 +1,7 @@
 """What a command writes takes the place of nothing that it reads, nor of anything it was not told to replace."""
 
+import html
+import json
 import os
 import subprocess
 import tempfile
@@ -105,6 +107,84 @@ class Inputs(Files):
         self.made("evaluate", "--profile", "p.csv", "--policy", "maxn", *RATES, "--json", "o.json", "--csv", "link2.csv", "--html", os.devnull)
         self.made("simulate", *MODEL, "--log", "l.jsonl", "--record", "new.db")
         self.assertTrue({"o.json", "o.json.trials", "link2.csv", "l.jsonl", "new.db"} <= set(self.there()))
+
+
+class Streams(Files):
+    def test_standard_output_is_for_what_asked_for_it_alone(self):
+        self.profile()
+        self.made("powertrain", "transfer", "p.csv", "--modes", "5", "--epochs", "1", "-o", "q.model")
+        self.made("simulate", *MODEL, "--record", "r.db")
+        before = set(self.there())
+        grid = ["evaluate", "--profile", "p.csv", "--policy", "maxn", *RATES]
+        for words, begins, told in (
+            ([*grid, "--json"], "{", "maxn"),
+            ([*grid, "--csv"], "policy,workload,", "maxn"),
+            ([*grid, "--html"], "<!DOCTYPE", "maxn"),
+            (["model", "profile", *BOARD, "--workload", "resnet18", *SMALL, "-o"], "device,", "settings by the board model"),
+            (["powertrain", "predict", "q.model", "--profile", "p.csv", "-o"], "device,", "predicted settings"),
+            (["pareto", "p.csv", "--plot"], "<svg", "resnet18"),
+            (["export", "r.db", "--samples", "-o"], "time_s", ""),
+        ):
+            for output in ("-", "/dev/stdout"):
+                with self.subTest([*words, output]):
+                    done = self.gearshift(*words, output)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertEqual(done.stdout[: len(begins)].lower(), begins.lower())
+                    self.assertIn(told, done.stderr)
+                    self.assertNotIn("settings by the board model", done.stdout)
+                    if begins == "{":
+                        json.loads(done.stdout)
+        self.assertEqual(set(self.there()), before)
+
+    def test_what_the_shell_redirects_to_is_not_replaced(self):
+        self.profile()
+        file = self.folder / "all.csv"
+        file.write_text("kept\n")
+        for words in (
+            ["model", "profile", *BOARD, "--workload", "resnet18", *SMALL, "-o", "/dev/stdout"],
+            ["simulate", *MODEL, "--log", "/dev/stdout"],
+        ):
+            with file.open("a") as out:
+                done = subprocess.run([os.path.abspath(BINARY), *words], stdout=out, stderr=subprocess.PIPE, timeout=DEADLINE_S)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        lines = file.read_text().splitlines()
+        self.assertEqual((lines[0], lines[1].split(",")[0]), ("kept", "device"))
+        logged = [line for line in lines if line.startswith("{")]
+        self.assertGreater(len([json.loads(line) for line in logged]), 3)
+        self.assertTrue(any("chosen" in line for line in lines if line not in logged))
+
+    def test_what_is_no_stream_is_not_called_a_dash(self):
+        self.profile()
+        before = self.there()
+        grid = ["evaluate", "--profile", "p.csv", "--policy", "maxn", *RATES]
+        for words, named in (
+            (["simulate", *MODEL, "--record", "-"], "--record -: cannot be standard output; name a file, one of that name as ./-"),
+            (["simulate", *MODEL, "--log", "-"], "--log -: cannot be"),
+            (["run", "--sysroot", "/no/such/board", "--record", "-"], "--record -: cannot be"),
+            ([*grid, "--results", "-"], "--results -: cannot be"),
+            (["powertrain", "transfer", "p.csv", "-o", "-"], "-o -: cannot be"),
+            (["profile", "--sysroot", "/no/such/board", "-o", "-"], "-o -: cannot be"),
+            ([*grid, "--json", "-", "--csv", "/dev/stdout"], "--csv /dev/stdout: is the file that is written too, --json -"),
+        ):
+            with self.subTest(words):
+                done = self.gearshift(*words)
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(named, done.stderr)
+        self.assertEqual(self.there(), before)
+
+
+class Words(Files):
+    def test_a_spec_behind_a_flags_value_is_a_spec(self):
+        (self.folder / "a'b").mkdir()
+        self.profile("a'b/p.csv")
+        (self.folder / "s.toml").write_text('caps = "20:40:10"\n')
+        grid = ["--profile", "a'b/p.csv", "--policy", "maxn"]
+        self.made("evaluate", "s.toml", *grid, "--csv", "first.csv")
+        self.made("evaluate", *grid, "s.toml", "--csv", "last.csv", "--html", "last.html")
+        files = self.there()
+        self.assertEqual(files["first.csv"], files["last.csv"])
+        self.assertEqual(len(files["first.csv"].splitlines()), 4)
+        self.assertIn("a'\\''b/p.csv'", html.unescape(files["last.html"].decode()))
 
 
 class Recordings(Files):
