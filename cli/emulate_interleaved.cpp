@@ -46,7 +46,7 @@ class InterleavedEmulation {
                        const WorkloadParameters& train, const WorkloadParameters& infer,
                        Sysroot& root)
       : options_(options),
-        latency_(flag_value("--latency", options.latency, parse_duration)),
+        latency_(flag_value("--latency", options.latency, parse_latency)),
         arrivals_(parse_arrivals(options.arrivals)),
         clocks_(board, root),
         infer_(side(Kind::infer, root)),

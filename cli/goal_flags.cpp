@@ -56,7 +56,7 @@ Goal make_goal(const GoalFlags& flags) {
   read("--energy-weight", flags.energy_weight, parse_energy_weight, goal.energy_weight);
   read("--priced-power", flags.priced_power, parse_power_mw, goal.priced_power_mw);
   read("--energy-per-sample", flags.energy_per_sample, parse_energy_j, goal.energy_j);
-  read("--latency", flags.latency, parse_duration, goal.latency);
+  read("--latency", flags.latency, parse_latency, goal.latency);
   if (!flags.energy_weight.empty() && !goal.weighs()) {
     fail("--energy-weight counts with --objective weighted or target");
   }

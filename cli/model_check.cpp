@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -35,7 +36,9 @@ struct JudgedTarget {
 
   bool expressible() const { return judgement.predicted.has_value(); }
   bool within() const { return expressible() && within_tolerance(target, judgement); }
-  double error_percent() const {
+  // Nullopt for a published 0, which nothing has a share of.
+  std::optional<double> error_percent() const {
+    if (target.value == 0) return std::nullopt;
     return 100 * (*judgement.predicted - target.value) / target.value;
   }
 };
@@ -106,10 +109,12 @@ void print_targets(const CheckResult& result) {
       left_out[one.judgement.reason].push_back(target.id);
       continue;
     }
-    std::printf("%-32s %12s %12s %+7.1f%% %6.1f%%  %s\n", target.id.c_str(),
+    const std::optional<double> error = one.error_percent();
+    std::printf("%-32s %12s %12s %8s %6.1f%%  %s\n", target.id.c_str(),
                 fmt::format("{:.5g}", target.value).c_str(),
-                fmt::format("{:.5g}", *one.judgement.predicted).c_str(), one.error_percent(),
-                100 * target.tolerance, one.within() ? "within" : "MISSED");
+                fmt::format("{:.5g}", *one.judgement.predicted).c_str(),
+                error ? fmt::format("{:+.1f}%", *error).c_str() : "none", 100 * target.tolerance,
+                one.within() ? "within" : "MISSED");
   }
   std::printf("\nNot expressed by the model\n");
   for (const auto& [reason, ids] : left_out) {
@@ -147,7 +152,8 @@ Json target_json(const JudgedTarget& one) {
                {"expressible", one.expressible()}};
   if (one.expressible()) {
     json["predicted"] = *one.judgement.predicted;
-    json["error_percent"] = one.error_percent();
+    const std::optional<double> error = one.error_percent();
+    json["error_percent"] = error ? Json(*error) : Json();
     json["within"] = one.within();
   } else {
     json["reason"] = one.judgement.reason;

@@ -2,7 +2,9 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -58,7 +60,10 @@ void add_training_options(CLI::App& command, TrainingOptions& options) {
       ->check(CLI::IsMember({"mse", "mape"}));
   command.add_option("--dropout", options.dropout, "part of the neurons left out in training")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 0.9));
+      ->check(CLI::Range(0.0, 0.9))
+      ->check([](const std::string& text) {  // which no range leaves out
+        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is no number" : "";
+      });
   command.add_option("--batch-rows", options.batch_rows, "settings in one step of the optimizer")
       ->capture_default_str()
       ->check(CLI::Range(1, 100'000));

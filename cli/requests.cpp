@@ -124,11 +124,7 @@ RequestRun make_run(const RequestOptions& options) {
   RequestRun run;
   run.arrivals = parse_arrivals(options.arrivals);
   if (!options.latency.empty()) {
-    run.latency = flag_value("--latency", options.latency, parse_duration);
-    if (run.latency <= Duration::zero()) {
-      throw std::invalid_argument("--latency: '" + options.latency +
-                                  "': give a time above 0; without the flag there is no limit");
-    }
+    run.latency = flag_value("--latency", options.latency, parse_latency);
   }
   run.batch_size = options.batch_size;
   run.jitter = flag_value("--jitter", options.jitter, parse_percent) / 100;

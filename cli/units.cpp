@@ -53,6 +53,13 @@ Duration parse_duration(std::string_view text) {
   return Duration(static_cast<Duration::rep>(nanoseconds));
 }
 
+Duration parse_latency(std::string_view text) {
+  const Duration latency = parse_duration(text);
+  if (latency > Duration::zero()) return latency;
+  throw std::invalid_argument("'" + std::string(text) +
+                              "': give a time above 0; without the flag there is no limit");
+}
+
 Duration parse_time_of_day(std::string_view text) {
   constexpr std::string_view kAllowed = "a time of day from 00:00 to 23:59:59, like 08:00";
   if (text.size() != 5 && text.size() != 8) fail(text, kAllowed);

@@ -16,6 +16,8 @@ namespace gearshift {
 std::int64_t parse_power_mw(std::string_view text);
 // "100ms", "60s", "5m", "2h": 0 to 366 days (8784 h).
 Duration parse_duration(std::string_view text);
+// "100ms": a limit, which none can be kept of 0.
+Duration parse_latency(std::string_view text);
 // "08:00", "23:59:30": since midnight, below 24 hours.
 Duration parse_time_of_day(std::string_view text);
 // "2J", "500mJ", "1.5kJ": joules, above 0, at most 10^9.

@@ -68,15 +68,19 @@ NutAddress parse_nut_address(std::string_view text) {
   }
   if (text.starts_with('[') && text.ends_with(']')) text = text.substr(1, text.size() - 2);
   if (!text.empty()) address.host = text;
-  const bool numeric =
-      !address.port.empty() && address.port.find_first_not_of("0123456789") == std::string::npos;
+  constexpr std::uint32_t kMostPort = 65535;
+  std::uint32_t port = 0;
+  const char* const port_end = address.port.data() + address.port.size();
+  const auto [end, error] = std::from_chars(address.port.data(), port_end, port);
+  const bool numeric = error == std::errc() && end == port_end && port >= 1 && port <= kMostPort;
   in6_addr bytes{};
   const bool known = ::inet_pton(AF_INET, address.host.c_str(), &bytes) == 1 ||
                      ::inet_pton(AF_INET6, address.host.c_str(), &bytes) == 1;
   if (numeric && known && address.ups.find_first_of(" \"\n") == std::string::npos) return address;
   throw std::invalid_argument(
       "'" + std::string(whole) +
-      "' is no [UPS@]ADDRESS[:PORT] with a numeric address, like ups@127.0.0.1:3493");
+      "' is no [UPS@]ADDRESS[:PORT] with a numeric address and a port of 1 to 65535, like "
+      "ups@127.0.0.1:3493");
 }
 
 std::optional<NutVariable> parse_nut_variable(std::string_view line) {

@@ -87,5 +87,11 @@ TEST(Units, NamesTheValueAndWhatIsAllowed) {
   }
 }
 
+TEST(Units, TakeALatencyAboveZero) {
+  EXPECT_EQ(parse_latency("100ms"), std::chrono::milliseconds(100));
+  EXPECT_THROW(parse_latency("0ms"), std::invalid_argument);
+  EXPECT_THROW(parse_latency("100"), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace gearshift

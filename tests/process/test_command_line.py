@@ -101,6 +101,11 @@ class CommandLine(unittest.TestCase):
             (["import-tegrastats", "none.log", "--interval", "1"], "--interval: '1': give a time"),
             (["requests", *REQUESTS, "--latency", "10"], "--latency: '10': give a time"),
             (["requests", *REQUESTS, "--latency", "0ms"], "--latency: '0ms': give a time above 0"),
+            *(([*words, "--latency", "0ms"], "--latency: '0ms': give a time above 0; without the flag there is no limit") for words in
+              (["run", "--sysroot", "/no/such/board"], ["simulate", *MODEL], [*PAIR, "--rate", "60"])),
+            (["run", "--battery", "auto", "--nut", "127.0.0.1:99999"], "--nut: '127.0.0.1:99999' is no [UPS@]ADDRESS[:PORT]"),
+            (["powertrain", "train", "none.csv", "-o", "none.model", "--dropout", "nan"], "--dropout: nan is no number"),
+            (["powertrain", "train", "none.csv", "-o", "none.model", "--modes", "0"], "--modes: Value 0 not in range 1 to 1000000;"),
             (["requests", *REQUESTS, "--jitter", "3"], "--jitter: '3': give a share"),
             ([*PAIR, "--arrivals", "poisson:0"], "--arrivals 'poisson:0': no requests come; give a rate above 0"),
             ([*NOWHERE, "--fault", "dead_channel=NOSUCH"], "VDD_GPU_SOC"),

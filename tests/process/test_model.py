@@ -62,15 +62,18 @@ class Model(unittest.TestCase):
             "targets.csv",
             TARGETS + "met,orin_agx,resnet,train,16,4,12,2201.6,1300.5,3199,MAXN,power_w,50.6,W,0.05,x\n"
             "missed,orin_agx,resnet,train,16,4,12,2201.6,1300.5,3199,MAXN,power_w,30,W,0.05,x\n"
-            "other,orin_agx,bert,train,16,4,12,2201.6,1300.5,3199,MAXN,power_w,30,W,0.05,x\n",
+            "other,orin_agx,bert,train,16,4,12,2201.6,1300.5,3199,MAXN,power_w,30,W,0.05,x\n"
+            "zero,orin_agx,resnet,train,16,4,12,2201.6,1300.5,3199,MAXN,power_w,0,W,0.05,x\n",
         )
         checked = json.loads(model("check", "--targets", targets, "--json").stdout)
-        self.assertEqual([checked["expressible"], checked["within"]], [2, 1])
-        self.assertEqual([row.get("within") for row in checked["targets"]], [True, False, None])
+        self.assertEqual([checked["expressible"], checked["within"]], [3, 1])
+        self.assertEqual([row.get("within") for row in checked["targets"]], [True, False, None, False])
         self.assertIn("no parameters of 'bert'", checked["targets"][2]["reason"])
         text = model("check", "--targets", targets, "--profile", self.file("p.csv", work_of_the_gpu())).stdout
         self.assertIn("MISSED", text)
-        self.assertIn("expresses 2, and 1 of them (50.0 %)", text)
+        self.assertIn("expresses 3, and 1 of them (33.3 %)", text)
+        self.assertRegex(text, r"zero +0 +[0-9.]+ +none +5.0%  MISSED")
+        self.assertNotIn("inf", text)
         self.assertIn("36 cells: no parameters of 'made-up' on jetson-agx-orin", text)
 
     def test_bad_files_are_told_by_line_column_and_value(self):

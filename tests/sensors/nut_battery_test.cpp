@@ -144,7 +144,10 @@ TEST(Nut, ReadsAnAddress) {
   EXPECT_EQ(parse_nut_address("ups@[::1]:99").host, "::1");
   EXPECT_EQ(parse_nut_address("ups@[::1]:99").port, "99");
   EXPECT_EQ(parse_nut_address("ups@[::1]:99").ups, "ups");
-  for (const char* text : {"a.host", "10.0.0.2:", "10.0.0.2:x", "a b@10.0.0.2"}) {
+  EXPECT_EQ(parse_nut_address("127.0.0.1:65535").port, "65535");
+  for (const char* text :
+       {"a.host", "10.0.0.2:", "10.0.0.2:x", "a b@10.0.0.2", "127.0.0.1:99999", "127.0.0.1:0",
+        "127.0.0.1:65536", "127.0.0.1:-1", "127.0.0.1:4294970789"}) {
     EXPECT_THROW(parse_nut_address(text), std::invalid_argument) << text;
   }
 }
