@@ -42,7 +42,7 @@ void check_files(const TrainOptions& options) {
                        ? own_reference(options.state)
                        : std::nullopt;
   files.reads("--reference", own ? own->string() : options.reference);
-  files.writes("-o", options.output);
+  files.writes_no_stream("-o", options.output);
   files.check();
 }
 
