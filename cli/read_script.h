@@ -11,7 +11,8 @@ namespace gearshift {
 // A word without a dot or a slash is the name of a shipped script ("bayes"); all else is a path.
 bool names_shipped_script(std::string_view policy);
 
-// Whether it can be read again: neither a part of the program nor a pipe, which would be empty then.
+// Whether it can be read again: neither a part of the program nor a pipe, which would be empty
+// then.
 bool may_be_edited(const std::string& policy);
 
 // The script under its file's name. Throws PolicyError where no such script ships, with the names

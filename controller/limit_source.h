@@ -44,8 +44,8 @@ class LimitSource {
   // What a setting was measured to cost, as it enters the memory.
   virtual void learn(const Observation&) {}
   virtual Limit limit(Time now) = 0;
-  // The least cap at which requests are known to be answered in time, mW; 0: nobody must answer any,
-  // or nothing is known to. A plan that goes below it for a while leaves them unanswered.
+  // The least cap at which requests are known to be answered in time, mW; 0: nobody must answer
+  // any, or nothing is known to. A plan that goes below it for a while leaves them unanswered.
   virtual void serve_above(std::int64_t power_mw) { static_cast<void>(power_mw); }
   // The lowest cap that it says, mW; nullopt where it sets none.
   std::optional<std::int64_t> power_mw(Time now) { return limit(now).least_mw(); }
