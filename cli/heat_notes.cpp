@@ -55,7 +55,7 @@ void HeatNotes::tell(const std::string& back, Time now) {
 }
 
 std::string HeatNotes::cause(const Zone& zone) const {
-  const std::string said = sensor_ != nullptr ? sensor_->explain(zone.newest) : "";
+  std::string said = sensor_ != nullptr ? sensor_->explain(zone.newest) : "";
   if (!said.empty()) return said;
   if (zone.newest.state != ReadingState::ok) return zone.limit.type + ": no reading";
   const double temperature_c = static_cast<double>(zone.newest.value) / 1000;
