@@ -14,6 +14,7 @@ namespace {
 
 using fakes::apply_knob;
 using fakes::DirectoryBoard;
+using fakes::knob_failure;
 using Paths = std::vector<std::string>;
 
 class BoardActuatorTest : public testing::Test {
@@ -24,15 +25,6 @@ class BoardActuatorTest : public testing::Test {
     const auto found = actuator.knobs().find(name);
     EXPECT_TRUE(found) << name;
     return found.value_or(0);
-  }
-
-  static std::string failure(BoardActuator& actuator, std::string_view name, std::int64_t value) {
-    try {
-      apply_knob(actuator, name, value);
-    } catch (const KnobError& error) {
-      return error.what();
-    }
-    return "no KnobError";
   }
 
   DirectoryBoard board_;
@@ -305,7 +297,7 @@ TEST_F(BoardActuatorTest, AFileThatFailsNamesKnobAndPath) {
   BoardActuator actuator = make();
   apply_knob(actuator, "cpu_mhz", 1113600);
   board_.put(DirectoryBoard::emc("mrq_rate_locked"), "broken");
-  const std::string text = failure(actuator, "mem_mhz", 204000);
+  const std::string text = knob_failure(actuator, "mem_mhz", 204000);
   EXPECT_NE(text.find("mem_mhz: "), std::string::npos) << text;
   EXPECT_NE(text.find("mrq_rate_locked"), std::string::npos) << text;
 }

@@ -5,11 +5,13 @@
 #include "actuators/board_actuator.h"
 #include "actuators/gpu_restore.h"
 #include "actuators/knob_journal.h"
+#include "tests/fakes/apply_knob.h"
 #include "tests/fakes/fake_gpus.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::knob_failure;
 using Values = std::vector<std::int64_t>;
 
 class GpuKnobsTest : public testing::Test {
@@ -31,14 +33,6 @@ class GpuKnobsTest : public testing::Test {
   }
   static std::optional<std::int64_t> read(BoardActuator& actuator, std::string_view name) {
     return actuator.read(knob(actuator, name));
-  }
-  static std::string failure(BoardActuator& actuator, std::string_view name, std::int64_t value) {
-    try {
-      while (write(actuator, name, value) == Progress::more) continue;
-    } catch (const KnobError& error) {
-      return error.what();
-    }
-    return "no KnobError";
   }
   static std::string reason(const BoardActuator& actuator, std::string_view name) {
     for (const AbsentKnob& absent : actuator.absent()) {
@@ -139,14 +133,14 @@ TEST_F(GpuKnobsTest, ALockOfAnotherOnAKnobThatWasNotSetStays) {
 TEST_F(GpuKnobsTest, ALimitThatIsAnsweredWithSuccessAndNotTakenIsTold) {
   gpus_.put("set_limit", "ignore");
   BoardActuator actuator = make();
-  EXPECT_TRUE(
-      contains(failure(actuator, "power_limit_w", 100000), "power_limit_w: wrote 100, still 250"));
+  EXPECT_TRUE(contains(knob_failure(actuator, "power_limit_w", 100000),
+                       "power_limit_w: wrote 100, still 250"));
 }
 
 TEST_F(GpuKnobsTest, ALowerLimitOfTheServerIsNotOurs) {
   gpus_.put("enforced_mw", "200000");
   BoardActuator actuator = make();
-  EXPECT_TRUE(contains(failure(actuator, "power_limit_w", 300000), "wrote 300, still 200"));
+  EXPECT_TRUE(contains(knob_failure(actuator, "power_limit_w", 300000), "wrote 300, still 200"));
   EXPECT_EQ(write(actuator, "power_limit_w", 150000), Progress::done);
   gpus_.remove("enforced_mw");
   actuator.restore();
@@ -159,7 +153,7 @@ TEST_F(GpuKnobsTest, ARefusalForWantOfRightsNamesTheWayOutAndLeavesNothingToRest
   BoardActuator actuator = make();
   for (const auto& [name, value] :
        {std::pair("power_limit_w", 100000), std::pair("gpu_mhz", 600000)}) {
-    const std::string text = failure(actuator, name, value);
+    const std::string text = knob_failure(actuator, name, value);
     EXPECT_TRUE(contains(text, "NO_PERMISSION")) << text;
     EXPECT_TRUE(contains(text, "run gearshift as root")) << text;
   }
@@ -170,7 +164,7 @@ TEST_F(GpuKnobsTest, ARefusalForWantOfRightsNamesTheWayOutAndLeavesNothingToRest
 TEST_F(GpuKnobsTest, MemoryThatCannotBeLockedStaysAtItsHighest) {
   gpus_.put("memory_lock_refused", "");
   BoardActuator actuator = make();
-  EXPECT_TRUE(contains(failure(actuator, "mem_mhz", 1215000), "NOT_SUPPORTED"));
+  EXPECT_TRUE(contains(knob_failure(actuator, "mem_mhz", 1215000), "NOT_SUPPORTED"));
   EXPECT_EQ(write(actuator, "mem_mhz", 1593000), Progress::done);
 }
 
@@ -228,7 +222,7 @@ TEST_F(GpuKnobsTest, ALostGpuIsRefusedToldAndKeptInTheJournal) {
   BoardActuator actuator = make();
   write(actuator, "power_limit_w", 100000);
   gpus_.put("lost", "error 15");
-  EXPECT_TRUE(contains(failure(actuator, "power_limit_w", 150000), "GPU_IS_LOST"));
+  EXPECT_TRUE(contains(knob_failure(actuator, "power_limit_w", 150000), "GPU_IS_LOST"));
   EXPECT_EQ(read(actuator, "power_limit_w"), std::nullopt);
   EXPECT_THROW(actuator.restore(), KnobError);
   EXPECT_TRUE(std::filesystem::exists(journal()));

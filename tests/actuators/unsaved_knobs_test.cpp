@@ -15,20 +15,12 @@ namespace {
 
 using fakes::apply_knob;
 using fakes::DirectoryBoard;
+using fakes::knob_failure;
 
 class UnsavedKnobs : public testing::Test {
  protected:
   std::filesystem::path journal() const { return state_.at("/state/knobs.journal"); }
   BoardActuator make() { return BoardActuator(board_.description(), root_, {journal()}); }
-
-  static std::string failure(BoardActuator& actuator, std::string_view name, std::int64_t value) {
-    try {
-      apply_knob(actuator, name, value);
-    } catch (const KnobError& error) {
-      return error.what();
-    }
-    return "no KnobError";
-  }
 
   // Neither text nor an errno that a plain file could give: no number.
   void break_gpu() const { board_.put(gpu_max_, "broken"); }
@@ -48,7 +40,7 @@ TEST_F(UnsavedKnobs, OneThatCannotBeSavedIsRefusedAndTheRestIsSetAndPutBack) {
   BoardActuator actuator = make();
   const auto before = board_.bytes();
   break_gpu();
-  const std::string text = failure(actuator, "gpu_mhz", 306000);
+  const std::string text = knob_failure(actuator, "gpu_mhz", 306000);
   EXPECT_NE(text.find("gpu_mhz: "), std::string::npos) << text;
   EXPECT_NE(text.find("max_freq"), std::string::npos) << text;
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("min_freq")), "306000000");
@@ -67,7 +59,7 @@ TEST_F(UnsavedKnobs, OneThatCannotBeSavedIsRefusedAndTheRestIsSetAndPutBack) {
 TEST_F(UnsavedKnobs, OneThatCanBeReadLaterIsSavedAsItIsThen) {
   BoardActuator actuator = make();
   break_gpu();
-  failure(actuator, "gpu_mhz", 306000);
+  knob_failure(actuator, "gpu_mhz", 306000);
   apply_knob(actuator, "cpu_mhz", 2201600);
   board_.put(gpu_max_, "1109250000");
   apply_knob(actuator, "gpu_mhz", 306000);
@@ -84,7 +76,7 @@ TEST_F(UnsavedKnobs, NoneIsPutBackThatWasNeverWritten) {
   }
   break_gpu();
   fill_disk();  // the cores and the memory clock
-  EXPECT_NE(failure(actuator, "cpu_cores", 4), "no KnobError");
+  EXPECT_NE(knob_failure(actuator, "cpu_cores", 4), "no KnobError");
   board_.put(DirectoryBoard::cpu(7) + "/online", "0");  // by hand
   board_.put(DirectoryBoard::emc("rate"), "204000000");
   empty_disk();
@@ -96,7 +88,7 @@ TEST_F(UnsavedKnobs, NoneIsPutBackThatWasNeverWritten) {
 TEST_F(UnsavedKnobs, WhatAFullDiskTakesNoJournalOfIsNeitherWrittenNorPutBack) {
   BoardActuator actuator = make();
   fill_disk();
-  EXPECT_NE(failure(actuator, "cpu_mhz", 2201600).find("knob journal"), std::string::npos);
+  EXPECT_NE(knob_failure(actuator, "cpu_mhz", 2201600).find("knob journal"), std::string::npos);
   EXPECT_EQ(root_.writes(), 0u);
   board_.put(gpu_max_, "1109250000");  // by hand
   actuator.restore();
@@ -117,7 +109,7 @@ TEST_F(UnsavedKnobs, AClusterThatWakesOnAFullDiskDoesNotKeepTheOthersFromGoingDo
   board_.put(woken + "/scaling_min_freq", "729600");
   board_.put(woken + "/scaling_max_freq", "1728000");
   fill_disk();
-  EXPECT_NE(failure(actuator, "cpu_mhz", 729600).find("knob journal"), std::string::npos);
+  EXPECT_NE(knob_failure(actuator, "cpu_mhz", 729600).find("knob journal"), std::string::npos);
   EXPECT_EQ(board_.get(woken + "/scaling_max_freq"), "1728000");
   EXPECT_EQ(board_.get(policy_max_), "729600");
   empty_disk();

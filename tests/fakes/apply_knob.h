@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
 
 #include "controller/actuator.h"
@@ -20,6 +21,16 @@ inline int apply_knob(Actuator& actuator, std::string_view name, std::int64_t va
   int writes = 1;
   while (writes <= most && actuator.write(*knob, value) == Progress::more) ++writes;
   return writes;
+}
+
+// What a write that is refused says.
+inline std::string knob_failure(Actuator& actuator, std::string_view name, std::int64_t value) {
+  try {
+    apply_knob(actuator, name, value);
+  } catch (const KnobError& error) {
+    return error.what();
+  }
+  return "no KnobError";
 }
 
 }  // namespace gearshift::fakes

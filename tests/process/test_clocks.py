@@ -7,7 +7,7 @@ import sys
 import time
 import unittest
 
-from harness import DEADLINE_S, SOURCE, Stack, skip_all, wait_until
+from harness import DEADLINE_S, HOLD, SOURCE, Stack, skip_all, wait_until
 
 sys.path.insert(0, str(SOURCE / "bridge/python"))
 try:
@@ -16,10 +16,6 @@ except ImportError:
     skip_all("pyzmq or msgpack is missing")
 
 SHIM = os.environ.get("WALL_CLOCK_SHIM")
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 DAY_S = 86_400
 NIGHT = '[[schedule]]\nat = "08:00"\npower = "25W"\n\n[[schedule]]\nat = "18:00"\npower = "30W"\n'
 

@@ -6,12 +6,8 @@ import signal
 import socket
 import unittest
 
-from harness import BINARY, Daemon, Stack, wait_until
+from harness import BINARY, HOLD, Daemon, Stack, wait_until
 
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 DESCRIPTORS = 256
 # What a DEALER begins with (ZMTP 3.0, NULL): after it a connection may be silent for ever.
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00NULL" + bytes(48)

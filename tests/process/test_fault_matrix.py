@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from harness import DEADLINE_S, SOURCE, Stack, skip_all, wait_until
+from harness import DEADLINE_S, HOLD, SOURCE, Stack, skip_all, wait_until
 
 try:
     from liar import Liar
@@ -16,10 +16,6 @@ except ImportError:
 sys.path.insert(0, str(SOURCE / "bridge/python"))
 import gearshift  # noqa: E402
 
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 # Never rests: every answer is followed by a move of every knob.
 RESTLESS = """
 while true do

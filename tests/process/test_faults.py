@@ -6,12 +6,8 @@ import shutil
 import signal
 import unittest
 
-from harness import BINARY, Program, Stack
+from harness import BINARY, HOLD, Program, Stack
 
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 MAX = """
 local top = {}
 for _, name in ipairs(knobs.names) do top[name] = knobs[name][#knobs[name]] end

@@ -10,7 +10,7 @@ import sys
 import time
 import unittest
 
-from harness import BINARY, DEADLINE_S, SOURCE, Daemon, Program, Stack, skip_all
+from harness import BINARY, DEADLINE_S, HOLD, SOURCE, Daemon, Program, Stack, skip_all
 
 try:
     import zmq
@@ -20,11 +20,6 @@ if not zmq.has("curve"):
     skip_all("this libzmq was built without CURVE")
 sys.path.insert(0, str(SOURCE / "bridge/python"))
 import gearshift  # noqa: E402
-
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 
 
 def free_port():

@@ -3,12 +3,7 @@
 import signal
 import unittest
 
-from harness import Stack
-
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
+from harness import HOLD, Stack
 
 
 class LateSensors(unittest.TestCase):

@@ -4,7 +4,7 @@ import json
 import signal
 import unittest
 
-from harness import Stack
+from harness import HOLD, Stack
 
 # Measures two settings and holds the better one that fits: a search that takes seconds.
 SHORT = """
@@ -15,12 +15,6 @@ for _, gpu in ipairs({knobs.gpu_mhz[3], knobs.gpu_mhz[1]}) do
   if seen.within and (best == nil or seen.value < best.value) then best = seen end
 end
 return best and best.setting
-"""
-
-# Holds one setting without measuring it.
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
 """
 
 

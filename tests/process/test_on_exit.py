@@ -5,12 +5,8 @@ import os
 import signal
 import unittest
 
-from harness import BINARY, SOURCE, Program, Stack
+from harness import BINARY, HOLD, SOURCE, Program, Stack
 
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 GPU = "/sys/class/devfreq/17000000.gpu"
 
 

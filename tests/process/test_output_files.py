@@ -49,6 +49,16 @@ class Inputs(Files):
         (self.folder / "a.csv").write_text("t_s\n" + "".join(f"{i * 0.5}\n" for i in range(100)))
         (self.folder / "link.csv").symlink_to("p.csv")
 
+    def refused(self, words, flags):
+        """Both flags are named, and nothing has been written."""
+        with self.subTest(words):
+            before = self.there()
+            done = self.gearshift(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            for flag in flags:
+                self.assertIn(flag, done.stderr)
+            self.assertEqual(self.there(), before)
+
     def test_no_output_is_an_input(self):
         simulate = ["simulate", "--profile", "p.csv", "--policy", "maxn"]
         grid = ["evaluate", "--profile", "p.csv", "--policy", "maxn", *RATES]
@@ -78,13 +88,7 @@ class Inputs(Files):
             (["run", "--sysroot", "/no/such/board", "--prior", "p.csv", "--record", "p.csv", "--overwrite"], ("--record p.csv", "--prior p.csv")),
             (["run", "--sysroot", "/no/such/board", "--policy", "./m.lua", "--record", "m.lua", "--overwrite"], ("--record m.lua", "--policy ./m.lua")),
         ):
-            with self.subTest(words):
-                before = self.there()
-                done = self.gearshift(*words)
-                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-                for flag in flags:
-                    self.assertIn(flag, done.stderr)
-                self.assertEqual(self.there(), before)
+            self.refused(words, flags)
 
     def test_no_output_is_another_one(self):
         grid = ["evaluate", "--profile", "p.csv", "--policy", "maxn", *RATES]
@@ -95,13 +99,7 @@ class Inputs(Files):
             (["simulate", *MODEL, "--log", "new.db", "--record", "new.db"], ("--record new.db", "--log new.db")),
             (["simulate", *MODEL, "--log", "new.db-wal", "--record", "new.db"], ("--record new.db-wal", "--log new.db-wal")),
         ):
-            with self.subTest(words):
-                before = self.there()
-                done = self.gearshift(*words)
-                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-                for flag in flags:
-                    self.assertIn(flag, done.stderr)
-                self.assertEqual(self.there(), before)
+            self.refused(words, flags)
 
     def test_outputs_of_their_own_are_written(self):
         self.made("evaluate", "--profile", "p.csv", "--policy", "maxn", *RATES, "--json", "o.json", "--csv", "link2.csv", "--html", os.devnull)

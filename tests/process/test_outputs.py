@@ -9,14 +9,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BINARY, DEADLINE_S, Stack, wait_until
+from harness import BINARY, DEADLINE_S, HOLD, Stack, wait_until
 
 MODEL = ["simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
 REQUESTS = ["requests", "--json", "--arrivals", "poisson:60", "--batch-size", "16", "--infer-time", "16=5ms", "--minutes", "1"]
 FULL = Path("/dev/full")
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3], mem_mhz = knobs.mem_mhz[3]}
-"""
 
 
 def gearshift(*words, **options):

@@ -7,13 +7,9 @@ import signal
 import unittest
 from pathlib import Path
 
-from harness import BINARY, SOURCE, Stack, skip_all
+from harness import BINARY, HOLD, SOURCE, Stack, skip_all
 from programs import Daemon, Program
 
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 HOLD_LOW = "return {cpu_cores = 4, cpu_mhz = knobs.cpu_mhz[10], gpu_mhz = knobs.gpu_mhz[1], mem_mhz = knobs.mem_mhz[2]}"
 HOLD_HOST = "return {cpu_cores = 1, cpu_quota_percent = 30, train_batch = 8}"
 # A trainer that does nothing, minibatch by minibatch.

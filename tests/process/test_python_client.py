@@ -11,7 +11,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 import unittest
 from unittest import mock
 
@@ -287,12 +286,9 @@ class Following(ClientTest):
                 daemon, client = self.attached()
                 daemon.set(1, 16, "infer")
                 self.until(lambda: not client.should_run())
-                took = []
 
                 def close(*_):
-                    began = time.monotonic()
                     client.close()
-                    took.append(time.monotonic() - began)
                     if ending:
                         raise ending
 
@@ -307,7 +303,6 @@ class Following(ClientTest):
                 with mock.patch.object(client._connection._socket, "poll", signalled):
                     with self.assertRaises(SystemExit) if ending else contextlib.nullcontext():
                         client.wait_while_paused()
-                self.assertLess(took[0], 1)
                 daemon.expect("bye")
                 self.assertFalse(client.attached)
                 daemon.die()

@@ -11,13 +11,9 @@ import tempfile
 import unittest
 from unittest import mock
 
-from harness import BINARY, DEADLINE_S, SOURCE, Stack
+from harness import BINARY, DEADLINE_S, HOLD, SOURCE, Stack
 from programs import Program
 
-HOLD = """
-return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3],
-        mem_mhz = knobs.mem_mhz[3]}
-"""
 UNITS = SOURCE / "packaging/systemd"
 # As docs/security.md tells them; a unit that opens up has to say so there.
 EXPOSURE = {"gearshift.service": 0.7, "gearshift-helper.service": 1.7}
