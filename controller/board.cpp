@@ -108,6 +108,7 @@ ApplyState Board::advance(Time now) {
         return state_;
       }
       expected_[knob] = next_.values[knob];
+      wrote_[knob] = next_.values[knob];
     } catch (const KnobError& error) {
       take_time_of_write();
       if (!failure_.empty()) failure_ += "; ";
@@ -136,21 +137,30 @@ void Board::take_time_of_write() {
   moved_ = *first_write_ + (*wrote - *first_write_) / 2;
 }
 
-// Cores take several writes, and bring clocks of their own: nobody can tell whose those are.
+// Cores take several writes, and bring clocks of their own: nobody can tell whose those are. What
+// we wrote is ours, however late a clock follows it.
 bool Board::is_foreign(std::size_t knob, std::optional<std::int64_t> actual) const {
   if (moves_cores_ && knobs().knobs[knob].name.starts_with("cpu_")) return false;
-  return actual && seen_[knob] && *actual != *seen_[knob];
+  return actual && seen_[knob] && *actual != *seen_[knob] && actual != wrote_[knob];
 }
 
-// What is still to be written, once time has passed since that was planned.
+// What is still to be written, once time has passed since that was planned. A knob that has come to
+// follow its first write by itself needs no second one, and was in nobody else's hands.
 void Board::look_before_writes(Time now) {
   if (now == std::exchange(looked_at_, now)) return;
-  for (std::size_t i = write_goes_on_ ? 1 : 0; i < left_; ++i) {
+  std::size_t kept = write_goes_on_ ? 1 : 0;
+  for (std::size_t i = kept; i < left_; ++i) {
     const std::size_t knob = order_[i];
     const std::optional<std::int64_t> actual = actuator_->read(knob);
     if (is_foreign(knob, actual)) overwritten_ = OutsideWrite{knob, *seen_[knob], *actual};
     seen_[knob] = actual;
+    if (verify_attempts_ == 0 || actual != wanted_.values[knob]) {
+      order_[kept++] = knob;
+    } else if (suspected_ && suspected_->knob == knob) {
+      suspected_.reset();
+    }
   }
+  left_ = kept;
 }
 
 void Board::give_up(std::size_t knob, Time now) {

@@ -133,7 +133,8 @@ class Board {
   Time mismatch_since_{};     // of the change, once verify_attempts_ is not 0
   bool refused_ = false;      // a write of this change failed; the others are still made
   bool moves_cores_ = false;  // it has moved some: their clocks may be others now
-  std::array<std::optional<std::int64_t>, kMaxKnobs> seen_{};  // when the writes were planned
+  std::array<std::optional<std::int64_t>, kMaxKnobs> seen_{};   // when the writes were planned
+  std::array<std::optional<std::int64_t>, kMaxKnobs> wrote_{};  // last, of this change or before
   Time looked_at_{};
   bool away_ = false;
   bool write_goes_on_ = false;             // that of the first knob that is left

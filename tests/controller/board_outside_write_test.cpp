@@ -113,6 +113,36 @@ TEST_F(BoardOutsideWriteTest, TakesNeitherWhatCoresBringNorWhatFollowsLateForAnO
   EXPECT_FALSE(board_.overwritten());
 }
 
+// The clock itself may follow its limits a millisecond after they were written.
+TEST_F(BoardOutsideWriteTest, DoesNotTakeAClockThatFollowsBetweenTwoCallsForAnOutsideWrite) {
+  actuator_->after_write = [&](const std::string& name) {
+    if (name == "gpu_mhz") hardware_.values[3] = 200000;
+  };
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::applying) << "it reads what it was";
+  hardware_.values[3] = 100000;
+  EXPECT_EQ(board_.advance(at(milliseconds(1))), ApplyState::applied);
+  EXPECT_FALSE(board_.overwritten());
+  EXPECT_FALSE(board_.outside_write());
+  EXPECT_EQ(hardware_.writes.size(), 1U) << "nor is it written again";
+}
+
+// So may one whose change was replaced by the next before it did.
+TEST_F(BoardOutsideWriteTest, DoesNotTakeAClockThatFollowsTheChangeBeforeForAnOutsideWrite) {
+  actuator_->after_write = [&](const std::string& name) {
+    if (name == "gpu_mhz") hardware_.values[3] = 200000;
+  };
+  board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::applying);
+  board_.begin(mode_of({4, 200000, 20000, 300000, 200000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::applying) << "cores come first";
+  hardware_.values[3] = 100000;
+  actuator_->after_write = nullptr;
+  finish();
+  EXPECT_EQ(hardware_.values[3], 300000);
+  EXPECT_FALSE(board_.overwritten());
+}
+
 TEST_F(BoardOutsideWriteTest, DoesNotTakeItsOwnWriteThatIsAnsweredLateForAnOutsideWrite) {
   actuator_->answered_late = "gpu_mhz";
   board_.begin(mode_of({2, 200000, 20000, 100000, 200000}), at({}));
