@@ -1,4 +1,5 @@
-// The number of cores online, one core a write. Core 0 stays: on a Jetson it cannot go.
+// The number of cores online, one core a write. Core 0 stays: on a Jetson it cannot go; and so does
+// every core that has no switch.
 #include <algorithm>
 #include <cerrno>
 #include <vector>
@@ -10,13 +11,14 @@ namespace gearshift {
 namespace {
 
 // Counts N as the first N cores, so that a count is always the same cores, the ones that the board
-// model and every measurement mean.
+// model and every measurement mean. Cores that stay come before all others.
 class CpuHotplug : public KnobControl {
  public:
-  // `numbers`: of all cores; `switches`: of all but the first. Both lowest first.
+  // `numbers`: of all cores, first those that stay; `switches`: of all others. Lowest first.
   CpuHotplug(Knob knob, std::vector<std::size_t> numbers, std::vector<KnobFile> switches,
              KnobFile online)
       : KnobControl(std::move(knob)),
+        staying_(static_cast<std::int64_t>(numbers.size() - switches.size())),
         numbers_(std::move(numbers)),
         switches_(std::move(switches)),
         online_(std::move(online)) {}
@@ -29,7 +31,7 @@ class CpuHotplug : public KnobControl {
 
   Progress write(std::int64_t value, KnobJournal&) override {
     wanted_ = value;
-    // Cores come before others go: a count of one is reached from core 0 alone, which never goes.
+    // Cores come before others go: the least count is of cores that never go.
     if (KnobFile* core = first_unlike(value, 1)) return move(*core, 1);
     if (KnobFile* core = last_unlike(value, 0)) return move(*core, 0);
     return read_back_.taken();
@@ -57,15 +59,18 @@ class CpuHotplug : public KnobControl {
 
   static std::int64_t state(KnobFile& core) { return core.file.read_integer(); }
 
-  // switches_[0] is the second core.
+  // How many switches are on where `value` cores are.
+  std::size_t switched_on(std::int64_t value) const {
+    return static_cast<std::size_t>(std::max<std::int64_t>(0, value - staying_));
+  }
   KnobFile* first_unlike(std::int64_t value, std::int64_t wanted) {
-    for (std::size_t i = 0; i < switches_.size() && static_cast<std::int64_t>(i) + 1 < value; ++i) {
+    for (std::size_t i = 0; i < std::min(switches_.size(), switched_on(value)); ++i) {
       if (state(switches_[i]) != wanted) return &switches_[i];
     }
     return nullptr;
   }
   KnobFile* last_unlike(std::int64_t value, std::int64_t wanted) {
-    for (std::size_t i = switches_.size(); i > 0 && static_cast<std::int64_t>(i) >= value; --i) {
+    for (std::size_t i = switches_.size(); i > switched_on(value); --i) {
       if (state(switches_[i - 1]) != wanted) return &switches_[i - 1];
     }
     return nullptr;
@@ -82,6 +87,7 @@ class CpuHotplug : public KnobControl {
     return finished ? Progress::done : Progress::more;
   }
 
+  std::int64_t staying_;
   std::vector<std::size_t> numbers_;
   std::vector<KnobFile> switches_;
   KnobFile online_;
@@ -89,37 +95,70 @@ class CpuHotplug : public KnobControl {
   ReadBack read_back_;
 };
 
+CpuSet cpus_in(const std::string& path, std::string_view text) {
+  const auto cpus = parse_cpu_set(text);
+  if (!cpus) throw KnobError(path + " is not a list of CPUs");
+  return *cpus;
+}
+
+// The values of the board file that can be set. Where it goes on beyond the last core, all cores
+// are one more; where it ends before, the others are not to be used: a Xavier NX has two cores that
+// its vendor keeps off.
+void limit_values(std::vector<std::int64_t>& values, std::int64_t staying, std::int64_t cores) {
+  const bool beyond = !values.empty() && values.back() > cores;
+  std::erase_if(values, [=](std::int64_t value) { return value < staying || value > cores; });
+  if (beyond && (values.empty() || values.back() != cores)) values.push_back(cores);
+}
+
 }  // namespace
 
 std::unique_ptr<KnobControl> open_cpu_hotplug(const KnobDescription& description, Sysroot& root,
                                               std::string& finding) {
+  const std::string& folder = description.path;
   try {
-    KnobFile online(root, description.path + "/online", Sysroot::Access::read);
-    const auto possible =
-        parse_cpu_set(root.try_read(description.path + "/possible").value_or("0-1023"));
-    if (!possible) throw KnobError(description.path + "/possible is not a list of CPUs");
+    KnobFile online(root, folder + "/online", Sysroot::Access::read);
+    const CpuSet possible =
+        cpus_in(folder + "/possible", root.try_read(folder + "/possible").value_or("0-1023"));
+    const CpuSet now = cpus_in(folder + "/online", online.file.read());
+    if (!now[0]) {
+      throw KnobError("cpu0 is offline (" + folder + "/online: " + format_cpu_set(now) +
+                      "), and every count of cores begins with it");
+    }
     std::vector<KnobFile> switches;
     std::vector<std::size_t> numbers = {0};
+    std::vector<std::size_t> switched;
     for (std::size_t cpu = 1; cpu < kMaxCpus; ++cpu) {
-      const std::string path = description.path + "/cpu" + std::to_string(cpu) + "/online";
-      if (!(*possible)[cpu]) continue;
+      const std::string path = folder + "/cpu" + std::to_string(cpu) + "/online";
+      if (!possible[cpu]) continue;
       try {
         switches.emplace_back(root, path);
       } catch (const FileError& error) {
-        if (error.code() == ENOENT) continue;  // a core that cannot be switched
-        throw;
+        if (error.code() != ENOENT) throw;
+        if (now[cpu]) numbers.push_back(cpu);  // one that cannot be switched
+        continue;
       }
       switches.back().file.read_integer();
-      numbers.push_back(cpu);
+      switched.push_back(cpu);
     }
     if (switches.empty()) {
-      throw KnobError("no core below " + description.path + " but the first can be switched");
+      throw KnobError(numbers.size() == 1
+                          ? "no core below " + folder + " but the first can be switched"
+                          : "no core below " + folder + " can be switched");
     }
+    const auto staying = static_cast<std::int64_t>(numbers.size());
+    numbers.insert(numbers.end(), switched.begin(), switched.end());
     const auto cores = static_cast<std::int64_t>(numbers.size());
     Knob knob = description.knob;
-    std::erase_if(knob.values, [cores](std::int64_t value) { return value < 1 || value > cores; });
-    if (knob.values.empty() || knob.values.back() != cores) knob.values.push_back(cores);
-    finding = std::to_string(cores) + " cores below " + description.path;
+    limit_values(knob.values, staying, cores);
+    if (knob.values.empty()) {
+      throw KnobError(std::to_string(staying) + " cores below " + folder +
+                      " cannot be switched off, more than the board file counts");
+    }
+    finding = std::to_string(cores) + " cores below " + folder;
+    if (staying > 1) finding += ", " + std::to_string(staying) + " of them always online";
+    if (knob.values.back() < cores) {
+      finding += ", of which the board file uses " + std::to_string(knob.values.back());
+    }
     return std::make_unique<CpuHotplug>(std::move(knob), std::move(numbers), std::move(switches),
                                         std::move(online));
   } catch (const FileError& error) {
