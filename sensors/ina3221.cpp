@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,14 @@ constexpr std::string_view kHwmon = "/sys/class/hwmon";
 constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr int kLooksForAll = 3;
 
+// A current reads in steps of 40 uV over its shunt, rounded down, and the chip's own offset is up
+// to 80 uV either way: a rail that draws nothing reads down to three steps below it. What is
+// further below is a sensor that is wired the wrong way, or broken. Where the shunt is not told it
+// is taken for the 5 mOhm of most boards, which forgives less than a smaller one.
+constexpr std::int64_t kOffsetNv = 3 * 40'000;
+constexpr std::int64_t kUsualShuntUohm = 5000;
+constexpr std::int64_t kLeastShuntUohm = 1000;
+
 // Only these are rails: inputs 4 to 6 are shunt voltages and input 7 is their sum.
 constexpr std::array<char, 3> kChannels = {'1', '2', '3'};
 
@@ -22,11 +31,19 @@ struct Channel {
   std::string label;
   std::string voltage_path;
   std::string current_path;
+  std::int64_t least_ma = 0;  // of one that draws nothing
 };
 
 std::string error_text(int code) {
   const char* name = strerrorname_np(code);
   return name != nullptr ? name : "errno " + std::to_string(code);
+}
+
+std::int64_t least_ma(const Sysroot& root, const std::string& shunt_path) {
+  const std::string text = root.try_read(shunt_path).value_or("");
+  std::int64_t shunt_uohm = 0;
+  std::from_chars(text.data(), text.data() + text.size(), shunt_uohm);
+  return -kOffsetNv / (shunt_uohm >= kLeastShuntUohm ? shunt_uohm : kUsualShuntUohm);
 }
 
 bool closed(int code) { return code == EACCES || code == EPERM; }
@@ -41,8 +58,9 @@ std::vector<Channel> find_channels(Sysroot& root, std::vector<std::string>& find
     for (const char number : kChannels) {
       const std::string stem = folder + "/in" + number;
       try {
-        channels.push_back(
-            {root.read(stem + "_label"), stem + "_input", folder + "/curr" + number + "_input"});
+        channels.push_back({root.read(stem + "_label"), stem + "_input",
+                            folder + "/curr" + number + "_input",
+                            least_ma(root, folder + "/shunt" + number + "_resistor")});
       } catch (const FileError& error) {
         // A channel without a label file is one that the board does not use.
         if (closed(error.code())) {
@@ -63,11 +81,18 @@ const Channel* find(const std::vector<Channel>& channels, const std::string& lab
   return nullptr;
 }
 
-std::string dead_finding(const RailDescription& rail, const std::string& why) {
-  std::string text = "power: rail " + rail.label + " cannot be read (" + why + "); ";
-  return text + (rail.sign != 0 ? "the total counts it as " + std::to_string(kDeadRailShare) +
-                                      " times the other rails and is an estimate"
-                                : "it is not part of the total, which is not affected");
+// A rail that is dead from the start, and why.
+struct DeadRail {
+  const RailDescription& rail;
+  std::string why;
+};
+
+std::string finding_of(const DeadRail& dead, int living_in_total) {
+  std::string text = "power: rail " + dead.rail.label + " cannot be read (" + dead.why + ")";
+  if (dead.rail.sign == 0) return text + "; it is not part of the total, which is not affected";
+  if (living_in_total == 0) return text;
+  return text + "; the total counts it as " + std::to_string(kDeadRailShare) +
+         " times the other rails and is an estimate";
 }
 
 }  // namespace
@@ -77,26 +102,30 @@ Ina3221::Found Ina3221::look(const PowerDescription& power, Sysroot& root,
   Found found;
   const std::vector<Channel> channels = find_channels(root, findings);
   if (channels.empty()) return found;
-  std::vector<std::string> dead;
+  std::vector<DeadRail> dead;
   for (std::size_t i = 0; i < power.rails.size(); ++i) {
     const RailDescription& description = power.rails[i];
     const bool in_total = description.sign != 0;
     const Channel* channel = find(channels, description.label);
     try {
       if (channel == nullptr) throw FileError("no channel has this label", ENOENT);
-      Rail rail{static_cast<std::uint8_t>(i), description.label, in_total,
-                root.open(channel->voltage_path), root.open(channel->current_path)};
+      Rail rail{static_cast<std::uint8_t>(i),
+                description.label,
+                in_total,
+                root.open(channel->voltage_path),
+                root.open(channel->current_path),
+                channel->least_ma};
       rail.voltage_mv.read_integer();
       rail.current_ma.read_integer();
       findings.push_back("power: rail " + rail.label + " at " + channel->voltage_path);
       found.rails.push_back(std::move(rail));
       found.living_in_total += in_total;
     } catch (const FileError& error) {
-      dead.push_back(dead_finding(description, error.what()));
+      dead.push_back({description, error.what()});
       found.dead_in_total += in_total;
     }
   }
-  findings.insert(findings.end(), dead.begin(), dead.end());
+  for (const DeadRail& one : dead) findings.push_back(finding_of(one, found.living_in_total));
   if (found.living_in_total == 0) {
     findings.push_back("power: not one rail of the board's total can be read from an ina3221");
   }
@@ -150,6 +179,7 @@ void Ina3221::reopen_lost() {
       current_ma.read_integer();
       rail.voltage_mv = std::move(voltage_mv);
       rail.current_ma = std::move(current_ma);
+      rail.least_ma = channel->least_ma;
     } catch (const FileError&) {
       continue;  // the rail says why it cannot be read
     }
@@ -157,16 +187,21 @@ void Ina3221::reopen_lost() {
 }
 
 std::optional<std::int64_t> Ina3221::read_rail(Rail& rail) {
-  if (interrupted_.load(std::memory_order_relaxed)) {
-    rail.error = EINTR;
-    return std::nullopt;
-  }
+  rail.at_current = false;
+  rail.error = EINTR;
+  if (interrupted_.load(std::memory_order_relaxed)) return std::nullopt;
   const std::optional<std::int64_t> voltage_mv = rail.voltage_mv.try_read_integer();
   rail.error = rail.voltage_mv.last_error();
-  if (!voltage_mv || interrupted_.load(std::memory_order_relaxed)) return std::nullopt;
+  if (!voltage_mv) return std::nullopt;
+  rail.at_current = true;
+  rail.error = EINTR;
+  if (interrupted_.load(std::memory_order_relaxed)) return std::nullopt;
   const std::optional<std::int64_t> current_ma = rail.current_ma.try_read_integer();
   rail.error = rail.current_ma.last_error();
   if (!current_ma) return std::nullopt;
+  rail.read_mv = *voltage_mv;
+  rail.read_ma = *current_ma;
+  if (*current_ma < 0 && *current_ma >= rail.least_ma) return 0;
   std::int64_t power_uw = 0;
   if (__builtin_mul_overflow(*voltage_mv, *current_ma, &power_uw) || power_uw > INT64_MAX / 1000 ||
       power_uw < INT64_MIN / 1000) {
@@ -200,6 +235,7 @@ void Ina3221::read(Time now, std::vector<Reading>& readings) {
   bool absurd = false;
   for (Rail& rail : found_.rails) {
     const std::optional<std::int64_t> power_uw = read_rail(rail);
+    rail.absurd = false;
     if (!power_uw) {
       readings.push_back(
           {Quantity::rail_power, ReadingState::missing, false, rail.channel, 0, now});
@@ -207,8 +243,9 @@ void Ina3221::read(Time now, std::vector<Reading>& readings) {
       continue;
     }
     readings.push_back(judged(Quantity::rail_power, rail.channel, *power_uw, now));
+    rail.absurd = readings.back().state == ReadingState::absurd;
     if (!rail.in_total) continue;
-    absurd = absurd || readings.back().state == ReadingState::absurd;
+    absurd = absurd || rail.absurd;
     total_uw += *power_uw;
   }
   total_uw *= 1 + kDeadRailShare * found_.dead_in_total;
@@ -230,22 +267,25 @@ void Ina3221::read(Time now, std::vector<Reading>& readings) {
 std::string Ina3221::explain(const Reading& reading) const {
   if (reading.state == ReadingState::ok) return "";
   if (found_.rails.empty()) return why_;
-  std::string text;
+  const bool absurd = reading.state == ReadingState::absurd;
   const bool is_total = reading.quantity == Quantity::power;
+  std::string text;
   for (const Rail& rail : found_.rails) {
     if (is_total ? !rail.in_total : rail.channel != reading.channel) continue;
-    if (rail.error == 0) continue;
+    if (absurd ? !rail.absurd : rail.error == 0) continue;
     if (!text.empty()) text += "; ";
-    text += rail.label + " at " + rail.voltage_mv.path() + ": " + error_text(rail.error);
+    text += rail.label + " at " + (rail.at_current ? rail.current_ma : rail.voltage_mv).path();
+    text += absurd ? ": " + std::to_string(rail.read_mv) + " mV times " +
+                         std::to_string(rail.read_ma) + " mA"
+                   : ": " + error_text(rail.error);
   }
-  if (reading.state != ReadingState::absurd) return text;
-  if (is_total && reading.value == 0) {
-    text = "0 mW on all rails together, which a board that runs cannot draw";
-  } else {
-    text = std::to_string(reading.value) + " mW, or a rail within it, is outside 0 to " +
-           std::to_string(power_.plausible_max_mw) + " mW, which no reading of this board can be";
+  if (!absurd) return text;
+  if (is_total && reading.value == 0 && text.empty()) {
+    return "0 mW on all rails together, which a board that runs cannot draw";
   }
-  return text;
+  if (text.empty()) text = std::to_string(reading.value) + " mW on all rails together";
+  return text + " is outside 0 to " + std::to_string(power_.plausible_max_mw) +
+         " mW, which no reading of this board can be";
 }
 
 }  // namespace gearshift

@@ -30,7 +30,9 @@ inline constexpr std::int64_t kDeadRailShare = 2;
 // - later, outside the total: its own reading is missing;
 // - later, inside the total: the last complete total is repeated with the time it was taken at
 //   until it is `stale_after` old, then the total is missing. It returns with the rail.
-// A total, or a rail, below 0 or above plausible_max_mw is absurd, and so is a total of 0.
+// A total, or a rail, below 0 or above plausible_max_mw is absurd, and so is a total of 0. A
+// current that is below 0 by no more than an idle rail can read (120 uV over its shunt: three steps
+// of the chip) is 0.
 //
 // What cannot be read is looked for again about once a second, by its label: files that were open
 // stay dead when the driver is bound anew, and hwmon numbers change.
@@ -62,7 +64,13 @@ class Ina3221 : public BlockingSensor {
     bool in_total;
     DeviceFile voltage_mv;
     DeviceFile current_ma;
-    int error = 0;  // errno of the newest read
+    std::int64_t least_ma = 0;  // a current below 0 and not below this is 0
+    // Of the newest read: errno, whether it came as far as the current, and what was read.
+    int error = 0;
+    bool at_current = false;
+    std::int64_t read_mv = 0;
+    std::int64_t read_ma = 0;
+    bool absurd = false;
   };
 
   struct Found {

@@ -97,6 +97,8 @@ TEST_F(Ina3221Test, WithoutARailOfTheTotalThereIsNoSensor) {
   open();
   EXPECT_FALSE(sensor_);
   EXPECT_TRUE(found("not one rail"));
+  EXPECT_TRUE(found("VDD_CPU_CV cannot be read"));
+  EXPECT_FALSE(found("is an estimate")) << "there are no other rails to count it by";
 }
 
 TEST_F(Ina3221Test, WithoutAMonitorTheFindingSaysWhereItLooked) {
@@ -126,8 +128,9 @@ TEST_F(Ina3221Test, ARailThatFailsLaterHoldsTheTotalUntilItIsStaleAndComesBack) 
   EXPECT_EQ(read(1100)[2].state, ReadingState::ok);
   const Reading missing = total(read(1101));
   EXPECT_EQ(missing.state, ReadingState::missing);
-  EXPECT_NE(sensor_->explain(missing).find("VDD_GPU_SOC at "), std::string::npos);
-  EXPECT_NE(sensor_->explain(missing).find("ENODATA"), std::string::npos);
+  EXPECT_EQ(
+      sensor_->explain(missing),
+      "VDD_GPU_SOC at " + board_.at(DirectoryBoard::hwmon("curr1_input")).string() + ": ENODATA");
   board_.put(DirectoryBoard::hwmon("curr1_input"), "400");
   const Reading back = total(read(1200));
   EXPECT_EQ(back.state, ReadingState::ok);
@@ -200,13 +203,53 @@ TEST_F(Ina3221Test, WhatNoBoardCanDrawIsAbsurd) {
   board_.put(DirectoryBoard::hwmon("in1_input"), "15001");
   const Reading reading = total(read(200));
   EXPECT_EQ(reading.state, ReadingState::absurd);
-  EXPECT_NE(sensor_->explain(reading).find("150000 mW"), std::string::npos);
+  EXPECT_EQ(sensor_->explain(reading),
+            "VDD_GPU_SOC at " + board_.at(DirectoryBoard::hwmon("curr1_input")).string() +
+                ": 15001 mV times 10000 mA is outside 0 to 150000 mW, which no reading of this "
+                "board can be");
+  board_.put(DirectoryBoard::hwmon("in1_input"), "15000");
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "1");
+  EXPECT_EQ(sensor_->explain(total(read(300))),
+            "150019 mW on all rails together is outside 0 to 150000 mW, which no reading of this "
+            "board can be");
 }
 
 TEST_F(Ina3221Test, ANegativeRailMakesTheTotalAbsurdEvenWhereTheSumIsPlausible) {
   open();
-  board_.put(DirectoryBoard::hwmon("curr2_input"), "-20");
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "-25");
   EXPECT_EQ(read(100)[2].state, ReadingState::absurd);
+  const Reading reading = total(read(100));
+  EXPECT_EQ(reading.state, ReadingState::absurd);
+  EXPECT_EQ(sensor_->explain(reading),
+            "VDD_CPU_CV at " + board_.at(DirectoryBoard::hwmon("curr2_input")).string() +
+                ": 19000 mV times -25 mA is outside 0 to 150000 mW, which no reading of this "
+                "board can be");
+}
+
+// An offset of up to 80 uV and a step of 40: 24 mA over 5 mOhm, 60 over 2.
+TEST_F(Ina3221Test, ACurrentThatIsBelowNothingByTheChipsOffsetIsNothing) {
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "-24");
+  open();
+  EXPECT_EQ(total(read(100)).state, ReadingState::ok);
+  EXPECT_EQ(total(read(100)).value, 7600 + 4500) << "it takes nothing off the others";
+  EXPECT_EQ(read(100)[2].state, ReadingState::ok);
+  EXPECT_EQ(read(100)[2].value, 0);
+  board_.put(DirectoryBoard::hwmon("shunt2_resistor"), "2000");
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "-60");
+  open();
+  EXPECT_EQ(total(read(100)).state, ReadingState::ok);
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "-61");
+  EXPECT_EQ(total(read(100)).state, ReadingState::absurd);
+  board_.put(DirectoryBoard::hwmon("shunt2_resistor"), "1");
+  open();
+  EXPECT_EQ(total(read(100)).state, ReadingState::absurd) << "no board has such a shunt";
+}
+
+TEST_F(Ina3221Test, ATotalOfNothingButOffsetIsAbsurd) {
+  open();
+  for (const char* file : {"curr1_input", "curr2_input", "curr3_input"}) {
+    board_.put(DirectoryBoard::hwmon(file), "-8");
+  }
   EXPECT_EQ(total(read(100)).state, ReadingState::absurd);
 }
 
@@ -227,7 +270,7 @@ TEST_F(Ina3221Test, ATotalOfNothingIsAbsurdAndARailOfNothingIsNot) {
 TEST_F(Ina3221Test, AbsurdReadingsAreNotHeld) {
   open();
   EXPECT_EQ(total(read(100)).state, ReadingState::ok);
-  board_.put(DirectoryBoard::hwmon("curr2_input"), "-20");
+  board_.put(DirectoryBoard::hwmon("curr2_input"), "-200");
   EXPECT_EQ(total(read(200)).state, ReadingState::absurd);
   board_.put(DirectoryBoard::hwmon("curr2_input"), "");
   EXPECT_EQ(total(read(300)).state, ReadingState::missing);
