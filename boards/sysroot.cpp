@@ -176,13 +176,27 @@ std::optional<std::string_view> DeviceFile::read_text() noexcept {
   return trimmed({buffer_->data(), static_cast<std::size_t>(size)});
 }
 
-std::optional<std::int64_t> DeviceFile::try_read_integer() noexcept {
-  const std::optional<std::string_view> text = read_text();
-  if (!text) return std::nullopt;
+std::optional<std::int64_t> DeviceFile::take_integer(std::string_view& text) noexcept {
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error == std::errc()) return value;
-  last_error_ = error == std::errc::result_out_of_range ? ERANGE : text->empty() ? ENODATA : EINVAL;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc()) {
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return value;
+  }
+  last_error_ = error == std::errc::result_out_of_range ? ERANGE : text.empty() ? ENODATA : EINVAL;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> DeviceFile::try_read_integer() noexcept {
+  std::optional<std::string_view> text = read_text();
+  return text ? take_integer(*text) : std::nullopt;
+}
+
+std::optional<std::int64_t> DeviceFile::try_read_whole_integer() noexcept {
+  std::optional<std::string_view> text = read_text();
+  const std::optional<std::int64_t> value = text ? take_integer(*text) : std::nullopt;
+  if (!value || text->empty()) return value;
+  last_error_ = EINVAL;
   return std::nullopt;
 }
 

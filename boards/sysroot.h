@@ -40,6 +40,8 @@ class DeviceFile {
   std::int64_t read_integer();
   // The same, without throwing: nullopt on any failure, errno kept in last_error().
   std::optional<std::int64_t> try_read_integer() noexcept;
+  // The same, of a text that is a number and nothing else: EINVAL for "45.5" and "45000 C".
+  std::optional<std::int64_t> try_read_whole_integer() noexcept;
   int last_error() const { return last_error_; }
   // One write of the whole text at offset 0, as sysfs wants it. Throws FileError. Counted by the
   // Sysroot.
@@ -52,6 +54,8 @@ class DeviceFile {
   DeviceFile(class Sysroot* root, std::string path, int descriptor);
   // The trimmed text of one read, or nullopt with last_error_ set.
   std::optional<std::string_view> read_text() noexcept;
+  // Of the text's start, which is taken off it; nullopt with last_error_ set.
+  std::optional<std::int64_t> take_integer(std::string_view& text) noexcept;
   [[noreturn]] void throw_last_error(std::string_view verb) const;
 
   class Sysroot* root_;

@@ -15,6 +15,9 @@ constexpr std::string_view kThermal = "/sys/class/thermal";
 constexpr std::int64_t kPoweredDown = -256000;
 constexpr std::int64_t kColdest = -50000;
 constexpr std::int64_t kHottest = 150000;
+// What a zone that counts whole degrees reads on a board that is not frozen; as milli-degrees it is
+// a band of 0.15 C, which a cold chip crosses within moments.
+constexpr std::int64_t kHottestWhole = kHottest / 1000;
 constexpr int kTries = 3;
 constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr std::size_t kMaxZones = 255;
@@ -29,6 +32,8 @@ bool begins_with(std::string_view text, std::string_view prefix) {
          std::equal(prefix.begin(), prefix.end(), text.begin(),
                     [](char a, char b) { return lower(a) == lower(b); });
 }
+
+bool in_whole_degrees(std::int64_t value) { return value > 0 && value <= kHottestWhole; }
 
 struct Candidate {
   std::string folder;
@@ -113,7 +118,7 @@ bool ThermalZones::open_in(Zone& zone, const std::string& folder) {
   if (root_.try_read(folder + "/type") != zone.type) return false;
   std::optional<DeviceFile> temperature = root_.try_open(folder + "/temp");
   if (!temperature) return false;
-  if (!temperature->try_read_integer() && temperature->last_error() != EAGAIN) return false;
+  if (!temperature->try_read_whole_integer() && temperature->last_error() != EAGAIN) return false;
   zone.folder = folder;
   zone.error = 0;
   zone.temperature = std::move(*temperature);
@@ -147,7 +152,7 @@ void ThermalZones::read(Time now, std::vector<Reading>& readings) {
         Quantity::temperature, ReadingState::missing, false, static_cast<std::uint8_t>(i), 0, now};
     std::optional<std::int64_t> value;
     for (int tried = 0; tried < kTries && !value; ++tried) {
-      value = zone.temperature.try_read_integer();
+      value = zone.temperature.try_read_whole_integer();
       zone.error = zone.temperature.last_error();
       if (zone.error != EAGAIN) break;
     }
@@ -155,7 +160,7 @@ void ThermalZones::read(Time now, std::vector<Reading>& readings) {
       reading.state = ReadingState::off;
     } else if (value) {
       reading.value = *value;
-      const bool plausible = *value >= kColdest && *value <= kHottest;
+      const bool plausible = *value >= kColdest && *value <= kHottest && !in_whole_degrees(*value);
       reading.state = plausible ? ReadingState::ok : ReadingState::absurd;
     }
     readings.push_back(reading);
@@ -175,9 +180,11 @@ std::string ThermalZones::explain(const Reading& reading) const {
   const Zone& zone = zones_[reading.channel];
   const std::string place = zone.type + " at " + zone.temperature.path() + ": ";
   if (reading.state == ReadingState::absurd) {
-    return place + std::to_string(reading.value) + " is no temperature in milli-degrees Celsius";
+    return place + std::to_string(reading.value) + " is no temperature in milli-degrees Celsius" +
+           (in_whole_degrees(reading.value) ? " but one in whole degrees" : "");
   }
   if (reading.state == ReadingState::off) return place + "the block is powered down";
+  if (zone.error == EINVAL) return place + "no whole number of milli-degrees Celsius (EINVAL)";
   const char* name = strerrorname_np(zone.error);
   return place + (name != nullptr ? name : "cannot be read");
 }

@@ -22,8 +22,10 @@ struct ThermalZone {
 // Emits temperature in milli-degrees Celsius; channel: the zone's place in the order of the board
 // file's prefixes, then of zone numbers. A zone whose block is powered down answers EAGAIN, which
 // is tried again twice at once and then off; -256000 means the same on JetPack 5. Anything else
-// outside -50 to 150 degrees is absurd. A zone that cannot be read is looked for again once a
-// second, by its type: its driver may have been bound anew, and its number be another one.
+// outside -50 to 150 degrees is absurd, and so is 1 to 150: such a zone counts whole degrees, and
+// would never be hot. A text that is not one whole number ("45.5") cannot be read. A zone that
+// cannot be read is looked for again once a second, by its type: its driver may have been bound
+// anew, and its number be another one.
 class ThermalZones : public Sensor {
  public:
   // Null where no zone's type begins with one of `prefixes` (letter case is ignored: JetPack 5 and

@@ -100,6 +100,34 @@ TEST_F(OpenSensorsTest, AZonePoweredDownIsOffAndANonsenseOneAbsurd) {
   EXPECT_NE(zones.explain(broken).find("CPU-therm at "), std::string::npos);
 }
 
+// Taken for milli-degrees they would be a zone that is never hot.
+TEST_F(OpenSensorsTest, AZoneInWholeOrDecimalDegreesIsNotBelieved) {
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  Sensor& zones = *opened.sensors[1];
+  const auto first_zone = [&](std::string_view text) {
+    board_.put("/sys/class/thermal/thermal_zone0/temp", text);
+    std::vector<Reading> readings;
+    zones.read(Time{}, readings);
+    return readings.at(0);
+  };
+  const Reading whole = first_zone("45");
+  EXPECT_EQ(whole.state, ReadingState::absurd);
+  EXPECT_NE(zones.explain(whole).find("45 is no temperature in milli-degrees Celsius but one in "
+                                      "whole degrees"),
+            std::string::npos);
+  EXPECT_EQ(first_zone("1").state, ReadingState::absurd);
+  EXPECT_EQ(first_zone("150").state, ReadingState::absurd);
+  for (const char* text : {"45.5", "45000C", "45 000", "0x2d"}) {
+    const Reading reading = first_zone(text);
+    EXPECT_EQ(reading.state, ReadingState::missing) << text;
+    EXPECT_NE(zones.explain(reading).find("no whole number"), std::string::npos) << text;
+  }
+  EXPECT_EQ(first_zone("45000\n").value, 45'000);
+  EXPECT_EQ(first_zone("151").state, ReadingState::ok) << "a cold morning";
+  EXPECT_EQ(first_zone("0").state, ReadingState::ok);
+  EXPECT_EQ(first_zone("-45").state, ReadingState::ok) << "no heat, whatever its unit";
+}
+
 TEST_F(OpenSensorsTest, AZoneIsFoundAgainWhereItHasAnotherNumber) {
   OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
   Sensor& zones = *opened.sensors[1];
