@@ -47,6 +47,10 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
         absent_.push_back({name, error.what()});
       }
     }
+    const std::vector<std::string> thinned = thin_modes(knobs_);
+    for (std::size_t i = 0; i < thinned.size(); ++i) {
+      if (!thinned[i].empty()) findings_[i] += "; " + thinned[i];
+    }
   };
   open_all();
   if (controls_.empty()) return;
@@ -136,6 +140,11 @@ Progress BoardActuator::write(std::size_t knob, std::int64_t value) {
 std::optional<std::int64_t> BoardActuator::read(std::size_t knob) {
   assert(knob < controls_.size());
   return controls_[knob]->read();
+}
+
+bool BoardActuator::manages() const {
+  return std::any_of(controls_.begin(), controls_.end(),
+                     [](const auto& control) { return control->manages(); });
 }
 
 void BoardActuator::manage(std::int32_t pid, Kind) {

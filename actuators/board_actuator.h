@@ -38,6 +38,8 @@ class BoardActuator : public Actuator {
   Progress write(std::size_t knob, std::int64_t value) override;
   std::optional<std::int64_t> read(std::size_t knob) override;
   void manage(std::int32_t pid, Kind kind) override;
+  // Whether a knob puts the processes that are managed in a control group.
+  bool manages() const;
   void restore() override;
 
   // Turns the fan to full speed until restore(), or says why not.

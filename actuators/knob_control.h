@@ -29,6 +29,8 @@ class KnobControl {
   // Throws KnobError and FileError.
   virtual Progress write(std::int64_t value, KnobJournal& journal) = 0;
   virtual std::optional<std::int64_t> read() = 0;
+  // Whether manage() does something.
+  virtual bool manages() const { return false; }
   // See Actuator::manage. Throws KnobError and FileError.
   virtual void manage(std::int32_t, KnobJournal&) {}
   // Another process has `journal` and made what it names: write there.

@@ -61,7 +61,7 @@ struct KnobServer::Client {
                   .closed = {server.socket_.descriptor(), connection.descriptor}}),
         actuator(server.board_, server.root_,
                  {.journal = server.options_.journal, .clock = &server.clock_}),
-        session(actuator, server.root_, server.board_.id, connection.peer.user),
+        session(actuator, server.root_, server.machine_, server.board_.id, connection.peer.user),
         allowance(server.options_.requests_per_s, now),
         looked(now) {}
 

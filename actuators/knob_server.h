@@ -68,6 +68,7 @@ class KnobServer {
 
   const BoardDescription& board_;
   Sysroot& root_;
+  const Sysroot machine_;  // whose processes clients are
   const Clock& clock_;
   const KnobServerOptions options_;
   std::vector<std::string> findings_;

@@ -21,9 +21,9 @@ KnobAnswer answer_of(KnobAnswerType type, std::string text = {}) {
 
 }  // namespace
 
-KnobSession::KnobSession(BoardActuator& actuator, const Sysroot& root, std::string board,
-                         std::uint32_t user)
-    : actuator_(actuator), root_(root), board_(std::move(board)), user_(user) {}
+KnobSession::KnobSession(BoardActuator& actuator, const Sysroot& root, const Sysroot& machine,
+                         std::string board, std::uint32_t user)
+    : actuator_(actuator), root_(root), machine_(machine), board_(std::move(board)), user_(user) {}
 
 std::optional<KnobAnswer> KnobSession::serve(const KnobRequest& request, Time now) {
   KnobAnswer answer;
@@ -103,13 +103,21 @@ KnobAnswer KnobSession::write(const KnobRequest& request) {
   }
 }
 
+// Whose a process is says the machine alone: the board's files may be anybody's. Where they are not
+// the machine's, they do not tell which processes a process has started either.
 KnobAnswer KnobSession::manage(const KnobRequest& request) {
   constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
   if (request.knob >= kKinds) return offence("kind " + std::to_string(request.knob));
   if (request.value <= 0 || request.value > kMostPid ||
-      (user_ != 0 && user_of_process(root_, request.value) != user_)) {
+      (user_ != 0 && user_of_process(machine_, request.value) != user_)) {
     return offence("process " + std::to_string(request.value) + " is not managed: user " +
                    std::to_string(user_) + " has no such process");
+  }
+  if (actuator_.manages() && root_.prefix() != machine_.prefix()) {
+    return answer_of(KnobAnswerType::refused,
+                     "process " + std::to_string(request.value) +
+                         " is put in no control group: those below " + root_.prefix().string() +
+                         " need not be this machine's; start the helper without --sysroot");
   }
   try {
     actuator_.manage(static_cast<std::int32_t>(request.value), static_cast<Kind>(request.knob));

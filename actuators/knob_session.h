@@ -17,8 +17,10 @@ namespace gearshift {
 // One client's, from its hello to its end.
 class KnobSession {
  public:
-  // Borrows both. `board` is the board's id; `user` whose processes may be managed, all for root.
-  KnobSession(BoardActuator& actuator, const Sysroot& root, std::string board, std::uint32_t user);
+  // Borrows all three. `root` is the board's, `machine` that of the machine whose processes clients
+  // are. `board` is the board's id; `user` whose processes may be managed, all for root.
+  KnobSession(BoardActuator& actuator, const Sysroot& root, const Sysroot& machine,
+              std::string board, std::uint32_t user);
 
   // The answer; nullopt where none is due: a beat when nothing has changed. Never throws.
   std::optional<KnobAnswer> serve(const KnobRequest& request, Time now);
@@ -39,6 +41,7 @@ class KnobSession {
 
   BoardActuator& actuator_;
   const Sysroot& root_;
+  const Sysroot& machine_;
   const std::string board_;
   const std::uint32_t user_;
   bool welcomed_ = false;

@@ -42,6 +42,8 @@ class GroupKnob : public KnobControl {
     }
   }
 
+  bool manages() const override { return true; }
+
   void manage(std::int32_t pid, KnobJournal& journal) override {
     if (pid <= 0) {
       throw KnobError("the workload gave no process id of a user that may be acted on");

@@ -139,7 +139,7 @@ TEST_F(HeatTest, HoldsNobodyBackWhoSavesNothing) {
 TEST_F(HeatTest, IsToldToWhoAsksAHelper) {
   heat();
   BoardActuator actuator(board_.description(), root_, options_);
-  KnobSession session(actuator, root_, "directory-board", 1234);
+  KnobSession session(actuator, root_, root_, "directory-board", 1234);
   session.serve({.sequence = 1, .verb = KnobVerb::hello, .value = kKnobProtocolVersion},
                 clock_.time);
   const KnobRequest write{.sequence = 2, .verb = KnobVerb::write, .knob = 1, .value = 729'600};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "tests/actuators/host_groups.h"
 #include "tests/fakes/directory_board.h"
 
 namespace gearshift {
@@ -35,7 +36,7 @@ class KnobSessionTest : public testing::Test {
   Sysroot root_{board_.root()};
   BoardActuator actuator_{
       board_.description(), root_, {.journal = state_.at("/state/knobs.journal")}};
-  KnobSession session_{actuator_, root_, "directory-board", kUser};
+  KnobSession session_{actuator_, root_, root_, "directory-board", kUser};
   std::uint32_t sequence_ = 0;
   Time now_{std::chrono::hours(1)};
 };
@@ -124,6 +125,27 @@ TEST_F(KnobSessionTest, ManagesProcessesOfItsUserAlone) {
   EXPECT_EQ(ask(KnobVerb::manage, 0, (std::int64_t{1} << 32) + 77).type, KnobAnswerType::refused);
 }
 
+// Who has mounted a board's files may write in them what he likes.
+TEST_F(KnobSessionTest, AsksTheMachineAndNotTheBoardWhoseAProcessIs) {
+  const auto status = [](std::uint32_t user) {
+    const std::string text = std::to_string(user);
+    return "Name:\ttrainer\nUid:\t" + text + '\t' + text + "\nGid:\t1\n";
+  };
+  fakes::TempTree tree;
+  const Sysroot machine(tree.root());
+  KnobSession session(actuator_, root_, machine, "directory-board", kUser);
+  const auto manage = [&](std::int64_t pid) {
+    return session.serve({.sequence = 1, .verb = KnobVerb::manage, .value = pid}, now_)->type;
+  };
+  session.serve({.sequence = 1, .verb = KnobVerb::hello, .value = kKnobProtocolVersion}, now_);
+  board_.put("/proc/77/status", status(kUser));
+  EXPECT_EQ(manage(77), KnobAnswerType::refused) << "the machine has no such process";
+  tree.put("/proc/77/status", status(0));
+  EXPECT_EQ(manage(77), KnobAnswerType::refused) << "it is root's";
+  tree.put("/proc/78/status", status(kUser));
+  EXPECT_EQ(manage(78), KnobAnswerType::done);
+}
+
 TEST_F(KnobSessionTest, KeepsOnlyWhatWasSetBeforeItWasAskedTo) {
   hello();
   ask(KnobVerb::keep);
@@ -140,6 +162,32 @@ TEST_F(KnobSessionTest, RestoresEveryByte) {
   EXPECT_EQ(ask(KnobVerb::restore).type, KnobAnswerType::done);
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
+}
+
+TEST(KnobSession, PutsNoProcessOfTheMachineInAGroupOfABoardBelowAnotherRoot) {
+  const fakes::TempTree tree;
+  const fakes::TempTree state;
+  const fakes::TempTree proc;
+  tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
+  tree.put("/sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu");
+  tree.put("/sys/fs/cgroup/user/cgroup.procs", "77");
+  tree.put("/sys/fs/cgroup/user/cpuset.cpus.effective", "0-3");
+  tree.put("/proc/self/cgroup", "0::/user");
+  tree.put("/proc/77/cgroup", "0::/user");
+  proc.put("/proc/77/status", "Name:\ttrainer\nUid:\t1234\t1234\nGid:\t1\n");
+  Sysroot root(tree.root());
+  const Sysroot machine(proc.root());
+  BoardActuator actuator(host(), root, {.journal = state.at("/knobs.journal")});
+  ASSERT_GT(actuator.knobs().size(), 0U) << actuator.absent()[0].reason;
+  KnobSession session(actuator, root, machine, "host", kUser);
+  const Time now{std::chrono::hours(1)};
+  session.serve({.sequence = 1, .verb = KnobVerb::hello, .value = kKnobProtocolVersion}, now);
+  const auto answer = session.serve({.sequence = 2, .verb = KnobVerb::manage, .value = 77}, now);
+  EXPECT_EQ(answer->type, KnobAnswerType::refused);
+  EXPECT_NE(answer->text.find("without --sysroot"), std::string::npos) << answer->text;
+  EXPECT_FALSE(
+      std::filesystem::exists(tree.at("/sys/fs/cgroup/gearshift-" + std::to_string(getpid()))));
+  EXPECT_EQ(session.take_offence(), "") << "the client did nothing wrong";
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void serve(std::string_view bytes) {
   static Sysroot root(board.tree.root());
   static BoardActuator actuator(board.description, root,
                                 {.journal = board.tree.at("knobs.journal")});
-  KnobSession session(actuator, root, "one-knob", 1234);
+  KnobSession session(actuator, root, root, "one-knob", 1234);
   Time now{std::chrono::hours(1)};
   for (; bytes.size() >= kRequestBytes; bytes.remove_prefix(kRequestBytes)) {
     const auto request =
