@@ -213,9 +213,13 @@ void Controller::include_all(Time now) {
   if (!paused_ && !halted_ && !duty_.waits()) let_run(wanted_, now);
 }
 
-// What was measured of other workloads says nothing of those that are here now.
+// What was measured of other workloads says nothing of those that are here now; and one that came
+// back under its name may offer other batch sizes than it did.
 void Controller::keep_what_is_theirs() {
   if (!memory_.keep_for(roster_.key())) forget_beside_memory();
+  const auto offered = [this](const Setting& setting) { return !roster_.objection(setting); };
+  memory_.offer(offered);
+  relief_.offer(offered);
 }
 
 void Controller::on_detached(const Event& event, Time now) {

@@ -27,9 +27,11 @@ void Memory::find_newest() {
 }
 
 bool Memory::forget_late() {
-  const std::size_t forgotten = std::erase_if(observations_, [](const Observation& one) {
+  const auto was_late = [](const Observation& one) {
     return one.outcome == Outcome::late || one.late_per_s > 0;
-  });
+  };
+  const std::size_t forgotten = std::erase_if(observations_, was_late);
+  std::erase_if(aside_, was_late);
   find_newest();
   return forgotten > 0;
 }
@@ -80,6 +82,7 @@ const Observation* Memory::least_power_serving(const Goal& goal) const {
 
 void Memory::forget() {
   observations_.clear();
+  aside_.clear();
   newest_.clear();
 }
 
@@ -88,6 +91,24 @@ bool Memory::keep_for(std::string_view key) {
   forget();
   key_ = key;
   return false;
+}
+
+void Memory::offer(const std::function<bool(const Setting&)>& offered) {
+  const auto asked = [&](const Observation& one) { return offered(one.setting); };
+  const auto back = std::stable_partition(aside_.begin(), aside_.end(), std::not_fn(asked));
+  const auto gone = std::stable_partition(observations_.begin(), observations_.end(), asked);
+  if (back == aside_.end() && gone == observations_.end()) return;
+  const std::vector<Observation> returned(back, aside_.end());
+  aside_.erase(back, aside_.end());
+  aside_.insert(aside_.end(), gone, observations_.end());
+  observations_.erase(gone, observations_.end());
+  const auto newest = [](const std::vector<Observation>& all, std::size_t most) {
+    return all.end() - static_cast<std::ptrdiff_t>(std::min(most, all.size()));
+  };
+  aside_.erase(aside_.begin(), newest(aside_, most_));
+  observations_.insert(observations_.begin(), newest(returned, most_ - observations_.size()),
+                       returned.end());
+  find_newest();
 }
 
 std::vector<bool> overruled(std::span<const Observation> observations, const Goal& goal) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -24,8 +25,9 @@ struct SettingHash {
 // still cuts it: one that once fitted does not fit any more. One measured anew overrules nothing.
 std::vector<bool> overruled(std::span<const Observation> observations, const Goal& goal);
 
-// Observations of one set of workloads on one board, in the order they were made. Spans handed out
-// stay valid until forget() or a full add(): the storage never moves.
+// Observations of one set of workloads on one board, in the order they were made; what was set
+// aside and came back stands before the others. Spans handed out stay valid until forget(), offer()
+// or a full add(): the storage never moves.
 class Memory {
  public:
   // Keeps at most `most` observations, and two at least.
@@ -55,6 +57,9 @@ class Memory {
   // Forgets everything, and returns false, if `key` (workload names and kinds) is not the one of
   // the last call.
   bool keep_for(std::string_view key);
+  // Only settings that are `offered` are known from now on: observations of others are set aside,
+  // at most as many as are kept, and come back once theirs is offered again. Asks at once, of each.
+  void offer(const std::function<bool(const Setting&)>& offered);
 
  private:
   void find_newest();
@@ -62,6 +67,7 @@ class Memory {
   std::size_t most_;
   std::string key_;
   std::vector<Observation> observations_;
+  std::vector<Observation> aside_;  // of settings that are not offered now, in the same order
   std::unordered_map<Setting, std::size_t, SettingHash> newest_;  // lookup only, never iterated
 };
 

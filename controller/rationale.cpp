@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -40,9 +41,31 @@ void Rationale::consume(const Event& event) {
   }
   // Costs are those of the workloads that ran together. Who left alone may come back.
   const std::string key = roster_.key();
-  if (key.empty() || key == key_) return;
+  if (key.empty()) return;
+  if (key != key_) forget();
   key_ = key;
+  set_aside();
+}
+
+void Rationale::forget() {
   tried_.clear();
+  aside_.clear();
+}
+
+// One that came back under its name may offer other batch sizes than it did.
+void Rationale::set_aside() {
+  const auto offered = [this](const Tried& one) {
+    return !roster_.objection(one.observation.setting);
+  };
+  std::vector<Tried> all = std::exchange(aside_, {});
+  all.insert(all.end(), tried_.begin(), tried_.end());
+  tried_.clear();
+  std::partition_copy(all.begin(), all.end(), std::back_inserter(tried_),
+                      std::back_inserter(aside_), offered);
+  for (std::vector<Tried>* kept : {&tried_, &aside_}) {
+    const std::size_t surplus = kept->size() - std::min(kept->size(), kMostTried);
+    kept->erase(kept->begin(), kept->begin() + static_cast<std::ptrdiff_t>(surplus));
+  }
 }
 
 void Rationale::note(const Note& note) {
@@ -74,7 +97,7 @@ void Rationale::note(const Note& note) {
       heat = note.value > 0 ? note.text : std::string_view();
       return;
     case NoteType::drift:
-      tried_.clear();
+      forget();
       return;
     default:
       return;

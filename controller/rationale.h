@@ -50,7 +50,8 @@ struct Alternative {
 };
 
 // Built from a run's events and notes in their order, live or from a recording. Keeps the newest
-// kMostTried settings of the workloads that are there, and forgets what the run forgets.
+// kMostTried settings of the workloads that are there, as far as they offer them, and forgets what
+// the run forgets.
 class Rationale final : public Recorder {
  public:
   static constexpr std::size_t kMostTried = 256;
@@ -110,10 +111,13 @@ class Rationale final : public Recorder {
  private:
   Alternative best_for(const Goal& goal) const;
   void take(const Observation& observation);
+  void forget();
+  void set_aside();
   void hold(Holding holding, const Note& note, std::string why);
 
   Goal goal_;
-  std::vector<Tried> tried_;  // oldest first
+  std::vector<Tried> tried_;  // oldest first; what came back from aside_ before the others
+  std::vector<Tried> aside_;  // whose batch sizes the workloads do not offer now
   Roster roster_;
   std::string key_;         // of the workloads that were tried
   std::string search_end_;  // why the search was ended, until the hold that follows

@@ -47,6 +47,11 @@ class Relief {
   bool forget(const Setting& setting) {
     return std::erase_if(kept_, [&](const Kept& one) { return one.setting == setting; }) > 0;
   }
+  // Only settings that are `offered` can be gone back to from now on. Asks at once, of each.
+  template <typename Offered>
+  void offer(const Offered& offered) {
+    std::erase_if(kept_, [&](const Kept& one) { return !offered(one.setting); });
+  }
   // What answers most of those that keep the cap, and more than this share; null: none is known to.
   const Setting* best(double share) const {
     const auto best = std::max_element(kept_.begin(), kept_.end(), less);

@@ -102,8 +102,9 @@ knobs = {}
 ---@type setting[]
 modes = {}
 
----Every answer known when this run of the script began, in the order they were made. Read-only. Where a
----limit cut the same setting short since, and still would, an older answer's `within` is false.
+---Every answer known when this run of the script began, in the order they were made; first those whose
+---batch sizes the workload did not offer for a while. Read-only. Where a limit cut the same setting short
+---since, and still would, an older answer's `within` is false.
 ---@type answer[]
 observations = {}
 

@@ -238,6 +238,66 @@ TEST(Memory, KeepsWhatItKnowsForTheSameWorkloadsOnly) {
   EXPECT_EQ(memory.find(setting_of(1), 0), nullptr) << "what was forgotten does not come back";
 }
 
+TEST(Memory, KnowsOnlyWhatIsOfferedAndTheRestOnceItIsAgain) {
+  Memory memory;
+  for (const std::int64_t value : {1, 2, 3, 2}) memory.add(observed(value, 1000 * value));
+  const auto values = [&] {
+    std::vector<std::int64_t> known;
+    for (const Observation& one : memory.observations()) {
+      known.push_back(one.setting.mode.values[0]);
+    }
+    return known;
+  };
+  const Observation* storage = memory.observations().data();
+  const auto but_two = [](const Setting& setting) { return setting.mode.values[0] != 2; };
+  memory.offer(but_two);
+  EXPECT_EQ(values(), (std::vector<std::int64_t>{1, 3}));
+  EXPECT_EQ(memory.find(setting_of(2), 0), nullptr);
+  ASSERT_NE(memory.find(setting_of(3), 0), nullptr);
+  EXPECT_EQ(memory.find(setting_of(3), 0)->power_mean_mw, 3000);
+  EXPECT_EQ(memory.best_within({Objective::time, 2000})->setting, setting_of(1));
+  memory.add(observed(4));
+  memory.offer(but_two);
+  EXPECT_EQ(values(), (std::vector<std::int64_t>{1, 3, 4})) << "nothing changes";
+  memory.offer([](const Setting&) { return true; });
+  EXPECT_EQ(values(), (std::vector<std::int64_t>{2, 2, 1, 3, 4}));
+  EXPECT_EQ(memory.find(setting_of(2), 0), &memory.observations()[1]);
+  EXPECT_EQ(memory.observations().data(), storage) << "spans that were handed out stay valid";
+  memory.offer(but_two);
+  memory.forget();
+  memory.offer([](const Setting&) { return true; });
+  EXPECT_TRUE(memory.observations().empty()) << "what was set aside is forgotten too";
+}
+
+TEST(Memory, SetsAsideWhatWasLateAndForgetsItThereToo) {
+  Memory memory;
+  Observation late = observed(1);
+  late.outcome = Outcome::late;
+  memory.add(late);
+  memory.add(observed(2));
+  memory.offer([](const Setting&) { return false; });
+  EXPECT_FALSE(memory.forget_late()) << "nothing that is known was";
+  memory.offer([](const Setting&) { return true; });
+  ASSERT_EQ(memory.observations().size(), 1U);
+  EXPECT_EQ(memory.observations()[0].setting, setting_of(2));
+}
+
+TEST(Memory, StaysBelowItsMostWhateverComesBack) {
+  Memory memory(4);
+  memory.add(observed(0));
+  const Observation* storage = memory.observations().data();
+  const auto even = [](const Setting& setting) { return setting.mode.values[0] % 2 == 0; };
+  for (std::int64_t i = 1; i < 40; ++i) {
+    memory.offer([&](const Setting& setting) { return even(setting) == (i % 6 < 3); });
+    memory.add(observed(i));
+    ASSERT_LE(memory.observations().size(), 4U);
+    ASSERT_EQ(memory.find(setting_of(i), 0), &memory.observations().back());
+  }
+  memory.offer([](const Setting&) { return true; });
+  EXPECT_EQ(memory.observations().size(), 4U);
+  EXPECT_EQ(memory.observations().data(), storage);
+}
+
 TEST(Memory, WhatWasCutSinceOverrulesWhatFittedBefore) {
   const std::vector<Observation> seen = {observed(1), observed(2), cut_by(1, 28000), observed(2)};
   const Goal tight{.power_mw = 28000};

@@ -35,12 +35,13 @@ class RationaleTest : public testing::Test {
     rationale.note({type, now, 1, value, nullptr, nullptr, nullptr, text});
   }
   void attach(WorkloadHandle handle, std::string_view name, Kind kind = Kind::train,
-              bool managed = true) {
+              bool managed = true, std::int32_t batch_size = 16) {
     Event event;
     event.type = EventType::attached;
     event.workload.handle = handle;
     event.workload.kind = kind;
     event.workload.managed = managed;
+    event.workload.batch_size = kind == Kind::train ? batch_size : 0;
     event.workload.name = BoundedText<64>(name);
     rationale.tick({now, {&event, 1}, {}});
   }
@@ -180,6 +181,26 @@ TEST_F(RationaleTest, ForgetsAWorkloadOnceAnotherCame) {
   detach(2);
   attach(3, "resnet18");
   EXPECT_TRUE(rationale.tried().empty()) << "those were the other's";
+}
+
+TEST_F(RationaleTest, CountsOnlyWhatTheWorkloadStillOffersAndTheRestOnceItDoesAgain) {
+  search();
+  ASSERT_NE(rationale.best().observation, nullptr);
+  detach(1);
+  EXPECT_EQ(rationale.tried().size(), 3u) << "it may come back";
+  attach(2, "resnet18", Kind::train, true, 64);
+  EXPECT_TRUE(rationale.tried().empty());
+  EXPECT_EQ(rationale.best().observation, nullptr);
+  detach(2);
+  attach(3, "resnet18");
+  ASSERT_EQ(rationale.tried().size(), 3u);
+  EXPECT_EQ(rationale.tried()[0].observation.setting, mode(900));
+  detach(3);
+  attach(4, "resnet18", Kind::train, true, 64);
+  note(NoteType::drift, "power");
+  detach(4);
+  attach(5, "resnet18");
+  EXPECT_TRUE(rationale.tried().empty()) << "what the run forgets it forgets everywhere";
 }
 
 TEST_F(RationaleTest, HasAnEndAndKeepsTheNewest) {

@@ -66,6 +66,15 @@ TEST(Relief, TriesNothingBeyondWhatWasSoonOverTheCap) {
   EXPECT_EQ(relief.end(), std::nullopt);
 }
 
+TEST(Relief, GoesBackToTheBestThatIsStillOffered) {
+  Relief relief;
+  keep(relief, 1, 20);
+  keep(relief, 2, 10);
+  relief.offer([](const Setting& setting) { return setting != alone(2); });
+  ASSERT_NE(relief.best(0), nullptr);
+  EXPECT_EQ(*relief.best(0), alone(1));
+}
+
 TEST(Relief, KeepsFewSettingsAndThoseThatServe) {
   Relief relief;
   for (std::int64_t cores = 1; cores <= 20; ++cores) {
