@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kPowerSupply = "/sys/class/power_supply";
 constexpr Duration kSlowPeriod = std::chrono::seconds(1);
+constexpr Duration kSourcePatience = std::chrono::seconds(10);
 constexpr double kMostOfCapacity = 1.2;
 constexpr double kLeastVoltageV = 0.5;
 constexpr double kMostVoltageV = 100;
@@ -41,6 +42,11 @@ bool plausible_voltage(double voltage_v) {
   return voltage_v >= kLeastVoltageV && voltage_v <= kMostVoltageV;
 }
 
+std::string error_name(int code) {
+  const char* name = strerrorname_np(code);
+  return name != nullptr ? name : std::to_string(code);
+}
+
 }  // namespace
 
 std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh, Sysroot& root,
@@ -54,14 +60,15 @@ std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh
     if (why.empty()) {
       std::unique_ptr<PowerSupply> supply(new PowerSupply(folder, capacity_wh, root));
       supply->read_slow();
-      if (supply->energy_wh_) {
-        findings.push_back("battery: power_supply " + name + " at " + folder);
+      why = supply->silent_files();
+      if (supply->source_) {
+        const std::size_t source = static_cast<std::size_t>(*supply->source_);
+        findings.push_back("battery: power_supply " + name + " at " + folder + ", by " +
+                           std::string(kNames[source].name) + (why.empty() ? "" : ": " + why));
         found = std::move(supply);
         continue;
       }
-      why =
-          "neither energy_now, charge_now with voltage_now nor capacity with a full energy can "
-          "be read";
+      if (why.empty()) why = "it has neither energy_now, charge_now nor capacity";
     }
     findings.push_back("battery: power_supply " + name + " passed over: " + why);
   }
@@ -107,16 +114,34 @@ std::optional<double> PowerSupply::read_capacity_wh() {
   return design && has_voltage ? std::optional(*design * *voltage_v_) : std::nullopt;
 }
 
-std::optional<double> PowerSupply::read_energy_wh() {
-  if (has(File::energy_now)) return value(File::energy_now);
-  const bool has_voltage = voltage_v_ && plausible_voltage(*voltage_v_);
-  if (has(File::charge_now) && has_voltage) {
-    const auto charge = value(File::charge_now);
-    return charge ? std::optional(*charge * *voltage_v_) : std::nullopt;
+std::optional<double> PowerSupply::read_energy_wh(File source) {
+  const std::optional<double> told = value(source);
+  if (!told || source == File::energy_now) return told;
+  if (source == File::charge_now) {
+    const bool has_voltage = voltage_v_ && plausible_voltage(*voltage_v_);
+    return has_voltage ? std::optional(*told * *voltage_v_) : std::nullopt;
   }
-  const auto percentage = value(File::percentage);
-  if (!percentage || !capacity_wh_) return std::nullopt;
-  return *percentage / 100 * *capacity_wh_;
+  return capacity_wh_ ? std::optional(*told / 100 * *capacity_wh_) : std::nullopt;
+}
+
+// Why those of the files do not tell the energy that were asked in vain; empty where none was.
+std::string PowerSupply::silent_files() const {
+  std::string text;
+  for (const File file : kEnergyFiles) {
+    if (file == source_) break;
+    const auto i = static_cast<std::size_t>(file);
+    const std::string name(kNames[i].name);
+    std::string why;
+    if (!files_[i]) {
+      if (root_.exists(folder_ + '/' + name)) why = " cannot be opened";
+    } else if (const int code = files_[i]->last_error(); code != 0) {
+      why = " cannot be read (" + error_name(code) + ")";
+    } else {
+      why = file == File::charge_now ? " goes with no voltage" : " goes with no full energy";
+    }
+    if (!why.empty()) text += (text.empty() ? "" : ", ") + name + why;
+  }
+  return text;
 }
 
 std::optional<double> PowerSupply::read_current_a() {
@@ -138,14 +163,23 @@ std::optional<double> PowerSupply::read_current_a() {
 void PowerSupply::read_slow() {
   voltage_v_ = value(File::voltage_now);
   capacity_wh_ = read_capacity_wh();
-  energy_wh_ = read_energy_wh();
+  energy_wh_.reset();
+  for (const File file : kEnergyFiles) {
+    if (source_.value_or(file) != file) continue;
+    energy_wh_ = read_energy_wh(file);
+    if (!energy_wh_) continue;
+    source_ = file;
+    return;
+  }
 }
 
-void PowerSupply::open_again() {
+void PowerSupply::open_again(Time now) {
   if (!objection(root_, folder_).empty()) return;
   PowerSupply anew(folder_, given_wh_, root_);
   anew.read_slow();
   if (!anew.energy_wh_) return;
+  if (anew.source_ != source_ && now - *silent_since_ < kSourcePatience) return;
+  source_ = anew.source_;
   files_ = std::move(anew.files_);
   status_ = std::move(anew.status_);
   voltage_v_ = anew.voltage_v_;
@@ -175,7 +209,11 @@ void PowerSupply::read(Time now, std::vector<Reading>& readings) {
   if (!slow_read_ || now - *slow_read_ >= kSlowPeriod) {
     slow_read_ = now;
     read_slow();
-    if (!energy_wh_) open_again();
+    if (!energy_wh_) {
+      if (!silent_since_) silent_since_ = now;
+      open_again(now);
+    }
+    if (energy_wh_) silent_since_.reset();
     if (capacity_wh_) {
       readings.push_back(reading(Quantity::battery_capacity, capacity_wh_, kMjInWh, now));
     }
@@ -197,8 +235,7 @@ std::string PowerSupply::explain(const Reading& reading) const {
   if (reading.state == ReadingState::absurd) {
     return place + std::to_string(reading.value) + " is no reading of a battery";
   }
-  const char* name = error_ != 0 ? strerrorname_np(error_) : nullptr;
-  return place + (name != nullptr ? name : "cannot be read");
+  return place + (error_ != 0 ? error_name(error_) : "cannot be read");
 }
 
 }  // namespace gearshift

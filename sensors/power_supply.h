@@ -15,13 +15,15 @@ namespace gearshift {
 
 // Emits battery_energy, battery_capacity, battery_voltage and battery_current, those that the
 // driver has. Energy is energy_now, else charge_now times the voltage, else the percentage of the
-// capacity; capacity is energy_full, else charge_full times the voltage, else either as designed,
-// else as given. Current is signed by `status`, because some drivers show -2 A and others 2 A for
-// the same discharge; where the status is unknown it counts as drawn.
-// A quantity whose file fails is missing. Negative energy, energy of nothing in a battery that has
-// a voltage, energy over 1.2 times the capacity, and a voltage outside 0.5 to 100 V are absurd.
-// While the energy is missing the files of that name are opened anew once a second: a battery that
-// was swapped, or whose driver was bound anew, has others.
+// capacity: the first of them that can be read when the battery is opened. Capacity is energy_full,
+// else charge_full times the voltage, else either as designed, else as given. Current is signed by
+// `status`, because some drivers show -2 A and others 2 A for the same discharge; where the status
+// is unknown it counts as drawn. A quantity whose file fails is missing. Negative energy, energy of
+// nothing in a battery that has a voltage, energy over 1.2 times the capacity, and a voltage
+// outside 0.5 to 100 V are absurd. While the energy is missing the files of that name are opened
+// anew once a second: a battery that was swapped, or whose driver was bound anew, has others. Where
+// another of the three tells the energy then, it is taken after ten seconds: they differ, and a
+// change of them looks like a drain.
 class PowerSupply : public Sensor {
  public:
   // The first battery that powers the whole machine: type Battery, and not of scope Device, as
@@ -51,14 +53,18 @@ class PowerSupply : public Sensor {
     power_now,
   };
   static constexpr std::size_t kFiles = 10;
+  // The three that can tell the energy are the first, best first.
+  static constexpr std::array<File, 3> kEnergyFiles = {File::energy_now, File::charge_now,
+                                                       File::percentage};
 
   PowerSupply(std::string folder, std::optional<double> capacity_wh, Sysroot& root);
   std::optional<double> value(File file);  // in the unit of people: Wh, Ah, %, V, A, W
   bool has(File file) const { return files_[static_cast<std::size_t>(file)].has_value(); }
   void read_slow();
-  void open_again();
+  void open_again(Time now);
   std::optional<double> read_capacity_wh();
-  std::optional<double> read_energy_wh();
+  std::optional<double> read_energy_wh(File source);
+  std::string silent_files() const;
   std::optional<double> read_current_a();
   Reading reading(Quantity quantity, std::optional<double> value, double scale, Time now) const;
 
@@ -69,7 +75,9 @@ class PowerSupply : public Sensor {
   std::optional<DeviceFile> status_;
   std::optional<Time> slow_read_;
   std::optional<double> capacity_wh_;
+  std::optional<File> source_;  // that told the energy first: no other is read
   std::optional<double> energy_wh_;
+  std::optional<Time> silent_since_;  // when the energy was missing first
   std::optional<double> voltage_v_;
   int error_ = 0;  // errno of the newest file that failed
 };

@@ -102,6 +102,68 @@ TEST_F(PowerSupplyTest, FallsBackToThePercentageOfTheDesignOrOfWhatTheUserSays) 
   EXPECT_NEAR(battery().energy_wh.value(), 12, 1e-6);
 }
 
+// Some gauges have the file and answer with an error, for good or until they have learnt.
+TEST_F(PowerSupplyTest, AFileThatCannotBeReadLeavesTheEnergyToTheNextOne) {
+  put("type", "Battery");
+  put("energy_now", "");
+  put("energy_full", "50000000");
+  put("capacity", "60");
+  put("voltage_now", "11500000");
+  EXPECT_NEAR(battery().energy_wh.value_or(0), 30, 1e-6);
+  EXPECT_NE(all_findings().find("energy_now cannot be read (ENODATA)"), std::string::npos)
+      << all_findings();
+  put("charge_now", "2000000");
+  EXPECT_NEAR(battery().energy_wh.value_or(0), 23, 1e-6);
+  put("charge_now", "");
+  EXPECT_NEAR(battery().energy_wh.value_or(0), 30, 1e-6);
+}
+
+TEST_F(PowerSupplyTest, SaysWhichFileOfABatteryThatIsPassedOverFails) {
+  const auto reason = [this] {
+    EXPECT_EQ(open(), nullptr);
+    return all_findings();
+  };
+  put("type", "Battery");
+  EXPECT_NE(reason().find("neither energy_now, charge_now nor capacity"), std::string::npos);
+  put("energy_now", "");
+  put("charge_now", "2000000");
+  put("capacity", "60");
+  const std::string text = reason();
+  for (const char* why : {"energy_now cannot be read (ENODATA)", "charge_now goes with no voltage",
+                          "capacity goes with no full energy"}) {
+    EXPECT_NE(text.find(why), std::string::npos) << text;
+  }
+}
+
+// Two ways to tell one energy differ by more than a tick can use.
+TEST_F(PowerSupplyTest, WhatBecomesUnreadableIsMissingForTenSecondsBeforeTheNextFileIsTaken) {
+  put("type", "Battery");
+  put("energy_now", "29000000");
+  put("energy_full", "50000000");
+  put("capacity", "60");
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr);
+  const auto energy_wh = [&](int second) {
+    std::vector<Reading> readings;
+    sensor->read(at(second), readings);
+    Battery read;
+    for (const Reading& reading : readings) read.add(reading);
+    return read.energy_wh;
+  };
+  EXPECT_NEAR(energy_wh(1).value_or(0), 29, 1e-6);
+  put("energy_now", "");
+  EXPECT_FALSE(energy_wh(2));
+  EXPECT_FALSE(energy_wh(9));
+  put("energy_now", "28900000");
+  EXPECT_NEAR(energy_wh(10).value_or(0), 28.9, 1e-6);
+  put("energy_now", "");
+  EXPECT_FALSE(energy_wh(11));
+  EXPECT_FALSE(energy_wh(20));
+  EXPECT_NEAR(energy_wh(21).value_or(0), 30, 1e-6);
+  put("energy_now", "28800000");
+  EXPECT_NEAR(energy_wh(22).value_or(0), 30, 1e-6) << "not back and forth";
+}
+
 // Gauges that do not know a size say 0, or less.
 TEST_F(PowerSupplyTest, ASizeOfNothingIsNone) {
   put("type", "Battery");
