@@ -33,8 +33,6 @@ std::string_view way_out(int code) {
       return "; this kernel or board does not offer it";
     case EROFS:
       return "; the file system is mounted read-only, as in many containers";
-    case EINVAL:
-      return "; the value is not one the kernel accepts here";
     case EBUSY:
       return "; something else holds it, try again later";
     case EAGAIN:
@@ -59,11 +57,20 @@ std::string describe_error(int code) {
   throw FileError("cannot " + std::string(verb) + " " + path + ": " + describe_error(code), code);
 }
 
-[[noreturn]] void throw_write_error(std::string_view text, const std::string& path, int code) {
+// The start of a text that may hold any bytes, for people.
+std::string quoted(std::string_view text) {
   constexpr std::size_t kMostShown = 64;
   std::string shown(text.substr(0, kMostShown));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   if (text.size() > kMostShown) shown += "...";
-  throw_file_error("write '" + shown + "' to", path, code);
+  return '\'' + shown + '\'';
+}
+
+[[noreturn]] void throw_write_error(std::string_view text, const std::string& path, int code) {
+  std::string what = "cannot write " + quoted(text) + " to " + path + ": " + describe_error(code);
+  if (code == EINVAL) what += "; the value is not one the kernel accepts here";
+  throw FileError(what, code);
 }
 
 // A device-tree text ends in NUL, a sysfs text in a newline.
@@ -207,9 +214,14 @@ std::string_view DeviceFile::read() {
 }
 
 std::int64_t DeviceFile::read_integer() {
-  const std::optional<std::int64_t> value = try_read_integer();
-  if (!value) throw_last_error("read an integer from");
-  return *value;
+  const std::optional<std::string_view> text = read_text();
+  std::string_view rest = text.value_or("");
+  const std::optional<std::int64_t> value = text ? take_integer(rest) : std::nullopt;
+  if (value) return *value;
+  if (rest.empty()) throw_last_error("read an integer from");
+  throw FileError("cannot read an integer from " + path_ + ": it reads " + quoted(rest) +
+                      (last_error_ == ERANGE ? ", which is out of range" : ""),
+                  last_error_);
 }
 
 void DeviceFile::throw_last_error(std::string_view verb) const {

@@ -292,6 +292,28 @@ TEST(DeviceFile, ReadsTheLeadingInteger) {
   }
 }
 
+TEST(DeviceFile, QuotesWhatIsNoIntegerAndKeepsTheHintForWrites) {
+  const TempTree tree;
+  tree.put("/lock", "yes\n");
+  Sysroot root(tree.root());
+  DeviceFile file = root.open("/lock");
+  const auto refusal = [&] { return std::string(file_error([&] { file.read_integer(); }).what()); };
+  const std::string path = tree.root().string() + "/lock";
+  EXPECT_EQ(refusal(), "cannot read an integer from " + path + ": it reads 'yes'");
+  tree.put("/lock", std::string(300, 'x') + "\033[2J");
+  EXPECT_EQ(refusal(),
+            "cannot read an integer from " + path + ": it reads '" + std::string(64, 'x') + "...'");
+  tree.put("/lock", "a\033[2J\nb");
+  EXPECT_EQ(refusal(), "cannot read an integer from " + path + ": it reads 'a?[2J?b'");
+  tree.put("/lock", "9223372036854775808");
+  EXPECT_EQ(refusal(), "cannot read an integer from " + path +
+                           ": it reads '9223372036854775808', which is out of range");
+  const std::string refused = file_error([&] { file.write("5"); }).what();  // opened for reading
+  EXPECT_NE(refused.find("(EINVAL); the value is not one the kernel accepts here"),
+            std::string::npos)
+      << refused;
+}
+
 TEST(DeviceFile, ReadsAtMost4095Bytes) {
   const TempTree tree;
   tree.put("/text", std::string(4095, 'a'));
