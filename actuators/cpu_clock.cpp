@@ -145,21 +145,23 @@ class CpuClock : public KnobControl {
   ReadBack read_back_;
 };
 
-// The frequencies that every policy has; empty where no policy tells.
-std::vector<std::int64_t> common_table(const Sysroot& root, const std::vector<Policy>& policies) {
-  std::vector<std::int64_t> common;
+// The frequencies that every policy has; none where no policy tells. Refused are the most that one
+// policy's table lists.
+ClockTable common_table(const Sysroot& root, const std::vector<Policy>& policies) {
+  ClockTable common;
   for (const Policy& policy : policies) {
     const auto text = root.try_read(policy.folder + "/scaling_available_frequencies");
-    const std::vector<std::int64_t> table = parse_numbers(text.value_or(""));
-    if (table.empty()) continue;
-    if (common.empty()) {
-      common = table;
+    const ClockTable table = parse_clock_table(text.value_or(""));
+    common.refused = std::max(common.refused, table.refused);
+    if (table.khz.empty()) continue;
+    if (common.khz.empty()) {
+      common.khz = table.khz;
       continue;
     }
-    std::erase_if(common, [&table](std::int64_t value) {
-      return !std::binary_search(table.begin(), table.end(), value);
+    std::erase_if(common.khz, [&table](std::int64_t value) {
+      return !std::binary_search(table.khz.begin(), table.khz.end(), value);
     });
-    if (common.empty()) {
+    if (common.khz.empty()) {
       throw KnobError("the policies have no frequency in common (" + policy.folder + ")");
     }
   }
@@ -188,12 +190,11 @@ std::unique_ptr<KnobControl> open_cpu_clock(const KnobDescription& description, 
                     " has frequency limits: the kernel has no frequency driver for these cores");
   }
   Knob knob = description.knob;
-  const std::vector<std::int64_t> table = common_table(root, policies);
-  if (!table.empty()) knob.values = table;
+  const ClockTable table = common_table(root, policies);
+  if (!table.khz.empty()) knob.values = table.khz;
   finding = std::to_string(policies.size()) + " policies below " + description.path + ", " +
-            std::to_string(knob.values.size()) + " frequencies " +
-            (table.empty() ? "of the board file" : "of the kernel");
-  const Clocks clocks = table.empty() ? Clocks::of_the_driver : Clocks::of_the_table;
+            std::to_string(knob.values.size()) + " frequencies " + table.origin();
+  const Clocks clocks = table.khz.empty() ? Clocks::of_the_driver : Clocks::of_the_table;
   return std::make_unique<CpuClock>(std::move(knob), clocks, root, std::move(policies));
 }
 

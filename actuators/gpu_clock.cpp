@@ -98,12 +98,11 @@ std::unique_ptr<KnobControl> open_gpu_clock(const KnobDescription& description, 
     LimitPair limits(root, folder + "/min_freq", folder + "/max_freq");
     if (!limits.read()) throw KnobError(folder + " has limits that cannot be read");
     Knob knob = description.knob;
-    std::vector<std::int64_t> table =
-        parse_numbers(root.try_read(folder + "/available_frequencies").value_or(""));
-    for (std::int64_t& value : table) value /= kHzPerKhz;
-    if (!table.empty()) knob.values = table;
+    const ClockTable table =
+        parse_clock_table(root.try_read(folder + "/available_frequencies").value_or(""), kHzPerKhz);
+    if (!table.khz.empty()) knob.values = table.khz;
     finding = "GPU at " + root.resolve(folder) + ", " + std::to_string(knob.values.size()) +
-              " frequencies " + (table.empty() ? "of the board file" : "of the kernel");
+              " frequencies " + table.origin();
     return std::make_unique<GpuClock>(std::move(knob), std::move(limits),
                                       root.try_open(folder + "/cur_freq"),
                                       root.try_open(folder + "/device/is_railgated"));

@@ -80,11 +80,11 @@ std::unique_ptr<KnobControl> open_memory_clock(const KnobDescription& descriptio
       if (!cap && root.exists(path)) cap.emplace(root, std::string(path));
     }
     Knob knob = description.knob;
-    const std::vector<std::int64_t> table =
-        parse_numbers(root.try_read(description.path + "/emc/possible_rates").value_or(""));
-    if (!table.empty()) knob.values = table;
+    const ClockTable table =
+        parse_clock_table(root.try_read(description.path + "/emc/possible_rates").value_or(""));
+    if (!table.khz.empty()) knob.values = table.khz;
     finding = "memory clock at " + clock + ", " + std::to_string(knob.values.size()) + " rates " +
-              (table.empty() ? "of the board file" : "of the kernel");
+              table.origin();
     return std::make_unique<MemoryClock>(std::move(knob), std::move(lock), std::move(state),
                                          std::move(rate), std::move(cap));
   } catch (const FileError& error) {

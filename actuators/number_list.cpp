@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "boards/board_description.h"
+
 namespace gearshift {
 namespace {
 
@@ -29,6 +31,26 @@ std::vector<std::int64_t> parse_numbers(std::string_view text) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   return numbers;
+}
+
+ClockTable parse_clock_table(std::string_view text, std::int64_t units_in_khz) {
+  ClockTable table;
+  for (const std::int64_t number : parse_numbers(text)) {
+    const std::int64_t khz = number / units_in_khz;
+    if (khz <= 0 || khz > kMostClockKhz) {
+      ++table.refused;
+    } else if (table.khz.empty() || khz > table.khz.back()) {
+      table.khz.push_back(khz);
+    }
+  }
+  return table;
+}
+
+std::string ClockTable::origin() const {
+  std::string text = khz.empty() ? "of the board file" : "of the kernel";
+  if (refused == 0) return text;
+  return text + " (left out: " + std::to_string(refused) +
+         " of the kernel's that can be no clock, as 0 is)";
 }
 
 std::optional<CpuSet> parse_cpu_set(std::string_view text) {

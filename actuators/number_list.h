@@ -14,6 +14,17 @@ namespace gearshift {
 // The integers at the start of the text, sorted, each once: "204000 665600 2133000 (kHz)" is three.
 std::vector<std::int64_t> parse_numbers(std::string_view text);
 
+// The clocks of a kernel's table.
+struct ClockTable {
+  std::vector<std::int64_t> khz;  // lowest first, each once
+  std::size_t refused = 0;        // numbers that are no clock: 0, below it, above kMostClockKhz
+
+  // "of the kernel", and what was refused; "of the board file" where no clock is left.
+  std::string origin() const;
+};
+// The numbers at the start of the text, of which `units_in_khz` make 1 kHz; a part of one is cut.
+ClockTable parse_clock_table(std::string_view text, std::int64_t units_in_khz = 1);
+
 inline constexpr std::size_t kMaxCpus = 1024;
 using CpuSet = std::bitset<kMaxCpus>;
 

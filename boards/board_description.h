@@ -38,6 +38,9 @@ enum class KnobDriver : std::uint8_t {
 
 std::string_view driver_name(KnobDriver driver);  // as the board file writes it
 
+// Of any clock: nothing runs faster, and what a table says beyond it is no clock.
+inline constexpr std::int64_t kMostClockKhz = 20'000'000;
+
 struct KnobDescription {
   Knob knob;  // values: the table of the board file; the live table wins where there is one
   KnobDriver driver = KnobDriver::cpu_hotplug;
@@ -75,6 +78,12 @@ struct PowerDescription {
 inline constexpr std::size_t kMaxModes = 1 << 18;
 // The number of modes, or kMaxModes + 1 where there are more.
 std::size_t bounded_mode_count(const KnobSpace& space);
+// "more than 262144 modes together (cpu_cores 12, cpu_mhz 901 and gpu_mhz 101 values)".
+std::string too_many_modes(const KnobSpace& space);
+// Makes the longest lists of values shorter, evenly and with both ends kept, until there are no
+// more than kMaxModes: tables of a kernel may have any length. For each knob, one sentence for
+// people; empty where its list stays as it is.
+std::vector<std::string> thin_modes(KnobSpace& space);
 
 struct BoardDescription {
   std::string id;                    // "jetson-agx-orin"

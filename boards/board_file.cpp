@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -31,14 +32,14 @@ struct DriverTraits {
 // Indexed by KnobDriver. The driver decides unit and class: a file cannot contradict it.
 constexpr DriverTraits kDrivers[] = {
     {"cpu_hotplug", Unit::count, KnobClass::hotplug, "_cores", 4096},
-    {"cpufreq", Unit::khz, KnobClass::clock, "_mhz", 20'000'000},
-    {"gpu_devfreq", Unit::khz, KnobClass::clock, "_mhz", 20'000'000},
-    {"emc_bpmp", Unit::khz, KnobClass::memory, "_mhz", 20'000'000},
+    {"cpufreq", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz},
+    {"gpu_devfreq", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz},
+    {"emc_bpmp", Unit::khz, KnobClass::memory, "_mhz", kMostClockKhz},
     {"cgroup_cpuset", Unit::count, KnobClass::clock, "_cores", 4096},
     {"cgroup_quota", Unit::percent, KnobClass::clock, "_percent", 409'600},
     {"nvml_power_limit", Unit::mw, KnobClass::power_limit, "_w", 10'000'000},
-    {"nvml_gpu_clock", Unit::khz, KnobClass::clock, "_mhz", 20'000'000},
-    {"nvml_memory_clock", Unit::khz, KnobClass::memory, "_mhz", 20'000'000},
+    {"nvml_gpu_clock", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz},
+    {"nvml_memory_clock", Unit::khz, KnobClass::memory, "_mhz", kMostClockKhz},
 };
 
 Duration duration_ms(double ms) {
@@ -79,11 +80,30 @@ KnobDescription parse_knob(TomlFields& fields) {
   description.safe_at_least =
       std::llround(scale * fields.number("safe_at_least", 0,
                                          static_cast<double>(knob.values.back()) / scale, 0));
-  if (description.driver == KnobDriver::gpu_devfreq && description.device_names.empty()) {
+  const bool finds_gpu = description.driver == KnobDriver::gpu_devfreq;
+  if (finds_gpu && description.device_names.empty()) {
     fields.fail("device_names", "must name the of_node of at least one GPU");
+  }
+  if (!finds_gpu && fields.has("device_names")) {
+    fields.fail("device_names", "means nothing without the driver gpu_devfreq");
   }
   fields.finish();
   return description;
+}
+
+// A folder however it is spelt; links are not followed.
+std::string plain_path(const std::string& path) {
+  return (std::filesystem::path(path) / "").lexically_normal().string();
+}
+
+// Both would write the same files, or ask the one GPU of the board: each undoes what the other set.
+bool sets_the_same(const KnobDescription& one, const KnobDescription& other) {
+  if (one.driver != other.driver || plain_path(one.path) != plain_path(other.path)) return false;
+  if (one.driver != KnobDriver::gpu_devfreq) return true;
+  const auto& names = other.device_names;  // a folder may hold several devices
+  return std::any_of(one.device_names.begin(), one.device_names.end(), [&names](const auto& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  });
 }
 
 PowerDescription parse_power(TomlFields fields) {
@@ -308,6 +328,14 @@ BoardDescription parse_fields(TomlFields top, std::string_view source) {
     if (!names.insert(board.knobs.back().knob.name).second) {
       fields.fail("name", "is the name of another knob too");
     }
+    const KnobDescription& knob = board.knobs.back();
+    for (std::size_t i = 0; i + 1 < board.knobs.size(); ++i) {
+      const KnobDescription& other = board.knobs[i];
+      if (!sets_the_same(knob, other)) continue;
+      fields.fail(knob.path.empty() ? "driver" : "path",
+                  knob.knob.name + " and " + other.knob.name + " would both set it through " +
+                      std::string(driver_name(knob.driver)));
+    }
   }
   if (board.knobs.empty()) {
     top.fail("knob", "a board needs 1 to " + std::to_string(kMaxKnobs) + " [[knob]] tables");
@@ -318,8 +346,9 @@ BoardDescription parse_fields(TomlFields top, std::string_view source) {
   board.apply_timeout = duration_ms(top.number("apply_timeout_ms", 1, kMostMs));
   parse_models(board, top);
   top.finish();
-  if (bounded_mode_count(board.knob_space()) > kMaxModes) {
-    top.fail("knob", "the knobs have more than " + std::to_string(kMaxModes) + " modes together");
+  const KnobSpace space = board.knob_space();
+  if (bounded_mode_count(space) > kMaxModes) {
+    top.fail("knob", "the knobs have " + too_many_modes(space) + "; shorten the longest list");
   }
   return board;
 }

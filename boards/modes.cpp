@@ -36,6 +36,25 @@ double relative_position(const KnobSpace& space,
   return product;
 }
 
+// Every so many values of the list that `most` are left, with both ends. `most` is at least 2.
+std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& values, std::size_t most) {
+  std::vector<std::int64_t> kept;
+  for (std::size_t i = 0; i < most; ++i) {
+    kept.push_back(values[i * (values.size() - 1) / (most - 1)]);
+  }
+  return kept;
+}
+
+// With no more than `most` values a knob. At most kMaxModes + 1.
+std::size_t count_with(const KnobSpace& space, std::size_t most) {
+  std::size_t count = 1;
+  for (const Knob& knob : space.knobs) {
+    count *= std::min(knob.values.size(), most);
+    if (count > kMaxModes) return kMaxModes + 1;
+  }
+  return count;
+}
+
 }  // namespace
 
 KnobSpace BoardDescription::knob_space() const {
@@ -44,13 +63,33 @@ KnobSpace BoardDescription::knob_space() const {
   return space;
 }
 
-std::size_t bounded_mode_count(const KnobSpace& space) {
-  std::size_t count = 1;
-  for (const Knob& knob : space.knobs) {
-    count *= knob.values.size();
-    if (count > kMaxModes) return kMaxModes + 1;
+std::size_t bounded_mode_count(const KnobSpace& space) { return count_with(space, kMaxModes + 1); }
+
+std::string too_many_modes(const KnobSpace& space) {
+  std::string text = "more than " + std::to_string(kMaxModes) + " modes together (";
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + space.knobs[i].name + ' ' +
+            std::to_string(space.knobs[i].values.size());
   }
-  return count;
+  return text + " values)";
+}
+
+std::vector<std::string> thin_modes(KnobSpace& space) {
+  static_assert(kMaxModes >= 1 << kMaxKnobs, "two values of every knob fit");
+  std::size_t most = 2;
+  for (const Knob& knob : space.knobs) most = std::max(most, knob.values.size());
+  while (most > 2 && count_with(space, most) > kMaxModes) --most;
+  std::vector<std::string> told(space.size());
+  for (std::size_t i = 0; i < space.size(); ++i) {
+    Knob& knob = space.knobs[i];
+    const std::size_t all = knob.values.size();
+    if (all <= most) continue;
+    knob.values = thinned(knob.values, most);
+    told[i] = std::to_string(most) + " of its " + std::to_string(all) +
+              " values are used, evenly: all knobs together may have " + std::to_string(kMaxModes) +
+              " modes";
+  }
+  return told;
 }
 
 ModelMode model_mode(const KnobSpace& space, const PowerMode& mode, const ModelMode& fallback) {
@@ -68,8 +107,8 @@ ModelMode model_mode(const KnobSpace& space, const PowerMode& mode, const ModelM
 std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobSpace& space) {
   const std::size_t count = bounded_mode_count(space);
   if (count > kMaxModes) {
-    throw std::length_error(board.id + ": the knobs have more than " + std::to_string(kMaxModes) +
-                            " modes together; shorten a list of values in the board file");
+    throw std::length_error(board.id + ": the knobs have " + too_many_modes(space) +
+                            "; shorten the longest list of values");
   }
   const KnobSpace whole = board.knob_space();
   const ModelMode fallback = model_mode(whole, whole.highest(), {});

@@ -42,6 +42,27 @@ TEST_F(BoardActuatorTest, LiveTablesWinOverTheBoardFile) {
   EXPECT_EQ(space.knobs[3].values, (std::vector<std::int64_t>{204000, 665600, 2133000, 3199000}));
 }
 
+TEST_F(BoardActuatorTest, LongTablesOfTheKernelAreThinnedToWhatIsHeld) {
+  std::string table;
+  for (int mhz = 100; mhz <= 4000; ++mhz) table += std::to_string(mhz * 1000) + " ";
+  for (const int policy : {0, 4, 8}) {
+    board_.put(DirectoryBoard::policy(policy) + "/scaling_available_frequencies", table);
+  }
+  board_.put(DirectoryBoard::gpu("available_frequencies"), "900000000 " + table);
+  const BoardActuator actuator = make();
+  const KnobSpace& space = actuator.knobs();
+  EXPECT_LE(bounded_mode_count(space), kMaxModes);
+  EXPECT_EQ(space.knobs[0].values.size(), 5U);
+  EXPECT_EQ(space.knobs[1].values.front(), 100'000);
+  EXPECT_EQ(space.knobs[1].values.back(), 4'000'000);
+  EXPECT_EQ(space.knobs[3].values.size(), 4U);
+  bool told = false;
+  for (const std::string& finding : actuator.findings()) {
+    told = told || finding.find("of its 3901 values") != std::string::npos;
+  }
+  EXPECT_TRUE(told);
+}
+
 TEST_F(BoardActuatorTest, CountsNoMoreCoresThanThereAre) {
   board_.put(std::string(DirectoryBoard::kCpu) + "/possible", "0-6");
   BoardActuator actuator = make();

@@ -5,6 +5,7 @@
 
 #include "actuators/board_actuator.h"
 #include "actuators/guardian.h"
+#include "actuators/knob_control.h"
 #include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
 #include "tests/fakes/ticking_clock.h"
@@ -71,6 +72,22 @@ TEST_F(CpuClockTest, OfAClusterThatWokeUnsavedIsLeftToItsOwnerAndTheRestIsSteppe
   EXPECT_EQ(board_.get(DirectoryBoard::gpu("max_freq")), "306000000");
   EXPECT_EQ(limits_of(0), "729600 to 729600");
   EXPECT_EQ(limits_of(8), lowest + " to " + highest) << "nobody could put it back";
+}
+
+// Zero is how a limit is taken away.
+TEST_F(CpuClockTest, WhatIsNoClockInATableIsNoValue) {
+  const auto values = [this](const std::string& table) {
+    for (const int policy : {0, 4, 8}) {
+      board_.put(DirectoryBoard::policy(policy) + "/scaling_available_frequencies", table);
+    }
+    std::string finding;
+    const auto control = open_knob(description_.knobs[1], root_, finding);
+    EXPECT_NE(finding.find("no clock"), std::string::npos) << finding;
+    return control->knob().values;
+  };
+  EXPECT_EQ(values("0 729600 1510400"), (std::vector<std::int64_t>{729600, 1510400}));
+  EXPECT_EQ(values("-5 99999999999 115200"), (std::vector<std::int64_t>{115200}));
+  EXPECT_EQ(values("0 -1"), description_.knobs[1].knob.values) << "the board file's";
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "actuators/board_actuator.h"
+#include "actuators/knob_control.h"
 #include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
 
@@ -24,6 +25,16 @@ TEST(MemoryClock, RaisesTheCapOfOlderJetPacksToo) {
   EXPECT_EQ(board.get(cap), "3199000000");
   actuator.restore();
   EXPECT_EQ(board.get(cap), "2133000000");
+}
+
+TEST(MemoryClock, WhatIsNoClockInItsTableIsNoValue) {
+  const DirectoryBoard board;
+  board.put("/sys/kernel/debug/bpmp/debug/emc/possible_rates", "0 204000 20000001 3199000 (kHz)");
+  Sysroot root(board.root());
+  std::string finding;
+  const auto control = open_knob(board.description().knobs[3], root, finding);
+  EXPECT_EQ(control->knob().values, (std::vector<std::int64_t>{204000, 3199000}));
+  EXPECT_NE(finding.find("no clock"), std::string::npos) << finding;
 }
 
 }  // namespace

@@ -172,6 +172,8 @@ const Bad kBad[] = {
     {"[100.5, 200]", "[100.0005]", "bench.toml:10", "must be a multiple of 0.001"},
     {"[100.5, 200]", "[inf]", "bench.toml:10", "must be a number above 0"},
     {"[100.5, 200]", "[\"100\"]", "bench.toml:10", "values[0] = '100'"},
+    {"[100.5, 200]", "[100.5, 200]\ndevice_names = [\"gpu\"]", "bench.toml:11",
+     "knob[0].device_names = an array: means nothing without the driver gpu_devfreq"},
     {"[power]", "[power]\nfan = true", "bench.toml:12", "power.fan = true: no such key"},
     {"[\"rapl\"]", "[]", "bench.toml:12", "must name at least one source"},
     {"[\"rapl\"]", "[\"smc\"]", "bench.toml:12", "'smc' is no source"},
@@ -220,7 +222,8 @@ std::string with_knobs(std::size_t count) {
   std::string knobs;
   for (std::size_t i = 1; i < count; ++i) {
     knobs += "[[knob]]\nname = \"cpu" + std::to_string(i) +
-             "_mhz\"\ndriver = \"cpufreq\"\npath = \"/sys\"\nvalues = [1]\n";
+             "_mhz\"\ndriver = \"cpufreq\"\npath = \"/sys/" + std::to_string(i) +
+             "\"\nvalues = [1]\n";
   }
   return replaced("[power]", knobs + "[power]");
 }
@@ -253,6 +256,41 @@ TEST(BoardFile, TwoKnobsOfOneNameAreRefused) {
   }
 }
 
+std::string refusal(const std::string& text) {
+  try {
+    parse_board(text, "f");
+  } catch (const BoardFileError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(BoardFile, TwoKnobsThatSetTheSameAreRefused) {
+  const auto with = [](std::string_view more) {
+    return replaced("[power]", std::string(more) + "[power]");
+  };
+  const std::string knob =
+      "[[knob]]\nname = \"big_mhz\"\ndriver = \"cpufreq\"\nvalues = [1]\npath = ";
+  EXPECT_EQ(refusal(with(knob + "\"/sys/devices/system/cpu/cpufreq\"\n")),
+            "f:15: knob[1].path = '/sys/devices/system/cpu/cpufreq': big_mhz and cpu_mhz would "
+            "both set it through cpufreq");
+  EXPECT_NE(refusal(with(knob + "\"/sys//devices/./system/cpu/cpufreq/\"\n")), "accepted");
+  EXPECT_EQ(refusal(with(knob + "\"/sys/devices/system/cpu/little\"\n")), "accepted");
+  const std::string gpu =
+      "[[knob]]\nname = \"gpu_mhz\"\ndriver = \"gpu_devfreq\"\nvalues = [1]\n"
+      "path = \"/sys/class/devfreq\"\ndevice_names = [\"gpu\", \"ga10b\"]\n";
+  const std::string other =
+      "[[knob]]\nname = \"other_mhz\"\ndriver = \"gpu_devfreq\"\nvalues = [1]\n"
+      "path = \"/sys/class/devfreq\"\ndevice_names = ";
+  EXPECT_EQ(refusal(with(gpu + other + "[\"nvdec\"]\n")), "accepted") << "another device";
+  EXPECT_NE(refusal(with(gpu + other + "[\"gv11b\", \"gpu\"]\n")), "accepted");
+  const std::string watts = "driver = \"nvml_power_limit\"\nvalues = [100]\n";
+  EXPECT_NE(
+      refusal(with("[[knob]]\nname = \"a_w\"\n" + watts + "[[knob]]\nname = \"b_w\"\n" + watts))
+          .find("f:17: knob[2].driver = 'nvml_power_limit': b_w and a_w would both set it"),
+      std::string::npos);
+}
+
 TEST(BoardFile, NoKnobAtAllIsRefused) {
   std::string text(kSmallest);
   const std::size_t from = text.find("[[knob]]");
@@ -265,14 +303,20 @@ TEST(BoardFile, MoreModesThanTheDaemonCanHoldAreRefused) {
   for (int i = 1; i <= 64; ++i) values += std::to_string(i) + ",";
   std::string text = replaced("[100.5, 200]", "[" + values + "]");
   for (int knob = 0; knob < 2; ++knob) {
-    text.insert(text.find("[power]"), "[[knob]]\nname = \"a" + std::to_string(knob) +
-                                          "_mhz\"\ndriver = \"cpufreq\"\npath = \"/sys\"\nvalues = "
-                                          "[" +
-                                          values + "]\n");
+    const std::string name = "a" + std::to_string(knob);
+    text.insert(text.find("[power]"), "[[knob]]\nname = \"" + name +
+                                          "_mhz\"\ndriver = \"cpufreq\"\npath = \"/sys/" + name +
+                                          "\"\nvalues = [" + values + "]\n");
   }
   EXPECT_EQ(bounded_mode_count(parse_board(text, "f").knob_space()), kMaxModes) << "2^18 is held";
   text.replace(text.find("64,]"), 4, "64, 65]");
-  EXPECT_THROW(parse_board(text, "f"), BoardFileError);
+  try {
+    parse_board(text, "f");
+    ADD_FAILURE() << "accepted";
+  } catch (const BoardFileError& error) {
+    EXPECT_NE(std::string(error.what()).find("cpu_mhz 65, a0_mhz 64, a1_mhz 64"), std::string::npos)
+        << error.what();
+  }
 }
 
 // A board with a model; `more` is added to its workload of inference.
