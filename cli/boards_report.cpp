@@ -10,6 +10,7 @@
 #include "cli/boottime_clock.h"
 #include "cli/select_board.h"
 #include "sensors/open.h"
+#include "sensors/open_battery.h"
 
 namespace gearshift {
 namespace {
@@ -49,6 +50,24 @@ KnobReport examine_knob(const KnobDescription& described, Sysroot& root) {
     report.text = error.what();
   }
   return report;
+}
+
+// As an actuator of the whole board does it.
+void thin(std::vector<KnobReport>& knobs) {
+  KnobSpace space;
+  for (const KnobReport& knob : knobs) {
+    if (knob.live) space.knobs.push_back(*knob.live);
+  }
+  const std::vector<std::string> thinned = thin_modes(space);
+  std::size_t at = 0;
+  for (KnobReport& knob : knobs) {
+    if (!knob.live) continue;
+    if (!thinned[at].empty()) {
+      knob.live = space.knobs[at];
+      knob.text += "; " + thinned[at];
+    }
+    ++at;
+  }
 }
 
 Json values_json(const Knob& knob) {
@@ -99,8 +118,13 @@ MachineReport examine_machine(const std::string& board, const std::string& gpu, 
   for (const KnobDescription& knob : report.board.knobs) {
     report.knobs.push_back(examine_knob(knob, root));
   }
+  thin(report.knobs);
   const BoottimeClock clock;
   OpenedSensors sensors = open_sensors(report.board, root, clock);
+  // As --battery auto would: without a flag, Network UPS Tools are asked on this machine alone.
+  BatteryDescription battery;
+  if (root.prefix() == "/") battery.nut.emplace();
+  open_battery(battery, root, sensors);
   report.sensors = std::move(sensors.findings);
   report.power_is_estimate = sensors.power_is_estimate;
   return report;

@@ -28,7 +28,7 @@ struct MachineReport {
   std::string asked;                  // "auto", an id or a board file
   BoardDescription board;
   std::vector<KnobReport> knobs;
-  std::vector<std::string> sensors;  // one sentence each
+  std::vector<std::string> sensors;  // one sentence each, the battery's last
   bool power_is_estimate = false;
 };
 

@@ -118,6 +118,17 @@ std::unique_ptr<LiveWorld> make_world(const Clock& clock, LiveWorldOptions& opti
   return std::make_unique<LiveWorld>(clock, options);
 }
 
+// Those from `first` on, which each begin with "battery: ", in one sentence.
+std::string battery_reasons(const std::vector<std::string>& findings, std::size_t first) {
+  constexpr std::string_view kSubject = "battery: ";
+  std::string text;
+  for (std::size_t i = first; i < findings.size(); ++i) {
+    const bool named = findings[i].starts_with(kSubject);
+    text += (text.empty() ? "" : "; ") + findings[i].substr(named ? kSubject.size() : 0);
+  }
+  return text;
+}
+
 // The board's, and those of its battery where it is to be read.
 OpenedSensors open_all_sensors(const BoardDescription& description, const RunPlan& plan,
                                Sysroot& root, const Clock& clock) {
@@ -125,8 +136,9 @@ OpenedSensors open_all_sensors(const BoardDescription& description, const RunPla
   if (plan.battery) {
     BatteryDescription battery = *plan.battery;
     battery.awake = monotonic_since_boot;
+    const std::size_t of_board = opened.findings.size();
     if (!open_battery(battery, root, opened)) {
-      throw std::runtime_error("--battery auto: " + opened.findings.back());
+      throw std::runtime_error("--battery auto: " + battery_reasons(opened.findings, of_board));
     }
   }
   if (plan.battery_goal && plan.battery_goal->brownout_v && !opened.battery_voltage) {

@@ -94,6 +94,28 @@ class Battery(unittest.TestCase):
             self.assertEqual(refused.returncode, 1, refused.stderr)
             self.assertIn("--battery 10Wh", refused.stderr)
 
+    def test_what_looks_like_a_battery_and_is_none_is_told_with_its_reason(self):
+        with Stack() as stack:
+            site = stack.folder / "site"
+            for supply, files in {
+                "AC": {"type": "Mains"},
+                "hid-mouse": {"type": "Battery", "scope": "Device", "energy_now": "1000000"},
+                "ups": {"type": "UPS", "energy_now": "30000000"},
+            }.items():
+                folder = site / "sys/class/power_supply" / supply
+                folder.mkdir(parents=True)
+                for name, text in files.items():
+                    (folder / name).write_text(text + "\n")
+            refused = stack.gearshift("run", "--sysroot", site, "--battery", "auto", "--state", stack.folder)
+            self.assertEqual(refused.returncode, 1, refused.stderr)
+            for reason in ("hid-mouse passed over: its scope is Device", "ups passed over: its type is UPS"):
+                self.assertIn(reason, refused.stderr)
+            self.assertNotIn("battery: ", refused.stderr)
+            explained = stack.gearshift("boards", "--explain", "--sysroot", site)
+            self.assertIn("battery: power_supply hid-mouse passed over", explained.stdout)
+            machine = json.loads(stack.gearshift("boards", "--explain", "--json", "--sysroot", site).stdout)["machine"]
+            self.assertTrue(any("ups passed over" in line for line in machine["sensors"]), machine)
+
 
 class Mission(unittest.TestCase):
     def simulate(self, *words):

@@ -106,6 +106,23 @@ class Boards(unittest.TestCase):
         self.assertIn("Permission denied (EACCES); run as root", explained.stdout)
         self.assertIn("VDD_GPU_SOC at /sys/class/hwmon/hwmon7", explained.stdout, "readable all the same")
 
+    def test_a_table_of_a_thousand_clocks_is_thinned_and_said_so(self):
+        agx_orin(self.root)
+        put(self.root, "/sys/devices/system/cpu/cpufreq/policy0/scaling_available_frequencies",
+            " ".join(str(100000 + 1000 * i) for i in range(901)))
+        put(self.root, "/sys/devices/platform/17000000.gpu/devfreq/17000000.gpu/available_frequencies",
+            " ".join(str(100000000 + 1000000 * i) for i in range(101)))  # fmt: skip
+        explained = boards("--explain", "--json", "--sysroot", self.root)
+        self.assertEqual(explained.returncode, 0, explained.stderr)
+        knobs = {knob["name"]: knob for knob in json.loads(explained.stdout)["machine"]["knobs"]}
+        modes = 1
+        for name in ("cpu_cores", "cpu_mhz", "gpu_mhz"):
+            modes *= len(knobs[name]["values"])
+        self.assertLessEqual(modes, 262144)
+        self.assertEqual((knobs["cpu_mhz"]["values"][0], knobs["cpu_mhz"]["values"][-1]), (100, 1000))
+        self.assertRegex(knobs["cpu_mhz"]["finding"], r"\d+ of its 901 values")
+        self.assertNotIn("of its", knobs["gpu_mhz"]["finding"])
+
     def test_an_unknown_jetson_is_a_host_and_is_told_how_to_add_itself(self):
         put(self.root, "/proc/device-tree/compatible", "nvidia,p4071-0000+p3834-0008\0nvidia,tegra264\0")
         explained = boards("--explain", "--sysroot", self.root)
