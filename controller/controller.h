@@ -287,9 +287,10 @@ class Controller {
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
   BoundedText<32> cap_source_;
+  bool cap_moves_ = false;  // by itself: the policy has it in steps
   // The cap, where a plan says it; and the highest plan under which nothing was found to serve.
   std::optional<std::int64_t> plan_mw_, unserved_plan_mw_;
-  Goal goal_;  // quantised: the policy's
+  Goal goal_;  // the policy's: a cap that moves is in steps
   Time goal_changed_{};
   bool goal_pending_ = false;  // a looser goal waits for its dwell
 

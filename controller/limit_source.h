@@ -19,12 +19,34 @@ inline constexpr std::int64_t kNoPowerMw = 1;
 // board draws so little either.
 inline constexpr std::int64_t kLowestModeMw = 2;
 
+// The step, mW, in which caps that move by themselves change: the largest divisor of 500 mW that is
+// no more than 2 % of the power, and 1 mW at the least. Where it becomes another one is a multiple
+// of both, so that what is rounded up to a step stays when it is rounded down.
+constexpr std::int64_t cap_step_mw(std::int64_t power_mw) {
+  for (const std::int64_t step_mw : {500, 250, 100, 50, 20, 10, 5, 2}) {
+    if (power_mw >= 50 * step_mw) return step_mw;
+  }
+  return 1;
+}
+// The next such step below and above, mW.
+constexpr std::int64_t cap_step_down(std::int64_t power_mw) {
+  const std::int64_t step_mw = cap_step_mw(power_mw);
+  return power_mw / step_mw * step_mw;
+}
+constexpr std::int64_t cap_step_up(std::int64_t power_mw) {
+  const std::int64_t step_mw = cap_step_mw(power_mw);
+  return (power_mw + step_mw - 1) / step_mw * step_mw;
+}
+
 // What a source says at one time.
 struct Limit {
   std::optional<std::int64_t> power_mw{};  // at most, mW; nullopt: the source sets no cap
   // At most by a plan: where a server must answer in time, that comes first. Nullopt: no plan caps.
   std::optional<std::int64_t> planned_mw{};
   bool ends_soon = false;  // power will: who can save its work is asked to, and waits from then on
+  // The source computes its caps from what it reads, and they may tremble: policies see them in
+  // steps. False: somebody chose them, and policies see them as they are.
+  bool moves = false;
 
   // The lower of both.
   std::optional<std::int64_t> least_mw() const {

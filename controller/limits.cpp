@@ -7,14 +7,8 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int64_t kGoalStepMw = 500;
 constexpr std::int64_t kNearMw = 2000;
 constexpr std::string_view kLatencyFloor = "latency floor";
-
-std::optional<std::int64_t> quantised(std::optional<std::int64_t> cap_mw) {
-  if (!cap_mw) return std::nullopt;
-  return std::max<std::int64_t>(1, *cap_mw / kGoalStepMw * kGoalStepMw);
-}
 
 }  // namespace
 
@@ -22,16 +16,19 @@ void Controller::update_cap(Time now) {
   std::optional<std::int64_t> cap;
   std::string_view source = "none";
   bool planned = false;
-  const auto lower = [&](std::optional<std::int64_t> power_mw, std::string_view name) {
+  bool moves = false;
+  const auto lower = [&](std::optional<std::int64_t> power_mw, std::string_view name,
+                         bool by_itself) {
     if (!power_mw || (cap && *cap <= *power_mw)) return;
     cap = power_mw;
     source = name;
     planned = false;
+    moves = by_itself;
   };
   std::string_view ends;
   for (LimitSource* limit : limits_) {
     const Limit said = limit->limit(now);
-    lower(said.power_mw, limit->name());
+    lower(said.power_mw, limit->name(), said.moves);
     if (said.ends_soon) ends = limit->name();
     if (!said.planned_mw) continue;
     const bool must_serve = roster_.managed(Kind::infer) != nullptr && latency_.limit() &&
@@ -45,7 +42,7 @@ void Controller::update_cap(Time now) {
       power_mw = sought_mw(floor_mw);
       name = kLatencyFloor;
     }
-    lower(power_mw, name);
+    lower(power_mw, name, said.moves);
     planned = source == name && (floor_mw == 0 || power_mw < floor_mw);
   }
   plan_mw_ = planned ? cap : std::nullopt;
@@ -53,11 +50,12 @@ void Controller::update_cap(Time now) {
     checkpoint_.forget();
   } else {
     ask_to_save(now);
-    if (checkpoint_.over()) lower(kNoPowerMw, ends);
+    if (checkpoint_.over()) lower(kNoPowerMw, ends, false);
   }
   cap_source_ = BoundedText<32>(source);
+  const bool steps = std::exchange(cap_moves_, moves) != moves && !paused_;
   if (cap == cap_mw_) {
-    if (goal_pending_) update_goal(now);
+    if (goal_pending_ || steps) update_goal(now);
     return;
   }
   const bool falls = cap && (!cap_mw_ || *cap < *cap_mw_);
@@ -97,7 +95,7 @@ bool Controller::gives_way(std::int64_t planned_mw, std::int64_t floor_mw) {
 // until that is near.
 std::int64_t Controller::sought_mw(std::int64_t floor_mw) const {
   if (floor_mw - *unserved_plan_mw_ <= kNearMw) return floor_mw;
-  return (floor_mw + *unserved_plan_mw_) / 2 / kGoalStepMw * kGoalStepMw;
+  return cap_step_down((floor_mw + *unserved_plan_mw_) / 2);
 }
 
 void Controller::nothing_serves_under_plan() {
@@ -114,14 +112,15 @@ std::optional<std::int64_t> Controller::latency_floor_mw() const {
   const Observation* least = memory_.least_power_serving(uncapped);
   if (least == nullptr) return std::nullopt;
   // The policy's goal is the cap rounded down: it must still allow the setting.
-  const std::int64_t power_mw = least->power_mean_mw + least->power_margin_mw;
-  return (power_mw + kGoalStepMw - 1) / kGoalStepMw * kGoalStepMw;
+  return cap_step_up(least->power_mean_mw + least->power_margin_mw);
 }
 
-// The policy sees the cap in steps, and a looser one only after a dwell, so that a cap which
-// trembles does not restart the search without end. The guard has the exact cap all the while.
+// The policy sees a cap that moves by itself in steps, and a looser one only after a dwell, so that
+// one which trembles does not restart the search without end. The guard has the exact cap all the
+// while, and so has the policy where somebody chose it.
 void Controller::update_goal(Time now) {
-  const auto wanted = quantised(cap_mw_);
+  std::optional<std::int64_t> wanted = cap_mw_;
+  if (wanted && cap_moves_) wanted = std::max<std::int64_t>(1, cap_step_down(*wanted));
   goal_pending_ = false;
   if (wanted == goal_.power_mw) return;
   const bool looser = goal_.power_mw && (!wanted || *wanted > *goal_.power_mw);

@@ -19,7 +19,7 @@ namespace gearshift {
 // Everything a policy sees. A policy is a pure function of this and of the answers it gets.
 // The references and spans outlive the call, and stay valid until the next start or replace.
 struct PolicyContext {
-  Goal goal;  // the cap quantised downwards to 0.5 W
+  Goal goal;  // a cap that moves by itself is rounded down (cap_step_mw)
   const KnobSpace* knobs = nullptr;
   std::span<const PowerMode> modes;  // lowest power first by the board's model: a hint, never data
   std::array<const Workload*, kKinds> workloads{};  // null where no workload of the kind is managed

@@ -297,17 +297,20 @@ Limit BatteryLimit::limit(Time now) {
   if (state_ != before) cycle_began_ = now - options_.cycle;
   switch (state_) {
     case BatteryState::reserve:
-      return {.power_mw = kNoPowerMw, .ends_soon = ends_soon_};
+      return {.power_mw = kNoPowerMw, .ends_soon = ends_soon_, .moves = true};
     case BatteryState::unknown:
     case BatteryState::brown_out:
-      return {.power_mw = lowest_mw(), .ends_soon = ends_soon_};
+      return {.power_mw = lowest_mw(), .ends_soon = ends_soon_, .moves = true};
     case BatteryState::done:
-      return {.planned_mw = lowest_mw(), .ends_soon = ends_soon_};
+      return {.planned_mw = lowest_mw(), .ends_soon = ends_soon_, .moves = true};
     case BatteryState::planned:
     case BatteryState::low:
       break;
   }
-  return {.power_mw = ceiling_mw(), .planned_mw = planned_mw(now), .ends_soon = ends_soon_};
+  return {.power_mw = ceiling_mw(),
+          .planned_mw = planned_mw(now),
+          .ends_soon = ends_soon_,
+          .moves = true};
 }
 
 std::string BatteryLimit::describe() const {

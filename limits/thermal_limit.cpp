@@ -8,7 +8,6 @@ namespace gearshift {
 namespace {
 
 constexpr Duration kStep = std::chrono::seconds(1);
-constexpr std::int64_t kCapStepMw = 500;
 // A cap leaves so much room below what is allowed, and rises only where much more has been allowed
 // for a while, so that searches are not restarted by every degree.
 constexpr double kRoom = 0.98;
@@ -129,7 +128,7 @@ void ThermalLimit::follow(std::optional<double> allowed_w, Time now) {
     return;
   }
   const auto room_mw = static_cast<std::int64_t>(1000 * kRoom * std::max(0.0, *allowed_w));
-  const std::int64_t wanted_mw = std::max(kLowestModeMw, room_mw / kCapStepMw * kCapStepMw);
+  const std::int64_t wanted_mw = std::max(kLowestModeMw, cap_step_down(room_mw));
   const bool loose = cap_mw_ && 1000 * *allowed_w > kRises * static_cast<double>(*cap_mw_);
   if (!loose) tight_ = now;
   const bool falls = !cap_mw_ || 1000 * *allowed_w < static_cast<double>(*cap_mw_);
@@ -145,7 +144,7 @@ Limit ThermalLimit::limit(Time now) {
     for (Zone& zone : zones_) zone.read = std::max(zone.read, now);
   }
   if (now - *judged_ >= kStep) judge(now);
-  return {.power_mw = cap_mw_};
+  return {.power_mw = cap_mw_, .moves = true};
 }
 
 }  // namespace gearshift

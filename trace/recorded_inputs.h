@@ -65,6 +65,7 @@ class RecordedLimit : public LimitSource {
   void consume(const Event& event) override { limit_.consume(event); }
   void read(const Reading& reading) override { limit_.read(reading); }
   void learn(const Observation& observation) override { limit_.learn(observation); }
+  void serve_above(std::int64_t power_mw) override { limit_.serve_above(power_mw); }
   Limit limit(Time now) override;
 
  private:

@@ -276,6 +276,7 @@ bool RecordingReader::Tables::read(RecordedTick& tick) {
     const auto most = static_cast<std::int64_t>(header.limits.size()) - 1;
     answer.source = row.integer<std::uint32_t>(1, "source", 0, most);
     if (!row.is_null(2)) answer.limit.power_mw = row.power_mw(2, "power_mw");
+    answer.limit.moves = version < 6 || row.flag(5, "moves");
     if (version < 3) return;
     if (!row.is_null(3)) answer.limit.planned_mw = row.power_mw(3, "planned_mw");
     answer.limit.ends_soon = row.flag(4, "ends_soon");

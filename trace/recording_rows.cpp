@@ -44,7 +44,7 @@ RecordingRows::RecordingRows(Database& database, const KnobSpace& knobs)
       workload_(database, insert("workloads", 12)),
       knob_call_(database, insert("knob_calls", 10)),
       explanation_(database, insert("explanations", 4)),
-      limit_(database, insert("limits", 5)),
+      limit_(database, insert("limits", 6)),
       script_(database, insert("scripts", 2)),
       script_stop_(database, insert("script_stops", 2)),
       command_(database, insert("commands", 5)),
@@ -199,6 +199,7 @@ void RecordingRows::write(const LimitAnswer& answer) {
       .optional(answer.limit.power_mw)
       .optional(answer.limit.planned_mw)
       .integer(answer.limit.ends_soon ? 1 : 0)
+      .integer(answer.limit.moves ? 1 : 0)
       .run();
 }
 

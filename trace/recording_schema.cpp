@@ -40,7 +40,7 @@ constexpr Table kTables[] = {
      "CREATE TABLE explanations (tick INTEGER, quantity TEXT, channel INTEGER, text TEXT)"},
     {"limits",
      "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER, planned_mw INTEGER, "
-     "ends_soon INTEGER)"},
+     "ends_soon INTEGER, moves INTEGER)"},
     {"scripts", "CREATE TABLE scripts (tick INTEGER, text TEXT)"},
     {"script_stops", "CREATE TABLE script_stops (tick INTEGER, look INTEGER)"},
     {"commands",
@@ -82,6 +82,11 @@ constexpr Table kKnobCalls3{"knob_calls",
                             "outcome TEXT, knob INTEGER, value INTEGER, pid INTEGER, kind TEXT, "
                             "text TEXT)"};
 
+// Format 5 took every cap for one that moves by itself.
+constexpr Table kLimits5{"limits",
+                         "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER, "
+                         "planned_mw INTEGER, ends_soon INTEGER)"};
+
 }  // namespace
 
 std::vector<Table> recording_tables(std::int64_t version) {
@@ -93,6 +98,7 @@ std::vector<Table> recording_tables(std::int64_t version) {
     tables.push_back(version == 1 && workloads                        ? kWorkloads1
                      : version == 2 && workloads                      ? kWorkloads2
                      : version <= 2 && table.name == kLimits2.name    ? kLimits2
+                     : version <= 5 && table.name == kLimits5.name    ? kLimits5
                      : version <= 3 && table.name == kKnobCalls3.name ? kKnobCalls3
                                                                       : table);
   }

@@ -120,16 +120,6 @@ TEST(Enforcement, ALooserCapRestartsThePolicyOnlyAfterTheDwell) {
   EXPECT_EQ(rig.time_of(NoteType::goal, 2), Time{} + seconds(31));
 }
 
-TEST(Enforcement, ATremblingCapDoesNotRestartThePolicy) {
-  LowRig rig(then_hold({kSlow}, kSlow), seconds(60), 30400);
-  rig.world.attach(seconds(1));
-  rig.world.cap(seconds(30), 30300);
-  rig.world.cap(seconds(35), 30450);
-  rig.run();
-  EXPECT_EQ(rig.policy.goals.back().power_mw, 30000);
-  EXPECT_LE(rig.policy.starts, 2);
-}
-
 TEST(Enforcement, AnInfeasibleCapIsReportedOnceAndTheLowestModeHeld) {
   LowRig rig(then_hold({kFast}, kFast), seconds(60), 6000);
   rig.world.attach(seconds(1));

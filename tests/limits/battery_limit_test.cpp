@@ -84,7 +84,8 @@ TEST(BatteryLimit, SaysAboveTheReserveThatPowerEndsSoonUntilItWasCharged) {
   run.battery(2.31);
   EXPECT_FALSE(run.limit.limit(run.now).ends_soon);
   run.battery(2.3);  // 3 % of 10 Wh above 2 Wh
-  EXPECT_EQ(run.limit.limit(run.now), (Limit{.planned_mw = 21'000, .ends_soon = true}));
+  EXPECT_EQ(run.limit.limit(run.now),
+            (Limit{.planned_mw = 21'000, .ends_soon = true, .moves = true}));
   EXPECT_EQ(run.limit.state(), BatteryState::low);
   for (const double energy_wh : {2.4, 2.49}) {  // steps that a gauge may take
     run.battery(energy_wh);
@@ -101,7 +102,8 @@ TEST(BatteryLimit, SaysSoOnlyAtTheReserveWhereNobodySaves) {
   run.battery(2.1);
   EXPECT_FALSE(run.limit.limit(run.now).ends_soon);
   run.battery(1.99);
-  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = kNoPowerMw, .ends_soon = true}));
+  EXPECT_EQ(run.limit.limit(run.now),
+            (Limit{.power_mw = kNoPowerMw, .ends_soon = true, .moves = true}));
 }
 
 TEST(BatteryLimit, PlansWithTheEnergyAboveWhereWorkIsSaved) {

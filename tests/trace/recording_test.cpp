@@ -116,6 +116,12 @@ TEST(Recording, OfAFormatBeforeIsReadAsItWasThen) {
   RecordedRun run;
   run.world.attach(seconds(2));
   run.run();
+  change_file(run.file,
+              as_before("limits", "tick, source, power_mw, planned_mw, ends_soon",
+                        "tick INTEGER, source INTEGER, power_mw INTEGER, planned_mw INTEGER, "
+                        "ends_soon INTEGER") +
+                  "PRAGMA user_version = 5");
+  expect_replays(run.file);
   change_file(run.file, "DROP TABLE script_stops; PRAGMA user_version = 4");
   expect_replays(run.file);
   change_file(run.file,
@@ -322,8 +328,8 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
     const char* sql;
     const char* words;
   } cases[] = {
-      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 5: use the newer"},
-      {"DROP TABLE limits", "table limits is not as format 5 has it"},
+      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 6: use the newer"},
+      {"DROP TABLE limits", "table limits is not as format 6 has it"},
       {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
       {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
        "metadata.period_ns: must be above"},

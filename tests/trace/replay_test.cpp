@@ -58,6 +58,9 @@ class EndingPlan : public LimitSource {
   Limit limit(Time now) override {
     return {.planned_mw = 16'000, .ends_soon = now >= Time{} + seconds(40)};
   }
+  void serve_above(std::int64_t) override { told = true; }
+
+  bool told = false;  // what is known to answer requests
 };
 
 TEST(ReplayOfAPlan, SavesTheWorkAndWaitsAsItDid) {
@@ -70,10 +73,46 @@ TEST(ReplayOfAPlan, SavesTheWorkAndWaitsAsItDid) {
   run.world.attach(seconds(2), trainer);
   run.world.saves_after = seconds(2);
   run.run();
+  EXPECT_TRUE(plan.told);
   ASSERT_EQ(run.kept.of(NoteType::checkpoint).size(), 2U);
   EXPECT_EQ(run.kept.statuses.back().phase, Phase::paused);
   RecordingReader reader(run.file);
   ListPolicy policy(search_four);
+  const ReplayResult result = Replay(reader).run(policy);
+  EXPECT_FALSE(result.difference) << result.difference->recorded << "\n"
+                                  << result.difference->replayed;
+}
+
+// What a plan says trembles, what an operator says does not.
+class MovingCap : public LimitSource {
+ public:
+  std::string_view name() const override { return "battery"; }
+  void consume(const Event&) override {}
+  Limit limit(Time now) override {
+    if (now < Time{} + seconds(40)) return {.moves = true};
+    return {.power_mw = 21'300, .moves = true};
+  }
+};
+
+TEST(ReplayOfCaps, GivesThePolicyInStepsThoseThatCameInSteps) {
+  MovingCap moving;
+  RecordedRun run;
+  run.operator_limit = OperatorLimit(23'300);
+  run.second_limit = &moving;
+  run.header.limits = {"operator", "battery"};
+  const ListPolicy::Decide decide = [](const PolicyContext& context, const auto&) {
+    return fakes::hold(context.goal.power_mw == 23'300   ? mode(3, 600000)
+                       : context.goal.power_mw == 21'250 ? mode(2, 600000)
+                                                         : mode(1, 300000));
+  };
+  run.policy = ListPolicy(decide);
+  run.world.attach(seconds(2));
+  run.run();
+  std::vector<PowerMode> held;
+  for (const auto& note : run.kept.of(NoteType::hold)) held.push_back(note.setting.mode);
+  EXPECT_EQ(held, (std::vector<PowerMode>{mode(3, 600000), mode(2, 600000)}));
+  RecordingReader reader(run.file);
+  ListPolicy policy(decide);
   const ReplayResult result = Replay(reader).run(policy);
   EXPECT_FALSE(result.difference) << result.difference->recorded << "\n"
                                   << result.difference->replayed;
