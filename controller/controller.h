@@ -41,7 +41,7 @@ struct ControllerOptions {
   std::uint64_t seed = 1;
   std::span<const Profile* const> prior{};  // tables that the policy may read; outlive the loop
   MeterOptions meter;
-  Duration workload_timeout = std::chrono::seconds(60);  // to answer a set command
+  Duration workload_timeout = std::chrono::seconds(60);  // to answer a set command, at least
   // Of one run of the policy; then the best setting that was measured is held.
   std::uint32_t most_measurements = 5000;
   Duration goal_dwell = std::chrono::seconds(1);  // least time between two looser goals
@@ -155,6 +155,7 @@ class Controller {
   void step_down_again(Time now);
   bool awaits_lighter_batches() const;
   bool awaits_rest() const;
+  bool may_follow(Time now, Time since, int part = 1) const;
   bool lets_mode_go(Time now);
   void begin_mode(Time now, Route route = Route::direct);
   ApplyState move_knobs(Time now);

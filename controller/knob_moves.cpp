@@ -121,15 +121,24 @@ void Controller::rearm_limits(Time now) {
   if (steps_down_) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
 }
 
+// A command is followed once the batches that a loader has fetched are used up: those who take long
+// for one are waited for as long as they go on and may have some left. Whoever has but a part of
+// that time waits for so much of it.
+bool Controller::may_follow(Time now, Time since, int part) const {
+  constexpr std::uint32_t kMostFetched = 16;
+  if (now - since <= options_.workload_timeout / part) return true;
+  const auto most_ends = kMostFetched / static_cast<std::uint32_t>(part);
+  return roster_.may_follow(now, since, most_ends, options_.meter.stall_after);
+}
+
 // A mode waits no longer than half of the time that a workload has, nor than a request may that
 // comes meanwhile: the one in force may be slow.
 bool Controller::lets_mode_go(Time now) {
   if (!mode_waits_) return true;
-  Duration most = options_.workload_timeout / 2;
+  bool late = !may_follow(now, applying_since_, 2);
   if (goal_.one_by_one && latency_.limit() && !awaits_rest()) {
-    most = std::min(most, *latency_.limit());
+    late = late || now - applying_since_ > *latency_.limit();
   }
-  const bool late = now - applying_since_ > most;
   if (awaits_lighter_batches() && !refused_by_workload_ && !late) return false;
   mode_waits_ = false;
   begin_mode(now);

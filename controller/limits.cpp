@@ -251,7 +251,7 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   const bool shown = mean_shows || guard_.knows_breach(now);
   const bool foreseen = aim_ == Aim::hold && !shown;
   // Until the workloads have followed, batches of another size run, and they may draw more.
-  const bool others = roster_.awaits_batches() && now - batches_asked_ <= options_.workload_timeout;
+  const bool others = roster_.awaits_batches() && may_follow(now, batches_asked_);
   if (fitted && others) {
     others_draw_more_ = true;
     // The next time its mode waits for them, unless the board steps down to it.

@@ -90,6 +90,7 @@ void Meter::add(const Minibatch& reported) {
       !counts(reported, setting_)) {
     return;
   }
+  expected_[kind].times.add(reported);
   const Minibatch minibatch = scaled(reported, setting_.batch_size[kind]);
   Samples& samples = samples_[kind];
   samples.last = minibatch.received;
@@ -202,7 +203,8 @@ double Meter::half_width(const Samples& samples) const {
 bool Meter::starved(std::size_t kind, Time now) const {
   return kind == index(Kind::train) && expected_[kind].warm && samples_[kind].seen == 0 &&
          samples_[index(Kind::infer)].seen >= options_.least_minibatches &&
-         now - applied_ > kStarvedAfter;
+         now - applied_ >
+             std::max(kStarvedAfter, 2 * expected_[kind].times.expected(setting_.batch_size[kind]));
 }
 
 // How exactly the mean time of the kind must be known. Where both kinds run, the one that takes a
@@ -226,9 +228,20 @@ bool Meter::stalled(Time now) const {
     const Time last = seen ? samples_[kind].last : applied_;
     const Duration most =
         seen || expected_[kind].warm ? options_.stall_after : options_.first_minibatch_most;
-    if (now - last > most) return true;
+    if (now - last > expected_[kind].times.patience(setting_.batch_size[kind], most)) return true;
   }
   return false;
+}
+
+// Two may be lost, one that began before and one before power had settled, and some take longer.
+Duration Meter::most_time() const {
+  Duration most = options_.most_time;
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (!expected_[kind].runs) continue;
+    const Duration one = expected_[kind].times.expected(setting_.batch_size[kind]);
+    most = std::max(most, 2 * options_.least_minibatches * one);
+  }
+  return most;
 }
 
 bool Meter::interleaves() const {
@@ -273,7 +286,7 @@ std::optional<Observation> Meter::answer(Time now) const {
   observation.setting = setting_;
   bool stable = settled_ && power_last_ - power_first_ >= options_.power_least;
   bool enough = settled_.has_value() && power_mw_.count > 0;
-  bool first_seen = true;
+  bool one_may_count = true;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs || starved(kind, now)) continue;
     const Samples& samples = samples_[kind];
@@ -282,11 +295,12 @@ std::optional<Observation> Meter::answer(Time now) const {
     enough = enough && samples.count >= options_.least_minibatches;
     stable =
         stable && (width <= tolerance(kind, now) || samples.count >= options_.most_minibatches);
-    first_seen = first_seen && samples.seen > 0;
+    one_may_count = one_may_count && samples.seen > 1;
     observation.cost[kind] = cost(samples);
   }
-  // Until the framework's first minibatch is through, only the stall limit counts.
-  const bool out_of_time = first_seen && now - work_began_ > options_.most_time;
+  // Until one has come that may count, only the stall limit does: the setting may be far slower
+  // than those before, and a framework's first minibatch too.
+  const bool out_of_time = one_may_count && now - work_began_ > most_time();
   if (!(stable && enough)) {
     if (!out_of_time && !stalled(now)) return std::nullopt;
     if (!enough) {

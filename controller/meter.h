@@ -8,6 +8,7 @@
 
 #include "controller/clock.h"
 #include "controller/event.h"
+#include "controller/minibatch_times.h"
 #include "controller/moments.h"
 #include "controller/observation.h"
 #include "controller/power_window.h"
@@ -22,9 +23,11 @@ struct MeterOptions {
                                    // wider for a kind that takes little of the time
   double settle_tolerance = 0.03;  // power has settled when two adjacent windows differ by no more
   Duration settle_most = std::chrono::seconds(6);
-  Duration power_least = std::chrono::milliseconds(1200);     // of settled readings
-  Duration most_time = std::chrono::seconds(30);              // from `work began` to the answer
-  Duration stall_after = std::chrono::seconds(20);            // no minibatch for so long: stalled
+  Duration power_least = std::chrono::milliseconds(1200);  // of settled readings
+  // From `work began` to the answer, and without a minibatch until it is stalled: both at least,
+  // and more for a workload whose minibatches take long (MinibatchTimes).
+  Duration most_time = std::chrono::seconds(30);
+  Duration stall_after = std::chrono::seconds(20);
   Duration first_minibatch_most = std::chrono::seconds(150);  // the framework's own warm-up
 };
 
@@ -33,6 +36,7 @@ struct Expected {
   bool runs = false;
   bool warm = false;               // has reported a minibatch before
   std::uint32_t set_sequence = 0;  // of the set command that must be in force
+  MinibatchTimes times{};          // of those before
 };
 
 // Work begins when the setting is applied, or with the first minibatch of a workload that is not
@@ -42,7 +46,8 @@ struct Expected {
 class Meter {
  public:
   static constexpr std::uint32_t kMostSamples = 64;
-  // Training without a minibatch for so long, beside requests, counts as not run.
+  // Training without a minibatch for so long, beside requests, counts as not run; but not before
+  // twice the time that one may well take.
   static constexpr Duration kStarvedAfter = std::chrono::seconds(5);
 
   // Whether the minibatch is one of the setting's batch size: a batch of requests that would not
@@ -88,6 +93,7 @@ class Meter {
   bool starved(std::size_t kind, Time now) const;
   double tolerance(std::size_t kind, Time now) const;
   bool stalled(Time now) const;
+  Duration most_time() const;
 
   MeterOptions options_;
   Duration window_length_;

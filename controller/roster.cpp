@@ -90,6 +90,7 @@ void Roster::command(World& world, const Setting& setting) {
     slot->batch_size = batch_size;
     slot->run = setting.run;
     slot->refusals = 0;
+    slot->ends = 0;
     slot->asked = ++sequence_;
     world.command(slot->workload.handle, {slot->asked, batch_size, setting.run});
   }
@@ -160,7 +161,19 @@ std::int32_t Roster::running_batch(Kind kind) const {
 
 void Roster::add(const Minibatch& minibatch) {
   auto& slot = managed_[index(minibatch.kind)];
-  if (slot && slot->workload.handle == minibatch.workload) slot->warm = true;
+  if (!slot || slot->workload.handle != minibatch.workload) return;
+  slot->warm = true;
+  ++slot->ends;
+  slot->heard = minibatch.received;
+  slot->times.add(minibatch);
+}
+
+bool Roster::may_follow(Time now, Time since, std::uint32_t most_ends, Duration stall_after) const {
+  return std::all_of(managed_.begin(), managed_.end(), [&](const auto& slot) {
+    if (!slot || slot->answered == slot->asked) return true;
+    const Duration patience = slot->times.patience(slot->in_force, stall_after);
+    return slot->ends < most_ends && now - std::max(slot->heard, since) <= patience;
+  });
 }
 
 std::array<Expected, kKinds> Roster::expected(const Setting& setting) const {
@@ -168,7 +181,7 @@ std::array<Expected, kKinds> Roster::expected(const Setting& setting) const {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!managed_[kind]) continue;
     expected[kind] = {runs(setting.run, managed_[kind]->workload.kind), managed_[kind]->warm,
-                      managed_[kind]->asked};
+                      managed_[kind]->asked, managed_[kind]->times};
   }
   return expected;
 }

@@ -51,6 +51,9 @@ class Roster {
   // The batch size that the managed workload of a kind runs, by its newest answer; 0 where there is
   // none.
   std::int32_t running_batch(Kind kind) const;
+  // False once a workload that has not answered will hardly do so any more: it was asked at `since`
+  // or before, and has ended `most_ends` minibatches without following, or stalls.
+  bool may_follow(Time now, Time since, std::uint32_t most_ends, Duration stall_after) const;
   void add(const Minibatch& minibatch);  // marks its workload as warm
   std::array<Expected, kKinds> expected(const Setting& setting) const;
 
@@ -64,6 +67,9 @@ class Roster {
     std::uint32_t asked = 0;  // sequence of the last command; 0: none
     std::uint32_t answered = 0;
     std::uint32_t refusals = 0;  // to wait, since it last took a command or was to run
+    std::uint32_t ends = 0;      // of minibatches, since the last command
+    Time heard{};                // when the newest came
+    MinibatchTimes times{};
   };
   std::array<std::optional<Managed>, kKinds> managed_;
   std::uint32_t attached_ = 0;

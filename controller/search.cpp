@@ -168,7 +168,7 @@ void Controller::advance(Time now) {
     if (state == ApplyState::applying) return;
     end_halt(now);
     const bool waits = !roster_.settled() && !refused_by_workload_;
-    const bool gives_up = now - applying_since_ > options_.workload_timeout;
+    const bool gives_up = !may_follow(now, applying_since_);
     // A step down does not wait for the workload: the clocks are what counts.
     if (waits && !gives_up && (aim_ == Aim::measure || aim_ == Aim::hold)) {
       guard_.awaits_change(now);

@@ -1,6 +1,7 @@
 // Which caps a policy has in steps: those that move by themselves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <utility>

@@ -52,6 +52,12 @@ class MeterLimitsTest : public testing::Test {
     minibatch.received = at(received);
     meter_.add(minibatch);
   }
+  static Minibatch of(Duration elapsed) {
+    Minibatch minibatch;
+    minibatch.batch_size = 16;
+    minibatch.elapsed = elapsed;
+    return minibatch;
+  }
   void settle() {
     minibatch(milliseconds(50), milliseconds(50));
     power_until({}, milliseconds(2000), 20000);
@@ -130,11 +136,68 @@ TEST_F(MeterLimitsTest, MeasuresAColdWorkloadFromItsFirstMinibatch) {
   EXPECT_EQ(answer->cost[0].minibatch_mean, milliseconds(100));
 }
 
-TEST_F(MeterLimitsTest, AllowsAColdWorkloadNoSecondWarmUp) {
+// Each minibatch may take as long as the first.
+TEST_F(MeterLimitsTest, WaitsForTheSecondMinibatchTwiceAsLongAsTheFirstTook) {
   begin(kCold);
-  minibatch(seconds(100), seconds(100));
-  EXPECT_FALSE(answers(seconds(100) + options_.stall_after));
-  expect_outcome(Outcome::stalled, seconds(100) + options_.stall_after + kInstant);
+  minibatch(seconds(30), seconds(30));
+  EXPECT_FALSE(answers(seconds(90)));
+  expect_outcome(Outcome::stalled, seconds(90) + kInstant);
+  begin(kCold);
+  minibatch(seconds(5), seconds(5));
+  EXPECT_FALSE(answers(seconds(5) + options_.stall_after));
+  expect_outcome(Outcome::stalled, seconds(5) + options_.stall_after + kInstant);
+}
+
+// The first straddles the change, power settles, and three more count.
+TEST_F(MeterLimitsTest, MeasuresAWorkloadWhoseMinibatchesTakeLong) {
+  Expected slow = kWarm;
+  for (int i = 0; i < 3; ++i) slow.times.add(of(seconds(12)));
+  begin(slow);
+  minibatch(seconds(6), seconds(12));
+  power_until({}, seconds(42), 20000);
+  for (int i = 1; i <= 2; ++i) minibatch(seconds(6 + 12 * i), seconds(12));
+  EXPECT_FALSE(answers(seconds(41)));
+  minibatch(seconds(42), seconds(12));
+  const auto answer = meter_.answer(at(seconds(42)));
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->ok());
+  EXPECT_EQ(answer->cost[0].minibatch_mean, seconds(12));
+}
+
+TEST_F(MeterLimitsTest, MeasuresASettingTenTimesAsSlowAsThoseBefore) {
+  Expected fast = kWarm;
+  for (int i = 0; i < 3; ++i) fast.times.add(of(seconds(3)));
+  begin(fast);
+  minibatch(seconds(15), seconds(15));
+  power_until({}, seconds(105), 20000);
+  EXPECT_FALSE(answers(seconds(40))) << "the first that may count is under way";
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_FALSE(answers(seconds(14 + 30 * i)));
+    minibatch(seconds(15 + 30 * i), seconds(30));
+  }
+  expect_outcome(Outcome::complete, seconds(105));
+}
+
+TEST_F(MeterLimitsTest, CallsAWorkloadWhoseMinibatchesTakeLongStalledAfterTenOfThem) {
+  Expected slow = kWarm;
+  for (int i = 0; i < 3; ++i) slow.times.add(of(seconds(12)));
+  begin(slow);
+  EXPECT_FALSE(answers(seconds(120)));
+  expect_outcome(Outcome::stalled, seconds(120) + kInstant);
+}
+
+TEST_F(MeterLimitsTest, TakesTrainingForStarvedNoSoonerThanAMinibatchMayEnd) {
+  Expected slow = kWarm;
+  for (int i = 0; i < 3; ++i) slow.times.add(of(seconds(8)));
+  begin(slow, kWarm);
+  power_until({}, seconds(17), 20000);
+  for (int i = 1; i <= 850; ++i) minibatch(milliseconds(20 * i), milliseconds(10), Kind::infer);
+  EXPECT_FALSE(answers(seconds(16)));
+  begin(kWarm, kWarm);
+  for (int i = 1; i <= 300; ++i) minibatch(milliseconds(20 * i), milliseconds(10), Kind::infer);
+  power_until({}, seconds(9), 20000);
+  for (int i = 301; i <= 450; ++i) minibatch(milliseconds(20 * i), milliseconds(10), Kind::infer);
+  expect_outcome(Outcome::complete, seconds(9));
 }
 
 TEST_F(MeterLimitsTest, CallsAMeasurementWithoutPowerStalled) {

@@ -1,0 +1,38 @@
+// How long the minibatches of a workload may well take, by those that have ended: what is waited
+// for, where somebody waits for one.
+#pragma once
+
+#include <cstdint>
+
+#include "controller/clock.h"
+#include "controller/event.h"
+
+namespace gearshift {
+
+class MinibatchTimes {
+ public:
+  // A workload that says nothing for so many times what its minibatches may well take has stalled:
+  // clocks that were never measured may be a tenth of those that were.
+  static constexpr int kSlower = 10;
+  static constexpr Duration kMostPatience = std::chrono::minutes(30);
+
+  // In the order in which they ended; of one workload.
+  void add(const Minibatch& minibatch);
+  // Of one with so many samples, wherever the knobs stand: the slowest but one that was seen, since
+  // a process that was stopped for an hour reports a minibatch of an hour, and longer by the
+  // samples where it was smaller. Of the first, which compiles and loads, only a part counts, until
+  // there is another. Zero before any.
+  Duration expected(std::int32_t batch_size) const;
+  // How long one is waited for: `least`, or kSlower times what it may well take, up to
+  // kMostPatience.
+  Duration patience(std::int32_t batch_size, Duration least) const;
+
+ private:
+  struct One {
+    Duration elapsed{};
+    std::int32_t batch_size = 0;
+  };
+  One first_, slowest_, second_;
+};
+
+}  // namespace gearshift
