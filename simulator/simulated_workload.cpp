@@ -19,10 +19,13 @@ Duration from_ns(double ns) { return Duration(std::llround(ns)); }
 }  // namespace
 
 void SimulatedWorkload::command(const WorkloadCommand& command) {
+  // Batches of this size are on their way already: each has the size that was wanted when the
+  // loader was asked for it, so that only another size has to wait for its own.
+  const bool fetched = wanted_ && wanted_->batch_size == command.batch_size;
   wanted_ = command;
   new_command_ = true;
   // Only to wait, or to run again, needs no new batches.
-  ends_left_ = command.batch_size == batch_size_ ? 1 : kEndsUntilFollowed;
+  if (!fetched) ends_left_ = command.batch_size == batch_size_ ? 1 : kEndsUntilFollowed;
 }
 
 bool SimulatedWorkload::take_new_command() {

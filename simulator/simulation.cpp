@@ -23,7 +23,7 @@ constexpr Duration kSafeLongEnough = seconds(10);
 
 bool tried(Outcome outcome) {
   return outcome == Outcome::complete || outcome == Outcome::over_limit ||
-         outcome == Outcome::stalled;
+         outcome == Outcome::late || outcome == Outcome::stalled;
 }
 
 void add_distinct(std::vector<Setting>& settings, const Setting& setting) {

@@ -137,6 +137,14 @@ TEST(SimulationRequests, AProbeIsOverTheCapWhereTheMeanOfAWindowIs) {
   EXPECT_EQ(bench.run(kModes).measured_over_cap, 1U);
 }
 
+TEST(SimulationRequests, WhatWasCutAsLateWasMeasuredToo) {
+  Bench bench({.rate_per_s = 200});  // 66 a second are the most that the lowest mode serves
+  const SimulationResult result = bench.run({mode(4, 900000), mode(1, 300000)});
+  EXPECT_GT(result.requests->late, 0U);
+  ASSERT_EQ(result.measured.size(), 2U);
+  EXPECT_EQ(result.measured[1].mode, mode(1, 300000));
+}
+
 TEST(SimulationRequests, EqualProblemsGiveEqualResults) {
   Bench one({.rate_per_s = 60});
   Bench two({.rate_per_s = 60});
