@@ -159,6 +159,11 @@ BatteryTask BatteryLimit::task(Time now) const {
   const double kept_wh = share_wh(kKeptOfCapacity + checkpoint_share());
   const double above_wh = std::max(0.0, gauge_.energy_wh(now) - reserve_wh() - kept_wh);
   task.energy_j = kJoulesInWh * (1 - (drain_.measured() ? kKept : kKeptUnmeasured)) * above_wh;
+  // Not at first: what lasts by so little would be found out too late to do any work.
+  if (plan_.shortfall == Shortfall::none) {
+    const double all_wh = std::max(0.0, gauge_.energy_wh(now) - reserve_wh());
+    task.spare_j = kJoulesInWh * all_wh - task.energy_j;
+  }
   task.other_w = drain_.other_w();
   task.samples = samples_left();
   if (options_.until) task.time_s = std::max(0.0, seconds(*started_ + *options_.until - now));
@@ -168,10 +173,11 @@ BatteryTask BatteryLimit::task(Time now) const {
 void BatteryLimit::replan(Time now) {
   if (table_changed_) {
     std::vector<WorkPoint> points = table_.points();
-    // Alone it would be a plan that nothing is ever measured under.
+    // Alone it would be a plan that nothing is ever measured under, and who must be answered does
+    // not wait.
     const bool works = std::any_of(points.begin(), points.end(),
                                    [](const WorkPoint& point) { return point.samples_per_s > 0; });
-    if (options_.pause_w > 0 && works) points.push_back({options_.pause_w, 0});
+    if (options_.pause_w > 0 && works && serves_w_ <= 0) points.push_back({options_.pause_w, 0});
     hull_ = PowerHull(points);
     forecast_.reset();
     table_changed_ = false;
@@ -207,8 +213,15 @@ void BatteryLimit::plan_forecast(const BatteryTask& task, Time now) {
         hull_, options_.forecast, surely_forecast(options_.confidence, options_.forecast_deviation),
         ForecastBattery{.capacity_wh = capacity_wh, .reserve_wh = reserve_wh()}, *options_.until);
   }
-  plan_ = plan_at(hull_, task, forecast_->power_w(now - *started_, gauge_.energy_wh(now)),
-                  task.time_s.value_or(0));
+  const Duration since_start = now - *started_;
+  const double energy_wh = gauge_.energy_wh(now);
+  const double least_wh = forecast_->least_wh(since_start, energy_wh);
+  if (least_wh <= 0) {  // and to wait, as the plan would, does no work
+    plan_ = plan_short_of_energy(hull_, task);
+    return;
+  }
+  plan_ = plan_at(hull_, task, forecast_->power_w(since_start, energy_wh), task.time_s.value_or(0));
+  if (least_wh < reserve_wh()) plan_.shortfall = Shortfall::energy;
 }
 
 bool BatteryLimit::browned_out(Time now) {
@@ -283,7 +296,9 @@ std::optional<std::int64_t> BatteryLimit::ceiling_mw() const {
 }
 
 void BatteryLimit::serve_above(std::int64_t power_mw) {
+  const bool served = serves_w_ > 0;
   serves_w_ = static_cast<double>(power_mw) / 1e3;
+  if (options_.pause_w > 0 && served != (serves_w_ > 0)) table_changed_ = true;
 }
 
 Limit BatteryLimit::limit(Time now) {

@@ -41,6 +41,16 @@ double most_efficient_power_w(const PowerHull& hull, const BatteryTask& task) {
   return hull.vertices()[hull.most_efficient(task.other_w)].power_w;
 }
 
+}  // namespace
+
+BatteryPlan plan_short_of_energy(const PowerHull& hull, const BatteryTask& task) {
+  BatteryPlan plan = until_empty(hull, task, most_efficient_power_w(hull, task));
+  plan.shortfall = Shortfall::energy;
+  return plan;
+}
+
+namespace {
+
 // From the most efficient vertex on, work a joule falls as power rises: the highest power that
 // still does `samples_per_j` of the battery's energy. Nullopt where none does.
 std::optional<double> highest_power_w(const PowerHull& hull, const BatteryTask& task,
@@ -66,11 +76,7 @@ BatteryPlan plan_finish(const PowerHull& hull, const BatteryTask& task) {
   const double samples_per_j =
       task.energy_j > 0 ? task.samples / task.energy_j : std::numeric_limits<double>::infinity();
   const auto power_w = highest_power_w(hull, task, samples_per_j);
-  if (!power_w) {
-    BatteryPlan plan = until_empty(hull, task, most_efficient_power_w(hull, task));
-    plan.shortfall = Shortfall::energy;
-    return plan;
-  }
+  if (!power_w) return plan_short_of_energy(hull, task);
   BatteryPlan plan = plan_at(hull, task, *power_w, task.samples / hull.samples_per_s(*power_w));
   if (task.time_s && plan.time_s > *task.time_s) plan.shortfall = Shortfall::time;
   return plan;
@@ -87,19 +93,18 @@ BatteryPlan plan_least_energy(const PowerHull& hull, const BatteryTask& task) {
     return plan;
   }
   const double power_w = std::max(*needed_w, most_efficient_power_w(hull, task));
-  BatteryPlan plan = plan_at(hull, task, power_w, task.samples / hull.samples_per_s(power_w));
-  if (plan.energy_j <= task.energy_j) return plan;
-  plan = until_empty(hull, task, most_efficient_power_w(hull, task));
-  plan.shortfall = Shortfall::energy;
-  return plan;
+  const BatteryPlan plan = plan_at(hull, task, power_w, task.samples / hull.samples_per_s(power_w));
+  return plan.energy_j <= task.energy_j ? plan : plan_short_of_energy(hull, task);
 }
 
+// Below the least power of the hull, a pause's, nothing lasts so long, and to wait does no work.
+// Errors of the plan before, which are near the end as large as what is left, are no lack yet.
 BatteryPlan plan_serve(const PowerHull& hull, const BatteryTask& task) {
   const double time_s = std::max(1.0, task.time_s.value_or(1));
   const double power_w = task.energy_j / time_s - task.other_w;
-  BatteryPlan plan = plan_at(hull, task, power_w, time_s);
-  if (plan.energy_j > task.energy_j * (1 + 1e-9) + 1e-9) plan.shortfall = Shortfall::energy;
-  return plan;
+  const BatteryPlan plan = plan_at(hull, task, power_w, time_s);
+  const double above_j = task.energy_j + task.spare_j;
+  return plan.energy_j <= above_j * (1 + 1e-9) + 1e-9 ? plan : plan_short_of_energy(hull, task);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace gearshift {
 enum class BatteryAim : std::uint8_t {
   finish,        // so many samples before the reserve, as soon as the energy allows
   least_energy,  // so many samples by a deadline, with the least energy
-  serve,         // until a time, with the most work that the energy allows
+  serve,         // until a time, if the energy lasts as long, with the most work that it allows
   progress,      // the most work until nothing above the reserve is left
 };
 constexpr std::string_view battery_aim_name(BatteryAim aim) {
@@ -31,7 +31,8 @@ constexpr bool needs_samples(BatteryAim aim) {
 // What is left to do and to do it with.
 struct BatteryTask {
   BatteryAim aim = BatteryAim::progress;
-  double energy_j = 0;  // above the reserve
+  double energy_j = 0;  // above the reserve, less what is spared
+  double spare_j = 0;   // above it too: serve falls short only where that does not do either
   double other_w = 0;   // drawn from the battery whatever the board does; negative: a charger gives
   double samples = 0;   // finish and least_energy
   std::optional<double> time_s{};  // least_energy and serve need it; a deadline for finish
@@ -63,6 +64,10 @@ struct BatteryPlan {
 // beat all others; so every aim comes down to one mean power, and the plan to the two vertices
 // about it. docs/limits.md has the reasoning. An empty hull gives a plan of unknown shortfall.
 BatteryPlan plan_battery(const PowerHull& hull, const BatteryTask& task);
+
+// The most work of too little energy: at the power that does most a joule, until it is spent. The
+// hull must not be empty.
+BatteryPlan plan_short_of_energy(const PowerHull& hull, const BatteryTask& task);
 
 // The plan that spends `power_w` on the mean for so long. The hull must not be empty.
 BatteryPlan plan_at(const PowerHull& hull, const BatteryTask& task, double power_w, double time_s);

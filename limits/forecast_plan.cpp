@@ -38,7 +38,7 @@ double surely_forecast(double confidence, double deviation) {
 
 ForecastPlan::ForecastPlan(const PowerHull& hull, std::span<const ForecastStep> forecast,
                            double share, const ForecastBattery& battery, Duration until)
-    : battery_(battery) {
+    : battery_(battery), until_(until) {
   const auto vertices = hull.vertices();
   const double lowest_w = vertices.front().power_w;
   const double span_w = vertices.back().power_w - lowest_w;
@@ -73,13 +73,19 @@ double ForecastPlan::value(std::size_t step, double energy_wh) const {
   return values[low] + (place - static_cast<double>(low)) * (values[low + 1] - values[low]);
 }
 
+// What is left once the board has drawn so much for a time within the step.
+double ForecastPlan::after_wh(std::size_t step, double energy_wh, double power_w,
+                              double time_s) const {
+  double change_wh = (charger_w_[step] - power_w) * time_s / kJoulesInWh;
+  if (change_wh > 0) change_wh *= battery_.charge_efficiency;
+  return std::min(battery_.capacity_wh, energy_wh + change_wh);
+}
+
 ForecastPlan::Best ForecastPlan::best(std::size_t step, double energy_wh) const {
   Best found{-1e300, actions_.front().power_w};
   const double step_s = seconds(kStep);
   for (const Action& action : actions_) {
-    double change_wh = (charger_w_[step] - action.power_w) * step_s / kJoulesInWh;
-    if (change_wh > 0) change_wh *= battery_.charge_efficiency;
-    const double next_wh = std::min(battery_.capacity_wh, energy_wh + change_wh);
+    const double next_wh = after_wh(step, energy_wh, action.power_w, step_s);
     const double below_wh = std::max(0.0, battery_.reserve_wh - next_wh);
     const double total =
         action.samples_per_s * step_s + value(step + 1, next_wh) - worth_of_reserve_ * below_wh;
@@ -99,6 +105,18 @@ double ForecastPlan::power_w(Duration since_start, double energy_wh) const {
 
 double ForecastPlan::samples(Duration since_start, double energy_wh) const {
   return value(step_at(since_start), energy_wh);
+}
+
+double ForecastPlan::least_wh(Duration since_start, double energy_wh) const {
+  double least_wh = energy_wh;
+  Duration from = std::max(Duration::zero(), since_start);
+  for (std::size_t step = step_at(from); from < until_; ++step) {
+    const Duration to = std::min(until_, kStep * static_cast<std::int64_t>(step + 1));
+    energy_wh = after_wh(step, energy_wh, actions_.front().power_w, seconds(to - from));
+    least_wh = std::min(least_wh, energy_wh);
+    from = to;
+  }
+  return least_wh;
 }
 
 }  // namespace gearshift

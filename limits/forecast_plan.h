@@ -42,6 +42,9 @@ class ForecastPlan {
   double power_w(Duration since_start, double energy_wh) const;
   // Samples that can be done from then on.
   double samples(Duration since_start, double energy_wh) const;
+  // The least that is ever left from then on at the hull's least power; below 0 where the battery
+  // is empty before the end.
+  double least_wh(Duration since_start, double energy_wh) const;
 
  private:
   struct Action {
@@ -54,10 +57,12 @@ class ForecastPlan {
   };
 
   double value(std::size_t step, double energy_wh) const;
+  double after_wh(std::size_t step, double energy_wh, double power_w, double time_s) const;
   Best best(std::size_t step, double energy_wh) const;
   std::size_t step_at(Duration since_start) const;
 
   ForecastBattery battery_;
+  Duration until_;
   std::vector<Action> actions_;
   std::vector<double> charger_w_;  // mean of each step
   std::vector<double> values_;   // of kLevels energies at the beginning of each step and at the end

@@ -214,6 +214,56 @@ TEST(BatteryLimit, PausesWhereAServingPlanGainsByIt) {
   EXPECT_NEAR(gearshift::seconds(paused), 60 * (16.0 / 18), 1.5);
 }
 
+TEST(BatteryLimit, TrainsWhereWaitingDoesNotLastUntilTheTimeEither) {
+  // 8 Wh for 5 hours are 1.6 W.
+  Limited run({.aim = BatteryAim::serve, .until = std::chrono::hours(5), .pause_w = 2});
+  double energy_wh = 10;
+  for (; energy_wh > 2.01; energy_wh -= 20.0 / 360) {
+    run.battery(energy_wh);
+    run.read(Quantity::power, 20);
+    EXPECT_EQ(run.cap(), 21'000) << energy_wh;
+    run.now += seconds(10);
+  }
+  EXPECT_EQ(run.limit.plan().shortfall, Shortfall::energy);
+}
+
+// Of 2.1 Wh above the reserve 1.9 are planned with, and the rest lasts for the 2 W of a wait.
+TEST(BatteryLimit, GivesUpALastingPlanOnlyWhereWhatItSparesIsGoneToo) {
+  const auto shortfall = [](double begin_wh, double then_wh) {
+    Limited run({.aim = BatteryAim::serve, .until = std::chrono::hours(3), .pause_w = 2});
+    run.battery(begin_wh);
+    run.cap();
+    run.now += std::chrono::hours(2);
+    run.battery(then_wh);
+    run.cap();
+    return run.limit.plan().shortfall;
+  };
+  EXPECT_EQ(shortfall(9, 4.1), Shortfall::none);
+  EXPECT_EQ(shortfall(8, 4.1), Shortfall::energy) << "it never lasted";
+  EXPECT_EQ(shortfall(9, 3.9), Shortfall::energy);
+}
+
+TEST(BatteryLimit, WaitsForTheSunUnlessTheBatteryIsEmptyBefore) {
+  using std::chrono::hours;
+  BatteryLimitOptions options{
+      .aim = BatteryAim::serve, .until = hours(8), .pause_w = 2, .confidence = 0.5};
+  const auto planned = [&](Duration dawn) {
+    options.forecast = {{Duration{}, 0}, {dawn, 20}};
+    Limited run(options);
+    run.battery(10);
+    run.cap();
+    return run.limit.plan();
+  };
+  const BatteryPlan kept = planned(hours(3));
+  EXPECT_EQ(kept.shortfall, Shortfall::none);
+  const BatteryPlan broken = planned(hours(4) + std::chrono::minutes(30));
+  EXPECT_EQ(broken.shortfall, Shortfall::energy);
+  EXPECT_EQ(broken.mean_power_w, 2) << "what is lacked is taken of the reserve";
+  const BatteryPlan empty = planned(hours(6));
+  EXPECT_EQ(empty.shortfall, Shortfall::energy);
+  EXPECT_EQ(empty.mean_power_w, 20) << "to wait saves nothing";
+}
+
 TEST(BatteryLimit, PlansNoPauseBeforeAnythingIsKnownOfTheWork) {
   const BatteryLimitOptions options{
       .aim = BatteryAim::serve, .until = std::chrono::hours(2), .pause_w = 2};

@@ -124,10 +124,39 @@ TEST(BatteryPlan, ServesUntilItsTimeWithAllOfTheEnergy) {
                    {.aim = BatteryAim::serve, .energy_j = 3000, .other_w = 5, .time_s = 100});
   EXPECT_NEAR(plan.mean_power_w, 25, 1e-9);
   EXPECT_NEAR(plan.samples, 34500, 1e-6);
-  const BatteryPlan poor =
-      plan_battery(PowerHull(kPoints), {.aim = BatteryAim::serve, .energy_j = 500, .time_s = 100});
-  EXPECT_EQ(poor.shortfall, Shortfall::energy);
-  EXPECT_EQ(poor.mean_power_w, 10);
+}
+
+TEST(BatteryPlan, DoesTheMostWorkWhereItCannotServeUntilItsTime) {
+  for (const bool pauses : {false, true}) {
+    std::vector<WorkPoint> points = kPoints;
+    if (pauses) points.push_back({8, 0});
+    const PowerHull hull(points);
+    for (const double energy_j : {0.0, 500.0, 799.0}) {
+      const BatteryPlan most =
+          plan_battery(hull, {.aim = BatteryAim::progress, .energy_j = energy_j});
+      const BatteryPlan poor =
+          plan_battery(hull, {.aim = BatteryAim::serve, .energy_j = energy_j, .time_s = 100});
+      EXPECT_EQ(poor.shortfall, Shortfall::energy) << energy_j;
+      EXPECT_EQ(poor.mean_power_w, 20) << energy_j;
+      EXPECT_DOUBLE_EQ(poor.samples, most.samples) << energy_j;
+    }
+  }
+}
+
+TEST(BatteryPlan, WaitsWhereTheEnergyLastsUntilItsTimeBySoMuch) {
+  std::vector<WorkPoint> points = kPoints;
+  points.push_back({8, 0});
+  BatteryTask task{.aim = BatteryAim::serve, .energy_j = 860, .time_s = 100};
+  const BatteryPlan plan = plan_battery(PowerHull(points), task);
+  EXPECT_EQ(plan.shortfall, Shortfall::none);
+  EXPECT_NEAR(plan.mean_power_w, 8.6, 1e-9);
+  EXPECT_NEAR(plan.energy_j, 860, 1e-6);
+  // What is spared for errors is no lack yet.
+  task.energy_j = 790;
+  task.spare_j = 20;
+  const BatteryPlan spared = plan_battery(PowerHull(points), task);
+  EXPECT_EQ(spared.shortfall, Shortfall::none);
+  EXPECT_EQ(spared.mean_power_w, 8);
 }
 
 TEST(BatteryPlan, MakesMostProgressByWhatAJouleDoesAltogether) {

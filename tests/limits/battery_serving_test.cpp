@@ -51,5 +51,25 @@ TEST(BatteryServing, TakesNoTurnsBelowWhatAServerNeeds) {
   EXPECT_EQ(plan_above(0).low, before.low);
 }
 
+// A pause of the plan would be one of the server too.
+TEST(BatteryServing, PausesNobodyWhileRequestsAreAnswered) {
+  Limited run({.aim = BatteryAim::serve, .until = std::chrono::hours(2), .pause_w = 2});
+  const auto cap_above = [&](std::int64_t power_mw) {
+    run.limit.serve_above(power_mw);
+    run.now += seconds(60);
+    run.battery(10);
+    return run.cap();
+  };
+  cap_above(0);
+  EXPECT_EQ(run.limit.plan().low.power_w, 2);
+  cap_above(12'000);
+  // 10 W, the lowest mode, do not last for two hours.
+  EXPECT_EQ(run.limit.plan().shortfall, Shortfall::energy);
+  EXPECT_EQ(run.limit.plan().low.power_w, 20);
+  EXPECT_EQ(cap_above(12'000), 21'000);
+  cap_above(0);
+  EXPECT_EQ(run.limit.plan().low.power_w, 2);
+}
+
 }  // namespace
 }  // namespace gearshift

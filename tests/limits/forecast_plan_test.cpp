@@ -60,6 +60,16 @@ TEST(ForecastPlan, PausesRatherThanBreakTheReserve) {
   EXPECT_GT(plan.samples(Duration{}, 50), plan.samples(Duration{}, 40));
 }
 
+TEST(ForecastPlan, TellsTheLeastThatIsLeftWhereAllWait) {
+  const std::vector<ForecastStep> sun = {{hours(2), 20}, {hours(4), 0}};
+  const ForecastPlan plan(kHull, sun, 1, kBattery, hours(8));
+  EXPECT_NEAR(plan.least_wh(Duration{}, 15), 11, 1e-9);  // at dawn
+  EXPECT_NEAR(plan.least_wh(minutes(61), 15), 13 + 1.0 / 30, 1e-9);
+  EXPECT_NEAR(plan.least_wh(hours(4), 15), 7, 1e-9);  // at the end
+  EXPECT_NEAR(plan.least_wh(Duration{}, 3), -1, 1e-9);
+  EXPECT_EQ(plan.least_wh(hours(9), 15), 15);
+}
+
 TEST(ForecastPlan, CountsOnLessSunTheSurerItIsToBe) {
   EXPECT_NEAR(surely_forecast(0.5, 0.2), 1, 1e-6);
   EXPECT_NEAR(surely_forecast(0.95, 0.2), 1 - 1.644854 * 0.2, 1e-5);

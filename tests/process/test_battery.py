@@ -1,8 +1,10 @@
 """A board on a battery: its plan caps the board, and at the reserve the trainer waits, live."""
 
 import json
+import pathlib
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from harness import BINARY, DEADLINE_S, Stack
@@ -168,3 +170,36 @@ class Mission(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+    def test_a_time_out_of_reach_costs_no_work(self):
+        for more in ([], ["--solar", self.night()]):
+            most = self.simulate("--battery", "2Wh", "--duration", "30m", "--battery-goal", "progress", *more)
+            asked = self.simulate("--battery", "2Wh", "--duration", "30m", "--until", "2h", *more)
+            self.assertGreater(most["samples"], 20_000)
+            self.assertGreaterEqual(asked["samples"], most["samples"])
+
+    def night(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        night = pathlib.Path(folder.name, "night.csv")
+        night.write_text("t_s,ghi_w_m2\n0,0\n60,0\n")
+        return night
+
+    def test_a_time_within_reach_is_reached_above_the_reserve(self):
+        for until in ("20m", "30m", "2250s"):
+            mission = self.simulate("--battery", "10Wh", "--duration", until, "--until", until)
+            self.assertTrue(mission["reserve_kept"], mission)
+            self.assertGreater(mission["samples"], 0)
+
+    def test_a_plan_is_logged_recorded_and_explained(self):
+        with Stack(board=False) as stack:
+            log, recording = stack.folder / "log.jsonl", stack.folder / "run.db"
+            words = ["--battery", "2Wh", "--epochs", "2", "--until", "300s", "--samples-per-epoch", "8800"]
+            told = self.told(*words, "--record", recording, "--log", log)
+            plans = [note for note in map(json.loads, log.read_text().splitlines()) if note["note"] == "plan"]
+            self.assertGreater(len(plans), 1)
+            self.assertIn(f"  plan     {plans[-1]['text']}; 0 pauses", told)
+            explained = json.loads(stack.gearshift("explain", recording, "--json").stdout)
+            self.assertEqual(explained["plan"], plans[-1]["text"])
+            replayed = stack.gearshift("replay", recording)
+            self.assertEqual(replayed.returncode, 0, replayed.stdout)
+

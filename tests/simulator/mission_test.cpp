@@ -105,6 +105,20 @@ TEST_F(MissionTest, ABatteryLimitFinishesWhatTheFastestModeDoesNot) {
   EXPECT_EQ(result.mission->pauses, 0U);
 }
 
+// 1 Wh above the reserve do not last for a day, whoever waits.
+TEST_F(MissionTest, ATimeOutOfReachCostsNoWork) {
+  const SimulationProblem problem = mission_of(1.25, 0);
+  const auto samples = [&](const BatteryLimitOptions& options) {
+    ListPolicy policy = fastest_within();
+    BatteryLimit battery(options);
+    return simulate(problem, policy, battery).mission->samples;
+  };
+  const auto most = samples({.aim = BatteryAim::progress});
+  EXPECT_GT(most, 60'000);
+  EXPECT_GE(samples({.aim = BatteryAim::serve, .until = std::chrono::hours(24), .pause_w = 3}),
+            most);
+}
+
 TEST_F(MissionTest, TheWorkloadsWaitAtTheReserve) {
   SimulationProblem problem = mission_of(1, 0);
   problem.mission->supply.battery.charge = 0.3;
