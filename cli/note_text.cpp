@@ -3,11 +3,19 @@
 #include <spdlog/fmt/fmt.h>
 
 #include "cli/units.h"
+#include "controller/limit_source.h"
 
 namespace gearshift {
 
 std::string watts(std::int64_t power_mw) {
   return fmt::format("{:.1f} W", static_cast<double>(power_mw) / 1000.0);
+}
+
+std::string cap_text(std::int64_t cap_mw) {
+  return cap_mw <= 0               ? "none"
+         : cap_mw == kNoPowerMw    ? "0 W"
+         : cap_mw == kLowestModeMw ? "the lowest mode's power"
+                                   : watts(cap_mw);
 }
 
 std::string describe(const KnobSpace& space, const Setting& setting) {
@@ -85,7 +93,7 @@ std::string NoteText::line(const Note& note) {
     case NoteType::baseload:
       return fmt::format("idle baseload {}", watts(note.value));
     case NoteType::goal:
-      return note.value > 0 ? fmt::format("cap {} (set by {})", watts(note.value), note.text)
+      return note.value > 0 ? fmt::format("cap {} (set by {})", cap_text(note.value), note.text)
                             : std::string("no power cap");
     case NoteType::objective:
       return fmt::format("objective {}", note.text);
@@ -143,7 +151,7 @@ std::string status_line(const KnobSpace& space, const Status& status) {
   if (status.setting.mode.count > 0) text += describe(space, status.setting);
   text += status.power_known ? fmt::format(" | {}", watts(status.power_mw)) : " | power unknown";
   if (status.power_is_estimate) text += " (estimate)";
-  if (status.cap_mw > 0) text += fmt::format(" of {}", watts(status.cap_mw));
+  if (status.cap_mw > 0) text += fmt::format(" of {}", cap_text(status.cap_mw));
   if (status.battery.known()) {
     text += fmt::format(" | battery {:.2f} Wh", *status.battery.energy_wh);
     if (status.battery.voltage_v) text += fmt::format(" {:.2f} V", *status.battery.voltage_v);

@@ -171,7 +171,7 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
     if (!predicted.empty()) text += "model         " + predicted + "\n";
   }
   text += rationale.cap.power_mw > 0
-              ? fmt::format("cap           {}, set by {} {}\n", watts(rationale.cap.power_mw),
+              ? fmt::format("cap           {}, set by {} {}\n", cap_text(rationale.cap.power_mw),
                             rationale.cap.source, ago(rationale.cap.since, now))
               : "cap           none\n";
   if (!rationale.heat.empty()) text += "heat          " + rationale.heat + "\n";

@@ -58,12 +58,6 @@ std::string status_json(const wire::StatusAnswer& status) {
   return json.dump();
 }
 
-std::string watts(std::int64_t power_mw) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f W", static_cast<double>(power_mw) / 1000.0);
-  return text;
-}
-
 std::string number(const char* format, double value) {
   char text[64];
   std::snprintf(text, sizeof text, format, value);
@@ -97,7 +91,7 @@ std::string status_text(const wire::StatusAnswer& status) {
   std::string power = status.power_known ? watts(status.power_mw) : "unknown";
   if (status.power_known && status.power_is_estimate) power += " (an estimate)";
   std::string text = "phase         " + status.phase + "\npower         " + power;
-  text += "\ncap           " + (status.cap_mw > 0 ? watts(status.cap_mw) : "none");
+  text += "\ncap           " + cap_text(status.cap_mw);
   if (status.cap_mw > 0 && !status.cap_source.empty()) text += " (" + status.cap_source + ")";
   if (!status.heat.empty()) text += "\nheat          " + status.heat;
   text += "\nobjective     " + objective_text(status);

@@ -75,7 +75,7 @@ std::string summary_text(const SummaryInputs& inputs) {
   const char* estimate = inputs.power_is_estimate ? " (estimate)" : "";
   std::string text = fmt::format("\nSummary of {:.1f} s\n", seconds(summary.duration));
   for (const Choice& choice : summary.choices) {
-    std::string cap = choice.cap_mw > 0 ? "under " + watts(choice.cap_mw) : "without a cap";
+    std::string cap = choice.cap_mw > 0 ? "under " + cap_text(choice.cap_mw) : "without a cap";
     if (choice.goal.objective != Objective::time) cap += ", least " + describe(choice.goal);
     text += fmt::format("  chosen {:<14} {}\n", cap, describe(inputs.space, choice.setting));
     text += fmt::format("  {:<21} {}\n", "",

@@ -287,8 +287,7 @@ void Controller::remember(const Observation& observation) {
 void Controller::publish(Time now) {
   const auto power = guard_.power_mw(now);
   // While the workloads wait there is nothing left to cap.
-  const std::optional<std::int64_t> cap_mw = paused_ ? std::nullopt : cap_mw_;
-  ledger_.tick(now, power, cap_mw);
+  ledger_.tick(now, power, paused_ ? std::nullopt : cap_mw_);
   Status status;
   status.time = now;
   if (!roster_.any_managed()) {
@@ -313,7 +312,7 @@ void Controller::publish(Time now) {
   status.power_is_estimate = std::any_of(readings_.begin(), readings_.end(), [](const Reading& r) {
     return r.quantity == Quantity::power && r.estimate;
   });
-  status.cap_mw = cap_mw.value_or(0);
+  status.cap_mw = cap_mw_.value_or(0);
   status.cap_source = cap_source_;
   status.goal = goal_;
   status.requests = latency_.newest();

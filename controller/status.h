@@ -32,7 +32,7 @@ struct Status {
   bool power_known = false;
   bool power_is_estimate = false;
   std::int64_t power_mw = 0;                 // newest windowed mean
-  std::int64_t cap_mw = 0;                   // 0: none
+  std::int64_t cap_mw = 0;                   // 0: none; kNoPowerMw and kLowestModeMw as sources say
   Setting setting;                           // wanted
   std::array<Duration, kKinds> minibatch{};  // newest, 0: none yet
   std::uint32_t workloads = 0;

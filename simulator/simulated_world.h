@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "controller/limit_source.h"
 #include "controller/world.h"
 #include "simulator/plant.h"
 
@@ -18,7 +19,10 @@ class SimulatedWorld : public World {
     plant_.command(workload, command);
   }
   std::string_view script() override { return {}; }
-  void publish(const Status& status) override { plant_.set_cap_mw(status.cap_mw); }
+  // Under a cap of no power the workloads wait, and nothing is over it.
+  void publish(const Status& status) override {
+    plant_.set_cap_mw(status.cap_mw == kNoPowerMw ? 0 : status.cap_mw);
+  }
   // The next wait ends at once, with a stop event that says why.
   void stop(std::string_view why) { stop_ = why; }
 

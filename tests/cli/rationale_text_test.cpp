@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
+#include "controller/limit_source.h"
+
 namespace gearshift {
 namespace {
 
@@ -54,6 +58,16 @@ TEST_F(RationaleText, SaysWhatACapWouldChange) {
   const std::string told = text({});
   EXPECT_THAT(told, HasSubstr("2 settings, the best first"));
   EXPECT_THAT(told, HasSubstr("a cap below 20.0 W: gpu_mhz=300"));
+}
+
+TEST_F(RationaleText, TellsACapThatIsNoPowerFromNone) {
+  EXPECT_THAT(text({}), HasSubstr("cap           none\n"));
+  rationale_.cap = {kNoPowerMw, "battery", Time(seconds(7))};
+  EXPECT_THAT(text({}), HasSubstr("cap           0 W, set by battery 3.0 s ago\n"));
+  rationale_.cap.power_mw = kLowestModeMw;
+  EXPECT_THAT(text({}), HasSubstr("cap           the lowest mode's power, set by battery"));
+  rationale_.cap.power_mw = 29'500;
+  EXPECT_THAT(text({}), HasSubstr("cap           29.5 W, set by battery"));
 }
 
 TEST_F(RationaleText, ComparesNothingByAReferenceThatIsNotMeasured) {

@@ -31,6 +31,8 @@ TEST(Pause, ACapOfNothingMakesTheTrainerWaitInTheSafeModeUntilItRises) {
   rig.world.at(seconds(19), [&] {
     EXPECT_EQ(in_force(rig), kSlow);
     EXPECT_EQ(rig.world.published.phase, Phase::paused);
+    EXPECT_EQ(rig.world.published.cap_mw, kNoPowerMw) << "0 would be no cap";
+    EXPECT_EQ(rig.world.published.cap_source.view(), "operator");
     ASSERT_FALSE(rig.world.commands.empty());
     EXPECT_FALSE(runs(rig.world.commands.back().run, Kind::train));
   });

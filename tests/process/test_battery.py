@@ -35,14 +35,18 @@ class Battery(unittest.TestCase):
             told = json.loads(asked.stdout)
             self.assertEqual((told["phase"], told["plan"]), ("paused", "reserve"))
             self.assertAlmostEqual(told["battery"]["capacity_wh"], 0.1, 6)
+            self.assertEqual((told["cap_mw"], told["cap_source"]), (1, "battery"))
+            self.assertEqual((status["cap_w"], daemon.notes("goal")[-1]["cap_w"]), (0.001, 0.001))
             self.assertIn("plan          reserve", self.text(stack, "status"))
+            self.assertIn("cap           0 W (battery)\n", self.text(stack, "status"))
+            self.assertIn("cap           0 W, set by battery ", self.text(stack, "explain"))
             self.assertRegex(self.text(stack, "explain"), r"battery +0\.0\d of 0\.10 Wh, [\d.]+ V")
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
             plans = [note["text"] for note in daemon.notes("plan")]
             self.assertTrue(plans[0].startswith(("unknown", "planned")), plans)
             self.assertEqual(plans[-1], "reserve")
             after = json.loads(stack.gearshift("explain", recording, "--json").stdout)
-            self.assertEqual(after["plan"], "reserve")
+            self.assertEqual((after["plan"], after["cap_w"], after["cap_source"]), ("reserve", 0.001, "battery"))
             self.assertLessEqual(after["battery"]["energy_wh"], 0.05)
             # Plans are told by who made the limit: a replay has its answers, and not its plans.
             replayed = stack.gearshift("replay", recording, "--json")
@@ -167,9 +171,6 @@ class Mission(unittest.TestCase):
         self.assertGreaterEqual(left[1], left[0] - 0.05)
         self.assertGreaterEqual(left[2], left[1] - 0.05)
 
-
-if __name__ == "__main__":
-    unittest.main()
     def test_a_time_out_of_reach_costs_no_work(self):
         for more in ([], ["--solar", self.night()]):
             most = self.simulate("--battery", "2Wh", "--duration", "30m", "--battery-goal", "progress", *more)
@@ -203,3 +204,6 @@ if __name__ == "__main__":
             replayed = stack.gearshift("replay", recording)
             self.assertEqual(replayed.returncode, 0, replayed.stdout)
 
+
+if __name__ == "__main__":
+    unittest.main()
