@@ -17,6 +17,7 @@
 #include "boards/board_model.h"
 #include "cli/arrival_flags.h"
 #include "cli/commands.h"
+#include "cli/explaining_recorder.h"
 #include "cli/flag_value.h"
 #include "cli/json_recorder.h"
 #include "cli/output_files.h"
@@ -90,7 +91,8 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
   header.traits = simulated_traits(made.problem);
   header.options = simulated_options(made.problem);
   header.policy = policy;
-  header.limits = {made.caps.empty() ? "operator" : "schedule"};
+  header.limits = {"operator"};
+  if (!made.caps.empty()) header.limits.emplace_back("schedule");
   const bool plans = made.problem.mission && make_battery_options(options.mission.goal);
   if (plans) header.limits.emplace_back("battery");
   return start_recording(options.record, header, {.when_full = WhenFull::wait});
@@ -103,9 +105,35 @@ void finish(RecordingWriter& recording, const std::string& path) {
   throw std::runtime_error(fmt::format("--record {}: {}", path, recording.failure()));
 }
 
-std::unique_ptr<LimitSource> limit_of(const SimulatedProblem& made) {
-  if (made.caps.empty()) return std::make_unique<OperatorLimit>(made.problem.goal.power_mw);
-  return std::make_unique<ScheduleLimit>(made.caps);
+// What the operator says where no fault steps the cap.
+class OperatorBetweenSteps final : public ScheduleLimit {
+ public:
+  using ScheduleLimit::ScheduleLimit;
+  std::string_view name() const override { return "operator"; }
+};
+
+// In the order of the recording's header. At any time one of them says the cap.
+std::vector<std::unique_ptr<LimitSource>> caps_of(const SimulatedProblem& made) {
+  std::vector<std::unique_ptr<LimitSource>> limits;
+  if (made.caps.empty()) {
+    limits.push_back(std::make_unique<OperatorLimit>(made.problem.goal.power_mw));
+    return limits;
+  }
+  std::vector<ScheduleStep> standing = made.caps;
+  for (std::size_t i = 0; i < standing.size(); ++i) {
+    if (made.stepped[i].power_mw) standing[i].power_mw.reset();
+  }
+  limits.push_back(std::make_unique<OperatorBetweenSteps>(std::move(standing)));
+  limits.push_back(std::make_unique<ScheduleLimit>(made.stepped));
+  return limits;
+}
+
+std::optional<std::int64_t> cap_at(Time time,
+                                   const std::vector<std::unique_ptr<LimitSource>>& caps) {
+  for (const auto& cap : caps) {
+    if (const auto power_mw = cap->power_mw(time)) return power_mw;
+  }
+  return std::nullopt;
 }
 
 // The battery's own limit, beside the one that the operator or the faults set.
@@ -156,9 +184,10 @@ void run(const SimulateOptions& options, const std::string& words) {
       made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board),
       &transfer);
   policy.check();
-  const std::unique_ptr<LimitSource> limit = limit_of(made);
+  const std::vector<std::unique_ptr<LimitSource>> caps = caps_of(made);
   const std::unique_ptr<BatteryLimit> battery = battery_limit_of(options, made);
-  std::vector<LimitSource*> limits = {limit.get()};
+  std::vector<LimitSource*> limits;
+  for (const auto& cap : caps) limits.push_back(cap.get());
   if (battery) limits.push_back(battery.get());
   File log = open_log(options.log);
   std::optional<JsonRecorder> recorder;
@@ -169,6 +198,10 @@ void run(const SimulateOptions& options, const std::string& words) {
   std::optional<TeeRecorder> tee;
   if (recording && recorder) tee.emplace(*recorder, *recording);
   if (recording) onlookers.recorder = tee ? static_cast<Recorder*>(&*tee) : recording.get();
+  std::optional<PlanNotes> plans;
+  if (onlookers.recorder != nullptr) {
+    onlookers.recorder = &plans.emplace(*onlookers.recorder, battery.get());
+  }
   std::optional<SimulatedCourse> course;
   const bool beside_requests = made.problem.tasks.size() == 2 && !options.arrivals.empty();
   if (beside_requests) {
@@ -179,7 +212,7 @@ void run(const SimulateOptions& options, const std::string& words) {
   }
   const SimulationResult result = simulate(made.problem, policy, limits, onlookers);
   // The choice answers to the cap that was in force when it was made.
-  if (!made.caps.empty()) made.problem.goal.power_mw = limit->power_mw(Time{} + result.duration);
+  made.problem.goal.power_mw = cap_at(Time{} + result.duration, caps);
   // So it does to what settings cost by then.
   for (SimulatedTask& task : made.problem.tasks) {
     task.costs = &task.costs_at(Time{} + result.duration);

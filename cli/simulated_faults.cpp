@@ -175,6 +175,7 @@ SimulatedFaults parse_faults(const std::vector<std::string>& texts, const KnobSp
         std::max(faults.least_duration, last - Time{} + (drifts ? kDriftAftermath : kAftermath));
   }
   faults.caps = schedule(steps, power_mw);
+  faults.stepped = schedule(steps, std::nullopt);
   return faults;
 }
 

@@ -22,6 +22,7 @@ struct SimulatedFaults {
   FaultPlan plan;
   // The cap from the beginning on, in the order of time; empty where no fault steps it.
   std::vector<ScheduleStep> caps;
+  std::vector<ScheduleStep> stepped;  // of each what the faults say: nullopt where none steps it
   std::vector<WorldChange> changes;
   // The simulation goes on at least so long, so that it meets every fault and what comes of it.
   Duration least_duration{};

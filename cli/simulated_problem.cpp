@@ -305,6 +305,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.faults = std::move(faults.plan);
   made.problem.least_duration = faults.least_duration;
   made.caps = std::move(faults.caps);
+  made.stepped = std::move(faults.stepped);
   add_changes(options, faults.changes, made);
   made.problem.seed = options.seed;
   made.problem.most_measurements = options.probes;

@@ -65,7 +65,8 @@ struct SimulatedProblem {
   std::unique_ptr<KnobSpace> whole_knobs;   // that the costs know
   std::vector<std::unique_ptr<Profile>> other_profiles;
   std::vector<std::unique_ptr<CostSource>> other_costs;  // that faults change to
-  std::vector<ScheduleStep> caps;  // instead of the goal's power, where a fault steps it
+  std::vector<ScheduleStep> caps;     // instead of the goal's power, where a fault steps it
+  std::vector<ScheduleStep> stepped;  // of each what the faults say
   SimulationProblem problem;
 };
 

@@ -30,6 +30,20 @@ class Steps(unittest.TestCase):
             notes = [json.loads(line) for line in log.read_text().splitlines()]
         return [note for note in notes if note["time_s"] > STEP_S]
 
+    def test_a_stepped_cap_is_the_schedules_and_the_one_before_the_operators(self):
+        with tempfile.TemporaryDirectory() as folder:
+            log, recording = pathlib.Path(folder, "log.jsonl"), pathlib.Path(folder, "run.recording")
+            arguments = [BINARY, "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--power", "30W"]
+            arguments += ["--policy", "maxn", "--fault", "cap_steps:40W@5s..10s", "--fault", "cap_steps:20W@15s"]
+            arguments += ["--duration", "30s", "--hold", "30s", "--log", log, "--record", recording]
+            done = subprocess.run(arguments, capture_output=True, text=True, timeout=DEADLINE_S)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            notes = [note for note in map(json.loads, log.read_text().splitlines()) if note["note"] == "goal"]
+            told = [(note["cap_w"], note["text"]) for note in notes]
+            self.assertEqual(told, [(30, "operator"), (40, "schedule"), (30, "operator"), (20, "schedule")])
+            replay = subprocess.run([BINARY, "replay", recording], capture_output=True, text=True, timeout=DEADLINE_S)
+            self.assertEqual(replay.returncode, 0, replay.stdout + replay.stderr)
+
     def test_what_a_lower_cap_cut_is_tried_again(self):
         for policy in ("bayes", "roofline", "powertrain", "thompson", "ogd", "gradient", "binary_search"):
             with self.subTest(policy):
