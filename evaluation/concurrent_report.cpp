@@ -6,6 +6,7 @@
 
 #include "evaluation/chart.h"
 #include "evaluation/csv_line.h"
+#include "evaluation/figures.h"
 #include "evaluation/number_text.h"
 #include "evaluation/request_table.h"
 #include "evaluation/separate_clocks.h"
@@ -211,7 +212,8 @@ Chart loss_chart(const Grid& grid, std::span<const ConcurrentRow> rows, std::siz
       sum += 100 * row.second.loss;
       ++count;
     }
-    ChartSeries line{.series = policy, .points = {}, .joined = true, .widest_step = 5};
+    ChartSeries line{
+        .series = policy, .points = {}, .joined = true, .widest_step = widest_step_w(grid)};
     for (const auto& [cap_w, sum] : by_cap) {
       const double mean = sum.first / sum.second;
       line.points.push_back({cap_w, mean, ""});

@@ -78,7 +78,16 @@ std::vector<ChartPoint> excess_of(const Grid& grid, std::span<const Row> rows, s
   return points;
 }
 
-// Just more than the step between two neighbouring limits: where one is missing, so is the line.
+const Standing* find_standing(std::span<const Standing> standings, std::size_t policy,
+                              std::size_t workload) {
+  for (const Standing& standing : standings) {
+    if (standing.policy == policy && standing.workload == workload) return &standing;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 double widest_step_w(const Grid& grid) {
   std::set<double> caps;
   for (const Problem& problem : grid.problems) {
@@ -90,16 +99,6 @@ double widest_step_w(const Grid& grid) {
   }
   return 1.01 * widest;
 }
-
-const Standing* find_standing(std::span<const Standing> standings, std::size_t policy,
-                              std::size_t workload) {
-  for (const Standing& standing : standings) {
-    if (standing.policy == policy && standing.workload == workload) return &standing;
-  }
-  return nullptr;
-}
-
-}  // namespace
 
 Chart choices_chart(const Grid& grid, std::span<const Row> rows, std::size_t workload) {
   const Target& target = grid.workloads[workload];

@@ -11,6 +11,10 @@
 
 namespace gearshift {
 
+// Just more than the widest step between two neighbouring power limits of the grid, W: a line that
+// joins points no farther apart breaks where a limit has none. 0 where there are fewer than two.
+double widest_step_w(const Grid& grid);
+
 // Power against minibatch time of every cell, the fastest of each power and batch size as a line,
 // and the settings that policies held.
 Chart choices_chart(const Grid& grid, std::span<const Row> rows, std::size_t workload);

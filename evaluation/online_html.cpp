@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "evaluation/chart.h"
 #include "evaluation/number_text.h"
 #include "evaluation/online_report.h"
+#include "evaluation/statistics.h"
 
 namespace gearshift {
 namespace {
@@ -40,13 +42,11 @@ std::vector<ChartPoint> regret_of(const Grid& grid, std::span<const OnlineRow> r
       means.push_back(std::accumulate(stretch.begin(), stretch.end(), 0.0) /
                       static_cast<double>(stretch.size()));
     }
-    std::nth_element(means.begin(), means.begin() + static_cast<std::ptrdiff_t>(means.size() / 2),
-                     means.end());
-    const double median = 100 * means[means.size() / 2];
+    const double percent = 100 * median(std::move(means));
     begin = end;
-    if (!std::isfinite(median)) continue;
-    points.push_back({static_cast<double>(end), median,
-                      grid.policies[policy].name + ": " + fixed(median, 2) +
+    if (!std::isfinite(percent)) continue;
+    points.push_back({static_cast<double>(end), percent,
+                      grid.policies[policy].name + ": " + fixed(percent, 2) +
                           " % up to measurement " + std::to_string(end)});
   }
   return points;

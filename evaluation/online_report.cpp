@@ -7,6 +7,7 @@
 
 #include "evaluation/csv_line.h"
 #include "evaluation/number_text.h"
+#include "evaluation/statistics.h"
 
 namespace gearshift {
 namespace {
@@ -14,15 +15,6 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// Infinite values are as good as any other; quantiles that interpolate would make them NaN.
-double median(std::vector<double> values) {
-  if (values.empty()) return kNever;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return values[middle - 1] / 2 + values[middle] / 2;
-}
 
 template <typename Figure>
 double median_of(std::span<const OnlineRow> rows, Figure figure) {

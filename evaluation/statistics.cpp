@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "evaluation/standings.h"
 
@@ -50,6 +51,14 @@ Distribution distribution(std::vector<double> values) {
           .third_quartile = quantile(values, 0.75),
           .mean = sum / static_cast<double>(values.size()),
           .most = values.back()};
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return std::numeric_limits<double>::infinity();
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  if (values.size() % 2 == 1) return values[middle];
+  return values[middle - 1] / 2 + values[middle] / 2;
 }
 
 Score score(std::span<const Row* const> rows) {

@@ -23,6 +23,10 @@ struct Distribution {
 // Quartiles are interpolated between the two nearest values (method 7 of Hyndman and Fan 1996).
 Distribution distribution(std::vector<double> values);
 
+// The middle value, of an even count the mean of the two. Infinite values are as good as any other,
+// where quantiles that interpolate would make them NaN. Infinity where there is none.
+double median(std::vector<double> values);
+
 // What a policy came to over some solvable rows.
 struct Score {
   std::size_t rows = 0;

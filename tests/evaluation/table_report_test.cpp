@@ -48,7 +48,7 @@ TEST_F(Reports, GiveJsonRowsOfTheFieldsThatAreDocumented) {
   EXPECT_THAT(names, ElementsAre("policy", "workload", "problem", "objective", "energy_weight",
                                  "energy_limit_j", "cap_w", "latency_ms", "rate_per_s", "seed",
                                  "solvable", "solved", "optimum", "chosen", "excess", "power_w",
-                                 "modes_profiled", "probes_over_cap", "over_ws"));
+                                 "modes_profiled", "probes_over_cap", "over_ws", "failure"));
   const auto& unsolvable = out["rows"][0];
   EXPECT_EQ(unsolvable["cap_w"], 10);
   EXPECT_FALSE(unsolvable["solvable"]);
@@ -60,6 +60,14 @@ TEST_F(Reports, GiveJsonRowsOfTheFieldsThatAreDocumented) {
     EXPECT_EQ(row["solved"].get<bool>(),
               row["power_w"].get<double>() <= row["cap_w"].get<double>());
   }
+}
+
+TEST_F(Reports, SayWhatAScriptDiedOfAndJudgeWhatIsHeldAllTheSame) {
+  rows[5].trial.failure = "first.lua:2: no idea";
+  const auto out = ordered_json::parse(json_report(grid, rows, standings));
+  EXPECT_EQ(out["rows"][5]["failure"], "first.lua:2: no idea");
+  EXPECT_EQ(out["rows"][5]["solved"], rows[5].solved);
+  EXPECT_EQ(out["rows"][4]["failure"], "");
 }
 
 TEST_F(Reports, PrintTheFigureOverAllCellsBesideWhereSomeAreSuspect) {

@@ -1,0 +1,48 @@
+#include "evaluation/concurrent_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/evaluation/fake_grid.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::ContainsRegex;
+using testing::Not;
+
+// One policy whose choice loses 10 % of training under each cap.
+std::string page(const std::vector<std::int64_t>& caps_w, const std::vector<std::int64_t>& solved) {
+  const Profile profile = small_profile(Kind::infer, {4, 16});
+  Grid grid = small_grid(profile);
+  grid.policies.pop_back();
+  grid.seeds.pop_back();
+  grid.problems.clear();
+  ConcurrentResults results;
+  for (const std::int64_t cap_w : caps_w) {
+    ConcurrentRow row;
+    row.of.problem = grid.problems.size();
+    row.solvable = true;
+    row.solved = std::find(solved.begin(), solved.end(), cap_w) != solved.end();
+    row.second.loss = 0.1;
+    results.rows.push_back(row);
+    grid.problems.push_back(concurrent_problem(1000 * cap_w, milliseconds(500), 40));
+  }
+  results.standings = summarise_concurrent(grid, results.rows);
+  return concurrent_html(grid, results, nullptr, {"gearshift evaluate", "1", "now", ""});
+}
+
+TEST(ConcurrentHtml, JoinsTheLossUnderLimitsHoweverFarApart) {
+  EXPECT_THAT(page({15, 25, 35}, {15, 25, 35}),
+              ContainsRegex("<path class=\"line [^\"]*\" d=\"M[^ML\"]+L[^ML\"]+L[^ML\"]+\"/>"));
+}
+
+TEST(ConcurrentHtml, LeavesAGapWhereALimitHasNoLoss) {
+  const std::string text = page({20, 22, 24, 26}, {20, 22, 26});
+  EXPECT_THAT(text, ContainsRegex("d=\"M[^ML\"]+L[^ML\"]+M[^ML\"]+\"/>"));
+  EXPECT_THAT(text, Not(ContainsRegex("d=\"M[^ML\"]+L[^ML\"]+L")));
+}
+
+}  // namespace
+}  // namespace gearshift
