@@ -1,5 +1,7 @@
 #include "cli/evaluate_drift.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -116,6 +118,25 @@ class DriftWatch : public Recorder {
   std::deque<Setting> newest_;  // measured since something was last held
 };
 
+// The world has one workload at a time: each file has one to begin with, or to change to.
+void check_one_workload_each(ProfileFiles& files, const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::vector<std::string> training, others;
+    for (const Profile& profile : files.of(path)) {
+      (profile.kind == Kind::train ? training : others).push_back(profile.workload);
+    }
+    if (training.size() == 1) continue;
+    throw std::runtime_error(
+        training.empty()
+            ? fmt::format("--profile {}: has no train workload; it has {} (infer)", path,
+                          fmt::join(others, ", "))
+            : fmt::format("--profile {}: has {} train workloads ({}), and --problem drift takes "
+                          "one a file: the first file's, which becomes the second's; give each a "
+                          "file of its own, with the header and its lines",
+                          path, training.size(), fmt::join(training, ", ")));
+  }
+}
+
 struct Change {
   std::string name;
   std::string fault;  // empty: none
@@ -125,6 +146,7 @@ class DriftEvaluation {
  public:
   // Of options that check_evaluate_options lets pass.
   explicit DriftEvaluation(const EvaluateOptions& options) : options_(options) {
+    check_one_workload_each(*files_, options.profile);
     const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
     caps_mw_[0] = std::llround(1e3 * caps_w.front());
     caps_mw_[1] = std::llround(1e3 * caps_w.back());

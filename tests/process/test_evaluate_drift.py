@@ -93,6 +93,15 @@ class EvaluateDrift(TwoTables):
         for row in json.loads((self.folder / "out.json").read_text())["rows"]:
             self.assertIn("no idea", row["failure"])
 
+    def test_a_file_of_several_workloads_is_told_what_works(self):
+        (self.folder / "a.csv").write_text(profile_text() + slower_text().split("\n", 1)[1])
+        done = self.evaluate("--policy", BINARY_SEARCH, "--json", "out.json")
+        self.assertIn(done.returncode, (1, 2))
+        self.assertIn("--profile a.csv: has 2 train workloads (made-up, other)", done.stderr)
+        self.assertIn("give each a file of its own", done.stderr)
+        self.assertNotIn("--workload", done.stderr)
+        self.assertFalse((self.folder / "out.json").exists())
+
     def test_scripts_may_transfer(self):
         (self.folder / "transfers.lua").write_text("remeasure(safe)\npredict.transfer()\n")
         done = self.evaluate("--policy", "transfers.lua", "--json", "out.json")
