@@ -3,10 +3,12 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 
 #include "cli/output_files.h"
+#include "trace/database.h"
 #include "trace/replace_file.h"
 
 namespace gearshift {
@@ -14,6 +16,17 @@ namespace {
 
 void refuse(const std::string& path, const std::string& why) {
   throw std::invalid_argument(fmt::format("--record {}: {}", path, why));
+}
+
+// What a run still writes is not thrown away: it would go on writing into a file without a name.
+void check_unused(const std::string& path, const std::string& file) {
+  const std::optional<DatabaseUser> user = user_of_database(file);
+  if (!user) return;
+  const std::string who =
+      user->pid > 0 ? fmt::format("process {}", user->pid) : std::string("another program");
+  refuse(path, fmt::format("{} has the file open, a run that goes on, say, and it is not "
+                           "overwritten; end that first, or give another name",
+                           who));
 }
 
 }  // namespace
@@ -36,6 +49,7 @@ void check_record_flag(const std::string& path, bool overwrites) {
     throw std::runtime_error(std::string("--record ") + unwritable.what());
   }
   const std::vector<std::string> files = recording_files(path);
+  if (there) check_unused(path, files.front());
   for (std::size_t i = 1; i < files.size(); ++i) {
     const auto beside = std::filesystem::symlink_status(files[i], error);
     if (!std::filesystem::exists(beside)) continue;

@@ -1,5 +1,6 @@
 #include "trace/database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -65,6 +66,24 @@ void check_readable(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+// A connection to a database in WAL mode keeps a shared lock in the bytes that SQLite's file format
+// sets aside for locks, from its first statement to its end.
+std::optional<DatabaseUser> user_of_database(const std::filesystem::path& file) {
+  constexpr off_t kLockBytes = 0x40000000;
+  constexpr off_t kLockByteCount = 512;
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kLockBytes;
+  lock.l_len = kLockByteCount;
+  const bool asked = fcntl(descriptor, F_OFD_GETLK, &lock) == 0;
+  close(descriptor);
+  if (!asked || lock.l_type == F_UNLCK) return std::nullopt;
+  return DatabaseUser{.pid = lock.l_pid > 0 ? lock.l_pid : 0};
+}
 
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 

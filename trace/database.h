@@ -30,6 +30,16 @@ struct NoAccessError : DatabaseError {
 // How long a file that another program has locked is waited for.
 inline constexpr std::chrono::milliseconds kLockPatience{5000};
 
+// Of another process that has the database open.
+struct DatabaseUser {
+  std::int64_t pid = 0;  // 0: it cannot be told, as of a process elsewhere
+};
+// Who has the database in `file` open, and writes it or has read it while somebody does; nullopt
+// where nobody has, as of one that a killed process left, and where that cannot be found out. Asks
+// for locks and takes none. Not for a file that this process has open as a database: SQLite's own
+// locks on it would be lost.
+std::optional<DatabaseUser> user_of_database(const std::filesystem::path& file);
+
 // Any path is that of a file, also one like ":memory:" that SQLite has another meaning for.
 class Database {
  public:

@@ -3,12 +3,13 @@
 import html
 import json
 import os
+import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BINARY, DEADLINE_S, SOURCE
+from harness import BINARY, DEADLINE_S, SOURCE, wait_until
 
 BOARD = ["--board", "jetson-agx-orin"]
 MODEL = [*BOARD, "--workload", "resnet18", "--policy", "maxn"]
@@ -208,6 +209,29 @@ class Recordings(Files):
         (self.folder / "day.db-wal").write_text("rows")
         self.made("simulate", *MODEL, "--record", "day.db", "--overwrite")
         self.assertEqual(set(self.there()), {"day.db"})
+
+    def test_a_recording_that_a_run_still_writes_is_not_thrown_away(self):
+        again = ["simulate", *MODEL, "--record", "x.db", "--overwrite"]
+        words = ["simulate", *MODEL, "--power", "30W", "--fault", "cap_steps:30W@80000s", "--duration", "300h", "--record", "x.db"]
+        running = subprocess.Popen([os.path.abspath(BINARY), *words], cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            wait_until(lambda: (self.folder / "x.db-wal").exists() and (self.folder / "x.db-wal").stat().st_size > 0)
+            running.send_signal(signal.SIGSTOP)  # it is not at its end before the others are
+            inode = (self.folder / "x.db").stat().st_ino
+            (self.folder / "link.db").symlink_to("x.db")
+            for name in ("x.db", "link.db"):
+                done = self.gearshift("simulate", *MODEL, "--record", name, "--overwrite")
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(f"--record {name}: process {running.pid} has the file open", done.stderr)
+                self.assertIn("give another name", done.stderr)
+            self.assertEqual((self.folder / "x.db").stat().st_ino, inode)
+        finally:
+            running.kill()
+            running.communicate()
+        self.assertTrue((self.folder / "x.db-wal").exists())
+        self.made(*again)  # what a killed run left is in nobody's use
+        self.assertEqual(set(self.there()), {"x.db", "link.db"})
+        self.made(*again)
 
     def test_a_link_leads_where_the_file_is_made(self):
         (self.folder / "ssd").mkdir()

@@ -120,6 +120,9 @@ class Recordings(unittest.TestCase):
             daemon.note("observation")
             daemon.note("status")
             last_s = daemon.note("status")["time_s"]
+            again = stack.gearshift("simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--record", path, "--overwrite")  # fmt: skip
+            self.assertEqual(again.returncode, 2, again.stderr)
+            self.assertIn(f"--record {path}: process {daemon.process.pid} has the file open", again.stderr)
             daemon.kill()
             times = rows(path, "SELECT min(time_ns), max(time_ns) FROM ticks")[0]
             self.assertGreater((times[1] - times[0]) / 1e9, last_s - 1)

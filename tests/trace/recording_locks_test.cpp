@@ -1,6 +1,8 @@
 // Others read and write the file of a run, or it cannot be reached: what is lost, and what is said.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/trace/recorded_run.h"
 #include "trace/database.h"
@@ -79,6 +81,50 @@ TEST(RecordingLocks, AReaderAtTheEndLeavesTheRecordingComplete) {
   EXPECT_EQ(RecordingReader(run.file).end(), "complete") << "and without it";
 }
 
+// A process that made the file, and has it open until it is told to end.
+class Writer {
+ public:
+  explicit Writer(const std::filesystem::path& file) {
+    EXPECT_EQ(pipe(ready_) + pipe(end_), 0);
+    pid_ = fork();
+    if (pid_ != 0) return;
+    Database database = Database::create(file);
+    database.run("PRAGMA journal_mode = WAL; CREATE TABLE kept (value)");
+    char byte = 0;
+    const bool told = write(ready_[1], &byte, 1) == 1 && read(end_[0], &byte, 1) == 1;
+    _exit(told ? 0 : 1);
+  }
+  pid_t wait_until_open() {
+    char byte = 0;
+    EXPECT_EQ(read(ready_[0], &byte, 1), 1);
+    return pid_;
+  }
+  void end_at_once() {
+    EXPECT_EQ(write(end_[1], "", 1), 1);
+    EXPECT_EQ(waitpid(pid_, nullptr, 0), pid_);
+    for (const int descriptor : {ready_[0], ready_[1], end_[0], end_[1]}) close(descriptor);
+  }
+
+ private:
+  int ready_[2] = {-1, -1};
+  int end_[2] = {-1, -1};
+  pid_t pid_ = 0;
+};
+
+TEST(RecordingLocks, TellWhoHasTheFileOpenAndNobodyOfAKilledRuns) {
+  const TempTree folder;
+  const std::filesystem::path file = folder.at("run.db");
+  EXPECT_FALSE(user_of_database(file)) << "it is not there";
+  Writer writer(file);
+  const pid_t pid = writer.wait_until_open();
+  const std::optional<DatabaseUser> user = user_of_database(file);
+  ASSERT_TRUE(user);
+  EXPECT_EQ(user->pid, pid);
+  writer.end_at_once();
+  EXPECT_TRUE(std::filesystem::exists(file.string() + "-wal"));
+  EXPECT_FALSE(user_of_database(file));
+}
+
 TEST(RecordingPaths, AreFilesWhateverTheyAreCalled) {
   const TempTree folder;
   const std::filesystem::path before = std::filesystem::current_path();
@@ -114,6 +160,22 @@ TEST(RecordingPaths, ThatCannotBeMadeAreNamedWithTheWayOut) {
     EXPECT_EQ(std::string(error.what()), run.file.string() +
                                              ": cannot be made: there is no folder " + folder +
                                              "; make it, or name a file in another one");
+  }
+}
+
+TEST(RecordingPaths, AKilledRunThatWasCopiedInPartIsToBeCopiedWhole) {
+  RecordedRun run;
+  const std::filesystem::path killed = run.folder.at("killed.db");
+  run.world.at(seconds(1), [&] { std::filesystem::copy_file(run.file, killed); });
+  run.run();
+  const std::string name = killed.string();
+  const std::string expected = name +
+                               ": holds nothing by itself: what a killed run recorded is in " +
+                               name + "-wal, which is not beside it; copy both";
+  for (const char* when : {"first", "with the empty one that reading may leave"}) {
+    const std::string error = error_of(killed);
+    EXPECT_EQ(error.substr(0, expected.size()), expected) << when;
+    run.folder.put("killed.db-wal", "");
   }
 }
 
