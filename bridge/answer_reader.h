@@ -63,9 +63,12 @@ class AnswerReader {
       throw std::runtime_error("the answer's field '" + name + "' has another type");
     }
   }
-  // A field that older daemons do not tell.
+  // Fields that older daemons do not tell.
   std::string text_or_empty(const std::string& name) const {
     return fields_.contains(name) ? get<std::string>(name) : std::string();
+  }
+  bool bool_or_false(const std::string& name) const {
+    return fields_.contains(name) && get<bool>(name);
   }
 
  private:

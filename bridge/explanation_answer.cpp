@@ -16,7 +16,7 @@ namespace {
 
 using Row = std::vector<std::int64_t>;
 
-constexpr std::size_t kRowsPerPage = 10;  // of 220 bytes at most, beside a head of 1860
+constexpr std::size_t kRowsPerPage = 10;  // of 220 bytes at most, beside a head of 1872
 constexpr std::int64_t kOutcomes = static_cast<std::int64_t>(Outcome::late) + 1;
 constexpr std::array<std::string_view, 4> kUnitNames = {"count", "khz", "mw", "percent"};
 
@@ -121,6 +121,7 @@ Goal read_goal(const AnswerReader& answer) {
   if (energy_uj > 0) goal.energy_j = static_cast<double>(energy_uj) / 1e6;
   const std::int64_t arrival_ns = integer("arrival_interval_ns");
   if (arrival_ns > 0) goal.arrivals_per_s = 1e9 / static_cast<double>(arrival_ns);
+  goal.one_by_one = answer.bool_or_false("one_by_one");
   return goal;
 }
 
@@ -173,7 +174,7 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
 void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knobs, Time now,
           std::uint32_t from) {
   const Goal& goal = rationale.goal();
-  AnswerWriter answer(buffer, "explanation", 24);
+  AnswerWriter answer(buffer, "explanation", 25);
   answer.add("holding", holding_name(rationale.held.holding));
   answer.add("why", std::string_view(rationale.held.why).substr(0, kMaxMessageBytes));
   answer.add("held_ns", (now - rationale.held.since).count());
@@ -194,6 +195,7 @@ void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knob
   answer.add("energy_uj", rounded(goal.energy_j.value_or(0) * 1e6));
   answer.add("arrival_interval_ns",
              goal.arrivals_per_s > 0 ? rounded(1e9 / goal.arrivals_per_s) : std::int64_t{0});
+  answer.add("one_by_one", goal.one_by_one);
   std::vector<std::string> names;
   std::vector<std::string> units;
   for (const Knob& knob : knobs.knobs) {

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "cli/goal_flags.h"
+#include "cli/goal_limits.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
 
@@ -75,7 +77,7 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
     line("now, by what was measured", best);
   }
   if (const Alternative looser = rationale.looser(); looser.observation != nullptr) {
-    line(fmt::format("a cap of {} or more", watts(looser.cap_mw)), looser);
+    line(fmt::format("a cap of {} or more", watts_upward(looser.cap_mw)), looser);
   }
   if (const Alternative tighter = rationale.tighter(); tighter.observation != nullptr) {
     line(fmt::format("a cap below {}", watts(tighter.cap_mw)), tighter);
@@ -93,10 +95,16 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
   return text;
 }
 
-// Best first; what keeps the goal before what does not.
-std::vector<const Tried*> sorted(const Rationale& rationale) {
+// The goal under the cap that binds.
+Goal capped_goal(const Rationale& rationale) {
   Goal goal = rationale.goal();
   goal.power_mw = rationale.cap.power_mw > 0 ? std::optional(rationale.cap.power_mw) : std::nullopt;
+  return goal;
+}
+
+// Best first; what keeps the goal before what does not.
+std::vector<const Tried*> sorted(const Rationale& rationale) {
+  const Goal goal = capped_goal(rationale);
   std::vector<const Tried*> all;
   for (const Tried& one : rationale.tried()) all.push_back(&one);
   std::stable_sort(all.begin(), all.end(), [&](const Tried* a, const Tried* b) {
@@ -111,19 +119,18 @@ std::vector<const Tried*> sorted(const Rationale& rationale) {
 std::string tried_text(const KnobSpace& space, const Rationale& rationale, std::size_t most) {
   const std::vector<const Tried*> all = sorted(rationale);
   const bool ordered = !all.empty() && comparable(rationale.goal());
+  const Goal goal = capped_goal(rationale);
   std::string text = fmt::format("tried         {} setting{}{}\n", all.size(),
                                  all.size() == 1 ? "" : "s", ordered ? ", the best first" : "");
   for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
     const Observation& observation = all[i]->observation;
     const bool held = rationale.held_cost() == &observation;
-    const std::int64_t cap_mw = rationale.cap.power_mw;
-    const bool over = observation.ok() && !observation.within(cap_mw);
+    std::string broken;
+    for (const BrokenLimit& one : broken_limits(observation, goal)) broken += ", " + one.why;
     const std::string predicted = prediction_text(all[i]->predicted, &observation);
-    text += fmt::format(
-        "  {} {}{}{}{}\n", held ? '*' : ' ', setting_and_cost(space, observation),
-        all[i]->times > 1 ? fmt::format(", measured {} times", all[i]->times) : "",
-        over ? fmt::format(", over the cap: it needs {}", watts(needed_power_mw(observation))) : "",
-        predicted.empty() ? "" : "; " + predicted);
+    text += fmt::format("  {} {}{}{}{}\n", held ? '*' : ' ', setting_and_cost(space, observation),
+                        all[i]->times > 1 ? fmt::format(", measured {} times", all[i]->times) : "",
+                        broken, predicted.empty() ? "" : "; " + predicted);
   }
   if (all.size() > most) text += fmt::format("    and {} more: --all\n", all.size() - most);
   return text;
@@ -148,6 +155,23 @@ json to_json(const KnobSpace& space, const Alternative& other, Known known) {
   if (other.observation == nullptr) return nullptr;
   return {{"cap_w", static_cast<double>(other.cap_mw) / 1e3},
           {"observation", to_json(space, *other.observation, known)}};
+}
+
+json tried_json(const KnobSpace& space, const Rationale& rationale, Known known) {
+  const Goal goal = capped_goal(rationale);
+  json out = json::array();
+  for (const Tried& one : rationale.tried()) {
+    json entry = to_json(space, one.observation, known);
+    entry["times"] = one.times;
+    entry["predicted"] = to_json(one.predicted);
+    entry["needed_power_w"] = static_cast<double>(needed_power_mw(one.observation)) / 1e3;
+    entry["breaks"] = json::array();
+    for (const BrokenLimit& limit : broken_limits(one.observation, goal)) {
+      entry["breaks"].push_back(limit.name);
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
 }
 
 }  // namespace
@@ -177,6 +201,8 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
   if (!rationale.heat.empty()) text += "heat          " + rationale.heat + "\n";
   text += "objective     " + describe(rationale.goal()) +
           (comparable(rationale.goal()) ? "" : ", reference not measured yet") + "\n";
+  const std::string limits = limits_text(rationale.goal());  // each after a comma
+  if (!limits.empty()) text += "limits        " + limits.substr(2) + "\n";
   if (rationale.battery.known()) text += "battery       " + describe(rationale.battery) + "\n";
   if (!rationale.plan.empty()) text += "plan          " + rationale.plan + "\n";
   text += tried_text(space, rationale, most_tried);
@@ -188,10 +214,14 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
 std::string rationale_json(const KnobSpace& space, const Rationale& rationale, Time now,
                            Known known) {
   const Rationale::Held& held = rationale.held;
+  const Goal& goal = rationale.goal();
   json out = {{"holding", holding_name(held.holding)},
               {"cap_w", nullptr},
-              {"objective", objective_name(rationale.goal().objective)},
-              {"tried", json::array()},
+              {"objective", objective_name(goal.objective)},
+              {"latency_ms", goal.latency ? json(1e3 * seconds(*goal.latency)) : json()},
+              {"arrivals_per_s", goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json()},
+              {"energy_limit_j", goal.energy_j ? json(*goal.energy_j) : json()},
+              {"tried", tried_json(space, rationale, known)},
               {"best", to_json(space, rationale.best(), known)},
               {"looser", to_json(space, rationale.looser(), known)},
               {"tighter", to_json(space, rationale.tighter(), known)}};
@@ -208,13 +238,6 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
     out["cap_w"] = static_cast<double>(rationale.cap.power_mw) / 1e3;
     out["cap_source"] = rationale.cap.source;
     out["cap_for_s"] = seconds(now - rationale.cap.since);
-  }
-  for (const Tried& one : rationale.tried()) {
-    json entry = to_json(space, one.observation, known);
-    entry["times"] = one.times;
-    entry["predicted"] = to_json(one.predicted);
-    entry["needed_power_w"] = static_cast<double>(needed_power_mw(one.observation)) / 1e3;
-    out["tried"].push_back(std::move(entry));
   }
   // Script text and limit sources come from outside: bytes that are no UTF-8 are replaced.
   return out.dump(-1, ' ', false, json::error_handler_t::replace);

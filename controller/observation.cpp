@@ -65,16 +65,26 @@ double Observation::latency_s(double arrivals_per_s) const {
   return (time_s + 1 / arrivals_per_s) * setting.batch_size[index(Kind::infer)];
 }
 
-bool Observation::keeps(const Goal& goal) const {
-  if (!within(goal.power_mw.value_or(0)) || known_late(goal.arrivals_per_s)) return false;
-  if (goal.energy_j && sample_j(counted()) > *goal.energy_j) return false;
+bool Observation::keeps_energy(const Goal& goal) const {
+  return !goal.energy_j || sample_j(counted()) <= *goal.energy_j;
+}
+
+bool Observation::keeps_up(const Goal& goal) const {
   if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
-  const bool keeps_up = sample_s(Kind::infer) * goal.arrivals_per_s <= 1;
-  if (!keeps_up || !goal.latency) return keeps_up;
-  if (latency_s(goal.arrivals_per_s) <= seconds(*goal.latency)) return true;
+  return sample_s(Kind::infer) * goal.arrivals_per_s <= 1;
+}
+
+bool Observation::answers_in_time(const Goal& goal) const {
+  if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
+  if (!goal.latency || latency_s(goal.arrivals_per_s) <= seconds(*goal.latency)) return true;
   // One by one, requests do not wait for a batch to be full.
   return goal.one_by_one && half_batch(setting, goal) + cost[index(Kind::infer)].minibatch_mean <=
                                 planned_latency(*goal.latency);
+}
+
+bool Observation::keeps(const Goal& goal) const {
+  return within(goal.power_mw.value_or(0)) && !known_late(goal.arrivals_per_s) &&
+         keeps_energy(goal) && keeps_up(goal) && answers_in_time(goal);
 }
 
 double Observation::interleaved_sample_s(const Goal& goal) const {

@@ -96,10 +96,17 @@ struct Observation {
   // Latency of a request in seconds: it waits until its batch is full, then for the minibatch.
   // Infinity unless ok and inference ran.
   double latency_s(double arrivals_per_s) const;
-  // True when every limit of the goal is kept: power as within() judges it; energy of a sample;
-  // with a known arrival rate, inference that keeps up (a minibatch takes no longer than its batch
-  // takes to arrive) and whose latency is within the limit.
+  // True when every limit of the goal is kept: power as within() judges it, no requests known to be
+  // late, and the three below.
   bool keeps(const Goal& goal) const;
+  // Energy of a sample is within the goal's limit, where it has one.
+  bool keeps_energy(const Goal& goal) const;
+  // With a known arrival rate: inference keeps up, as a minibatch takes no longer than its batch
+  // takes to arrive. True where inference did not run.
+  bool keeps_up(const Goal& goal) const;
+  // With a known arrival rate: latency is within the goal's limit, where it has one. True where
+  // inference did not run.
+  bool answers_in_time(const Goal& goal) const;
   // The kind that a goal counts: train where it was measured.
   Kind counted() const {
     return cost[index(Kind::train)].minibatches > 0 ? Kind::train : Kind::infer;

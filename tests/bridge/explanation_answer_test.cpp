@@ -118,6 +118,34 @@ TEST(ExplanationAnswer, IsPutTogetherFromItsPages) {
   EXPECT_EQ(answer.knobs.knobs[7].unit, Unit::khz);
 }
 
+TEST(ExplanationAnswer, HasTheLimitsOfTheGoal) {
+  Goal goal{.latency = milliseconds(60), .arrivals_per_s = 90, .energy_j = 0.25};
+  for (const bool one_by_one : {false, true}) {
+    goal.one_by_one = one_by_one;
+    int pages = 0;
+    const wire::ExplanationAnswer answer =
+        read_pages(Rationale(goal), Time{std::chrono::hours(1)}, pages);
+    const Goal told = answer.rationale.goal();
+    EXPECT_EQ(told.latency, goal.latency);
+    EXPECT_NEAR(told.arrivals_per_s, 90, 1e-5);
+    EXPECT_EQ(told.energy_j, goal.energy_j);
+    EXPECT_EQ(told.one_by_one, one_by_one);
+  }
+}
+
+// The field came later than the others.
+TEST(ExplanationAnswer, OfAnOlderDaemonLeavesOutHowRequestsCome) {
+  wire::FrameBuffer buffer;
+  wire::pack(buffer, Rationale(Goal{.one_by_one = true}), eight_knobs(), Time{}, 0);
+  std::string frame(buffer.view());
+  const std::size_t at = frame.find("one_by_one");
+  ASSERT_NE(at, std::string::npos);
+  frame.replace(at, 10, "other_name");
+  wire::ExplanationAnswer answer;
+  wire::add_explanation(frame, answer);
+  EXPECT_FALSE(answer.rationale.goal().one_by_one);
+}
+
 TEST(ExplanationAnswer, OfADaemonThatHasTriedNothingIsOnePage) {
   int pages = 0;
   const wire::ExplanationAnswer answer =
@@ -133,6 +161,7 @@ TEST(ExplanationAnswer, HasRoomForTheLongestTexts) {
   rationale.held.why = std::string(4000, 'w');
   rationale.cap.source = std::string(4000, 's');
   rationale.plan = std::string(4000, 'p');
+  rationale.heat = std::string(4000, 'h');
   rationale.battery = {9'999.999, 9'999.999, 999.999, -999.999, {}, true};
   int pages = 0;
   EXPECT_EQ(read_pages(rationale, now, pages).rationale.held.why, std::string(256, 'w'));

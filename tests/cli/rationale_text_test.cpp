@@ -80,6 +80,25 @@ TEST_F(RationaleText, ComparesNothingByAReferenceThatIsNotMeasured) {
   EXPECT_THAT(text(goal), HasSubstr("a cap below 20.0 W: gpu_mhz=300"));
 }
 
+TEST_F(RationaleText, SaysEveryLimitAndWhatDoesNotKeepIt) {
+  const std::string told = text({.energy_j = 0.07});
+  EXPECT_THAT(told, HasSubstr("objective     time\nlimits        at most 0.07 J a sample\n"));
+  EXPECT_THAT(told, HasSubstr("0.075 J a sample (n=10), 0.075 J of 0.07 J a sample;"));
+  const auto out =
+      nlohmann::json::parse(rationale_json(space_, rationale_, Time(seconds(10)), Known::all));
+  EXPECT_EQ(out["energy_limit_j"], 0.07);
+  EXPECT_EQ(out["tried"][0]["breaks"], nlohmann::json::parse(R"(["energy"])"));
+  EXPECT_EQ(out["tried"][1]["breaks"], nlohmann::json::array());
+  EXPECT_TRUE(out.at("latency_ms").is_null() && out.at("arrivals_per_s").is_null());
+  EXPECT_THAT(text({}), Not(HasSubstr("limits ")));
+}
+
+TEST_F(RationaleText, ALooserCapIsNotTheOneInForce) {
+  rationale_.cap = {30'000, "operator", Time(seconds(1))};
+  observe(500'000, 40, 30'006);
+  EXPECT_THAT(text({}), HasSubstr("a cap of 30.1 W or more: gpu_mhz=500"));
+}
+
 TEST_F(RationaleText, HasNoMinusZero) {
   EXPECT_THAT(text({}), HasSubstr("(time +0 %) and 20.0 W (power +0 %)"));
 }

@@ -115,6 +115,29 @@ class Explain(unittest.TestCase):
             self.assertNotIn("reference not measured yet", text)
             self.assertIn("the best first", text)
 
+    def explained(self, stack, *words):
+        """What explain says of the recording of a simulation, as text and as JSON."""
+        recording = stack.folder / "limits.db"
+        done = stack.gearshift("simulate", *words, "--record", recording, "--overwrite")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return stack.gearshift("explain", recording).stdout, json.loads(stack.gearshift("explain", recording, "--json").stdout)
+
+    def test_the_limits_beside_the_cap_are_told_and_what_breaks_them(self):
+        with Stack(board=False) as stack:
+            board = ["--board", "jetson-agx-orin", "--power", "30W", "--policy", stack.script(SEARCH)]
+            text, told = self.explained(stack, *board, "--workload", "resnet18", "--energy-per-sample", "0.1J")
+            self.assertIn("\nlimits        at most 0.1 J a sample\n", text)
+            self.assertRegex(text, r", 0\.\d+ J of 0\.1 J a sample")
+            self.assertEqual(told["energy_limit_j"], 0.1)
+            self.assertIn("energy", told["tried"][-1]["breaks"])
+            text, told = self.explained(stack, *board, "--workload", "mobilenet_v3", "--problem", "infer", "--rate", "90", "--latency", "2ms")
+            self.assertIn("\nlimits        90 requests/s, latency up to 2.0 ms\n", text)
+            self.assertRegex(text, r", answers in [\d.]+ ms of 2 ms|, falls behind 90 requests/s")
+            self.assertEqual((told["latency_ms"], told["arrivals_per_s"]), (2, 90))
+            self.assertTrue(told["tried"])
+            for one in told["tried"]:
+                self.assertTrue(not one["ok"] or {"rate", "latency"} & set(one["breaks"]), one)
+
     def test_what_is_no_recording_and_nobody_are_said_so(self):
         with Stack(board=False) as stack:
             letter = stack.script("dear database, " * 20, "letter.db")
