@@ -36,12 +36,13 @@ inline Duration monotonic_since_boot() { return shown_by(CLOCK_MONOTONIC); }
 // What the thread that asks has used of processors; the loop never sees it.
 inline Duration thread_processor_time() { return shown_by(CLOCK_THREAD_CPUTIME_ID); }
 
-// What the clock on the wall shows here (TZ, else the machine's zone). Where the zone's rules are
-// not to be had it is that of UTC.
+// What the clock on the wall shows here: in the zone of TZ, or without it in the machine's, which may
+// be another one each time. Where the zone's rules are not to be had it is that of UTC.
 inline LocalTime local_time() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   tm shown{};
+  tzset();  // localtime_r alone knows the zone of the first call
   if (localtime_r(&time.tv_sec, &shown) == nullptr) gmtime_r(&time.tv_sec, &shown);
   return {(shown.tm_wday + 6) % 7, std::chrono::hours(shown.tm_hour) +
                                        std::chrono::minutes(shown.tm_min) +
