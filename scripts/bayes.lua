@@ -15,6 +15,7 @@ local fair = hopeless       -- odds below which the model is doubted before they
 -- While nothing is known to keep the goal: the odds after so many probes over the cap.
 local careful = { least_odds, 0.5, 0.9, 0.99 }
 local most_failures = 2     -- settings in a row that taught nothing (far too slow, say)
+local unscaled = 0.5        -- deviation of power, relative, beyond which nothing tells its scale
 -- Expected improvement alone likes small steps that are nearly sure, and spends a search on settings that are
 -- all alike: so what lies more than 3 % beyond the best comes first, then any improvement. Where the model
 -- promises nothing, it may be less sure than it says. The price of a probe over the cap is an improvement
@@ -183,12 +184,18 @@ local function serve_alone()
   return true
 end
 
+-- A board without a model may draw a watt or a kilowatt. Where that decides, the setting that is held anyway tells
+-- which; and nothing is called hopeless before anything was measured.
+local first = ladder and { [ladder.name] = ladder.values[1] } or safe
+local function scale_matters(probe) return probe.power_deviation > unscaled and probe.power_odds < 1 - hopeless end
+
 while probes < most_probes do
   local probe = choose()
   if may_serve_alone() and (not probe or probe.odds < fair) then
     if serve_alone() then probe = choose() end
     serves_alone = false
   end
+  if known == 0 and (not probe or scale_matters(probe)) then probe = { setting = first } end
   local size = probe and ladder and step_up()
   if not probe or (ladder and not size) then break end
   if ladder and probe.setting[ladder.name] > size then probe.setting = { [ladder.name] = size } end

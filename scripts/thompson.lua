@@ -232,6 +232,7 @@ local MOST_DEARER <const> = 3
 local BESIDE <const> = 0.1 -- the share that goes beside the best
 local BESIDE_LATE <const> = 0.7 -- the same once looks are few: there they cost least
 local MOST_OVER <const> = 0.1 -- odds to be over the cap that a setting may have to be tried
+local UNSCALED <const> = 0.5 -- deviation of power, relative, beyond which nothing tells its scale
 local HOPELESS <const> = 0.002 -- odds to keep the goal below which a setting is not worth a measurement
 local MOST_VAIN <const> = 8 -- measurements in a row, where none keeps the goal
 local LEAST_GAIN <const> = 0.005 -- of the value, that a new setting must have in the world drawn
@@ -285,10 +286,13 @@ local function drawn_arm()
 end
 
 -- What to measure where nothing is known to keep the goal: at the very first every knob at its highest
--- value, where no cap is set; else what is most surely within it.
+-- value, where no cap is set, and within one the safe setting, where nothing else tells the scale of power;
+-- else what is most surely within it.
 local function careful()
   if capped or #measured > 0 then
     local probe = gp.next { odds = 1 - MOST_OVER, safest = HOPELESS }
+    local sure = probe and (probe.power_deviation <= UNSCALED or probe.power_odds >= 1 - HOPELESS)
+    if #measured == 0 and not sure then return safe end
     return probe and probe.setting
   end
   local setting = {}

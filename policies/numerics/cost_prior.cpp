@@ -117,6 +117,7 @@ void fill_misfit(const Profile& profile, const BoardModel& model, bool own, cons
                  CostPrior& prior) {
   prior.settings.assign(grid.size(), {});
   const DeviceParameters& device = model.parameters[index(profile.kind)];
+  const double scale = std::exp(prior.log_power_scale);
   for (std::size_t i = 0; i < grid.size(); ++i) {
     const Setting setting = grid.setting(i);
     const ProfileCell* cell = profile.find(setting.mode, setting.batch_size[index(profile.kind)]);
@@ -129,9 +130,21 @@ void fill_misfit(const Profile& profile, const BoardModel& model, bool own, cons
       return static_cast<float>(std::log(measured / modelled));
     };
     prior.settings[i] = {.time_misfit = misfit(cell->minibatch_ms, cost.minibatch_ms),
-                         .power_misfit = misfit(cell->power_w, cost.power_w),
+                         .power_misfit = misfit(cell->power_w, scale * cost.power_w),
                          .known = true};
   }
+}
+
+// Takes the powers of a board without a model to the stand-in's scale.
+void take_power_scale(const BoardModel& model, std::vector<FitCell>& cells, CostPrior& prior) {
+  double sum = 0;
+  for (const FitCell& cell : cells) {
+    const MinibatchCost cost = minibatch_cost(model.parameters[index(prior.workload.kind)],
+                                              prior.workload.demand(cell.batch_size), cell.mode);
+    sum += std::log(cell.power_w / cost.power_w);
+  }
+  prior.log_power_scale = sum / static_cast<double>(cells.size());
+  for (FitCell& cell : cells) cell.power_w /= std::exp(prior.log_power_scale);
 }
 
 bool of_workload(const Profile& profile, const PolicyContext& context) {
@@ -145,8 +158,9 @@ bool take_table(const Profile& profile, const PolicyContext& context, const Boar
   std::optional<BoardModel> other;
   const BoardModel* model = model_of(profile, board, other);
   if (model == nullptr || profile.kind != grid.kind()) return false;
-  const std::vector<FitCell> cells = table_cells(profile, *model, board != nullptr);
+  std::vector<FitCell> cells = table_cells(profile, *model, board != nullptr);
   if (cells.size() < kLeastFitCells) return false;
+  if (board == nullptr) take_power_scale(*model, cells, prior);
   std::vector<FitCell> some;
   for (const std::size_t i : spread_cells(cells, kPriorCells, 1)) some.push_back(cells[i]);
   prior.workload =

@@ -8,23 +8,10 @@
 #include <limits>
 #include <utility>
 
+#include "policies/numerics/cost_parameters.h"
+
 namespace gearshift {
 namespace {
-
-// Parameters, all logarithms of factors but the two shares; then those of constants or of the fixed
-// share, then a slope of time and one of power for each unknown dimension.
-constexpr Eigen::Index kScale = 0;   // of all demands
-constexpr Eigen::Index kDemand = 1;  // A B L P O
-constexpr Eigen::Index kKg = 6;
-constexpr Eigen::Index kPower = 7;  // of the board's power
-constexpr Eigen::Index kTimeShare = 8;
-constexpr Eigen::Index kPowerShare = 9;
-constexpr Eigen::Index kCpuPower = 10;
-constexpr Eigen::Index kMemoryPower = 11;
-constexpr Eigen::Index kGpuPower = 12;
-constexpr Eigen::Index kCommon = 13;
-constexpr Eigen::Index kConstants = 5;
-constexpr Eigen::Index kLoad = kCommon + kConstants;  // of inference, behind its constants
 
 // Relative sizes of what the cost model leaves of time and power: what is alike in settings near
 // each other, and what is each setting's own. They are those of its residuals on measured training
@@ -32,22 +19,7 @@ constexpr Eigen::Index kLoad = kCommon + kConstants;  // of inference, behind it
 constexpr double kTimeAmplitude = 0.07, kPowerAmplitude = 0.04;
 constexpr double kTimeOwn = 0.01, kPowerOwn = 0.013;
 constexpr double kStandIn = 2.5;
-// How far a workload's demands may be from another one's: a factor of e^this.
-constexpr double kScaleDeviation = 1.5, kDemandDeviation = 0.8, kNeutralDeviation = 1.2;
-constexpr double kKgDeviation = 0.5, kConstantDeviation = 0.5, kLoadDeviation = 0.5;
-constexpr double kLoadStart = 2;
-// How far the parts of the board's power may be from its model.
-constexpr double kPowerDeviation = 0.04, kStandInPowerDeviation = 0.5;
-constexpr double kCpuPowerDeviation = 0.2, kMemoryPowerDeviation = 0.2, kGpuPowerDeviation = 0.15;
-// How much of one workload's misfit another one shares.
-constexpr double kShare = 0.35, kShareDeviation = 0.2;
-// A table of this very workload, measured another day: all may be slower or faster alike, little
-// else has changed.
-constexpr double kSameShareDeviation = 0.1, kSameSlopeDeviation = 0.1;
-constexpr double kSameScale = 0.25, kSameDemand = 0.1, kSameKg = 0.1, kSamePart = 0.05;
-constexpr double kUnknownSlope = 0.4, kUnknownDeviation = 0.5;
-
-constexpr double kMostLog = 12;
+constexpr double kLoadStart = 2;  // of the logarithm, where samples are waited for
 constexpr int kMostSteps = 30;
 constexpr double kLeastGain = 1e-3;
 constexpr double kOutlierDeviations = 4;
@@ -122,83 +94,6 @@ void CostProcess::place_settings() {
       unknown_.push_back(logs[d][at[d]] - logs[d].back());
     }
   }
-}
-
-void CostProcess::expect() {
-  const auto unknown = static_cast<Eigen::Index>(centre_.unknown.size());
-  const Eigen::Index scaling = constants_ ? kConstants + 1 : fixed_share_ ? 1 : 0;
-  const Eigen::Index count = kCommon + scaling + 2 * unknown;
-  expected_ = Vector::Zero(count);
-  deviation_ = Vector::Constant(count, prior_.known ? kDemandDeviation : kNeutralDeviation);
-  deviation_[kScale] = kScaleDeviation;
-  deviation_[kKg] = kKgDeviation;
-  deviation_[kPower] = centre_.own ? kPowerDeviation : kStandInPowerDeviation;
-  expected_[kTimeShare] = expected_[kPowerShare] = kShare;
-  deviation_[kTimeShare] = deviation_[kPowerShare] = kShareDeviation;
-  deviation_[kCpuPower] = kCpuPowerDeviation;
-  deviation_[kMemoryPower] = kMemoryPowerDeviation;
-  deviation_[kGpuPower] = kGpuPowerDeviation;
-  deviation_.segment(kCommon, scaling).setConstant(kConstantDeviation);
-  if (constants_) deviation_[kLoad] = prior_.known ? kLoadDeviation : kNeutralDeviation;
-  if (prior_.same) {
-    deviation_.segment(kDemand, kConstants).setConstant(kSameDemand);
-    deviation_[kScale] = kSameScale;
-    deviation_[kPower] = kPowerDeviation;
-    expected_[kScale] = time_trend_[0];
-    expected_[kPower] = power_trend_[0];
-    deviation_[kKg] = kSameKg;
-    expected_[kTimeShare] = expected_[kPowerShare] = 1;
-    deviation_[kTimeShare] = deviation_[kPowerShare] = kSameShareDeviation;
-    deviation_[kCpuPower] = deviation_[kMemoryPower] = deviation_[kGpuPower] = kSamePart;
-    deviation_.segment(kCommon, scaling).setConstant(kSameDemand);
-  }
-  for (Eigen::Index k = 0; k < unknown; ++k) {
-    const Eigen::Index at = kCommon + scaling + 2 * k;
-    expected_[at] = prior_.same ? time_trend_[k + 1] : -kUnknownSlope;
-    expected_[at + 1] = prior_.same ? power_trend_[k + 1] : kUnknownSlope;
-    deviation_[at] = deviation_[at + 1] = prior_.same ? kSameSlopeDeviation : kUnknownDeviation;
-  }
-}
-
-CostProcess::Hypothesis CostProcess::hypothesis(const Vector& parameters) const {
-  Hypothesis at{parameters, prior_.workload, centre_.device, {}, {}};
-  const auto factor = [&](double log) { return std::exp(std::clamp(log, -kMostLog, kMostLog)); };
-  const auto scale = [&](Demand& demand, bool constant) {
-    double* parts[] = {&demand.A, &demand.B, &demand.L, &demand.P, &demand.O};
-    for (Eigen::Index i = 0; i < kConstants; ++i) {
-      *parts[i] *= factor(parameters[kScale] + parameters[kDemand + i] +
-                          (constant ? parameters[kCommon + i] : 0.0));
-    }
-  };
-  scale(at.workload.base, constants_);
-  scale(at.workload.slope, false);
-  if (constants_) at.workload.slope.S *= factor(parameters[kLoad]);
-  if (fixed_share_) at.workload.a0 *= factor(parameters[kCommon]);
-  at.workload.base.kg *= factor(parameters[kKg]);
-  at.device.ci *= factor(parameters[kCpuPower]);
-  at.device.cc *= factor(parameters[kCpuPower]);
-  at.device.m0 *= factor(parameters[kMemoryPower]);
-  at.device.d *= factor(parameters[kMemoryPower]);
-  at.device.gi *= factor(parameters[kGpuPower]);
-  return at;
-}
-
-CostProcess::Mean CostProcess::model(const Hypothesis& at, std::size_t setting) const {
-  const Place& place = places_[setting];
-  const MinibatchCost cost =
-      minibatch_cost(at.device, at.workload.demand(place.batch_size), place.mode);
-  const Vector& p = at.parameters;
-  Mean mean{
-      std::log(cost.minibatch_ms) + p[kTimeShare] * prior_.settings[setting].time_misfit,
-      std::log(cost.power_w) + p[kPower] + p[kPowerShare] * prior_.settings[setting].power_misfit};
-  const std::size_t unknown = centre_.unknown.size();
-  for (std::size_t k = 0; k < unknown; ++k) {
-    const double log = unknown_[setting * unknown + k];
-    const Eigen::Index slope = p.size() - 2 * static_cast<Eigen::Index>(unknown - k);
-    mean.log_time += p[slope] * log;
-    mean.log_power += p[slope + 1] * log;
-  }
-  return mean;
 }
 
 // Matern 5/2.

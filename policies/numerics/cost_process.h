@@ -25,9 +25,12 @@ struct SettingPrior {
 
 // What is expected of a workload before anything of it was measured today.
 struct CostPrior {
-  WorkloadParameters workload;         // of a table, or a neutral one
-  bool known = false;                  // of a table
-  bool same = false;                   // of a table of this very workload on this board
+  WorkloadParameters workload;  // of a table, or a neutral one
+  bool known = false;           // of a table
+  bool same = false;            // of a table of this very workload on this board
+  // Of a table where a stand-in is the model: by how much the logarithm of its power is above what
+  // the stand-in draws.
+  double log_power_scale = 0;
   std::vector<SettingPrior> settings;  // one a setting of the grid, or none at all
 };
 

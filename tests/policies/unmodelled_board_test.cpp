@@ -1,0 +1,123 @@
+// Searches on boards that no model describes: on another scale of power than the stand-in's, with
+// tables from elsewhere, with knobs that no model knows, and with settings that are refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "policies/lua/lua_policy.h"
+#include "policies/numerics/cost_prior.h"
+#include "tests/policies/orin_problem.h"
+#include "tests/policies/script_text.h"
+
+namespace gearshift {
+namespace {
+
+const BoardModel& orin() {
+  static const BoardModel model = *built_in_board_model("jetson-agx-orin");
+  return model;
+}
+
+// The made-up workload of OrinProblem on a board that draws so many times as much.
+ProfileWorld scaled_world(const OrinProblem& problem, double scale) {
+  const KnobSpace knobs = problem.knobs;
+  return {problem, [knobs, scale](const Setting& setting) {
+            TrueCost cost =
+                OrinProblem::cost(orin(), model_mode(knobs, setting.mode, orin().highest), 16);
+            cost.power_w *= scale;
+            return cost;
+          }};
+}
+
+// How far a setting is from the best of all that keep the cap; infinity where it does not.
+double excess(const ProfileWorld& world, const PolicyProblem& problem, std::int64_t cap_mw,
+              const Setting& setting) {
+  if (world.truth(setting).power_mean_mw > cap_mw) return INFINITY;
+  const SettingGrid grid(problem.context(), highest_mode(nullptr));
+  double least = INFINITY;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const Observation truth = world.truth(grid.setting(i));
+    if (truth.ok() && truth.power_mean_mw <= cap_mw) {
+      least = std::min(least, truth.value(problem.goal));
+    }
+  }
+  return world.truth(setting).value(problem.goal) / least - 1;
+}
+
+double bayes_excess(const OrinProblem& problem, double scale, double cap_w) {
+  ProfileWorld world = scaled_world(problem, scale);
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"));
+  const auto cap_mw = static_cast<std::int64_t>(1e3 * scale * cap_w);
+  const SearchOutcome outcome = world.run(policy, cap_mw);
+  EXPECT_EQ(outcome.failure, "");
+  EXPECT_LE(outcome.over_limit, 4) << scale;
+  return outcome.held ? excess(world, problem, cap_mw, outcome.setting) : INFINITY;
+}
+
+TEST(UnmodelledBoard, BayesFindsTheScaleOfItsPower) {
+  for (const double scale : {0.05, 1.0, 30.0}) {
+    for (const double cap_w : {20.0, 30.0}) {
+      EXPECT_LT(bayes_excess(OrinProblem(), scale, cap_w), 0.25) << scale << ", " << cap_w;
+    }
+  }
+}
+
+TEST(UnmodelledBoard, BayesForgivesATableOfAnotherScale) {
+  OrinProblem problem;
+  Profile table(problem.knobs);
+  table.device = "elsewhere";
+  table.workload = "other";
+  const SettingGrid grid(problem.context(), highest_mode(nullptr));
+  const Demand demand{.A = 60, .B = 100, .L = 40, .P = 140, .O = 6, .workers = 4, .kg = 10};
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    const MinibatchCost cost =
+        minibatch_cost(orin().parameters[index(Kind::train)], demand, grid.mode(i));
+    ASSERT_TRUE(
+        table.add({grid.setting(i).mode, 16, cost.minibatch_ms, 20 * cost.power_w, std::nullopt}));
+  }
+  problem.prior = {&table};
+  for (const double cap_w : {20.0, 30.0}) {
+    EXPECT_LT(bayes_excess(problem, 1, cap_w), 0.1) << cap_w;
+  }
+}
+
+// What so many measurements of thompson.lua are of.
+std::vector<Setting> thompson(const ProfileWorld& world, PolicyProblem problem, std::int64_t cap_mw,
+                              int measurements) {
+  problem.goal.power_mw = cap_mw;
+  LuaPolicy policy("thompson.lua", script_text("thompson.lua"));
+  Request request = policy.start(problem.context());
+  std::vector<Setting> measured;
+  for (int i = 0; i < measurements && request.what == Request::What::remeasure; ++i) {
+    measured.push_back(request.setting);
+    Observation answer = world.truth(request.setting);
+    if (!answer.within(cap_mw)) answer = cut_short(request.setting, Outcome::over_limit);
+    answer.limit_mw = cap_mw;
+    request = policy.resume(answer);
+  }
+  EXPECT_EQ(policy.failure(), "");
+  return measured;
+}
+
+double best_of(const ProfileWorld& world, const PolicyProblem& problem, std::int64_t cap_mw,
+               const std::vector<Setting>& measured) {
+  double least = INFINITY;
+  for (const Setting& one : measured) least = std::min(least, excess(world, problem, cap_mw, one));
+  return least;
+}
+
+TEST(UnmodelledBoard, ThompsonFindsTheScaleOfItsPower) {
+  const OrinProblem problem;
+  for (const double scale : {0.05, 30.0}) {
+    const ProfileWorld world = scaled_world(problem, scale);
+    const auto cap_mw = static_cast<std::int64_t>(25'000 * scale);
+    EXPECT_LT(best_of(world, problem, cap_mw, thompson(world, problem, cap_mw, 20)), 0.5) << scale;
+  }
+}
+
+}  // namespace
+}  // namespace gearshift
