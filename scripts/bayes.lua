@@ -15,6 +15,7 @@ local fair = hopeless       -- odds below which the model is doubted before they
 -- While nothing is known to keep the goal: the odds after so many probes over the cap.
 local careful = { least_odds, 0.5, 0.9, 0.99 }
 local most_failures = 2     -- settings in a row that taught nothing (far too slow, say)
+local most_refused = 20     -- settings that the board would not take: they cost no time, and are no probes
 local unscaled = 0.5        -- deviation of power, relative, beyond which nothing tells its scale
 -- Expected improvement alone likes small steps that are nearly sure, and spends a search on settings that are
 -- all alike: so what lies more than 3 % beyond the best comes first, then any improvement. Where the model
@@ -68,7 +69,7 @@ local ladder = #knobs.names == 0 and #dimensions == 1 and goal.power_w < math.hu
   and dimensions[1].name == "train_batch" and dimensions[1]
 local fits = {}  -- by batch size
 
-local best, known, probes, over, failures = nil, 0, 0, 0, 0
+local best, known, probes, over, failures, refused = nil, 0, 0, 0, 0, 0
 local alone  -- the best answer of inference while training waits
 
 -- ms that inference is busy for a request.
@@ -202,7 +203,12 @@ while probes < most_probes do
   probes = probes + 1
   local answer = look_at(probe.setting)
   if answer.reason == "over_limit" then over = over + 1 end
-  failures = (take(answer) or answer.ok) and 0 or failures + 1
+  local learnt = take(answer) or answer.ok
+  if (answer.reason == "refused" or answer.reason == "not_applied") and refused < most_refused then
+    refused, probes = refused + 1, probes - 1
+  else
+    failures = learnt and 0 or failures + 1
+  end
   -- Each such makes requests late that were in time.
   if not best and failures == most_failures then break end
 end

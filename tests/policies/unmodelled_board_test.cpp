@@ -119,5 +119,32 @@ TEST(UnmodelledBoard, ThompsonFindsTheScaleOfItsPower) {
   }
 }
 
+// A board that takes a third of its settings, and says so at once.
+TEST(UnmodelledBoard, ARefusedSettingIsNoReasonToGiveUp) {
+  const OrinProblem problem;
+  for (const double cap_w : {18.0, 22.0, 27.0, 33.0}) {
+    ProfileWorld world(problem, [&](const Setting& setting) {
+      const ModelMode mode = model_mode(problem.knobs, setting.mode, orin().highest);
+      std::int64_t sum = 0;
+      for (const std::int64_t value : setting.mode.values) sum += value / 4;
+      return sum % 3 == 0 ? OrinProblem::cost(orin(), mode, 16) : TrueCost{};
+    });
+    LuaPolicy policy("bayes.lua", script_text("bayes.lua"), orin());
+    const auto cap_mw = static_cast<std::int64_t>(1e3 * cap_w);
+    const SearchOutcome outcome = world.run(policy, cap_mw);
+    ASSERT_TRUE(outcome.held) << cap_w << outcome.failure;
+    EXPECT_LT(excess(world, problem, cap_mw, outcome.setting), 0.3) << cap_w;
+  }
+}
+
+TEST(UnmodelledBoard, ABoardThatRefusesEverythingIsGivenUp) {
+  const OrinProblem problem;
+  ProfileWorld world(problem, [](const Setting&) { return TrueCost{}; });
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), orin());
+  const SearchOutcome outcome = world.run(policy, 30'000);
+  EXPECT_FALSE(outcome.held);
+  EXPECT_LE(outcome.measurements, 30);
+}
+
 }  // namespace
 }  // namespace gearshift
