@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "policies/numerics/cost_process.h"
 
@@ -23,6 +24,9 @@ constexpr double kShare = 0.35, kShareDeviation = 0.2;
 constexpr double kSameShareDeviation = 0.1, kSameSlopeDeviation = 0.1;
 constexpr double kSameScale = 0.25, kSameDemand = 0.1, kSameKg = 0.1, kSamePart = 0.05;
 constexpr double kUnknownSlope = 0.4, kUnknownDeviation = 0.5;
+// Of a power limit: by which power of the power it keeps away time grows, and how far from the
+// limit (natural logarithm) power is where it holds, since more than what it limits may be counted.
+constexpr double kLimitCost = 0.5, kLimitCostDeviation = 0.3, kLimitDeviation = 0.1;
 
 constexpr double kMostLog = 12;
 
@@ -62,6 +66,11 @@ void CostProcess::expect() {
     expected_[at] = prior_.same ? time_trend_[k + 1] : -kUnknownSlope;
     expected_[at + 1] = prior_.same ? power_trend_[k + 1] : kUnknownSlope;
     deviation_[at] = deviation_[at + 1] = prior_.same ? kSameSlopeDeviation : kUnknownDeviation;
+    if (!limits_power(static_cast<std::size_t>(k))) continue;
+    expected_[at] = kLimitCost;
+    deviation_[at] = kLimitCostDeviation;
+    expected_[at + 1] = 0;
+    deviation_[at + 1] = kLimitDeviation;
   }
 }
 
@@ -97,11 +106,22 @@ CostProcess::Mean CostProcess::model(const Hypothesis& at, std::size_t setting) 
       std::log(cost.minibatch_ms) + p[kTimeShare] * prior_.settings[setting].time_misfit,
       std::log(cost.power_w) + p[kPower] + p[kPowerShare] * prior_.settings[setting].power_misfit};
   const std::size_t unknown = centre_.unknown.size();
+  double log_limit = std::numeric_limits<double>::infinity();
+  double limit_cost = 0;
   for (std::size_t k = 0; k < unknown; ++k) {
     const double log = unknown_[setting * unknown + k];
     const Eigen::Index slope = p.size() - 2 * static_cast<Eigen::Index>(unknown - k);
+    if (limits_power(k)) {
+      limit_cost = p[slope];
+      log_limit = p[slope + 1] + log + centre_.power_limit->log_highest_w;
+      continue;
+    }
     mean.log_time += p[slope] * log;
     mean.log_power += p[slope + 1] * log;
+  }
+  if (mean.log_power > log_limit) {  // a limit that is not reached changes nothing
+    mean.log_time += limit_cost * (mean.log_power - log_limit);
+    mean.log_power = log_limit;
   }
   return mean;
 }

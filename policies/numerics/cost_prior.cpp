@@ -25,6 +25,8 @@ constexpr KnobLength kLengths[] = {
     {"cpu_cores", 0.8}, {"cpu_mhz", 0.8}, {"gpu_mhz", 0.6}, {"mem_mhz", 0.4}};
 constexpr double kBatchLength = 1;
 constexpr double kOtherLength = 0.6;
+constexpr std::string_view kPowerLimit = "power_limit_w";
+constexpr double kHeldDown = 0.95;  // of a limit: what draws more is held down by it
 
 // A demand that the prior lacks may still be there in another workload: in the middle mode each
 // takes at least this share of the time.
@@ -96,12 +98,22 @@ ModelMode table_mode(const Profile& profile, const PowerMode& mode, const BoardM
           share_of(clocks.mem_ghz, most.mem_ghz, to.mem_ghz)};
 }
 
+// Whether a power limit kept the cell from drawing more: then it says little of demands.
+bool held_down(const Profile& profile, const ProfileCell& cell) {
+  const auto limit = profile.knobs().find(kPowerLimit);
+  if (!limit) return false;
+  const double scale = unit_scale(profile.knobs().knobs[*limit].unit);
+  const double limit_w = static_cast<double>(cell.mode.values[*limit]) / scale;
+  return cell.power_w > kHeldDown * limit_w;
+}
+
 std::vector<FitCell> table_cells(const Profile& profile, const BoardModel& model, bool own) {
   std::vector<FitCell> cells;
   for (const ProfileCell& cell : profile.cells()) {
     if (!cell.timed() || !(cell.minibatch_ms > 0) || !(cell.power_w > 0)) continue;
     const ModelMode mode = table_mode(profile, cell.mode, model, own);
     if (!(mode.cpu_cores > 0 && mode.cpu_ghz > 0 && mode.gpu_ghz > 0 && mode.mem_ghz > 0)) continue;
+    if (held_down(profile, cell)) continue;
     cells.push_back({mode, static_cast<double>(cell.batch_size), cell.minibatch_ms, cell.power_w});
   }
   return cells;
@@ -197,6 +209,11 @@ CostCentre cost_centre(const PolicyContext& context, const BoardModel* board,
     const auto* known = std::find_if(std::begin(kLengths), std::end(kLengths),
                                      [&](const KnobLength& one) { return one.knob == name; });
     if (known == std::end(kLengths)) centre.unknown.push_back(d);
+    if (name == kPowerLimit) {
+      const double scale = unit_scale(context.knobs->knobs[d].unit);
+      const auto highest = static_cast<double>(grid.values(d).back());
+      centre.power_limit = {d, std::log(std::max(highest, 1.0) / scale)};
+    }
     centre.lengths.push_back(known == std::end(kLengths) ? kOtherLength : known->length);
   }
   centre.lengths.push_back(kBatchLength);

@@ -59,6 +59,12 @@ struct CostCentre {
   bool own = true;  // false: a stand-in, which explains less
   // Dimensions of the grid that the model knows nothing of: straight lines in the logarithms.
   std::vector<std::size_t> unknown;
+  // That of them which limits power: what a setting would draw is cut there, and takes longer.
+  struct PowerLimit {
+    std::size_t dimension = 0;
+    double log_highest_w = 0;  // of its highest value
+  };
+  std::optional<PowerLimit> power_limit{};
   // One a dimension: over how much of the logarithm of its values costs are alike.
   std::vector<double> lengths;
   // How many times more the model leaves than it does of training: of what is alike in settings
@@ -152,6 +158,12 @@ class CostProcess {
 
   void place_settings();
   void expect();
+  // Whether that unknown dimension is a power limit. A table of the workload itself tells what one
+  // does: then it is a line like others.
+  bool limits_power(std::size_t unknown) const {
+    return !prior_.same && centre_.power_limit &&
+           centre_.power_limit->dimension == centre_.unknown[unknown];
+  }
   void remove_trends();
   void fill_gaps();
   void doubt_table();

@@ -11,6 +11,7 @@
 
 #include "policies/lua/lua_policy.h"
 #include "policies/numerics/cost_prior.h"
+#include "policies/numerics/next_probe.h"
 #include "tests/policies/orin_problem.h"
 #include "tests/policies/script_text.h"
 
@@ -144,6 +145,63 @@ TEST(UnmodelledBoard, ABoardThatRefusesEverythingIsGivenUp) {
   const SearchOutcome outcome = world.run(policy, 30'000);
   EXPECT_FALSE(outcome.held);
   EXPECT_LE(outcome.measurements, 30);
+}
+
+// What is believed without a board model after one row.
+struct Beliefs {
+  Beliefs(const PolicyProblem& problem, const CostRow& row)
+      : grid(problem.context(), highest_mode(nullptr)),
+        process(grid, cost_centre(problem.context(), nullptr, grid),
+                cost_prior(problem.context(), nullptr, grid)),
+        excluded(grid.size()) {
+    process.learn(row);
+    process.condition();
+    excluded[row.setting] = 1;
+  }
+  std::optional<Probe> next(const ProbeTerms& terms) const {
+    return next_probe(process, {Objective::time}, grid.kind(), excluded, terms);
+  }
+
+  SettingGrid grid;
+  CostProcess process;
+  std::vector<std::uint8_t> excluded;
+};
+
+struct LimitProblem : PolicyProblem {
+  LimitProblem() {
+    knobs.knobs = {{"power_limit_w",
+                    Unit::mw,
+                    KnobClass::power_limit,
+                    {200'000, 300'000, 400'000, 500'000, 600'000, 700'000}},
+                   {"gpu_mhz", Unit::khz, KnobClass::clock, {600'000, 1'200'000, 1'800'000}}};
+    trainer.batch_size_count = 0;
+  }
+};
+
+TEST(UnmodelledBoard, APowerLimitBelowTheCapIsBelievedToKeepIt) {
+  Beliefs beliefs(LimitProblem(), {0, 400, 150, 0, 0, false});
+  int below = 0;
+  for (std::size_t i = 0; i < beliefs.grid.size(); ++i) {
+    const std::int64_t limit_mw = beliefs.grid.setting(i).mode.values[0];
+    std::fill(beliefs.excluded.begin(), beliefs.excluded.end(), std::uint8_t{1});
+    beliefs.excluded[i] = 0;
+    if (limit_mw > 300'000) continue;
+    const auto probe = beliefs.next({.limit_w = 390, .safest_odds = 0});
+    ASSERT_TRUE(probe);
+    EXPECT_GT(probe->power_odds, 0.95) << limit_mw;
+    ++below;
+  }
+  EXPECT_EQ(below, 6);
+}
+
+// A limit that is not reached changes nothing.
+TEST(UnmodelledBoard, APowerLimitFarAboveWhatIsDrawnIsNotBelievedToCost) {
+  const LimitProblem problem;
+  const Beliefs beliefs(problem, {9, 400, 120, 0, 0, false});  // 500 W, the lowest clock
+  const CostProcess::Mean lower = beliefs.process.mean(9);
+  const CostProcess::Mean higher = beliefs.process.mean(15);
+  EXPECT_NEAR(lower.log_time, higher.log_time, 0.02);
+  EXPECT_NEAR(lower.log_power, higher.log_power, 0.02);
 }
 
 }  // namespace
