@@ -122,6 +122,9 @@ class CostProcess {
   // The same, remembered until the next condition(): a search asks for the same settings again.
   // Valid until then.
   const CostSamples& samples(std::size_t setting) const;
+  // Standard deviation of the logarithm of power, as it is believed in the middle one of some
+  // settings.
+  double typical_power_deviation() const;
   // One a sample, adding up to 1.
   std::span<const double> weights() const { return weights_; }
   // One world of those that may be: costs of all settings that go together. `temper` scales how far

@@ -13,6 +13,7 @@ namespace gearshift {
 namespace {
 
 constexpr double kMostScatter = 0.3;
+constexpr std::size_t kLooks = 15;   // settings that tell what is typical
 constexpr double kLeastWeight = -8;  // log of the least over the greatest weight of a sample
 
 double square(double x) { return x * x; }
@@ -84,6 +85,23 @@ const CostSamples& CostProcess::samples(std::size_t setting) const {
   CostSamples samples;
   sample(setting, samples);
   return remembered_.emplace(setting, std::move(samples)).first->second;
+}
+
+double CostProcess::typical_power_deviation() const {
+  std::vector<double> deviations;
+  for (std::size_t look = 0; look < kLooks; ++look) {
+    const CostSamples& one = samples((2 * look + 1) * size() / (2 * kLooks));
+    double mean = 0, mean_square = 0;
+    for (std::size_t k = 0; k < weights_.size(); ++k) {
+      mean += weights_[k] * one.log_power[k];
+      mean_square += weights_[k] * square(one.log_power[k]);
+    }
+    const double apart = std::sqrt(std::max(0.0, mean_square - square(mean)));
+    deviations.push_back(std::hypot(one.power_deviation, apart));
+  }
+  const auto middle = deviations.begin() + kLooks / 2;
+  std::nth_element(deviations.begin(), middle, deviations.end());
+  return *middle;
 }
 
 // A row that was cut short at its limit counts as a reading of what its power is on average, given

@@ -17,8 +17,8 @@ namespace gearshift {
 namespace {
 
 constexpr double kHuge = std::numeric_limits<double>::infinity();
-// Settings whose mean power is farther over the limit than e^this are not looked at closely, nor
-// those that are so late.
+// Settings whose mean power is farther over the limit than e^this, and than the process is unsure
+// of it, are not looked at closely, nor those that are so late.
 constexpr double kFarOver = 0.16;
 constexpr double kFarLate = 0.7;
 // How much a setting over the limit on average counts as slower in the choice of those looked at.
@@ -47,6 +47,9 @@ constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
 std::vector<std::size_t> screened(const CostProcess& process, const GoalJudge& judge,
                                   std::span<const std::uint8_t> excluded, bool safest, double below,
                                   double& worst_log) {
+  const double far_over = safest || below > 0 || judge.log_limit == kHuge
+                              ? kFarOver
+                              : std::max(kFarOver, process.typical_power_deviation());
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t i = 0; i < process.size(); ++i) {
     const double most_ms = judge.most_ms(process.batch_size(i));
@@ -60,7 +63,7 @@ std::vector<std::size_t> screened(const CostProcess& process, const GoalJudge& j
       ranked.emplace_back(std::max(over, late / 2), i);
       continue;
     }
-    if (over > (below > 0 ? -below : kFarOver) || late > kFarLate) continue;
+    if (over > (below > 0 ? -below : far_over) || late > kFarLate) continue;
     const double value = judge.log_value(process.batch_size(i), mean.log_time, mean.log_power);
     ranked.emplace_back(value + kOverWeight * std::max(0.0, over), i);
   }

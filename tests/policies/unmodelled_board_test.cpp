@@ -204,5 +204,34 @@ TEST(UnmodelledBoard, APowerLimitFarAboveWhatIsDrawnIsNotBelievedToCost) {
   EXPECT_NEAR(lower.log_power, higher.log_power, 0.02);
 }
 
+struct QuotaProblem : PolicyProblem {
+  QuotaProblem() {
+    knobs.knobs = {{"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}},
+                   {"cpu_quota_percent",
+                    Unit::percent,
+                    KnobClass::clock,
+                    {10, 20, 30, 40, 50, 60, 70, 80, 90, 100}}};
+    modes.clear();
+    trainer.batch_size_count = 0;
+  }
+  // Of a machine that draws most of its power at rest.
+  static TrueCost cost(const Setting& setting) {
+    const auto cores = static_cast<double>(setting.mode.values[0]);
+    const auto quota = static_cast<double>(setting.mode.values[1]);
+    return {20'000 / (cores * quota), 8 + cores * quota / 80};
+  }
+};
+
+// One step of an unknown knob is believed to be far over the cap on average, and may well not be.
+TEST(UnmodelledBoard, WhatMayKeepTheCapIsLookedAtHoweverFarOverItIsOnAverage) {
+  const Beliefs beliefs(QuotaProblem(), {0, 2000, 20, 0, 0, false});
+  EXPECT_GT(beliefs.process.mean(1).log_power, std::log(21) + 0.155);
+  const auto probe =
+      beliefs.next({.best_log = std::log(2000 / 1e3 / 16), .limit_w = 21, .least_odds = 0.05});
+  ASSERT_TRUE(probe);
+  EXPECT_GE(probe->power_odds, 0.05);
+  EXPECT_GT(probe->gain, 0.01);
+}
+
 }  // namespace
 }  // namespace gearshift
