@@ -243,6 +243,7 @@ local TRUST <const> = 4
 
 local measured, by_key = {}, {} -- arms of one setting each, the best on average first
 local capped = goal.power_w < math.huge
+local most_over = MOST_OVER -- now: twice that whenever no setting is as sure, the least again after one over the cap
 local surprises, guesses = TRUST, TRUST -- squared, and how many
 
 local function key_of(setting)
@@ -330,10 +331,11 @@ local function look(arm, value, few)
   local other = kind < (few and BESIDE_LATE or BESIDE) and beside(arm.setting)
   if other then return other end
   local drawn = #measured > 1 and kind < (few and 1 or BESIDE + BLIND)
-    and gp.draw_smooth { over = MOST_OVER, expected = capped and MOST_DEARER * value or nil }
+    and gp.draw_smooth { over = most_over, expected = capped and MOST_DEARER * value or nil }
   if drawn and drawn.expected <= MOST_DEARER * value then return drawn.setting, drawn end
-  drawn = gp.draw { over = MOST_OVER, temper = math.max(1, math.sqrt(surprises / guesses)) }
+  drawn = gp.draw { over = most_over, temper = math.max(1, math.sqrt(surprises / guesses)) }
   if drawn and drawn.value < value * (1 - LEAST_GAIN) then return drawn.setting, drawn end
+  if not drawn then most_over = math.min(1 - HOPELESS, 2 * most_over) end
   return nil
 end
 
@@ -384,6 +386,7 @@ local function search_settings()
     rests = false
     learn(answer)
     if guess and answer.within then compare(answer, guess) end
+    if answer.reason == "over_limit" then most_over = MOST_OVER end
     if looked then
       local excess = answer.within and answer.value / value - 1 or 1
       lost = excess > 0 and lost + excess or 0

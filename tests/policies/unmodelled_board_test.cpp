@@ -233,5 +233,17 @@ TEST(UnmodelledBoard, WhatMayKeepTheCapIsLookedAtHoweverFarOverItIsOnAverage) {
   EXPECT_GT(probe->gain, 0.01);
 }
 
+TEST(UnmodelledBoard, ThompsonGrowsBolderWhereNothingIsSureToKeepTheCap) {
+  const QuotaProblem problem;
+  const ProfileWorld world(problem, QuotaProblem::cost);
+  for (const std::int64_t cap_mw : {9'500, 11'000}) {
+    const std::vector<Setting> measured = thompson(world, problem, cap_mw, 30);
+    EXPECT_LT(best_of(world, problem, cap_mw, measured), 2) << cap_mw << ", from 10 or so";
+    int over = 0;
+    for (const Setting& one : measured) over += world.truth(one).power_mean_mw > cap_mw ? 1 : 0;
+    EXPECT_LE(over, 8) << cap_mw << ", of 30";
+  }
+}
+
 }  // namespace
 }  // namespace gearshift
