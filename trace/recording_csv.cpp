@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "trace/csv_text.h"
+#include "trace/knobs_in_force.h"
 #include "trace/recording_names.h"
 
 namespace gearshift {
@@ -11,11 +12,11 @@ namespace {
 
 std::string milliseconds(Duration duration) { return shortest_text(seconds(duration) * 1e3); }
 
-// The mode in force, knob by knob.
-void write_mode(const KnobSpace& space, const std::optional<PowerMode>& mode, std::ostream& out) {
+void write_knobs(const KnobSpace& space, const KnobsInForce::Values* values, std::ostream& out) {
   for (std::size_t i = 0; i < space.size(); ++i) {
     out << ',';
-    if (mode) out << describe_value(space.knobs[i].unit, mode->values[i]);
+    if (values == nullptr || !(*values)[i]) continue;
+    out << describe_value(space.knobs[i].unit, *(*values)[i]);
   }
 }
 
@@ -46,11 +47,12 @@ void write_minibatches_csv(RecordingReader& reader, std::ostream& out) {
   for (const Knob& knob : space.knobs) out << ',' << csv_field(knob.name);
   out << '\n';
   std::map<WorkloadHandle, std::string> names;
-  std::optional<PowerMode> mode;
+  KnobsInForce knobs(reader.format());
   std::optional<Time> start;
   RecordedTick tick;
   while (reader.next(tick)) {
     if (!start) start = tick.now;
+    knobs.see(tick);
     for (const Event& event : tick.events) {
       if (event.type == EventType::attached) names[event.handle] = event.workload.name.view();
       if (event.type != EventType::minibatch) continue;
@@ -60,13 +62,9 @@ void write_minibatches_csv(RecordingReader& reader, std::ostream& out) {
           << minibatch.batch_size << ',' << minibatch.epoch << ',' << minibatch.sequence << ','
           << milliseconds(minibatch.elapsed) << ',' << milliseconds(minibatch.fetch_stall) << ','
           << milliseconds(minibatch.compute);
-      write_mode(space, mode, out);
+      const Time begin = minibatch.received - minibatch.elapsed;
+      write_knobs(space, knobs.during(begin, minibatch.received), out);
       out << '\n';
-    }
-    for (const RecordedNote& note : tick.notes) {
-      const bool in_force = note.type == NoteType::applied && note.setting &&
-                            note.setting->mode.count == space.size();
-      if (in_force) mode = note.setting->mode;
     }
   }
 }

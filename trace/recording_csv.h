@@ -11,8 +11,9 @@ namespace gearshift {
 // tick.
 
 // time_s, workload, kind, batch_size, epoch, sequence, minibatch_ms, fetch_stall_ms, compute_ms,
-// and one column a knob with the value in force, in the unit people read; empty before the first
-// setting was applied.
+// and one column a knob with the value it was at from the beginning of the minibatch to its end, in
+// the unit people read; empty where a knob moved in between, or may have, or cannot be read, and
+// before the first one was.
 void write_minibatches_csv(RecordingReader& reader, std::ostream& out);
 
 // time_s, quantity, channel, value, unit, state, estimate: W for power and rail_power, C for

@@ -304,6 +304,7 @@ RecordingReader::~RecordingReader() = default;
 RecordingReader::RecordingReader(RecordingReader&&) noexcept = default;
 
 const RecordingHeader& RecordingReader::header() const { return tables_->header; }
+std::int64_t RecordingReader::format() const { return tables_->version; }
 const std::optional<std::string>& RecordingReader::end() const { return tables_->end; }
 
 bool RecordingReader::next(RecordedTick& tick) {

@@ -1,6 +1,7 @@
 // Reads a recording tick by tick, and believes nothing in it before it has been looked at.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -23,6 +24,8 @@ class RecordingReader {
   RecordingReader(RecordingReader&&) noexcept;
 
   const RecordingHeader& header() const;
+  // Which one the file has (trace/FORMAT.md).
+  std::int64_t format() const;
   // How it ended: "complete", or why the recording ended before the run. Nullopt where its process
   // was killed, or is still writing.
   const std::optional<std::string>& end() const;

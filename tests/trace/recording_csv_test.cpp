@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <sstream>
 
 #include "tests/trace/recorded_run.h"
@@ -43,6 +44,43 @@ TEST_F(RecordingCsv, HasALineAMinibatchWithTheModeInForce) {
   EXPECT_NE(lines.at(10).find(",\"net, \"\"big\"\"\",train,16,0,10,90,4.5,81,2,600"),
             std::string::npos)
       << lines[10];
+}
+
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  std::istringstream in(line + ',');
+  for (std::string field; std::getline(in, field, ',');) fields.push_back(field);
+  return fields;
+}
+
+// Knobs refuse, others move them, and each setting is written a tick before it counts as applied.
+TEST(RecordingCsvKnobs, AreThoseThatAMinibatchTookItsTimeWith) {
+  RecordedRun run;
+  run.make_eventful();
+  run.run();
+  RecordingReader reader(run.file);
+  std::ostringstream out;
+  write_minibatches_csv(reader, out);
+  auto lines = lines_of(out);
+  lines.erase(lines.begin());
+  std::size_t known = 0;
+  std::set<std::string> modes;
+  for (const std::string& line : lines) {
+    const std::vector<std::string> fields = fields_of(line);
+    ASSERT_EQ(fields.size(), 11U) << line;
+    EXPECT_EQ(fields[9].empty(), fields[10].empty()) << line;
+    if (fields[9].empty()) continue;
+    ++known;
+    modes.insert(fields[9] + " " + fields[10]);
+    Hardware then;
+    then.values = {std::stoll(fields[9]), std::stoll(fields[10]) * 1000};
+    const double samples = (4 + std::stod(fields[3])) / 20;  // as the world's trainer has it
+    const double alone_ms =
+        std::chrono::duration<double, std::milli>(FakeWorld(then, Duration{}).minibatch()).count();
+    EXPECT_NEAR(std::stod(fields[6]), alone_ms * samples, 1e-3) << line;
+  }
+  EXPECT_GT(known, lines.size() * 9 / 10) << "of " << lines.size();
+  EXPECT_GT(modes.size(), 4U);
 }
 
 TEST_F(RecordingCsv, HasALineAReadingInWatts) {
