@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <type_traits>
 
 #include "trace/profile_csv.h"
@@ -276,8 +278,24 @@ void read_texts(Database& database, RecordingHeader& header) {
 
 // ---- is it one of ours, and can a run have been like this ---------------------------------------
 
+// A recording's tables are in FILE-wal until the run has ended or written for a while, and SQLite
+// makes an empty one for whoever reads a file that was copied without its own.
+bool has_left_its_wal(Database& database) {
+  Statement mode(database, "PRAGMA journal_mode");
+  if (!mode.step() || mode.text_at(0) != "wal") return false;
+  if (database.integer("SELECT count(*) FROM sqlite_schema") != 0) return false;
+  std::error_code missing;
+  const auto bytes = std::filesystem::file_size(database.name() + "-wal", missing);
+  return missing || bytes == 0;
+}
+
 std::int64_t check_tables(Database& database) {
   const std::int64_t application = database.integer("PRAGMA application_id").value_or(0);
+  if (application != kRecordingApplication && has_left_its_wal(database)) {
+    const std::string wal = database.name() + "-wal";
+    throw RecordingError("holds nothing by itself: what a killed run recorded is in " + wal +
+                         ", which is not beside it; copy both from where the run was");
+  }
   if (application != kRecordingApplication) {
     throw RecordingError("not a recording of gearshift" + std::string(kHowToRead));
   }
