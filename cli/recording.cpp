@@ -10,17 +10,6 @@
 
 namespace gearshift {
 
-std::string command_words(const CLI::App& command) {
-  std::string words = "gearshift " + command.get_name();
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0) continue;
-    words += " " + option->get_name(false, true);
-    if (option->get_type_size() == 0) continue;  // a flag
-    for (const std::string& value : option->results()) words += " " + value;
-  }
-  return words;
-}
-
 NamedText board_text(const BoardDescription& board) {
   for (const EmbeddedText& text : board_texts()) {
     if (text.file == board.source) return {board.source, std::string(text.text)};

@@ -1,7 +1,6 @@
 // Recordings as the commands use them: started for a run, and told of when they end too soon.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -11,9 +10,6 @@
 #include "trace/recording_writer.h"
 
 namespace gearshift {
-
-// The words of the command line that matter: the command's name and every option it was given.
-std::string command_words(const CLI::App& command);
 
 // The file the board was read from, with its text.
 NamedText board_text(const BoardDescription& board);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "cli/command_words.h"
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
 #include "cli/live_run.h"

@@ -16,6 +16,7 @@
 
 #include "boards/board_model.h"
 #include "cli/arrival_flags.h"
+#include "cli/command_words.h"
 #include "cli/commands.h"
 #include "cli/explaining_recorder.h"
 #include "cli/flag_value.h"
