@@ -77,6 +77,10 @@ void import(const ImportOptions& options) {
   std::fprintf(
       stderr, "%zu samples, %zu other lines; power_w is %s\n", log.samples.size(), log.other_lines,
       rule.empty() ? "empty: no board that is known has these rails (see --board)" : rule.c_str());
+  if (const std::size_t undated = undated_samples(log)) {
+    std::fprintf(stderr, "%zu of %zu samples without a date that can be read: time_s is empty\n",
+                 undated, log.samples.size());
+  }
 }
 
 }  // namespace
@@ -93,7 +97,7 @@ void add_import_tegrastats(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--interval", options->interval,
-                   "time between two lines, where the lines have no date")
+                   "time between two lines, where no line has a date")
       ->capture_default_str();
   command->footer(
       "Example: log on the board for a while, and read it here\n"

@@ -60,10 +60,15 @@ using TotalRails = std::vector<std::string>;
 // True where the log has every rail of the rule.
 bool has_rails(const TegrastatsLog& log, const TotalRails& rule);
 
+// How many samples have no date that can be read, though others have one: nobody can tell whether
+// time went on as usual between the two. 0 where none has one.
+std::size_t undated_samples(const TegrastatsLog& log);
+
 // time_s, power_w, a column a rail (RAIL_w), a zone (ZONE_c), then cpu_cores, cpu_percent, cpu_mhz
-// (means over the cores that are on), gpu_percent, gpu_mhz, emc_percent, emc_mhz, ram_mb. Time
-// counts from the first sample, by the stamps where all lines have one, else `interval` a line.
-// power_w is empty where `total` is, or where a line lacks one of its rails.
+// (means over the cores that are on), gpu_percent, gpu_mhz, emc_percent, emc_mhz, ram_mb. Where any
+// line has a date, time counts from the first such line, and is empty for undated_samples(); else
+// it counts from the first line, `interval` a line. power_w is empty where `total` is, or where a
+// line lacks one of its rails.
 void write_tegrastats_csv(const TegrastatsLog& log, const TotalRails& total, Duration interval,
                           std::ostream& out);
 

@@ -68,6 +68,14 @@ void write_cores(const TegrastatsSample& sample, std::ostream& out) {
 
 }  // namespace
 
+std::size_t undated_samples(const TegrastatsLog& log) {
+  const auto undated =
+      std::count_if(log.samples.begin(), log.samples.end(),
+                    [](const TegrastatsSample& sample) { return !sample.stamp_s.has_value(); });
+  const auto count = static_cast<std::size_t>(undated);
+  return count == log.samples.size() ? 0 : count;
+}
+
 bool has_rails(const TegrastatsLog& log, const TotalRails& rule) {
   return std::any_of(log.samples.begin(), log.samples.end(),
                      [&](const auto& sample) { return total_mw(sample, rule).has_value(); });
@@ -77,11 +85,11 @@ void write_tegrastats_csv(const TegrastatsLog& log, const TotalRails& total, Dur
                           std::ostream& out) {
   std::vector<std::string> rails;
   std::vector<std::string> zones;
-  bool stamped = true;
+  std::optional<std::int64_t> first_s;
   for (const TegrastatsSample& sample : log.samples) {
     add_names(sample.rails_mw, rails);
     add_names(sample.temperatures, zones);
-    stamped = stamped && sample.stamp_s.has_value();
+    if (!first_s) first_s = sample.stamp_s;
   }
   out << "time_s,power_w";
   for (const std::string& rail : rails) out << ',' << csv_field(rail + "_w");
@@ -89,9 +97,9 @@ void write_tegrastats_csv(const TegrastatsLog& log, const TotalRails& total, Dur
   out << ",cpu_cores,cpu_percent,cpu_mhz,gpu_percent,gpu_mhz,emc_percent,emc_mhz,ram_mb\n";
   double line = 0;
   for (const TegrastatsSample& sample : log.samples) {
-    if (stamped) {
-      out << *sample.stamp_s - *log.samples.front().stamp_s;
-    } else {
+    if (sample.stamp_s) {
+      out << *sample.stamp_s - *first_s;
+    } else if (!first_s) {
       out << shortest_text(line * seconds(interval));
     }
     ++line;

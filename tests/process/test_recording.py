@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -124,11 +125,37 @@ class Recordings(unittest.TestCase):
             self.assertEqual(again.returncode, 2, again.stderr)
             self.assertIn(f"--record {path}: process {daemon.process.pid} has the file open", again.stderr)
             daemon.kill()
+            alone = stack.folder / "alone.db"
+            shutil.copy(path, alone)
+            for words in (["replay", alone], ["export", alone, "--samples"], ["explain", alone]):
+                done = stack.gearshift(*words)
+                self.assertNotEqual(done.returncode, 0, words)
+                self.assertIn(f"{alone}-wal, which is not beside it; copy both", done.stderr)
             times = rows(path, "SELECT min(time_ns), max(time_ns) FROM ticks")[0]
             self.assertGreater((times[1] - times[0]) / 1e9, last_s - 1)
             code, result = self.replay(stack, path)
             self.assertEqual((code, result["equal"], result["complete"]), (0, True, False))
             self.assertGreater(result["decisions"], 5)
+
+    def test_the_recorded_command_runs_again_in_a_shell(self):
+        with Stack(board=False) as stack:
+            path = self.simulated(stack, "--json", "--log", stack.folder / "a log.json", "--fault", "reading_stuck@5s..6s", "--fault", "reading_missing@8s..9s")  # fmt: skip
+            (command,) = rows(path, "SELECT value FROM metadata WHERE key = 'command'")[0]
+            words = shlex.split(command)
+            self.assertEqual(words[0], "gearshift")
+            again = stack.gearshift(*words[1:], "--overwrite")
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertGreater(len(json.loads(again.stdout)), 1)
+
+    def test_a_log_of_tegrastats_keeps_its_dates_beside_a_line_without(self):
+        with Stack(board=False) as stack:
+            line, log = "RAM 331/3964MB CPU [10%@102]", stack.folder / "tegrastats.log"
+            log.write_text(f"25 01:59:59 {line}\n11-02-2025 01:59:59 {line}\n11-02-2025 02:59:59 {line}\n")
+            done = stack.gearshift("import-tegrastats", log)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            times = [row.split(",")[0] for row in done.stdout.splitlines()]
+            self.assertEqual(times, ["time_s", "", "0", "3600"])
+            self.assertIn("1 of 3 samples without a date that can be read: time_s is empty", done.stderr)
 
     def test_who_locks_the_file_delays_its_last_rows_and_not_the_board(self):
         with Stack() as stack:

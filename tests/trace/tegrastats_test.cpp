@@ -111,9 +111,22 @@ TEST(Tegrastats, WritesTheColumnsThatOccur) {
             "1,,5.139,,,,52.968,,,1,1,1,,1300,,,1\n");
 }
 
+TEST(Tegrastats, KeepsTheDatesBesideALineThatHasNone) {
+  const std::string line = " RAM 5000/62841MB CPU [5%@729]\n";
+  std::istringstream in("25 01:59:59" + line + "11-02-2025 01:59:59" + line + "-2025 02:00:00" +
+                        line + "11-02-2025 02:59:59" + line);
+  const TegrastatsLog log = read_tegrastats(in, "cut.log");
+  EXPECT_EQ(undated_samples(log), 2U);
+  std::ostringstream out;
+  write_tegrastats_csv(log, {}, std::chrono::seconds(1), out);
+  const std::string rest = ",,1,5,729,,,,,5000\n";
+  EXPECT_EQ(out.str().substr(out.str().find('\n') + 1), rest + "0" + rest + rest + "3600" + rest);
+}
+
 TEST(Tegrastats, CountsLinesWhereTheyHaveNoDate) {
   std::istringstream in(std::string(kNano4) + "\n" + kNano4 + "\n");
   const TegrastatsLog log = read_tegrastats(in, "nano.log");
+  EXPECT_EQ(undated_samples(log), 0U);
   std::ostringstream out;
   write_tegrastats_csv(log, {"POM_5V_IN"}, std::chrono::milliseconds(500), out);
   EXPECT_NE(out.str().find("\n0.5,2.105,"), std::string::npos) << out.str();
