@@ -1,10 +1,12 @@
 // What reaches the loop from outside: minibatches, readings, and everything else as an Event.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <type_traits>
 
@@ -75,6 +77,12 @@ struct Workload {
   Duration latency{};  // that its requests must be answered within; 0: it did not say
   bool saves = false;  // its work, when it is asked to
   BoundedText<64> name;
+
+  std::span<const std::int32_t> allowed() const { return {batch_sizes.data(), batch_size_count}; }
+  bool offers(std::int32_t wanted) const {
+    return wanted == batch_size ||
+           std::find(allowed().begin(), allowed().end(), wanted) != allowed().end();
+  }
 };
 
 // One minibatch as the client timed it. Durations are the client's, `received` is ours.

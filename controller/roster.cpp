@@ -68,10 +68,8 @@ std::optional<std::string> Roster::objection(const Setting& setting) const {
     if (!slot) continue;
     const Workload& workload = slot->workload;
     one_runs = one_runs || runs(setting.run, workload.kind);
-    const auto end = workload.batch_sizes.begin() + workload.batch_size_count;
     const std::int32_t wanted = setting.batch_size[index(workload.kind)];
-    if (wanted != workload.batch_size &&
-        std::find(workload.batch_sizes.begin(), end, wanted) == end) {
+    if (!workload.offers(wanted)) {
       return "batch size " + std::to_string(wanted) + " is not one that " +
              std::string(workload.name.view()) + " allows";
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace gearshift {
@@ -15,8 +16,8 @@ constexpr double kCapStepW = 0.5;
 constexpr std::int64_t kLeastChangeMw = 1000;
 // Turns shorter than this share of a cycle are not worth a change of mode.
 constexpr double kLeastTurn = 0.05;
-// What sagged below the threshold at some power does so again: the plan stays below that power.
-constexpr double kBelowSag = 0.85;
+// Of the capacity: for each of it more than there was when the voltage sagged it holds more power.
+constexpr double kCeilingStep = 0.05;
 constexpr double kVoltageRecovered = 1.02;
 constexpr Duration kBrownOutRest = std::chrono::seconds(10);
 constexpr Duration kDrainWindow = std::chrono::seconds(60);
@@ -29,6 +30,17 @@ constexpr double kKeptOfCapacity = 0.005;
 
 std::int64_t cap_for(double power_w) {
   return std::llround(std::ceil(power_w * kCapSlack / kCapStepW) * kCapStepW * 1000);
+}
+
+// Of what works; 0 where nothing does. A hull with a pause in it leaves out what is better replaced
+// by turns, which is often the lowest.
+double lowest_power_w(std::span<const WorkPoint> points) {
+  double lowest_w = 0;
+  for (const WorkPoint& point : points) {
+    if (point.samples_per_s <= 0 || (lowest_w > 0 && lowest_w <= point.power_w)) continue;
+    lowest_w = point.power_w;
+  }
+  return lowest_w;
 }
 
 bool same_work(const Workload& one, const Workload& other) {
@@ -109,8 +121,17 @@ void BatteryLimit::choose_workload() {
   const auto& trainer = attached_[index(Kind::train)];
   const auto& chosen = trainer ? trainer : attached_[index(Kind::infer)];
   if (!chosen) return;
-  if (!workload_ || !same_work(*workload_, *chosen)) {
-    table_.predict(predict_ ? predict_(*chosen) : WorkPrediction());
+  const bool same = workload_ && same_work(*workload_, *chosen);
+  const bool offers_same = same && std::ranges::equal(workload_->allowed(), chosen->allowed());
+  if (!offers_same) {
+    WorkPrediction prediction = predict_ ? predict_(*chosen) : WorkPrediction();
+    if (same) {
+      table_.offer(std::move(prediction), [&](const Setting& setting) {
+        return chosen->offers(setting.batch_size[index(chosen->kind)]);
+      });
+    } else {
+      table_.predict(std::move(prediction));
+    }
     table_changed_ = true;
   }
   workload_ = chosen;
@@ -178,6 +199,7 @@ void BatteryLimit::replan(Time now) {
     const bool works = std::any_of(points.begin(), points.end(),
                                    [](const WorkPoint& point) { return point.samples_per_s > 0; });
     if (options_.pause_w > 0 && works && serves_w_ <= 0) points.push_back({options_.pause_w, 0});
+    lowest_w_ = lowest_power_w(points);
     hull_ = PowerHull(points);
     forecast_.reset();
     table_changed_ = false;
@@ -235,8 +257,7 @@ bool BatteryLimit::browned_out(Time now) {
   if (*voltage_v < *options_.brownout_v) {
     if (state_ != BatteryState::brown_out || !saw) {
       ++brown_outs_;
-      const double below_w = kBelowSag * power_w_;
-      ceiling_w_ = ceiling_w_ ? std::min(*ceiling_w_, below_w) : below_w;
+      ceiling_.sagged(power_w_, gauge_.energy_wh(now));
     }
     browned_out_ = now;
     return true;
@@ -261,10 +282,7 @@ BatteryState BatteryLimit::judge(Time now) {
 }
 
 std::int64_t BatteryLimit::lowest_mw() const {
-  for (const WorkPoint& vertex : hull_.vertices()) {
-    if (vertex.samples_per_s > 0) return cap_for(vertex.power_w);
-  }
-  return kLowestModeMw;
+  return lowest_w_ > 0 ? cap_for(lowest_w_) : kLowestModeMw;
 }
 
 std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
@@ -289,10 +307,17 @@ std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
   return cap_mw;
 }
 
+// The plan where it says less than the lowest mode draws: that the workloads wait.
+std::optional<std::int64_t> BatteryLimit::lower_plan_mw(Time now) {
+  const auto planned = planned_mw(now);
+  return planned && *planned < lowest_mw() ? planned : std::nullopt;
+}
+
 // What the voltage holds.
-std::optional<std::int64_t> BatteryLimit::ceiling_mw() const {
-  if (!ceiling_w_) return std::nullopt;
-  return std::max<std::int64_t>(lowest_mw(), std::llround(1000 * *ceiling_w_));
+std::optional<std::int64_t> BatteryLimit::ceiling_mw(Time now) {
+  const auto power_w = ceiling_.power_w(gauge_.energy_wh(now), share_wh(kCeilingStep));
+  if (!power_w) return std::nullopt;
+  return std::max<std::int64_t>(lowest_mw(), std::llround(1000 * *power_w));
 }
 
 void BatteryLimit::serve_above(std::int64_t power_mw) {
@@ -310,22 +335,28 @@ Limit BatteryLimit::limit(Time now) {
   if (!planned_ || now - *planned_ >= options_.replan || table_changed_) replan(now);
   state_ = judge(now);
   if (state_ != before) cycle_began_ = now - options_.cycle;
+  Limit said{.ends_soon = ends_soon_, .moves = true};
   switch (state_) {
     case BatteryState::reserve:
-      return {.power_mw = kNoPowerMw, .ends_soon = ends_soon_, .moves = true};
+      said.power_mw = kNoPowerMw;
+      break;
     case BatteryState::unknown:
+      said.power_mw = lowest_mw();
+      break;
     case BatteryState::brown_out:
-      return {.power_mw = lowest_mw(), .ends_soon = ends_soon_, .moves = true};
+      said.power_mw = lowest_mw();
+      said.planned_mw = lower_plan_mw(now);
+      break;
     case BatteryState::done:
-      return {.planned_mw = lowest_mw(), .ends_soon = ends_soon_, .moves = true};
+      said.planned_mw = lowest_mw();
+      break;
     case BatteryState::planned:
     case BatteryState::low:
+      said.power_mw = ceiling_mw(now);
+      said.planned_mw = planned_mw(now);
       break;
   }
-  return {.power_mw = ceiling_mw(),
-          .planned_mw = planned_mw(now),
-          .ends_soon = ends_soon_,
-          .moves = true};
+  return said;
 }
 
 std::string BatteryLimit::describe() const {

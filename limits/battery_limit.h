@@ -15,6 +15,7 @@
 #include "limits/battery_plan.h"
 #include "limits/drain_meter.h"
 #include "limits/forecast_plan.h"
+#include "limits/voltage_ceiling.h"
 #include "limits/work_table.h"
 
 namespace gearshift {
@@ -101,7 +102,8 @@ class BatteryLimit : public LimitSource {
   void keep_serving();
   BatteryTask task(Time now) const;
   std::optional<std::int64_t> planned_mw(Time now);
-  std::optional<std::int64_t> ceiling_mw() const;
+  std::optional<std::int64_t> lower_plan_mw(Time now);
+  std::optional<std::int64_t> ceiling_mw(Time now);
   std::int64_t lowest_mw() const;
   double samples_left() const;
 
@@ -112,6 +114,7 @@ class BatteryLimit : public LimitSource {
   WorkTable table_;
   bool table_changed_ = true;
   PowerHull hull_;
+  double lowest_w_ = 0;  // of all settings that are known; 0: none is
   std::optional<ForecastPlan> forecast_;
   BatteryPlan plan_;
   double serves_w_ = 0;  // the least power at which requests are answered; 0: none is needed
@@ -133,8 +136,8 @@ class BatteryLimit : public LimitSource {
   double cycle_share_ = 0;  // of the higher power, in this cycle
   std::optional<std::int64_t> low_mw_;
   std::optional<std::int64_t> high_mw_;
-  double power_w_ = 0;               // newest reading of the board's
-  std::optional<double> ceiling_w_;  // that the voltage does not sag below the threshold at
+  double power_w_ = 0;      // newest reading of the board's
+  VoltageCeiling ceiling_;  // at which the voltage does not sag below the threshold
   Time browned_out_{};
   bool blind_ = false;  // no voltage is read that would show a brown-out
   std::uint32_t brown_outs_ = 0;

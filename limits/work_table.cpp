@@ -22,6 +22,18 @@ double median_or_one(std::vector<double>& values) {
 void WorkTable::predict(WorkPrediction prediction) {
   prediction_ = std::move(prediction);
   measured_.clear();
+  aside_.clear();
+}
+
+void WorkTable::offer(WorkPrediction prediction,
+                      const std::function<bool(const Setting&)>& offered) {
+  prediction_ = std::move(prediction);
+  measured_.insert(measured_.end(), aside_.begin(), aside_.end());
+  const auto gone =
+      std::stable_partition(measured_.begin(), measured_.end(),
+                            [&](const PredictedWork& one) { return offered(one.setting); });
+  aside_.assign(gone, measured_.end());
+  measured_.erase(gone, measured_.end());
 }
 
 void WorkTable::learn(const Observation& observation) {

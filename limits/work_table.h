@@ -26,6 +26,9 @@ class WorkTable {
  public:
   // What is known starts from it; measurements are forgotten.
   void predict(WorkPrediction prediction);
+  // The same work comes with other settings: predictions are other ones, and of what was measured
+  // that counts whose setting is `offered`. The rest is set aside until it is again.
+  void offer(WorkPrediction prediction, const std::function<bool(const Setting&)>& offered);
   // Of the kind that the observation counts; one that is not ok says nothing.
   void learn(const Observation& observation);
 
@@ -36,6 +39,7 @@ class WorkTable {
  private:
   WorkPrediction prediction_;
   std::vector<PredictedWork> measured_;
+  std::vector<PredictedWork> aside_;
 };
 
 }  // namespace gearshift
