@@ -36,8 +36,8 @@ inline Duration monotonic_since_boot() { return shown_by(CLOCK_MONOTONIC); }
 // What the thread that asks has used of processors; the loop never sees it.
 inline Duration thread_processor_time() { return shown_by(CLOCK_THREAD_CPUTIME_ID); }
 
-// What the clock on the wall shows here: in the zone of TZ, or without it in the machine's, which may
-// be another one each time. Where the zone's rules are not to be had it is that of UTC.
+// What the clock on the wall shows here: in the zone of TZ, or without it in the machine's, which
+// may be another one each time. Where the zone's rules are not to be had it is that of UTC.
 inline LocalTime local_time() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
