@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "controller/set_aside.h"
+
 namespace gearshift {
 
 Memory::Memory(std::size_t most) : most_(std::max<std::size_t>(most, 2)) {
@@ -95,20 +97,7 @@ bool Memory::keep_for(std::string_view key) {
 
 void Memory::offer(const std::function<bool(const Setting&)>& offered) {
   const auto asked = [&](const Observation& one) { return offered(one.setting); };
-  const auto back = std::stable_partition(aside_.begin(), aside_.end(), std::not_fn(asked));
-  const auto gone = std::stable_partition(observations_.begin(), observations_.end(), asked);
-  if (back == aside_.end() && gone == observations_.end()) return;
-  const std::vector<Observation> returned(back, aside_.end());
-  aside_.erase(back, aside_.end());
-  aside_.insert(aside_.end(), gone, observations_.end());
-  observations_.erase(gone, observations_.end());
-  const auto newest = [](const std::vector<Observation>& all, std::size_t most) {
-    return all.end() - static_cast<std::ptrdiff_t>(std::min(most, all.size()));
-  };
-  aside_.erase(aside_.begin(), newest(aside_, most_));
-  observations_.insert(observations_.begin(), newest(returned, most_ - observations_.size()),
-                       returned.end());
-  find_newest();
+  if (set_aside(observations_, aside_, most_, asked)) find_newest();
 }
 
 std::vector<bool> overruled(std::span<const Observation> observations, const Goal& goal) {

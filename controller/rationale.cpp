@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <limits>
 #include <utility>
+
+#include "controller/set_aside.h"
 
 namespace gearshift {
 namespace {
@@ -44,28 +45,14 @@ void Rationale::consume(const Event& event) {
   if (key.empty()) return;
   if (key != key_) forget();
   key_ = key;
-  set_aside();
+  // One that came back under its name may offer other batch sizes than it did.
+  set_aside(tried_, aside_, kMostTried,
+            [this](const Tried& one) { return !roster_.objection(one.observation.setting); });
 }
 
 void Rationale::forget() {
   tried_.clear();
   aside_.clear();
-}
-
-// One that came back under its name may offer other batch sizes than it did.
-void Rationale::set_aside() {
-  const auto offered = [this](const Tried& one) {
-    return !roster_.objection(one.observation.setting);
-  };
-  std::vector<Tried> all = std::exchange(aside_, {});
-  all.insert(all.end(), tried_.begin(), tried_.end());
-  tried_.clear();
-  std::partition_copy(all.begin(), all.end(), std::back_inserter(tried_),
-                      std::back_inserter(aside_), offered);
-  for (std::vector<Tried>* kept : {&tried_, &aside_}) {
-    const std::size_t surplus = kept->size() - std::min(kept->size(), kMostTried);
-    kept->erase(kept->begin(), kept->begin() + static_cast<std::ptrdiff_t>(surplus));
-  }
 }
 
 void Rationale::note(const Note& note) {

@@ -112,7 +112,6 @@ class Rationale final : public Recorder {
   Alternative best_for(const Goal& goal) const;
   void take(const Observation& observation);
   void forget();
-  void set_aside();
   void hold(Holding holding, const Note& note, std::string why);
 
   Goal goal_;

@@ -1,6 +1,10 @@
 #include "limits/work_table.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include "controller/set_aside.h"
 
 namespace gearshift {
 namespace {
@@ -28,12 +32,8 @@ void WorkTable::predict(WorkPrediction prediction) {
 void WorkTable::offer(WorkPrediction prediction,
                       const std::function<bool(const Setting&)>& offered) {
   prediction_ = std::move(prediction);
-  measured_.insert(measured_.end(), aside_.begin(), aside_.end());
-  const auto gone =
-      std::stable_partition(measured_.begin(), measured_.end(),
-                            [&](const PredictedWork& one) { return offered(one.setting); });
-  aside_.assign(gone, measured_.end());
-  measured_.erase(gone, measured_.end());
+  set_aside(measured_, aside_, std::numeric_limits<std::size_t>::max(),
+            [&](const PredictedWork& one) { return offered(one.setting); });
 }
 
 void WorkTable::learn(const Observation& observation) {

@@ -39,7 +39,8 @@ TEST(WorkTable, CountsOnlyWhatIsOfferedAndTheRestOnceItIsAgain) {
   const auto all = [](const Setting&) { return true; };
   table.offer({}, all);
   ASSERT_EQ(table.points().size(), 2U);
-  EXPECT_EQ(table.points()[1].power_w, 30);
+  EXPECT_EQ(table.points()[0].power_w, 30);  // what came back is the first
+  EXPECT_EQ(table.points()[1].power_w, 20);
   table.offer({}, small);
   table.predict({});
   table.offer({}, all);

@@ -38,6 +38,13 @@ class PowerSupplyTest : public testing::Test {
     for (const Reading& reading : readings(capacity_wh)) read.add(reading);
     return read;
   }
+  static std::optional<double> energy_of(PowerSupply& sensor, int second) {
+    std::vector<Reading> readings;
+    sensor.read(at(second), readings);
+    Battery read;
+    for (const Reading& reading : readings) read.add(reading);
+    return read.energy_wh;
+  }
   std::string all_findings() const {
     std::string text;
     for (const std::string& finding : findings_) text += finding + "\n";
@@ -143,13 +150,7 @@ TEST_F(PowerSupplyTest, WhatBecomesUnreadableIsMissingForTenSecondsBeforeTheNext
   put("capacity", "60");
   const auto sensor = open();
   ASSERT_NE(sensor, nullptr);
-  const auto energy_wh = [&](int second) {
-    std::vector<Reading> readings;
-    sensor->read(at(second), readings);
-    Battery read;
-    for (const Reading& reading : readings) read.add(reading);
-    return read.energy_wh;
-  };
+  const auto energy_wh = [&](int second) { return energy_of(*sensor, second); };
   EXPECT_NEAR(energy_wh(1).value_or(0), 29, 1e-6);
   put("energy_now", "");
   EXPECT_FALSE(energy_wh(2));
@@ -186,13 +187,7 @@ TEST_F(PowerSupplyTest, ABatteryThatWasSwappedIsReadAgain) {
   put("energy_full", "10000000");
   const auto sensor = open();
   ASSERT_NE(sensor, nullptr);
-  const auto energy_wh = [&](int second) {
-    std::vector<Reading> readings;
-    sensor->read(at(second), readings);
-    Battery read;
-    for (const Reading& reading : readings) read.add(reading);
-    return read.energy_wh;
-  };
+  const auto energy_wh = [&](int second) { return energy_of(*sensor, second); };
   EXPECT_NEAR(energy_wh(1).value_or(0), 7.2, 1e-6);
   tree_.put("/sys/class/power_supply/BAT0/energy_now", "");
   tree_.remove("/sys/class/power_supply/BAT0");

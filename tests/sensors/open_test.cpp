@@ -27,6 +27,13 @@ class OpenSensorsTest : public testing::Test {
     }
     return readings;
   }
+  // What the first zone tells where its file reads so.
+  Reading first_zone_of(Sensor& zones, std::string_view text) {
+    board_.put("/sys/class/thermal/thermal_zone0/temp", text);
+    std::vector<Reading> readings;
+    zones.read(Time{}, readings);
+    return readings.at(0);
+  }
 
   DirectoryBoard board_;
   Sysroot root_{board_.root()};
@@ -82,12 +89,7 @@ TEST_F(OpenSensorsTest, AZoneIsSlowedDownFromItsHighestPassiveTripElseItsLowestS
 TEST_F(OpenSensorsTest, AZonePoweredDownIsOffAndANonsenseOneAbsurd) {
   OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
   Sensor& zones = *opened.sensors[1];
-  const auto first_zone = [&](std::string_view text) {
-    board_.put("/sys/class/thermal/thermal_zone0/temp", text);
-    std::vector<Reading> readings;
-    zones.read(Time{}, readings);
-    return readings.at(0);
-  };
+  const auto first_zone = [&](std::string_view text) { return first_zone_of(zones, text); };
   const Reading off = first_zone("-256000");
   EXPECT_EQ(off.state, ReadingState::off);
   EXPECT_NE(zones.explain(off).find("powered down"), std::string::npos);
@@ -104,12 +106,7 @@ TEST_F(OpenSensorsTest, AZonePoweredDownIsOffAndANonsenseOneAbsurd) {
 TEST_F(OpenSensorsTest, AZoneInWholeOrDecimalDegreesIsNotBelieved) {
   OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
   Sensor& zones = *opened.sensors[1];
-  const auto first_zone = [&](std::string_view text) {
-    board_.put("/sys/class/thermal/thermal_zone0/temp", text);
-    std::vector<Reading> readings;
-    zones.read(Time{}, readings);
-    return readings.at(0);
-  };
+  const auto first_zone = [&](std::string_view text) { return first_zone_of(zones, text); };
   const Reading whole = first_zone("45");
   EXPECT_EQ(whole.state, ReadingState::absurd);
   EXPECT_NE(zones.explain(whole).find("45 is no temperature in milli-degrees Celsius but one in "
