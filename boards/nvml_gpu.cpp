@@ -86,11 +86,17 @@ NvmlGpu::NvmlGpu(const Sysroot& root, const std::string& which)
   }
 }
 
-// A GPU that was lost is looked up again before the next call.
+// A GPU that was lost is looked up again before the next call. That may tell of another loss: of
+// the driver, which has to be initialised first.
 void NvmlGpu::find_again() {
   if (lost_ == NvmlCode::success) return;
-  if (lost_ == NvmlCode::uninitialized) nvml_->initialise_again();
-  device_ = look_up(uuid_);
+  try {
+    if (lost_ == NvmlCode::uninitialized) nvml_->initialise_again();
+    device_ = look_up(uuid_);
+  } catch (const NvmlError& error) {
+    if (loses_handle(error.code())) lost_ = error.code();
+    throw;
+  }
   lost_ = NvmlCode::success;
 }
 

@@ -149,6 +149,17 @@ TEST_F(NvmlGpuTest, ADriverThatWasUnloadedIsInitialisedAgain) {
   EXPECT_EQ(gpu.power_mw(), 60000);
 }
 
+TEST_F(NvmlGpuTest, AGpuThatWasLostIsFoundAgainByADriverThatWasLoadedAgain) {
+  gpus_.add(0);
+  NvmlGpu gpu(root_, "0");
+  gpus_.put("lost", "error 15");
+  EXPECT_THROW(gpu.power_mw(), NvmlError);
+  gpus_.reload_driver();
+  gpus_.remove("lost");
+  EXPECT_THROW(gpu.power_mw(), NvmlError) << "told by the look-up itself";
+  EXPECT_EQ(gpu.power_mw(), 60000);
+}
+
 TEST_F(NvmlGpuTest, ClocksAreSortedAndThoseOfTheGpuGoWithTheHighestOfTheMemory) {
   gpus_.add(0);
   NvmlGpu gpu(root_, "0");

@@ -52,6 +52,7 @@ class FakeGpus {
   std::string get(const std::string& name, int index = 0) { return tree_.get(path(name, index)); }
   // Of the library.
   void put_init(std::string_view text) { tree_.put("/init", text); }
+  void reload_driver() { tree_.put("/reloaded", ""); }
 
  private:
   static std::string path(const std::string& name, int index) {

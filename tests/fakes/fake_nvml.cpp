@@ -3,9 +3,11 @@
 //
 // GEARSHIFT_FAKE_NVML names the folder; gpu0, gpu1, ... in it are the GPUs. A file holds the answer
 // in NVML's unit, or "error N" for a return code; a missing one answers NOT_SUPPORTED. `init` and
-// `lost` decide for every call, of the library and of one GPU. What is set goes to limit_mw and to
-// gpu_lock and memory_lock ("MHz MHz", empty: unlocked), where the clocks follow. set_limit and
-// set_clocks say what setting does: "error N", or "ignore", which answers success and sets nothing.
+// `lost` decide for every call, of the library and of one GPU. `reloaded`: the driver was unloaded
+// and loaded again, so that every call answers UNINITIALIZED until nvmlInit, which removes it. What
+// is set goes to limit_mw and to gpu_lock and memory_lock ("MHz MHz", empty: unlocked), where the
+// clocks follow. set_limit and set_clocks say what setting does: "error N", or "ignore", which
+// answers success and sets nothing.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +26,7 @@ namespace {
 
 using Folder = std::filesystem::path;
 constexpr int kSuccess = 0;
+constexpr int kUninitialized = 1;
 constexpr int kInvalidArgument = 2;
 constexpr int kNotSupported = 3;
 constexpr int kNotFound = 6;
@@ -71,8 +74,12 @@ unsigned gpu_count() {
   return count;
 }
 
+int check_library() {
+  return std::filesystem::exists(root() / "reloaded") ? kUninitialized : code_of(root() / "init");
+}
+
 int check(void* device) {
-  const int code = code_of(root() / "init");
+  const int code = check_library();
   return code != kSuccess ? code : code_of(folder_of(device) / "lost");
 }
 
@@ -151,12 +158,15 @@ int unlock(void* device, const char* lock_file) {
 
 extern "C" {
 
-int nvmlInit_v2() { return code_of(root() / "init"); }
+int nvmlInit_v2() {
+  std::filesystem::remove(root() / "reloaded");
+  return check_library();
+}
 int nvmlShutdown() { return kSuccess; }
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
   *count = gpu_count();
-  return code_of(root() / "init");
+  return check_library();
 }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   if (index >= gpu_count()) return kInvalidArgument;
