@@ -27,11 +27,13 @@ std::string spread(std::span<const DriftRow> rows, int digits, Figure figure,
   for (const DriftRow& row : rows) {
     if (const std::optional<double> value = figure(row)) values.push_back(*value);
   }
-  if (values.empty()) return "-";
-  const std::size_t missing = rows.size() - values.size() - unmoved;
-  const Distribution all = distribution(std::move(values));
-  std::string text = fixed(all.median, digits) + ", " + fixed(all.most, digits);
-  if (missing > 0) text += " (" + std::to_string(missing) + " never)";
+  std::string text = "-";
+  if (!values.empty()) {
+    const std::size_t missing = rows.size() - values.size() - unmoved;
+    const Distribution all = distribution(std::move(values));
+    text = fixed(all.median, digits) + ", " + fixed(all.most, digits);
+    if (missing > 0) text += " (" + std::to_string(missing) + " never)";
+  }
   if (unmoved > 0) text += " (" + std::to_string(unmoved) + " unmoved)";
   return text;
 }
