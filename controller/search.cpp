@@ -105,12 +105,12 @@ void Controller::hold(const Setting& setting, Time now) {
     return;
   }
   const bool tried = known->ok() || known->outcome == Outcome::over_limit;
-  note(NoteType::safe, now,
-       late ? std::string("the policy's choice is known to answer late")
-       : tried
-           ? std::string("the policy's choice is known not to fit the cap")
-           : "the policy's choice is known to fail: " + std::string(outcome_name(known->outcome)));
+  const std::string why = late    ? "the policy's choice is known to answer late"
+                          : tried ? "the policy's choice is known not to fit the cap"
+                                  : "the policy's choice is known to fail: " +
+                                        std::string(outcome_name(known->outcome));
   fall_back(now);
+  note(NoteType::safe, now, why);
 }
 
 void Controller::apply(const Setting& setting, Aim aim, Time now) {

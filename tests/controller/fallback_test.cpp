@@ -46,6 +46,17 @@ TEST(Fallback, TheSafeSettingDoesNotTakeOverABatchSizeThatNoWorkloadAllows) {
   EXPECT_EQ(last.batch_size[index(Kind::train)], 16);
 }
 
+TEST(Fallback, WhatIsHeldForAChoiceThatIsKnownToFailIsToldWithItsOwnSetting) {
+  LowRig rig([](const PolicyContext&, const auto&) { return hold(kFast); }, seconds(20), 30'000);
+  rig.hardware.ignore = "gpu_mhz";  // at 300
+  rig.world.attach(seconds(1));
+  rig.run();
+  const std::vector<KeptNote> told = rig.recorder.of(NoteType::safe);
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told[0].text, "the policy's choice is known to fail: not_applied");
+  EXPECT_EQ(told[0].setting.mode, kSlow);
+}
+
 TEST(Fallback, ABatchTooLargeForTheLowestModeIsMadeSmallerBeforeTheCapIsCalledInfeasible) {
   const auto decide = [](const PolicyContext&, const std::vector<Observation>& answers) {
     return answers.empty() ? measure(kSlow, 32) : hold(kSlow, 8);
