@@ -238,8 +238,8 @@ void BatteryLimit::plan_forecast(const BatteryTask& task, Time now) {
   const Duration since_start = now - *started_;
   const double energy_wh = gauge_.energy_wh(now);
   const double least_wh = forecast_->least_wh(since_start, energy_wh);
-  if (least_wh <= 0) {  // and to wait, as the plan would, does no work
-    plan_ = plan_short_of_energy(hull_, task);
+  if (least_wh <= 0) {
+    plan_ = plan_that_lasts_longest(hull_, task);
     return;
   }
   plan_ = plan_at(hull_, task, forecast_->power_w(since_start, energy_wh), task.time_s.value_or(0));

@@ -41,12 +41,22 @@ double most_efficient_power_w(const PowerHull& hull, const BatteryTask& task) {
   return hull.vertices()[hull.most_efficient(task.other_w)].power_w;
 }
 
-}  // namespace
-
-BatteryPlan plan_short_of_energy(const PowerHull& hull, const BatteryTask& task) {
-  BatteryPlan plan = until_empty(hull, task, most_efficient_power_w(hull, task));
+BatteryPlan short_of_energy(const PowerHull& hull, const BatteryTask& task, double power_w) {
+  BatteryPlan plan = until_empty(hull, task, power_w);
   plan.shortfall = Shortfall::energy;
   return plan;
+}
+
+BatteryPlan plan_short_of_energy(const PowerHull& hull, const BatteryTask& task) {
+  return short_of_energy(hull, task, most_efficient_power_w(hull, task));
+}
+
+}  // namespace
+
+BatteryPlan plan_that_lasts_longest(const PowerHull& hull, const BatteryTask& task) {
+  const WorkPoint& least = hull.vertices().front();
+  return least.samples_per_s > 0 ? short_of_energy(hull, task, least.power_w)
+                                 : plan_short_of_energy(hull, task);
 }
 
 namespace {
@@ -97,14 +107,14 @@ BatteryPlan plan_least_energy(const PowerHull& hull, const BatteryTask& task) {
   return plan.energy_j <= task.energy_j ? plan : plan_short_of_energy(hull, task);
 }
 
-// Below the least power of the hull, a pause's, nothing lasts so long, and to wait does no work.
-// Errors of the plan before, which are near the end as large as what is left, are no lack yet.
+// Below the least power of the hull nothing lasts so long. Errors of the plan before, which are
+// near the end as large as what is left, are no lack yet.
 BatteryPlan plan_serve(const PowerHull& hull, const BatteryTask& task) {
   const double time_s = std::max(1.0, task.time_s.value_or(1));
   const double power_w = task.energy_j / time_s - task.other_w;
   const BatteryPlan plan = plan_at(hull, task, power_w, time_s);
   const double above_j = task.energy_j + task.spare_j;
-  return plan.energy_j <= above_j * (1 + 1e-9) + 1e-9 ? plan : plan_short_of_energy(hull, task);
+  return plan.energy_j <= above_j * (1 + 1e-9) + 1e-9 ? plan : plan_that_lasts_longest(hull, task);
 }
 
 }  // namespace

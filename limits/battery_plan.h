@@ -65,9 +65,9 @@ struct BatteryPlan {
 // about it. docs/limits.md has the reasoning. An empty hull gives a plan of unknown shortfall.
 BatteryPlan plan_battery(const PowerHull& hull, const BatteryTask& task);
 
-// The most work of too little energy: at the power that does most a joule, until it is spent. The
-// hull must not be empty.
-BatteryPlan plan_short_of_energy(const PowerHull& hull, const BatteryTask& task);
+// Of energy that lasts until no such time at any power: what lasts longest. Where that is a pause,
+// which does no work, the most work instead. The hull must not be empty.
+BatteryPlan plan_that_lasts_longest(const PowerHull& hull, const BatteryTask& task);
 
 // The plan that spends `power_w` on the mean for so long. The hull must not be empty.
 BatteryPlan plan_at(const PowerHull& hull, const BatteryTask& task, double power_w, double time_s);

@@ -262,6 +262,10 @@ TEST(BatteryLimit, WaitsForTheSunUnlessTheBatteryIsEmptyBefore) {
   const BatteryPlan empty = planned(hours(6));
   EXPECT_EQ(empty.shortfall, Shortfall::energy);
   EXPECT_EQ(empty.mean_power_w, 20) << "to wait saves nothing";
+  options.pause_w = 0;
+  const BatteryPlan works = planned(hours(6));
+  EXPECT_EQ(works.shortfall, Shortfall::energy);
+  EXPECT_EQ(works.mean_power_w, 10) << "what works in the lowest mode does so for longest";
 }
 
 TEST(BatteryLimit, PlansNoPauseBeforeAnythingIsKnownOfTheWork) {

@@ -126,21 +126,32 @@ TEST(BatteryPlan, ServesUntilItsTimeWithAllOfTheEnergy) {
   EXPECT_NEAR(plan.samples, 34500, 1e-6);
 }
 
-TEST(BatteryPlan, DoesTheMostWorkWhereItCannotServeUntilItsTime) {
-  for (const bool pauses : {false, true}) {
-    std::vector<WorkPoint> points = kPoints;
-    if (pauses) points.push_back({8, 0});
-    const PowerHull hull(points);
-    for (const double energy_j : {0.0, 500.0, 799.0}) {
-      const BatteryPlan most =
-          plan_battery(hull, {.aim = BatteryAim::progress, .energy_j = energy_j});
-      const BatteryPlan poor =
-          plan_battery(hull, {.aim = BatteryAim::serve, .energy_j = energy_j, .time_s = 100});
-      EXPECT_EQ(poor.shortfall, Shortfall::energy) << energy_j;
-      EXPECT_EQ(poor.mean_power_w, 20) << energy_j;
-      EXPECT_DOUBLE_EQ(poor.samples, most.samples) << energy_j;
-    }
+TEST(BatteryPlan, DoesTheMostWorkWhereToWaitDoesNotLastUntilItsTimeEither) {
+  std::vector<WorkPoint> points = kPoints;
+  points.push_back({8, 0});
+  const PowerHull hull(points);
+  for (const double energy_j : {0.0, 500.0, 799.0}) {
+    const BatteryPlan most =
+        plan_battery(hull, {.aim = BatteryAim::progress, .energy_j = energy_j});
+    const BatteryPlan poor =
+        plan_battery(hull, {.aim = BatteryAim::serve, .energy_j = energy_j, .time_s = 100});
+    EXPECT_EQ(poor.shortfall, Shortfall::energy) << energy_j;
+    EXPECT_EQ(poor.mean_power_w, 20) << energy_j;
+    EXPECT_DOUBLE_EQ(poor.samples, most.samples) << energy_j;
   }
+}
+
+TEST(BatteryPlan, LastsAsLongAsItCanWhereNothingWaits) {
+  const PowerHull hull(kPoints);
+  BatteryTask task{.aim = BatteryAim::serve, .energy_j = 950, .time_s = 100};
+  const BatteryPlan plan = plan_battery(hull, task);
+  EXPECT_EQ(plan.shortfall, Shortfall::energy);
+  EXPECT_EQ(plan.mean_power_w, 10);
+  EXPECT_NEAR(plan.time_s, 95, 1e-9);
+  EXPECT_NEAR(plan.energy_j, 950, 1e-6);
+  EXPECT_NEAR(plan.samples, 9500, 1e-6);
+  task.spare_j = 50;
+  EXPECT_EQ(plan_battery(hull, task).shortfall, Shortfall::none);
 }
 
 TEST(BatteryPlan, WaitsWhereTheEnergyLastsUntilItsTimeBySoMuch) {

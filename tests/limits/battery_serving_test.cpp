@@ -63,10 +63,10 @@ TEST(BatteryServing, PausesNobodyWhileRequestsAreAnswered) {
   cap_above(0);
   EXPECT_EQ(run.limit.plan().low.power_w, 2);
   cap_above(12'000);
-  // 10 W, the lowest mode, do not last for two hours.
+  // 10 W, the lowest mode, do not last for two hours: nothing lasts longer.
   EXPECT_EQ(run.limit.plan().shortfall, Shortfall::energy);
-  EXPECT_EQ(run.limit.plan().low.power_w, 20);
-  EXPECT_EQ(cap_above(12'000), 21'000);
+  EXPECT_EQ(run.limit.plan().mean_power_w, 10);
+  EXPECT_EQ(cap_above(12'000), 10'500);
   cap_above(0);
   EXPECT_EQ(run.limit.plan().low.power_w, 2);
 }
