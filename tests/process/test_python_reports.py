@@ -15,7 +15,7 @@ from client_test import LOADER, ROOT, SIZES, ClientTest  # skips where a package
 from pretended_time import PretendedClock
 
 import gearshift
-from gearshift import connection, wire
+from gearshift import connection, outbox, wire
 
 try:
     import torch
@@ -165,12 +165,12 @@ class Reporting(PretendedClock):
         daemon, client = self.attached()
         link = client._connection
         with link._lock:  # as if that thread were stopped in the middle of its work
-            for _ in range(connection.OUTBOX_MESSAGES + 7):
+            for _ in range(outbox.MOST_MESSAGES + 7):
                 self.step(client)
-            self.assertEqual(len(link._outbox), connection.OUTBOX_MESSAGES)
+            self.assertEqual(len(link._outbox), outbox.MOST_MESSAGES)
         self.assertEqual(client.dropped_reports, 7)
         self.assertEqual(daemon.expect("minibatch")["sequence"], 1)
-        daemon.expect("minibatch", sequence=connection.OUTBOX_MESSAGES)
+        daemon.expect("minibatch", sequence=outbox.MOST_MESSAGES)
 
     def test_no_more_minibatches_are_reported_than_a_daemon_takes(self):
         budget = connection.ReportBudget()
@@ -198,7 +198,7 @@ class Reporting(PretendedClock):
         )
         with link._lock:
             link.report(wire.Command(link.attachment, 1, 32, "both"), 0, 32, 8400000, 210000, 8000000)
-            self.assertEqual(link._outbox[-1][2], dump("88 a4 74 79"))
+            self.assertEqual(link._outbox.newest, dump("88 a4 74 79"))
             link._request_sequence = 1
             link.in_force = wire.Command(link.attachment, 1, 4, "both")
             link.report_requests(
@@ -208,7 +208,7 @@ class Reporting(PretendedClock):
                     "latency_p99_ns": 95000000, "latency_max_ns": 101000000,
                 }
             )
-            self.assertEqual(link._outbox[-1][2], dump("8d a4 74 79"))
+            self.assertEqual(link._outbox.newest, dump("8d a4 74 79"))
 
 
 @unittest.skipUnless(torch, "needs python3-torch")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
+import weakref
 
 from gearshift import clock, wire
 from gearshift.connection import Connection
@@ -64,7 +64,7 @@ class Client:
         self._ended_ns = None  # of the newest Minibatch; None where the next begins a new epoch
         self._turn_waits = []  # (from, to) of the waits for a turn since the last report
         self._unoffered = 0  # newest reports in a row of a size that was not offered
-        atexit.register(self.close)
+        weakref.finalize(self, connection.let_go).atexit = False  # the connection closes itself at exit
 
     # ---- what the daemon wants --------------------------------------------------------------
 
@@ -208,8 +208,8 @@ class Client:
 
     @never_raises(None)
     def close(self):
-        """Says bye; happens at exit by itself. The Client then reports no more, and pauses no more."""
-        atexit.unregister(self.close)
+        """Says bye; happens by itself at exit, and once nothing holds the Client any more, as where a
+        notebook's cell is run again. The Client then reports no more, and pauses no more."""
         self._connection.close()
 
     def __enter__(self):

@@ -13,10 +13,11 @@ What the training thread reads without the lock is immutable and says to which a
 
 from __future__ import annotations
 
-import collections
+import atexit
 import contextlib
 import logging
 import os
+import queue
 import random
 import threading
 import time
@@ -26,6 +27,7 @@ import msgpack
 from gearshift import wire
 from gearshift.budget import ReportBudget
 from gearshift.daemon_socket import DaemonSocket
+from gearshift.outbox import Outbox
 from gearshift.wire import Checkpoint, Command
 
 log = logging.getLogger("gearshift")
@@ -39,7 +41,6 @@ TURN_POLL_MS = 10  # between two looks whether the turn is still wanted: request
 # tick of the daemon, and reporting costs a minibatch of any length the same small part.
 GATHER_NS = 50 * 10**6
 GATHER_MESSAGES = 32
-OUTBOX_MESSAGES = 256
 BYE_LINGER_MS = 100
 
 
@@ -66,22 +67,22 @@ class Connection:
         self._turn = 0  # number of the newest turn asked for
         self._turn_given = 0  # of the newest one given
         self._knows_turns = True  # the daemon of this attachment does, as far as is known
-        self._outbox = collections.deque()  # of (attachment, must_arrive, frame)
+        self._outbox = Outbox()
         self._told = set()
         self._heartbeat_ns = 10**9
         self._silent_after_ns = 5 * 10**9
         self._heard_ns = self._sent_ns = self._next_hello_ns = time.monotonic_ns()
         self._flushed_ns = 0
         self._wake_ns = WAKE_NS
-        self._report_packer = msgpack.Packer(use_bin_type=True)  # the training thread's
         self._packer = msgpack.Packer(use_bin_type=True)  # used under the lock
         self._lock = threading.Lock()  # guards the socket and all that service() writes
         self._holder = None  # thread that had the lock last
-        self._wake = threading.Event()
+        self._wake = queue.SimpleQueue()  # what comes ends the thread's sleep; a collector may put it there
         self._random = random.Random()  # its own: the program's draws stay what they are
         self._socket = DaemonSocket(endpoint, key, self.tell_once)
         self._thread = threading.Thread(target=self._keep_alive, name="gearshift", daemon=True)
         self._thread.start()
+        atexit.register(self.close)
 
     # ---- the training thread's side ---------------------------------------------------------
 
@@ -139,10 +140,7 @@ class Connection:
         number = command.number if command.attachment == attachment else 0
         durations = elapsed_ns, fetch_stall_ns, compute_ns
         message = wire.minibatch(self._sequence, number, epoch, batch_size, *durations)
-        frame = self._report_packer.pack(message)
-        if len(self._outbox) < OUTBOX_MESSAGES:
-            self._outbox.append((attachment, False, frame))
-        else:
+        if not self._outbox.add(attachment, False, message):
             self.dropped_reports += 1
         due = now_ns - self._flushed_ns >= GATHER_NS
         if due or len(self._outbox) >= GATHER_MESSAGES:
@@ -157,8 +155,7 @@ class Connection:
         number = command.number if command.attachment == attachment else 0
         message = {"type": "requests", "sequence": self._request_sequence, "set": number}
         message.update((name, min(value, wire.MOST_COUNTED[name])) for name, value in counts.items())
-        if len(self._outbox) < OUTBOX_MESSAGES:
-            self._outbox.append((attachment, False, self._report_packer.pack(message)))
+        if self._outbox.add(attachment, False, message):
             self.service_if_free()
         else:
             self.dropped_reports += 1
@@ -223,14 +220,21 @@ class Connection:
         """Ends the newest turn that was asked for, given or not."""
         self.end_turn(self._turn)
 
+    def let_go(self):
+        """Has the other thread say bye, soon. Neither waits nor takes a lock: the collector of any thread may
+        call it, in the midst of anything."""
+        if self.usable:
+            self._closed = True
+            self._wake.put(None)
+
     def close(self):
-        """Says bye. Takes a tenth of a second at most where a daemon does not read."""
-        if not self.usable:
+        """Says bye. Takes a tenth of a second at most where a daemon does not read. Happens at exit by itself."""
+        self.let_go()
+        if self._ended or os.getpid() != self._process:
             return
-        self._closed = True
-        self._wake.set()
-        if self._lock.locked() and self._holder == threading.get_ident():
-            return  # a signal's handler: what it interrupted says bye, which has the lock
+        me = threading.get_ident()
+        if me == self._thread.ident or (self._lock.locked() and self._holder == me):
+            return  # a signal's handler, or a collector's: what it interrupted says bye
         self._thread.join(2)
         self._end()
 
@@ -238,8 +242,10 @@ class Connection:
         if self._ended or not self._lock.acquire(timeout=2):
             return  # held for good: the process is being torn down
         try:
+            self._holder = threading.get_ident()
             if not self._ended:
                 self._ended = True
+                atexit.unregister(self.close)
                 self._flush()
                 if self.attached:
                     self._send({"type": "bye"})
@@ -265,8 +271,7 @@ class Connection:
             log.warning(message, **details)
 
     def _post(self, attachment, message):
-        if len(self._outbox) < OUTBOX_MESSAGES:
-            self._outbox.append((attachment, True, self._report_packer.pack(message)))
+        self._outbox.add(attachment, True, message)
         self.service_if_free()
 
     # ---- either thread, under the lock ------------------------------------------------------
@@ -279,7 +284,9 @@ class Connection:
                         self._service()
             except Exception:
                 self.tell_once("the connection failed; training goes on", exc_info=True)
-            self._wake.wait(self._wake_ns / 1e9)
+            with contextlib.suppress(queue.Empty):
+                self._wake.get(timeout=self._wake_ns / 1e9)
+        self._end()
 
     def _service(self):
         if self._closed:
@@ -298,14 +305,7 @@ class Connection:
             self._say_hello(now_ns)
 
     def _flush(self):
-        outbox = self._outbox
-        while outbox:
-            attachment, must_arrive, frame = outbox[0]
-            if attachment == self.attachment and not self._send_frame(frame):
-                if must_arrive:
-                    return  # tried again at the next service, and what is behind it keeps its place
-                self.dropped_reports += 1
-            outbox.popleft()
+        self.dropped_reports += self._outbox.flush(self.attachment, self._send_frame)
 
     def _send(self, message) -> bool:
         return self._send_frame(self._packer.pack(message))
@@ -350,32 +350,27 @@ class Connection:
             self._take_error(message, now_ns)
 
     def _take_welcome(self, message):
-        heartbeat_ns = wire.integer(message, "heartbeat_ns", 1, wire.MAX_ELAPSED_NS)
-        silent_after_ns = wire.integer(message, "silent_after_ns", 1, wire.MAX_ELAPSED_NS)
-        if heartbeat_ns is None or silent_after_ns is None:
+        welcome = wire.welcome(message)
+        if welcome is None:
             return
-        # Held within what keeps both promises: never a flood, and never paused by a dead daemon.
-        self._heartbeat_ns = min(max(heartbeat_ns, 10**7), 10**10)
-        self._silent_after_ns = min(max(silent_after_ns, 10**8), 6 * 10**10)
+        self._heartbeat_ns, self._silent_after_ns = welcome.heartbeat_ns, welcome.silent_after_ns
         self._wake_ns = min(WAKE_NS, self._heartbeat_ns // 2)
-        self.managed = message.get("managed") is True
+        self.managed = welcome.managed
         self.attachment += 1
         self.attached = self._knows_turns = True
-        said = wire.text(message, "message")
-        log.info("attached as %s; managed: %s %s", self.offer.name, self.managed, said)
+        log.info("attached as %s; managed: %s %s", self.offer.name, self.managed, welcome.message)
 
     def _take_set(self, message):
-        number = wire.integer(message, "set", 1, wire.MAX_SET)
-        batch_size = wire.integer(message, "batch_size", 1, wire.MAX_BATCH_SIZE)
-        run = message.get("run")
+        command = wire.command(message, self.attachment)
         newest = self.asked.number if self.asked.attachment == self.attachment else 0
-        if number is None or batch_size is None or run not in wire.RUNS or number <= newest:
+        if command is None or command.number <= newest:
             return
-        if batch_size not in self.offer.batch_sizes:
+        if command.batch_size not in self.offer.batch_sizes:
             offered = ", ".join(str(size) for size in self.offer.batch_sizes)
-            self._send(wire.refusal(number, "batch_size", f"{batch_size} is none of {offered}"))
+            said = f"{command.batch_size} is none of {offered}"
+            self._send(wire.refusal(command.number, "batch_size", said))
             return
-        self.asked = Command(self.attachment, number, batch_size, run)
+        self.asked = command
 
     def _take_error(self, message, now_ns):
         code = wire.text(message, "code", wire.MAX_NAME_BYTES)

@@ -54,6 +54,15 @@ class Command(NamedTuple):
     run: str
 
 
+class Welcome(NamedTuple):
+    """The daemon knows the workload."""
+
+    heartbeat_ns: int
+    silent_after_ns: int
+    managed: bool
+    message: str  # why it is not managed, for people
+
+
 class Checkpoint(NamedTuple):
     """The daemon asks to save the work: power is about to end."""
 
@@ -177,6 +186,31 @@ def saved(asked: Checkpoint, elapsed_ns, failure) -> dict:
         return {"type": "unsaved", "checkpoint": asked.number, "message": cut(failure)}
     elapsed_ns = min(max(elapsed_ns, 0), MAX_ELAPSED_NS)
     return {"type": "saved", "checkpoint": asked.number, "elapsed_ns": elapsed_ns}
+
+
+def welcome(message) -> Optional[Welcome]:
+    """What a welcome says, or None. Its durations are held within what keeps both promises: never a flood,
+    and never paused by a dead daemon."""
+    heartbeat_ns = integer(message, "heartbeat_ns", 1, MAX_ELAPSED_NS)
+    silent_after_ns = integer(message, "silent_after_ns", 1, MAX_ELAPSED_NS)
+    if heartbeat_ns is None or silent_after_ns is None:
+        return None
+    return Welcome(
+        min(max(heartbeat_ns, 10**7), 10**10),
+        min(max(silent_after_ns, 10**8), 6 * 10**10),
+        message.get("managed") is True,
+        text(message, "message"),
+    )
+
+
+def command(message, attachment) -> Optional[Command]:
+    """What a set asks of this attachment, or None."""
+    number = integer(message, "set", 1, MAX_SET)
+    batch_size = integer(message, "batch_size", 1, MAX_BATCH_SIZE)
+    run = message.get("run")
+    if number is None or batch_size is None or run not in RUNS:
+        return None
+    return Command(attachment, number, batch_size, run)
 
 
 def cut(message) -> str:

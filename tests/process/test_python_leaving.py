@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""How a Python client leaves: where nothing holds it any more, from a collector, in a forked child."""
+
+import gc
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import unittest
+import weakref
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+
+from client_test import DEADLINE_SECONDS, LOADER, ROOT, ClientTest  # skips where a package is missing
+
+import gearshift
+
+
+class Forgotten(ClientTest):
+    """As in a notebook whose cell is run again: it would be managed for good, and the new client observed only."""
+
+    def forgotten(self):
+        """A welcomed daemon, and a client in a list that alone holds it; its connection."""
+        daemon = self.daemon()
+        held = [gearshift.attach("lenet", batch_size=16, endpoint=self.endpoint)]
+        self.addCleanup(held[0]._connection.close)
+        daemon.attach()
+        self.until(lambda: held[0].attached)
+        return daemon, held, held[0]._connection
+
+    def left(self, daemon, link):
+        daemon.expect("bye")
+        link._thread.join(DEADLINE_SECONDS)
+        self.assertFalse(link._thread.is_alive() or link.attached)
+
+    def test_it_says_bye(self):
+        daemon, held, link = self.forgotten()
+        for _ in held[0].batches(LOADER):
+            break
+        held.clear()
+        gc.collect()
+        self.left(daemon, link)
+
+    def test_a_user_s_error_is_no_reason_to_stay(self):
+        daemon = self.daemon()
+        links = []
+
+        def cell():
+            client = gearshift.attach("lenet", batch_size=16, endpoint=self.endpoint)
+            links.append(client._connection)
+            self.addCleanup(links[0].close)
+            daemon.attach()
+            self.until(lambda: client.attached)
+            for _ in client.batches(LOADER):
+                raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            cell()
+        gc.collect()
+        self.left(daemon, links[0])
+
+    def test_nothing_but_the_program_holds_it(self):
+        daemon, held, link = self.forgotten()
+        there = weakref.ref(held.pop())
+        self.assertIsNone(there(), gc.get_referrers(there()))
+
+    def test_in_the_midst_of_anything(self):
+        for thread in ("training", "other"):
+            with self.subTest(thread):
+                daemon, held, link = self.forgotten()
+                ran = threading.Event()
+
+                def forget(take=link._take):
+                    held.clear()  # a collector runs where it likes, with the lock held too
+                    ran.set()
+
+                link._take = lambda frame: forget()
+                daemon.send("heartbeat")
+                if thread == "training":
+                    link.wait()
+                self.assertTrue(ran.wait(DEADLINE_SECONDS))
+                self.left(daemon, link)
+                daemon.die()
+
+    def test_the_program_s_end_is_its_own(self):
+        text = f"import gearshift, time\nclient = gearshift.attach('lenet', endpoint={self.endpoint!r})\n"
+        text += "while not client.attached: time.sleep(0.001)"
+        daemon = self.daemon()
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "bridge" / "python")}
+        with subprocess.Popen([sys.executable, "-c", text], env=environment) as program:
+            self.addCleanup(program.kill)
+            daemon.attach()
+            daemon.expect("bye")
+            self.assertEqual(program.wait(DEADLINE_SECONDS), 0)
+
+    def test_a_closed_one_says_no_second_bye(self):
+        daemon, held, link = self.forgotten()
+        held[0].close()
+        held.clear()
+        daemon.expect("bye")
+        self.assertEqual(daemon.drain(), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
