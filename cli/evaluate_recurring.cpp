@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -76,40 +77,60 @@ void check_jobs(const Tables& tables, const std::vector<std::string>& jobs) {
   }
 }
 
-// What --job says of the profile's workload; else what is usual. Nullopt where it is no job.
-std::optional<JobTerms> terms_of(const Profile& profile, const Tables& tables,
-                                 const EvaluateOptions& options) {
-  if (!options.job.empty()) {
-    for (const std::string& text : options.job) {
-      JobTerms terms = parse_job_terms(text);
-      if (terms.workload == profile.workload) return terms;
-    }
-    return std::nullopt;
+// What --job says of the workload; nullopt where it names others.
+std::optional<JobTerms> named_terms(const std::string& workload,
+                                    const std::vector<std::string>& jobs) {
+  for (const std::string& text : jobs) {
+    JobTerms terms = parse_job_terms(text);
+    if (terms.workload == workload) return terms;
   }
-  std::vector<std::int32_t> shared;
-  for (const std::int32_t batch_size : profile.batch_sizes()) {
-    for (const EpochsToTarget& row : tables.epochs) {
-      if (row.batch_size != batch_size || row.workload() != profile.workload) continue;
-      shared.push_back(batch_size);
-      break;
-    }
-  }
-  if (shared.empty()) return std::nullopt;
-  return usual_terms(profile.workload, tables.epochs, shared);
+  return std::nullopt;
 }
 
+// Those of the profile that have recorded runs, lowest first.
+std::vector<std::int32_t> recorded_batch_sizes(const Profile& profile, const Tables& tables) {
+  std::vector<std::int32_t> recorded;
+  for (const std::int32_t batch_size : profile.batch_sizes()) {
+    const auto is_of = [&](const EpochsToTarget& row) {
+      return row.batch_size == batch_size && row.workload() == profile.workload;
+    };
+    if (std::any_of(tables.epochs.begin(), tables.epochs.end(), is_of)) {
+      recorded.push_back(batch_size);
+    }
+  }
+  return recorded;
+}
+
+// Of the workloads that --job names; without it, of those that have recorded runs, with what is
+// usual. Tells on standard error which of these have no usual target.
 std::deque<RecurringJob> make_jobs(const Tables& tables, const EvaluateOptions& options) {
   check_jobs(tables, options.job);
   std::deque<RecurringJob> jobs;
+  std::vector<std::string> without_target;
   for (const Profile& profile : tables.profiles) {
-    const auto terms = terms_of(profile, tables, options);
+    std::optional<JobTerms> terms = named_terms(profile.workload, options.job);
+    if (options.job.empty()) {
+      const std::vector<std::int32_t> recorded = recorded_batch_sizes(profile, tables);
+      if (recorded.empty()) continue;
+      terms = usual_terms(profile.workload, tables.epochs, recorded);
+      if (!terms) {
+        without_target.push_back(fmt::format(
+            "{0} {1}: no target is always reached by half of its batch sizes; name it with "
+            "--job {1},TARGET,BATCH,MOST_EPOCHS",
+            profile.device, profile.workload));
+      }
+    }
     if (terms) jobs.push_back(make_recurring_job(profile, tables.epochs, *terms, options.eta));
+  }
+  if (jobs.empty() && !without_target.empty()) {
+    throw std::runtime_error(fmt::format("{}", fmt::join(without_target, "\n")));
   }
   if (jobs.empty()) {
     throw std::runtime_error(
         options.epochs + ": no workload of --profile is a job here; workloads must have the name " +
         "dataset-network-optimizer; or name the job with --job");
   }
+  for (const std::string& text : without_target) tell(stderr, "gearshift evaluate: {}\n", text);
   return jobs;
 }
 

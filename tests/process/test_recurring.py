@@ -126,6 +126,28 @@ class Recurring(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words, done.stderr)
 
+    def test_a_job_whose_targets_are_seldom_reached_is_told(self):
+        rows = ["dataset,network,optimizer,batch_size,learning_rate,target_metric,runs,epochs"]
+        rows += [f"d,n,o,{batch},0.1,0.6,2,{'6 7' if batch == 8 else '6 nan'}" for batch in EPOCHS]
+        (self.folder / "epochs.csv").write_text("\n".join(rows) + "\n")
+        words = ("gpu d-n-o: no target is always reached by half of its batch sizes; "
+                 "name it with --job d-n-o,TARGET,BATCH,MOST_EPOCHS")
+        done = self.evaluate()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(words, done.stderr)
+        self.assertNotIn("dataset-network-optimizer", done.stderr)
+        profile = self.folder / "gpu.csv"
+        profile.write_text(profile.read_text() + "gpu,d-m-o,train,8,100,20,90\n")
+        rows += ["d,m,o,8,0.1,0.6,2,6 7"]
+        (self.folder / "epochs.csv").write_text("\n".join(rows) + "\n")
+        done = self.evaluate()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(words, done.stderr)
+        self.assertEqual([row["job"] for row in json.loads((self.folder / "out.json").read_text())["rows"]], ["d-m-o"])
+        done = self.evaluate("--job", "d-n-o,0.6,8,10")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("no target", done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()
