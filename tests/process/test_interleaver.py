@@ -201,7 +201,7 @@ class Interleaving(PretendedTime):
                 for future in futures:  # those that wait for them are not who is interrupted
                     self.assertIsInstance(future.exception(0), gearshift.RequestDropped)
                 self.assertIn("KeyboardInterrupt", str(futures[0].exception(0)))
-                self.assertEqual(one._log.take_due(self.now + 10**9, 0)["refused"], 4)
+                self.assertEqual(one._log.take_due(self.now + 10**9, 0)["refused"], 5)
 
     def test_a_signal_may_stop_it_at_any_time(self):
         one = self.interleaver()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import collections
-import itertools
 import logging
 import threading
 from concurrent.futures import Future
@@ -24,8 +22,9 @@ from gearshift.interleaving import (
     size_to_serve,
     training_fits,
 )
-from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, check_answers, refusal
+from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, check_answers, drop, refusal
 from gearshift.turns import Turn
+from gearshift.waiting import Waiting
 
 log = logging.getLogger("gearshift")
 
@@ -106,7 +105,7 @@ class Interleaver:
 
         # Guards all below. A thread may take it twice: a signal's handler may call stop() anywhere.
         self._news = threading.Condition()
-        self._queue = collections.deque()  # of (arrived_ns, request, Future)
+        self._queue = Waiting()
         self._log = RequestLog(self._latency_ns, clock.now_ns())
         self._arrived_ns = None  # newest request
         self._arrivals = Arrivals()
@@ -114,6 +113,7 @@ class Interleaver:
         self._batch_size = offer.batch_size
         self._busy_until_ns = 0  # when the minibatch that runs will have ended, by the times measured
         self._closed = False
+        self._broken = ""  # the error by which run() ended, until it is called again
 
     # ---- any thread -------------------------------------------------------------------------
 
@@ -125,8 +125,8 @@ class Interleaver:
         future = Future()
         with self._news:
             now_ns = clock.now_ns()
-            if self._closed:
-                future.set_exception(RequestDropped("the server is closed"))
+            if self._closed or self._broken:
+                future.set_exception(RequestDropped(self._broken or "the server is closed"))
                 return future
             self._log.arrived()
             self._arrived_ns = now_ns
@@ -139,7 +139,7 @@ class Interleaver:
                 infer_minibatch=self._infer_times.estimate_ns(size),
             )
             if len(self._queue) < MOST_QUEUED and admits(state, max(self._busy_until_ns - now_ns, 0)):
-                self._queue.append((now_ns, request, future))
+                self._queue.add(now_ns, request, future)
                 self._news.notify()
                 return future
             self._log.refused()
@@ -161,11 +161,19 @@ class Interleaver:
     # ---- the thread that owns the accelerator -----------------------------------------------
 
     def run(self, duration_s=None):
-        """Runs minibatches until stop() or close(), or for so many seconds. Goes on serving when training is over."""
+        """Runs minibatches until stop() or close(), or for so many seconds. Goes on serving when training is over.
+        Raises what `train` does, or synchronize after it, and Ctrl-C; requests are then dropped until the next run().
+        """
         end_ns = NEVER if duration_s is None else clock.now_ns() + round(duration_s * 1e9)
-        while not (self._stopping or self._closed) and clock.now_ns() < end_ns:
-            self.step(end_ns)
-        self._stopping = False
+        self._broken = ""
+        try:
+            while not (self._stopping or self._closed) and clock.now_ns() < end_ns:
+                self.step(end_ns)
+        except BaseException as error:
+            self._break(f"{type(error).__name__} ended run()")
+            raise
+        finally:
+            self._stopping = False
 
     def step(self, end_ns=NEVER) -> str:
         """Runs the minibatch that is next, or waits for one; returns "train", "infer" or "wait"."""
@@ -212,10 +220,8 @@ class Interleaver:
         with self._news:
             self._closed = True
             self._news.notify()
-            left, self._queue = self._queue, collections.deque()
-        for _, _, future in left:
-            if future.set_running_or_notify_cancel():
-                future.set_exception(RequestDropped("the server closed before its turn came"))
+            left = self._queue.take_all()
+        drop(left, "the server closed before its turn came")
         self._server.close()
         if self._trainer is not None:
             self._trainer.close()
@@ -225,6 +231,14 @@ class Interleaver:
 
     def __exit__(self, *failure):
         self.close()
+
+    def _break(self, why):
+        with self._news:
+            self._broken = why
+            left = self._queue.take_all()
+            for _ in left:
+                self._log.refused()
+        drop(left, why)
 
     # ---- parts of a step --------------------------------------------------------------------
 
@@ -257,7 +271,7 @@ class Interleaver:
         self._planned_for = min(len(self._queue) + coming, most)
         return State(
             queued=len(self._queue),
-            oldest_wait=now_ns - self._queue[0][0] if self._queue else 0,
+            oldest_wait=max(self._queue.waited_ns(now_ns, 1), default=0),
             since_arrival=NEVER if self._arrived_ns is None else now_ns - self._arrived_ns,
             batch_size=self._batch_size,
             latency=self._latency_ns,
@@ -298,22 +312,16 @@ class Interleaver:
 
     def _take_batch(self, batch):
         """Fills `batch` with entries to answer; those that are late for certain are dropped."""
-        dropped, now_ns = [], clock.now_ns()
+        late, now_ns = [], clock.now_ns()
         with self._news:
-            waited = [now_ns - entry[0] for entry in itertools.islice(self._queue, self._batch_size)]
+            waited = self._queue.waited_ns(now_ns, self._batch_size)
             size = size_to_serve(self._infer_times, waited, self._batch_size, self._latency_ns)
             infer_ns = self._infer_times.estimate_ns(size)
             state = State(latency=self._latency_ns, infer_minibatch=infer_ns)
-            while self._queue and len(batch) < size:
-                entry = self._queue.popleft()
-                if not entry[2].set_running_or_notify_cancel():
-                    continue  # its owner wants no answer any more
-                if serves(state, now_ns - entry[0]):
-                    batch.append(entry)
-                    continue
+            self._queue.take(size, lambda arrived_ns: serves(state, now_ns - arrived_ns), batch, late)
+            for _ in late:
                 self._log.refused()
-                dropped.append(entry)
-        for arrived_ns, _, future in dropped:
+        for arrived_ns, _, future in late:
             waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, self._latency_ns / 1e6
             future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
 

@@ -18,7 +18,7 @@ class RequestRefused(RequestNotServed):
 
 
 class RequestDropped(RequestNotServed):
-    """When its turn came it was late already, or the server closed."""
+    """When its turn came it was late already, or the server closed, or its run() ended by an error."""
 
 
 def refusal(queued, size, infer_ns, latency_ns) -> RequestRefused:
@@ -29,6 +29,12 @@ def refusal(queued, size, infer_ns, latency_ns) -> RequestRefused:
         f"{queued} requests wait, and {size} take {infer_ns / 1e6:.1f} ms: this one would be answered later "
         f"than {latency_ns / 1e6:g} ms"
     )
+
+
+def drop(futures, why):
+    """Ends requests that nobody will answer."""
+    for future in futures:
+        future.set_exception(RequestDropped(why))
 
 
 def check_answers(answers, requests):
