@@ -11,6 +11,7 @@ from gearshift.samples import samples_in
 from gearshift.turns import TurnToRun, waited_within
 
 UNOFFERED_IN_A_ROW = 10  # after which it is no last, smaller minibatch of an epoch that counts for nothing
+UNTAKEN_IN_A_ROW = 32  # more than what is fetched ahead
 
 
 def attach(
@@ -64,6 +65,9 @@ class Client:
         self._ended_ns = None  # of the newest Minibatch; None where the next begins a new epoch
         self._turn_waits = []  # (from, to) of the waits for a turn since the last report
         self._unoffered = 0  # newest reports in a row of a size that was not offered
+        self._wish = None  # that was not yet in force at the newest report
+        self._untaken = 0  # newest minibatches in a row that began after such a wish, and did not take it up
+        self._samples = 0  # of the newest minibatch
         weakref.finalize(self, connection.let_go).atexit = False  # the connection closes itself at exit
 
     # ---- what the daemon wants --------------------------------------------------------------
@@ -232,6 +236,7 @@ class Client:
         news = self._connection.news()
         command = news or self._connection.in_force
         wanted = command.batch_size
+        self._untaken = 0  # this loader takes it up, after what it has fetched ahead
         if sampler.batch_size == wanted:
             return
         most = getattr(sampler, "samples_per_epoch", wanted)
@@ -267,6 +272,8 @@ class Client:
         command = self._connection.news()
         if command and command.batch_size == batch_size:
             self._connection.apply(command)
+            if batch_size != self._samples:
+                self._untaken = 0
 
     def _end(self, command, epoch, samples, began_ns, fetched_ns):
         """Reports; returns when the minibatch ended."""
@@ -288,7 +295,9 @@ class Client:
         elapsed_ns = max(ended_ns - began_ns, 1)
         if elapsed_ns > wire.MAX_ELAPSED_NS:
             return  # a laptop lid, a debugger: no minibatch
-        self._tell_of_unoffered(samples)
+        if self._connection.attached and self._connection.offer.kind == "train":
+            self._tell_of_unoffered(samples)
+            self._refuse_untaken(samples)
         self._connection.report(
             command,
             epoch,
@@ -301,8 +310,6 @@ class Client:
     def _tell_of_unoffered(self, samples):
         """A daemon leaves out what it did not ask for: without a word, since last batches are smaller."""
         offer = self._connection.offer
-        if offer.kind != "train" or not self._connection.attached:
-            return
         self._unoffered = 0 if samples in offer.batch_sizes else self._unoffered + 1
         if self._unoffered == UNOFFERED_IN_A_ROW:
             offered = ", ".join(str(size) for size in offer.batch_sizes)
@@ -310,6 +317,22 @@ class Client:
                 f"batches of {samples} samples, offered {offered}: nothing is measured; give attach() their "
                 "size, or batches() samples=, a function that counts them"
             )
+
+    def _refuse_untaken(self, samples):
+        """A daemon waits in the lowest mode for a batch size: where no batch comes to have it that wish is
+        refused, and those after it at once."""
+        link, before = self._connection, self._wish
+        wish, self._samples = link.news(), samples
+        self._wish = wish
+        if wish is None or wish is not before or wish.batch_size == samples:
+            return
+        self._untaken += 1
+        if self._untaken >= UNTAKEN_IN_A_ROW:
+            link.tell_once(
+                "the daemon asks for another batch size, and no batch comes to have it: give batches() the loader of "
+                "resizable_loader itself or minibatch() the batch_size, or attach() without batch_sizes"
+            )
+            link.refuse(wish, "batch_size", f"{wish.batch_size}: the batches stay at {samples}")
 
 
 class Minibatch:

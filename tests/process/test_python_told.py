@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What the Python client tells its user, once, where its daemon will not do what was meant."""
+
+import itertools
+import logging
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
+
+from client_test import ClientTest  # skips where a package is missing
+
+
+class Wrapped:
+    """A loader behind something that hides its sampler, as a progress bar does."""
+
+    def __init__(self, batches):
+        self._batches = batches
+
+    def __iter__(self):
+        return iter(self._batches)
+
+
+class Untaken(ClientTest):
+    """A daemon waits for the batch size that it asked for, in the lowest mode."""
+
+    def ask(self, daemon, client, number, batch_size):
+        daemon.set(number, batch_size)
+        self.until(lambda: client._connection.asked.number == number)
+
+    def refusals(self, daemon, client, loop):
+        """Asks for 64, runs 40 minibatches and closes; the messages `refused`, and what was told."""
+        self.ask(daemon, client, 1, 64)
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            loop()
+        client.close()
+        daemon.expect("bye")
+        return [m for m in daemon.received if m["type"] == "refused"], logs.output
+
+    def check(self, loop):
+        daemon, client = self.attached()
+        refused, told = self.refusals(daemon, client, lambda: loop(client))
+        self.assertEqual([(m["set"], m["code"]) for m in refused], [(1, "batch_size")])
+        self.assertEqual(refused[0]["message"], "64: the batches stay at 16")
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("attach() without batch_sizes", told[0])
+        self.assertLess(sum(m["type"] == "minibatch" for m in itertools.takewhile(
+            lambda m: m["type"] != "refused", daemon.received)), 36)
+        daemon.die()
+
+    def test_behind_a_wrapper_it_is_refused_and_told_once(self):
+        self.check(lambda client: list(client.batches(Wrapped([[0] * 16] * 40))))
+
+    def test_in_minibatches_of_no_size_too(self):
+        self.check(lambda client: [self.step(client) for _ in range(40)])
+
+    def test_the_next_ones_are_refused_at_once(self):
+        daemon, client = self.attached()
+        self.ask(daemon, client, 1, 64)
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            daemon.expect("refused", lambda: self.step(client, batch_size=16), set=1)
+            self.ask(daemon, client, 2, 16)  # a power mode is tried at the size that is in use
+            self.step(client, batch_size=16)
+            daemon.expect("applied", set=2)
+            self.ask(daemon, client, 3, 32)
+            for _ in range(2):
+                self.step(client, batch_size=16)
+            daemon.expect("refused", set=3)
+            self.ask(daemon, client, 4, 8)
+            for size in (16, 8):  # it does follow; the one under way may have begun before
+                self.step(client, batch_size=size)
+            daemon.expect("applied", set=4, batch_size=8)
+            self.ask(daemon, client, 5, 64)
+            for size in [8] * 20 + [64]:
+                self.step(client, batch_size=size)
+            daemon.expect("applied", set=5)
+        self.assertEqual(len(logs.output), 1)
+
+    def test_a_loader_that_fetched_far_ahead_is_waited_for(self):
+        class Sampler:
+            batch_size, samples_per_epoch, sizes = 16, 10**6, [16] * 100
+            resize = lambda self, size: setattr(self, "batch_size", size)  # noqa: E731
+            take = lambda self: (self.sizes[0],) * 2  # noqa: E731
+
+        class Loader(Wrapped):
+            batch_sampler = Sampler()
+
+        daemon, client = self.attached()
+        self.ask(daemon, client, 1, 64)
+        with self.assertNoLogs("gearshift", logging.WARNING):
+            for number, _ in enumerate(client.batches(Loader([[0] * 16] * 100 + [[0] * 64]))):
+                Sampler.sizes = [64] if number == 99 else [16]
+        daemon.expect("applied", set=1)
+        self.assertNotIn("refused", [m["type"] for m in daemon.received])
+
+    def test_a_server_s_batches_may_be_smaller(self):
+        daemon, client = self.attached(kind="infer")
+        self.ask(daemon, client, 1, 64)
+        with self.assertNoLogs("gearshift", logging.WARNING):
+            for _ in range(100):
+                self.step(client, batch_size=3)
+        client.close()
+        daemon.expect("bye")
+        self.assertNotIn("refused", [m["type"] for m in daemon.received])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
