@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "controller/event.h"
 #include "evaluation/number_text.h"
 
 namespace gearshift {
@@ -152,6 +153,11 @@ RecurringJob make_recurring_job(const Profile& profile, std::span<const EpochsTo
   if (job.modes.empty() || job.batch_sizes.empty()) {
     throw std::runtime_error(name + ": no batch size has both epoch_s in the profile and runs to " +
                              exact(terms.target_metric) + " in the file of --epochs");
+  }
+  if (job.batch_sizes.size() > kMaxBatchSizes) {
+    throw std::runtime_error(name + ": has " + std::to_string(job.batch_sizes.size()) +
+                             " batch sizes; at most " + std::to_string(kMaxBatchSizes) +
+                             ": leave some out of --profile or --epochs");
   }
   // A device may lack the memory for the usual batch size: the next lower one then, or the lowest.
   const auto above =

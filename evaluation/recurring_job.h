@@ -54,7 +54,8 @@ struct RecurringJob {
 // The most-used terms of recurring jobs: eta weighs energy, and time is priced at the most that the
 // device may draw, its highest power limit.
 // Throws std::runtime_error where the profile has no epochs, no power limit or no batch size that
-// `rows` have too, or where no setting ever reaches the target.
+// `rows` have too, or more of these than kMaxBatchSizes, or where no setting ever reaches the
+// target.
 RecurringJob make_recurring_job(const Profile& profile, std::span<const EpochsToTarget> rows,
                                 const JobTerms& terms, double eta);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -64,10 +65,7 @@ class Play {
     workload_.kind = Kind::train;
     workload_.managed = true;
     workload_.batch_size = job_.terms.batch_size;
-    if (job_.batch_sizes.size() > workload_.batch_sizes.size()) {
-      throw PolicyError(job_.terms.workload + ": has " + std::to_string(job_.batch_sizes.size()) +
-                        " batch sizes; at most " + std::to_string(workload_.batch_sizes.size()));
-    }
+    assert(job_.batch_sizes.size() <= kMaxBatchSizes);
     std::copy(job_.batch_sizes.begin(), job_.batch_sizes.end(), workload_.batch_sizes.begin());
     workload_.batch_size_count = static_cast<std::uint8_t>(job_.batch_sizes.size());
     workload_.name = BoundedText<64>(job_.terms.workload);

@@ -43,7 +43,7 @@ std::size_t recurrence_count(const RecurringJob& job);
 // needs is drawn from the recorded runs of its batch size. Equal inputs give equal trials.
 // Where the policy fails, the lowest mode and the usual batch size are kept for all that is left.
 // Where it takes 100 runs a recurrence, or asks for refused settings alone, the trial ends before
-// its last recurrence. Throws PolicyError where the job has too many batch sizes.
+// its last recurrence. `job` is of make_recurring_job.
 RecurringTrial play(const RecurringJob& job, Policy& policy, const RecurringOptions& options);
 
 }  // namespace gearshift

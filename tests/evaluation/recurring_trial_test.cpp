@@ -5,7 +5,10 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "evaluation/recurring_report.h"
 #include "trace/profile_csv.h"
@@ -192,6 +195,32 @@ TEST_F(RecurringTrialTest, JobsThatCannotBePlayedAreRefused) {
   EXPECT_THROW(make_recurring_job(profile_, rows_, {"d-n-o", 0.5, 16, 1}, 0.5), std::runtime_error);
   EXPECT_THROW(parse_job_terms("d-n-o,0.5,16"), std::runtime_error);
   EXPECT_EQ(parse_job_terms("d-n-o,0.5,16,100").most_epochs, 100u);
+}
+
+TEST_F(RecurringTrialTest, AJobHasAsManyBatchSizesAsAWorkloadMayHave) {
+  std::string table = "device,workload,kind,batch_size,power_limit_w,epoch_s,power_w\n";
+  rows_.clear();
+  const auto add = [&](std::int32_t batch_size) {
+    table += "gpu,d-n-o,train," + std::to_string(batch_size) + ",100,20,100\n";
+    rows_.push_back({"d", "n", "o", batch_size, 0.5, {2}});
+  };
+  const auto job_of = [&] {
+    profile_ = parse_profiles(table, "gpu.csv")[0];
+    return make_recurring_job(profile_, rows_, {"d-n-o", 0.5, 1, 5}, 0.5);
+  };
+  for (std::int32_t size = 1; size <= static_cast<std::int32_t>(kMaxBatchSizes); ++size) add(size);
+  AskingPolicy policy(
+      [](const PolicyContext& context, const Observation*) { return at(context, 0, 32); });
+  EXPECT_EQ(play(job_of(), policy, {}).recurrences.size(), 2 * kMaxBatchSizes);
+  add(33);
+  try {
+    job_of();
+    ADD_FAILURE() << "not refused";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(),
+                 "gpu d-n-o: has 33 batch sizes; at most 32: leave some out of --profile or "
+                 "--epochs");
+  }
 }
 
 }  // namespace
