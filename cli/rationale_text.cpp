@@ -85,6 +85,7 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
     text += fmt::format("  a cap below {}: nothing that was measured; the safe setting\n",
                         watts(tighter.cap_mw));
   }
+  if (rationale.held.holding == Holding::safe) return text;  // nothing is chosen, by any objective
   for (const Objective objective : {Objective::time, Objective::energy}) {
     const Alternative other = rationale.for_objective(objective);
     if (objective == rationale.goal().objective || other.observation == nullptr) continue;

@@ -239,9 +239,9 @@ void Controller::on_detached(const Event& event, Time now) {
     include_all(now);
     return;
   }
-  // Nothing runs: idle in the lowest mode, and remember what is known in case it comes back.
+  // Idle in the lowest mode, and remember what is known in case it comes back.
   pending_ = Pending::nothing;
-  apply(safe_setting(), Aim::safe, now);
+  hold_safe("no workload runs", now);
 }
 
 void Controller::on_minibatch(const Minibatch& minibatch) {

@@ -138,6 +138,7 @@ class Controller {
   void fall_far(Time now);
   void hold_nothing(std::string_view why, Time now);
   void hold_safe(std::string_view why, Time now);
+  void tell_infeasible(std::int64_t power_mw, Time now);
   const Observation* best_known() const;
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;

@@ -1,6 +1,7 @@
 // What the loop takes where what is in force may not stay: the best setting that is known, or the
 // safe one.
 #include <algorithm>
+#include <utility>
 
 #include "controller/controller.h"
 
@@ -111,6 +112,19 @@ void Controller::hold_nothing(std::string_view why, Time now) {
 void Controller::hold_safe(std::string_view why, Time now) {
   apply(safe_setting(), Aim::safe, now);
   note(NoteType::safe, now, why);
+}
+
+// Power is over the cap in the lowest mode, below which there is nothing.
+void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
+  if (std::exchange(infeasible_, true)) return;
+  if (*cap_mw_ > kLowestModeMw) {
+    note(NoteType::over_cap, now,
+         "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
+         "or the workload changes, and if that lasts the workloads wait part of the time",
+         power_mw);
+  }
+  const std::string source(cap_source_.view());
+  note(NoteType::safe, now, source + " leaves power for the lowest mode at most");
 }
 
 Setting Controller::safe_setting() const {

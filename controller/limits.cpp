@@ -168,13 +168,7 @@ void Controller::on_over_cap(Time now) {
   // The search that left a large batch in force may know no more.
   if (lowest && make_batches_smaller(now)) return;
   if (lowest) {
-    if (!infeasible_ && *cap_mw_ > kLowestModeMw) {
-      note(NoteType::over_cap, now,
-           "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
-           "or the workload changes, and if that lasts the workloads wait part of the time",
-           power_mw);
-    }
-    infeasible_ = true;
+    tell_infeasible(power_mw, now);
     return;
   }
   ++summary_.guard_steps;
@@ -312,7 +306,7 @@ void Controller::on_power_unknown(Time now) {
   }
   note(NoteType::power_unknown, now, why);
   if (measuring()) cut_measurement(Outcome::power_unknown, now);
-  apply(safe_setting(), Aim::safe, now);
+  hold_safe(why, now);
   if (roster_.any_managed()) pending_ = Pending::restart;
 }
 

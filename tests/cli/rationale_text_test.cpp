@@ -70,6 +70,18 @@ TEST_F(RationaleText, TellsACapThatIsNoPowerFromNone) {
   EXPECT_THAT(text({}), HasSubstr("cap           29.5 W, set by battery"));
 }
 
+TEST_F(RationaleText, AnotherObjectiveChangesAChoiceAndNotWhatIsHeldInItsStead) {
+  const Setting lowest = setting(100'000);
+  const auto hold = [&](NoteType type) {
+    rationale_.note({type, Time(seconds(9)), 0, 0, &lowest, nullptr, nullptr, "no workload runs"});
+  };
+  hold(NoteType::hold);
+  EXPECT_THAT(text({}), HasSubstr("objective energy: gpu_mhz=600"));
+  hold(NoteType::safe);
+  EXPECT_THAT(text({}), HasSubstr("the safe setting: no workload runs"));
+  EXPECT_THAT(text({}), Not(HasSubstr("what would change")));
+}
+
 TEST_F(RationaleText, ComparesNothingByAReferenceThatIsNotMeasured) {
   Goal goal{.objective = Objective::weighted};
   const std::string told = text(goal);
