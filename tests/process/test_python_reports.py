@@ -4,6 +4,7 @@
 import itertools
 import logging
 import pathlib
+import pickle
 import random
 import sys
 import unittest
@@ -311,6 +312,27 @@ class LiveLoader(ClientTest):
         self.assertEqual(len(loader), 1 + 11)
         self.assertEqual(1 + len(list(batches)), 12)
         self.assertEqual(len(loader), 13)
+
+    def test_it_looks_like_one_that_pytorch_makes(self):
+        sampler = torch.utils.data.distributed.DistributedSampler(range(200), num_replicas=2, rank=0)
+        loader = self.loader(sampler=sampler, drop_last=True)
+        self.assertIsInstance(loader, torch.utils.data.DataLoader)
+        self.assertIs(loader.sampler, sampler)
+        loader.sampler.set_epoch(3)
+        self.assertEqual((loader.batch_size, loader.drop_last), (16, True))
+        loader.batch_sampler.resize(32)
+        self.assertEqual((loader.batch_size, [len(batch) for (batch,) in loader]), (32, [32, 32, 32]))
+        with self.assertRaisesRegex(ValueError, "batch_size"):  # PyTorch's own, for any loader
+            loader.batch_size = 8
+        again = pickle.loads(pickle.dumps(loader))
+        self.assertEqual((again.batch_size, len(again.sampler)), (32, 100))
+
+    def test_samples_without_places_cannot_be_grouped(self):
+        class Stream(torch.utils.data.IterableDataset):
+            pass
+
+        with self.assertRaisesRegex(ValueError, "^dataset Stream: .*wanted_batch_size"):
+            gearshift.torch.resizable_loader(Stream(), 16)
 
     def test_a_size_below_one_is_refused(self):
         for size in (0, -1):

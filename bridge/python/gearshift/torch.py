@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import itertools
 
-from torch.utils.data import DataLoader, RandomSampler, Sampler, SequentialSampler
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, Sampler, SequentialSampler
 
 
 class ResizableBatchSampler(Sampler):
@@ -67,16 +67,44 @@ class ResizableBatchSampler(Sampler):
         return before + more
 
 
+class _OfBatchSampler:
+    """An attribute that the loader's batch sampler has. What DataLoader sets beside one of those, a sampler that
+    it makes and no batch size, stands for nothing."""
+
+    def __set_name__(self, owner, name):
+        self._name = name
+
+    def __get__(self, loader, owner=None):
+        return self if loader is None else getattr(loader.batch_sampler, self._name)
+
+    def __set__(self, loader, value):
+        pass
+
+
+class ResizableLoader(DataLoader):
+    """A DataLoader that has the sampler and drop_last that it was given, and the batch size of now."""
+
+    sampler = _OfBatchSampler()
+    batch_size = _OfBatchSampler()
+    drop_last = _OfBatchSampler()
+
+
 def resizable_loader(
     dataset, batch_size=1, shuffle=False, sampler=None, drop_last=False, generator=None, **options
 ):
     """A DataLoader as PyTorch makes it, whose batch size Client.batches can change in mid-epoch.
 
-    Takes DataLoader's own options but batch_sampler; the dataset has a length.
+    Takes DataLoader's own options but batch_sampler; the dataset has a length. Raises ValueError for an
+    IterableDataset, and for options that exclude each other.
     """
+    if isinstance(dataset, IterableDataset):
+        raise ValueError(
+            f"dataset {type(dataset).__name__}: it has no places to group into batches; give one with a length, or group "
+            "its samples in the training loop, by Client.wanted_batch_size"
+        )
     if sampler is None:
         sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
     elif shuffle:
         raise ValueError("shuffle and sampler exclude each other: the sampler gives the order")
     batch_sampler = ResizableBatchSampler(sampler, batch_size, drop_last)
-    return DataLoader(dataset, batch_sampler=batch_sampler, generator=generator, **options)
+    return ResizableLoader(dataset, batch_sampler=batch_sampler, generator=generator, **options)
