@@ -289,6 +289,38 @@ class LiveLoader(ClientTest):
         self.until(lambda: not client.attached)
         self.assertEqual([len(batch) for (batch,) in client.batches(self.loader(50))], [32, 18])
 
+    def sizes_reported(self, loader, twice_at=3, resize_at=0):
+        """Sizes of an epoch's batches, as they were and as they were reported; in mid-epoch another begins."""
+        daemon, client = self.attached()
+        sizes = []
+        for (batch,) in client.batches(loader):
+            sizes.append(len(batch))
+            if len(sizes) == twice_at:
+                next(iter(loader))
+            if len(sizes) == resize_at:
+                daemon.set(1, 8)
+                self.until(lambda: client.wanted_batch_size == 8)
+        client.close()
+        daemon.expect("bye")
+        daemon.die()
+        return sizes, [m["batch_size"] for m in daemon.received if m["type"] == "minibatch"]
+
+    def test_a_second_iteration_in_mid_epoch_changes_nothing_that_is_reported(self):
+        with self.assertNoLogs("gearshift", logging.WARNING):
+            for workers in (0, 1):
+                sizes, reported = self.sizes_reported(self.loader(320, num_workers=workers))
+                self.assertEqual((sizes, reported), ([16] * 20, [16] * 20))
+            sizes, reported = self.sizes_reported(self.loader(320), resize_at=4)
+            self.assertEqual((sizes, reported), ([16] * 4 + [8] * 32,) * 2)
+
+    def test_an_iteration_that_another_one_takes_over_is_told(self):
+        loader = self.loader(320, num_workers=1, persistent_workers=True)  # which has one iterator for all
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            sizes, reported = self.sizes_reported(loader)
+        self.assertEqual(reported, sizes)
+        self.assertEqual(len(logs.output), 1)
+        self.assertIn("iterated twice at the same time", logs.output[0])
+
     def test_each_sample_is_seen_once_an_epoch_whatever_the_sizes(self):
         choose = random.Random(5)
         for samples, drop_last in itertools.product((0, 1, 15, 16, 17, 200), (False, True)):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the Python client tells its user, once, where its daemon will not do what was meant."""
 
+import collections
 import itertools
 import logging
 import pathlib
@@ -79,9 +80,9 @@ class Untaken(ClientTest):
 
     def test_a_loader_that_fetched_far_ahead_is_waited_for(self):
         class Sampler:
-            batch_size, samples_per_epoch, sizes = 16, 10**6, [16] * 100
+            batch_size, samples_per_epoch = 16, 10**6
+            drawn = collections.deque([(16, 16)] * 100 + [(64, 64)])
             resize = lambda self, size: setattr(self, "batch_size", size)  # noqa: E731
-            take = lambda self: (self.sizes[0],) * 2  # noqa: E731
 
         class Loader(Wrapped):
             batch_sampler = Sampler()
@@ -89,8 +90,7 @@ class Untaken(ClientTest):
         daemon, client = self.attached()
         self.ask(daemon, client, 1, 64)
         with self.assertNoLogs("gearshift", logging.WARNING):
-            for number, _ in enumerate(client.batches(Loader([[0] * 16] * 100 + [[0] * 64]))):
-                Sampler.sizes = [64] if number == 99 else [16]
+            list(client.batches(Loader([[0] * 16] * 100 + [[0] * 64])))
         daemon.expect("applied", set=1)
         self.assertNotIn("refused", [m["type"] for m in daemon.received])
 

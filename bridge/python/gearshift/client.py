@@ -158,8 +158,8 @@ class Client:
         """
         epoch = self._begin_epoch(epoch)
         sampler = getattr(loader, "batch_sampler", None)
-        sampler = sampler if hasattr(sampler, "resize") and hasattr(sampler, "take") else None
-        iterator = None
+        sampler = sampler if hasattr(sampler, "resize") and hasattr(sampler, "drawn") else None
+        iterator = drawn = None
         began_ns = clock.now_ns()
         while True:
             if self.wait_while_paused():
@@ -173,7 +173,9 @@ class Client:
             except StopIteration:
                 return
             fetched_ns = clock.now_ns()
-            size = self._begin(sampler, batch, samples)
+            if drawn is None and sampler is not None:
+                drawn = sampler.drawn  # this iteration's: the body may begin another
+            size = self._begin(drawn, batch, samples)
             command = self._connection.in_force
             yield batch
             ended_ns = self._end(command, epoch, size, began_ns, fetched_ns)
@@ -250,9 +252,16 @@ class Client:
             self.refuse("batch_size", f"{wanted}: an epoch has {most} samples")
 
     @never_raises(1)
-    def _begin(self, sampler, batch, count):
+    def _begin(self, drawn, batch, count):
         """Number of samples in `batch`, with which a minibatch begins."""
-        drawn_as, samples = sampler.take() if sampler is not None else (None, None)
+        drawn_as = samples = None
+        if drawn:
+            drawn_as, samples = drawn.popleft()
+        elif drawn is not None:
+            self._connection.tell_once(
+                "the loader is iterated twice at the same time, by one iterator, that of its persistent workers: make a "
+                "second loader"
+            )
         if count is not None:
             samples = self._samples(count, batch) or samples
         if samples is None:

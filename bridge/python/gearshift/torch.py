@@ -13,7 +13,10 @@ class ResizableBatchSampler(Sampler):
 
     Every index is still in one batch an epoch (drop_last drops the last, smaller one). A new size
     holds from the next batch drawn on; batches that a DataLoader's workers have fetched ahead keep
-    theirs, and are used up first. Belongs to one iteration of one DataLoader at a time.
+    theirs, and are used up first.
+
+    drawn: (batch size then, samples) of each batch that the iteration begun last has drawn, first to last; who
+        iterates takes them from the left.
     """
 
     def __init__(self, sampler, batch_size, drop_last=False):
@@ -21,7 +24,7 @@ class ResizableBatchSampler(Sampler):
         self.drop_last = drop_last
         self.batch_size = batch_size
         self.resize(batch_size)
-        self._drawn = collections.deque()  # (batch size then, samples) of batches not yet taken
+        self.drawn = collections.deque()
         self._drawn_batches = 0
         self._left = None  # samples of this epoch not yet drawn; None: no epoch is under way
 
@@ -35,15 +38,11 @@ class ResizableBatchSampler(Sampler):
             raise ValueError(f"batch_size {batch_size}: give at least 1")
         self.batch_size = int(batch_size)
 
-    def take(self):
-        """(batch size when drawn, samples) of the batch the loader gave last; call once for each."""
-        return self._drawn.popleft()
-
     def __iter__(self):
-        self._drawn = collections.deque()
+        self.drawn = collections.deque()
         self._drawn_batches = 0
         self._left = len(self.sampler)
-        return self._draw(iter(self.sampler), self._drawn)
+        return self._draw(iter(self.sampler), self.drawn)
 
     def _draw(self, indices, drawn):
         while True:
@@ -52,11 +51,11 @@ class ResizableBatchSampler(Sampler):
             if len(batch) < size and (self.drop_last or not batch):
                 break
             drawn.append((size, len(batch)))
-            if drawn is self._drawn:
+            if drawn is self.drawn:
                 self._drawn_batches += 1
                 self._left -= len(batch)
             yield batch
-        if drawn is self._drawn:
+        if drawn is self.drawn:
             self._left = None
 
     def __len__(self):
