@@ -105,5 +105,22 @@ class Untaken(ClientTest):
         self.assertNotIn("refused", [m["type"] for m in daemon.received])
 
 
+class Observed(ClientTest):
+    def test_why_it_is_not_managed_is_told_once(self):
+        daemon = self.daemon()
+        client = self.attach()
+        daemon.expect("hello")
+        said = "only observed: key drone7 lacks the right request-batch-size"
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            for _ in range(2):
+                before = client._connection.attachment
+                daemon.welcome(managed=False, message=said)
+                self.until(lambda: client._connection.attachment > before)
+        self.assertEqual([record.getMessage() for record in logs.records], [f"lenet: {said}"])
+        with self.assertNoLogs("gearshift", logging.WARNING):
+            daemon.welcome(managed=True, message="the other one left")
+            self.until(lambda: client.managed)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -358,7 +358,9 @@ class Connection:
         self.managed = welcome.managed
         self.attachment += 1
         self.attached = self._knows_turns = True
-        log.info("attached as %s; managed: %s %s", self.offer.name, self.managed, welcome.message)
+        log.info("attached as %s; managed: %s", self.offer.name, self.managed)
+        if welcome.message and not self.managed:
+            self.tell_once(f"{self.offer.name}: {welcome.message}")
 
     def _take_set(self, message):
         command = wire.command(message, self.attachment)
