@@ -7,10 +7,13 @@ import logging
 import pathlib
 import sys
 import unittest
+from unittest import mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
-from client_test import ClientTest  # skips where a package is missing
+from client_test import DEADLINE_SECONDS, ClientTest  # skips where a package is missing
+
+import zmq
 
 
 class Wrapped:
@@ -120,6 +123,41 @@ class Observed(ClientTest):
         with self.assertNoLogs("gearshift", logging.WARNING):
             daemon.welcome(managed=True, message="the other one left")
             self.until(lambda: client.managed)
+
+
+@unittest.skipUnless(zmq.has("curve"), "this libzmq was built without CURVE")
+class WithoutAKey(ClientTest):
+    def tcp(self, **options):
+        """Where a ROUTER with these options listens."""
+        context = zmq.Context()
+        router = context.socket(zmq.ROUTER)
+        self.addCleanup(context.term)
+        self.addCleanup(router.close, 0)
+        for option, value in options.items():
+            setattr(router, option, value)
+        self.endpoint = f"tcp://127.0.0.1:{router.bind_to_random_port('tcp://127.0.0.1')}"
+        return router
+
+    def test_at_a_daemon_that_has_keys_it_is_told_once(self):
+        public, secret = zmq.curve_keypair()
+        self.tcp(curve_server=True, curve_publickey=public, curve_secretkey=secret)
+        with mock.patch("gearshift.daemon_socket.CONNECT_AGAIN_NS", 0), mock.patch(
+            "gearshift.connection.HELLO_AGAIN_NS", 10**8
+        ), self.assertLogs("gearshift", logging.WARNING) as logs:
+            client = self.attach()
+            self.until(lambda: logs.output)
+            looked, disconnect = [], client._connection._socket.disconnect_if_stuck
+            client._connection._socket.disconnect_if_stuck = lambda now: (looked.append(now), disconnect(now))
+            self.until(lambda: len(looked) > 2)
+        self.assertEqual([record.getMessage() for record in logs.records], [
+            f"the daemon at {self.endpoint} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
+        ])
+
+    def test_at_one_that_has_none_nothing_is_told(self):
+        router = self.tcp()
+        with self.assertNoLogs("gearshift", logging.WARNING):
+            self.attach()
+            self.assertTrue(router.poll(DEADLINE_SECONDS * 1000))
 
 
 if __name__ == "__main__":

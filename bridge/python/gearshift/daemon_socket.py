@@ -20,7 +20,7 @@ class DaemonSocket:
     def __init__(self, endpoint, key, tell_once):
         self._given_endpoint, self._given_key = endpoint, key
         self._tell_once = tell_once
-        self._handshakes = None  # watched where a key is in use
+        self._handshakes = None  # watched over tcp, where a daemon may have keys
         self._key = ""  # the one in use, and how it is authorised, for people
         self._connected_endpoint = ""
         self._connected_ns = 0
@@ -50,6 +50,7 @@ class DaemonSocket:
             key = keys.use(self._socket, endpoint, self._given_key)
             if key is not None:
                 self._key = f"{key.name}: gearshift keys authorise {key.name} {key.public}"
+            if endpoint.startswith("tcp://"):
                 self._handshakes = self._handshakes or keys.Handshakes(self._socket)
             self._socket.connect(endpoint)
         except keys.KeyFileError as error:
@@ -70,8 +71,13 @@ class DaemonSocket:
         if not endpoint or now_ns - self._connected_ns <= CONNECT_AGAIN_NS:
             return
         self._disconnect()
-        if self._handshakes is not None and self._handshakes.take_refusal():
+        failures = self._handshakes.take_failures() if self._handshakes is not None else ()
+        if failures and self._key:
             self._tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")
+        elif keys.MECHANISM_MISMATCH in failures:
+            self._tell_once(
+                f"the daemon at {endpoint} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
+            )
 
     def send(self, frame) -> bool:
         """False where there is no daemon, or it does not read."""

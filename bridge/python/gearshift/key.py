@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import os
 import stat
+import struct
 
 import zmq
 
 KEY_CHARACTERS = 40
 MAX_FILE_BYTES = 4096
 WORDS = ("name", "public", "secret", "server")
+# ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH of zmq.h, which pyzmq has not always had.
+MECHANISM_MISMATCH = 0x11000002
 
 
 class KeyFileError(Exception):
@@ -78,7 +81,7 @@ def use(socket, endpoint, given="") -> Key | None:
 
 
 class Handshakes:
-    """What became of a socket's handshakes, so that a key that is refused is not mistaken for silence."""
+    """What became of a socket's handshakes, so that a key that is refused, or missing, is not mistaken for silence."""
 
     def __init__(self, socket):
         self._socket = socket
@@ -88,13 +91,14 @@ class Handshakes:
             | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
         )
 
-    def take_refusal(self) -> bool:
-        """True where a handshake failed since the last call."""
-        failed = False
+    def take_failures(self) -> set:
+        """The codes of the handshakes that failed since the last call; MECHANISM_MISMATCH where one side alone
+        has keys."""
+        codes = set()
         while self._monitor.poll(0):
-            self._monitor.recv_multipart(zmq.NOBLOCK)
-            failed = True
-        return failed
+            _, code = struct.unpack("=HI", self._monitor.recv_multipart(zmq.NOBLOCK)[0])
+            codes.add(code)
+        return codes
 
     def close(self):
         """Before the socket is closed: the context waits for each of its sockets."""
