@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What becomes of requests where the program's own functions fail, or answer otherwise than they should."""
 
+import logging
 import pathlib
 import sys
 import threading
@@ -9,8 +10,14 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 
 from client_test import DEADLINE_SECONDS, ClientTest  # skips where a package is missing
+from pretended_time import PretendedTime
 
 import gearshift
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
 
 
 class Ending(ClientTest):
@@ -53,6 +60,46 @@ class Ending(ClientTest):
         one.close()
         with self.assertRaisesRegex(gearshift.RequestDropped, "the server is closed"):
             one.submit(1).result(0)
+
+
+class Bool:
+    """As the truth values of numpy and torch, or a loss of theirs."""
+
+    def __init__(self, value, dtype="bool", shape=()):
+        self.value, self.dtype, self.shape = value, dtype, shape
+
+    def __bool__(self):
+        return bool(self.value)
+
+
+class Answering(PretendedTime):
+    def trained(self, answers):
+        """How many minibatches are trained where `train` answers so."""
+        left = iter(answers)
+        one = self.interleaver(train=lambda: next(left))
+        for _ in range(len(answers) + 1):
+            if one._train is not None:
+                one.step()
+        return one.train_minibatches
+
+    def test_training_ends_where_it_answers_false(self):
+        goes_on = [None, True, Bool(True), 0, 0.0, "", [], Bool(0.0, "torch.float32"), Bool(False, shape=(2,))]
+        for over in (False, Bool(False), Bool(False, "torch.bool")):
+            self.assertEqual(self.trained([*goes_on, over]), len(goes_on))
+
+    @unittest.skipUnless(numpy, "needs python3-numpy")
+    def test_training_ends_where_it_answers_false_of_numpy(self):
+        goes_on = [numpy.bool_(True), numpy.float32(0), numpy.zeros(2, bool)]
+        self.assertEqual(self.trained([*goes_on, numpy.bool_(False)]), len(goes_on))
+
+    def test_answers_without_an_order_are_none(self):
+        for infer in (set, dict.fromkeys, lambda requests: dict.fromkeys(requests).keys()):
+            one = self.interleaver(infer=infer, train=None)
+            futures = [one.submit(number) for number in range(4)]
+            with self.assertLogs("gearshift", logging.WARNING):
+                one.step()
+            for future in futures:
+                self.assertRegex(str(future.exception(0)), "^infer gave [a-z_]+: give a list of as many answers")
 
 
 if __name__ == "__main__":

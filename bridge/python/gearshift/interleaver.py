@@ -23,6 +23,7 @@ from gearshift.interleaving import (
     training_fits,
 )
 from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, check_answers, drop, refusal
+from gearshift.steps import stepping
 from gearshift.turns import Turn
 from gearshift.waiting import Waiting
 
@@ -79,7 +80,7 @@ class Interleaver:
     ):
         if not callable(infer):
             raise ValueError(f"infer {infer!r}: give the function that answers a list of requests")
-        self._train = train if callable(train) or train is None else _stepping(iter(train))
+        self._train = None if train is None else stepping(train)
         self._infer = infer
         self._synchronize = wire.checked_function("synchronize", synchronize)
         self._turns = turns
@@ -335,7 +336,7 @@ class Interleaver:
     def _run_train(self, asked_ns):
         command = self._trainer._connection.in_force
         began_ns = clock.now_ns()
-        if self._train() is False:
+        if not self._train():
             self._train = None
             self._trainer.close()  # else settings are tuned for work that never comes
             return
@@ -390,11 +391,3 @@ class Interleaver:
         if self._synchronize is not None:
             self._synchronize()
         return clock.now_ns()
-
-
-def _stepping(iterator):
-    """A function that runs the iterator's next minibatch; False once it has ended."""
-    return lambda: next(iterator, _ENDED) is not _ENDED
-
-
-_ENDED = object()

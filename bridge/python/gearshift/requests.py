@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
+
 USUAL_NS = 500 * 10**6
 SHORTEST_NS = 100 * 10**6
 MOST_QUEUED = 65536
@@ -40,11 +42,13 @@ def drop(futures, why):
 def check_answers(answers, requests):
     """Raises ValueError where a model did not give one answer to each of so many requests."""
     try:
-        count = len(answers)
+        count = None if isinstance(answers, (Mapping, Set)) else len(answers)
     except TypeError:  # None where it forgot to return them, a generator
+        count = None
+    if count is None:
         raise ValueError(
             f"infer gave {type(answers).__name__}: give a list of as many answers as there are requests, {requests}"
-        ) from None
+        )
     if count != requests:
         raise ValueError(f"infer gave {count} answers to {requests} requests")
 
