@@ -99,9 +99,17 @@ json to_json(const RequestReport& report) {
           {"latency_max_ms", to_ms(report.latency_max)}};
 }
 
+std::string json_gap(std::uint64_t lines) {
+  return json{{"note", "unread"}, {"lines", lines}}.dump() + '\n';
+}
+
 void JsonRecorder::print(const json& line) {
   // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
   const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
+  if (outlet_ != nullptr) {
+    outlet_->tell(text + '\n');
+    return;
+  }
   const bool written = std::fprintf(file_, "%s\n", text.c_str()) >= 0 && std::fflush(file_) == 0;
   if (!written && failure_ == 0) failure_ = errno;
 }

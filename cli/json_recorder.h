@@ -1,10 +1,13 @@
 // Tells a program what the loop does: one JSON object a line, a line a decision.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
 
+#include "cli/outlet.h"
 #include "controller/controller.h"
 #include "controller/knob.h"
 #include "controller/recorder.h"
@@ -27,16 +30,21 @@ nlohmann::json to_json(const RequestReport& report);
 // What the gauge tells of it: Wh, V, A.
 nlohmann::json to_json(const Battery& battery);
 
-// Lines are {"note": NAME, "time_s": seconds since the start, ...}, written to `file`, which stays
-// open, and flushed one by one. Every tenth status is a line of its own: {"note": "status", ...}.
+// {"note": "unread", "lines": N}: so many before it were left out, since nobody read them in time.
+std::string json_gap(std::uint64_t lines);
+
+// Lines are {"note": NAME, "time_s": seconds since the start, ...}, written one by one. Every tenth
+// status is a line of its own: {"note": "status", ...}.
 class JsonRecorder : public Recorder {
  public:
-  explicit JsonRecorder(const KnobSpace& space, std::FILE* file = stdout)
-      : space_(space), file_(file) {}
+  // To `file`, which stays open: all of them, however long that takes.
+  JsonRecorder(const KnobSpace& space, std::FILE* file) : space_(space), file_(file) {}
+  // Those that `outlet`, which is borrowed, has room for; its gaps are json_gap's.
+  JsonRecorder(const KnobSpace& space, Outlet& outlet) : space_(space), outlet_(&outlet) {}
   void tick(const TickInputs& inputs) override;
   void note(const Note& note) override;
   void status(const Status& status) override;
-  // The errno of the first line that could not be written, 0 where all could.
+  // The errno of the first line that could not be written to the file, 0 where all could.
   int failure() const { return failure_; }
 
  private:
@@ -44,7 +52,8 @@ class JsonRecorder : public Recorder {
   double since_start(Time time) const { return start_ ? seconds(time - *start_) : 0; }
 
   const KnobSpace& space_;
-  std::FILE* file_;
+  std::FILE* file_ = nullptr;
+  Outlet* outlet_ = nullptr;
   std::optional<Time> start_;
   std::uint32_t statuses_ = 0;
   int failure_ = 0;

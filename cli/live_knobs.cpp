@@ -1,16 +1,19 @@
 #include "cli/live_knobs.h"
 
-#include <cstdio>
+#include <unistd.h>
+
 #include <utility>
 
 #include "actuators/timed_actuator.h"
+#include "cli/outlet.h"
 
 namespace gearshift {
 namespace {
 
+// In the guardian's process, which opens it for itself.
 void tell_for_guardian(const std::string& text) {
-  std::fprintf(stderr, "gearshift guardian: %s\n", text.c_str());
-  std::fflush(stderr);
+  static Outlet out(STDERR_FILENO);
+  out.tell("gearshift guardian: " + text + '\n');
 }
 
 }  // namespace

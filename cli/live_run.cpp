@@ -19,6 +19,7 @@
 #include "bridge/key_files.h"
 #include "cli/explaining_recorder.h"
 #include "cli/heat_notes.h"
+#include "cli/outlet.h"
 #include "cli/predicted_work.h"
 #include "cli/prior_tables.h"
 #include "cli/read_script.h"
@@ -161,9 +162,9 @@ class GuardedWorld : public World {
   Time wait_until(Time deadline, EventBuffer& events) override {
     const Time now = world_.wait_until(deadline, events);
     const std::string trouble = knobs_.beat(now);
-    if (!trouble.empty()) std::fprintf(stderr, "gearshift: %s\n", trouble.c_str());
+    if (!trouble.empty()) out_.tell("gearshift: " + trouble + '\n');
     const std::string complaint = world_.take_complaint();
-    if (!complaint.empty()) std::fprintf(stderr, "gearshift: %s\n", complaint.c_str());
+    if (!complaint.empty()) out_.tell("gearshift: " + complaint + '\n');
     if (now - trimmed_ >= kTrimEvery) {
       trimmed_ = now;
       malloc_trim(0);
@@ -189,6 +190,7 @@ class GuardedWorld : public World {
   LiveKnobs& knobs_;
   const std::function<bool()>& done_;
   std::string_view text_;
+  Outlet out_{STDERR_FILENO};
   Time trimmed_{};
 };
 
@@ -199,8 +201,10 @@ void block_signals() {
   sigemptyset(&set);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  // Nobody has to read what is told, and the cap is kept all the same. The guardian inherits it.
+  // Nobody has to read what is told, nor has it or a recording to fit into the file, and the cap is
+  // kept all the same. The guardian inherits it.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void use_all_descriptors() {
@@ -356,7 +360,7 @@ void LiveRun::restore(Board& board) {
     throw;
   }
   const std::string complaint = live_knobs_.take_complaint();
-  if (!complaint.empty()) std::fprintf(stderr, "gearshift: %s\n", complaint.c_str());
+  if (!complaint.empty()) Outlet(STDERR_FILENO).tell("gearshift: " + complaint + '\n');
 }
 
 void LiveRun::leave(Board& board) {

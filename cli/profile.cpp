@@ -1,6 +1,7 @@
 // `gearshift profile`: measures a workload in every mode of a grid, into a profile.
 #include <spdlog/fmt/fmt.h>
 #include <spdlog/fmt/ranges.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <limits>
@@ -124,8 +125,9 @@ bool profile(const ProfileOptions& options, const RunPlan& plan) {
          live.workload_endpoint());
     std::fflush(stdout);
   }
+  Outlet out(STDOUT_FILENO, options.run.json ? json_gap : gap_text);
   ProfileProgress progress(policy, live.knobs(), std::move(known),
-                           {options.out, live.traits().name, options.run.json});
+                           {options.out, live.traits().name, options.run.json}, out);
   bool fan_lost = false;
   const auto done = [&] {
     fan_lost = fan_lost || (fan && fan->lost());

@@ -3,7 +3,6 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -58,8 +57,13 @@ bool partial(Outcome outcome) {
 }  // namespace
 
 ProfileProgress::ProfileProgress(const SweepPolicy& policy, const KnobSpace& knobs,
-                                 std::vector<Profile> known, ProfileProgressOptions options)
-    : policy_(policy), knobs_(knobs), profiles_(std::move(known)), options_(std::move(options)) {}
+                                 std::vector<Profile> known, ProfileProgressOptions options,
+                                 Outlet& out)
+    : policy_(policy),
+      knobs_(knobs),
+      profiles_(std::move(known)),
+      options_(std::move(options)),
+      out_(out) {}
 
 void ProfileProgress::note(const Note& note) {
   if (note.type == NoteType::knob_failed) why_ = note.text;
@@ -73,9 +77,8 @@ void ProfileProgress::note(const Note& note) {
                      note.type == NoteType::outside_writer ||
                      note.type == NoteType::recording_ended;
   if (!tells || options_.json) return;
-  std::printf("%s%s%s\n", std::string(note_name(note.type)).c_str(), note.text.empty() ? "" : ": ",
-              std::string(note.text).c_str());
-  std::fflush(stdout);
+  out_.tell(
+      fmt::format("{}{}{}\n", note_name(note.type), note.text.empty() ? "" : ": ", note.text));
 }
 
 Profile* ProfileProgress::known() {
@@ -136,7 +139,7 @@ void ProfileProgress::add(const Observation& observation) {
   write_profiles(options_.file, profiles_);
 }
 
-void ProfileProgress::tell(const Observation& observation) const {
+void ProfileProgress::tell(const Observation& observation) {
   const std::size_t done = measured_ + left_out_.size();
   const std::size_t left = policy_.total() - std::min(done, policy_.total());
   const double left_s = seconds(spent_) / static_cast<double>(done) * static_cast<double>(left);
@@ -146,13 +149,12 @@ void ProfileProgress::tell(const Observation& observation) const {
     line["number"] = done;
     line["of"] = policy_.total();
     line["left_s"] = left_s;
-    std::printf("%s\n", line.dump().c_str());
+    out_.tell(line.dump() + '\n');
   } else {
-    std::printf("%zu of %zu: %s: %s; %s left\n", done, policy_.total(),
-                describe(knobs_, observation.setting).c_str(), describe(observation).c_str(),
-                time_text(left_s).c_str());
+    out_.tell(fmt::format("{} of {}: {}: {}; {} left\n", done, policy_.total(),
+                          describe(knobs_, observation.setting), describe(observation),
+                          time_text(left_s)));
   }
-  std::fflush(stdout);
 }
 
 }  // namespace gearshift

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/outlet.h"
 #include "controller/profile.h"
 #include "controller/recorder.h"
 #include "policies/sweep_policy.h"
@@ -23,10 +24,10 @@ struct ProfileProgressOptions {
 // the change that begins the next measurement.
 class ProfileProgress : public Recorder {
  public:
-  // Borrows the policy and the knobs; `known` is what the file holds already, with its knobs in the
-  // order of `knobs` (see in_order_of).
+  // Borrows the policy, the knobs and `out`, where it is told; `known` is what the file holds
+  // already, with its knobs in the order of `knobs` (see in_order_of).
   ProfileProgress(const SweepPolicy& policy, const KnobSpace& knobs, std::vector<Profile> known,
-                  ProfileProgressOptions options);
+                  ProfileProgressOptions options, Outlet& out);
 
   void tick(const TickInputs&) override {}
   // Throws std::runtime_error before the first measurement where the file cannot hold what the
@@ -44,12 +45,13 @@ class ProfileProgress : public Recorder {
   void check_fits();
   void on_observation(const Observation& observation);
   void add(const Observation& observation);
-  void tell(const Observation& observation) const;
+  void tell(const Observation& observation);
 
   const SweepPolicy& policy_;
   const KnobSpace& knobs_;
   std::vector<Profile> profiles_;
   ProfileProgressOptions options_;
+  Outlet& out_;
   bool fits_ = false;  // has been checked
   std::size_t measured_ = 0;
   std::vector<std::pair<Setting, std::string>> left_out_;

@@ -1,4 +1,6 @@
 // `gearshift run`: the daemon, which searches for the best setting within the cap and holds it.
+#include <unistd.h>
+
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/json_recorder.h"
 #include "cli/live_run.h"
+#include "cli/outlet.h"
 #include "cli/output_files.h"
 #include "cli/policy_transfer.h"
 #include "cli/read_script.h"
@@ -19,6 +22,15 @@
 
 namespace gearshift {
 namespace {
+
+// The board is as it was, so a reader is given a moment.
+void tell_at_the_end(Outlet& out, const std::string& summary) {
+  constexpr int kPatienceMs = 2000;
+  if (!out.await_room(kPatienceMs)) return;
+  out.tell("");  // how many lines are missing
+  std::printf("%s", summary.c_str());
+  std::fflush(stdout);
+}
 
 void run(const RunOptions& options, const RunPlan& plan, const std::string& command) {
   block_signals();
@@ -40,21 +52,21 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer,
                    {.think_time = &live.think_time()});
 
+  Outlet out(STDOUT_FILENO, options.json ? json_gap : gap_text);
   std::unique_ptr<Recorder> front;
   if (options.json) {
-    front = std::make_unique<JsonRecorder>(live.knobs());
+    front = std::make_unique<JsonRecorder>(live.knobs(), out);
   } else {
     for (const std::string& finding : live.findings()) std::printf("%s\n", finding.c_str());
     std::printf("listening on %s\n", live.workload_endpoint().c_str());
     std::fflush(stdout);
-    front = std::make_unique<TextRecorder>(live.knobs());
+    front = std::make_unique<TextRecorder>(live.knobs(), out);
   }
   const auto [summary, ledger] = live.run(policy, *front);
   front.reset();
   const SummaryInputs inputs{live.knobs(), summary, ledger, live.power_is_estimate()};
   const std::string text = options.json ? summary_json(inputs).dump() + "\n" : summary_text(inputs);
-  std::printf("%s", text.c_str());
-  std::fflush(stdout);
+  tell_at_the_end(out, text);
 }
 
 void check_files(const RunOptions& options) {

@@ -1,11 +1,14 @@
 #include "cli/text_recorder.h"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/details/os.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <string>
+#include <string_view>
 
 namespace gearshift {
 namespace {
@@ -17,16 +20,48 @@ std::size_t columns() {
   return known ? size.ws_col : 80;
 }
 
+// As spdlog's own sink for terminals, but that no line waits for a reader.
+class OutletSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit OutletSink(Outlet& out)
+      : out_(out),
+        colours_(isatty(STDOUT_FILENO) == 1 && spdlog::details::os::is_color_terminal()) {}
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    const std::string_view all(line.data(), line.size());
+    if (!colours_ || message.color_range_end <= message.color_range_start) {
+      out_.tell(all);
+      return;
+    }
+    constexpr std::string_view kGreen = "\033[32m";
+    constexpr std::string_view kBoldYellow = "\033[33m\033[1m";
+    std::string text(all.substr(0, message.color_range_start));
+    text += message.level == spdlog::level::warn ? kBoldYellow : kGreen;
+    text +=
+        all.substr(message.color_range_start, message.color_range_end - message.color_range_start);
+    text += "\033[m";
+    text += all.substr(message.color_range_end);
+    out_.tell(text);
+  }
+  void flush_() override {}
+
+ private:
+  Outlet& out_;
+  bool colours_;
+};
+
 }  // namespace
 
-TextRecorder::TextRecorder(const KnobSpace& space)
+TextRecorder::TextRecorder(const KnobSpace& space, Outlet& out)
     : space_(space),
+      out_(out),
       text_(space),
-      logger_(std::make_shared<spdlog::logger>(
-          "gearshift", std::make_shared<spdlog::sinks::stdout_color_sink_st>())),
+      logger_(std::make_shared<spdlog::logger>("gearshift", std::make_shared<OutletSink>(out))),
       terminal_(isatty(STDOUT_FILENO) == 1) {
   logger_->set_pattern("%H:%M:%S %^%v%$");
-  logger_->flush_on(spdlog::level::info);
 }
 
 TextRecorder::~TextRecorder() { finish(); }
@@ -43,12 +78,11 @@ void TextRecorder::status(const Status& status) {
   // Twice a second is as fast as people read.
   if (drawn_ && status.time - *drawn_ < std::chrono::milliseconds(500)) return;
   drawn_ = status.time;
-  std::printf("\r\033[K%s", status_line(space_, status).substr(0, columns() - 1).c_str());
-  std::fflush(stdout);
+  out_.show("\r\033[K" + status_line(space_, status).substr(0, columns() - 1));
 }
 
 void TextRecorder::finish() {
-  if (terminal_ && drawn_) std::printf("\r\033[K");
+  if (terminal_ && drawn_) out_.show("\r\033[K");
   drawn_.reset();
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cli/note_text.h"
+#include "cli/outlet.h"
 #include "controller/recorder.h"
 
 namespace spdlog {
@@ -15,8 +16,9 @@ namespace gearshift {
 
 class TextRecorder : public Recorder {
  public:
-  // `space` is borrowed. The live line appears only where standard output is a terminal.
-  explicit TextRecorder(const KnobSpace& space);
+  // Both are borrowed; `out` leads to standard output. The live line appears only where that is a
+  // terminal.
+  TextRecorder(const KnobSpace& space, Outlet& out);
   ~TextRecorder() override;
   void tick(const TickInputs&) override {}
   void note(const Note& note) override;
@@ -26,6 +28,7 @@ class TextRecorder : public Recorder {
 
  private:
   const KnobSpace& space_;
+  Outlet& out_;
   NoteText text_;
   std::shared_ptr<spdlog::logger> logger_;  // spdlog's own type of handle
   std::optional<Time> drawn_;

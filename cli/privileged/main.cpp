@@ -18,6 +18,7 @@
 #include "actuators/knob_server.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
+#include "cli/outlet.h"
 #include "cli/select_board.h"
 #include "cli/service_notice.h"
 #include "cli/standard_descriptors.h"
@@ -46,11 +47,11 @@ std::uint32_t user_of(const std::string& text) {
                               "the one that gearshift run runs as");
 }
 
-void say(const char* who, const std::string& text) {
-  std::fprintf(stderr, "%s: %s\n", who, text.c_str());
-  std::fflush(stderr);
+// Its guardians, which are processes of their own, write through their copy of it.
+void tell(const std::string& text) {
+  static Outlet out(STDERR_FILENO);
+  out.tell("gearshift helper: " + text + '\n');
 }
-void tell(const std::string& text) { say("gearshift helper", text); }
 
 // Readable once the process is asked to end. Blocked signals reach neither this process nor its
 // guardians in any other way.
@@ -70,6 +71,7 @@ void serve(const HelperOptions& options) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0);
   std::signal(SIGPIPE, SIG_IGN);  // nobody has to read what is told
+  std::signal(SIGXFSZ, SIG_IGN);  // nor has it to fit into its file
   const int stop = stop_descriptor();
   Sysroot root(options.sysroot);
   const BoardDescription board = select_board(options.board, root, options.gpu);

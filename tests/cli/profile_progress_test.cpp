@@ -28,7 +28,7 @@ struct Sweep {
   explicit Sweep(KnobSpace space, std::vector<Profile> known = {})
       : knobs(std::move(space)),
         policy("fake", {mode(knobs.knobs[0].values[0], knobs.knobs[1].values[0])}, {}, known),
-        progress(policy, knobs, std::move(known), {file, "fake", true}) {}
+        progress(policy, knobs, std::move(known), {file, "fake", true}, out) {}
 
   // Why it is refused when `workload` has attached and the first setting is asked for.
   std::string refused(const Workload& workload = fakes::trainer()) {
@@ -48,15 +48,14 @@ struct Sweep {
     observation.power_mean_mw = 15000;
     observation.cost[0].minibatches = 40;
     observation.cost[0].minibatch_mean = minibatch;
-    testing::internal::CaptureStdout();
     progress.note({.type = NoteType::observation, .observation = &observation});
-    testing::internal::GetCapturedStdout();
   }
 
   fakes::TempTree folder;
   std::filesystem::path file = folder.at("x.csv");
   KnobSpace knobs;
   SweepPolicy policy;
+  Outlet out{-1};
   ProfileProgress progress;
   Setting setting;
 };

@@ -1,8 +1,10 @@
 """Where what a program tells goes: a disk may be full, a reader may go, a name may be no UTF-8."""
 
+import fcntl
 import json
 import os
 import resource
+import select
 import signal
 import subprocess
 import tempfile
@@ -14,6 +16,7 @@ from harness import BINARY, DEADLINE_S, HOLD, Stack, wait_until
 MODEL = ["simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
 REQUESTS = ["requests", "--json", "--arrivals", "poisson:60", "--batch-size", "16", "--infer-time", "16=5ms", "--minutes", "1"]
 FULL = Path("/dev/full")
+F_SETPIPE_SZ = 1031  # fcntl has the name from Python 3.10 on
 
 
 def gearshift(*words, **options):
@@ -167,6 +170,68 @@ class Readers(unittest.TestCase):
                 finally:
                     daemon.kill()
                     daemon.wait()
+
+    def test_a_daemon_whose_log_nobody_reads_keeps_the_cap_and_ends(self):
+        for style, ending in ((["--json"], signal.SIGTERM), ([], signal.SIGKILL)):
+            with self.subTest(style), Stack() as stack:
+                before = stack.knobs()
+                read, write = os.pipe()
+                self.addCleanup(os.close, read)
+                fcntl.fcntl(write, F_SETPIPE_SZ, 4096)
+                words = ["run", *style, "--policy", stack.script(HOLD), "--sysroot", stack.mount, "--state", stack.state]
+                words += ["--listen", stack.endpoint, "--control", stack.control, "--power", "30W"]
+                with os.fdopen(write, "wb") as held:  # as Ctrl-S holds a terminal
+                    daemon = subprocess.Popen([BINARY, *words], stdout=held, stderr=subprocess.STDOUT)
+                    room = select.poll()
+                    room.register(held, select.POLLOUT)
+                    try:
+                        stack.trainer()
+                        wait_until(lambda: self.told(stack).get("phase") == "holding")
+                        for turn in range(200):
+                            if not room.poll(0):
+                                break
+                            stack.gearshift("cap", f"{25 + turn % 2}W", "--control", stack.control)
+                        self.assertEqual(room.poll(0), [], "it is not full")
+                        for power in ("26W", "25W", "20W"):
+                            cap = stack.gearshift("cap", power, "--control", stack.control)
+                            self.assertEqual(cap.returncode, 0, cap.stderr)
+                        wait_until(lambda: self.told(stack).get("cap_mw") == 20000, "the cap is not kept")
+                        daemon.send_signal(ending)
+                        self.assertEqual(daemon.wait(DEADLINE_S), 0 if ending == signal.SIGTERM else -ending)
+                        wait_until(lambda: stack.knobs() == before, "the knobs are not back")
+                    finally:
+                        daemon.kill()
+                        daemon.wait()
+
+    def test_a_log_that_outgrows_what_files_may_have_ends_no_daemon(self):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))
+
+        with Stack() as stack:
+            before = stack.knobs()
+            log = stack.folder / "log"
+            words = ["run", "--json", "--policy", stack.script(HOLD), "--sysroot", stack.mount, "--state", stack.state]
+            words += ["--listen", stack.endpoint, "--control", stack.control, "--power", "30W"]
+            with log.open("wb") as file:
+                daemon = subprocess.Popen([BINARY, *words], stdout=file, preexec_fn=small_files)
+            try:
+                stack.trainer()
+                wait_until(lambda: self.told(stack).get("phase") == "holding")
+                for turn in range(200):
+                    if log.stat().st_size == 20000:
+                        break
+                    stack.gearshift("cap", f"{25 + turn % 2}W", "--control", stack.control)
+                self.assertEqual(log.stat().st_size, 20000)
+                for power in ("26W", "25W", "20W"):
+                    stack.gearshift("cap", power, "--control", stack.control)
+                wait_until(lambda: self.told(stack).get("cap_mw") == 20000)
+                self.assertIsNone(daemon.poll(), "SIGXFSZ ended it")
+                daemon.send_signal(signal.SIGTERM)
+                self.assertEqual(daemon.wait(DEADLINE_S), 0)
+                self.assertEqual(stack.knobs(), before)
+            finally:
+                daemon.kill()
+                daemon.wait()
 
 
 if __name__ == "__main__":
