@@ -1,5 +1,7 @@
 #include "cli/read_script.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -33,8 +35,8 @@ NamedText read_script(const std::string& policy) {
   }
   std::optional<std::string> text = read_text_file(policy);
   if (text) return {policy, std::move(*text)};
-  throw PolicyError(policy +
-                    ": cannot be read; --policy takes the path of a Lua script, or the name of a "
+  throw PolicyError(policy + ": cannot be read: " + std::strerror(errno) +
+                    "; --policy takes the path of a Lua script, or the name of a "
                     "shipped one, for example bayes");
 }
 

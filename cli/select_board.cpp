@@ -1,5 +1,7 @@
 #include "cli/select_board.h"
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -23,8 +25,8 @@ BoardDescription find_board_by_name(const std::string& name, const Sysroot& root
   }
   const std::optional<std::string> text = read_text_file(name);
   if (!text) {
-    throw std::invalid_argument("--board '" + name +
-                                "': cannot be read; give a board file or one of auto, " + known);
+    throw std::invalid_argument("--board '" + name + "': cannot be read: " + std::strerror(errno) +
+                                "; give a board file or one of auto, " + known);
   }
   try {
     return parse_board(*text, name);

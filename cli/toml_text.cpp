@@ -2,6 +2,8 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -13,7 +15,8 @@ namespace gearshift {
 std::string read_toml_file(const std::string& path, std::string_view way_out) {
   std::optional<std::string> text = read_text_file(path);
   if (text) return std::move(*text);
-  throw std::runtime_error(fmt::format("{}: cannot be read; {}", path, way_out));
+  throw std::runtime_error(
+      fmt::format("{}: cannot be read: {}; {}", path, std::strerror(errno), way_out));
 }
 
 void fail_at(const std::string& file, const toml::node& node, const std::string& what) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -16,8 +17,17 @@ TEST(TextFile, ReadsAFileWholeAndTakesAFolderForNone) {
   std::ofstream(file, std::ios::binary) << "power = \"20W\"\r\n\n";
   EXPECT_EQ(read_text_file(file), "power = \"20W\"\r\n\n");
   EXPECT_EQ(read_text_file(folder), std::nullopt) << "it would read as an empty file: no cap";
+  EXPECT_EQ(errno, EISDIR);
   EXPECT_EQ(read_text_file(folder / "none.toml"), std::nullopt);
+  EXPECT_EQ(errno, ENOENT);
   std::filesystem::remove_all(folder);
+}
+
+TEST(TextFile, WhatCannotBeReadToItsEndIsNoText) {
+  EXPECT_EQ(read_text_file("/proc/self/mem"), std::nullopt) << "a cap may have stood there";
+  EXPECT_EQ(errno, EIO);
+  EXPECT_EQ(read_text_file("/dev/zero"), std::nullopt);
+  EXPECT_EQ(errno, EFBIG);
 }
 
 }  // namespace

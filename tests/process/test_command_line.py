@@ -70,6 +70,7 @@ class CommandLine(unittest.TestCase):
             (["boards", "--board", "orin"], "jetson-agx-orin"),
             (["simulate"], "--profile FILE"),
             (["run", "--config", FOLDER, "--sysroot", "/no/such/board"], FOLDER + ": cannot be read"),
+            (["run", "--config", "/proc/self/mem", "--sysroot", "/no/such/board"], "/proc/self/mem: cannot be read: Input/output error"),
             (["evaluate", FOLDER], FOLDER + ": cannot be read"),
             (["simulate", "--board", FOLDER, "--workload", "resnet18"], f"--board '{FOLDER}': cannot be read"),
             (["run", "--reserve", "10%", "--sysroot", "/no/such/board"], "give --battery too"),
