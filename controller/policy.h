@@ -56,6 +56,7 @@ class Policy {
   virtual Request resume(const Observation& answer) = 0;
   // Compiles `text`, runs it to its first request, and only then drops the old script.
   // Throws PolicyError, and keeps the old script where it was, if the new one does not get there.
+  // Where no workload runs a script has nothing to ask for: it need only compile, start() runs it.
   virtual Request replace(std::string_view text, const PolicyContext& context) = 0;
   // The traceback of the last Request::What::failed.
   virtual std::string_view failure() const = 0;

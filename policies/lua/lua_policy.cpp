@@ -1,5 +1,6 @@
 #include "policies/lua/lua_policy.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "policies/lua/script.h"
@@ -40,6 +41,15 @@ Request LuaPolicy::resume(const Observation& answer) {
 }
 
 Request LuaPolicy::replace(std::string_view text, const PolicyContext& context) {
+  const bool nobody = std::all_of(context.workloads.begin(), context.workloads.end(),
+                                  [](const Workload* workload) { return workload == nullptr; });
+  if (nobody) {
+    LuaPolicy(name_, std::string(text)).check();
+    text_ = std::string(text);
+    failure_.clear();
+    script_.reset();
+    return {Request::What::hold_safe, {}};
+  }
   auto script = std::make_unique<Script>(ScriptText{name_, text}, limits_, context, models(), log_);
   const Request request = script->begin();
   if (request.what == Request::What::failed) throw PolicyError(script->failure());

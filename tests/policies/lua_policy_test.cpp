@@ -293,6 +293,18 @@ TEST(LuaPolicy, ReplacesTheScriptOnceTheNewOneAsks) {
   EXPECT_EQ(policy.start(problem.context()).what, What::remeasure) << "the new text stays";
 }
 
+TEST(LuaPolicy, TakesAScriptThatCompilesWhereNoWorkloadRuns) {
+  const PolicyProblem problem;
+  LuaPolicy policy("edit.lua", kAsk);
+  PolicyContext nobody = problem.context();
+  nobody.workloads = {};
+  EXPECT_THROW(policy.replace("syntax error", nobody), PolicyError);
+  EXPECT_EQ(policy.start(problem.context()).what, What::measure) << "the old text stays";
+
+  policy.replace("assert(workload.train.batch_size > 0)\nremeasure(safe)\nreturn safe", nobody);
+  EXPECT_EQ(policy.start(problem.context()).what, What::remeasure);
+}
+
 TEST(LuaPolicy, KeepsTheOldScriptWhereItWasIfTheNewOneFails) {
   const PolicyProblem problem;
   LuaPolicy policy("edit.lua", kAsk);
