@@ -121,10 +121,7 @@ MachineReport examine_machine(const std::string& board, const std::string& gpu, 
   thin(report.knobs);
   const BoottimeClock clock;
   OpenedSensors sensors = open_sensors(report.board, root, clock);
-  // As --battery auto would: without a flag, Network UPS Tools are asked on this machine alone.
-  BatteryDescription battery;
-  if (root.prefix() == "/") battery.nut.emplace();
-  open_battery(battery, root, sensors);
+  open_battery({}, root, sensors);  // as --battery auto would
   report.sensors = std::move(sensors.findings);
   report.power_is_estimate = sensors.power_is_estimate;
   return report;

@@ -125,7 +125,7 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
       "capacity, for example 10Wh, is for one that does not tell");
   command.add_option("--nut", options.nut,
                      "[UPS@]ADDRESS[:PORT] of a daemon of Network UPS Tools that knows the battery "
-                     "(default: the first UPS at 127.0.0.1:3493, unless --sysroot is given)");
+                     "(default: none is asked; 127.0.0.1 asks this machine's)");
   command
       .add_option("--charge", options.charge,
                   "of the battery at the start, where nothing tells what is left")
@@ -293,8 +293,6 @@ void plan_battery_use(const RunOptions& options, RunPlan& plan) {
   }
   if (!options.nut.empty()) {
     battery.nut = flag_value("--nut", options.nut, parse_nut_address);
-  } else if (options.sysroot == "/") {
-    battery.nut.emplace();
   }
   battery.charge = flag_value("--charge", options.charge, parse_percent) / 100;
   if (plan.battery_goal) plan.battery_goal->capacity_wh = battery.capacity_wh.value_or(0);

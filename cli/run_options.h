@@ -30,7 +30,7 @@ struct RunOptions {
   GoalFlags goal;
   std::string thermal = "auto";  // off, or a temperature
   std::string battery;           // auto, or a capacity; empty: the board hangs on the mains
-  std::string nut;               // [UPS@]ADDRESS[:PORT]; empty: this machine's, on its own board
+  std::string nut;               // [UPS@]ADDRESS[:PORT]; empty: none is asked
   std::string charge = "100%";   // at the start, where no gauge tells
   BatteryFlags battery_goal;
   std::string listen;

@@ -27,7 +27,8 @@ bool open_energy(const BatteryDescription& battery, Sysroot& root, OpenedSensors
   if (measured) opened.sensors.push_back(std::move(terminals));
   if (!battery.capacity_wh) {
     opened.findings.emplace_back(
-        "battery: nothing tells what is left in it; give its capacity, for example --battery 10Wh");
+        "battery: nothing tells what is left in it; give its capacity, for example --battery 10Wh, "
+        "or --nut 127.0.0.1 where Network UPS Tools watch it");
     return false;
   }
   opened.sensors.push_back(std::make_unique<BatteryIntegral>(*battery.capacity_wh, battery.charge,

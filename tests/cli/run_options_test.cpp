@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <fstream>
 #include <stdexcept>
+#include <string>
 
 namespace gearshift {
 namespace {
@@ -38,6 +41,32 @@ TEST_F(RunConfig, FillsInWhatNoFlagHasSet) {
   const RunPlan plan = make_run_plan(options_);
   EXPECT_EQ(plan.power_mw, 30000);
   EXPECT_EQ(plan.on_exit, OnExit::keep);
+}
+
+// Of the file that every service is installed with, the lines that are a comment there too.
+TEST_F(RunConfig, TheShippedExampleIsOfNightsAlone) {
+  std::ifstream file(GEARSHIFT_SOURCE_DIR "/packaging/systemd/run.toml");
+  std::string text;
+  for (std::string line; std::getline(file, line);) {
+    const bool example = line.starts_with("# [") || line.find(" = ") != std::string::npos;
+    text += (example && line.starts_with("# ") ? line.substr(2) : line) + "\n";
+  }
+  parse("");
+  apply(text);
+  LocalTime noon;
+  noon.since_midnight = std::chrono::hours(12);
+  EXPECT_EQ(timetable_cap(options_.timetable, noon), std::nullopt);
+  LocalTime evening;
+  evening.since_midnight = std::chrono::hours(19);
+  EXPECT_EQ(timetable_cap(options_.timetable, evening), 20000);
+}
+
+// A daemon of this machine may be anybody's: its port is free to every user.
+TEST_F(RunConfig, AsksNoUpsUnlessTold) {
+  parse("--battery 10Wh");
+  EXPECT_FALSE(make_run_plan(options_).battery->nut);
+  options_.nut = "127.0.0.1";
+  EXPECT_TRUE(make_run_plan(options_).battery->nut);
 }
 
 TEST_F(RunConfig, TakesTheGoalFromFlagsAndFile) {
