@@ -41,6 +41,8 @@ RecordingWriter::RecordingWriter(const std::filesystem::path& file, const Record
       options_(options),
       ring_(options.queue_bytes),
       database_(create(file, header, options)),
+      path_(file),
+      file_(file),
       rows_(database_, knobs_),
       thread_([this] { work(); }) {}
 
@@ -183,6 +185,7 @@ void RecordingWriter::work() {
         closing = closing_ || failed();
       }
       drain();
+      look_for_file();
       const std::lock_guard lock(mutex_);
       room_.notify_one();
     }
@@ -223,6 +226,11 @@ void RecordingWriter::leave_one_file() {
     database_.run("PRAGMA journal_mode = DELETE");
   } catch (const DatabaseError&) {
   }
+}
+
+// Whoever tidies up may have taken it away: what is written then goes nowhere.
+void RecordingWriter::look_for_file() {
+  if (!failed() && file_.removed()) fail(path_.string() + " was removed");
 }
 
 // What is published ends with a whole tick, and so does a commit. Who studies the file may have

@@ -16,6 +16,7 @@
 #include "controller/recorder.h"
 #include "trace/byte_ring.h"
 #include "trace/database.h"
+#include "trace/held_file.h"
 #include "trace/recording.h"
 #include "trace/recording_entry.h"
 #include "trace/recording_rows.h"
@@ -78,6 +79,7 @@ class RecordingWriter : public Recorder {
   void fail(std::string why);
   void work();
   void drain();
+  void look_for_file();
   void leave_transaction();
   void write_end();
   void leave_one_file();
@@ -101,6 +103,8 @@ class RecordingWriter : public Recorder {
 
   // The thread's own once it runs.
   Database database_;
+  std::filesystem::path path_;
+  HeldFile file_;
   RecordingRows rows_;
   std::vector<std::byte> entry_;
   std::thread thread_;

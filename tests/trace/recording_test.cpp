@@ -284,6 +284,27 @@ TEST(Recording, EndsAtItsLargestSizeAndStaysReadable) {
   EXPECT_FALSE(std::filesystem::exists(run.file.string() + "-wal"));
 }
 
+TEST(Recording, EndsWhereItsFileWasRemovedAndTheRunGoesOn) {
+  RecordedRun run;
+  run.options.queue_bytes = 8192;
+  run.options.when_full = WhenFull::wait;  // many small commits
+  run.world.attach(seconds(1));
+  run.world.at(seconds(30), [&run] { std::filesystem::remove(run.file); });
+  run.run();
+  EXPECT_EQ(run.failure, run.file.string() + " was removed");
+  EXPECT_GT(run.kept.times.size(), 890U);
+}
+
+TEST(Recording, OfAFileThatWasMovedGoesOn) {
+  RecordedRun run;
+  const std::filesystem::path moved = run.folder.at("moved.db");
+  run.world.attach(seconds(1));
+  run.world.at(seconds(30), [&] { std::filesystem::rename(run.file, moved); });
+  run.run();
+  EXPECT_EQ(run.failure, "");
+  EXPECT_EQ(RecordingReader(moved).end(), "complete");
+}
+
 TEST(Recording, CannotBeginOverAFileOrInNoFolder) {
   RecordedRun run;
   run.folder.put("run.db", "precious");

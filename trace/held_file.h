@@ -1,0 +1,25 @@
+// A file whose name may be taken away while somebody writes it.
+#pragma once
+
+#include <filesystem>
+
+namespace gearshift {
+
+// Holds the file without opening it: a program that closes a second descriptor of a file loses the
+// locks that SQLite has on it.
+class HeldFile {
+ public:
+  // One that is not there counts as removed.
+  explicit HeldFile(const std::filesystem::path& file);
+  ~HeldFile();
+  HeldFile(const HeldFile&) = delete;
+  HeldFile& operator=(const HeldFile&) = delete;
+
+  // True once no name leads to it any more. One that was moved has a name.
+  bool removed() const;
+
+ private:
+  int descriptor_;
+};
+
+}  // namespace gearshift
