@@ -2,6 +2,8 @@
 """How a Python client leaves: where nothing holds it any more, from a collector, in a forked child."""
 
 import gc
+import json
+import logging
 import os
 import pathlib
 import subprocess
@@ -100,6 +102,54 @@ class Forgotten(ClientTest):
         held.clear()
         daemon.expect("bye")
         self.assertEqual(daemon.drain(), [])
+
+
+class Forked(ClientTest):
+    def in_a_child(self, work):
+        """Runs it in a forked child; what that told, and what work() returned."""
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                with self.assertLogs("gearshift", logging.WARNING) as logs:
+                    returned = work()
+                    logging.getLogger("gearshift").warning("the end")
+                os.write(writing, json.dumps([logs.output, returned]).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        with open(reading) as pipe:
+            told, returned = json.loads(pipe.read())
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        return told[:-1], returned
+
+    def test_a_child_is_attached_to_nothing_and_says_so_once(self):
+        daemon, client = self.attached()
+        self.assertTrue(client.managed)
+
+        def work():
+            for _ in range(3):
+                self.step(client)
+            list(client.batches(LOADER))
+            return [client.attached, client.managed]
+
+        told, returned = self.in_a_child(work)
+        self.assertEqual(returned, [False, False])
+        self.assertEqual(len(told), 1, told)
+        self.assertIn("attached before a fork: this process reports nothing; attach in it", told[0])
+        self.assertTrue(client.attached and client.managed)
+
+    def test_a_child_that_trains_nothing_says_nothing(self):
+        _, client = self.attached()
+        self.assertEqual(self.in_a_child(lambda: [client.attached, client.wanted_batch_size, client.close()]),
+                         ([], [False, 16, None]))
+
+    def test_who_closed_it_knows(self):
+        _, client = self.attached()
+        client.close()
+        with self.assertNoLogs("gearshift", logging.WARNING):
+            self.step(client)
+        self.assertFalse(client.attached or client.managed)
 
 
 if __name__ == "__main__":

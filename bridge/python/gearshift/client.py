@@ -7,6 +7,7 @@ import weakref
 from gearshift import clock, wire
 from gearshift.connection import Connection
 from gearshift.guarded import never_raises
+from gearshift.minibatch import Minibatch
 from gearshift.samples import samples_in
 from gearshift.turns import TurnToRun, waited_within
 
@@ -74,13 +75,13 @@ class Client:
 
     @property
     def attached(self) -> bool:
-        """A daemon knows this workload."""
-        return self._connection.attached
+        """A daemon knows this workload; False once closed, and in a forked child."""
+        return self._connection.attached and self._connection.usable
 
     @property
     def managed(self) -> bool:
         """A daemon decides for this workload; False too where it only observes."""
-        return self._connection.managed
+        return self._connection.managed and self._connection.usable
 
     @property
     def dropped_reports(self) -> int:
@@ -228,6 +229,7 @@ class Client:
 
     @never_raises(0)
     def _begin_epoch(self, epoch):
+        self._connection.tell_of_fork()
         epoch = self._epoch + 1 if epoch is None else int(epoch)
         self._epoch = min(max(epoch, 0), wire.MAX_EPOCH)
         return self._epoch
@@ -342,59 +344,3 @@ class Client:
                 "resizable_loader itself or minibatch() the batch_size, or attach() without batch_sizes"
             )
             link.refuse(wish, "batch_size", f"{wish.batch_size}: the batches stay at {samples}")
-
-
-class Minibatch:
-    """One minibatch, from `with client.minibatch(epoch):` to the end of that block."""
-
-    __slots__ = ("_client", "_epoch", "_batch_size", "_began_ns", "_fetched_ns", "_command")
-
-    def __init__(self, client, epoch, batch_size):
-        self._client = client
-        self._epoch = epoch
-        self._batch_size = batch_size
-
-    def __enter__(self):
-        self._began_ns = self._fetched_ns = clock.now_ns()
-        self._command = self._client._connection.in_force
-        self._start()
-        return self
-
-    @property
-    def _connection(self):
-        return self._client._connection
-
-    @never_raises(None)
-    def _start(self):
-        client = self._client
-        before = client._epoch
-        follows = client._begin_epoch(self._epoch) == before
-        self._epoch = client._epoch
-        paused = client.wait_while_paused()
-        if paused:
-            self._began_ns = self._fetched_ns = clock.now_ns()
-        elif follows and client._ended_ns is not None and self._connection.offer.kind == "train":
-            self._began_ns = client._ended_ns
-        self._settle(self._batch_size)
-
-    @never_raises(None)
-    def _settle(self, batch_size):
-        in_force = self._connection.in_force.batch_size
-        self._batch_size = in_force if batch_size is None else int(batch_size)
-        self._client._take_up(self._batch_size)
-        self._command = self._connection.in_force
-
-    def fetched(self, batch_size=None):
-        """The data is here: what the block took until now was fetch stall, the rest is compute."""
-        self._fetched_ns = clock.now_ns()
-        if batch_size is not None:
-            self._settle(batch_size)
-
-    def __exit__(self, failure, *details):
-        client = self._client
-        if failure is not None:
-            client._ended_ns = None
-            return
-        client._ended_ns = client._end(
-            self._command, self._epoch, self._batch_size, self._began_ns, self._fetched_ns
-        )

@@ -264,6 +264,11 @@ class Connection:
             if self._closed:  # meanwhile
                 self._end()
 
+    def tell_of_fork(self):
+        """Warns where a forked child is about to work: it is silent."""
+        if os.getpid() != self._process and not self._closed:
+            self.tell_once("attached before a fork: this process reports nothing; attach in it")
+
     def tell_once(self, message: str, **details):
         """Logs a warning, but never the same one twice."""
         if message not in self._told and len(self._told) < 64:
