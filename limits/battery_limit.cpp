@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <utility>
 
 namespace gearshift {
@@ -30,17 +29,6 @@ constexpr double kKeptOfCapacity = 0.005;
 
 std::int64_t cap_for(double power_w) {
   return std::llround(std::ceil(power_w * kCapSlack / kCapStepW) * kCapStepW * 1000);
-}
-
-// Of what works; 0 where nothing does. A hull with a pause in it leaves out what is better replaced
-// by turns, which is often the lowest.
-double lowest_power_w(std::span<const WorkPoint> points) {
-  double lowest_w = 0;
-  for (const WorkPoint& point : points) {
-    if (point.samples_per_s <= 0 || (lowest_w > 0 && lowest_w <= point.power_w)) continue;
-    lowest_w = point.power_w;
-  }
-  return lowest_w;
 }
 
 bool same_work(const Workload& one, const Workload& other) {
@@ -199,7 +187,6 @@ void BatteryLimit::replan(Time now) {
     const bool works = std::any_of(points.begin(), points.end(),
                                    [](const WorkPoint& point) { return point.samples_per_s > 0; });
     if (options_.pause_w > 0 && works && serves_w_ <= 0) points.push_back({options_.pause_w, 0});
-    lowest_w_ = lowest_power_w(points);
     hull_ = PowerHull(points);
     forecast_.reset();
     table_changed_ = false;
@@ -264,7 +251,9 @@ bool BatteryLimit::browned_out(Time now) {
   }
   if (state_ != BatteryState::brown_out) return false;
   const bool recovered = *voltage_v > kVoltageRecovered * *options_.brownout_v;
-  return !recovered || now - browned_out_ < kBrownOutRest;
+  if (!recovered || now - browned_out_ < kBrownOutRest) return true;
+  ceiling_.recovered(power_w_);
+  return false;
 }
 
 BatteryState BatteryLimit::judge(Time now) {
@@ -279,10 +268,6 @@ BatteryState BatteryLimit::judge(Time now) {
     return BatteryState::done;
   }
   return ends_soon_ ? BatteryState::low : BatteryState::planned;
-}
-
-std::int64_t BatteryLimit::lowest_mw() const {
-  return lowest_w_ > 0 ? cap_for(lowest_w_) : kLowestModeMw;
 }
 
 std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
@@ -307,17 +292,16 @@ std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
   return cap_mw;
 }
 
-// The plan where it says less than the lowest mode draws: that the workloads wait.
-std::optional<std::int64_t> BatteryLimit::lower_plan_mw(Time now) {
+// The plan where it says that the workloads wait.
+std::optional<std::int64_t> BatteryLimit::planned_pause_mw(Time now) {
   const auto planned = planned_mw(now);
-  return planned && *planned < lowest_mw() ? planned : std::nullopt;
+  return planned == kNoPowerMw ? planned : std::nullopt;
 }
 
 // What the voltage holds.
 std::optional<std::int64_t> BatteryLimit::ceiling_mw(Time now) {
   const auto power_w = ceiling_.power_w(gauge_.energy_wh(now), share_wh(kCeilingStep));
-  if (!power_w) return std::nullopt;
-  return std::max<std::int64_t>(lowest_mw(), std::llround(1000 * *power_w));
+  return power_w ? std::optional(std::llround(1000 * *power_w)) : std::nullopt;
 }
 
 void BatteryLimit::serve_above(std::int64_t power_mw) {
@@ -341,14 +325,14 @@ Limit BatteryLimit::limit(Time now) {
       said.power_mw = kNoPowerMw;
       break;
     case BatteryState::unknown:
-      said.power_mw = lowest_mw();
+      said.power_mw = kLowestModeMw;
       break;
     case BatteryState::brown_out:
-      said.power_mw = lowest_mw();
-      said.planned_mw = lower_plan_mw(now);
+      said.power_mw = kLowestModeMw;
+      said.planned_mw = planned_pause_mw(now);
       break;
     case BatteryState::done:
-      said.planned_mw = lowest_mw();
+      said.planned_mw = kLowestModeMw;
       break;
     case BatteryState::planned:
     case BatteryState::low:

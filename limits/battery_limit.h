@@ -102,9 +102,8 @@ class BatteryLimit : public LimitSource {
   void keep_serving();
   BatteryTask task(Time now) const;
   std::optional<std::int64_t> planned_mw(Time now);
-  std::optional<std::int64_t> lower_plan_mw(Time now);
+  std::optional<std::int64_t> planned_pause_mw(Time now);
   std::optional<std::int64_t> ceiling_mw(Time now);
-  std::int64_t lowest_mw() const;
   double samples_left() const;
 
   BatteryLimitOptions options_;
@@ -114,7 +113,6 @@ class BatteryLimit : public LimitSource {
   WorkTable table_;
   bool table_changed_ = true;
   PowerHull hull_;
-  double lowest_w_ = 0;  // of all settings that are known; 0: none is
   std::optional<ForecastPlan> forecast_;
   BatteryPlan plan_;
   double serves_w_ = 0;  // the least power at which requests are answered; 0: none is needed

@@ -7,6 +7,7 @@ namespace gearshift {
 namespace {
 
 constexpr double kBelowSag = 0.85;
+constexpr double kAboveRecovered = 1.03;
 
 }  // namespace
 
@@ -22,6 +23,8 @@ void VoltageCeiling::sagged(double power_w, double energy_wh) {
   sags_.push_back({.energy_wh = energy_wh, .ceiling_w = ceiling_w});
 }
 
+void VoltageCeiling::recovered(double power_w) { recovered_w_ = std::max(recovered_w_, power_w); }
+
 std::optional<double> VoltageCeiling::power_w(double energy_wh, double step_wh) {
   std::optional<double> least_w;
   for (Sag& sag : sags_) {
@@ -30,7 +33,8 @@ std::optional<double> VoltageCeiling::power_w(double energy_wh, double step_wh) 
     const double ceiling_w = sag.ceiling_w / std::pow(kBelowSag, sag.steps);
     least_w = std::min(least_w.value_or(ceiling_w), ceiling_w);
   }
-  return least_w;
+  if (!least_w) return std::nullopt;
+  return std::max(*least_w, kAboveRecovered * recovered_w_);
 }
 
 }  // namespace gearshift

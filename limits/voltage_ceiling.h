@@ -15,6 +15,9 @@ class VoltageCeiling {
  public:
   // The voltage sagged at `power_w` of the board, W, while the battery held `energy_wh`.
   void sagged(double power_w, double energy_wh);
+  // It came back while the board drew `power_w`, W, in the lowest mode: the ceiling leaves that,
+  // and a little more for noise.
+  void recovered(double power_w);
   // The most that the board may draw, W; nullopt where no sag is known. A ceiling that was raised
   // falls again half a step below where it was, so that one does not move with a gauge's noise.
   // Where `step_wh` is not above 0 none is raised.
@@ -29,6 +32,7 @@ class VoltageCeiling {
   // None that another one says too: of two the one at a higher charge has the higher ceiling. Each
   // has another by a step of charge or by 15 % of power, so that there are some dozens at most.
   std::vector<Sag> sags_;
+  double recovered_w_ = 0;  // the most that it came back at
 };
 
 }  // namespace gearshift

@@ -11,11 +11,13 @@ using std::chrono::seconds;
 
 TEST(BatteryServing, OnlyItsPlanGivesWayToAServer) {
   Limited run({.aim = BatteryAim::progress, .brownout_v = 10});
-  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = 10'500, .moves = true}));  // nothing known
+  EXPECT_EQ(run.limit.limit(run.now),
+            (Limit{.power_mw = kLowestModeMw, .moves = true}));  // nothing known
   run.battery(10, 11);
   EXPECT_EQ(run.limit.limit(run.now), (Limit{.planned_mw = 21'000, .moves = true}));
   run.battery(10, 9.9);
-  EXPECT_EQ(run.limit.limit(run.now), (Limit{.power_mw = 10'500, .moves = true}));  // brown-out
+  EXPECT_EQ(run.limit.limit(run.now),
+            (Limit{.power_mw = kLowestModeMw, .moves = true}));  // brown-out
 }
 
 // Turns go no lower than what answers requests, and spend and do as much as those that did.

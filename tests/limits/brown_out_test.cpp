@@ -16,7 +16,8 @@ using std::chrono::seconds;
 void sag(Limited& run, double energy_wh) {
   run.read(Quantity::power, 30);
   run.battery(energy_wh, 9.9);
-  EXPECT_EQ(run.cap(), 10'500);
+  EXPECT_EQ(run.cap(), kLowestModeMw);
+  run.read(Quantity::power, 10);
   run.now += seconds(11);
   run.battery(energy_wh, 11);
 }
@@ -47,6 +48,39 @@ TEST(BrownOut, ItsCeilingRisesWithTheChargeAndComesBackWhereItSagsAgain) {
   EXPECT_EQ(run.limit.brown_outs(), 2U);
 }
 
+// What was measured may be the fastest of all.
+TEST(BrownOut, HoldsTheLowestModeThatThereIsNotTheLowestThatIsKnown) {
+  Limited run({.aim = BatteryAim::progress, .brownout_v = 10}, false, {});
+  Observation measured;
+  measured.setting = fakes::setting(2);
+  measured.power_mean_mw = 20'000;
+  measured.cost[index(Kind::train)] = {.minibatch_mean = milliseconds(53), .minibatches = 10};
+  run.limit.learn(measured);
+  EXPECT_EQ(run.cap(), kLowestModeMw) << "nothing is known of the battery";
+  run.battery(5, 11);
+  EXPECT_EQ(run.cap(), std::nullopt);
+  run.read(Quantity::power, 20);
+  run.battery(5, 9.9);
+  EXPECT_EQ(run.cap(), kLowestModeMw);
+  run.read(Quantity::power, 4);
+  run.now += seconds(11);
+  run.battery(5, 11);
+  EXPECT_EQ(run.cap(), 17'000) << "where nothing is known to fit";
+}
+
+TEST(BrownOut, ItsCeilingLeavesWhatTheVoltageCameBackAt) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 100, .brownout_v = 10});
+  run.battery(5, 11);
+  run.cap();
+  run.read(Quantity::power, 11);
+  run.battery(5, 9.9);
+  run.cap();
+  run.read(Quantity::power, 10);
+  run.now += seconds(11);
+  run.battery(5, 11);
+  EXPECT_EQ(run.cap(), 10'300);
+}
+
 TEST(BrownOut, WhoWaitsByThePlanWaitsInItToo) {
   // 8 Wh for 2 hours are 4 W; 2 W are drawn while nothing works.
   Limited run({.aim = BatteryAim::serve, .until = hours(2), .brownout_v = 10, .pause_w = 2});
@@ -57,8 +91,8 @@ TEST(BrownOut, WhoWaitsByThePlanWaitsInItToo) {
     run.battery(10, 9.9);
     const Limit limit = run.limit.limit(run.now);
     EXPECT_EQ(run.limit.state(), BatteryState::brown_out);
-    EXPECT_EQ(limit.power_mw, 10'500);
-    EXPECT_TRUE(!limit.planned_mw || *limit.planned_mw < 10'500);
+    EXPECT_EQ(limit.power_mw, kLowestModeMw);
+    EXPECT_TRUE(!limit.planned_mw || limit.planned_mw == kNoPowerMw);
     if (run.cap() == kNoPowerMw) paused += milliseconds(100);
     run.now += milliseconds(100);
   }

@@ -68,6 +68,17 @@ TEST(VoltageCeiling, ASagAtMoreThanWhatIsHeldBackTellsNothing) {
   EXPECT_NEAR(*ceiling.power_w(50, kStepWh), 17, 1e-9);
 }
 
+TEST(VoltageCeiling, IsNoLowerThanALittleAboveWhatTheVoltageCameBackAt) {
+  VoltageCeiling ceiling;
+  ceiling.recovered(10);
+  EXPECT_EQ(ceiling.power_w(50, kStepWh), std::nullopt) << "it did not sag";
+  ceiling.sagged(11, 50);
+  ceiling.recovered(4);
+  EXPECT_NEAR(*ceiling.power_w(50, kStepWh), 10.3, 1e-9);
+  ceiling.sagged(20, 40);
+  EXPECT_NEAR(*ceiling.power_w(55, kStepWh), 11, 1e-9);
+}
+
 TEST(VoltageCeiling, IsNeverRaisedWhereTheCapacityIsNotKnown) {
   VoltageCeiling ceiling;
   ceiling.sagged(20, 50);
