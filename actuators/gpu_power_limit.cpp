@@ -11,13 +11,25 @@ namespace {
 
 constexpr std::int64_t kMwPerW = 1000;
 
+std::string watts(std::int64_t mw) { return describe_value(Unit::mw, mw); }
+
+// The limit that was set, in mW. Throws KnobError where the GPU would not take it again.
+std::int64_t limit_to_put_back(NvmlGpu& gpu, const PowerLimitRange& range) {
+  const std::int64_t now_mw = gpu.power_limit_mw();
+  if (now_mw >= range.least_mw && now_mw <= range.most_mw) return now_mw;
+  throw KnobError("NVML gives its limit as " + watts(now_mw) + " W, outside its own range of " +
+                  watts(range.least_mw) + " to " + watts(range.most_mw) +
+                  " W: it could not be put back");
+}
+
 class GpuPowerLimit : public KnobControl {
  public:
-  GpuPowerLimit(Knob knob, NvmlGpu gpu) : KnobControl(std::move(knob)), gpu_(std::move(gpu)) {}
+  GpuPowerLimit(Knob knob, NvmlGpu gpu, const PowerLimitRange& range)
+      : KnobControl(std::move(knob)), gpu_(std::move(gpu)), range_(range) {}
 
   void save(KnobJournal& journal) override {
     journal.save(SavedRole::gpu_power_limit, gpu_path(gpu_.uuid(), "power_limit"),
-                 std::to_string(gpu_.power_limit_mw()));
+                 std::to_string(limit_to_put_back(gpu_, range_)));
   }
 
   Progress write(std::int64_t value, KnobJournal&) override {
@@ -37,6 +49,7 @@ class GpuPowerLimit : public KnobControl {
 
  private:
   NvmlGpu gpu_;
+  const PowerLimitRange range_;
   ReadBack read_back_;
 };
 
@@ -47,8 +60,8 @@ std::vector<std::int64_t> offered(const std::vector<std::int64_t>& described,
   const std::int64_t least = (range.least_mw + kMwPerW - 1) / kMwPerW * kMwPerW;
   const std::int64_t most = range.most_mw / kMwPerW * kMwPerW;
   if (range.least_mw <= 0 || least >= most) {
-    throw KnobError("NVML gives its range as " + describe_value(Unit::mw, range.least_mw) + " to " +
-                    describe_value(Unit::mw, range.most_mw) + " W: there is nothing to choose");
+    throw KnobError("NVML gives its range as " + watts(range.least_mw) + " to " +
+                    watts(range.most_mw) + " W: there is nothing to choose");
   }
   std::vector<std::int64_t> values = {least, most, range.default_mw / kMwPerW * kMwPerW};
   values.insert(values.end(), described.begin(), described.end());
@@ -64,6 +77,10 @@ std::vector<std::int64_t> offered(const std::vector<std::int64_t>& described,
 
 NvmlGpu open_settable_gpu(const KnobDescription& description, const Sysroot& root) {
   NvmlGpu gpu(root, description.gpu);
+  if (!gpu.uuid().starts_with("GPU-")) {
+    throw KnobError("NVML gives its UUID as '" + gpu.uuid() +
+                    "': it could not be found again to be put back");
+  }
   if (gpu.is_mig()) {
     throw KnobError(gpu.uuid() +
                     " is cut into instances by MIG, which share its limit and clocks with every "
@@ -81,12 +98,10 @@ std::unique_ptr<KnobControl> open_gpu_power_limit(const KnobDescription& descrip
     const PowerLimitRange range = gpu.power_limit_range();
     Knob knob = description.knob;
     knob.values = offered(knob.values, range);
-    const std::int64_t now_mw = gpu.power_limit_mw();
     finding = "NVML, " + gpu.name() + ", " + gpu.uuid() + ": default " +
-              (range.default_mw > 0 ? describe_value(Unit::mw, range.default_mw) + " W"
-                                    : std::string("not told")) +
-              ", now " + describe_value(Unit::mw, now_mw) + " W, which is put back";
-    return std::make_unique<GpuPowerLimit>(std::move(knob), std::move(gpu));
+              (range.default_mw > 0 ? watts(range.default_mw) + " W" : std::string("not told")) +
+              ", now " + watts(limit_to_put_back(gpu, range)) + " W, which is put back";
+    return std::make_unique<GpuPowerLimit>(std::move(knob), std::move(gpu), range);
   } catch (const NvmlError& error) {
     throw KnobError(error.what());
   }

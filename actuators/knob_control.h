@@ -62,8 +62,8 @@ std::unique_ptr<KnobControl> open_gpu_power_limit(const KnobDescription& descrip
 std::unique_ptr<KnobControl> open_gpu_clock_lock(const KnobDescription& description, Sysroot& root,
                                                  std::string& finding);
 
-// The GPU of an NVML knob. Throws NvmlError, and KnobError where this process may not set it or
-// others share it.
+// The GPU of an NVML knob. Throws NvmlError, and KnobError where this process may not set it,
+// others share it, or it has no UUID to be found by when it is put back.
 NvmlGpu open_settable_gpu(const KnobDescription& description, const Sysroot& root);
 
 // The one of these that the description's driver asks for.

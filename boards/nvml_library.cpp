@@ -19,11 +19,13 @@ struct CodeText {
 };
 constexpr CodeText kTexts[] = {
     {NvmlCode::uninitialized, "UNINITIALIZED: the driver was unloaded"},
+    {NvmlCode::invalid_argument, "INVALID_ARGUMENT: the driver does not take this value"},
     {NvmlCode::not_supported, "NOT_SUPPORTED: this GPU or its driver does not offer it"},
     {NvmlCode::no_permission,
      "NO_PERMISSION: the driver lets root alone set this, or a container with CAP_SYS_ADMIN; run "
      "gearshift as root or with sudo"},
     {NvmlCode::not_found, "NOT_FOUND: there is no such GPU"},
+    {NvmlCode::insufficient_size, "INSUFFICIENT_SIZE: the answer is longer than any known one"},
     {NvmlCode::driver_not_loaded,
      "DRIVER_NOT_LOADED: no NVIDIA driver is loaded; nvidia-smi has to work first"},
     {NvmlCode::function_not_found, "FUNCTION_NOT_FOUND: this driver is too old for it"},

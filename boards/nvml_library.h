@@ -14,6 +14,7 @@ namespace gearshift {
 enum class NvmlCode : int {
   success = 0,
   uninitialized = 1,
+  invalid_argument = 2,
   not_supported = 3,
   no_permission = 4,
   not_found = 6,

@@ -74,6 +74,39 @@ TEST_F(GpuKnobsTest, ARangeThatMakesNoSenseIsAnAbsentKnob) {
   }
 }
 
+TEST_F(GpuKnobsTest, ALimitThatCouldNotBePutBackIsAnAbsentKnob) {
+  for (const char* limit : {"0", "99999", "300001", "450000"}) {
+    gpus_.put("limit_mw", limit);
+    const BoardActuator actuator = make();
+    EXPECT_TRUE(contains(reason(actuator, "power_limit_w"), "could not be put back")) << limit;
+    EXPECT_TRUE(actuator.knobs().find("gpu_mhz")) << limit;
+  }
+  for (const char* limit : {"100000", "300000"}) {
+    gpus_.put("limit_mw", limit);
+    EXPECT_TRUE(make().knobs().find("power_limit_w")) << limit;
+  }
+}
+
+TEST_F(GpuKnobsTest, ALimitThatCanNoLongerBePutBackIsNotWritten) {
+  BoardActuator actuator = make();
+  gpus_.put("limit_mw", "450000");
+  EXPECT_TRUE(contains(knob_failure(actuator, "power_limit_w", 125000), "could not be put back"));
+  EXPECT_EQ(gpus_.get("limit_mw"), "450000");
+  EXPECT_EQ(write(actuator, "gpu_mhz", 900000), Progress::done) << "the others are set";
+  EXPECT_NO_THROW(actuator.restore());
+}
+
+TEST_F(GpuKnobsTest, AGpuWithoutAUuidCouldNotBeFoundAgainAndHasNoKnobs) {
+  for (const char* uuid : {"", "MIG-1", "error 3"}) {
+    gpus_.put("uuid", uuid);
+    const BoardActuator actuator = make();
+    EXPECT_FALSE(actuator.writable()) << uuid;
+    for (const char* name : {"power_limit_w", "gpu_mhz", "mem_mhz"}) {
+      EXPECT_TRUE(contains(reason(actuator, name), "UUID")) << reason(actuator, name);
+    }
+  }
+}
+
 TEST_F(GpuKnobsTest, AnOldGpuHasNoLocks) {
   gpus_.put("capability", "6 0");
   const BoardActuator pascal = make();

@@ -125,6 +125,20 @@ TEST_F(NvmlGpuTest, ARefusalNamesTheFunctionItsArgumentTheGpuAndTheWayOut) {
   }
 }
 
+TEST_F(NvmlGpuTest, AValueThatTheDriverDoesNotTakeIsNamedAsSuch) {
+  gpus_.add(0);
+  NvmlGpu gpu(root_, "0");
+  try {
+    gpu.set_power_limit_mw(450000);
+    FAIL() << "no NvmlError";
+  } catch (const NvmlError& error) {
+    EXPECT_EQ(error.code(), NvmlCode::invalid_argument);
+    EXPECT_TRUE(contains(error.what(), "(450000) of GPU-00000000-aaaa: INVALID_ARGUMENT"))
+        << error.what();
+  }
+  EXPECT_TRUE(contains(explain(NvmlCode::insufficient_size), "INSUFFICIENT_SIZE"));
+}
+
 TEST_F(NvmlGpuTest, AGpuThatWasLostIsFoundAgainUnderItsUuid) {
   gpus_.add(0);
   NvmlGpu gpu(root_, "0");

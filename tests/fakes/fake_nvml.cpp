@@ -125,6 +125,7 @@ int list(void* device, const char* name, unsigned* count, unsigned* values) {
 int text(void* device, const char* name, char* buffer, unsigned size) {
   if (const int code = check(device); code != kSuccess) return code;
   const std::string value = read(folder_of(device) / name).value_or("");
+  if (const int code = code_in(value); code != kSuccess) return code;
   if (value.size() + 1 > size) return kInsufficientSize;
   std::memcpy(buffer, value.c_str(), value.size() + 1);
   return kSuccess;
