@@ -63,7 +63,7 @@ bool Outlet::await_room(int timeout_ms) const { return room(descriptor_, timeout
 
 // False where not all of it was, for want of room, a reader or space on a disk.
 bool Outlet::write(std::string_view text) {
-  while (!text.empty() && room(target(), 0)) {
+  while (!text.empty() && (own_ >= 0 || room(descriptor_, 0))) {
     const std::size_t most = std::min<std::size_t>(text.size(), PIPE_BUF);
     const ssize_t size = ::write(target(), text.data(), most);
     if (size < 0 && errno == EINTR) continue;
