@@ -286,8 +286,7 @@ void Controller::remember(const Observation& observation) {
 
 void Controller::publish(Time now) {
   const auto power = guard_.power_mw(now);
-  // While the workloads wait there is nothing left to cap.
-  ledger_.tick(now, power, paused_ ? std::nullopt : cap_mw_);
+  ledger_.tick(now, power, cap_mw_ && is_power(*cap_mw_) ? cap_mw_ : std::nullopt);
   Status status;
   status.time = now;
   if (!roster_.any_managed()) {

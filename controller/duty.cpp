@@ -5,7 +5,7 @@
 namespace gearshift {
 
 void Controller::update_duty(Verdict verdict, Time now) {
-  const bool asks = cap_mw_ && *cap_mw_ > kLowestModeMw;
+  const bool asks = cap_mw_ && is_power(*cap_mw_);
   const bool lowest = infeasible_ && aim_ == Aim::safe && asks && !paused_ && !halted_;
   if (!lowest || !roster_.any_managed()) {
     end_duty(now);

@@ -117,7 +117,7 @@ void Controller::hold_safe(std::string_view why, Time now) {
 // Power is over the cap in the lowest mode, below which there is nothing.
 void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
   if (std::exchange(infeasible_, true)) return;
-  if (*cap_mw_ > kLowestModeMw) {
+  if (is_power(*cap_mw_)) {
     note(NoteType::over_cap, now,
          "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
          "or the workload changes, and if that lasts the workloads wait part of the time",

@@ -19,6 +19,9 @@ inline constexpr std::int64_t kNoPowerMw = 1;
 // board draws so little either.
 inline constexpr std::int64_t kLowestModeMw = 2;
 
+// Whether a cap, mW, is power that something may be over, and not one of these words, or 0.
+constexpr bool is_power(std::int64_t cap_mw) { return cap_mw > kLowestModeMw; }
+
 // The step, mW, in which caps that move by themselves change: the largest divisor of 500 mW that is
 // no more than 2 % of the power, and 1 mW at the least. Where it becomes another one is a multiple
 // of both, so that what is rounded up to a step stays when it is rounded down.

@@ -19,9 +19,8 @@ class SimulatedWorld : public World {
     plant_.command(workload, command);
   }
   std::string_view script() override { return {}; }
-  // Under a cap of no power the workloads wait, and nothing is over it.
   void publish(const Status& status) override {
-    plant_.set_cap_mw(status.cap_mw == kNoPowerMw ? 0 : status.cap_mw);
+    plant_.set_cap_mw(is_power(status.cap_mw) ? status.cap_mw : 0);
   }
   // The next wait ends at once, with a stop event that says why.
   void stop(std::string_view why) { stop_ = why; }

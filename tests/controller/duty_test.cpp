@@ -273,6 +273,7 @@ TEST(Duty, ACapThatOnlyAsksForTheLowestModeLetsTheWorkloadsRun) {
   EXPECT_GT(minibatches(rig, Kind::train, seconds(50), seconds(60)), 0U);
   EXPECT_EQ(rig.world.published.phase, Phase::safe);
   EXPECT_EQ(reports(rig, "infeasible"), 0U);
+  EXPECT_EQ(rig.over_cap_s, 0) << "it is held, as was asked";
 }
 
 }  // namespace

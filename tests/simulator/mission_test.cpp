@@ -119,6 +119,24 @@ TEST_F(MissionTest, ATimeOutOfReachCostsNoWork) {
             most);
 }
 
+// Whose power nothing tells where the board has no model.
+TEST_F(MissionTest, TheLowestModeIsNotOverACapWhereABrownOutAsksForIt) {
+  SimulationProblem problem = mission_of(4, 0);
+  problem.mission->supply.battery.charge = 0.6;
+  problem.mission->supply.battery.resistance_ohm = 0.5;
+  problem.most_duration = minutes(3);
+  ListPolicy policy = fastest_within();
+  BatteryLimit battery({.aim = BatteryAim::progress, .brownout_v = 11.2});
+  std::int64_t cap_mw = 0;
+  Onlookers onlookers;
+  onlookers.observer = [&](Plant&, const Status& status) { cap_mw = status.cap_mw; };
+  const SimulationResult result = simulate(problem, policy, battery, onlookers);
+  ASSERT_EQ(cap_mw, kLowestModeMw);
+  EXPECT_GT(result.mission->samples, 0);
+  EXPECT_EQ(result.energy.over_cap_s, 0);
+  EXPECT_EQ(result.energy.over_cap_j, 0);
+}
+
 TEST_F(MissionTest, TheWorkloadsWaitAtTheReserve) {
   SimulationProblem problem = mission_of(1, 0);
   problem.mission->supply.battery.charge = 0.3;

@@ -134,7 +134,7 @@ class Watch : public Recorder {
  private:
   void watch_power(Plant& plant, const Status& status) {
     const double cap_w = static_cast<double>(status.cap_mw) / 1000;
-    const bool over = status.cap_mw > kNoPowerMw && plant.true_power_w() > kTolerance * cap_w;
+    const bool over = is_power(status.cap_mw) && plant.true_power_w() > kTolerance * cap_w;
     // One that was asked to wait ends its minibatch first.
     const auto runs = [](const SimulatedWorkload& workload) { return workload.wanted_to_run(); };
     const bool works = std::any_of(plant.workloads().begin(), plant.workloads().end(), runs);
