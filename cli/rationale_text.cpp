@@ -80,10 +80,10 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
     line(fmt::format("a cap of {} or more", watts_upward(looser.cap_mw)), looser);
   }
   if (const Alternative tighter = rationale.tighter(); tighter.observation != nullptr) {
-    line(fmt::format("a cap below {}", watts(tighter.cap_mw)), tighter);
+    line(fmt::format("a cap below {}", watts_upward(tighter.cap_mw)), tighter);
   } else if (held != nullptr && held->ok()) {
     text += fmt::format("  a cap below {}: nothing that was measured; the safe setting\n",
-                        watts(tighter.cap_mw));
+                        watts_upward(tighter.cap_mw));
   }
   if (rationale.held.holding == Holding::safe) return text;  // nothing is chosen, by any objective
   for (const Objective objective : {Objective::time, Objective::energy}) {

@@ -35,11 +35,13 @@ class RationaleText : public testing::Test {
     made.batch_size = {16, 0};
     return made;
   }
-  void observe(std::int64_t gpu_khz, int minibatch_ms, std::int64_t power_mw) {
+  void observe(std::int64_t gpu_khz, int minibatch_ms, std::int64_t power_mw,
+               std::int64_t margin_mw = 0) {
     Observation seen;
     seen.setting = setting(gpu_khz);
     seen.outcome = Outcome::complete;
     seen.power_mean_mw = power_mw;
+    seen.power_margin_mw = margin_mw;
     seen.cost[0].minibatch_mean = milliseconds(minibatch_ms);
     seen.cost[0].minibatches = 10;
     rationale_.note(
@@ -109,6 +111,13 @@ TEST_F(RationaleText, ALooserCapIsNotTheOneInForce) {
   rationale_.cap = {30'000, "operator", Time(seconds(1))};
   observe(500'000, 40, 30'006);
   EXPECT_THAT(text({}), HasSubstr("a cap of 30.1 W or more: gpu_mhz=500"));
+}
+
+TEST_F(RationaleText, NoCapThatTheHeldSettingNeedsIsToldToKeepIt) {
+  observe(600'000, 50, 20'250, 51);
+  EXPECT_THAT(text({}), HasSubstr("a cap below 20.4 W: gpu_mhz=300"));
+  observe(300'000, 40, 20'250, 51);  // needs as much
+  EXPECT_THAT(text({}), HasSubstr("a cap below 20.4 W: nothing that was measured"));
 }
 
 TEST_F(RationaleText, HasNoMinusZero) {
