@@ -14,6 +14,7 @@ constexpr std::size_t kMostStretches = 64;
 void KnobsInForce::see(const RecordedTick& tick) {
   if (begins_) begin_at(tick.now);
   const bool moved_before = moving_;
+  const bool unread_before = unread_;
   bool read = false;     // something new
   bool outside = false;  // and before anything was written
   bool wrote = false;
@@ -22,6 +23,7 @@ void KnobsInForce::see(const RecordedTick& tick) {
   Time end = tick.now;
   for (const auto& [call, text] : tick.knob_calls) {
     if (call.action == KnobAction::read) {
+      unread_ = false;
       const auto value = call.known ? std::optional(call.value) : std::nullopt;
       if (std::exchange(answered_[call.knob], value) == value) continue;
       read = true;
@@ -29,6 +31,7 @@ void KnobsInForce::see(const RecordedTick& tick) {
       moving_ = false;
     } else if (call.action == KnobAction::write && call.outcome != KnobOutcome::away) {
       wrote = true;
+      unread_ = false;
       moving_ = call.outcome == KnobOutcome::more;
       timed = timed && times_writes_ && call.outcome != KnobOutcome::failed;
       if (!call.wrote) continue;  // a simulation's, which takes no time
@@ -37,13 +40,18 @@ void KnobsInForce::see(const RecordedTick& tick) {
       middle = *call.wrote;
     }
   }
+  // A mode that writes nothing waits, or finds all in place and is in force in a moment.
+  for (const RecordedNote& note : tick.notes) {
+    if (note.type == NoteType::setting) unread_ = !wrote;
+    if (note.type == NoteType::applied) unread_ = false;
+  }
   if (outside) {
     end_at(newest_);  // all was read then, and moved at some time since
-  } else if (read || moving_) {
+  } else if (read || moving_ || unread_) {
     end_at(tick.now);  // all was read before it was written
   }
   newest_ = tick.now;
-  if (moving_ || (!read && !moved_before)) return;
+  if (moving_ || unread_ || (!read && !moved_before && !unread_before)) return;
   begins_ = !wrote || !timed;  // the tick goes on for a time that nobody tells
   if (!begins_) begin_at(end);
 }

@@ -15,7 +15,8 @@ namespace gearshift {
 // Believes what knobs read back, never what was wanted of them: a board throttles, a knob refuses,
 // another program writes. The board reads all of them before it writes and after, and in each tick
 // while a mode is held; a recording has only the answers that differ from the one before. While
-// cores come or go, a tick each, nothing is known.
+// cores come or go, a tick each, nothing is known, nor while a mode waits for lighter batches: then
+// none is read.
 class KnobsInForce {
  public:
   // In the knobs' units, in the order of the knob space; nullopt where one cannot be read.
@@ -44,6 +45,7 @@ class KnobsInForce {
   Values answered_{};
   std::deque<Stretch> stretches_;  // oldest first; until Time::max(): it goes on
   bool moving_ = false;            // cores come or go
+  bool unread_ = false;            // a mode waits
   bool begins_ = false;            // a stretch, with the next tick
   Time newest_{};                  // tick
 };

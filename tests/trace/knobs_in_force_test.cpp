@@ -30,11 +30,12 @@ KnobCall write(std::uint32_t knob, std::int64_t value, std::optional<Time> wrote
 
 struct KnobsInForceTest : testing::Test {
   // A tick of 100 ms.
-  void tick(const std::vector<KnobCall>& calls = {}) {
+  void tick(const std::vector<KnobCall>& calls = {}, const std::vector<NoteType>& notes = {}) {
     RecordedTick tick;
     tick.number = ++ticks;
     tick.now = at(100 * tick.number);
     for (const KnobCall& call : calls) tick.knob_calls.push_back({call, {}});
+    for (const NoteType type : notes) tick.notes.emplace_back().type = type;
     knobs.see(tick);
   }
   // "4 600", with a dash for one that cannot be read; empty where nobody can tell.
@@ -134,6 +135,46 @@ TEST_F(KnobsInForceTest, AreUnknownWhileCoresMove) {
   tick();
   EXPECT_EQ(during(610, 690), "");
   EXPECT_EQ(during(810, 900), "2 600");
+}
+
+TEST_F(KnobsInForceTest, AreUnknownWhileAModeWaitsAndNoneIsRead) {
+  begin();
+  tick({}, {NoteType::setting});  // waits for lighter batches
+  tick();
+  tick();
+  tick();
+  tick({read(kClock, 300), write(kClock, 900), read(kClock, 900)});  // throttled meanwhile
+  tick();
+  EXPECT_EQ(during(110, 200), "4 600");
+  EXPECT_EQ(during(210, 300), "");
+  EXPECT_EQ(during(300, 500), "");
+  EXPECT_EQ(during(510, 590), "");
+  EXPECT_EQ(during(600, 700), "4 900");
+}
+
+TEST_F(KnobsInForceTest, AreKnownAgainOnceAModeIsInForceThatMovedNone) {
+  begin();
+  tick({}, {NoteType::setting});
+  tick();
+  tick({}, {NoteType::applied});  // all read what they had read before
+  tick();
+  tick();
+  EXPECT_EQ(during(210, 390), "");
+  EXPECT_EQ(during(500, 600), "4 600");
+  tick({}, {NoteType::applied, NoteType::setting});  // the next one waits in turn
+  tick();
+  EXPECT_EQ(during(610, 690), "4 600");
+  EXPECT_EQ(during(710, 790), "");
+  tick({}, {NoteType::setting, NoteType::applied});
+  tick();
+  EXPECT_EQ(during(1000, 1000), "4 600");
+}
+
+TEST_F(KnobsInForceTest, OfASettingThatWritesAtOnceAreKnownAtOnce) {
+  begin();
+  tick({write(kClock, 900), read(kClock, 900)}, {NoteType::setting});
+  tick();
+  EXPECT_EQ(during(200, 300), "4 900");
 }
 
 TEST_F(KnobsInForceTest, ThatCannotBeReadLeaveTheOthersKnown) {
