@@ -2,10 +2,21 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include "cli/goal_limits.h"
 #include "cli/units.h"
 #include "controller/limit_source.h"
 
 namespace gearshift {
+namespace {
+
+// With all the decimals that it has, one at least: what is a little over it does not read as it.
+std::string exact_cap_text(std::int64_t cap_mw) {
+  if (!is_power(cap_mw)) return cap_text(cap_mw);
+  const int decimals = cap_mw % 100 == 0 ? 1 : cap_mw % 10 == 0 ? 2 : 3;
+  return fmt::format("{:.{}f} W", static_cast<double>(cap_mw) / 1000.0, decimals);
+}
+
+}  // namespace
 
 std::string watts(std::int64_t power_mw) {
   return fmt::format("{:.1f} W", static_cast<double>(power_mw) / 1000.0);
@@ -33,8 +44,8 @@ std::string describe(const KnobSpace& space, const Setting& setting) {
 
 std::string describe(const Observation& observation) {
   if (observation.outcome == Outcome::over_limit) {
-    return fmt::format("over the cap: {} of {}", watts(observation.power_mean_mw),
-                       watts(observation.limit_mw));
+    return fmt::format("over the cap: {} of {}", watts_upward(observation.power_mean_mw),
+                       exact_cap_text(observation.limit_mw));
   }
   if (!observation.ok()) return std::string(outcome_name(observation.outcome));
   std::string text = watts(observation.power_mean_mw);
@@ -116,7 +127,7 @@ std::string NoteText::line(const Note& note) {
     case NoteType::late:
       return fmt::format("requests are late, or nearly: {}", note.text);
     case NoteType::over_cap:
-      return fmt::format("over the cap at {}: {}", watts(note.value), note.text);
+      return fmt::format("over the cap at {}: {}", watts_upward(note.value), note.text);
     case NoteType::power_unknown:
       return fmt::format("power unknown, going to the safe setting: {}", note.text);
     case NoteType::policy_log:

@@ -1,0 +1,34 @@
+#include "cli/note_text.h"
+
+#include <gtest/gtest.h>
+
+#include "controller/limit_source.h"
+
+namespace gearshift {
+namespace {
+
+std::string cut(std::int64_t power_mw, std::int64_t limit_mw) {
+  Observation observation;
+  observation.outcome = Outcome::over_limit;
+  observation.power_mean_mw = power_mw;
+  observation.limit_mw = limit_mw;
+  return describe(observation);
+}
+
+TEST(NoteText, PowerOverTheCapDoesNotReadAsTheCap) {
+  EXPECT_EQ(cut(20'005, 20'000), "over the cap: 20.1 W of 20.0 W");
+  EXPECT_EQ(cut(30'700, 30'000), "over the cap: 30.7 W of 30.0 W");
+  EXPECT_EQ(cut(20'760, 20'750), "over the cap: 20.8 W of 20.75 W");
+  EXPECT_EQ(cut(14'638, 14'637), "over the cap: 14.7 W of 14.637 W");
+  const KnobSpace space;
+  NoteText notes(space);
+  EXPECT_EQ(notes.line({.type = NoteType::over_cap, .value = 20'005, .text = "stepping down"}),
+            "over the cap at 20.1 W: stepping down");
+}
+
+TEST(NoteText, ACapThatIsNoPowerIsToldInWords) {
+  EXPECT_EQ(cut(12'000, kLowestModeMw), "over the cap: 12.0 W of the lowest mode's power");
+}
+
+}  // namespace
+}  // namespace gearshift
