@@ -68,7 +68,7 @@ class Client:
         self._unoffered = 0  # newest reports in a row of a size that was not offered
         self._wish = None  # that was not yet in force at the newest report
         self._untaken = 0  # newest minibatches in a row that began after such a wish, and did not take it up
-        self._samples = 0  # of the newest minibatch
+        self._newest_size = 0  # samples of the newest minibatch
         weakref.finalize(self, connection.let_go).atexit = False  # the connection closes itself at exit
 
     # ---- what the daemon wants --------------------------------------------------------------
@@ -283,7 +283,7 @@ class Client:
         command = self._connection.news()
         if command and command.batch_size == batch_size:
             self._connection.apply(command)
-            if batch_size != self._samples:
+            if batch_size != self._newest_size:
                 self._untaken = 0
 
     def _end(self, command, epoch, samples, began_ns, fetched_ns):
@@ -333,7 +333,7 @@ class Client:
         """A daemon waits in the lowest mode for a batch size: where no batch comes to have it that wish is
         refused, and those after it at once."""
         link, before = self._connection, self._wish
-        wish, self._samples = link.news(), samples
+        wish, self._newest_size = link.news(), samples
         self._wish = wish
         if wish is None or wish is not before or wish.batch_size == samples:
             return
