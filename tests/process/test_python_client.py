@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python client against a daemon that starts late, dies, restarts, lies and sends garbage."""
 
+import collections
 import contextlib
 import itertools
 import logging
@@ -121,6 +122,18 @@ class Attaching(ClientTest):
                 self.assertLessEqual(after_ns, most_s * 10**9)
                 client.close()
                 daemon.die()
+
+    def test_hellos_to_a_daemon_that_stands_still_do_not_pile_up(self):
+        with mock.patch("gearshift.connection.HELLO_AGAIN_NS", 10**7):
+            daemon, _ = self.attached(self.daemon(heartbeat_ns=10**7, silent_after_ns=10**8))
+            hellos = collections.Counter()  # by connection; the daemon finds more than four at once too many
+
+            def take():
+                message = daemon.take(100)
+                hellos[daemon._peer] += bool(message) and message["type"] == "hello"
+
+            self.until(lambda: hellos.total() >= 10, take)
+        self.assertLessEqual(max(hellos.values()), 3)
 
     def test_heartbeats_flow_while_a_minibatch_takes_long(self):
         daemon, client = self.attached(self.daemon(heartbeat_ns=5 * 10**7))

@@ -11,6 +11,7 @@ from gearshift import key as keys
 from gearshift import wire
 
 CONNECT_AGAIN_NS = 3 * 10**9
+MOST_UNANSWERED = 3  # messages; more hellos that a daemon finds at once when it goes on are too many for it
 MAX_MESSAGES_TAKEN = 64  # at once, so that no daemon can hold up a minibatch
 
 
@@ -24,6 +25,7 @@ class DaemonSocket:
         self._key = ""  # the one in use, and how it is authorised, for people
         self._connected_endpoint = ""
         self._connected_ns = 0
+        self._unanswered = 0  # messages sent since one came, or since it connected
         self._in_second_frame = False
         self._context = zmq.Context(1)
         self._socket = self._context.socket(zmq.DEALER)
@@ -39,9 +41,10 @@ class DaemonSocket:
             self._socket.setsockopt(option, value)
 
     def connect(self, now_ns) -> bool:
-        """To where the daemon is looked for now, if anywhere. False where that cannot be, which is told once."""
+        """To where the daemon is looked for now, if anywhere, and anew where it does not answer: one that stands
+        still takes no connection, and no hello. False where that cannot be, which is told once."""
         endpoint = endpoints.find(self._given_endpoint, self._tell_once)
-        if endpoint == self._connected_endpoint:
+        if endpoint == self._connected_endpoint and self._unanswered < MOST_UNANSWERED:
             return True
         try:
             self._disconnect()
@@ -59,7 +62,7 @@ class DaemonSocket:
         except zmq.ZMQError as error:
             self._tell_once(f"endpoint {endpoint}: {error}; give one like ipc:///path or unset it")
             return False
-        self._connected_endpoint, self._connected_ns = endpoint, now_ns
+        self._connected_endpoint, self._connected_ns, self._unanswered = endpoint, now_ns, 0
         return True
 
     def disconnect_if_stuck(self, now_ns):
@@ -85,6 +88,7 @@ class DaemonSocket:
             self._socket.send(frame, zmq.NOBLOCK)
         except zmq.ZMQError:
             return False
+        self._unanswered += 1
         return True
 
     def poll(self, milliseconds):
@@ -97,6 +101,7 @@ class DaemonSocket:
             if not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
                 return
             frame = self._socket.recv(zmq.NOBLOCK)
+            self._unanswered = 0
             more, in_second = self._socket.getsockopt(zmq.RCVMORE), self._in_second_frame
             self._in_second_frame = bool(more)
             if not more and not in_second:
