@@ -78,16 +78,27 @@ bool transfer(ScriptState& state, Surface& surface) noexcept {
   }
 }
 
+// Why `safe` may not be in force; null where it is: it was measured last, or too slow to end a
+// minibatch.
+const char* why_unsafe(const ScriptState& state) {
+  if (state.answers.empty()) return "nothing was measured";
+  const Observation& last = state.answers.back();
+  if (last.setting.mode != state.context.safe) return "another mode was measured last";
+  const bool in_force = last.ok() || last.outcome == Outcome::stalled;
+  return in_force ? nullptr : outcome_name(last.outcome).data();
+}
+
 int predict_transfer(lua_State* lua) {
   ScriptState& state = state_of(lua);
   checked_grid(lua);
   if (state.transfer == nullptr) {
     return luaL_error(lua, "predict.transfer: this program runs scripts without PowerTrain");
   }
-  if (state.answers.empty() || state.answers.back().setting.mode != state.context.safe) {
+  if (const char* unsafe = why_unsafe(state)) {
     return luaL_error(lua,
-                      "predict.transfer: remeasure `safe` first: nothing is guarded while the "
-                      "networks are trained, so the lowest mode has to be in force");
+                      "predict.transfer: remeasure `safe` first (%s): nothing is guarded while the "
+                      "networks are trained, so the lowest mode has to be in force",
+                      unsafe);
   }
   charge(lua, kTransferCharge);
   Surface& surface = push_surface(lua);

@@ -68,12 +68,45 @@ TEST(PredictOfScripts, TransfersWhatWasMeasured) {
 
 TEST(PredictOfScripts, TransfersInTheLowestModeAlone) {
   const FormulaTransfer transfer;
-  const std::string wrong = "predict.transfer: remeasure `safe` first";
+  const std::string wrong = "predict.transfer: remeasure `safe` first (";
   for (const char* text :
        {"predict.transfer()", "measure(safe) measure(modes[6]) predict.transfer()"}) {
     const std::string error = said(text, &transfer);
     EXPECT_NE(error.find(wrong), std::string::npos) << error;
   }
+}
+
+// Of `safe`, measured last, with this outcome: how the script failed.
+std::string failure_after(Outcome outcome, const FormulaTransfer& transfer) {
+  const PolicyProblem problem;
+  LuaPolicy policy("predict.lua",
+                   "for i = 6, 1, -1 do measure(modes[i]) end\nremeasure(safe)\n"
+                   "predict.transfer()",
+                   built_in_board_model("jetson-agx-orin"), &transfer);
+  Request request = policy.start(problem.context());
+  while (request.what == Request::What::measure) {
+    const TrueCost cost = formula(request.setting);
+    request = policy.resume(complete(request.setting, cost.minibatch_ms, cost.power_w));
+  }
+  EXPECT_EQ(request.what, Request::What::remeasure);
+  policy.resume(cut_short(request.setting, outcome));
+  return std::string(policy.failure());
+}
+
+// The knobs may be elsewhere, or the guard may have put the board at a high mode.
+TEST(PredictOfScripts, TransfersOnlyWhereTheLowestModeCameIntoForce) {
+  for (const Outcome outcome :
+       {Outcome::refused, Outcome::not_applied, Outcome::timed_out, Outcome::late}) {
+    const FormulaTransfer transfer;
+    const std::string error = failure_after(outcome, transfer);
+    const std::string expected =
+        "remeasure `safe` first (" + std::string(outcome_name(outcome)) + ")";
+    EXPECT_NE(error.find(expected), std::string::npos) << error;
+    EXPECT_TRUE(transfer.learnt.empty());
+  }
+  const FormulaTransfer transfer;
+  EXPECT_EQ(failure_after(Outcome::stalled, transfer), "");
+  EXPECT_FALSE(transfer.learnt.empty());
 }
 
 TEST(PredictOfScripts, SaysWhyItCannot) {
