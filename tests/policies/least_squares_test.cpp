@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/policy_problem.h"
@@ -37,6 +38,29 @@ TEST(LeastSquares, TakesTheLeastNormWhereRowsLeaveWeightsOpen) {
   EXPECT_NEAR(weights[1], 3, 1e-12);
   EXPECT_NEAR(weights[2], 0, 1e-12);
   EXPECT_NEAR(weights[3], 0, 1e-12);
+}
+
+// Clocks in MHz, and their cubes.
+TEST(LeastSquares, FindsWeightsOfFeaturesThatDifferByManyPowersOfTen) {
+  std::vector<double> features, targets;
+  for (const double mhz : {306.0, 510.0, 714.0, 918.0, 1122.0, 1300.5}) {
+    features.insert(features.end(), {1, mhz, mhz * mhz * mhz});
+    targets.push_back(10 + 0.005 * mhz + 4e-9 * mhz * mhz * mhz);
+  }
+  std::array<double, 3> weights{};
+  least_squares(features, targets, weights);
+  EXPECT_NEAR(weights[0] / 10, 1, 1e-6);
+  EXPECT_NEAR(weights[1] / 0.005, 1, 1e-6);
+  EXPECT_NEAR(weights[2] / 4e-9, 1, 1e-6);
+}
+
+TEST(LeastSquares, TakesFeaturesWhoseSquaresAreInfinite) {
+  const std::array<double, 4> features{1e200, 1, 1, 1e200};
+  const std::array<double, 2> targets{2e200, 3e200};
+  std::array<double, 2> weights{};
+  least_squares(features, targets, weights);
+  EXPECT_NEAR(weights[0], 2, 1e-9);
+  EXPECT_NEAR(weights[1], 3, 1e-9);
 }
 
 // What a script that fits `arguments` says: its log, or how it failed.
