@@ -149,10 +149,7 @@ bool Controller::consume(const Event& event, Time now) {
       roster_.applied(event);
       break;
     case EventType::refused:
-      if (roster_.refused(event)) {
-        refused_by_workload_ = true;
-        note(NoteType::knob_failed, now, event.text.view());
-      }
+      on_refused(event, now);
       break;
     case EventType::saved:
     case EventType::unsaved:

@@ -212,6 +212,11 @@ class Controller {
   std::int32_t serving_batch() const;
   std::optional<Setting> raised_setting() const;
 
+  // offered.cpp: batch sizes that a workload does not take up.
+  void on_refused(const Event& event, Time now);
+  bool withdraw_ignored(Time now);
+  void offer_less(Outcome outcome, Time now);
+
   // objective.cpp: what is minimised.
   void change_goal(const GoalChange& change, Time now);
   bool needs_reference() const;

@@ -126,7 +126,8 @@ enum class EventType : std::uint8_t {
   minibatch,       // minibatch
   requests,        // requests: how an inference workload's requests fared
   applied,         // handle, set_sequence, batch_size: a workload runs with the setting from now on
-  refused,         // handle, set_sequence, text: it will not
+  refused,         // handle, set_sequence, batch_size: of the command; it will not; text = its code
+                   // ("batch_size", "memory", ...), a colon, and why
   saved,           // handle, set_sequence: of the checkpoint; text = how long it took
   unsaved,         // handle, set_sequence: of the checkpoint; text = why it could not
   cap,             // power_mw; 0 lifts the operator's cap

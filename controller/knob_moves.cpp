@@ -125,9 +125,8 @@ void Controller::rearm_limits(Time now) {
 // for one are waited for as long as they go on and may have some left. Whoever has but a part of
 // that time waits for so much of it.
 bool Controller::may_follow(Time now, Time since, int part) const {
-  constexpr std::uint32_t kMostFetched = 16;
   if (now - since <= options_.workload_timeout / part) return true;
-  const auto most_ends = kMostFetched / static_cast<std::uint32_t>(part);
+  const auto most_ends = Roster::kMostFetched / static_cast<std::uint32_t>(part);
   return roster_.may_follow(now, since, most_ends, options_.meter.stall_after);
 }
 

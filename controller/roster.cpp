@@ -120,14 +120,50 @@ bool Roster::refused(const Event& event) {
     if (!slot || slot->workload.handle != event.handle) continue;
     // Sequence 0 is no command: a client cannot refuse what nobody asked.
     if (slot->asked == 0 || event.set_sequence != slot->asked) continue;
-    slot->answered = slot->asked;
     if (!runs(slot->run, slot->workload.kind)) ++slot->refusals;
-    // Whatever it runs with now is not what was asked, and it may run: ask again next time.
-    slot->batch_size = -1;
-    slot->run = Run::both;
+    give_up(*slot);
     return true;
   }
   return false;
+}
+
+// Whatever it runs with now is not what was asked, and it may run: ask again next time.
+void Roster::give_up(Managed& slot) {
+  slot.answered = slot.asked;
+  slot.batch_size = -1;
+  slot.run = Run::both;
+}
+
+bool Roster::withdraw(WorkloadHandle handle, std::int32_t least, std::int32_t most) {
+  for (auto& slot : managed_) {
+    if (!slot || slot->workload.handle != handle) continue;
+    Workload& workload = slot->workload;
+    const auto goes = [&](std::int32_t batch_size) {
+      return batch_size >= least && batch_size <= most && batch_size != slot->in_force;
+    };
+    auto* const begin = workload.batch_sizes.begin();
+    auto* const end = std::remove_if(begin, begin + workload.batch_size_count, goes);
+    const auto left = static_cast<std::uint8_t>(end - begin);
+    const bool any = left != workload.batch_size_count || goes(workload.batch_size);
+    workload.batch_size_count = left;
+    if (goes(workload.batch_size)) workload.batch_size = slot->in_force;
+    if (slot->answered != slot->asked && goes(slot->batch_size)) give_up(*slot);
+    return any;
+  }
+  return false;
+}
+
+const Workload* Roster::ignoring() const {
+  for (const auto& slot : managed_) {
+    if (!slot || slot->answered == slot->asked || slot->batch_size == slot->in_force) continue;
+    if (slot->ends >= kMostFetched) return &slot->workload;
+  }
+  return nullptr;
+}
+
+std::int32_t Roster::asked_batch(Kind kind) const {
+  const auto& slot = managed_[index(kind)];
+  return slot ? slot->batch_size : 0;
 }
 
 bool Roster::settled() const {

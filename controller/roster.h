@@ -15,6 +15,9 @@ namespace gearshift {
 
 class Roster {
  public:
+  // Minibatches that a loader may have fetched before it hears of another size.
+  static constexpr std::uint32_t kMostFetched = 16;
+
   // True when the workload is managed from now on.
   bool attach(const Workload& workload);
   // True when it was a managed one.
@@ -38,6 +41,15 @@ class Roster {
   // in force, since another one may be refused, and the wait with it.
   void pause(World& world);
   void applied(const Event& event);
+  // Of who has this handle, batches of `least` to `most` samples are offered no more; those that it
+  // runs are. A command for one of them is given up, as if it had been refused. True where any was
+  // offered.
+  bool withdraw(WorkloadHandle handle, std::int32_t least, std::int32_t most);
+  // Who was asked for other batches, has used up what a loader may have fetched since, and goes on
+  // with its own; null: nobody.
+  const Workload* ignoring() const;
+  // What it was asked for last, or as attached; 0 where nobody of this kind is managed.
+  std::int32_t asked_batch(Kind kind) const;
   // True when the refusal answers the newest command.
   bool refused(const Event& event);
   // True when every command has been answered.
@@ -71,6 +83,8 @@ class Roster {
     Time heard{};                // when the newest came
     MinibatchTimes times{};
   };
+  static void give_up(Managed& slot);
+
   std::array<std::optional<Managed>, kKinds> managed_;
   std::uint32_t attached_ = 0;
   std::uint32_t sequence_ = 0;

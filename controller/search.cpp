@@ -208,6 +208,7 @@ void Controller::on_settled(ApplyState state, Time now) {
     if (roster_.any_managed()) measure_hold(now);
     return;
   }
+  if (state == ApplyState::timed_out && withdraw_ignored(now)) return;
   if (aim_ == Aim::measure) {
     if (rewrites_ > kMostRewrites) {
       cut_measurement(Outcome::outside_writer, now);

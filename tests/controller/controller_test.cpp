@@ -169,7 +169,9 @@ TEST(Controller, AWorkloadThatRefusesOrStaysSilentIsAnAnswerToo) {
     rig.world.attach(seconds(1));
     rig.run();
     ASSERT_EQ(rig.policy.answers.size(), 1U);
-    EXPECT_EQ(rig.policy.answers[0].outcome, silent ? Outcome::timed_out : Outcome::refused);
+    const auto observations = rig.recorder.of(NoteType::observation);
+    ASSERT_FALSE(observations.empty());
+    EXPECT_EQ(observations[0].observation->outcome, silent ? Outcome::timed_out : Outcome::refused);
   }
 }
 

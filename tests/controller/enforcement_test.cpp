@@ -295,8 +295,9 @@ TEST(Enforcement, AModeWaitsForASmallerBatchNoLongerThanHalfOfWhatTheWorkloadHas
   rig.run();
   EXPECT_EQ(waiting, (std::vector<std::int64_t>{1, 300000}));
   EXPECT_EQ(given_up, (std::vector<std::int64_t>{4, 900000}));
-  ASSERT_EQ(rig.policy.answers.size(), 1U);
-  EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::timed_out);
+  const auto observations = rig.recorder.of(NoteType::observation);
+  ASSERT_EQ(observations.size(), 1U);
+  EXPECT_EQ(observations[0].observation->outcome, Outcome::timed_out);
 }
 
 TEST(Enforcement, AStepDownWaitsForNoBatch) {

@@ -77,5 +77,111 @@ TEST(OfferedBatches, AStepDownGoesToTheBestThatIsStillOfferedAndNotToTheSafeMode
   EXPECT_EQ(next->setting.batch_size[index(Kind::train)], 16);
 }
 
+// Measures what is offered in the fast mode, the largest first, and holds the best of it.
+ListPolicy::Decide largest_first() {
+  return [](const PolicyContext& context, const std::vector<Observation>& answers) {
+    const Workload& trainer = *context.workloads[index(Kind::train)];
+    const auto offered = static_cast<std::size_t>(trainer.batch_size_count);
+    if (answers.size() < offered)
+      return measure(kFast, trainer.allowed()[offered - 1 - answers.size()]);
+    const Observation* best = nullptr;
+    for (const Observation& answer : answers) {
+      if (answer.ok() && (best == nullptr || answer.value({}) < best->value({}))) best = &answer;
+    }
+    return best == nullptr ? Request{} : hold(kFast, best->setting.batch_size[index(Kind::train)]);
+  };
+}
+
+std::vector<std::int32_t> asked_for(const FakeWorld& world) {
+  std::vector<std::int32_t> batch_sizes;
+  for (const WorkloadCommand& command : world.commands) batch_sizes.push_back(command.batch_size);
+  return batch_sizes;
+}
+
+TEST(OfferedBatches, ASizeThatIsRefusedIsOfferedNoMoreAndTheSearchGoesOnWithTheOthers) {
+  Rig rig(largest_first(), seconds(90));
+  rig.world.refuse_from = 32;
+  rig.world.refusal = "batch_size: an epoch has 20 samples";
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 2);
+  ASSERT_EQ(rig.policy.answers.size(), 2U) << "16 and 8";
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.world.published.setting.mode, kFast);
+  EXPECT_EQ(rig.hardware.batch_size, 16);
+  EXPECT_EQ(asked_for(rig.world), (std::vector<std::int32_t>{32, 16, 8, 16}));
+}
+
+TEST(OfferedBatches, WhereOneDoesNotFitIntoMemoryLargerOnesAreNotTried) {
+  Rig rig(
+      [](const PolicyContext& context, const std::vector<Observation>&) {
+        return context.workloads[index(Kind::train)]->offers(48) ? measure(kFast, 32)
+                                                                 : hold(kFast, 24);
+      },
+      seconds(30));
+  rig.world.refuse_from = 32;
+  rig.world.refusal = "memory: 32 samples do not fit";
+  rig.world.attach(seconds(1), offering({16, 24, 32, 48, 64}, 1));
+  rig.run();
+  EXPECT_EQ(rig.world.published.setting.batch_size[index(Kind::train)], 24);
+}
+
+TEST(OfferedBatches, AChoiceThatIsRefusedIsMadeAnewAmongTheOthers) {
+  Rig rig(
+      [](const PolicyContext& context, const std::vector<Observation>&) {
+        return hold(kFast, context.workloads[index(Kind::train)]->allowed().back());
+      },
+      seconds(30));
+  rig.world.refuse_from = 32;
+  rig.world.refusal = "memory: 32 samples do not fit";
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.batch_size, 16);
+}
+
+TEST(OfferedBatches, ASizeThatIsNotTakenUpWhileOthersRunIsOfferedNoMoreAndToldOnce) {
+  Rig rig(largest_first(), seconds(180));
+  rig.world.ignore_from = 32;
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.batch_size, 16);
+  EXPECT_EQ(asked_for(rig.world), (std::vector<std::int32_t>{32, 16, 8, 16}));
+  const auto told = rig.recorder.of(NoteType::knob_failed);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].text,
+            "resnet18 does not take up batches of 32 samples, and goes on with 16: it is not asked "
+            "for them again");
+}
+
+TEST(OfferedBatches, AChoiceThatIsNotTakenUpIsMadeAnewAmongTheOthers) {
+  Rig rig(
+      [](const PolicyContext& context, const std::vector<Observation>&) {
+        return hold(kFast, context.workloads[index(Kind::train)]->allowed().back());
+      },
+      seconds(90));
+  rig.world.ignore_from = 32;
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.batch_size, 16);
+}
+
+TEST(OfferedBatches, WhatWasRefusedIsOfferedAgainByWhoComesBack) {
+  Rig rig(largest_first(), seconds(90));
+  rig.world.refuse_from = 32;
+  rig.world.refusal = "memory: 32 samples do not fit";
+  rig.world.attach(seconds(1));
+  rig.world.detach(seconds(30));
+  rig.world.at(seconds(31), [&rig] { rig.world.refuse_from = 0; });
+  rig.world.attach(seconds(40), trainer(2));
+  rig.run();
+  EXPECT_EQ(rig.policy.answers.size(), 3U);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -138,6 +138,7 @@ class FakeWorld : public World {
     addressees_.push_back(workload);
     const bool serves = server_ && workload == server_handle_;
     if (silent || (!running_ && !serves)) return;
+    if (ignore_from > 0 && command.batch_size >= ignore_from) return;
     if (answers_after > Duration{} && !refuse_commands && !serves) {
       Event event;
       event.type = EventType::applied;
@@ -150,13 +151,14 @@ class FakeWorld : public World {
       return;
     }
     Event event;
-    event.type = refuse_commands ? EventType::refused : EventType::applied;
+    const bool refuses = refuse_commands || (refuse_from > 0 && command.batch_size >= refuse_from);
+    event.type = refuses ? EventType::refused : EventType::applied;
     event.handle = workload;
     event.set_sequence = command.sequence;
     event.batch_size = command.batch_size;
-    event.text = BoundedText<96>("cannot");
+    event.text = BoundedText<96>(refusal);
     answers_.push_back(event);
-    if (refuse_commands) return;
+    if (refuses) return;
     if (serves) {
       server_->command(command);
     } else {
@@ -191,9 +193,12 @@ class FakeWorld : public World {
   Status published;
   bool silent = false;  // the workload answers no command
   bool refuse_commands = false;
-  Duration answers_after{};  // what was prefetched takes so long
-  bool stalled = false;      // the workload reports no minibatch
-  double slower = 1;         // times the workload takes so much longer
+  std::int32_t refuse_from = 0;         // batches of so many samples and more; 0: none
+  std::string_view refusal = "cannot";  // with its code first, where it has one
+  std::int32_t ignore_from = 0;         // batches of so many samples and more are not taken up
+  Duration answers_after{};             // what was prefetched takes so long
+  bool stalled = false;                 // the workload reports no minibatch
+  double slower = 1;                    // times the workload takes so much longer
 
  private:
   void follow(const WorkloadCommand& command) {
@@ -203,6 +208,7 @@ class FakeWorld : public World {
     set_sequence_ = command.sequence;
   }
   void produce_minibatches(EventBuffer& events) {
+    if (stalled) next_ = std::max(next_, now_ + minibatch());
     while (running_ && !stalled && next_ <= now_) {
       if (paused_) {
         next_ = now_ + minibatch();
