@@ -62,6 +62,9 @@ void Sessions::take(Session& session, const wire::Report& report, Time now, Even
                      report.fetch_stall,
                      report.compute,
                      now};
+  session.awaited = now;
+  session.times.add(event.minibatch);
+  give_way(session.workload.handle, now, events);
 }
 
 void Sessions::take(Session& session, const wire::Requests& requests, Time now,
@@ -77,6 +80,7 @@ void Sessions::take(Session& session, const wire::Requests& requests, Time now,
     return;
   }
   session.last_requests = requests.sequence;
+  session.awaited = now;
   ++counters_.reports;
   Event& event = events.emplace_back();
   event.type = EventType::requests;
@@ -109,6 +113,7 @@ void Sessions::take(Session& session, const wire::Applied& applied, Time now, Ev
     return;
   }
   session.last_set_open = false;
+  session.workload.batch_size = applied.batch_size;  // with which it would attach anew
   Event& event = events.emplace_back();
   event.type = EventType::applied;
   event.handle = session.workload.handle;

@@ -254,6 +254,7 @@ Sessions::Session* Sessions::attach(std::string_view identity, const Workload& w
                        caller.rights});
   Session& session = sessions_.back();
   session.workload.handle = ++last_handle_;
+  session.awaited = now;
   wire::Welcome welcome;
   welcome.workload = session.workload.handle;
   welcome.managed = workload.managed;
@@ -286,33 +287,6 @@ void Sessions::detach(std::size_t position, std::string_view why, Time now, Even
   if (gone.managed) promote(gone.kind, now, events);
 }
 
-// The observed workload that has waited longest attaches anew as the managed one.
-void Sessions::promote(Kind kind, Time now, EventBuffer& events) {
-  const auto next =
-      std::find_if(sessions_.begin(), sessions_.end(), [kind](const Session& session) {
-        return session.workload.kind == kind && !session.unreachable &&
-               session.rights.has(Right::request_batch_size);
-      });
-  if (next == sessions_.end()) return;
-  const std::string identity = next->identity;
-  const std::string client = next->client;
-  const Caller caller{client, next->rights, !client.empty()};
-  Workload workload = next->workload;
-  detach(static_cast<std::size_t>(next - sessions_.begin()), "managed from now on", now, events);
-  workload.managed = true;
-  attach(identity, workload, caller, now, events);
-}
-
-// Who is only observed takes no place from who is managed: where there is none left the newest
-// goes.
-void Sessions::make_room(Time now, EventBuffer& events) {
-  const auto observed = [](const Session& session) { return !session.workload.managed; };
-  const auto last = std::find_if(sessions_.rbegin(), sessions_.rend(), observed);
-  if (sessions_.size() < kMaxSessions || last == sessions_.rend()) return;
-  send(*last, error("unknown_client", "detached: a workload that is managed needed the place"));
-  detach(static_cast<std::size_t>(&*last - sessions_.data()), "its place was needed", now, events);
-}
-
 void Sessions::drop_unreachable(Time now, EventBuffer& events) {
   for (;;) {
     const auto lost = std::find_if(sessions_.begin(), sessions_.end(),
@@ -336,6 +310,7 @@ void Sessions::advance(Time now, EventBuffer& events) {
       i = 0;  // A promotion may have moved the others.
       continue;
     }
+    if (!runs(sessions_[i].last_set.run, sessions_[i].workload.kind)) sessions_[i].awaited = now;
     if (now - sessions_[i].spoken >= options_.heartbeat) {
       sessions_[i].spoken = now;
       send(sessions_[i], wire::Heartbeat{});

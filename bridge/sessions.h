@@ -15,6 +15,7 @@
 #include "bridge/token_bucket.h"
 #include "bridge/turns.h"
 #include "controller/clock.h"
+#include "controller/minibatch_times.h"
 #include "controller/world.h"
 
 namespace gearshift {
@@ -36,7 +37,11 @@ struct SessionOptions {
   std::uint32_t allowed_user = 0;  // only this user's pids are believed
   Duration silent_after = std::chrono::seconds(5);
   Duration heartbeat = std::chrono::seconds(1);
-  Duration longest_turn = std::chrono::seconds(10);  // who holds one for longer loses it
+  // Whoever is managed and has not reported for so long, or for 10 of its minibatches where that is
+  // more, gives way to one of its kind that reports.
+  Duration gives_way_after = std::chrono::seconds(60);
+  Duration first_minibatch_most = std::chrono::seconds(150);  // the same before its first report
+  Duration longest_turn = std::chrono::seconds(10);           // who holds one for longer loses it
   WorkloadHandle last_handle = 0;  // given before: the first attachment gets the next one
   // What one client may send: less than the loop takes, so that some is left for the others.
   // Messages about turns leave the loop nothing to do.
@@ -59,12 +64,12 @@ class Sessions {
 
   Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& options);
 
-  // Takes one frame. Appends an event at most, but for a hello or a bye, which can end attachments
-  // and promote observed workloads: a few for each session. What `caller` has no right to is
-  // answered by an error that names the right. False where its sender has sent more than the
-  // options allow, counted for a client with a key over all its connections, and together for all
-  // that are not attached. The end of a turn, a bye, and what answers a command or a checkpoint are
-  // taken all the same.
+  // Takes one frame. Appends an event at most, but for a hello, a bye, and a report of who is only
+  // observed, which can end attachments and promote observed workloads: a few for each session.
+  // What `caller` has no right to is answered by an error that names the right. False where its
+  // sender has sent more than the options allow, counted for a client with a key over all its
+  // connections, and together for all that are not attached. The end of a turn, a bye, and what
+  // answers a command or a checkpoint are taken all the same.
   bool receive(std::string_view identity, std::string_view frame, Time now, EventBuffer& events,
                const Caller& caller = {});
   // Detaches whose key is in `clients` no more, and whose rights there are others than at their
@@ -101,6 +106,8 @@ class Sessions {
     TokenBucket hellos;  // of its connection: goes on where a hello begins a session anew
     std::string client;  // its name in the table of clients; empty: came in without a key
     Rights rights;
+    Time awaited{};  // since when a report may come: the newest one, or what let it run
+    MinibatchTimes times{};
     int unoffered = 0;  // newest reports in a row of a batch size that is none of its hello's
   };
 
@@ -138,6 +145,9 @@ class Sessions {
                   Time now, EventBuffer& events);
   void detach(std::size_t position, std::string_view why, Time now, EventBuffer& events);
   void promote(Kind kind, Time now, EventBuffer& events);
+  void attach_anew(const Workload& workload, std::string_view why, Time now, EventBuffer& events);
+  bool silent(const Session& session, Time now) const;
+  void give_way(WorkloadHandle reporting, Time now, EventBuffer& events);
   void make_room(Time now, EventBuffer& events);
   void drop_unreachable(Time now, EventBuffer& events);
   bool managed(Kind kind) const;
