@@ -38,9 +38,9 @@ class GpuClockLock : public KnobControl {
     } catch (const NvmlError& error) {
       // What never was locked is not to be unlocked: a lock may be another's.
       if (!locked_) journal.forget(role, path);
-      // Many a GPU tells of several memory clocks and lets none be locked: it runs at the highest
-      // by itself.
-      const bool highest = !graphics && value == knob_.values.back();
+      // Many a GPU tells of several clocks and lets none be locked: it runs at the highest by
+      // itself.
+      const bool highest = value == knob_.values.back();
       if (error.code() != NvmlCode::not_supported || !highest) throw;
     }
     wanted_ = value;

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <tuple>
 
 #include "actuators/board_actuator.h"
 #include "actuators/gpu_restore.h"
@@ -194,11 +195,17 @@ TEST_F(GpuKnobsTest, ARefusalForWantOfRightsNamesTheWayOutAndLeavesNothingToRest
   EXPECT_FALSE(std::filesystem::exists(journal()));
 }
 
-TEST_F(GpuKnobsTest, MemoryThatCannotBeLockedStaysAtItsHighest) {
+TEST_F(GpuKnobsTest, AClockThatCannotBeLockedStaysAtItsHighest) {
+  gpus_.put("gpu_lock_refused", "");
   gpus_.put("memory_lock_refused", "");
   BoardActuator actuator = make();
-  EXPECT_TRUE(contains(knob_failure(actuator, "mem_mhz", 1215000), "NOT_SUPPORTED"));
-  EXPECT_EQ(write(actuator, "mem_mhz", 1593000), Progress::done);
+  for (const auto& [name, low, highest] :
+       {std::tuple("gpu_mhz", 600000, 1410000), std::tuple("mem_mhz", 1215000, 1593000)}) {
+    EXPECT_TRUE(contains(knob_failure(actuator, name, low), "NOT_SUPPORTED")) << name;
+    EXPECT_EQ(write(actuator, name, highest), Progress::done) << name;
+  }
+  EXPECT_EQ(write(actuator, "power_limit_w", 125000), Progress::done);
+  EXPECT_NO_THROW(actuator.restore());
 }
 
 TEST_F(GpuKnobsTest, AClockBelowItsLockObeysItWhereThePowerLimitOrIdlenessHoldsIt) {

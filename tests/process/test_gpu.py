@@ -53,6 +53,18 @@ class Gpu(unittest.TestCase):
         self.assertEqual(self.gpu.get("limit_mw"), "250000")
         self.assertEqual(self.gpu.get("gpu_lock"), "")
 
+    def test_where_the_clock_cannot_be_locked_the_power_limits_are_searched(self):
+        self.gpu.put("set_clocks", "error 3")
+        daemon = self.daemon("full_sweep")
+        self.gpu.train(self.stack.endpoint)
+        held = daemon.note("hold")["setting"]
+        self.assertEqual(held["gpu_mhz"], CLOCKS[-1])
+        self.assertGreater(held["power_limit_w"], 100)
+        self.assertIn("NOT_SUPPORTED", json.dumps(daemon.notes("knob_failed")))
+        self.assertEqual(self.gpu.get("limit_mw"), str(1000 * int(held["power_limit_w"])))
+        self.assertEqual(daemon.finish(signal.SIGINT), 0)
+        self.assertEqual(self.gpu.get("limit_mw"), "250000")
+
     def test_a_killed_daemon_is_put_back_by_restore(self):
         daemon = self.daemon(self.stack.script(HOLD), "--gpu", UUID, power=None)
         self.gpu.train(self.stack.endpoint)
