@@ -85,6 +85,7 @@ bool Controller::tick(Time now, Time before) {
   enforce(now);
   add_to_excess(now);
   enforce_latency(now);
+  if (second_chance_.due(now)) try_again(now);
   if (!glances_) {
     watch_knobs(now);
     advance(now);

@@ -193,8 +193,6 @@ class Controller {
   bool trainer_runs() const;
   bool trainer_waits() const;
   void enforce_latency(Time now);
-  void arm_second_chance(Time now);
-  void try_again(Time now);
   void on_late(Time now);
   void blame(double arrivals_per_s, std::uint32_t late);
   void fall_with_cap(Time now);
@@ -216,6 +214,11 @@ class Controller {
   void on_refused(const Event& event, Time now);
   bool withdraw_ignored(Time now);
   void offer_less(Outcome outcome, Time now);
+
+  // second_chance.cpp: what failed may do so no more.
+  bool await_reports(Outcome outcome, Time now);
+  void arm_second_chance(Time now);
+  void try_again(Time now);
 
   // objective.cpp: what is minimised.
   void change_goal(const GoalChange& change, Time now);
@@ -340,7 +343,8 @@ class Controller {
   bool reports_requests_ = false;  // the inference workload says how its requests fare
   std::int64_t unfilled_ = 0;   // requests served in batches that do not count, in this measurement
   Setting late_setting_;        // that was held when requests were late
-  SecondChance second_chance_;  // of a search in which nothing served in time
+  CutExcuses silences_;         // for settings in which a workload fell silent
+  SecondChance second_chance_;  // of a search that found nothing
   Relief relief_;               // what serves requests alone, under this cap
   Time fell_far_ = Time{} - std::chrono::hours(1);
   std::optional<OutsideWrite> reported_write_;

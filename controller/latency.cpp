@@ -131,28 +131,6 @@ void Controller::enforce_latency(Time now) {
   prove_relief(now);
   if (latency_.recovered(now)) late_since_.reset();
   if (latency_.near() && !steps_down && !over) on_late(now);
-  if (second_chance_.due(now)) try_again(now);
-}
-
-// A search has ended in which nothing trained beside requests in time.
-void Controller::arm_second_chance(Time now) {
-  if (goal_.one_by_one && latency_.limit()) second_chance_.arm(now);
-}
-
-// A stall of the machine makes requests late in any setting, and a search that falls into one finds
-// nothing, or nothing that trains: while they are answered in time, it is made again without what
-// it was told of late ones.
-void Controller::try_again(Time now) {
-  if (pending_ != Pending::nothing || !settled_ || awaits_requests(now)) return;
-  // Where nothing serves them, they are late anyway.
-  const bool in_time = latency_.recovered(now);
-  if (!unserved_ && !in_time) return;
-  second_chance_.disarm();
-  const bool any = memory_.forget_late();
-  if (!any && aim_ != Aim::hold) return;
-  note(NoteType::late, now, "nothing trained beside them in time: the search is made again");
-  unserved_ = unserved_ && !in_time;
-  pending_ = Pending::restart;
 }
 
 void Controller::on_late(Time now) {

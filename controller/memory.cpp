@@ -28,14 +28,19 @@ void Memory::find_newest() {
   for (std::size_t i = 0; i < observations_.size(); ++i) newest_[observations_[i].setting] = i;
 }
 
-bool Memory::forget_late() {
-  const auto was_late = [](const Observation& one) {
-    return one.outcome == Outcome::late || one.late_per_s > 0;
+bool Memory::forget_passing() {
+  const auto passes = [](const Observation& one) {
+    return one.outcome == Outcome::late || one.late_per_s > 0 || one.failed();
   };
-  const std::size_t forgotten = std::erase_if(observations_, was_late);
-  std::erase_if(aside_, was_late);
+  const std::size_t forgotten = std::erase_if(observations_, passes);
+  std::erase_if(aside_, passes);
   find_newest();
   return forgotten > 0;
+}
+
+bool Memory::any_failed() const {
+  return std::any_of(observations_.begin(), observations_.end(),
+                     [](const Observation& one) { return one.failed(); });
 }
 
 const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw,

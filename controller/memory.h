@@ -52,8 +52,11 @@ class Memory {
   const Observation* least_power_serving(const Goal& goal) const;
   std::span<const Observation> observations() const { return observations_; }
   void forget();
-  // Forgets what was late, cut short for it or found to be later. True where there was any.
-  bool forget_late();
+  // Forgets what may be otherwise another time: what was late, cut short for it or found to be
+  // later, and what failed (Observation::failed). True where there was any.
+  bool forget_passing();
+  // True where there is anything that failed.
+  bool any_failed() const;
   // Forgets everything, and returns false, if `key` (workload names and kinds) is not the one of
   // the last call.
   bool keep_for(std::string_view key);

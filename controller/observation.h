@@ -78,6 +78,13 @@ struct Observation {
   double late_per_s = 0;
 
   bool ok() const { return outcome == Outcome::complete; }
+  // True where it has no cost for a reason that says nothing of what the setting costs, and that
+  // may be gone another time.
+  bool failed() const {
+    return outcome == Outcome::refused || outcome == Outcome::not_applied ||
+           outcome == Outcome::timed_out || outcome == Outcome::stalled ||
+           outcome == Outcome::outside_writer;
+  }
   // True where requests that arrive so fast, or nearly, were late.
   bool known_late(double arrivals_per_s) const {
     return late_per_s > 0 && arrivals_per_s >= 0.95 * late_per_s;

@@ -23,7 +23,7 @@ void Controller::continue_pending(Time now) {
       aim_ != Aim::nothing && !unserved_ && !(goal_.one_by_one && aim_ == Aim::safe);
   const bool late = may_serve && !latency_.recovered(now);
   if (late && !(pending_ == Pending::resume && nothing_serves(now))) return;
-  if (awaits_requests(now) || seek_proof(now) || !proved(now)) return;
+  if (awaits_requests(now) || roster_.silent() || seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
   pending_ = Pending::nothing;
   over_probe_ = false;

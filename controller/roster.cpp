@@ -156,7 +156,7 @@ bool Roster::withdraw(WorkloadHandle handle, std::int32_t least, std::int32_t mo
 const Workload* Roster::ignoring() const {
   for (const auto& slot : managed_) {
     if (!slot || slot->answered == slot->asked || slot->batch_size == slot->in_force) continue;
-    if (slot->ends >= kMostFetched) return &slot->workload;
+    if (slot->ends >= kMostFetched && !slot->silent) return &slot->workload;
   }
   return nullptr;
 }
@@ -197,6 +197,7 @@ void Roster::add(const Minibatch& minibatch) {
   auto& slot = managed_[index(minibatch.kind)];
   if (!slot || slot->workload.handle != minibatch.workload) return;
   slot->warm = true;
+  slot->silent = false;
   ++slot->ends;
   slot->heard = minibatch.received;
   slot->times.add(minibatch);
@@ -207,6 +208,32 @@ bool Roster::may_follow(Time now, Time since, std::uint32_t most_ends, Duration 
     if (!slot || slot->answered == slot->asked) return true;
     const Duration patience = slot->times.patience(slot->in_force, stall_after);
     return slot->ends < most_ends && now - std::max(slot->heard, since) <= patience;
+  });
+}
+
+bool Roster::find_silent(Time now, Time since, Duration stall_after) {
+  for (auto& slot : managed_) {
+    if (!slot || !slot->warm || !runs(slot->run, slot->workload.kind)) continue;
+    const Duration patience = slot->times.patience(slot->in_force, stall_after);
+    slot->silent = slot->silent || now - std::max(slot->heard, since) > patience;
+  }
+  return silent();
+}
+
+bool Roster::silent() const {
+  const auto reports = [](const auto& slot) {
+    return slot && !slot->silent && runs(slot->run, slot->workload.kind);
+  };
+  const auto waits = [](const auto& slot) {
+    return !slot || !runs(slot->run, slot->workload.kind);
+  };
+  return std::none_of(managed_.begin(), managed_.end(), reports) &&
+         !std::all_of(managed_.begin(), managed_.end(), waits);
+}
+
+bool Roster::heard_since(Time since) const {
+  return std::any_of(managed_.begin(), managed_.end(), [since](const auto& slot) {
+    return slot && slot->heard > since && runs(slot->run, slot->workload.kind);
   });
 }
 

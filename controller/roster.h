@@ -67,12 +67,20 @@ class Roster {
   // or before, and has ended `most_ends` minibatches without following, or stalls.
   bool may_follow(Time now, Time since, std::uint32_t most_ends, Duration stall_after) const;
   void add(const Minibatch& minibatch);  // marks its workload as warm
+  // Whoever runs, has reported before, and has not for `stall_after` since `since`, or for longer
+  // where its minibatches take long, is silent until its next minibatch. True as silent() is.
+  bool find_silent(Time now, Time since, Duration stall_after);
+  // True while all who run are: training beside requests may only be starved.
+  bool silent() const;
+  // True where anybody who runs has reported a minibatch after `since`.
+  bool heard_since(Time since) const;
   std::array<Expected, kKinds> expected(const Setting& setting) const;
 
  private:
   struct Managed {
     Workload workload;
     bool warm = false;
+    bool silent = false;
     std::int32_t batch_size = 0;  // last asked for, or as attached
     std::int32_t in_force = 0;    // by its newest answer
     Run run = Run::both;

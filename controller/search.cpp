@@ -87,6 +87,7 @@ void Controller::end_search(Time now) {
   const Observation* best = best_known();
   if (best == nullptr) {
     hold_nothing(why + ", and none keeps the limits", now);
+    arm_second_chance(now);
     return;
   }
   note(NoteType::search_ended, now, why);
@@ -109,6 +110,7 @@ void Controller::hold(const Setting& setting, Time now) {
                           : tried ? "the policy's choice is known not to fit the cap"
                                   : "the policy's choice is known to fail: " +
                                         std::string(outcome_name(known->outcome));
+  if (known->failed()) arm_second_chance(now);
   fall_back(now);
   note(NoteType::safe, now, why);
 }
@@ -208,7 +210,10 @@ void Controller::on_settled(ApplyState state, Time now) {
     if (roster_.any_managed()) measure_hold(now);
     return;
   }
-  if (state == ApplyState::timed_out && withdraw_ignored(now)) return;
+  if (state == ApplyState::timed_out &&
+      (await_reports(Outcome::timed_out, now) || withdraw_ignored(now))) {
+    return;
+  }
   if (aim_ == Aim::measure) {
     if (rewrites_ > kMostRewrites) {
       cut_measurement(Outcome::outside_writer, now);
@@ -283,7 +288,10 @@ void Controller::finish_hold_measurement(Observation observation, Time now) {
   Choice* const choice = aim_ == Aim::hold ? &summary_.choices.back() : nullptr;
   const bool known = choice == nullptr || (choice->observation && choice->observation->ok());
   const bool stalls_again = choice != nullptr && choice->observation && !observation.ok();
-  if (!known && !stalls_again) {
+  // Whoever is busy with something else says nothing of the choice.
+  const bool silent = !observation.ok() &&
+                      roster_.find_silent(now, hold_measured_since_, options_.meter.stall_after);
+  if (!known && !stalls_again && !silent) {
     observation.duration = now - applying_since_;
     choice->observation = observation;
     keep_observation(observation, now);
@@ -317,12 +325,14 @@ void Controller::on_hold_failed(ApplyState state, Time now) {
   if (++failed_holds_ >= kMostFailedHolds) {
     failed_holds_ = 0;
     hold_safe("the policy's choice could not be applied", now);
+    arm_second_chance(now);
     return;
   }
   restart_policy(now);
 }
 
 void Controller::finish_measurement(Observation observation, Time now) {
+  if (observation.outcome == Outcome::stalled && await_reports(observation.outcome, now)) return;
   observation.limit_mw = cap_mw_.value_or(0);
   observation.duration = now - applying_since_;
   if (const auto alarm = drift_.add(observation)) {

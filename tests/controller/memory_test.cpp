@@ -54,9 +54,27 @@ TEST(Memory, AnswersWithTheNewestObservationOfASetting) {
   EXPECT_EQ(memory.observations().size(), 3U) << "the older ones stay in the list";
 }
 
+TEST(Memory, ForgetsWhatFailedButNotWhatALimitCut) {
+  Memory memory;
+  memory.add(observed(1));
+  memory.add(cut_by(2, 20000));
+  EXPECT_FALSE(memory.any_failed());
+  std::int64_t mode = 3;
+  for (const Outcome outcome : {Outcome::refused, Outcome::not_applied, Outcome::timed_out,
+                                Outcome::stalled, Outcome::outside_writer}) {
+    Observation failed = observed(mode++);
+    failed.outcome = outcome;
+    memory.add(failed);
+    EXPECT_TRUE(memory.any_failed());
+  }
+  EXPECT_TRUE(memory.forget_passing());
+  EXPECT_EQ(memory.observations().size(), 2U);
+  EXPECT_FALSE(memory.any_failed());
+}
+
 TEST(Memory, ForgetsWhatWasLateAndNothingElse) {
   Memory memory;
-  EXPECT_FALSE(memory.forget_late());
+  EXPECT_FALSE(memory.forget_passing());
   memory.add(observed(1));
   Observation late = observed(2);
   late.outcome = Outcome::late;
@@ -64,7 +82,7 @@ TEST(Memory, ForgetsWhatWasLateAndNothingElse) {
   memory.add(observed(3));
   memory.mark_late(setting_of(3), 60);
   memory.add(cut_by(4, 20000));
-  EXPECT_TRUE(memory.forget_late());
+  EXPECT_TRUE(memory.forget_passing());
   EXPECT_EQ(memory.observations().size(), 2U);
   ASSERT_NE(memory.find(setting_of(1), 0), nullptr);
   EXPECT_EQ(memory.find(setting_of(1), 0)->setting, setting_of(1));
@@ -72,7 +90,7 @@ TEST(Memory, ForgetsWhatWasLateAndNothingElse) {
   EXPECT_EQ(memory.find(setting_of(3), 0), nullptr);
   ASSERT_NE(memory.find(setting_of(4), 20000), nullptr);
   EXPECT_EQ(memory.find(setting_of(4), 20000)->setting, setting_of(4));
-  EXPECT_FALSE(memory.forget_late());
+  EXPECT_FALSE(memory.forget_passing());
 }
 
 TEST(Memory, AnswersForWhatFailedWhateverTheCap) {
@@ -276,7 +294,7 @@ TEST(Memory, SetsAsideWhatWasLateAndForgetsItThereToo) {
   memory.add(late);
   memory.add(observed(2));
   memory.offer([](const Setting&) { return false; });
-  EXPECT_FALSE(memory.forget_late()) << "nothing that is known was";
+  EXPECT_FALSE(memory.forget_passing()) << "nothing that is known was";
   memory.offer([](const Setting&) { return true; });
   ASSERT_EQ(memory.observations().size(), 1U);
   EXPECT_EQ(memory.observations()[0].setting, setting_of(2));
