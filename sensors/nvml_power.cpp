@@ -59,9 +59,28 @@ void NvmlPower::take(std::int64_t power_mw, Time now) {
 
 void NvmlPower::ask(Time now) { take(gpu_.power_mw(), now); }
 
+// Nullopt where the driver does not offer the counter any more. Throws NvmlError.
+std::optional<std::int64_t> NvmlPower::look() {
+  try {
+    return gpu_.energy_mj();
+  } catch (const NvmlError& error) {
+    const bool ended =
+        error.code() == NvmlCode::not_supported || error.code() == NvmlCode::function_not_found;
+    if (!ended) throw;
+    return std::nullopt;
+  }
+}
+
 void NvmlPower::count(Time now) {
   if (now < due_) return;
-  const std::int64_t energy_mj = gpu_.energy_mj();
+  const std::optional<std::int64_t> counter_mj = look();
+  if (!counter_mj) {
+    energy_mj_.reset();
+    forget_pace(now);
+    ask(now);
+    return;
+  }
+  const std::int64_t energy_mj = *counter_mj;
   if (!energy_mj_ || energy_mj < *energy_mj_) {
     reason_ = energy_mj_ ? "the energy counter went back: the driver was restarted"
                          : "a power needs two readings of the energy counter";

@@ -17,10 +17,11 @@ namespace gearshift {
 // energy used between two moves of the counter that are 80 ms or more apart, divided by that time;
 // between them the reading before is repeated with its time. A look at the counter costs 4 ms of
 // processor time (H200, driver 580), so that it is looked at only when it is due to move. A counter
-// that stands still for a second is not believed: then, and without one, power is what NVML says it
-// is at present. NVML samples power, on some GPUs a quarter of the time only; the counter misses
-// nothing. Missing: the counter's first reading, one that went back (the driver was restarted), and
-// a GPU that does not answer. No power at all is absurd.
+// that stands still for a second is not believed: then, without one, and while the driver does not
+// offer it any more, power is what NVML says it is at present. NVML samples power, on some GPUs a
+// quarter of the time only; the counter misses nothing. Missing: the counter's first reading, one
+// that went back (the driver was restarted), and a GPU that does not answer. No power at all is
+// absurd.
 class NvmlPower : public BlockingSensor {
  public:
   // Probed by reading power: that NVML is there tells nothing. Null, and a finding says why.
@@ -35,6 +36,7 @@ class NvmlPower : public BlockingSensor {
  private:
   NvmlPower(NvmlGpu gpu, bool counts, const PowerDescription& power);
   void count(Time now);
+  std::optional<std::int64_t> look();
   void ask(Time now);
   void take(std::int64_t power_mw, Time now);
   void learn_pace(Time now);

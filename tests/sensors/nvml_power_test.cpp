@@ -124,6 +124,26 @@ TEST_F(NvmlPowerTest, WithoutACounterItIsThePresentPower) {
   EXPECT_NE(findings_.at(0).find("a mean over 1 s"), std::string::npos) << findings_[0];
 }
 
+TEST_F(NvmlPowerTest, ACounterThatEndsLeavesThePresentPowerUntilItIsBack) {
+  const auto sensor = open();
+  for (const char* gone : {"error 3", "error 13"}) {
+    read(*sensor, 0, 5000);
+    EXPECT_EQ(read(*sensor, 100, 15'000).value, 100'000);
+    gpus_.put("energy_mj", gone);
+    const Reading present = read(*sensor, 200);
+    EXPECT_EQ(present.state, ReadingState::ok) << gone;
+    EXPECT_EQ(present.value, 60'000);
+    EXPECT_EQ(present.taken, at(200));
+    EXPECT_EQ(read(*sensor, 300, 50'000).state, ReadingState::missing) << "the first of two";
+    EXPECT_EQ(read(*sensor, 400, 60'000).value, 100'000);
+    gpus_.put("energy_mj", "error 15");
+    EXPECT_EQ(read(*sensor, 500).state, ReadingState::missing) << "a lost GPU";
+  }
+  gpus_.put("energy_mj", "error 3");
+  gpus_.remove("power_instant");
+  EXPECT_EQ(read(*sensor, 600).state, ReadingState::missing) << "nothing tells power";
+}
+
 TEST_F(NvmlPowerTest, ImplausiblePowerIsAbsurdAndTold) {
   const auto sensor = open();
   read(*sensor, 0, 5000);
