@@ -10,8 +10,9 @@
 namespace gearshift {
 namespace {
 
-// Room for one number at the largest width and precision ("%99.99f" of 1e308).
-constexpr std::size_t kItemBytes = 512;
+// Room for one byte more than a result may have, so that what is cut is too long, and for an end;
+// a number at the largest width and precision ("%99.99f" of 1e308) takes less.
+constexpr std::size_t kItemBytes = kFormattedBytes + 2;
 
 // One "%5.1f" of a format: its text for snprintf (with "ll" before an integer conversion).
 struct Conversion {

@@ -65,6 +65,7 @@ int math_random(lua_State* lua) {
 
 int to_number(lua_State* lua) {
   luaL_checkany(lua, 1);
+  if (!lua_isnoneornil(lua, 2)) return luaL_error(lua, "tonumber: takes no base");
   std::size_t length = 0;
   if (lua_type(lua, 1) == LUA_TNUMBER) {
     lua_settop(lua, 1);

@@ -94,7 +94,13 @@ int least_squares_of_rows(lua_State* lua) {
 // A number of the table at `index`, or `otherwise` where it has none.
 double number_field(lua_State* lua, int index, const char* name, double otherwise) {
   lua_getfield(lua, index, name);
-  const double value = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : otherwise;
+  double value = otherwise;
+  if (!lua_isnil(lua, -1)) {
+    if (lua_type(lua, -1) != LUA_TNUMBER) {
+      luaL_error(lua, "numerics: %s: expected a number, got %s", name, luaL_typename(lua, -1));
+    }
+    value = lua_tonumber(lua, -1);
+  }
   lua_pop(lua, 1);
   if (!std::isfinite(value) || value < 0) {
     luaL_error(lua, "numerics: %s: %f; a number from 0 is needed", name, value);

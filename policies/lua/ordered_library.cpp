@@ -19,6 +19,10 @@ local function check(name, value)
   end
 end
 
+local function whole(what, position)
+  if position % 1 ~= 0 then error(what .. ": the position has no integer representation", 3) end
+end
+
 local function merge(from, into, before, start, middle, stop)
   local left, right = start, middle
   for i = start, stop - 1 do
@@ -90,6 +94,7 @@ function library.table.insert(list, ...)
   elseif given ~= 2 or type(position) ~= "number" or position < 1 or position > count + 1 then
     error("table.insert: expected (list, value) or (list, position within the list, value)", 2)
   end
+  whole("table.insert", position)
   for i = count, position, -1 do list[i + 1] = list[i] end
   list[position] = value
 end
@@ -102,6 +107,7 @@ function library.table.remove(list, position)
   if type(position) ~= "number" or position < 1 or position > count + 1 then
     error("table.remove: position is outside the list", 2)
   end
+  whole("table.remove", position)
   local removed = list[position]
   for i = position, count do list[i] = list[i + 1] end
   return removed

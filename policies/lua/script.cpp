@@ -42,11 +42,13 @@ std::string_view without_preamble(std::string_view text) {
   return text;
 }
 
-const char* read_source(lua_State*, void* source, std::size_t* length) {
+// Hands out a line at a time: where memory runs out, Lua does not say at which.
+const char* read_source(lua_State* lua, void* source, std::size_t* length) {
   std::string_view& text = static_cast<Source*>(source)->text;
   const char* start = text.data();
-  *length = text.size();
-  text = {};
+  *length = text.find('\n') == std::string_view::npos ? text.size() : text.find('\n') + 1;
+  text.remove_prefix(*length);
+  if (*length > 0) ++state_of(lua).line;
   return start;
 }
 
@@ -60,7 +62,7 @@ void on_hook(lua_State* lua, lua_Debug* event) {
   lua_Debug call;
   if (lua_getstack(lua, 2, &call) != 0 || lua_getstack(lua, 1, &call) == 0) return;
   lua_getinfo(lua, "l", event);
-  state_of(lua).returned_line = event->currentline;
+  state_of(lua).line = event->currentline;
 }
 
 int answered(lua_State* lua, int, lua_KContext) {
@@ -142,6 +144,7 @@ int build(lua_State* lua) {
     lua_xmove(coroutine, lua, 1);
     return lua_error(lua);
   }
+  state_of(lua).line = 0;
   lua_sethook(coroutine, on_hook, LUA_MASKCOUNT | LUA_MASKRET, kHookInstructions);
   return 0;
 }
@@ -234,7 +237,7 @@ Request Script::run(int arguments) {
 Request Script::fail(int status) {
   std::string message = error_text(coroutine_);
   if (status == LUA_ERRMEM) message += std::string(" (") + state_->memory.refusal() + ")";
-  failure_ = traceback(coroutine_, name_, message, state_->returned_line);
+  failure_ = traceback(coroutine_, name_, message, state_->line);
   return {Request::What::failed, {}};
 }
 

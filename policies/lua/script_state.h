@@ -57,12 +57,12 @@ struct ScriptState {
   std::int64_t instructions_used = 0;
   Request request;
   const Observation* answer = nullptr;  // valid while a resume runs
-  int returned_line = 0;                // of the script's last return
-  ErrorText error;                      // of the last body that failed
-  std::vector<Observation> answers;     // measured in this run, in the order they were given
-  std::vector<std::size_t> recalled;    // of context.observations, as last asked for
-  std::optional<KnownSettings> known;   // made on first use
-  std::unique_ptr<SettingGrid> grid;    // made on first use
+  int line = 0;     // while the script is compiled, the last one read; then of its last return
+  ErrorText error;  // of the last body that failed
+  std::vector<Observation> answers;    // measured in this run, in the order they were given
+  std::vector<std::size_t> recalled;   // of context.observations, as last asked for
+  std::optional<KnownSettings> known;  // made on first use
+  std::unique_ptr<SettingGrid> grid;   // made on first use
   std::array<std::unique_ptr<Surface>, kMostSurfaces> surfaces;  // a handle has the index of one
 };
 

@@ -123,9 +123,11 @@ bool read_knob(const SettingFields& fields, const Knob& knob, std::int64_t& valu
     write_value(out, *field);
     return false;
   }
-  const double scaled = field->number * unit_scale(knob.unit);
+  const double scale = unit_scale(knob.unit);
+  const double scaled = field->number * scale;
+  const double tolerance = scale > 1 ? 0.5 : 1e-6;  // of what people read in thousands, a half
   for (const std::int64_t allowed : knob.values) {
-    if (std::abs(scaled - static_cast<double>(allowed)) <= 0.5) {
+    if (std::abs(scaled - static_cast<double>(allowed)) <= tolerance) {
       value = allowed;
       return true;
     }

@@ -93,6 +93,13 @@ const HostileScript kScripts[] = {
     {"coroutine_escape", "coroutine.wrap(function() end)()", "global 'coroutine'"},
     {"bytecode", "\x1bLua", "attempt to load a binary chunk"},
     {"syntax_error", "x = = 1", "hostile.lua:1: unexpected symbol"},
+    {"insert_between", "table.insert({1, 2, 3}, 1.5, 9)",
+     "hostile.lua:1: table.insert: the position has no integer representation"},
+    {"insert_nowhere", "table.insert({1, 2, 3}, 0 / 0, 9)", "table.insert: the position has no"},
+    {"remove_between", "table.remove({1, 2, 3}, 1.5)",
+     "hostile.lua:1: table.remove: the position has no integer representation"},
+    {"remove_nowhere", "table.remove({1, 2, 3}, 0 / 0)", "table.remove: the position has no"},
+    {"number_in_a_base", "tonumber('10', 2)", "hostile.lua:1: tonumber: takes no base"},
     {"modes_written", "modes[1] = {}",
      "hostile.lua:1: modes, observations and prior are read-only"},
     {"observations_written", "observations[1] = {}", "read-only"},
@@ -112,6 +119,8 @@ const HostileScript kScripts[] = {
     {"setting_empty", "measure{}", "cpu_cores is missing"},
     {"setting_between", "measure{cpu_cores = 8, gpu_mhz = 700}",
      "gpu_mhz: 700 is not a value of this board; the nearest are 624.75 and 1300.5 MHz"},
+    {"setting_of_half_a_core", "measure{cpu_cores = 4.4, gpu_mhz = 306}",
+     "cpu_cores: 4.4 is not a value of this board; the nearest are 4 and 8"},
     {"setting_too_low", "measure{cpu_cores = 1, gpu_mhz = 306}",
      "cpu_cores: 1 is not a value of "
      "this board; the lowest is 4"},
@@ -316,6 +325,28 @@ TEST(HostileScript, MayMakeStringsUpToTheLimit) {
       "local s = 'x'\nfor i = 1, 10 do s = s .. s end\nassert(#s == 1024)\nreturn safe";
   LuaPolicy policy("strings.lua", text);
   EXPECT_EQ(policy.start(problem.context()).what, What::hold) << policy.failure();
+}
+
+TEST(HostileScript, FormatsStringsUpToTheLimit) {
+  const PolicyProblem problem;
+  const std::string text =
+      "local s = 'x'\nfor i = 1, 10 do s = s .. s end\n"
+      "assert(string.format('%-5s', s) == s)\nreturn safe";
+  LuaPolicy policy("format.lua", text);
+  EXPECT_EQ(policy.start(problem.context()).what, What::hold) << policy.failure();
+  LuaPolicy longer("format.lua",
+                   "local s = '" + std::string(1025, 'x') + "'\nstring.format('%-5s', s)");
+  longer.start(problem.context());
+  EXPECT_NE(longer.failure().find("the result is longer than 1024 bytes"), std::string::npos)
+      << longer.failure();
+}
+
+TEST(HostileScript, IsToldTheLineOfALiteralThatIsTooLong) {
+  const PolicyProblem problem;
+  LuaPolicy policy("literal.lua", "-- one\nlocal two\n\nlocal four = '" + std::string(2000, 'x') +
+                                      "'\nreturn safe\n");
+  EXPECT_EQ(policy.start(problem.context()).what, What::failed);
+  EXPECT_EQ(policy.failure().rfind("literal.lua:4: not enough memory", 0), 0u) << policy.failure();
 }
 
 TEST(HostileScript, IsNamedOnceHoweverLongItsPath) {
