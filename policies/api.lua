@@ -161,7 +161,8 @@ prior = {}
 ---@field infer? attached
 workload = {}
 
----The mode that is held where the script has no answer: the lowest.
+---The mode that is held where the script has no answer: the lowest in which no knob is below the floor that
+---the board has for it (docs/decisions/0003-safe-mode-has-floors.md); that need not be modes[1].
 ---@type setting
 safe = {}
 
@@ -177,7 +178,7 @@ seed = 0
 ---Numbers for searches. Lists of at most 256 rows of at most 16 values.
 numerics = {}
 ---The weights that bring each row's sum of weight * value nearest to its target, in the sum of
----squares; of several such weights, those of least norm.
+---squares; of several such weights, those of least norm, each taken times the largest value of its column.
 ---@param rows number[][]
 ---@param targets number[] one a row
 ---@return number[] weights
