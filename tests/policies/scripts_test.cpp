@@ -227,6 +227,19 @@ TEST(ShippedScripts, BayesGoesUpAgainOnceTheCapHasRisen) {
   EXPECT_EQ(world.run(policy, 500'000).measurements, 0) << policy.failure();
 }
 
+// The power in the log is the setting's, and no price.
+TEST(ShippedScripts, BayesTellsThePowerOfItsChoiceApartFromThePriceOfTime) {
+  PolicyProblem problem;
+  problem.goal = {.objective = Objective::target, .priced_power_mw = 60'000};
+  ProfileWorld world(problem, [](const Setting&) { return TrueCost{10, 20}; });
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"));
+  ASSERT_TRUE(world.run(policy).held) << policy.failure();
+  std::string log;
+  for (std::string line = policy.take_log(); !line.empty(); line = policy.take_log()) log += line;
+  EXPECT_NE(log.find("J a sample (time has a price) at 20.0 W"), std::string::npos) << log;
+  EXPECT_EQ(log.find("priced at"), std::string::npos) << log;
+}
+
 // Training beside requests that leave it no time in some settings, or in all: measured, and no
 // minibatch.
 TEST(ShippedScripts, CopeWithSettingsInWhichRequestsLeaveNoTimeToTrain) {
