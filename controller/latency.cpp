@@ -126,8 +126,8 @@ void Controller::enforce_latency(Time now) {
   }
   // The guard of power is at work: its steps go first.
   const bool steps_down = !settled_ && (aim_ == Aim::fallback || aim_ == Aim::safe);
-  // Nothing draws less than the lowest mode, and while that is over the cap nothing else may.
-  const bool over = infeasible_ && aim_ == Aim::safe && !guard_.recovered(now);
+  // Nothing draws less than the lowest mode: before power is back within the cap nothing else may.
+  const bool over = aim_ == Aim::safe && !guard_.recovered(now);
   prove_relief(now);
   if (latency_.recovered(now)) late_since_.reset();
   if (latency_.near() && !steps_down && !over) on_late(now);

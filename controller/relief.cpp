@@ -124,18 +124,20 @@ std::optional<Setting> Controller::raised_setting() const {
   Setting setting = wanted_;
   setting.batch_size[index(Kind::infer)] = serving_batch();
   const std::size_t place = from < end ? from : 0;
-  for (std::size_t step = (end - place) / 2; step > 0; step /= 2) {
-    setting.mode = modes[std::min(place + step, modes.size() - 1)];
-    const Observation* known = this->known(setting);
+  const auto may_try = [this](const Setting& raised) {
+    const Observation* known = this->known(raised);
     const bool over = known != nullptr && (known->outcome == Outcome::over_limit ||
                                            (cap_mw_ && known->ok() && !known->within(*cap_mw_)));
-    if (setting.mode != wanted_.mode && !over && !roster_.objection(setting)) return setting;
+    return !over && !roster_.objection(raised);
+  };
+  for (std::size_t step = (end - place) / 2; step > 0; step /= 2) {
+    setting.mode = modes[std::min(place + step, modes.size() - 1)];
+    if (setting.mode != wanted_.mode && may_try(setting)) return setting;
   }
   setting.mode = wanted_.mode;
   const bool serves_more =
       setting.batch_size[index(Kind::infer)] > wanted_.batch_size[index(Kind::infer)];
-  if (serves_more && !roster_.objection(setting)) return setting;
-  return std::nullopt;
+  return serves_more && may_try(setting) ? std::optional(setting) : std::nullopt;
 }
 
 }  // namespace gearshift

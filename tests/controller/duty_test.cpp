@@ -253,6 +253,45 @@ TEST(Duty, LateRequestsRaiseNoClockWhileTheLowestModeIsOverTheCap) {
   EXPECT_LE(mean_w(rig, seconds(20), seconds(120)), 9.1);
 }
 
+// They are late before the guard has judged the lowest mode, and would ask for the batch of four
+// that it makes smaller. A battery's brown-out says no more than that the lowest mode is to be
+// held.
+TEST(Duty, LateRequestsMakeNoBatchLargerWhileTheLowestModeIsOverTheCap) {
+  for (const std::int64_t cap_mw : {kLowestModeMw, std::int64_t{9'000}, std::int64_t{9'900}}) {
+    ServingRig rig([](const PolicyContext&, const auto&) { return with_batch(hold(kMiddle), 4); });
+    Workload hasty = fakes::server();
+    hasty.latency = milliseconds(100);
+    rig.world.attach_server(milliseconds(0), 200, hasty);
+    rig.world.cap(seconds(60), cap_mw);
+    rig.world.at(seconds(66), [&] {
+      const bool rests = rig.world.published.phase == Phase::resting;
+      EXPECT_EQ(rests, is_power(cap_mw)) << cap_mw;
+    });
+    rig.run();
+    EXPECT_LT(rig.settings_since(seconds(60)).size(), 10U) << cap_mw;
+    EXPECT_EQ(reports(rig, "infeasible: the safe"), is_power(cap_mw) ? 1U : 0U) << cap_mw;
+    for (const Setting& setting : rig.settings_since(seconds(60))) {
+      EXPECT_EQ(setting.mode, kSlow) << cap_mw;
+    }
+  }
+}
+
+// With batches of one request the lowest mode is within the cap.
+TEST(Duty, ABatchThatWasOverTheCapIsNotTriedAgainForLateRequests) {
+  BothRig rig(10'500);
+  rig.world.at(seconds(2), [&] { rig.server->per_s = 80; });
+  for (Duration time = seconds(2); time < seconds(120); time += milliseconds(100)) {
+    rig.world.at(time, [&] {
+      const auto commands = rig.world.commands_to(2);
+      const bool large = commands.empty() || commands.back().batch_size > 1;
+      rig.hardware.extra_mw = large ? 1'000 : 0;
+    });
+  }
+  rig.server->late_ms = 1'000;
+  rig.run();
+  EXPECT_LT(rig.settings_since(seconds(60)).size(), 3U);
+}
+
 // A server that comes while power is over the cap is not kept waiting by a setting of before.
 TEST(Duty, AServerThatComesWhilePowerIsOverTheCapRuns) {
   BothRig rig(11'000);
