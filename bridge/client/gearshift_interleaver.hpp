@@ -101,7 +101,10 @@ class Interleaver {
     InterleavingState state = state_of(entry.arrived, true, true);
     state.infer_minibatch = infer_times_.estimate(most_of_a_batch(queue_.size() + 1));
     const auto under_way = std::max(busy_until_ - entry.arrived, std::chrono::nanoseconds(0));
-    if (queue_.size() < kMostQueued && admits(state, under_way)) {
+    if (failed_) {
+      log_.refused();
+      fail(entry, kFailed);
+    } else if (queue_.size() < kMostQueued && admits(state, under_way)) {
       queue_.push_back(std::move(entry));
     } else {
       log_.refused();
@@ -112,10 +115,17 @@ class Interleaver {
   }
 
   // Runs minibatches in this thread until `stop` says so, which is asked between two. Goes on
-  // serving when training is over.
+  // serving when training is over. What training throws ends it: requests that wait, and those that
+  // come until it is called again, are not served.
   template <typename Stop>
   void run(Stop stop) {
-    while (!stop()) step();
+    set_failed(false);
+    try {
+      while (!stop()) step();
+    } catch (...) {
+      set_failed(true);
+      throw;
+    }
   }
 
   // Runs the minibatch that is next, or waits for one, a fifth of a second at most.
@@ -163,12 +173,24 @@ class Interleaver {
   static constexpr std::size_t kMostQueued = 65536;
   static constexpr std::chrono::nanoseconds kLongestWait = std::chrono::milliseconds(200);
   static constexpr int kMinibatchesOfTrust = 8;
+  static constexpr const char* kFailed = "dropped: training ended run() by an exception";
 
   static std::chrono::nanoseconds now() {
     return std::chrono::steady_clock::now().time_since_epoch();
   }
   static void fail(Entry& entry, const std::string& why) {
     entry.promise.set_exception(std::make_exception_ptr(RequestNotServed(why)));
+  }
+
+  void set_failed(bool failed) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    failed_ = failed;
+    if (!failed) return;
+    for (Entry& entry : queue_) {
+      log_.refused();
+      fail(entry, kFailed);
+    }
+    queue_.clear();
   }
 
   // Puts in force what the daemon asks for; whether the kind runs. Nothing is prefetched, so the
@@ -348,6 +370,7 @@ class Interleaver {
   ServiceTimes train_times_;
   BatchTimes infer_times_;
   std::deque<Entry> queue_;
+  bool failed_ = false;  // run() ended by an exception
   RequestLog log_;
   std::int32_t batch_size_;
   Arrivals arrivals_;

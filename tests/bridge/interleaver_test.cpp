@@ -1,6 +1,9 @@
 // The C++ interleaver, and the times that it plans with.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -157,6 +160,34 @@ class Interleaving : public testing::Test {
   const fakes::TempTree tree;
   std::string done;  // what ran
 };
+
+TEST_F(Interleaving, ServesNobodyAfterTrainingFailedUntilItRunsAgain) {
+  std::future<int> waits;
+  Interleaver<int, int>* running = nullptr;
+  int calls = 0;
+  const auto fails_once = [&]() -> bool {
+    if (++calls > 1) return false;
+    waits = running->submit(1);
+    throw std::runtime_error("out of memory");
+  };
+  Interleaver<int, int> one(options(), fails_once, infer());
+  running = &one;
+  EXPECT_THROW(one.run([] { return false; }), std::runtime_error);
+  const auto ready = [](const std::future<int>& future) {
+    return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  };
+  ASSERT_TRUE(ready(waits)) << "nobody would ever answer it";
+  EXPECT_THROW(waits.get(), RequestNotServed);
+  std::future<int> later = one.submit(2);
+  ASSERT_TRUE(ready(later));
+  EXPECT_THROW(later.get(), RequestNotServed);
+
+  one.run([] { return true; });
+  std::vector<std::future<int>> served;
+  for (int i = 0; i < 4; ++i) served.push_back(one.submit(i));
+  one.run([&] { return ready(served[3]); });
+  EXPECT_EQ(served[3].get(), 6);
+}
 
 TEST_F(Interleaving, TrainsUntilABatchIsFull) {
   Interleaver<int, int> one(options(), train(), infer());
