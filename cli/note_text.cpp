@@ -97,8 +97,11 @@ std::string NoteText::line(const Note& note) {
   switch (note.type) {
     case NoteType::attached:
       names_[note.workload] = note.text;
-      return fmt::format("{} attached{}", note.text,
-                         note.value != 0 ? "" : " (observed only: another of its kind is managed)");
+      return fmt::format(
+          "{} attached{}", note.text,
+          note.value != 0
+              ? ""
+              : " (observed only: another of its kind is managed, or its key has not the right)");
     case NoteType::detached:
       return fmt::format("{} left: {}", names_[note.workload], note.text);
     case NoteType::baseload:
