@@ -26,6 +26,7 @@
 #include "controller/meter.h"
 #include "controller/policy.h"
 #include "controller/recorder.h"
+#include "controller/reference_search.h"
 #include "controller/relief.h"
 #include "controller/roster.h"
 #include "controller/second_chance.h"
@@ -224,7 +225,7 @@ class Controller {
   void change_goal(const GoalChange& change, Time now);
   bool needs_reference() const;
   void forget_reference();
-  Setting reference_setting(const PowerMode& mode) const;
+  Setting reference_setting(const ReferenceSearch::Place& place) const;
   bool seek_reference(Time now);
   void take_answer(const Observation& answer, Time now);
 

@@ -1,9 +1,9 @@
 // The part of the loop that knows what is minimised: the operator's changes, and what a weighted
 // goal is measured against.
+#include <algorithm>
 #include <cstdio>
 
 #include "controller/controller.h"
-#include "controller/reference_search.h"
 
 namespace gearshift {
 namespace {
@@ -44,12 +44,13 @@ void Controller::forget_reference() {
   reference_is_lower_ = false;
 }
 
-Setting Controller::reference_setting(const PowerMode& mode) const {
+Setting Controller::reference_setting(const ReferenceSearch::Place& place) const {
   Setting setting;
-  setting.mode = mode;
-  for (const Kind kind : {Kind::train, Kind::infer}) {
-    const Workload* workload = roster_.managed(kind);
-    if (workload != nullptr) setting.batch_size[index(kind)] = workload->batch_size;
+  setting.mode = board_.traits().modes[place.mode];
+  for (const Workload* workload : roster_.managed()) {
+    if (workload == nullptr) continue;
+    setting.batch_size[index(workload->kind)] =
+        smaller_batch(workload->allowed(), workload->batch_size, place.smaller);
   }
   return roster_.normalised(setting);
 }
@@ -58,10 +59,14 @@ Setting Controller::reference_setting(const PowerMode& mode) const {
 // policy is asked after that.
 bool Controller::seek_reference(Time now) {
   if (!needs_reference()) return false;
-  const std::vector<PowerMode>& modes = board_.traits().modes;
-  ReferenceSearch search(modes.size());
+  std::size_t smaller = 0;
+  for (const Workload* workload : roster_.managed()) {
+    if (workload == nullptr) continue;
+    smaller = std::max(smaller, smaller_batches(workload->allowed(), workload->batch_size));
+  }
+  ReferenceSearch search(board_.traits().modes.size(), smaller);
   for (auto place = search.next(); place; place = search.next()) {
-    const Setting setting = reference_setting(modes[*place]);
+    const Setting setting = reference_setting(*place);
     const Observation* known = this->known(setting);
     if (known == nullptr && !roster_.objection(setting)) {
       apply(setting, Aim::measure, now);
@@ -76,13 +81,17 @@ bool Controller::seek_reference(Time now) {
                     .text = "none: no setting could be measured, and no cost is known"});
     return false;
   }
-  const Setting setting = reference_setting(modes[*search.found()]);
+  const Setting setting = reference_setting(*search.found());
   const Observation& found = *known(setting);
   goal_.reference_s = found.sample_s(found.counted());
   goal_.reference_j = found.sample_j(found.counted());
   reference_is_lower_ = !search.is_highest();
   std::string text = sample_text(goal_.reference_s, goal_.reference_j);
-  if (reference_is_lower_) text += "; the highest setting cannot be measured";
+  if (search.found()->smaller > 0) {
+    text += "; nothing can be measured with a larger batch";
+  } else if (reference_is_lower_) {
+    text += "; the highest setting cannot be measured";
+  }
   if (reference_is_lower_ && cap_mw_) text += " under this cap";
   recorder_.note({.type = NoteType::reference, .time = now, .setting = &setting, .text = text});
   return false;

@@ -39,7 +39,7 @@ Goal OptimumTable::judging_goal(const Problem& problem) const {
   const std::int32_t smallest = profile_->batch_sizes().front();
   ReferenceSearch search(modes_.size());
   while (const auto place = search.next()) {
-    const ProfileCell* cell = profile_->find(modes_[*place], smallest);
+    const ProfileCell* cell = profile_->find(modes_[place->mode], smallest);
     if (cell == nullptr || !cell->timed() || !keeps_power(problem, *cell)) {
       search.failed();
       continue;

@@ -18,11 +18,13 @@ Goal judging_goal(const SimulationProblem& problem) {
   if (goal.objective != Objective::weighted || goal.has_reference()) return goal;
   const SimulatedTask& task = problem.tasks.front();
   const std::vector<PowerMode> modes = unmeasured_order(problem.knobs);
-  ReferenceSearch search(modes.size());
+  ReferenceSearch search(modes.size(), smaller_batches(task.batch_sizes, task.batch_size));
   while (const auto place = search.next()) {
-    const auto cost = task.costs->cost(modes[*place], task.batch_size);
+    const std::int32_t batch_size =
+        smaller_batch(task.batch_sizes, task.batch_size, place->smaller);
+    const auto cost = task.costs->cost(modes[place->mode], batch_size);
     if (cost && keeps_power(goal, *cost)) {
-      goal.reference_s = cost->minibatch_ms / 1e3 / task.batch_size;
+      goal.reference_s = cost->minibatch_ms / 1e3 / batch_size;
       goal.reference_j = goal.reference_s * cost->power_w;
       search.measured();
     } else {

@@ -24,17 +24,22 @@ Request least_known(const PolicyContext& context, const std::vector<Observation>
 }
 
 struct WeightedRig : Rig {
-  explicit WeightedRig(std::optional<std::int64_t> cap_mw = std::nullopt, double energy_weight = 0)
-      : Rig(least_known, seconds(60), cap_mw) {
+  explicit WeightedRig(std::optional<std::int64_t> cap_mw = std::nullopt, double energy_weight = 0,
+                       const Workload& workload = trainer(), Duration end = seconds(60))
+      : Rig(least_known, end, cap_mw) {
+    offer({std::begin(kModes), std::end(kModes)}, kSlow);
+    options.goal.objective = Objective::weighted;
+    options.goal.energy_weight = energy_weight;
+    world.attach(seconds(1), workload);
+  }
+  void offer(std::vector<PowerMode> modes, const PowerMode& safe) {
     BoardTraits traits = fake_traits();
-    traits.modes.assign(std::begin(kModes), std::end(kModes));
+    traits.modes = std::move(modes);
+    traits.safe = safe;
     std::vector<std::unique_ptr<Sensor>> sensors;
     sensors.push_back(std::make_unique<FakeSensor>(hardware));
     board = Board(std::make_unique<FakeActuator>(hardware), std::move(sensors), traits);
-    hardware.values = {1, 300000};
-    options.goal.objective = Objective::weighted;
-    options.goal.energy_weight = energy_weight;
-    world.attach(seconds(1));
+    hardware.values = {safe.values[0], safe.values[1]};
   }
   void change(Duration time, const GoalChange& change) {
     Event event;
@@ -140,6 +145,40 @@ TEST(Objective, WithoutAModeThatCanBeMeasuredThePolicyIsAskedAllTheSame) {
   rig.run();
   EXPECT_GT(rig.recorder.of(NoteType::over_cap).size(), 0U);
   EXPECT_EQ(rig.summary.goal.reference_s, 0);
+}
+
+Workload large_batches() {
+  Workload workload = trainer();
+  workload.batch_size = 256;
+  workload.batch_sizes = {16, 64, 256};
+  return workload;
+}
+
+TEST(Objective, WhereNoModeCanBeMeasuredWithItTheReferenceHasASmallerBatch) {
+  WeightedRig rig(30'000, 0.25, large_batches());
+  rig.offer({kFast}, kFast);
+  rig.hardware.batch_size = 256;
+  rig.hardware.sample_mw = 50;  // 34.8 W with 256 of them, 25.2 W with 64
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].setting.batch_size[index(Kind::train)], 64);
+  EXPECT_NE(notes[0].text.find("nothing can be measured with a larger batch under this cap"),
+            std::string::npos)
+      << notes[0].text;
+  ASSERT_EQ(rig.policy.answers.size(), 1U);
+  EXPECT_LT(rig.policy.answers[0].value(rig.summary.goal), 10);
+}
+
+TEST(Objective, TheModesAreSearchedAgainWithTheSmallerBatch) {
+  WeightedRig rig(21'000, 0.25, large_batches(), seconds(300));
+  rig.hardware.batch_size = 256;
+  rig.hardware.sample_mw = 50;  // 22.8 W with 256 of them in the lowest mode, 13.2 W with 64
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].setting.batch_size[index(Kind::train)], 64);
+  EXPECT_EQ(notes[0].setting.mode, mode(3, 600000)) << "20.2 W; the next draws 22.2 W";
 }
 
 TEST(Objective, AReferenceThatAProgramGaveIsNotMeasured) {

@@ -224,6 +224,27 @@ TEST(Simulation, AWeightedGoalIsJudgedByTheReferenceThatTheControllerMeasures) {
   }
 }
 
+TEST(Simulation, AReferenceWithASmallerBatchIsTheOneThatTheControllerMeasures) {
+  Profile profile(fakes::two_knobs());
+  profile.workload = "small";
+  const Profile small = small_profile();
+  for (ProfileCell cell : small.cells()) {
+    cell.power_w += 0.5 * (cell.batch_size - 8);  // 13 W with 16 in the lowest mode
+    profile.add(cell);
+  }
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.goal = {.objective = Objective::weighted, .power_mw = 12'500, .energy_weight = 0.5};
+  ListPolicy policy = measure_all({mode(2, 300000)});
+  OperatorLimit limit(12'500);
+  simulate(problem, policy, limit);
+  ASSERT_FALSE(policy.goals.empty());
+  const Goal judging = judging_goal(problem);
+  EXPECT_GT(judging.reference_s, 0);
+  EXPECT_NEAR(policy.goals.back().reference_s, judging.reference_s, 1e-9);
+  EXPECT_NEAR(policy.goals.back().reference_j, judging.reference_j, 1e-6);
+}
+
 TEST(ExhaustiveOptimum, CountsTheSettingsThatHaveACost) {
   Profile profile(fakes::two_knobs());
   profile.workload = "net";
