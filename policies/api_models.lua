@@ -54,7 +54,7 @@ function roofline.predict(model, setting) end
 ---Predicts every setting of `dimensions`, at 40 instructions each. Of more than 24,576 settings only
 ---some are there: the longest dimension loses every other value. A script can hold four surfaces. Where
 ---training and inference are attached these are the settings of training alone, with the batch size of
----inference as it is in `safe`: time, power and value are those of training with nothing beside it.
+---inference as it was at attach: time, power and value are those of training with nothing beside it.
 ---@param model roofline_model
 ---@return surface
 function roofline.surface(model) end
@@ -128,7 +128,11 @@ gp = {}
 ---@param answer answer
 ---Where the objective is `throughput` and inference with a known rate runs beside training, gp models
 ---both: the settings are modes and inference batch sizes, and an answer needs `infer`.
----@return boolean learnt false where it says nothing, or is of another batch size or run
+---An answer whose setting was refused, not applied or timed out teaches which knobs may be stuck: choices and
+---draws leave out what is hardly likely to come into force. It is not learnt in the sense of what is returned.
+---@return boolean learnt false where it says nothing of costs, or is of another batch size or run, or of a
+---setting that gp does not have: of more than 32,768 (16,384 where `throughput` is the goal) some are left
+---out, as those of a surface are
 function gp.learn(answer) end
 
 ---@class draw_terms

@@ -15,7 +15,7 @@ local fair = hopeless       -- odds below which the model is doubted before they
 -- While nothing is known to keep the goal: the odds after so many probes over the cap.
 local careful = { least_odds, 0.5, 0.9, 0.99 }
 local most_failures = 2     -- settings in a row that taught nothing (far too slow, say)
-local most_refused = 20     -- settings that the board would not take: they cost no time, and are no probes
+local most_refused = 30     -- settings that the board would not take: they cost no time, and are no probes
 local unscaled = 0.5        -- deviation of power, relative, beyond which nothing tells its scale
 -- Expected improvement alone likes small steps that are nearly sure, and spends a search on settings that are
 -- all alike: so what lies more than 3 % beyond the best comes first, then any improvement. Where the model

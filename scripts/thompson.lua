@@ -234,7 +234,7 @@ local BESIDE_LATE <const> = 0.7 -- the same once looks are few: there they cost 
 local MOST_OVER <const> = 0.1 -- odds to be over the cap that a setting may have to be tried
 local UNSCALED <const> = 0.5 -- deviation of power, relative, beyond which nothing tells its scale
 local HOPELESS <const> = 0.002 -- odds to keep the goal below which a setting is not worth a measurement
-local MOST_VAIN <const> = 8 -- measurements in a row, where none keeps the goal
+local MOST_VAIN <const> = 8 -- measurements in a row, where none keeps the goal; four that the board would not take count as one
 local LEAST_GAIN <const> = 0.005 -- of the value, that a new setting must have in the world drawn
 -- A world is drawn wider than the model says where measurements surprise it: by their deviations, root
 -- mean square, each of which counts for so many at most; one deviation is worth so many measurements.
@@ -363,8 +363,7 @@ local function search_settings()
   -- Recalling much costs instructions that a look needs as well: then the first measurement is of the best known.
   local rests = recall() > FEW_RECALLED
   local looks, waited, pause, lost = 0, 0, 1, 0 -- `pause`: measurements from one look to the next
-  local vain = 0 -- measurements in a row while nothing known keeps the goal
-  local few = false
+  local few, vain = false, 0 -- `vain`: measurements in a row while nothing known keeps the goal
   while true do
     rank()
     local arm, value = drawn_arm()
@@ -385,6 +384,7 @@ local function search_settings()
     local answer = remeasure(setting)
     rests = false
     learn(answer)
+    if answer.reason == "refused" or answer.reason == "not_applied" then vain = vain - 0.75 end
     if guess and answer.within then compare(answer, guess) end
     if answer.reason == "over_limit" then most_over = MOST_OVER end
     if looked then

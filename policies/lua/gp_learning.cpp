@@ -116,6 +116,7 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
     const std::string_view reason = lua_tostring(lua, -1);
     answer.over_limit = reason == "over_limit";
     answer.late = reason == "late";
+    answer.applied = reason != "refused" && reason != "not_applied" && reason != "timed_out";
   }
   lua_pop(lua, 1);
   answer.minibatch_ms = number_in(lua, 1, "minibatch_ms");
@@ -160,6 +161,8 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   if (!cut_by_a_lower_cap(answer, state.context.goal)) {
     (alone ? gp.known_alone : gp.known)[*at] = 1;
   }
+  if (answer.ok) gp.applied.applied(*at);
+  if (!answer.applied) gp.applied.failed(*at);
   CostRow row{.setting = *at};
   if (answer.ok && !starved) {
     row.minibatch_ms = answer.minibatch_ms;

@@ -17,6 +17,7 @@ struct LearntAnswer {
   bool ok = false;
   bool over_limit = false;
   bool late = false;
+  bool applied = true;  // what was asked for came into force
   double minibatch_ms = 0;
   double minibatch_ms_stddev = 0;
   double count = 0;

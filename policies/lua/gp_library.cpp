@@ -106,7 +106,7 @@ std::optional<Probe> choose_alone(GpSearch& gp, const Goal& goal, const ProbeTer
   GpSearch::Alone& alone = gp.serving_alone();
   if (!alone.conditioned) alone.process.condition();
   alone.conditioned = true;
-  return next_probe(alone.process, goal, Kind::infer, gp.known_alone, terms);
+  return next_probe(alone.process, goal, Kind::infer, gp.left_out(true), terms);
 }
 
 // False with an error where memory runs out.
@@ -127,9 +127,9 @@ bool choose(ScriptState& state, ProbeTerms terms, double best, double busy_ms, b
       const double batch = static_cast<double>(gp.interleaved->train_grid.batch_sizes().front());
       if (best > 0) both.best_rate = std::isfinite(best) ? 1 / (best * batch) : 0;
       if (busy_ms > 0 && both.best_rate == 0) both.best_busy_ms = busy_ms;
-      probe = interleaved_probe(gp.interleaved->process, goal, gp.known, both);
+      probe = interleaved_probe(gp.interleaved->process, goal, gp.left_out(false), both);
     } else {
-      probe = next_probe(*gp.process, goal, gp.grid.kind(), gp.known, terms);
+      probe = next_probe(*gp.process, goal, gp.grid.kind(), gp.left_out(false), terms);
     }
   } catch (const std::exception& failure) {
     state.error = ErrorText(failure.what());
@@ -187,7 +187,9 @@ int next(lua_State* lua) {
     if (safest) terms.safest_odds = option(lua, "gp.next", "safest", 0, 1);
   }
   const double most_over = option(lua, "gp.next", "over", kHuge, kHuge);
-  if (std::isfinite(most_over)) terms.most_over = static_cast<std::size_t>(most_over);
+  if (std::isfinite(most_over)) {
+    terms.most_over = static_cast<std::size_t>(std::min(most_over, 1e9));
+  }
   const double busy_ms = option(lua, "gp.next", "busy", 0, 1e9);
   const bool alone = asks_alone(lua);
   begin_or_raise(lua, "gp.next");
@@ -224,14 +226,15 @@ bool draw_setting(ScriptState& state, DrawTerms terms, World from,
   terms.limit_w = limit_w(gp, goal);
   try {
     condition(gp);
+    const std::vector<std::uint8_t> excluded = gp.left_out(false);
     std::vector<double> log_values;
     if (from == World::smooth) {
-      const auto passed = passed_over(*gp.process, goal, gp.grid.kind(), gp.known, terms);
+      const auto passed = passed_over(*gp.process, goal, gp.grid.kind(), excluded, terms);
       log_values = gp.smooth.draw(state.random, passed);
       if (log_values.empty()) return true;
       terms.log_values = log_values;
     }
-    drawn = drawn_setting(*gp.process, goal, gp.grid.kind(), gp.known, terms, state.random);
+    drawn = drawn_setting(*gp.process, goal, gp.grid.kind(), excluded, terms, state.random);
   } catch (const std::exception& failure) {
     state.error = ErrorText(failure.what());
     return false;

@@ -28,7 +28,8 @@ GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
            interleaves(context) ? std::optional(Kind::infer) : std::nullopt),
       smooth(grid),
       known(grid.size()),
-      known_alone(interleaves(context) ? grid.size() : 0) {
+      known_alone(interleaves(context) ? grid.size() : 0),
+      applied(grid, context.safe) {
   for (const Observation& one : context.observations) {
     const bool answers =
         one.answers(context.goal.power_mw.value_or(0), context.goal.arrivals_per_s);
@@ -57,6 +58,12 @@ std::optional<std::size_t> GpSearch::find_alone(Setting setting) const {
   if (known_alone.empty() || setting.run != Run::infer) return std::nullopt;
   setting.run = Run::both;
   return grid.find(setting);
+}
+
+std::vector<std::uint8_t> GpSearch::left_out(bool waiting) const {
+  std::vector<std::uint8_t> all = waiting ? known_alone : known;
+  applied.exclude(all);
+  return all;
 }
 
 GpSearch::Alone& GpSearch::serving_alone() {

@@ -9,6 +9,7 @@
 
 #include "boards/board_model.h"
 #include "controller/policy.h"
+#include "policies/numerics/applied_odds.h"
 #include "policies/numerics/cost_process.h"
 #include "policies/numerics/interleaved_process.h"
 #include "policies/numerics/setting_grid.h"
@@ -48,6 +49,10 @@ struct GpSearch {
   // The number of a setting in which inference runs while training waits; nullopt: of no such.
   std::optional<std::size_t> find_alone(Setting setting) const;
 
+  // One entry a setting, of those in which training waits or of the others: not 0 where it is
+  // known, or hardly likely to come into force.
+  std::vector<std::uint8_t> left_out(bool waiting) const;
+
   SettingGrid grid;  // of interleaving that of inference
   // One of the two: interleaved where most training beside inference is the goal.
   std::unique_ptr<CostProcess> process;
@@ -56,6 +61,7 @@ struct GpSearch {
   SmoothValues smooth;
   std::vector<std::uint8_t> known;  // one a setting: 1 where it was learnt, or `measure` knows it
   std::vector<std::uint8_t> known_alone;  // the same where training waits
+  AppliedOdds applied;                    // of settings that the board would not take
   bool conditioned = true;                // nothing was learnt since
   // Sums over the answers with a power: of their noise margins relative to it, and their number.
   double margins = 0;

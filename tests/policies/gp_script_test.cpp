@@ -94,6 +94,23 @@ TEST(Gp, CanBeAskedTwiceAtTheBeginningOnALargeBoard) {
   EXPECT_EQ(policy.start(problem.context()).what, Request::What::measure) << policy.failure();
 }
 
+// More settings of a batch size than there are never were over the cap: none waits.
+TEST(Gp, TakesAnyNumberOfSettingsOverTheCap) {
+  OrinProblem problem(Kind::infer);
+  problem.goal.power_mw = 30'000;
+  LuaPolicy policy("gp.lua",
+                   "local first = gp.next { odds = 0.5, safest = 0 }\n"
+                   "gp.learn { setting = first.setting, ok = false, reason = 'over_limit', "
+                   "limit_w = goal.power_w }\n"
+                   "local function batch(over)\n"
+                   "  return gp.next { odds = 0.5, safest = 0, over = over }.setting.infer_batch\n"
+                   "end\n"
+                   "log(string.format('%s', batch(nil) == batch(1e20)))\n",
+                   orin());
+  policy.start(problem.context());
+  EXPECT_EQ(policy.take_log(), "true") << policy.failure();
+}
+
 TEST(Gp, CannotBeAskedForEver) {
   EXPECT_NE(failure_of("while true do gp.next() end").find("instructions"), std::string::npos);
 }
