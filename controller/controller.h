@@ -128,6 +128,8 @@ class Controller {
   void on_over_cap(Time now);
   bool forgives(Time now);
   bool judge_cut(const Observation& cut, bool forgiven, Time now);
+  bool early(Time now) const;
+  bool may_be_before(std::int64_t power_mw, Time now) const;
   void forget_world(const DriftAlarm& alarm, Time now);
   void forget_beside_memory();
   void on_power_unknown(Time now);
@@ -231,6 +233,7 @@ class Controller {
 
   // cut.cpp: measurements that end before their answer is known.
   void cut_measurement(Outcome outcome, Time now);
+  void cut_by_cap(Time now);
   // What began in the setting that requests cut short, and ends in its mode, still tells its times.
   bool completes_cut() const;
   void complete_cut();

@@ -33,6 +33,26 @@ void Controller::cut_measurement(Outcome outcome, Time now) {
   aim_ = Aim::fallback;
 }
 
+// The cap fell. Where it leaves the lowest mode alone, what is in force, and nobody knows, may have
+// brought that about: what it was seen to draw is then over any lower cap, and without that it
+// would be asked for again each time that the cap is back.
+void Controller::cut_by_cap(Time now) {
+  const std::int64_t power_mw = guard_.newest_mw().value_or(0);
+  const bool unknown = aim_ != Aim::nothing && known(wanted_) == nullptr;
+  if (is_power(*cap_mw_) || !unknown || power_mw <= 0 || may_be_before(power_mw, now)) {
+    if (measuring()) cut_measurement(Outcome::goal_changed, now);
+    return;
+  }
+  Observation cut;
+  cut.setting = wanted_;
+  cut.outcome = Outcome::over_limit;
+  cut.power_mean_mw = cut.power_max_mw = power_mw;
+  cut.limit_mw = power_mw - 1;
+  cut.duration = now - applying_since_;
+  keep_observation(cut, now);
+  aim_ = Aim::fallback;
+}
+
 bool Controller::completes_cut() const {
   return cut_meter_ && pending_ == Pending::resume && pending_answer_.outcome == Outcome::late &&
          wanted_.mode == pending_answer_.setting.mode;

@@ -80,6 +80,10 @@ class Guard {
   // True when windowed power is known and within the cap.
   bool recovered(Time now) const;
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
+  // As it was read last, however long ago.
+  std::optional<std::int64_t> newest_mw() const {
+    return window_.empty() ? std::nullopt : std::optional(window_.newest_mw());
+  }
   // What was over the cap: the mean, or what it is on its way to.
   std::optional<std::int64_t> judged_mw(Time now) const;
   // Whether the least that may be behind the mean is over the cap, by more than the first readings

@@ -76,8 +76,9 @@ void Controller::update_cap(Time now) {
     // Acted on now, not when a reading shows it: only a setting known to fit stays.
     over_probe_ = false;
     const Observation* known = this->known(wanted_);
-    if (measuring()) cut_measurement(Outcome::goal_changed, now);
-    if (known == nullptr || !known->within(*cap)) fall_with_cap(now);
+    const bool fits = known != nullptr && known->within(*cap);
+    cut_by_cap(now);
+    if (!fits) fall_with_cap(now);
     pending_ = Pending::restart;
   }
   update_goal(now);
@@ -235,13 +236,10 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   if (follows_outside_write(now) && (!measuring() || excuses_.excuse(cut.setting, now))) {
     return fitted;
   }
-  // Until it is in force, and so soon after, readings are of the setting before, which drew as much
-  // to 2 %: it may be to blame.
-  const bool early = !settled_ || now - guard_.changed() < board_.traits().power_window;
-  const bool before = early && 50 * cut.power_mean_mw <= 51 * power_before_mw_;
+  const bool before = may_be_before(cut.power_mean_mw, now);
   // A script that holds what it has not measured may have nothing else to hold: what power seemed
   // to be on its way to, and has not reached, is held against its choice the second time.
-  const bool mean_shows = !early && guard_.power_mw(now).value_or(0) > cut.limit_mw;
+  const bool mean_shows = !early(now) && guard_.power_mw(now).value_or(0) > cut.limit_mw;
   const bool shown = mean_shows || guard_.knows_breach(now);
   const bool foreseen = aim_ == Aim::hold && !shown;
   // Until the workloads have followed, batches of another size run, and they may draw more.
@@ -268,6 +266,16 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   forget_world(*alarm, now);
   pending_ = Pending::restart;
   return false;
+}
+
+// Until it is in force, and so soon after, readings are of the setting before.
+bool Controller::early(Time now) const {
+  return !settled_ || now - guard_.changed() < board_.traits().power_window;
+}
+
+// The setting before drew as much to 2 %: it may be to blame.
+bool Controller::may_be_before(std::int64_t power_mw, Time now) const {
+  return early(now) && 50 * power_mw <= 51 * power_before_mw_;
 }
 
 // All of it: other settings were measured in the same world as the one that shows the change, and

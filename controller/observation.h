@@ -68,8 +68,10 @@ struct Observation {
   std::int64_t power_mean_mw = 0;
   std::int64_t power_max_mw = 0;
   std::int64_t power_margin_mw = 0;  // noise margin of the window mean: 3 standard deviations
-  std::int64_t limit_mw = 0;         // the cap it was measured under; 0: none
-  std::array<Cost, kKinds> cost{};   // of a complete one; what was seen before a late one was cut
+  // The cap it was measured under; 0: none. Where a cap that leaves the lowest mode only ended it,
+  // the highest cap that it is known to be over.
+  std::int64_t limit_mw = 0;
+  std::array<Cost, kKinds> cost{};  // of a complete one; what was seen before a late one was cut
   JobProgress job{};
   Duration duration{};    // from the first write to the answer
   double confidence = 0;  // relative half-width of the 95 % interval of the minibatch time

@@ -36,7 +36,7 @@
 ---@field power_w number mean board power
 ---@field power_max_w number
 ---@field power_margin_w number noise margin of the mean: 3 standard deviations
----@field limit_w number the cap it was measured under; math.huge if there was none
+---@field limit_w number the cap it was measured under, or the highest that it was seen to be over; math.huge if there was none
 ---@field minibatch_ms number
 ---@field minibatch_ms_stddev number
 ---@field minibatch_ms_p99 number

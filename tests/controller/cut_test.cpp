@@ -235,5 +235,76 @@ TEST(Cut, WhatWasSteppedDownToIsNotBlamedForTheSettingBeforeOnceItIsChosen) {
   EXPECT_EQ(after_a_late_reading(held + seconds(3)).guard_steps, 2U) << "the pause ends";
 }
 
+// A battery whose voltage sags where the board draws too much: the lowest mode is all that is left
+// then, for 10 s, and after that 85 % of what it sagged at.
+class SaggingLimit : public LimitSource {
+ public:
+  std::string_view name() const override { return "battery"; }
+  void consume(const Event&) override {}
+  void read(const Reading& reading) override {
+    if (reading.quantity != Quantity::power || reading.value <= bears_mw) return;
+    if (!sagged_ || reading.taken - *sagged_ > seconds(1)) ++sags;
+    sagged_ = reading.taken;
+    ceiling_mw_ = reading.value * 85 / 100;
+  }
+  Limit limit(Time now) override {
+    if (!sagged_) return {.moves = true};
+    const bool rests = now - *sagged_ < seconds(10);
+    return {.power_mw = rests ? kLowestModeMw : ceiling_mw_, .moves = true};
+  }
+
+  std::int64_t bears_mw = 20'000;
+  int sags = 0;
+
+ private:
+  std::optional<Time> sagged_;
+  std::int64_t ceiling_mw_ = 0;
+};
+
+// The policy asks for nothing else, measured or not.
+TEST(Cut, WhatASagOfTheVoltageEndedIsNotTriedAgainUnderTheCeilingThatItLeft) {
+  for (const bool measures : {true, false}) {
+    Rig rig(
+        [measures](const PolicyContext&, const auto& answers) {
+          return measures && answers.empty() ? measure(kFast) : hold(kFast);
+        },
+        seconds(300));
+    rig.hardware.values = {1, 300000};
+    rig.world.attach(seconds(1));
+    SaggingLimit battery;
+    LimitSource* limits[] = {&battery};
+    Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
+    EXPECT_GE(battery.sags, 1);
+    EXPECT_LE(battery.sags, 2) << measures;
+    const auto seen = rig.recorder.of(NoteType::observation);
+    ASSERT_FALSE(seen.empty());
+    EXPECT_EQ(seen.back().observation->outcome, Outcome::over_limit);
+    EXPECT_GT(seen.back().observation->power_mean_mw, 20'000);
+    EXPECT_EQ(rig.world.published.setting.mode, kSlow);
+  }
+}
+
+// It is what was in force before that the reading shows.
+TEST(Cut, ASagThatMayBeOfTheSettingBeforeIsNotHeldAgainstTheNewOne) {
+  Rig rig([](const PolicyContext&,
+             const auto& answers) { return answers.empty() ? measure(kFast) : hold(kMiddle); },
+          seconds(60));
+  rig.hardware.extra_mw = -3'000;  // 19 and 14 W
+  rig.hardware.lag_s = 1;
+  rig.world.attach(seconds(1));
+  SaggingLimit battery;
+  for (Duration time = seconds(1); time < seconds(60); time += milliseconds(100)) {
+    rig.world.at(time, [&] {
+      const bool middle = rig.hardware.values[1] == 600000;
+      battery.bears_mw = middle && battery.sags == 0 ? 15'000 : 20'000;
+    });
+  }
+  LimitSource* limits[] = {&battery};
+  Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
+  EXPECT_EQ(battery.sags, 1);
+  EXPECT_EQ(rig.world.published.setting.mode, kMiddle);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
 }  // namespace
 }  // namespace gearshift
