@@ -1,18 +1,16 @@
 #include "bridge/live_world.h"
 
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
-#include <stdexcept>
 #include <utility>
 
 #include "bridge/authenticator.h"
 #include "bridge/control_endpoint.h"
 #include "bridge/script_file.h"
+#include "bridge/signal_watch.h"
 #include "bridge/workload_endpoint.h"
 
 namespace gearshift {
@@ -20,37 +18,6 @@ namespace {
 
 // Requests to the control endpoint that are answered before the loop goes on.
 constexpr std::size_t kMaxRequestsPerTick = 16;
-
-sigset_t handled_signals() {
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
-  return signals;
-}
-
-// A descriptor that reads the handled signals.
-class SignalDescriptor {
- public:
-  SignalDescriptor() {
-    const sigset_t signals = handled_signals();
-    descriptor_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (descriptor_ < 0) throw std::runtime_error(std::string("signalfd: ") + std::strerror(errno));
-  }
-  ~SignalDescriptor() { ::close(descriptor_); }
-  SignalDescriptor(const SignalDescriptor&) = delete;
-  SignalDescriptor& operator=(const SignalDescriptor&) = delete;
-
-  int descriptor() const { return descriptor_; }
-  // The number of a signal that came, 0 where none did.
-  int take() {
-    signalfd_siginfo information{};
-    const ssize_t size = ::read(descriptor_, &information, sizeof information);
-    return size == sizeof information ? static_cast<int>(information.ssi_signo) : 0;
-  }
-
- private:
-  int descriptor_ = -1;
-};
 
 // Rounded up, so that a wait does not end before its deadline and spin.
 std::chrono::milliseconds timeout_until(Time deadline, Time now) {
@@ -85,7 +52,7 @@ struct LiveWorld::Parts {
     };
     for (const int descriptor : options.wake_descriptors) watch(nullptr, descriptor);
     for (const int descriptor : options.watched_descriptors) watch(nullptr, descriptor);
-    watch(nullptr, signals.descriptor());
+    if (options.signals != nullptr) watch(nullptr, options.signals->descriptor());
     watch(nullptr, script.descriptor());
     if (authenticator != nullptr) {
       watch(authenticator->socket().handle(), 0);
@@ -133,7 +100,8 @@ struct LiveWorld::Parts {
   }
 
   void take_signals(EventBuffer& events) {
-    while (const int signal = signals.take()) {
+    if (options.signals == nullptr) return;
+    while (const int signal = options.signals->take()) {
       if (signal == SIGHUP && options.script.empty()) continue;
       Event& event = events.emplace_back();
       event.signal = signal;
@@ -150,7 +118,6 @@ struct LiveWorld::Parts {
   const Clock& clock;
   const LiveWorldOptions options;
   zmq::context_t context{1};
-  SignalDescriptor signals;
   ScriptFile script;
   std::unique_ptr<Authenticator> authenticator;  // before the sockets that rely on it
   WorkloadEndpoint workloads;

@@ -15,6 +15,8 @@
 
 namespace gearshift {
 
+class SignalWatch;
+
 struct LiveWorldOptions {
   std::string workload_endpoint;      // ipc://PATH, tcp://127.0.0.1:PORT, tcp://[::1]:PORT
   std::string control_endpoint;       // the same; an ipc socket gets mode 0600
@@ -26,13 +28,13 @@ struct LiveWorldOptions {
   Duration silent_after = std::chrono::seconds(5);  // a client this silent is detached
   Duration heartbeat = std::chrono::seconds(1);     // what both sides send in silence
   KnobSpace knobs;                       // names the values of a mode in answers to `status`
+  SignalWatch* signals = nullptr;        // borrowed; null: none arrive
   const Rationale* rationale = nullptr;  // borrowed: what `explain` is answered from
 };
 
 // Reads the time through the Clock it is given; waits with zmq::poll, to a millisecond.
 //
-// The process must have blocked SIGINT, SIGTERM and SIGHUP in main, before any thread exists:
-// they are read from a signalfd here, and arrive as stop events and (SIGHUP) script_changed.
+// Signals arrive as stop events and (SIGHUP) script_changed.
 class LiveWorld final : public World {
  public:
   // Binds both endpoints and reads the script. Throws std::runtime_error that names the endpoint or

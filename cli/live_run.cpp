@@ -100,8 +100,9 @@ const RunOptions& with_usable_endpoints(const RunOptions& options) {
 }
 
 LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSensors& sensors,
-                                    const LiveKnobs& knobs) {
+                                    const LiveKnobs& knobs, SignalWatch& signals) {
   LiveWorldOptions world;
+  world.signals = &signals;
   world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
   world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
   world.keys = keys_of(options);
@@ -227,7 +228,7 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       traits_(make_traits(description_, sensors_, knobs_)),
       rationale_(plan.goal),
       prediction_(description_, knobs_),
-      world_options_(make_world_options(options, sensors_, live_knobs_)),
+      world_options_(make_world_options(options, sensors_, live_knobs_, signals_)),
       world_(make_world(clock_, world_options_, rationale_)),
       operator_limit_(plan.power_mw),
       schedule_limit_(options.schedule, options.timetable, local_time),

@@ -12,6 +12,7 @@
 #include "actuators/step_bar.h"
 #include "boards/board_description.h"
 #include "bridge/live_world.h"
+#include "bridge/signal_watch.h"
 #include "cli/boottime_clock.h"
 #include "cli/live_knobs.h"
 #include "cli/run_options.h"
@@ -29,7 +30,7 @@
 
 namespace gearshift {
 
-// SIGINT, SIGTERM and SIGHUP arrive through the world's signalfd. Called first, while no thread
+// SIGINT, SIGTERM and SIGHUP arrive through SignalWatch. Called first, while no thread
 // exists yet that could take them. SIGPIPE is ignored: whoever reads the log may go.
 void block_signals();
 // As many descriptors as this user may have: each connection takes one. Called as early.
@@ -90,7 +91,8 @@ class LiveRun {
   // Nothing beats once the loop has ended, and its guardian must not take that for a stall: up from
   // then on until it is told goodbye, whatever a sensor or a reader of our output makes wait.
   std::optional<StepBar> bar_;
-  LiveKnobs live_knobs_;  // before the sensors' threads
+  LiveKnobs live_knobs_;  // before the first thread
+  SignalWatch signals_;   // until the sensors' threads have ended, which may hang
   OpenedSensors sensors_;
   KnobSpace knobs_;
   BoardTraits traits_;

@@ -15,6 +15,7 @@
 
 #include "bridge/key_files.h"
 #include "bridge/protocol.h"
+#include "bridge/signal_watch.h"
 #include "tests/bridge/frames.h"
 #include "tests/fakes/manual_clock.h"
 #include "tests/fakes/temp_tree.h"
@@ -201,19 +202,21 @@ TEST_F(LiveWorldTest, WakesForWhatAnotherReadsAndLeavesItThere) {
 }
 
 TEST_F(LiveWorldTest, TurnsSignalsIntoEvents) {
-  LiveWorld world(clock, options);
-  ASSERT_EQ(::raise(SIGTERM), 0);
-  EventBuffer events = wait(world);
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].type, EventType::stop);
-  EXPECT_EQ(events[0].signal, SIGTERM);
-  EXPECT_EQ(events[0].text.view(), "SIGTERM");
-  ASSERT_EQ(::raise(SIGINT), 0);
-  EXPECT_EQ(wait(world).at(0).signal, SIGINT);
-  ASSERT_EQ(::raise(SIGHUP), 0);
-  events = wait(world);
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].type, EventType::script_changed);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    SignalWatch signals;
+    options.signals = &signals;
+    LiveWorld world(clock, options);
+    ASSERT_EQ(::kill(::getpid(), SIGHUP), 0);
+    EventBuffer events = wait(world);
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].type, EventType::script_changed);
+    ASSERT_EQ(::kill(::getpid(), signal), 0);
+    events = wait(world);
+    ASSERT_EQ(events.size(), 1u);
+    EXPECT_EQ(events[0].type, EventType::stop);
+    EXPECT_EQ(events[0].signal, signal);
+    EXPECT_EQ(events[0].text.view(), signal == SIGINT ? "SIGINT" : "SIGTERM");
+  }
 }
 
 TEST_F(LiveWorldTest, NoticesAnEditedScript) {
@@ -230,11 +233,13 @@ TEST_F(LiveWorldTest, NoticesAnEditedScript) {
 
 TEST_F(LiveWorldTest, RunsWithoutAScript) {
   options.script.clear();
+  SignalWatch signals;
+  options.signals = &signals;
   LiveWorld world(clock, options);
   EXPECT_EQ(world.script(), "");
-  ASSERT_EQ(::raise(SIGHUP), 0);
+  ASSERT_EQ(::kill(::getpid(), SIGHUP), 0);
   EXPECT_TRUE(look(world).empty());
-  ASSERT_EQ(::raise(SIGTERM), 0);
+  ASSERT_EQ(::kill(::getpid(), SIGTERM), 0);
   EXPECT_EQ(wait(world).size(), 1u);
 }
 

@@ -4,10 +4,11 @@
 // GEARSHIFT_FAKE_NVML names the folder; gpu0, gpu1, ... in it are the GPUs. A file holds the answer
 // in NVML's unit, or "error N" for a return code; a missing one answers NOT_SUPPORTED. `init` and
 // `lost` decide for every call, of the library and of one GPU. `reloaded`: the driver was unloaded
-// and loaded again, so that every call answers UNINITIALIZED until nvmlInit, which removes it. What
-// is set goes to limit_mw and to gpu_lock and memory_lock ("MHz MHz", empty: unlocked), where the
-// clocks follow. set_limit and set_clocks say what setting does: "error N", or "ignore", which
-// answers success and sets nothing.
+// and loaded again, so that every call answers UNINITIALIZED until nvmlInit, which removes it.
+// `hang`, a FIFO: calls of that GPU hang until somebody opens it to write. What is set goes to
+// limit_mw and to gpu_lock and memory_lock ("MHz MHz", empty: unlocked), where the clocks follow.
+// set_limit and set_clocks say what setting does: "error N", or "ignore", which answers success and
+// sets nothing.
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -79,6 +80,7 @@ int check_library() {
 }
 
 int check(void* device) {
+  read(folder_of(device) / "hang");
   const int code = check_library();
   return code != kSuccess ? code : code_of(folder_of(device) / "lost");
 }

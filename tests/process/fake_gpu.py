@@ -5,6 +5,7 @@ A lock sets the clock, the power limit lowers it until the draw fits, and time f
     power_w = 60 + 240 (mhz / 1410)^2.5 while training, IDLE_W else     minibatch_ms = 8 + 22 * 1410 / mhz
 """
 
+import contextlib
 import os
 import sys
 import threading
@@ -113,6 +114,15 @@ class FakeGpu:
             self.put("reasons", "4" if held and self.training else "0" if self.training else "1")
             self.put("power_instant", str(round(1000 * draw_w)))
             self.put("energy_mj", str(round(self.energy_mj)))
+
+    def hang(self):
+        """Calls do not return before go_on()."""
+        os.mkfifo(self.gpu / "hang")
+
+    def go_on(self):
+        released = (self.gpu / "hang").rename(self.gpu / "released")
+        with contextlib.suppress(OSError):  # nobody waits
+            os.close(os.open(released, os.O_WRONLY | os.O_NONBLOCK))
 
     def train(self, endpoint):
         self.start(self.run, endpoint)

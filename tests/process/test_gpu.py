@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from harness import SOURCE, Stack, skip_all, wait_until
+from harness import BINARY, SOURCE, Program, Stack, skip_all, wait_until
 
 for module in ("zmq", "msgpack"):
     if importlib.util.find_spec(module) is None:
@@ -91,6 +91,40 @@ class Gpu(unittest.TestCase):
         self.gpu.put("gpu_lock", "")
         (self.gpu.gpu / "lost").unlink()
         daemon.note("hold")
+        self.assertEqual(daemon.finish(signal.SIGINT), 0)
+        self.assertEqual(self.gpu.get("limit_mw"), "250000")
+
+    def test_a_driver_that_hangs_keeps_no_daemon_from_ending_at_the_second_signal(self):
+        daemon = self.daemon(self.stack.script(HOLD))
+        self.gpu.train(self.stack.endpoint)
+        daemon.note("hold")
+        self.gpu.hang()
+
+        def ended():
+            daemon.send(signal.SIGINT)
+            return daemon.process.poll() is not None
+
+        wait_until(ended)
+        self.assertEqual(daemon.process.returncode, -signal.SIGINT)
+        self.assertTrue((self.stack.state / "knobs.journal").exists())
+        self.gpu.go_on()
+        wait_until(lambda: self.gpu.get("limit_mw") == "250000", "the guardian has not put it back")
+        wait_until(lambda: self.gpu.get("gpu_lock") == "", "the guardian has not unlocked it")
+
+    def test_a_driver_that_hangs_is_told_by_a_daemon_with_a_helper(self):
+        socket = self.stack.folder / "helper.sock"
+        arguments = [BINARY, "helper", "--board", "nvidia-gpu", "--socket", socket]
+        helper = self.stack.start(Program, arguments + ["--state", self.stack.folder / "helper"], "helper")
+        helper.wait_for(lambda line: line.startswith("ready"))
+        daemon = self.daemon(self.stack.script(HOLD), "--helper", socket)
+        self.gpu.train(self.stack.endpoint)
+        daemon.note("hold")
+        self.gpu.hang()
+        daemon.note("power_unknown")
+        asked = self.stack.gearshift("status", "--control", self.stack.control)
+        self.gpu.go_on()
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        self.assertIn("unknown", asked.stdout)
         self.assertEqual(daemon.finish(signal.SIGINT), 0)
         self.assertEqual(self.gpu.get("limit_mw"), "250000")
 

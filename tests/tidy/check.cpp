@@ -20,6 +20,8 @@ constexpr Exemption kExemptions[] = {
     {"thread", "evaluation/case_run.cpp", "thousands of cases that know nothing of each other"},
     {"thread", "sensors/sampler.h", "a sensor's read may block for 430 ms"},
     {"thread", "sensors/sampler.cpp", "a sensor's read may block for 430 ms"},
+    {"thread", "bridge/signal_watch.h", "a call of the loop into a driver may hang for good"},
+    {"thread", "bridge/signal_watch.cpp", "a call of the loop into a driver may hang for good"},
     {"thread", "trace/recording_writer.h", "a disk may take seconds to take a row"},
     {"sleep", "simulator/virtual_board/fuse_mount.cpp", "plays hardware that answers late"},
     {"sleep", "cli/emulate.cpp", "plays a trainer, which takes the time a minibatch takes"},
