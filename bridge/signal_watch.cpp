@@ -91,7 +91,7 @@ void SignalWatch::run() {
     [[maybe_unused]] const ssize_t put = ::write(come_[1], &byte, 1);
     if (number == SIGHUP) continue;
     asked = true;
-    if (::poll(items, 1, kEchoMs) != 0) return;
+    if (::poll(items, 1, kEchoMs) > 0) return;
     while (next(signals_) != 0) {
     }
   }
