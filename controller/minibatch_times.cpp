@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -14,20 +15,36 @@ constexpr int kPartOfFirst = MinibatchTimes::kSlower / 2;
 
 void MinibatchTimes::add(const Minibatch& minibatch) {
   const One one{minibatch.elapsed, minibatch.batch_size};
-  if (first_.batch_size == 0) {
-    first_ = one;
-  } else if (one.elapsed > slowest_.elapsed) {
-    second_ = slowest_;
-    slowest_ = one;
-  } else if (one.elapsed > second_.elapsed) {
-    second_ = one;
+  if (!std::exchange(began_, true)) {
+    expected_ = {one.elapsed / kPartOfFirst, one.batch_size};
+    return;
   }
+  recent_[count_++ % kRecent] = one;
+  if (count_ >= kInARow) {
+    const One least = std::min({newest(0), newest(1), newest(2)}, faster);
+    in_a_row_ = std::max(in_a_row_, least, faster);
+  }
+  expected_ = std::max(in_a_row_, slowest_but_one(), faster);
+}
+
+// So many before the newest.
+const MinibatchTimes::One& MinibatchTimes::newest(std::size_t before) const {
+  return recent_[(count_ - 1 - before) % kRecent];
+}
+
+// Of the recent ones; the only one where there is no other.
+MinibatchTimes::One MinibatchTimes::slowest_but_one() const {
+  if (count_ == 1) return recent_[0];
+  One slowest, second;
+  for (std::size_t i = 0; i < std::min(count_, kRecent); ++i) {
+    second = std::max(second, std::min(slowest, recent_[i], faster), faster);
+    slowest = std::max(slowest, recent_[i], faster);
+  }
+  return second;
 }
 
 Duration MinibatchTimes::expected(std::int32_t batch_size) const {
-  One one = second_;
-  if (one.batch_size == 0) one = slowest_;
-  if (one.batch_size == 0) one = {first_.elapsed / kPartOfFirst, first_.batch_size};
+  const One& one = expected_;
   if (one.batch_size <= 0 || batch_size <= one.batch_size) return one.elapsed;
   const double more = static_cast<double>(batch_size) / one.batch_size;
   const double ns = more * static_cast<double>(one.elapsed.count());

@@ -2,6 +2,8 @@
 // for, where somebody waits for one.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "controller/clock.h"
@@ -18,21 +20,32 @@ class MinibatchTimes {
 
   // In the order in which they ended; of one workload.
   void add(const Minibatch& minibatch);
-  // Of one with so many samples, wherever the knobs stand: the slowest but one that was seen, since
-  // a process that was stopped for an hour reports a minibatch of an hour, and longer by the
-  // samples where it was smaller. Of the first, which compiles and loads, only a part counts, until
-  // there is another. Zero before any.
+  // Of one with so many samples, wherever the knobs stand: the slowest but one of the newest
+  // kRecent, since a process that was stopped for an hour reports a minibatch of an hour, or what
+  // three in a row ever took, since in a slow setting all are slow; and longer by the samples where
+  // it was smaller. Of the first, which compiles and loads, only a part counts, until there is
+  // another. Zero before any.
   Duration expected(std::int32_t batch_size) const;
   // How long one is waited for: `least`, or kSlower times what it may well take, up to
   // kMostPatience.
   Duration patience(std::int32_t batch_size, Duration least) const;
 
  private:
+  static constexpr std::size_t kRecent = 64;
+  static constexpr std::size_t kInARow = 3;
   struct One {
     Duration elapsed{};
     std::int32_t batch_size = 0;
   };
-  One first_, slowest_, second_;
+  static bool faster(const One& one, const One& other) { return one.elapsed < other.elapsed; }
+  const One& newest(std::size_t before) const;
+  One slowest_but_one() const;
+
+  bool began_ = false;                 // the first has ended
+  std::array<One, kRecent> recent_{};  // after the first; number i at i % kRecent
+  std::size_t count_ = 0;              // of all after the first
+  One in_a_row_;                       // the slowest that so many in a row took at least
+  One expected_;
 };
 
 }  // namespace gearshift

@@ -30,6 +30,20 @@ TEST(MinibatchTimes, AreTheSlowestButOneAsTheSlowestMayHaveBeenStopped) {
   EXPECT_EQ(of({seconds(1), seconds(3), hours(1), seconds(2)}).expected(16), seconds(3));
 }
 
+// A process that was stopped twice, and a setting in which three and more are slow.
+TEST(MinibatchTimes, ForgetStopsButNoSlowSetting) {
+  std::vector<Duration> elapsed = {milliseconds(100), minutes(3), minutes(3)};
+  elapsed.resize(1'000, milliseconds(100));
+  EXPECT_EQ(of(elapsed).patience(16, seconds(20)), seconds(20));
+  elapsed[500] = elapsed[900] = elapsed[960] = minutes(3);
+  EXPECT_EQ(of(elapsed).patience(16, seconds(20)), seconds(20));
+  elapsed[940] = minutes(3);
+  EXPECT_EQ(of(elapsed).patience(16, seconds(20)), minutes(30)) << "the newest come often";
+  elapsed.assign({seconds(1), seconds(60), seconds(59), seconds(61)});
+  elapsed.resize(1'000, seconds(1));
+  EXPECT_EQ(of(elapsed).expected(16), seconds(59));
+}
+
 TEST(MinibatchTimes, CountAPartOfTheFirstUntilThereIsAnother) {
   EXPECT_EQ(of({seconds(100)}).patience(16, seconds(20)), seconds(200));
   EXPECT_EQ(of({seconds(100), milliseconds(100)}).patience(16, seconds(20)), seconds(20));
