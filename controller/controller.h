@@ -119,6 +119,7 @@ class Controller {
 
   // limits.cpp: what holds whatever the policy says.
   void update_cap(Time now);
+  void keep_what_fits(Time now);
   bool gives_way(std::int64_t planned_mw, std::int64_t floor_mw);
   std::int64_t sought_mw(std::int64_t floor_mw) const;
   void nothing_serves_under_plan();

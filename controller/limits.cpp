@@ -72,16 +72,19 @@ void Controller::update_cap(Time now) {
     return;
   }
   guard_.set_cap(cap);
-  if (falls && roster_.any_managed() && aim_ != Aim::safe) {
-    // Acted on now, not when a reading shows it: only a setting known to fit stays.
-    over_probe_ = false;
-    const Observation* known = this->known(wanted_);
-    const bool fits = known != nullptr && known->within(*cap);
-    cut_by_cap(now);
-    if (!fits) fall_with_cap(now);
-    pending_ = Pending::restart;
-  }
+  if (falls && roster_.any_managed() && aim_ != Aim::safe) keep_what_fits(now);
   update_goal(now);
+}
+
+// The cap fell, which is acted on now, not when a reading shows it: only a setting known to fit
+// stays.
+void Controller::keep_what_fits(Time now) {
+  over_probe_ = false;
+  const Observation* known = this->known(wanted_);
+  const bool fits = known != nullptr && known->within(*cap_mw_);
+  cut_by_cap(now);
+  if (!fits) fall_with_cap(now);
+  pending_ = Pending::restart;
 }
 
 // A plan gives way to the least power that is known to serve, once a search under it has found
