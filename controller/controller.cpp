@@ -287,6 +287,7 @@ void Controller::publish(Time now) {
   ledger_.tick(now, power, cap_mw_ && is_power(*cap_mw_) ? cap_mw_ : std::nullopt);
   Status status;
   status.time = now;
+  const bool silent = roster_.silent() && pending_ != Pending::nothing && aim_ != Aim::hold;
   if (!roster_.any_managed()) {
     status.phase = Phase::waiting;
   } else if (paused_ || halted_) {
@@ -301,6 +302,8 @@ void Controller::publish(Time now) {
     status.phase = Phase::measuring;
   } else if (saving_up_ && pending_ != Pending::nothing && !power_lost_ && !infeasible_) {
     status.phase = Phase::rationed;
+  } else if (silent) {
+    status.phase = Phase::waiting;
   } else {
     status.phase = aim_ == Aim::hold ? Phase::holding : Phase::safe;
   }

@@ -49,7 +49,7 @@ void Controller::try_again(Time now) {
   const bool in_time = latency_.recovered(now);
   if (!unserved_ && !in_time) return;
   second_chance_.disarm();
-  const bool failed = memory_.any_failed();
+  const bool failed = aim_ != Aim::hold && memory_.any_failed();
   const bool any = memory_.forget_passing();
   if (!any && aim_ != Aim::hold) return;
   if (failed) {

@@ -13,7 +13,7 @@
 namespace gearshift {
 
 enum class Phase : std::uint8_t {
-  waiting,    // for a workload
+  waiting,    // for a workload, or for its next minibatch
   applying,   // a setting is being written
   measuring,  // a setting's cost
   holding,    // the policy's choice

@@ -56,8 +56,6 @@ class SearchTrace : public Recorder {
     if (next_ != nullptr) next_->note(note);
     if (note.type == NoteType::observation) add(*note.observation);
     if (note.type == NoteType::policy_error && policy_error_.empty()) policy_error_ = note.text;
-    if (note.type == NoteType::safe) silent_ = note.text.starts_with("no minibatch comes");
-    if (note.type == NoteType::hold || note.type == NoteType::observation) silent_ = false;
     if (note.type == NoteType::hold || note.type == NoteType::safe) {
       search_ended_ = true;
       search_ = note.time - Time{};
@@ -82,7 +80,7 @@ class SearchTrace : public Recorder {
         choice()->observation) {
       ending_ = Ending::held;
       world_.stop("the choice is held");
-    } else if (phase_ == Phase::safe && lasted >= kSafeLongEnough && !silent_) {
+    } else if (phase_ == Phase::safe && lasted >= kSafeLongEnough) {
       // The best that was measured may stand in for a choice.
       ending_ = setting_.mode == safe_ ? Ending::safe : Ending::held;
       world_.stop("no choice is held");
@@ -154,7 +152,6 @@ class SearchTrace : public Recorder {
   const StepObserver& observer_;
   const Controller* controller_ = nullptr;
   Ending ending_ = Ending::unsettled;
-  bool silent_ = false;  // the search goes on with the workload's next minibatch
   Phase phase_ = Phase::waiting;
   Setting setting_;
   Time since_{};

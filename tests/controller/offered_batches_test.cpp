@@ -126,19 +126,23 @@ TEST(OfferedBatches, WhereOneDoesNotFitIntoMemoryLargerOnesAreNotTried) {
   EXPECT_EQ(rig.world.published.setting.batch_size[index(Kind::train)], 24);
 }
 
-TEST(OfferedBatches, AChoiceThatIsRefusedIsMadeAnewAmongTheOthers) {
-  Rig rig(
-      [](const PolicyContext& context, const std::vector<Observation>&) {
-        return hold(kFast, context.workloads[index(Kind::train)]->allowed().back());
-      },
-      seconds(30));
-  rig.world.refuse_from = 32;
-  rig.world.refusal = "memory: 32 samples do not fit";
+Request hold_largest(const PolicyContext& context, const std::vector<Observation>&) {
+  return hold(kFast, context.workloads[index(Kind::train)]->allowed().back());
+}
+
+void expect_a_choice_of_16(Rig& rig) {
   rig.world.attach(seconds(1));
   rig.run();
   EXPECT_EQ(rig.policy.starts, 2);
   EXPECT_EQ(rig.world.published.phase, Phase::holding);
   EXPECT_EQ(rig.hardware.batch_size, 16);
+}
+
+TEST(OfferedBatches, AChoiceThatIsRefusedIsMadeAnewAmongTheOthers) {
+  Rig rig(hold_largest, seconds(30));
+  rig.world.refuse_from = 32;
+  rig.world.refusal = "memory: 32 samples do not fit";
+  expect_a_choice_of_16(rig);
 }
 
 TEST(OfferedBatches, ASizeThatIsNotTakenUpWhileOthersRunIsOfferedNoMoreAndToldOnce) {
@@ -158,17 +162,9 @@ TEST(OfferedBatches, ASizeThatIsNotTakenUpWhileOthersRunIsOfferedNoMoreAndToldOn
 }
 
 TEST(OfferedBatches, AChoiceThatIsNotTakenUpIsMadeAnewAmongTheOthers) {
-  Rig rig(
-      [](const PolicyContext& context, const std::vector<Observation>&) {
-        return hold(kFast, context.workloads[index(Kind::train)]->allowed().back());
-      },
-      seconds(90));
+  Rig rig(hold_largest, seconds(90));
   rig.world.ignore_from = 32;
-  rig.world.attach(seconds(1));
-  rig.run();
-  EXPECT_EQ(rig.policy.starts, 2);
-  EXPECT_EQ(rig.world.published.phase, Phase::holding);
-  EXPECT_EQ(rig.hardware.batch_size, 16);
+  expect_a_choice_of_16(rig);
 }
 
 TEST(OfferedBatches, WhatWasRefusedIsOfferedAgainByWhoComesBack) {

@@ -86,7 +86,10 @@ const std::vector kAll{measure(kSlow), measure(kMiddle), measure(kFast)};
 
 TEST(Silence, APauseInTheFirstMeasurementsIsHeldAgainstNoSetting) {
   PausingRig rig(kAll, milliseconds(1200), seconds(61), minutes(4));
+  Phase meanwhile{};
+  rig.world.at(seconds(60), [&] { meanwhile = rig.world.published.phase; });
   rig.run();
+  EXPECT_EQ(meanwhile, Phase::waiting) << "the search has not ended in the safe mode";
   EXPECT_EQ(outcomes(rig.policy.answers), (std::vector(3, Outcome::complete)));
   EXPECT_EQ(rig.world.published.phase, Phase::holding);
   EXPECT_EQ(rig.world.published.setting.mode, kFast);

@@ -148,6 +148,11 @@ class Names(unittest.TestCase):
                     self.assertIn("caf\ufffd", json.dumps(json.loads(done.stdout), ensure_ascii=False))
 
 
+def daemon_words(stack, *style):
+    words = [BINARY, "run", *style, "--policy", stack.script(HOLD), "--sysroot", stack.mount, "--state", stack.state]
+    return words + ["--listen", stack.endpoint, "--control", stack.control, "--power", "30W"]
+
+
 class Readers(unittest.TestCase):
     def told(self, stack):
         done = stack.gearshift("status", "--json", "--control", stack.control)
@@ -157,9 +162,8 @@ class Readers(unittest.TestCase):
         for style in (["--json"], []):
             with self.subTest(style), Stack() as stack:
                 before = stack.knobs()
-                words = ["run", *style, "--policy", stack.script(HOLD), "--sysroot", stack.mount, "--state", stack.state]
-                words += ["--listen", stack.endpoint, "--control", stack.control, "--power", "30W"]
-                daemon = subprocess.Popen([BINARY, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                words = daemon_words(stack, *style)
+                daemon = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                 try:
                     stack.trainer()
                     daemon.stdout.readline()
@@ -184,10 +188,9 @@ class Readers(unittest.TestCase):
                 read, write = os.pipe()
                 self.addCleanup(os.close, read)
                 fcntl.fcntl(write, F_SETPIPE_SZ, 4096)
-                words = ["run", *style, "--policy", stack.script(HOLD), "--sysroot", stack.mount, "--state", stack.state]
-                words += ["--listen", stack.endpoint, "--control", stack.control, "--power", "30W"]
+                words = daemon_words(stack, *style)
                 with os.fdopen(write, "wb") as held:  # as Ctrl-S holds a terminal
-                    daemon = subprocess.Popen([BINARY, *words], stdout=held, stderr=subprocess.STDOUT)
+                    daemon = subprocess.Popen(words, stdout=held, stderr=subprocess.STDOUT)
                     try:
                         stack.trainer()
                         wait_until(lambda: self.told(stack).get("phase") == "holding")
@@ -212,10 +215,9 @@ class Readers(unittest.TestCase):
         with Stack() as stack:
             before = stack.knobs()
             log = stack.folder / "log"
-            words = ["run", "--json", "--policy", stack.script(HOLD), "--sysroot", stack.mount, "--state", stack.state]
-            words += ["--listen", stack.endpoint, "--control", stack.control, "--power", "30W"]
+            words = daemon_words(stack, "--json")
             with log.open("wb") as file:
-                daemon = subprocess.Popen([BINARY, *words], stdout=file, preexec_fn=small_files)
+                daemon = subprocess.Popen(words, stdout=file, preexec_fn=small_files)
             try:
                 stack.trainer()
                 wait_until(lambda: self.told(stack).get("phase") == "holding")
