@@ -3,7 +3,7 @@
 
 1. `gearshift profile` of a ResNet-18's training batch sizes.
 2. `gearshift run` under caps between two of them: the batch size held, of the fastest that the profile has below; and the
-   mean power, beside what `nvidia-smi` says is drawn meanwhile.
+   mean power, beside what `nvidia-smi` says is drawn meanwhile. Then under a cap below all of them.
 3. Training and serving in one program under gearshift, beside two programs left to the driver.
 
 Nothing of the GPU is set: run it as a user who may not. Batch sizes are what is chosen.
@@ -153,6 +153,29 @@ def cap_table(bench, table):
         program.kill()
 
 
+def turns_below(bench, table):
+    """A cap that no batch size keeps: minibatches and pauses take turns, and the mean has to keep it."""
+    cap_w = 0.8 * min(watts for _, watts in table.values())
+    batches = ",".join(map(str, sorted(table)))
+    daemon = bench.daemon("run", "--power", f"{cap_w:.1f}W")
+    program = bench.resnet("train", "--only", "train", "--duration", 2 * bench.arguments.seconds,
+                           "--train-batch-sizes", batches)  # fmt: skip
+    witness = Witness()
+    try:
+        program.finish(deadline_s=2 * bench.arguments.seconds + START_S)
+        daemon.finish(signal.SIGINT)
+    finally:
+        witness.stop()
+        daemon.kill()
+        program.kill()
+    bench.keep(daemon, "turns")
+    summary, trained = daemon.summary(), json.loads(program.lines[-1])
+    print(f"   {cap_w:6.1f} W, below every batch size: {trained['train_minibatches_per_s']:.2f} minibatches a second, in turns "
+          f"with pauses; over the cap {summary['over_cap_s']:.1f} s ({100 * summary['over_cap_j'] / summary['energy_j']:.2f} % of "
+          f"the energy); mean {summary['energy_j'] / summary['duration_s']:.1f} W, by nvidia-smi {witness.mean_w:.1f} W",
+          flush=True)  # fmt: skip
+
+
 def interleaved(bench, train):
     arguments = bench.arguments
     rate, latency_ms, size = arguments.rate, arguments.latency_ms, arguments.train_batch
@@ -232,6 +255,7 @@ def main():
         bench = Bench(arguments, folder)
         table = power_table(bench)
         cap_table(bench, table)
+        turns_below(bench, table)
         interleaved(bench, table)
         return 0
     finally:
