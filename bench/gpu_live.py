@@ -182,15 +182,21 @@ def interleaved(bench, train):
     served = ("--batch-sizes", arguments.serve_batches, "--train-batch-size", size)
     infer = bench.profile("serve", arguments.serve_batches, "--rate", 4 * rate, "--latency-ms", 0, *served)
     cap_w = arguments.serve_cap or 1.03 * train[size][1]
-    best = optimum({(): train}, {(): infer}, size, rate, latency_ms / 1000, cap_w, WINDOW_S)
-    asked = f"{best[0]:.1f} a second, serving {best[2]} at once" if best else "nothing"
-    print(f"3. ResNet-18 trained at batch {size} beside {rate:g} requests a second within {latency_ms:g} ms, cap {cap_w:.1f} W; "
-          f"the best by the profiles is {asked}")  # fmt: skip
+    factor, start_s, burst_s = map(float, arguments.burst.split(":"))
+    print(f"3. ResNet-18 trained at batch {size} beside {rate:g} requests a second within {latency_ms:g} ms, cap {cap_w:.1f} W, "
+          f"for {arguments.serve_seconds} s; {factor:g} times as many from {start_s:g} to {start_s + burst_s:g} s")  # fmt: skip
+    trained = 0.0
+    for times, seconds in ((1, arguments.serve_seconds - burst_s), (factor, burst_s)):
+        best = optimum({(): train}, {(): infer}, size, times * rate, latency_ms / 1000, cap_w, WINDOW_S)
+        trained += best[0] * seconds / arguments.serve_seconds if best else 0
+        asked = f"{best[0]:.1f} trained a second, serving {best[2]} at once" if best else "nothing"
+        print(f"   the best by the profiles, {times * rate:g} requests a second: {asked}")
+    print(f"   together {trained:.1f} a second")
     for batch, (seconds, watts) in sorted(infer.items()):
         print(f"   serving alone, batch {batch:>3}: {1000 * seconds:7.2f} ms {watts:7.1f} W", flush=True)
     requests = ["--rate", rate, "--latency-ms", latency_ms, "--duration", arguments.serve_seconds, *served]
     daemon = bench.daemon("run", "--power", f"{cap_w:.1f}W", "--objective", "throughput")
-    program = bench.resnet("both", *requests)
+    program = bench.resnet("both", "--burst", arguments.burst, *requests)
     try:
         program.finish(deadline_s=arguments.serve_seconds + START_S)
         cpu_s = cpu_seconds(daemon.process.pid)
@@ -230,12 +236,13 @@ def tell_served(name, serve, train):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=20, help="of a search (%(default)s)")
-    parser.add_argument("--caps", type=int, default=3, help="how many are tried (%(default)s)")
+    parser.add_argument("--caps", type=int, default=3, help="how many are tried (%(default)s); 0: no second part")
     parser.add_argument("--train-batches", default="16,32,64,128,256,512", help="(%(default)s)")
     parser.add_argument("--serve-batches", default="1,4,16", help="(%(default)s)")
     parser.add_argument("--train-batch", type=int, default=64, help="beside requests (%(default)s)")
     parser.add_argument("--rate", type=float, default=400, help="requests a second (%(default)s)")
     parser.add_argument("--latency-ms", type=float, default=60, help="(%(default)s)")
+    parser.add_argument("--burst", default="3:30:10", help="of requests: FACTOR:START:SECONDS (%(default)s)")
     parser.add_argument("--serve-cap", type=float, help="W, of the third part (default: 3 %% above training's)")
     parser.add_argument("--example", default="", help="more words for resnet_interleaved.py")
     parser.add_argument("--serve-seconds", type=int, default=60, help="of the third part (%(default)s)")
@@ -254,8 +261,9 @@ def main():
     try:
         bench = Bench(arguments, folder)
         table = power_table(bench)
-        cap_table(bench, table)
-        turns_below(bench, table)
+        if arguments.caps:
+            cap_table(bench, table)
+            turns_below(bench, table)
         interleaved(bench, table)
         return 0
     finally:

@@ -216,6 +216,7 @@ def parser_of(what, example):
     parser.add_argument("--only", choices=("train", "serve"), help="one of the two, for comparison")
     parser.add_argument("--turns", action="store_true", help="take turns with other processes")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, default=1, help="of PyTorch, on the processor")
     parser.add_argument("--name", help="workload name told to gearshift")
     parser.add_argument("--endpoint", default="", help="of the daemon; default: where it listens")
     parser.add_argument("--progress", action="store_true", help="print a line of JSON each second")
@@ -264,7 +265,6 @@ def main():
         "Trains one LeNet and serves another, interleaved on one accelerator.",
         "lenet_interleaved.py --duration 60 --rate 60 --latency-ms 100 --json",
     )
-    parser.add_argument("--threads", type=int, default=1, help="of PyTorch")
     parser.set_defaults(name="lenet", train_batch_sizes=None)
     chosen = chosen_by(parser)
     torch.set_num_threads(chosen.threads)

@@ -4,6 +4,9 @@
 The images are random numbers, so that nothing has to be fetched: what is shown is time and power, and nothing is learned.
 On a GPU the arithmetic is bfloat16 under autocast. Requests arrive as in lenet_interleaved.py.
 
+PyTorch has one thread on the processor. By itself it takes one for each core, to stack four images too; one that has gone to
+sleep is 20 ms late at times, and so is each request that waits.
+
     python3 resnet_interleaved.py --only train --duration 60       # gearshift chooses the batch size
     python3 resnet_interleaved.py --duration 60 --rate 400 --latency-ms 50
     python3 resnet_interleaved.py --device cpu --pixels 32 --train-batch-size 8 --duration 10
@@ -123,6 +126,7 @@ def options():
 def main():
     chosen = options()
     device = torch.device(chosen.device)
+    torch.set_num_threads(chosen.threads)
     torch.manual_seed(chosen.seed)
     images = list(
         torch.randint(256, (IMAGES_KEPT, 3, chosen.pixels, chosen.pixels), dtype=torch.uint8)
