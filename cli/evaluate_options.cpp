@@ -165,7 +165,7 @@ void add_evaluate_flags(CLI::App& command, EvaluateOptions& options) {
       ->capture_default_str();
   command.add_option("--effects", options.effects,
                      "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,"
-                     "hotplug (default: none; of online: jitter,noise)");
+                     "hotplug,stalls (default: none; of online: jitter,noise)");
   command
       .add_option("--missing", options.missing,
                   "a setting without a cell: refuse it, or take the nearest or the model")

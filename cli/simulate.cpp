@@ -321,9 +321,9 @@ void add_simulate(CLI::App& app, int& exit_code) {
       "profile of other workloads, or of this one on another day, that the script may "
       "read (may be given again)");
   command
-      ->add_option(
-          "--effects", options->effects,
-          "none, all, or some of jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug")
+      ->add_option("--effects", options->effects,
+                   "none, all, or some of "
+                   "jitter,first,lag,slow-lag,noise,quantised,unapplied,hotplug,stalls")
       ->capture_default_str();
   command->add_option(
       "--fault", options->faults,

@@ -29,11 +29,13 @@ void switch_on(std::string_view word, Effects& effects) {
     effects.unapplied_share = 0.007;
   } else if (word == "hotplug") {
     effects.hotplug = true;
+  } else if (word == "stalls") {
+    effects.stall = milliseconds(45);
   } else {
     throw std::invalid_argument(
         "'" + std::string(word) +
         "' is no effect: give none, all, or some of jitter, first, lag, slow-lag, noise, "
-        "quantised, unapplied and hotplug with commas between them");
+        "quantised, unapplied, hotplug and stalls with commas between them");
   }
 }
 

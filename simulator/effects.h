@@ -27,11 +27,15 @@ struct Effects {
   bool quantised = false;      // a power reading comes in the steps of the rails' registers
   double unapplied_share = 0;  // of the modes: one clock of theirs keeps the value it had
   bool hotplug = false;        // cores go on and off one a step, not all at once
+  // Once in so long, on average, a minibatch takes so much longer: the machine did something else.
+  Duration stall{};
+  Duration stall_interval = std::chrono::seconds(2);
 };
 
-// "none", "all", or some of jitter, first, lag, slow-lag, noise, quantised, unapplied, hotplug with
-// commas between them, at the sizes of docs/simulator.md. "all" has the boxcar, neither slow-lag
-// nor quantised. Throws std::invalid_argument that names the word and what is allowed.
+// "none", "all", or some of jitter, first, lag, slow-lag, noise, quantised, unapplied, hotplug,
+// stalls with commas between them, at the sizes of docs/simulator.md. "all" has the boxcar, neither
+// slow-lag nor quantised nor stalls. Throws std::invalid_argument that names the word and what is
+// allowed.
 Effects parse_effects(std::string_view text);
 
 }  // namespace gearshift

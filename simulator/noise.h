@@ -22,6 +22,7 @@ enum class Stream : std::uint64_t {
   arrivals,
   arrival_stays,
   inference_jitter,
+  stalls,
 };
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators).

@@ -90,6 +90,8 @@ Pace Plant::pace_of(std::size_t task, const TrueCost& cost, double all_ms) const
   pace.fetch_stall_ns = cost.fetch_stall_ms * kNsInMs;
   pace.gpu_ns = cost.gpu_ms * kNsInMs;
   pace.jitter = mode == knobs_.space().highest() ? effects_.highest_jitter : effects_.jitter;
+  pace.stall_ns = static_cast<double>(effects_.stall.count());
+  pace.stall_interval_ns = static_cast<double>(effects_.stall_interval.count());
   if (effects_.first_minibatch > Duration::zero()) {
     double slower = 1;
     if (const auto knob = knobs_.space().find("cpu_mhz")) {

@@ -70,6 +70,10 @@ double SimulatedWorkload::duration_ns() const {
   if (!jitter_.none()) {
     own_ns *= jitter_.factor(normal_noise(pace_.noise_seed, Stream::jitter, minibatches_));
   }
+  if (pace_.stall_ns > 0 && uniform_noise(pace_.noise_seed, Stream::stalls, minibatches_) <
+                                pace_.minibatch_ns / pace_.stall_interval_ns) {
+    own_ns += pace_.stall_ns;
+  }
   if (minibatches_ == 0) own_ns += pace_.first_ns;
   return own_ns + pace_.others_ns;
 }

@@ -19,10 +19,12 @@ struct Pace {
   double others_ns = 0;      // it waits so long for the workloads it takes turns with
   bool tells_others = true;  // the wait is a part of the elapsed time that it reports
   double fetch_stall_ns = 0;
-  double gpu_ns = 0;           // 0: all but the stall
-  double jitter = 0;           // relative deviation of its own work
-  double first_ns = 0;         // what the workload's first minibatch takes longer
-  std::uint64_t noise_seed{};  // of the setting
+  double gpu_ns = 0;             // 0: all but the stall
+  double jitter = 0;             // relative deviation of its own work
+  double first_ns = 0;           // what the workload's first minibatch takes longer
+  double stall_ns = 0;           // what one minibatch in so many takes longer
+  double stall_interval_ns = 0;  // of its own work between two of those, on average
+  std::uint64_t noise_seed{};    // of the setting
 };
 
 class SimulatedWorkload {

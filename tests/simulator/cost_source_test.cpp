@@ -113,6 +113,8 @@ TEST(Effects, AreSwitchedOnByName) {
   EXPECT_EQ(two.jitter, 0.03);
   EXPECT_EQ(two.lag, LagShape::first_order);
   EXPECT_EQ(two.sensor_noise, 0);
+  EXPECT_EQ(two.stall, Duration{});
+  EXPECT_EQ(parse_effects("stalls").stall, std::chrono::milliseconds(45));
   EXPECT_EQ(parse_effects("all").lag, LagShape::boxcar);
   for (const char* text : {"", "jitter,", "noise,none", "Jitter"}) {
     EXPECT_THROW(parse_effects(text), std::invalid_argument) << text;

@@ -70,5 +70,21 @@ TEST_F(SimulatedWorkloadTest, GoesOnWithItsOwnSizeAtOnce) {
   EXPECT_EQ(workload_.batch_size(), 16);
 }
 
+// Of minibatches of 0.1 s one in twenty stalls where two seconds lie between two stalls.
+TEST_F(SimulatedWorkloadTest, StallsAsOftenAsItsTimeSaysAndForSoLong) {
+  pace_.stall_ns = 4.5e7;
+  pace_.stall_interval_ns = 2e9;
+  workload_.set_pace(Time{}, pace_);
+  int stalled = 0;
+  for (int i = 0; i < 4000; ++i) {
+    events_.clear();
+    workload_.finish(events_);
+    const Duration elapsed = events_.back().minibatch.elapsed;
+    stalled += elapsed == milliseconds(145) ? 1 : 0;
+    EXPECT_TRUE(elapsed == milliseconds(145) || elapsed == milliseconds(100));
+  }
+  EXPECT_NEAR(stalled, 200, 45);
+}
+
 }  // namespace
 }  // namespace gearshift
