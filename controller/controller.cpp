@@ -251,6 +251,7 @@ void Controller::on_minibatch(const Minibatch& minibatch) {
   if (minibatch.kind == Kind::infer && Meter::counts(minibatch, wanted_)) {
     unfilled_ -= minibatch.batch_size;
   }
+  if (settled_) stalls_.add(minibatch);
   if (metering()) meter_.add(minibatch);
   if (completes_cut()) cut_meter_->add(minibatch);
 }

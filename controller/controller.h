@@ -30,6 +30,7 @@
 #include "controller/relief.h"
 #include "controller/roster.h"
 #include "controller/second_chance.h"
+#include "controller/stalls.h"
 #include "controller/step_pace.h"
 #include "controller/world.h"
 
@@ -198,7 +199,8 @@ class Controller {
   bool trainer_waits() const;
   void enforce_latency(Time now);
   void on_late(Time now);
-  void blame(double arrivals_per_s, std::uint32_t late);
+  StallCredit& stall_credit();
+  void blame(std::uint32_t late, bool stalled, double arrivals_per_s);
   void fall_with_cap(Time now);
   std::optional<Setting> serving_alone() const;
 
@@ -289,6 +291,8 @@ class Controller {
   StepPace pace_;
   CapCredit credit_;
   LateCredit late_credit_;
+  StallCredit held_credit_, other_credit_;  // of what is held, and of anything else in force
+  Stalls stalls_;
   ArrivalRate arrivals_;
   LatencyGuard latency_;
   Checkpoint checkpoint_;

@@ -38,4 +38,34 @@ class LateCredit {
   double left_ = 2;  // requests that may be late
 };
 
+// How many requests a setting has answered in time: what lets it stay in force after some were late
+// for a minibatch that stalled. It would have in any setting, and no longer does; but some bear it
+// better than others. So what is late in bursts for no more than half a hundredth of its requests
+// stays: it has a quarter of a second's requests to begin with, and six tenths of a second's at
+// most.
+class StallCredit {
+ public:
+  // The setting is in force; one that was already goes on.
+  void hold(const Setting& setting) {
+    if (setting_ != setting) *this = {};
+    setting_ = setting;
+  }
+  void answered(std::uint32_t in_time, double per_s) {
+    left_ = std::min(kMost * per_s, left(per_s) + kShare * in_time);
+  }
+  bool pays(std::uint32_t late, double per_s) {
+    left_ = left(per_s) - late;
+    return *left_ >= 0;
+  }
+  void forget() { *this = {}; }
+
+ private:
+  static constexpr double kShare = 0.005;
+  static constexpr double kFirst = 0.1, kMost = 0.3;  // of a second's requests
+  double left(double per_s) const { return left_.value_or(kFirst * per_s); }
+
+  std::optional<Setting> setting_;
+  std::optional<double> left_;
+};
+
 }  // namespace gearshift

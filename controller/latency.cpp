@@ -19,11 +19,11 @@ constexpr double kGuessed = 0.95;
 // it, requests do not wait for each other.
 constexpr double kFewestInALimit = 2;
 
-std::string late_text(const RequestReport& report, Duration limit) {
-  char text[128];
-  std::snprintf(text, sizeof text, "p99 %.1f ms of %.1f ms, %u late among %u",
+std::string late_text(const RequestReport& report, Duration limit, const char* then) {
+  char text[192];
+  std::snprintf(text, sizeof text, "p99 %.1f ms of %.1f ms, %u late among %u%s",
                 1e3 * seconds(report.latency_p99), 1e3 * seconds(limit), report.late,
-                report.served + report.refused);
+                report.served + report.refused, then);
   return text;
 }
 
@@ -49,8 +49,10 @@ void Controller::on_requests(const RequestReport& report, Time now) {
   const bool judged = settled_ && latency_.judges(report);
   if (judged && measuring()) unfilled_ += report.served;
   if (judged) relief_.add(report.served + report.refused, report.late);
-  if (judged && aim_ == Aim::hold) {
-    late_credit_.answered(report.served - std::min(report.served, report.late));
+  if (judged) {
+    const std::uint32_t in_time = report.served - std::min(report.served, report.late);
+    if (aim_ == Aim::hold) late_credit_.answered(in_time);
+    stall_credit().answered(in_time, goal_.arrivals_per_s);
   }
   if (arrivals_.add(report)) update_arrivals(now);
 }
@@ -59,10 +61,13 @@ void Controller::update_arrivals(Time now) {
   double per_s = arrivals_.per_s();
   if (goal_.latency) per_s = std::max(per_s, kFewestInALimit / seconds(*goal_.latency));
   if (per_s == goal_.arrivals_per_s && goal_.one_by_one) return;
+  if (per_s > goal_.arrivals_per_s) relief_.forget_shares();
   goal_.arrivals_per_s = per_s;
   goal_.one_by_one = true;
   drift_.change_requests();
   late_credit_.forget();
+  held_credit_.forget();
+  other_credit_.forget();
   second_chance_.reset();
   relief_.forget_end();
   char text[64];
@@ -134,14 +139,23 @@ void Controller::enforce_latency(Time now) {
 }
 
 void Controller::on_late(Time now) {
-  if (!late_since_) late_since_ = now;
   if (proves_relief(now)) {
+    if (!late_since_) late_since_ = now;
     latency_.rearm_at(now);
     return;
   }
   const RequestReport& report = latency_.newest();
+  const Duration limit = *latency_.limit();
+  const bool stalled = stalls_.explain(report, limit);
+  if (stalled && stall_credit().pays(report.late, goal_.arrivals_per_s)) {
+    note(NoteType::late, now,
+         late_text(report, limit, ": a minibatch stalled, and no longer does"));
+    latency_.rearm_at(now);
+    return;
+  }
+  if (!late_since_) late_since_ = now;
   if (!unserved_) {
-    note(NoteType::late, now, late_text(report, *latency_.limit()));
+    note(NoteType::late, now, late_text(report, limit, ""));
     ++summary_.latency_steps;
   }
   const double rate =
@@ -158,17 +172,26 @@ void Controller::on_late(Time now) {
       pending_ = for_reference ? Pending::restart : Pending::resume;
     }
   } else {
-    blame(rate, report.late);
+    blame(report.late, stalled, rate);
     // A policy that found no setting, or failed, is not asked again for that.
     if (pending_ == Pending::nothing && aim_ == Aim::hold) pending_ = Pending::restart;
   }
   relieve(rate, now);
 }
 
-// What is held was measured, and found to answer in time: once may be an accident.
-void Controller::blame(double arrivals_per_s, std::uint32_t late) {
+// That of the setting in force.
+StallCredit& Controller::stall_credit() {
+  StallCredit& credit = aim_ == Aim::hold ? held_credit_ : other_credit_;
+  credit.hold(wanted_);
+  return credit;
+}
+
+// What is held was measured, and found to answer in time: once may be an accident, if it was no
+// stall, whose accidents have been counted.
+void Controller::blame(std::uint32_t late, bool stalled, double arrivals_per_s) {
   if (aim_ == Aim::relief) return;
-  if (aim_ == Aim::hold && !late_credit_.pays(late)) memory_.mark_late(wanted_, arrivals_per_s);
+  const bool accident = aim_ == Aim::hold && !stalled && late_credit_.pays(late);
+  if (aim_ == Aim::hold && !accident) memory_.mark_late(wanted_, arrivals_per_s);
   late_setting_ = wanted_;
 }
 

@@ -299,6 +299,8 @@ void Controller::forget_beside_memory() {
   unserved_plan_mw_.reset();
   credit_.forget();
   late_credit_.forget();
+  held_credit_.forget();
+  other_credit_.forget();
   relief_.forget();
   drift_.forget();
   forget_reference();

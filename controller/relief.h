@@ -64,6 +64,11 @@ class Relief {
   // The first place that is not to be tried; nullopt while nothing was over the cap.
   std::optional<std::size_t> end() const { return end_; }
 
+  // More requests come: what answered most of fewer may not now.
+  void forget_shares() {
+    begin();
+    for (Kept& one : kept_) one.share = 0;
+  }
   // The cap is higher, or the rate of requests another one: more may fit.
   void forget_end() { end_.reset(); }
   void forget() {

@@ -120,6 +120,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   if (setting != wanted_) {
     credit_.leave(now);
     relief_.begin();
+    stalls_.begin();
     wanted_since_ = now;
     power_before_mw_ = guard_.power_mw(now).value_or(0);
   }

@@ -75,6 +75,18 @@ TEST(Relief, GoesBackToTheBestThatIsStillOffered) {
   EXPECT_EQ(*relief.best(0), alone(1));
 }
 
+TEST(Relief, WhatAnsweredMostOfFewerRequestsMayNotAnswerMore) {
+  Relief relief;
+  keep(relief, 2, 0);
+  relief.forget_shares();
+  EXPECT_EQ(relief.best(0), nullptr);
+  EXPECT_EQ(relief.share(), 0) << "of what is in force neither";
+  relief.begin();
+  relief.add(100, 10);
+  EXPECT_TRUE(relief.update(alone(2))) << "it keeps the cap as before";
+  EXPECT_EQ(*relief.best(0.8), alone(2));
+}
+
 TEST(Relief, KeepsFewSettingsAndThoseThatServe) {
   Relief relief;
   for (std::int64_t cores = 1; cores <= 20; ++cores) {
@@ -124,6 +136,36 @@ TEST(ReliefLoop, FindsItsPlaceBelowTheCapAndStaysThere) {
   for (const Setting& setting : rig.settings_since(seconds(60))) {
     EXPECT_EQ(setting.mode.values[1], 600000) << "the lowest mode serves half as many";
   }
+}
+
+// Single requests are served alone at 30 a second, which is known; of 105 a second one in twenty is
+// not.
+TEST(ReliefLoop, WhereMoreComeThanWhatServedThemServesTheBatchGrows) {
+  const auto nothing = [](const PolicyContext&, const auto&) {
+    return Request{Request::What::hold_safe, {}};
+  };
+  ServingRig rig(nothing, seconds(60));
+  std::vector<std::unique_ptr<Sensor>> sensors;
+  sensors.push_back(std::make_unique<FakeSensor>(rig.hardware));
+  BoardTraits traits = fake_traits();
+  traits.modes = {kFast};
+  traits.safe = kFast;
+  rig.board = Board(std::make_unique<FakeActuator>(rig.hardware), std::move(sensors), traits);
+  FakeServer& server = rig.world.attach_server(milliseconds(1), 30);
+  for (int i = 1; i < 600; ++i) {
+    rig.world.at(milliseconds(100 * i), [&] {
+      const std::vector<WorkloadCommand> commands = rig.world.commands_to(1);
+      const bool waits = !commands.empty() && commands.back().run == Run::infer;
+      server.late_ms = waits ? 0 : 400;
+    });
+  }
+  rig.world.at(seconds(30), [&] {
+    EXPECT_EQ(rig.recorder.of(NoteType::setting).back().setting.batch_size[index(Kind::infer)], 1);
+    EXPECT_EQ(rig.world.commands_to(1).back().run, Run::infer);
+    server.per_s = 105;
+  });
+  rig.run();
+  EXPECT_EQ(rig.recorder.of(NoteType::setting).back().setting.batch_size[index(Kind::infer)], 4);
 }
 
 TEST(ReliefLoop, TheTrainerGoesOnOnceNobodyAsks) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "controller/event.h"
 #include "controller/world.h"
@@ -35,6 +36,14 @@ class FakeServer {
   bool trains_beside = true;
   bool waits = false;  // as it was asked to: requests queue up
   double late_ms = 0;  // every answer takes so much longer, for whatever reason
+
+  // The next minibatch takes so much longer, and so many of the requests in the next report, which
+  // waited for it, are late.
+  void stall(double longer_ms, std::uint32_t late) {
+    stall_ms_ = longer_ms;
+    late_ = late;
+    latency_added_ms_ = longer_ms;
+  }
 
   double minibatch_ms() const {
     return (8.0 + 2.0 * batch_size_) * 900000.0 / static_cast<double>(hardware_.values[1]);
@@ -76,7 +85,7 @@ class FakeServer {
                        .batch_size = batch_size_,
                        .set_sequence = set_sequence_,
                        .sequence = ++sequence_,
-                       .elapsed = ms(minibatch_ms()),
+                       .elapsed = ms(minibatch_ms() + std::exchange(stall_ms_, 0)),
                        .received = next_minibatch_};
     events.push_back(event);
   }
@@ -97,7 +106,9 @@ class FakeServer {
     report.refused = report.arrived - report.served;
     const bool late = latency_ms() > 1e3 * seconds(workload_.latency);
     report.late = late ? report.arrived : report.refused;
-    report.latency_p99 = report.latency_max = ms(latency_ms());
+    report.late = std::max(report.late, std::exchange(late_, 0));
+    report.latency_p99 = ms(latency_ms());
+    report.latency_max = ms(latency_ms() + std::exchange(latency_added_ms_, 0));
     events.push_back(event);
   }
 
@@ -109,6 +120,8 @@ class FakeServer {
   Time next_minibatch_{};
   Time next_report_{};
   double due_ = 0;
+  double stall_ms_ = 0, latency_added_ms_ = 0;
+  std::uint32_t late_ = 0;
 };
 
 }  // namespace gearshift::fakes
