@@ -283,31 +283,26 @@ void Controller::remember(const Observation& observation) {
   if (!memory_.add(observation)) pending_ = Pending::restart;
 }
 
+Phase Controller::phase() const {
+  if (!roster_.any_managed()) return Phase::waiting;
+  if (paused_ || halted_) return Phase::paused;
+  if (checkpoint_.pending()) return Phase::saving;
+  if (duty_.active()) return Phase::resting;
+  if (!settled_ || board_.away()) return Phase::applying;
+  if (aim_ == Aim::measure) return Phase::measuring;
+  if (pending_ != Pending::nothing) {
+    if (saving_up_ && !power_lost_ && !infeasible_) return Phase::rationed;
+    if (roster_.silent() && aim_ != Aim::hold) return Phase::waiting;
+  }
+  return aim_ == Aim::hold ? Phase::holding : Phase::safe;
+}
+
 void Controller::publish(Time now) {
   const auto power = guard_.power_mw(now);
   ledger_.tick(now, power, cap_mw_ && is_power(*cap_mw_) ? cap_mw_ : std::nullopt);
   Status status;
   status.time = now;
-  const bool silent = roster_.silent() && pending_ != Pending::nothing && aim_ != Aim::hold;
-  if (!roster_.any_managed()) {
-    status.phase = Phase::waiting;
-  } else if (paused_ || halted_) {
-    status.phase = Phase::paused;
-  } else if (checkpoint_.pending()) {
-    status.phase = Phase::saving;
-  } else if (duty_.active()) {
-    status.phase = Phase::resting;
-  } else if (!settled_ || board_.away()) {
-    status.phase = Phase::applying;
-  } else if (aim_ == Aim::measure) {
-    status.phase = Phase::measuring;
-  } else if (saving_up_ && pending_ != Pending::nothing && !power_lost_ && !infeasible_) {
-    status.phase = Phase::rationed;
-  } else if (silent) {
-    status.phase = Phase::waiting;
-  } else {
-    status.phase = aim_ == Aim::hold ? Phase::holding : Phase::safe;
-  }
+  status.phase = phase();
   status.power_known = power.has_value() && !power_lost_;
   status.power_mw = power.value_or(0);
   status.power_is_estimate = std::any_of(readings_.begin(), readings_.end(), [](const Reading& r) {

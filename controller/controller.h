@@ -114,6 +114,7 @@ class Controller {
   void keep_what_is_theirs();
   void on_minibatch(const Minibatch& minibatch);
   void reload_script(Time now);
+  Phase phase() const;
   void publish(Time now);
   void drain_policy_log(Time now);
   void note(NoteType type, Time now, std::string_view text, std::int64_t value = 0);
