@@ -201,6 +201,7 @@ class Controller {
   void enforce_latency(Time now);
   void on_late(Time now);
   StallCredit& stall_credit();
+  void forget_credits();
   void blame(std::uint32_t late, bool stalled, double arrivals_per_s);
   void fall_with_cap(Time now);
   std::optional<Setting> serving_alone() const;

@@ -65,9 +65,7 @@ void Controller::update_arrivals(Time now) {
   goal_.arrivals_per_s = per_s;
   goal_.one_by_one = true;
   drift_.change_requests();
-  late_credit_.forget();
-  held_credit_.forget();
-  other_credit_.forget();
+  forget_credits();
   second_chance_.reset();
   relief_.forget_end();
   char text[64];
@@ -177,6 +175,12 @@ void Controller::on_late(Time now) {
     if (pending_ == Pending::nothing && aim_ == Aim::hold) pending_ = Pending::restart;
   }
   relieve(rate, now);
+}
+
+void Controller::forget_credits() {
+  late_credit_.forget();
+  held_credit_.forget();
+  other_credit_.forget();
 }
 
 // That of the setting in force.

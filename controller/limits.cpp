@@ -298,9 +298,7 @@ void Controller::forget_world(const DriftAlarm& alarm, Time now) {
 void Controller::forget_beside_memory() {
   unserved_plan_mw_.reset();
   credit_.forget();
-  late_credit_.forget();
-  held_credit_.forget();
-  other_credit_.forget();
+  forget_credits();
   relief_.forget();
   drift_.forget();
   forget_reference();

@@ -14,37 +14,34 @@ constexpr int kPartOfFirst = MinibatchTimes::kSlower / 2;
 }  // namespace
 
 void MinibatchTimes::add(const Minibatch& minibatch) {
-  const One one{minibatch.elapsed, minibatch.batch_size};
+  const MinibatchTime one{minibatch.elapsed, minibatch.batch_size};
   if (!std::exchange(began_, true)) {
     expected_ = {one.elapsed / kPartOfFirst, one.batch_size};
     return;
   }
-  recent_[count_++ % kRecent] = one;
-  if (count_ >= kInARow) {
-    const One least = std::min({newest(0), newest(1), newest(2)}, faster);
+  recent_.add(one);
+  if (recent_.count() >= kInARow) {
+    const MinibatchTime least =
+        std::min({recent_.newest(0), recent_.newest(1), recent_.newest(2)}, faster);
     in_a_row_ = std::max(in_a_row_, least, faster);
   }
   expected_ = std::max(in_a_row_, slowest_but_one(), faster);
 }
 
-// So many before the newest.
-const MinibatchTimes::One& MinibatchTimes::newest(std::size_t before) const {
-  return recent_[(count_ - 1 - before) % kRecent];
-}
-
 // Of the recent ones; the only one where there is no other.
-MinibatchTimes::One MinibatchTimes::slowest_but_one() const {
-  if (count_ == 1) return recent_[0];
-  One slowest, second;
-  for (std::size_t i = 0; i < std::min(count_, kRecent); ++i) {
-    second = std::max(second, std::min(slowest, recent_[i], faster), faster);
-    slowest = std::max(slowest, recent_[i], faster);
+MinibatchTime MinibatchTimes::slowest_but_one() const {
+  if (recent_.count() == 1) return recent_.newest(0);
+  MinibatchTime slowest, second;
+  for (std::size_t i = 0; i < recent_.count(); ++i) {
+    const MinibatchTime& one = recent_.ones()[i];
+    second = std::max(second, std::min(slowest, one, faster), faster);
+    slowest = std::max(slowest, one, faster);
   }
   return second;
 }
 
 Duration MinibatchTimes::expected(std::int32_t batch_size) const {
-  const One& one = expected_;
+  const MinibatchTime& one = expected_;
   if (one.batch_size <= 0 || batch_size <= one.batch_size) return one.elapsed;
   const double more = static_cast<double>(batch_size) / one.batch_size;
   const double ns = more * static_cast<double>(one.elapsed.count());

@@ -2,12 +2,12 @@
 // for, where somebody waits for one.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "controller/clock.h"
 #include "controller/event.h"
+#include "controller/recent_minibatches.h"
 
 namespace gearshift {
 
@@ -33,19 +33,12 @@ class MinibatchTimes {
  private:
   static constexpr std::size_t kRecent = 64;
   static constexpr std::size_t kInARow = 3;
-  struct One {
-    Duration elapsed{};
-    std::int32_t batch_size = 0;
-  };
-  static bool faster(const One& one, const One& other) { return one.elapsed < other.elapsed; }
-  const One& newest(std::size_t before) const;
-  One slowest_but_one() const;
+  MinibatchTime slowest_but_one() const;
 
   bool began_ = false;                 // the first has ended
-  std::array<One, kRecent> recent_{};  // after the first; number i at i % kRecent
-  std::size_t count_ = 0;              // of all after the first
-  One in_a_row_;                       // the slowest that so many in a row took at least
-  One expected_;
+  RecentMinibatches<kRecent> recent_;  // after the first
+  MinibatchTime in_a_row_;             // the slowest that so many in a row took at least
+  MinibatchTime expected_;
 };
 
 }  // namespace gearshift

@@ -7,6 +7,7 @@
 
 #include "controller/clock.h"
 #include "controller/event.h"
+#include "controller/recent_minibatches.h"
 
 namespace gearshift {
 
@@ -28,14 +29,7 @@ class Stalls {
  private:
   static constexpr std::size_t kRecent = 32;
   static constexpr std::size_t kKept = 8;
-  struct One {
-    Duration elapsed{};
-    std::int32_t batch_size = 0;
-  };
-  struct Recent {
-    std::array<One, kRecent> ones{};  // number i at i % kRecent
-    std::size_t count = 0;
-  };
+  using Recent = RecentMinibatches<kRecent>;
   struct Stall {
     Time ended{};
     Duration longer{};  // than usual
