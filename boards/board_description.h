@@ -148,8 +148,9 @@ bool is_tegra(const Sysroot& root);
 bool select_gpu(BoardDescription& board, const std::string& which);
 
 // Modes of the space, lowest power first: by the model at full load where the board has one, else
-// by the product of relative knob positions. Ties by value, knob by knob. A knob of the board that
-// the space lacks counts as at its highest value. Throws std::length_error for more than kMaxModes.
+// by the product of relative knob positions, which a power limit caps at its share of the highest
+// limit. Ties by value, knob by knob. A knob of the board that the space lacks counts as at its
+// highest value. Throws std::length_error for more than kMaxModes.
 std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobSpace& space);
 
 // The mode that is held when nothing better is known to be safe: the first of `modes` (lowest power

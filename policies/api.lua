@@ -97,8 +97,8 @@ goal = {}
 knobs = {}
 
 ---Every power mode, lowest power first by the board's model; in a simulation, and on a board without a
----model, by the product of the knobs' relative positions: a hint, never data. Read-only; each modes[i]
----is a new table with one field a knob.
+---model, by the product of the knobs' relative positions, capped by a power limit's share of the highest:
+---a hint, never data. Read-only; each modes[i] is a new table with one field a knob.
 ---@type setting[]
 modes = {}
 

@@ -114,7 +114,7 @@ struct SimulationResult {
 };
 
 // The modes of the space in the order that any policy may know: by the product of the knobs'
-// relative positions, never by what was measured or modelled.
+// relative positions (a power limit caps it), never by what was measured or modelled.
 std::vector<PowerMode> unmeasured_order(const KnobSpace& knobs);
 
 // What a simulated board tells the controller of itself. Its safe mode is the first in that order

@@ -76,6 +76,39 @@ TEST(Modes, WithoutAModelTheProductOfRelativePositionsOrdersThemAndTiesGoByValue
                 {1, 100}, {1, 200}, {2, 100}, {1, 300}, {1, 400}, {2, 200}, {2, 300}, {2, 400}}));
 }
 
+// A GPU at a limit and at a high clock draws the limit: no more than at a lower clock that reaches
+// it too, and far more than at a high limit and a clock that does not.
+TEST(Modes, WithoutAModelAPowerLimitCapsWhatTheOtherKnobsLetABoardDraw) {
+  const auto limit = [](std::vector<std::int64_t> values) {
+    return Knob{"power_limit_w", Unit::mw, KnobClass::power_limit, std::move(values)};
+  };
+  const BoardDescription gpu =
+      without_model({limit({100, 200, 300}), knob("gpu_mhz", Unit::khz, {300, 900, 1410})});
+  EXPECT_EQ(values_of(modes_by_power(gpu, gpu.knob_space())),
+            (std::vector<std::vector<std::int64_t>>{{100, 300},
+                                                    {100, 900},
+                                                    {100, 1410},
+                                                    {200, 300},
+                                                    {300, 300},
+                                                    {200, 900},
+                                                    {200, 1410},
+                                                    {300, 900},
+                                                    {300, 1410}}));
+
+  // Memory at a seventh of its clock is taken to leave more than half of what is drawn.
+  BoardDescription memory =
+      without_model({limit({180, 300}), knob("mem_mhz", Unit::khz, {5, 8, 60})});
+  memory.knobs[1].knob.knob_class = KnobClass::memory;
+  EXPECT_EQ(values_of(modes_by_power(memory, memory.knob_space())),
+            (std::vector<std::vector<std::int64_t>>{
+                {180, 5}, {300, 5}, {180, 8}, {300, 8}, {180, 60}, {300, 60}}));
+
+  // Of one knob the order is that of its values.
+  const BoardDescription alone = without_model({limit({100, 200, 300})});
+  EXPECT_EQ(values_of(modes_by_power(alone, alone.knob_space())),
+            (std::vector<std::vector<std::int64_t>>{{100}, {200}, {300}}));
+}
+
 TEST(Modes, AKnobThatIsAbsentCountsAsAtItsHighest) {
   const BoardDescription& board = built_in("jetson-agx-orin");
   KnobSpace space = board.knob_space();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "limits/operator_limit.h"
@@ -243,6 +244,33 @@ TEST(Simulation, AReferenceWithASmallerBatchIsTheOneThatTheControllerMeasures) {
   EXPECT_GT(judging.reference_s, 0);
   EXPECT_NEAR(policy.goals.back().reference_s, judging.reference_s, 1e-9);
   EXPECT_NEAR(policy.goals.back().reference_j, judging.reference_j, 1e-6);
+}
+
+// A GPU in its lowest clock keeps any cap under any limit, and no weighted goal is to be judged by
+// what it takes there.
+TEST(Simulation, TheReferenceOfABoardWithAPowerLimitIsNoLowClockUnderAHighLimit) {
+  const KnobSpace knobs{
+      {{"gpu_mhz", Unit::khz, KnobClass::clock, {300'000, 900'000, 1'410'000}},
+       {"power_limit_w",
+        Unit::mw,
+        KnobClass::power_limit,
+        {100'000, 125'000, 150'000, 175'000, 200'000, 225'000, 250'000, 275'000, 300'000}}}};
+  Profile profile(knobs);
+  profile.workload = "small";
+  for (const PowerMode& mode : unmeasured_order(knobs)) {
+    const double asked = static_cast<double>(mode.values[0]) / 1'410'000;
+    const double limit_w = static_cast<double>(mode.values[1]) / 1000;
+    const double reached = std::min(asked, std::sqrt((limit_w - 40) / 260));
+    profile.add({mode, 16, 10 / reached, 40 + 260 * reached * reached, {}});
+  }
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  for (const std::int64_t cap_mw : {110'000, 140'000, 180'000, 230'000, 280'000}) {
+    problem.goal = {.objective = Objective::weighted, .power_mw = cap_mw, .energy_weight = 0};
+    const auto best = exhaustive_optimum(problem);
+    ASSERT_TRUE(best) << cap_mw;
+    EXPECT_GT(best->value, 0.85) << cap_mw;
+  }
 }
 
 TEST(ExhaustiveOptimum, CountsTheSettingsThatHaveACost) {
