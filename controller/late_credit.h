@@ -41,8 +41,8 @@ class LateCredit {
 // How many requests a setting has answered in time: what lets it stay in force after some were late
 // for a minibatch that stalled. It would have in any setting, and no longer does; but some bear it
 // better than others. So what is late in bursts for no more than half a hundredth of its requests
-// stays: it has a quarter of a second's requests to begin with, and six tenths of a second's at
-// most.
+// stays: it has a tenth of a second's requests to begin with, and three times that at most; where
+// requests are few, what a setting has whose accidents are not explained.
 class StallCredit {
  public:
   // The setting is in force; one that was already goes on.
@@ -51,7 +51,7 @@ class StallCredit {
     setting_ = setting;
   }
   void answered(std::uint32_t in_time, double per_s) {
-    left_ = std::min(kMost * per_s, left(per_s) + kShare * in_time);
+    left_ = std::min(std::max(kFewMost, kMost * per_s), left(per_s) + kShare * in_time);
   }
   bool pays(std::uint32_t late, double per_s) {
     left_ = left(per_s) - late;
@@ -61,8 +61,9 @@ class StallCredit {
 
  private:
   static constexpr double kShare = 0.005;
-  static constexpr double kFirst = 0.1, kMost = 0.3;  // of a second's requests
-  double left(double per_s) const { return left_.value_or(kFirst * per_s); }
+  static constexpr double kFirst = 0.1, kMost = 0.3;    // of a second's requests,
+  static constexpr double kFewFirst = 2, kFewMost = 3;  // and no fewer
+  double left(double per_s) const { return left_.value_or(std::max(kFewFirst, kFirst * per_s)); }
 
   std::optional<Setting> setting_;
   std::optional<double> left_;

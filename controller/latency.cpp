@@ -52,7 +52,7 @@ void Controller::on_requests(const RequestReport& report, Time now) {
   if (judged) {
     const std::uint32_t in_time = report.served - std::min(report.served, report.late);
     if (aim_ == Aim::hold) late_credit_.answered(in_time);
-    stall_credit().answered(in_time, goal_.arrivals_per_s);
+    stall_credit().answered(in_time, arrivals_.per_s());
   }
   if (arrivals_.add(report)) update_arrivals(now);
 }
@@ -145,7 +145,7 @@ void Controller::on_late(Time now) {
   const RequestReport& report = latency_.newest();
   const Duration limit = *latency_.limit();
   const bool stalled = stalls_.explain(report, limit);
-  if (stalled && stall_credit().pays(report.late, goal_.arrivals_per_s)) {
+  if (stalled && stall_credit().pays(report.late, arrivals_.per_s())) {
     note(NoteType::late, now,
          late_text(report, limit, ": a minibatch stalled, and no longer does"));
     latency_.rearm_at(now);

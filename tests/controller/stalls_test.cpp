@@ -96,8 +96,35 @@ TEST(StallCredit, BearsATenthOfASecondsRequestsAndOneInTwoHundredBesides) {
   EXPECT_TRUE(credit.pays(10, 100));
 }
 
+TEST(StallCredit, BearsTwoWhereRequestsAreFewAndThreeAtMost) {
+  Setting setting;
+  setting.mode = kFast;
+  StallCredit credit;
+  credit.hold(setting);
+  EXPECT_TRUE(credit.pays(2, 3));
+  EXPECT_FALSE(credit.pays(1, 3));
+  credit.answered(100'000, 3);
+  EXPECT_TRUE(credit.pays(3, 3));
+  EXPECT_FALSE(credit.pays(1, 3));
+}
+
+Workload single(Duration limit) {
+  Workload workload = fakes::server();
+  workload.batch_size = 1;
+  workload.latency = limit;
+  return workload;
+}
+
+const std::vector<Request> kOneByOne = {
+    with_batch(measure(kSlow), 1), with_batch(measure(kMiddle), 1), with_batch(measure(kFast), 1)};
+
 struct Bench {
-  explicit Bench(Duration end) : rig(best_of(kThree), end) {}
+  explicit Bench(Duration end)
+      : rig(best_of(kThree), end), server(rig.world.attach_server(milliseconds(0), 60)) {}
+  // With batches of one within `limit`.
+  Bench(Duration end, double per_s, Duration limit)
+      : rig(best_of(kOneByOne), end),
+        server(rig.world.attach_server(milliseconds(0), per_s, single(limit))) {}
   void stall(Duration at, std::uint32_t late, double longer_ms = 400) {
     rig.world.at(at, [this, late, longer_ms] { server.stall(longer_ms, late); });
   }
@@ -117,7 +144,7 @@ struct Bench {
   }
 
   ServingRig rig;
-  FakeServer& server = rig.world.attach_server(milliseconds(0), 60);
+  FakeServer& server;
 };
 
 TEST(StallLoop, WhatIsHeldGoesOnAfterAStallAndTrainsOn) {
@@ -148,6 +175,23 @@ TEST(StallLoop, WhatAnswersTooManyLateForStallsIsNotHeldAnyMore) {
   bench.rig.run();
   EXPECT_EQ(bench.rig.summary.latency_steps, 1U);
   EXPECT_EQ(bench.rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle);
+}
+
+// A tenth of three requests is none.
+TEST(StallLoop, OneThatIsLateForAStallIsBorneHoweverFewCome) {
+  Bench bench(seconds(100), 3, milliseconds(600));
+  bench.stall(seconds(60), 1, 800);
+  bench.rig.run();
+  EXPECT_EQ(bench.rig.summary.latency_steps, 0U);
+  EXPECT_EQ(bench.rig.recorder.of(NoteType::hold).size(), 1U);
+}
+
+// The plan is for one request in half of the limit at least, 33 a second; what comes is five.
+TEST(StallLoop, WhatIsBorneIsAShareOfTheRequestsThatCome) {
+  Bench bench(seconds(100), 5, milliseconds(60));
+  bench.stall(seconds(90), 4, 800);
+  bench.rig.run();
+  EXPECT_EQ(bench.rig.summary.latency_steps, 1U);
 }
 
 TEST(StallLoop, AMeasurementGoesOnAfterAStallAndEndsAfterOneTooMany) {
