@@ -153,7 +153,7 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
                           answer.now - duration("cap_ns")};
   Rationale::Held& held = answer.rationale.held;
   const auto holding = page.get<std::string>("holding");
-  for (const Holding one : {Holding::choice, Holding::best, Holding::safe}) {
+  for (const Holding one : {Holding::choice, Holding::best, Holding::safe, Holding::fallback}) {
     if (holding_name(one) == holding) held.holding = one;
   }
   const Row setting = page.get<Row>("setting");

@@ -122,8 +122,13 @@ void Sessions::take(Session& session, const wire::Applied& applied, Time now, Ev
 }
 
 void Sessions::take(Session& session, const wire::Refused& refused, EventBuffer& events) {
-  if (refused.set != session.last_set.set || !session.last_set_open) return;
+  if (refused.set != session.last_set.set || refused.set == session.refused_set) return;
+  // Only running it shows that a size does not fit, so that this may come after it was applied.
+  if (!session.last_set_open && (refused.code.view() != "memory" || !go_back(session, events))) {
+    return;
+  }
   session.last_set_open = false;
+  session.refused_set = refused.set;
   Event& event = events.emplace_back();
   event.type = EventType::refused;
   event.handle = session.workload.handle;
@@ -131,6 +136,22 @@ void Sessions::take(Session& session, const wire::Refused& refused, EventBuffer&
   event.batch_size = session.last_set.batch_size;
   event.text = decltype(event.text)(std::string(refused.code.view()) + ": " +
                                     std::string(refused.message.view()));
+}
+
+// A smaller size than that of the last command is in force again; false where none is offered.
+bool Sessions::go_back(Session& session, EventBuffer& events) {
+  Workload& workload = session.workload;
+  const auto* const begin = workload.batch_sizes.data();
+  const auto* const larger =
+      std::lower_bound(begin, begin + workload.batch_size_count, session.last_set.batch_size);
+  if (larger == begin) return false;
+  workload.batch_size = *(larger - 1);
+  Event& event = events.emplace_back();
+  event.type = EventType::applied;
+  event.handle = workload.handle;
+  event.set_sequence = session.last_set.set;
+  event.batch_size = workload.batch_size;
+  return true;
 }
 
 void Sessions::take(Session& session, const wire::Saved& saved, EventBuffer& events) {

@@ -108,6 +108,7 @@ class Sessions {
     Rights rights;
     Time awaited{};  // since when a report may come: the newest one, or what let it run
     MinibatchTimes times{};
+    std::uint32_t refused_set = 0;  // the newest that was refused; 0: none
     int unoffered = 0;  // newest reports in a row of a batch size that is none of its hello's
   };
 
@@ -131,6 +132,7 @@ class Sessions {
   void take(Session& session, const wire::Requests& requests, Time now, EventBuffer& events);
   void take(Session& session, const wire::Applied& applied, Time now, EventBuffer& events);
   void take(Session& session, const wire::Refused& refused, EventBuffer& events);
+  bool go_back(Session& session, EventBuffer& events);
   void take(Session& session, const wire::Saved& saved, EventBuffer& events);
   void take(Session& session, const wire::Unsaved& unsaved, EventBuffer& events);
   void answer_checkpoint(Session& session, std::uint32_t checkpoint, EventType type,

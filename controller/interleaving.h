@@ -55,6 +55,16 @@ constexpr bool training_fits(const InterleavingState& state) {
          state.train_minibatch + state.infer_minibatch <= planned_latency(state.latency);
 }
 
+// Whether a request that comes now is queued: it is refused where it would be late although nothing
+// but the requests before it ran first. `queued` is without it; `under_way` is what is left of the
+// minibatch that runs, 0 where none does.
+constexpr bool admits(const InterleavingState& state, std::chrono::nanoseconds under_way) {
+  if (state.latency <= std::chrono::nanoseconds::zero()) return true;
+  const std::int64_t batch_size = state.batch_size > 0 ? state.batch_size : 1;
+  const std::int64_t minibatches = static_cast<std::int64_t>(state.queued) / batch_size + 1;
+  return under_way + minibatches * state.infer_minibatch <= state.latency;
+}
+
 // The longest training minibatch with which training runs and batches are half full on average
 // (controller/meter.h counts those that are), where half of one has come `half_batch` after the
 // first of its requests. A batch is served behind the training minibatch during which it would
@@ -73,7 +83,8 @@ constexpr std::chrono::nanoseconds longest_beside_half_full(std::chrono::nanosec
 
 // What runs next: inference when a batch is full, or when the oldest request would be late if a
 // training minibatch ran first; else training. Where a training minibatch alone would make a
-// request late, training waits for as long as requests keep arriving. Where nothing trains, a batch
+// request late, training waits for as long as requests keep arriving; but not where an inference
+// minibatch alone does, since none is queued then for which to wait. Where nothing trains, a batch
 // waits to be full until the latest start that its oldest request allows.
 constexpr TurnChoice next_turn(const InterleavingState& state) {
   using std::chrono::nanoseconds;
@@ -81,7 +92,8 @@ constexpr TurnChoice next_turn(const InterleavingState& state) {
   constexpr nanoseconds kNever = nanoseconds::max();
   const nanoseconds memory = arrival_memory(state.latency);
   const bool arriving = state.infers && (state.queued > 0 || state.since_arrival < memory);
-  const bool trains = state.trains && (!arriving || training_fits(state));
+  const bool refuses_all = state.queued == 0 && !admits(state, kNone);
+  const bool trains = state.trains && (!arriving || training_fits(state) || refuses_all);
   if (state.infers && state.queued > 0) {
     if (state.queued >= static_cast<std::uint32_t>(state.batch_size > 0 ? state.batch_size : 1)) {
       return {Turn::infer, kNone};
@@ -97,16 +109,6 @@ constexpr TurnChoice next_turn(const InterleavingState& state) {
   if (trains) return {Turn::train, kNone};
   if (state.trains) return {Turn::wait, memory - state.since_arrival};
   return {Turn::wait, kNever};
-}
-
-// Whether a request that comes now is queued: it is refused where it would be late although nothing
-// but the requests before it ran first. `queued` is without it; `under_way` is what is left of the
-// minibatch that runs, 0 where none does.
-constexpr bool admits(const InterleavingState& state, std::chrono::nanoseconds under_way) {
-  if (state.latency <= std::chrono::nanoseconds::zero()) return true;
-  const std::int64_t batch_size = state.batch_size > 0 ? state.batch_size : 1;
-  const std::int64_t minibatches = static_cast<std::int64_t>(state.queued) / batch_size + 1;
-  return under_way + minibatches * state.infer_minibatch <= state.latency;
 }
 
 // Whether a request that has waited so long is still served by the inference minibatch that begins

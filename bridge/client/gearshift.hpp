@@ -11,30 +11,19 @@
 // No call blocks or fails for want of a daemon: without one reports are dropped, and a daemon that
 // starts, dies or restarts is found again. The protocol is bridge/PROTOCOL.md.
 //
-// Has a thread, because a minibatch may take longer than the daemon waits for a sign of life. Reads
-// the steady clock, to know when one is due; never sends a time.
+// A child that fork() makes is silent, and every call returns at once there: attach in it.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <cstdint>
-#include <mutex>
-#include <optional>
-#include <random>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <thread>
-#include <utility>
-#include <vector>
-#include <zmq.hpp>
+#include <unistd.h>
 
-#include "bridge/client/gearshift_answers.hpp"
-#include "bridge/client/gearshift_budget.hpp"
-#include "bridge/client/gearshift_socket.hpp"
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bridge/client/gearshift_connection.hpp"
 #include "bridge/client/gearshift_wire.hpp"
-#include "bridge/client/gearshift_wishes.hpp"
 
 namespace gearshift::client {
 
@@ -44,30 +33,20 @@ class Workload {
   // Connects in the background. Throws std::invalid_argument for options that no daemon would take,
   // but not for what the environment says: take_message() tells of that.
   explicit Workload(Options options)
-      : options_(detail::checked(std::move(options))), wishes_(options_.batch_size) {
-    detail::check_given(socket_, options_, SteadyClock::now().time_since_epoch());
-    service();
-    thread_ = std::thread([this] { keep_alive(); });
-  }
+      : batch_size_(options.batch_size),
+        connection_(std::make_unique<detail::Connection>(std::move(options))) {}
 
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
   // Says bye.
   ~Workload() {
-    leave();
-    thread_.join();
+    // Nothing of a child's copy can be ended: the threads that it would wait for are the parent's.
+    if (here() == nullptr) static_cast<void>(connection_.release());
   }
 
   // Says bye: there is no more of this work. It is attached no more, and every call is free.
   void leave() {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (leaving_) return;
-      if (attached_) send_plain("bye");
-      detach(SteadyClock::now());
-      leaving_ = true;
-    }
-    wake_.notify_all();
+    if (auto* connection = here()) connection->leave();
   }
 
   // Reports that a minibatch has ended: of the batch size in force, or of `samples` where a batch
@@ -76,55 +55,37 @@ class Workload {
   void minibatch(std::uint32_t epoch, std::chrono::nanoseconds elapsed,
                  std::chrono::nanoseconds fetch_stall, std::chrono::nanoseconds compute,
                  std::int32_t samples = 0) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++sequence_;
-    if (attached_ && !budget_.take(SteadyClock::now().time_since_epoch())) {
-      ++dropped_reports_;
-    } else if (attached_) {
-      const std::int32_t size = samples > 0 ? samples : wishes_.in_force.batch_size;
-      detail::pack_minibatch(frame_, sequence_, wishes_.in_force.set, epoch, size);
-      frame_.add("elapsed_ns", elapsed).add("fetch_stall_ns", fetch_stall);
-      frame_.add("compute_ns", compute);
-      if (!send(frame_)) ++dropped_reports_;
+    if (auto* connection = here()) {
+      connection->minibatch(epoch, elapsed, fetch_stall, compute, samples);
     }
-    service();
   }
 
   // Reports what became of the requests (kind infer); RequestLog says when, and with what counts.
   void requests(const RequestCounts& counts) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    ++requests_sequence_;
-    if (attached_) {
-      detail::pack_requests(frame_, requests_sequence_, wishes_.in_force.set, counts);
-      send(frame_);
-    }
-    service();
+    if (auto* connection = here()) connection->requests(counts);
   }
 
   // True once for each new wish of the daemon: take wanted(), then call applied() or refused().
   bool poll() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    service();
-    save(lock);
-    return wishes_.poll();
+    auto* const connection = here();
+    return connection != nullptr && connection->poll();
   }
 
-  // The wish that the last poll() brought; changes in poll() alone.
+  // The wish that the last poll() brought; changes in poll() and out_of_memory() alone.
   Wanted wanted() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return wishes_.wanted;
+    const auto* const connection = here();
+    return connection != nullptr ? connection->wanted() : Wanted{0, batch_size_, Run::both};
   }
 
   // False while the daemon wants this kind to wait: stop between two minibatches, and wait().
-  bool runs() const { return is_in(wanted().run); }
+  bool runs() const {
+    const auto* const connection = here();
+    return connection == nullptr || connection->runs();
+  }
 
   // Blocks until a message of the daemon came or the time is over. Only for a workload that waits.
   void wait(std::chrono::milliseconds timeout) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    // After a signal the caller looks at what it means.
-    if (!socket_.wait(std::min(timeout, kLongestPause))) return;
-    service();
-    save(lock);
+    if (auto* connection = here()) connection->wait(timeout);
   }
 
   // Blocks until the accelerator is this workload's, among those that take turns through the
@@ -132,269 +93,63 @@ class Workload {
   // Saves and pauses come before it, without a turn: held through a pause, it would be kept from
   // all others. poll() tells of the wish to pause all the same.
   std::uint64_t take_turn() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    std::optional<std::uint64_t> turn;
-    while (!turn) {
-      pause(lock);
-      turn = wait_for_turn(lock);
-    }
-    return *turn;
+    auto* const connection = here();
+    return connection != nullptr ? connection->take_turn() : 0;
   }
   // Ends a turn; of 0 there is nothing to end.
   void end_turn(std::uint64_t turn) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (turn != 0 && attached_) send_turn("turn_end", turn);
+    if (auto* connection = here()) connection->end_turn(turn);
   }
 
   // wanted() is in force: the next minibatch to begin runs with it.
   void applied() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    wishes_.in_force = wishes_.wanted;
-    send_applied(wishes_.in_force);
+    if (auto* connection = here()) connection->applied();
   }
 
   // wanted() will not be in force. `code`: "batch_size", "run", "memory" or "other".
   void refused(const std::string& code, const std::string& message) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    refuse(wishes_.wanted.set, code, message);
-    wishes_.wanted = wishes_.in_force;
+    if (auto* connection = here()) connection->refused(code, message);
+  }
+
+  // What was applied does not fit in memory, as a minibatch showed: what was in force before is
+  // again, with `batch_size` instead, which fits.
+  void out_of_memory(std::int32_t batch_size, const std::string& message) {
+    if (auto* connection = here()) connection->out_of_memory(batch_size, message);
   }
 
   // A daemon has taken this workload; and it is the one of its kind that gets wishes.
   bool attached() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return attached_;
+    const auto* const connection = here();
+    return connection != nullptr && connection->attached();
   }
   bool managed() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return attached_ && managed_;
+    const auto* const connection = here();
+    return connection != nullptr && connection->managed();
   }
 
   // Reports of minibatches that an attached daemon was not sent or did not take.
   std::uint64_t dropped_reports() const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return dropped_reports_;
+    const auto* const connection = here();
+    return connection != nullptr ? connection->dropped_reports() : 0;
   }
 
   // What the daemon last said for people (why a workload is not managed, what was wrong), once.
   std::string take_message() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return std::exchange(message_, std::string());
+    auto* const connection = here();
+    return connection != nullptr ? connection->take_message() : std::string();
+  }
+  // Has take_message() say it, once however often it is told.
+  void tell(const std::string& trouble) {
+    if (auto* connection = here()) connection->tell(trouble);
   }
 
  private:
-  using SteadyClock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kShortestPause{2};
-  static constexpr std::chrono::milliseconds kLongestPause{250};
-  static constexpr std::chrono::milliseconds kTurnPause{20};
-  static constexpr std::chrono::seconds kTurnAgain{1};
+  // None in a forked child.
+  detail::Connection* here() const { return ::getpid() == process_ ? connection_.get() : nullptr; }
 
-  // Once, however often it is so.
-  void tell(const std::string& trouble) {
-    if (!trouble.empty() && trouble != told_) message_ = told_ = trouble;
-  }
-
-  bool is_in(Run run) const { return detail::runs(options_.kind, run); }
-  bool must_pause() const {
-    return attached_ && (wishes_.checkpoint != 0 || !is_in(wishes_.asked().run));
-  }
-
-  // Saves if the daemon asked to, and waits for as long as it wants this kind to. What it asks, to
-  // wait, is in force then; the program is told by poll() and has its batch size until that.
-  void pause(std::unique_lock<std::mutex>& lock) {
-    save(lock);
-    while (attached_ && !is_in(wishes_.asked().run)) {
-      if (wishes_.pause()) send_applied(wishes_.asked());
-      detail::wait_readable(lock, socket_.descriptor(), kTurnPause);
-      service();
-      save(lock);
-    }
-  }
-
-  // Number of the turn, 0 where no daemon gives any, and none where must_pause() came first.
-  std::optional<std::uint64_t> wait_for_turn(std::unique_lock<std::mutex>& lock) {
-    SteadyClock::time_point asked;
-    for (std::uint64_t attachment = 0; attached_ && knows_turns_; service()) {
-      const auto now = SteadyClock::now();
-      const bool first = attachment != attachments_;
-      if (first) {
-        ++turn_;
-      } else if (must_pause()) {
-        send_turn("turn_end", turn_);
-        return std::nullopt;
-      } else if (turn_given_ == turn_) {
-        return turn_;
-      }
-      // A daemon drops what is beyond a client's budget, so it is asked again.
-      if (first || now - asked >= kTurnAgain) {
-        attachment = attachments_;
-        asked = now;
-        if (!send_turn("turn_request", turn_) && first) return 0;
-      } else {
-        detail::wait_readable(lock, socket_.descriptor(), kTurnPause);
-      }
-    }
-    return 0;
-  }
-
-  // False where no daemon takes it now.
-  bool send(const detail::Frame& frame) {
-    if (!socket_.send(frame.data(), frame.size())) return false;
-    sent_ = SteadyClock::now();
-    return true;
-  }
-  bool send_plain(const char* type) { return send(frame_.begin(type, 0)); }
-  bool send_turn(const char* type, std::uint64_t turn) {
-    return send(frame_.begin(type, 1).add("turn", turn));
-  }
-  void answer(const detail::Frame& frame) {
-    answers_.add(frame);
-    if (answers_.send(socket_)) sent_ = SteadyClock::now();
-  }
-  void send_applied(const Wanted& wanted) {
-    if (!attached_ || wanted.set == 0) return;
-    detail::pack_applied(frame_, wanted);
-    answer(frame_);
-  }
-
-  // Where the daemon asked for it. The thread keeps the attachment alive meanwhile.
-  void save(std::unique_lock<std::mutex>& lock) {
-    if (wishes_.checkpoint == 0) return;
-    const std::uint32_t checkpoint = std::exchange(wishes_.checkpoint, 0);
-    const std::uint64_t attachment = attachments_;
-    lock.unlock();
-    const detail::Frame reply = detail::save(checkpoint, options_.save);
-    lock.lock();
-    service();
-    if (!attached_ || attachment != attachments_) return;
-    answer(reply);
-  }
-
-  void refuse(std::uint32_t set, const std::string& code, const std::string& message) {
-    if (!attached_ || set == 0) return;
-    detail::pack_refused(frame_, set, code, message);
-    answer(frame_);
-  }
-
-  // Takes what came, and sends what is due. Bounded, so that no daemon can hold up a minibatch.
-  void service() {
-    if (leaving_) return;
-    zmq::message_t frame;
-    for (int count = 0; count < 64 && socket_.receive(frame); ++count) {
-      detail::Incoming incoming;
-      if (detail::decode(frame.data(), frame.size(), incoming)) take(incoming);
-    }
-    const auto now = SteadyClock::now();
-    if (answers_.send(socket_)) sent_ = now;
-    if (attached_ && now - heard_ > silent_after_) detach(now);
-    if (attached_ && now - sent_ >= heartbeat_) send_plain("heartbeat");
-    if (!attached_ && now >= next_hello_) say_hello(now);
-  }
-
-  void say_hello(SteadyClock::time_point now) {
-    try {
-      std::string distrusted;
-      socket_.look(options_, now.time_since_epoch(), distrusted);
-      tell(distrusted);
-    } catch (const std::invalid_argument& error) {
-      tell(error.what());
-      next_hello_ = now + std::chrono::seconds(10);
-      return;
-    }
-    detail::pack_hello(frame_, options_, wishes_.in_force.batch_size);
-    if (send(frame_)) {
-      next_hello_ = now + std::chrono::seconds(1);
-      return;
-    }
-    tell(socket_.disconnect_if_stuck(now.time_since_epoch()));
-  }
-
-  void take(const detail::Incoming& incoming) {
-    const auto now = heard_ = SteadyClock::now();
-    if (incoming.type == "welcome") {
-      wishes_.reset();
-      attached_ = knows_turns_ = true;
-      ++attachments_;
-      managed_ = incoming.managed;
-      message_ = incoming.message;
-      if (incoming.heartbeat_ns > 0) heartbeat_ = std::chrono::nanoseconds(incoming.heartbeat_ns);
-      if (incoming.silent_after_ns > 0) {
-        silent_after_ = std::chrono::nanoseconds(incoming.silent_after_ns);
-      }
-    } else if (incoming.type == "set" && attached_) {
-      take_set(incoming);
-    } else if (incoming.type == "turn") {
-      turn_given_ = static_cast<std::uint64_t>(incoming.turn);
-    } else if (incoming.type == "checkpoint" && attached_ && options_.save) {
-      wishes_.checkpoint = static_cast<std::uint32_t>(incoming.checkpoint);
-    } else if (incoming.type == "bye") {
-      detach(now + std::chrono::seconds(1));
-    } else if (incoming.type == "error" && incoming.code == "unknown_client") {
-      if (attached_) detach(now);
-    } else if (incoming.type == "error" && incoming.code == "unknown_type") {
-      knows_turns_ = false;
-    } else if (incoming.type == "error") {
-      message_ = incoming.code + ": " + incoming.message;
-      if (!attached_) next_hello_ = now + detail::hello_pause(incoming.code, random_());
-    }
-  }
-
-  void take_set(const detail::Incoming& incoming) {
-    if (wishes_.take(incoming, options_.batch_sizes)) return;
-    refuse(static_cast<std::uint32_t>(incoming.set), "batch_size",
-           std::to_string(incoming.batch_size) + " was not offered");
-  }
-
-  void detach(SteadyClock::time_point next_hello) {
-    attached_ = false;
-    answers_.forget();
-    next_hello_ = next_hello;
-    pause_ = kShortestPause;
-    wishes_.reset();
-  }
-
-  void keep_alive() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!leaving_) {
-      service();
-      // Attaching is quick where a daemon runs; looking for one that does not costs next to
-      // nothing.
-      pause_ = attached_ ? kLongestPause : std::min(2 * pause_, kLongestPause);
-      wake_.wait_for(lock, pause_);
-    }
-  }
-
-  const Options options_;
-  mutable std::mutex mutex_;  // guards everything below
-  std::condition_variable wake_;
-  detail::DaemonSocket socket_;
-  detail::Frame frame_;
-  detail::ReportBudget budget_;
-  detail::Answers answers_;
-  std::uint64_t dropped_reports_ = 0;
-  std::string message_;
-  std::string told_;  // of trouble, the last
-  detail::Wishes wishes_;
-  bool attached_ = false;
-  bool managed_ = false;
-  bool leaving_ = false;
-  std::uint64_t sequence_ = 0;
-  std::uint64_t requests_sequence_ = 0;
-  std::uint64_t attachments_ = 0;
-  std::uint64_t turn_ = 0;        // number of the newest turn asked for
-  std::uint64_t turn_given_ = 0;  // of the newest one given
-  bool knows_turns_ = true;       // the daemon of this attachment does, as far as is known
-  std::chrono::milliseconds pause_ = kShortestPause;  // between two looks of the thread
-  std::chrono::nanoseconds heartbeat_ = std::chrono::seconds(1);
-  std::chrono::nanoseconds silent_after_ = std::chrono::seconds(5);
-  SteadyClock::time_point heard_{};
-  SteadyClock::time_point sent_{};
-  SteadyClock::time_point next_hello_{};
-  // Other clients that say hello at the same time draw other pauses.
-  std::mt19937_64 random_{
-      static_cast<std::uint64_t>(getpid()) ^
-      static_cast<std::uint64_t>(SteadyClock::now().time_since_epoch().count())};
-  std::thread thread_;
+  const std::int32_t batch_size_;  // of the options
+  const pid_t process_ = ::getpid();
+  std::unique_ptr<detail::Connection> connection_;
 };
 
 }  // namespace gearshift::client

@@ -12,6 +12,7 @@
 // controller/interleaving.h, by the times measured here. A request is refused at its arrival where
 // those before it make it late, and dropped where it is late when its turn comes; both count as
 // late. It attaches to the daemon twice, as a trainer and as a server, and needs none.
+// Requests that do not fit in memory at once are answered in smaller batches of those offered.
 //
 // Requests come from other threads, so it has a lock; reads the steady clock, to time minibatches.
 #pragma once
@@ -32,6 +33,7 @@
 #include <vector>
 
 #include "bridge/client/gearshift.hpp"
+#include "bridge/client/gearshift_memory.hpp"
 #include "bridge/client/gearshift_requests.hpp"
 #include "bridge/client/gearshift_service_times.hpp"
 #include "controller/interleaving.h"
@@ -78,8 +80,10 @@ class Interleaver {
                  .samples_per_epoch = 0,
                  .endpoint = options_.endpoint,
                  .latency = options_.latency}),
-        infer_times_(options_.batch_sizes.empty() ? std::vector{options_.batch_size}
-                                                  : options_.batch_sizes),
+        sizes_(options_.batch_sizes.empty() ? std::vector{options_.batch_size}
+                                            : options_.batch_sizes),
+        shut_(options_.latency),
+        infer_times_(sizes_),
         log_(options_.latency, now()),
         batch_size_(options_.batch_size) {}
 
@@ -198,8 +202,9 @@ class Interleaver {
   bool follow(Workload& workload) {
     if (workload.poll()) {
       workload.applied();
+      const std::lock_guard<std::mutex> lock(mutex_);
+      shut_.try_again(infer_times_);
       if (kept_.waits()) {
-        const std::lock_guard<std::mutex> lock(mutex_);
         train_times_.restart();  // in another mode training may well fit: it is tried once
         kept_.restart();
       }
@@ -228,7 +233,7 @@ class Interleaver {
     state.batch_size = batch_size_;
     state.latency = options_.latency;
     state.train_minibatch = train_times_.estimate();
-    state.infer_minibatch = infer_times_.estimate(planned_for(at, trains));
+    state.infer_minibatch = infer_times_.planned(planned_for(at, trains), options_.latency);
     state.trains = trains;
     state.infers = infers;
     return state;
@@ -237,7 +242,7 @@ class Interleaver {
   // Training that waits takes no times, so one slow minibatch could stop it for good: the longest
   // is forgotten after a second, the next after two, and so on.
   void judge_patience(const InterleavingState& state, Turn turn, std::chrono::nanoseconds at) {
-    judge_shut(state, at);
+    server_.tell(shut_.judge(infer_times_, batch_size_, at, infer_minibatches_));
     if (turn == Turn::train) {
       kept_.end();
       if (++in_a_row_ == kMinibatchesOfTrust) kept_.restart();
@@ -248,19 +253,6 @@ class Interleaver {
     if (kept_.over(at)) {
       train_times_.forget_largest();
       infer_times_.forget_largest(planned_for(at, state.trains));
-    }
-  }
-
-  // Minibatches whose requests would all be late are not run either: what is known of them is
-  // forgotten after a second, and where that is too long again after two, and so on.
-  void judge_shut(const InterleavingState& state, std::chrono::nanoseconds at) {
-    const std::chrono::nanoseconds longest = planned_latency(state.latency);
-    if (state.latency.count() <= 0 || infer_times_.estimate(batch_size_) <= longest) {
-      shut_.end();
-      if (infer_minibatches_ - reopened_at_ >= kMinibatchesOfTrust) shut_.restart();
-    } else if (shut_.over(at)) {
-      reopened_at_ = infer_minibatches_;
-      infer_times_.forget_longer(longest);
     }
   }
 
@@ -317,6 +309,24 @@ class Interleaver {
     return batch;
   }
 
+  // So many did not fit in memory: they wait again, before all others, for a smaller batch. False
+  // where none is offered.
+  bool serve_fewer(std::vector<Entry>& batch, std::vector<Request>& requests) {
+    const auto failed = static_cast<std::int32_t>(batch.size());
+    const auto fits = detail::size_that_fits(sizes_, failed, most_answered_);
+    if (!fits) return false;
+    server_.out_of_memory(*fits, std::to_string(failed) +
+                                     " requests at once do not fit in memory, " +
+                                     std::to_string(*fits) + " are answered at most");
+    const std::lock_guard<std::mutex> lock(mutex_);
+    batch_size_ = *fits;
+    for (std::size_t i = batch.size(); i-- > 0;) {
+      batch[i].request = std::move(requests[i]);
+      queue_.push_front(std::move(batch[i]));
+    }
+    return true;
+  }
+
   void run_infer() {
     std::vector<Entry> batch = take_batch();
     if (batch.empty()) return;
@@ -338,6 +348,7 @@ class Interleaver {
     const std::chrono::nanoseconds ended = now();
     const auto size = static_cast<std::int32_t>(batch.size());
     ++infer_minibatches_;
+    if (failure && detail::is_out_of_memory(failure) && serve_fewer(batch, requests)) return;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!failure) infer_times_.add(size, ended - began);
@@ -346,6 +357,7 @@ class Interleaver {
       }
     }
     if (!failure) server_.minibatch(0, ended - began, {}, ended - began, size);
+    if (!failure) most_answered_ = std::max(most_answered_, size);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       failure ? batch[i].promise.set_exception(failure)
               : batch[i].promise.set_value(std::move(answers[i]));
@@ -362,11 +374,12 @@ class Interleaver {
   std::int64_t infer_minibatches_ = 0;
   Patience kept_;     // of training that waits because its minibatch is too long
   int in_a_row_ = 0;  // training minibatches since it last waited
-  Patience shut_;     // of requests, none of which can be answered, by the times measured
-  std::int64_t reopened_at_ = 0;  // infer_minibatches_ then
+  const std::vector<std::int32_t> sizes_;  // of batches, offered
+  std::int32_t most_answered_ = 0;         // requests at once
 
   std::mutex mutex_;  // guards all below
   std::condition_variable news_;
+  ShutOut shut_;
   ServiceTimes train_times_;
   BatchTimes infer_times_;
   std::deque<Entry> queue_;

@@ -7,11 +7,15 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <deque>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "controller/interleaving.h"
 
 namespace gearshift::client {
 
@@ -60,6 +64,8 @@ class ServiceTimes {
 class Patience {
  public:
   bool waits() const { return since_.has_value(); }
+  // It was over before, and what waits was kept out again.
+  bool tried() const { return wait_ > kShortest; }
   // Called for as long as it is kept out: true once it has been for long enough, from when on the
   // next wait counts.
   bool over(std::chrono::nanoseconds at) {
@@ -103,6 +109,12 @@ class BatchTimes {
     std::chrono::nanoseconds found{0};
     for (const std::size_t i : known(samples)) found = std::max(found, times_[i].estimate());
     return found;
+  }
+  // That of so many requests that may come together. Where they would all be late, but one alone is
+  // not, it is the whole latency: some are answered then.
+  std::chrono::nanoseconds planned(std::int32_t samples, std::chrono::nanoseconds latency) const {
+    const std::chrono::nanoseconds found = estimate(samples);
+    return estimate(1) <= latency ? std::min(found, latency) : found;
   }
   // So many samples, or fewer where they take longer than that: a size offered. `samples` where no
   // size is as short.
@@ -148,6 +160,54 @@ class BatchTimes {
   std::vector<std::int32_t> sizes_;
   std::vector<ServiceTimes> times_;
   std::set<std::int32_t> seen_;  // numbers of samples
+};
+
+// Whether requests are kept out because by the times known they would be late. Minibatches of them
+// are not run then either: what is known of those is forgotten after a second, and where that is
+// too long again after two, and so on.
+class ShutOut {
+ public:
+  explicit ShutOut(std::chrono::nanoseconds latency) : latency_(latency) {}
+
+  // Called between two minibatches, `served` of which were of requests so far. Returns
+  // what people should know, once: what was tried again was again longer than the whole latency,
+  // even for one request.
+  std::string judge(BatchTimes& times, std::int32_t batch_size, std::chrono::nanoseconds at,
+                    std::int64_t served) {
+    if (latency_.count() <= 0 || times.estimate(batch_size) <= planned_latency(latency_)) {
+      patience_.end();
+      if (served - reopened_at_ >= kMinibatchesOfTrust) patience_.restart();
+      return {};
+    }
+    const bool again = patience_.tried();
+    if (!patience_.over(at)) return {};
+    const std::chrono::nanoseconds one = times.estimate(1);
+    reopened_at_ = served;
+    times.forget_longer(planned_latency(latency_));
+    if (!again || one <= latency_ || std::exchange(told_, true)) return {};
+    return "a request takes " + in_ms(one) + ", its latency is " + in_ms(latency_) +
+           ": none can be answered in time";
+  }
+  // Another setting is in force, which may be faster: it is tried.
+  void try_again(BatchTimes& times) {
+    if (!patience_.waits()) return;
+    times.forget_longer(planned_latency(latency_));
+    patience_.end();
+    patience_.restart();
+  }
+
+ private:
+  static constexpr int kMinibatchesOfTrust = 8;
+  static std::string in_ms(std::chrono::nanoseconds time) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.3g ms", static_cast<double>(time.count()) / 1e6);
+    return text;
+  }
+
+  const std::chrono::nanoseconds latency_;
+  Patience patience_;
+  std::int64_t reopened_at_ = 0;  // `served` then
+  bool told_ = false;
 };
 
 // How many requests may come within a time, by the newest of those that came.

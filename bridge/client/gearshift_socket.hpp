@@ -43,10 +43,12 @@ class DaemonSocket {
     socket_.set(zmq::sockopt::reconnect_ivl, 100);
   }
 
-  // Where it is not connected there already; to nothing where the endpoint is empty. `key` as
-  // use_key() takes it. Throws KeyError, or std::invalid_argument naming the endpoint.
+  // Where it is not connected there already, and anew where it does not answer: a daemon that
+  // stands still takes no connection, and would find all messages at once when it goes on. To
+  // nothing where the endpoint is empty. `key` as use_key() takes it. Throws KeyError, or
+  // std::invalid_argument naming the endpoint.
   void connect(const std::string& endpoint, const std::string& key, Time now) {
-    if (endpoint == endpoint_) return;
+    if (endpoint == endpoint_ && unanswered_ < kMostUnanswered) return;
     disconnect();
     if (endpoint.empty()) return;
     key_ = use_key(socket_, endpoint, key);
@@ -59,6 +61,7 @@ class DaemonSocket {
     }
     endpoint_ = endpoint;
     connected_ = now;
+    unanswered_ = 0;
   }
 
   // connect() to where the daemon is looked for now. `distrusted` becomes what people should know.
@@ -82,18 +85,22 @@ class DaemonSocket {
   // False where no daemon takes it now.
   bool send(const void* data, std::size_t size) {
     try {
-      return socket_.send(zmq::const_buffer(data, size), zmq::send_flags::dontwait).has_value();
+      if (!socket_.send(zmq::const_buffer(data, size), zmq::send_flags::dontwait)) return false;
     } catch (const zmq::error_t&) {
       return false;
     }
+    ++unanswered_;
+    return true;
   }
   // False where no message is here.
   bool receive(zmq::message_t& frame) {
     try {
-      return socket_.recv(frame, zmq::recv_flags::dontwait).has_value();
+      if (!socket_.recv(frame, zmq::recv_flags::dontwait)) return false;
     } catch (const zmq::error_t&) {
       return false;
     }
+    unanswered_ = 0;
+    return true;
   }
   // Blocks until a message is here, so long at most. False where a signal came.
   bool wait(std::chrono::milliseconds longest) {
@@ -111,6 +118,7 @@ class DaemonSocket {
 
  private:
   static constexpr Time kConnectAgain = std::chrono::seconds(3);
+  static constexpr std::uint64_t kMostUnanswered = 3;
 
   void disconnect() {
     if (endpoint_.empty()) return;
@@ -129,6 +137,7 @@ class DaemonSocket {
   std::string key_;  // the public one, in use
   std::string refused_at_;
   Time connected_{0};
+  std::uint64_t unanswered_ = 0;  // messages sent since one came, or since it connected
 };
 
 // What the program gave is to be right: throws as connect() does. What the environment says is

@@ -12,13 +12,14 @@ namespace gearshift::client::detail {
 
 struct Wishes {
   Wanted in_force;  // what minibatches run with
+  Wanted before;    // what they ran with before its set
   Wanted wanted;    // what the training loop was told
   Wanted newest;    // what the daemon asked for last; news until the loop is told
   bool news = false;
   std::uint32_t checkpoint = 0;  // that was asked for and is not answered yet
 
   explicit Wishes(std::int32_t batch_size)
-      : in_force{0, batch_size, Run::both}, wanted(in_force), newest(in_force) {}
+      : in_force{0, batch_size, Run::both}, before(in_force), wanted(in_force), newest(in_force) {}
 
   // What the daemon wants, as far as the program did not refuse it.
   const Wanted& asked() const { return news ? newest : wanted; }
@@ -28,6 +29,18 @@ struct Wishes {
     if (!std::exchange(news, false)) return false;
     wanted = newest;
     return true;
+  }
+
+  // What the program was told is in force.
+  void apply() {
+    if (in_force.set != wanted.set) before = in_force;  // else pause() was told first
+    in_force = wanted;
+  }
+  // It cannot stay in force: what was before does, with this batch size.
+  void fall_back(std::int32_t batch_size) {
+    before.batch_size = batch_size;
+    before.run = in_force.run;
+    wanted = in_force = before;
   }
 
   // False where this batch size was not offered.
@@ -45,6 +58,7 @@ struct Wishes {
   // where it was already.
   bool pause() {
     if (in_force.set == asked().set) return false;
+    before = in_force;
     in_force = {asked().set, in_force.batch_size, asked().run};
     return true;
   }
@@ -52,8 +66,7 @@ struct Wishes {
   // The batch size stays; numbers of the attachment that ended are void, and nobody has to wait.
   void reset() {
     checkpoint = 0;
-    in_force.set = 0;
-    wanted.set = 0;
+    in_force.set = before.set = wanted.set = 0;
     newest = {0, wanted.batch_size, Run::both};
     news = wanted.run != Run::both;
   }

@@ -79,6 +79,18 @@ wire::ExplanationAnswer read_pages(const Rationale& rationale, Time now, int& pa
   return answer;
 }
 
+TEST(ExplanationAnswer, SaysWhatStandsInForAChoice) {
+  const Time now{std::chrono::hours(1)};
+  Rationale rationale;
+  rationale.know_safe(setting(1).mode);
+  const Setting held = setting(2);
+  rationale.note({.type = NoteType::safe, .time = now, .setting = &held, .text = "over the cap"});
+  int pages = 0;
+  const wire::ExplanationAnswer answer = read_pages(rationale, now, pages);
+  EXPECT_EQ(answer.rationale.held.holding, Holding::fallback);
+  EXPECT_EQ(answer.rationale.held.why, "over the cap");
+}
+
 TEST(ExplanationAnswer, IsPutTogetherFromItsPages) {
   const Time now{std::chrono::hours(1)};
   const Rationale rationale = thirty(now);

@@ -83,6 +83,50 @@ TEST(Patience, IsOverAfterASecondThenTwoAndAMinuteAtMost) {
   EXPECT_TRUE(patience.over(now + std::chrono::seconds(1)));
 }
 
+// A minute of requests that take `one` or, where two or more wait, `many`: what people are told.
+std::vector<std::string> told_of(ShutOut& shut, BatchTimes& times, nanoseconds one,
+                                 nanoseconds many) {
+  std::vector<std::string> told;
+  std::int64_t served = 0;
+  for (nanoseconds at{0}; at < std::chrono::minutes(1); at += milliseconds(10)) {
+    if (times.estimate(1) <= milliseconds(20)) {
+      times.add(1, one);
+      times.add(16, many);
+      served += 2;
+    }
+    const std::string text = shut.judge(times, 16, at, served);
+    if (!text.empty()) told.push_back(text);
+  }
+  return told;
+}
+
+TEST(ShutOut, TellsOnceWhereNoRequestCanBeAnsweredInTime) {
+  for (const int late_ms : {50, 20}) {
+    BatchTimes times({1, 4, 16});
+    ShutOut shut{milliseconds(20)};
+    const std::vector<std::string> told =
+        told_of(shut, times, milliseconds(late_ms), milliseconds(50));
+    if (late_ms > 20) {
+      ASSERT_EQ(told.size(), 1u);
+      EXPECT_EQ(told[0],
+                "a request takes 50 ms, its latency is 20 ms: none can be answered in time");
+    } else {
+      EXPECT_TRUE(told.empty());
+    }
+  }
+}
+
+TEST(ShutOut, TriesAgainAtOnceInAnotherSetting) {
+  BatchTimes times({1, 4, 16});
+  ShutOut shut{milliseconds(20)};
+  for (int i = 0; i < 2; ++i) times.add(1, milliseconds(50));
+  shut.try_again(times);
+  EXPECT_EQ(times.estimate(1), milliseconds(50)) << "nothing was kept out yet";
+  EXPECT_EQ(shut.judge(times, 16, nanoseconds(0), 2), "");
+  shut.try_again(times);
+  EXPECT_EQ(times.estimate(1), nanoseconds(0));
+}
+
 TEST(BatchTimes, CanBeForgotten) {
   BatchTimes times({1, 4, 16});
   for (int i = 0; i < 2; ++i) {
@@ -116,6 +160,19 @@ TEST(BatchTimes, TellHowManyAreInTime) {
   EXPECT_EQ(times.most_within(9, nanoseconds(9)), 9);
   EXPECT_EQ(times.most_within(4, nanoseconds(19)), 1);
   EXPECT_EQ(times.most_within(3, nanoseconds(20)), 3);
+}
+
+TEST(BatchTimes, ArePlannedAsTheWholeLatencyWhereOnlySomeOfThoseThatComeAreInTime) {
+  BatchTimes times({1, 4, 16});
+  for (int i = 0; i < 2; ++i) {
+    times.add(1, nanoseconds(10));
+    times.add(16, nanoseconds(70));
+  }
+  EXPECT_EQ(times.planned(16, nanoseconds(100)), nanoseconds(70));
+  EXPECT_EQ(times.planned(16, nanoseconds(60)), nanoseconds(60));
+  EXPECT_EQ(times.planned(16, nanoseconds(10)), nanoseconds(10));
+  EXPECT_EQ(times.planned(16, nanoseconds(9)), nanoseconds(70));
+  EXPECT_EQ(times.planned(16, nanoseconds(0)), nanoseconds(70));
 }
 
 TEST(Arrivals, TellHowManyMayCome) {

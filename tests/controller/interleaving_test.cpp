@@ -63,6 +63,20 @@ TEST(Interleaving, TrainsAgainAfterASilenceWhereTrainingMakesRequestsLate) {
   EXPECT_EQ(next_turn(state).turn, Turn::train);
 }
 
+TEST(Interleaving, TrainsWhereEvenARequestAloneWouldBeLate) {
+  InterleavingState state = busy(0, 0ns);
+  state.infer_minibatch = 1s;
+  EXPECT_EQ(next_turn(state).turn, Turn::wait) << "it is answered if nothing runs when it comes";
+  state.infer_minibatch += 1ns;
+  EXPECT_FALSE(admits(state, 0ns));
+  EXPECT_EQ(next_turn(state).turn, Turn::train);
+  state.trains = false;
+  EXPECT_EQ(next_turn(state).turn, Turn::wait);
+  state.trains = true;
+  state.queued = 1;  // when less was known
+  EXPECT_EQ(next_turn(state).turn, Turn::infer);
+}
+
 TEST(Interleaving, RemembersArrivalsForTheLatencyWhereItIsLonger) {
   InterleavingState state = busy(0, 0ns);
   state.latency = 2s;

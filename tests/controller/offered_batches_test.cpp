@@ -145,6 +145,24 @@ TEST(OfferedBatches, AChoiceThatIsRefusedIsMadeAnewAmongTheOthers) {
   expect_a_choice_of_16(rig);
 }
 
+TEST(OfferedBatches, OneThatFailsOnceItRunsIsNoAnswerAndIsNotAskedForAgain) {
+  Rig rig(largest_first(), seconds(90));
+  rig.world.fails_from = 32;
+  rig.world.attach(seconds(1));
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 2);
+  ASSERT_EQ(rig.policy.answers.size(), 2U) << "16 and 8";
+  EXPECT_EQ(asked_for(rig.world), (std::vector<std::int32_t>{32, 16, 8, 16}));
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  EXPECT_EQ(rig.hardware.batch_size, 16);
+}
+
+TEST(OfferedBatches, AChoiceThatFailsOnceItRunsIsMadeAnewAmongTheOthers) {
+  Rig rig(hold_largest, seconds(30));
+  rig.world.fails_from = 32;
+  expect_a_choice_of_16(rig);
+}
+
 TEST(OfferedBatches, ASizeThatIsNotTakenUpWhileOthersRunIsOfferedNoMoreAndToldOnce) {
   Rig rig(largest_first(), seconds(180));
   rig.world.ignore_from = 32;

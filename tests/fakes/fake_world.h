@@ -159,6 +159,7 @@ class FakeWorld : public World {
     event.text = BoundedText<96>(refusal);
     answers_.push_back(event);
     if (refuses) return;
+    if (fails_from > 0 && command.batch_size >= fails_from) go_back(event);
     if (serves) {
       server_->command(command);
     } else {
@@ -195,12 +196,24 @@ class FakeWorld : public World {
   bool refuse_commands = false;
   std::int32_t refuse_from = 0;         // batches of so many samples and more; 0: none
   std::string_view refusal = "cannot";  // with its code first, where it has one
+  std::int32_t fails_from = 0;          // they are taken up, and then found not to fit into memory
   std::int32_t ignore_from = 0;         // batches of so many samples and more are not taken up
   Duration answers_after{};             // what was prefetched takes so long
   bool stalled = false;                 // the workload reports no minibatch
   double slower = 1;                    // times the workload takes so much longer
 
  private:
+  // As the daemon hears of a size that failed when it ran: what is in force now, and the refusal.
+  void go_back(Event event) {
+    const Duration failed_at = now_ - Time{} + std::chrono::seconds(1);
+    event.batch_size = running_->batch_sizes[0];
+    at(failed_at, event);
+    at(failed_at, [this, event] { follow({event.set_sequence, event.batch_size, Run::both}); });
+    event.type = EventType::refused;
+    event.batch_size = commands.back().batch_size;
+    event.text = BoundedText<96>("memory: it does not fit");
+    at(failed_at, event);
+  }
   void follow(const WorkloadCommand& command) {
     if (!running_) return;
     running_->batch_size = command.batch_size;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What becomes of requests where the program's own functions fail, or answer otherwise than they should."""
 
+import asyncio
 import logging
 import pathlib
 import sys
@@ -62,6 +63,42 @@ class Ending(ClientTest):
             one.submit(1).result(0)
 
 
+    def stopped(self, *duration):
+        """An interleaver whose run() is stopped from without, with a request that still waits."""
+        begun = threading.Event()
+        one = gearshift.Interleaver(train=begun.set, infer=list, latency_ms=60000, batch_size=4, endpoint=self.endpoint)
+        self.addCleanup(one.close)
+        running = threading.Thread(target=one.run, args=duration)
+        running.start()
+        self.assertTrue(begun.wait(DEADLINE_SECONDS))
+        waiting = one.submit(1)
+        one.stop()
+        running.join(DEADLINE_SECONDS)
+        self.assertFalse(running.is_alive())
+        return one, waiting
+
+    def test_stopping_leaves_no_request_without_an_end(self):
+        one, waiting = self.stopped()
+        for future in (waiting, one.submit(2)):
+            with self.assertRaisesRegex(gearshift.RequestDropped, r"^stop\(\) ended run\(\)"):
+                future.result(0)
+        threading.Thread(target=one.run, daemon=True).start()
+        self.until(lambda: not one._broken)
+        futures = [one.submit(number) for number in range(4)]
+        self.assertEqual([future.result(DEADLINE_SECONDS) for future in futures], [0, 1, 2, 3])
+
+    def test_what_runs_without_end_is_stopped(self):
+        self.stopped(float("inf"))
+
+    def test_what_waits_when_its_time_is_over_waits_for_the_next_run(self):
+        one = gearshift.Interleaver(infer=list, batch_size=4, endpoint=self.endpoint)
+        self.addCleanup(one.close)
+        one.run(0)
+        futures = [one.submit(number) for number in range(4)]
+        one.run(0.05)
+        self.assertEqual([future.result(0) for future in futures], [0, 1, 2, 3])
+
+
 class Bool:
     """As the truth values of numpy and torch, or a loss of theirs."""
 
@@ -100,6 +137,46 @@ class Answering(PretendedTime):
                 one.step()
             for future in futures:
                 self.assertRegex(str(future.exception(0)), "^infer gave [a-z_]+: give a list of as many answers")
+
+    def test_what_ends_an_iterator_ends_no_wait(self):
+        """asyncio takes no StopIteration, and who awaits the answer would never hear of it."""
+        one = self.interleaver(infer=lambda requests: next(iter(())), train=None)
+
+        async def ask():
+            answer = asyncio.wrap_future(one.submit(1))
+            with self.assertLogs("gearshift", logging.WARNING):
+                self.steps(one, 2)
+            await asyncio.wait_for(answer, 1)
+
+        with self.assertRaisesRegex(RuntimeError, "infer raised StopIteration"):
+            asyncio.run(ask())
+
+    def logged(self, infer, times):
+        one = self.interleaver(infer=infer, train=None)
+        with self.assertLogs("gearshift", logging.WARNING) as logged:
+            for _ in range(times):
+                self.now += 10**9
+                futures = [one.submit(number) for number in range(4)]
+                one.step()
+                self.assertIsInstance(futures[0].exception(0), ValueError)
+        return logged.records
+
+    def test_a_failure_that_comes_again_is_told_once_and_then_counted(self):
+        def infer(requests):
+            raise ValueError("no such label")
+
+        records = self.logged(infer, 121)
+        self.assertEqual([record.exc_info is not None for record in records], [True, False, False])
+        self.assertEqual(
+            [record.getMessage() for record in records[1:]],
+            ["infer failed 60 times more, the last time by ValueError: no such label"] * 2,
+        )
+
+    def test_failures_that_are_never_the_same_do_not_fill_the_log(self):
+        def infer(requests):
+            raise ValueError(f"no such label: {self.now}")
+
+        self.assertLess(len(self.logged(infer, 300)), 64 + 10)
 
 
 if __name__ == "__main__":

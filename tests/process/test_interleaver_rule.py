@@ -149,6 +149,13 @@ class Times(unittest.TestCase):
         self.assertEqual([times.most_within(9, longest) for longest in (70, 69, 20, 19, 10)], [9, 4, 4, 1, 1])
         self.assertEqual([times.most_within(9, 9), times.most_within(4, 19), times.most_within(3, 20)], [9, 1, 3])
 
+    def test_the_whole_latency_is_planned_with_where_only_some_of_those_that_come_are_in_time(self):
+        times = interleaving.BatchTimes([1, 4, 16])
+        for samples, elapsed in ((1, 10), (16, 70)):
+            for _ in range(2):
+                times.add(samples, elapsed)
+        self.assertEqual([times.planned_ns(16, latency) for latency in (100, 60, 10, 9, 0)], [70, 60, 10, 70, 70])
+
     def test_arrivals_tell_how_many_may_come(self):
         arrivals = interleaving.Arrivals()
         self.assertEqual(arrivals.most_within(10, 100, 64), 1)

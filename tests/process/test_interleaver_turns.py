@@ -65,18 +65,21 @@ class Turns(ClientTest):
         self.until(lambda: self.done == [2, "train"])
 
     def test_it_stops_while_it_waits_for_a_turn(self):
+        futures = []
         for kind in ("train", "infer"):
             with self.subTest(kind):
+                thread = self.run_in_thread()
+                self.expect("train", "turn_request")
                 if kind == "infer":
                     futures = [self.one.submit(number) for number in range(2)]
-                thread = self.run_in_thread()
-                self.expect(kind, "turn_request")
+                    self.expect("train", "turn_end")
+                    self.expect(kind, "turn_request")
                 self.one.stop()
                 thread.join(DEADLINE_SECONDS)
                 self.assertFalse(thread.is_alive())
                 self.expect(kind, "turn_end")
         self.assertEqual(self.done, [])
-        self.assertFalse(futures[0].done())  # it waits for the next run()
+        self.assertIsInstance(futures[0].exception(0), gearshift.RequestDropped)
 
     def test_it_waits_for_a_turn_no_longer_than_it_was_told_to_run(self):
         thread = self.run_in_thread(0.2)

@@ -93,6 +93,14 @@ TEST(RequestRun, DoesNotTrainWhereThatMakesRequestsLate) {
   EXPECT_GT(run_requests(run).whole.trained, 300u);
 }
 
+TEST(RequestRun, TrainsAllTheTimeWhereNoRequestCanBeAnsweredInTime) {
+  RequestRun run = typical();
+  run.latency = milliseconds(20);
+  const RequestRunResult result = run_requests(run);
+  EXPECT_EQ(result.whole.requests.served, 0u);
+  EXPECT_NEAR(result.trained_per_s, 25, 0.3);
+}
+
 TEST(RequestRun, RefusesWhatItCannotServeAndAnswersTheRestInTime) {
   RequestRun run = typical();
   run.arrivals.rate_per_s = 640;  // twice what fits

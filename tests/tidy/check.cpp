@@ -9,9 +9,11 @@ namespace {
 constexpr Exemption kExemptions[] = {
     {"clock", "cli/boottime_clock.h", "the one Clock that reads CLOCK_BOOTTIME"},
     {"clock", "cli/evaluate_run.cpp", "the date in a report"},
-    {"clock", "bridge/client/gearshift.hpp", "in the trainer's program: when is a heartbeat due"},
+    {"clock", "bridge/client/gearshift_connection.hpp",
+     "in the trainer's program: when is a heartbeat due"},
     {"clock", "bridge/client/gearshift_wire.hpp", "in the trainer's program: how long a save took"},
-    {"thread", "bridge/client/gearshift.hpp", "a minibatch may outlast the daemon's patience"},
+    {"thread", "bridge/client/gearshift_connection.hpp",
+     "a minibatch may outlast the daemon's patience"},
     {"clock", "bridge/client/gearshift_interleaver.hpp", "times minibatches in a server's program"},
     {"clock", "bridge/client/examples/lenet_interleaved.cpp", "plays callers, who see real time"},
     {"log", "bridge/client/examples/lenet_interleaved.cpp", "a program, which prints its summary"},

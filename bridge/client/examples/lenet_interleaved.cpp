@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -86,6 +87,12 @@ void print(std::vector<Sent>& sent, const Given& given, const Server& server) {
               static_cast<double>(server.train_minibatches()) / given.seconds);
 }
 
+// What the daemon says to people, or why there is none.
+void tell(gearshift::client::Workload& workload) {
+  const std::string message = workload.take_message();
+  if (!message.empty()) std::fprintf(stderr, "lenet_interleaved: %s\n", message.c_str());
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -127,7 +134,11 @@ int main(int count, char** arguments) {
                                std::chrono::duration<double>(given.seconds));
   std::vector<Sent> sent;
   std::thread sender([&] { sent = send_requests(server, given, began); });
-  server.run([end] { return Clock::now() >= end; });
+  server.run([end, &server] {
+    tell(server.trainer());
+    tell(server.server());
+    return Clock::now() >= end;
+  });
   sender.join();
   print(sent, given, server);
   return 0;

@@ -208,6 +208,18 @@ class Client:
         return TurnToRun(self)
 
     @never_raises(None)
+    def go_back(self, batch_size, message, error):
+        """The batch size in force does not fit in memory, as `error` showed: this smaller one is in force. The daemon
+        and the user are told."""
+        self._connection.tell_once(message, exc_info=error)
+        self._connection.go_back(batch_size, message)
+
+    @never_raises(None)
+    def send_reports(self):
+        """Sends the reports that are gathered for up to 50 ms: where another's report is to come after them."""
+        self._connection.service_if_free()
+
+    @never_raises(None)
     def report_requests(self, counts):
         """Tells what became of the requests of a server: what RequestLog.take_due() returned."""
         if counts:
@@ -323,9 +335,8 @@ class Client:
         offer = self._connection.offer
         self._unoffered = 0 if samples in offer.batch_sizes else self._unoffered + 1
         if self._unoffered == UNOFFERED_IN_A_ROW:
-            offered = ", ".join(str(size) for size in offer.batch_sizes)
             self._connection.tell_once(
-                f"batches of {samples} samples, offered {offered}: nothing is measured; give attach() their "
+                f"batches of {samples} samples, offered {offer.sizes_text}: nothing is measured; give attach() their "
                 "size, or batches() samples=, a function that counts them"
             )
 

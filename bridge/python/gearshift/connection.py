@@ -53,6 +53,7 @@ class Connection:
         self.attached = False
         self.managed = False
         self.in_force = Command(0, 0, offer.batch_size, "both")
+        self._before = self.in_force  # what the newest one took the place of
         self.asked = self.in_force  # newest command
         self._refused = self.in_force
         self.checkpoint = None  # newest that was asked for
@@ -100,13 +101,22 @@ class Connection:
 
     def apply(self, command: Command):
         """From the minibatch that begins now, `command` is in force."""
-        self.in_force = command
+        self._before, self.in_force = self.in_force, command
         self._post(command.attachment, wire.applied(command))
 
     def refuse(self, command: Command, code: str, message: str):
         """`command` will not be in force; what was in force stays."""
         self._refused = command
-        self._post(command.attachment, wire.refusal(command.number, code, message))
+        if command.number:  # else it is the program's own size, for which nobody asked
+            self._post(command.attachment, wire.refusal(command.number, code, message))
+
+    def go_back(self, batch_size, message):
+        """So many samples are in force: those of the command in force do not fit in memory. Its run stays."""
+        command = self.in_force
+        number = self._before.number_in(command.attachment)
+        self.in_force = command._replace(number=number, batch_size=batch_size)
+        if command is self.asked:
+            self.refuse(command, "memory", message)
 
     @property
     def checkpoint_waits(self) -> bool:
@@ -136,14 +146,11 @@ class Connection:
         if not self._budget.take(now_ns):
             self.dropped_reports += 1
             return
-        attachment = self.attachment
-        number = command.number if command.attachment == attachment else 0
-        durations = elapsed_ns, fetch_stall_ns, compute_ns
-        message = wire.minibatch(self._sequence, number, epoch, batch_size, *durations)
+        attachment, times = self.attachment, (elapsed_ns, fetch_stall_ns, compute_ns)
+        message = wire.minibatch(self._sequence, command.number_in(attachment), epoch, batch_size, *times)
         if not self._outbox.add(attachment, False, message):
             self.dropped_reports += 1
-        due = now_ns - self._flushed_ns >= GATHER_NS
-        if due or len(self._outbox) >= GATHER_MESSAGES:
+        if now_ns - self._flushed_ns >= GATHER_NS or len(self._outbox) >= GATHER_MESSAGES:
             self.service_if_free()
 
     def report_requests(self, counts):
@@ -151,10 +158,8 @@ class Connection:
         self._request_sequence += 1
         if not self.attached or not self.usable:
             return
-        attachment, command = self.attachment, self.in_force
-        number = command.number if command.attachment == attachment else 0
-        message = {"type": "requests", "sequence": self._request_sequence, "set": number}
-        message.update((name, min(value, wire.MOST_COUNTED[name])) for name, value in counts.items())
+        attachment = self.attachment
+        message = wire.requests(self._request_sequence, self.in_force.number_in(attachment), counts)
         if self._outbox.add(attachment, False, message):
             self.service_if_free()
         else:
@@ -344,9 +349,7 @@ class Connection:
         elif kind == "turn":
             self._turn_given = wire.integer(message, "turn", 1, wire.MAX_SEQUENCE) or 0
         elif kind == "checkpoint" and self.attached and self.offer.saves:
-            number = wire.integer(message, "checkpoint", 1, wire.MAX_CHECKPOINT)
-            if number is not None:
-                self.checkpoint = Checkpoint(self.attachment, number)
+            self.checkpoint = wire.checkpoint(message, self.attachment) or self.checkpoint
         elif kind == "welcome":
             self._take_welcome(message)
         elif kind == "bye":
@@ -373,8 +376,7 @@ class Connection:
         if command is None or command.number <= newest:
             return
         if command.batch_size not in self.offer.batch_sizes:
-            offered = ", ".join(str(size) for size in self.offer.batch_sizes)
-            said = f"{command.batch_size} is none of {offered}"
+            said = f"{command.batch_size} is none of {self.offer.sizes_text}"
             self._send(wire.refusal(command.number, "batch_size", said))
             return
         self.asked = command

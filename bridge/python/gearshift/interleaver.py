@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from concurrent.futures import Future
 
 from gearshift import client as clients
 from gearshift import clock, wire
+from gearshift.failures import FailureLog, for_requests, is_out_of_memory, size_that_fits
 from gearshift.interleaving import (
     NEVER,
     Arrivals,
@@ -17,20 +17,17 @@ from gearshift.interleaving import (
     State,
     admits,
     next_turn,
-    planned_latency,
     serves,
     size_to_serve,
     training_fits,
 )
+from gearshift.reopening import MINIBATCHES_OF_TRUST, Reopening
 from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, check_answers, drop, refusal
 from gearshift.steps import stepping
 from gearshift.turns import Turn
 from gearshift.waiting import Waiting
 
-log = logging.getLogger("gearshift")
-
 LONGEST_WAIT_NS = 2 * 10**8  # so that a change of the daemon's wish or a stop is noticed
-MINIBATCHES_OF_TRUST = 8
 
 
 class Interleaver:
@@ -45,7 +42,7 @@ class Interleaver:
         where nothing is trained; training is over when the function returns False or the iterator ends,
         and the trainer then says bye to the daemon.
     infer: answers a list of requests: returns as many answers, in their order. What it raises, or
-        synchronize after it, its requests get.
+        synchronize after it, its requests get; out of memory, they are answered in a smaller one of batch_sizes.
     latency_ms: within what a request must be answered, from submit to its answer; 0: no limit.
     name: of the work, told to the daemon; infer_name: of the served model, where that is another one.
     batch_size, batch_sizes: requests in an inference minibatch at most, and what gearshift may choose from.
@@ -99,8 +96,9 @@ class Interleaver:
         self._infer_times = BatchTimes(offer.batch_sizes)
         self._kept = Patience()  # of training that waits because its minibatch is too long
         self._in_a_row = 0  # training minibatches since it last waited
-        self._shut = Patience()  # of requests, none of which can be answered, by the times measured
-        self._reopened_at = 0  # infer_minibatches then
+        self._reopening = Reopening(self._infer_times, self._latency_ns)
+        self._failures = FailureLog()
+        self._most_answered = 0  # requests in a minibatch
         self._stopping = False
         self.train_minibatches = self.infer_minibatches = 0
 
@@ -127,7 +125,7 @@ class Interleaver:
         with self._news:
             now_ns = clock.now_ns()
             if self._closed or self._broken:
-                future.set_exception(RequestDropped(self._broken or "the server is closed"))
+                future.set_exception(RequestDropped("the server is closed" if self._closed else self._broken))
                 return future
             self._log.arrived()
             self._arrived_ns = now_ns
@@ -154,7 +152,8 @@ class Interleaver:
         return len(self._queue)
 
     def stop(self):
-        """Makes run() return after the minibatch under way. A signal handler may call it."""
+        """Makes run() return after the minibatch under way, the next run() where there is none. What waits then is
+        dropped, and so is what comes until run() is called again. A signal handler may call it."""
         self._stopping = True
         with self._news:
             self._news.notify()
@@ -164,12 +163,15 @@ class Interleaver:
     def run(self, duration_s=None):
         """Runs minibatches until stop() or close(), or for so many seconds. Goes on serving when training is over.
         Raises what `train` does, or synchronize after it, and Ctrl-C; requests are then dropped until the next run().
+        After so many seconds they wait for it: where none follows, close() ends them, or a `with` block does.
         """
-        end_ns = NEVER if duration_s is None else clock.now_ns() + round(duration_s * 1e9)
+        end_ns = NEVER if duration_s is None else clock.now_ns() + round(min(duration_s * 1e9, NEVER))
         self._broken = ""
         try:
             while not (self._stopping or self._closed) and clock.now_ns() < end_ns:
                 self.step(end_ns)
+            if self._stopping:
+                self._break("stop() ended run()")
         except BaseException as error:
             self._break(f"{type(error).__name__} ended run()")
             raise
@@ -196,6 +198,8 @@ class Interleaver:
             elif turn == "infer":
                 size = min(len(self._queue), self._batch_size)
                 self._busy_until_ns += self._infer_times.estimate_ns(size)
+        if report and self._trainer is not None:  # first: a minibatch that stalled is why requests were late
+            self._trainer.send_reports()
         self._server.report_requests(report)
         if turn == "wait" or not self._turns:
             self._run_turn(turn, now_ns)
@@ -254,6 +258,7 @@ class Interleaver:
             command = link.news()
             if command:  # nothing is prefetched: the next minibatch to begin is the first to follow it
                 link.apply(command)
+                self._reopening.try_again()
                 if client is self._server:
                     with self._news:
                         self._batch_size = command.batch_size
@@ -277,7 +282,7 @@ class Interleaver:
             batch_size=self._batch_size,
             latency=self._latency_ns,
             train_minibatch=train_ns,
-            infer_minibatch=self._infer_times.estimate_ns(self._planned_for),
+            infer_minibatch=self._infer_times.planned_ns(self._planned_for, self._latency_ns),
             trains=trains,
             infers=infers,
         )
@@ -285,7 +290,7 @@ class Interleaver:
     def _judge_patience(self, state, turn, now_ns):
         """Training that waits takes no times, so one slow minibatch could stop it for good: the longest is
         forgotten after a second, the next after two, and so on."""
-        self._judge_shut(state, now_ns)
+        self._reopening.judge(self._batch_size, self.infer_minibatches, now_ns)
         if turn == "train":
             self._kept.end()
             self._in_a_row += 1
@@ -298,18 +303,6 @@ class Interleaver:
         if self._kept.over(now_ns):
             self._train_times.forget_largest()
             self._infer_times.forget_largest(self._planned_for)
-
-    def _judge_shut(self, state, now_ns):
-        """Minibatches whose requests would all be late are not run either: what is known of them is forgotten
-        after a second, and where that is too long again after two, and so on."""
-        longest_ns = planned_latency(state.latency)
-        if state.latency <= 0 or self._infer_times.estimate_ns(self._batch_size) <= longest_ns:
-            self._shut.end()
-            if self.infer_minibatches - self._reopened_at >= MINIBATCHES_OF_TRUST:
-                self._shut.restart()
-        elif self._shut.over(now_ns):
-            self._reopened_at = self.infer_minibatches
-            self._infer_times.forget_longer(longest_ns)
 
     def _take_batch(self, batch):
         """Fills `batch` with entries to answer; those that are late for certain are dropped."""
@@ -363,29 +356,43 @@ class Interleaver:
             for (_, _, future), answer in zip(batch, answers):
                 future.set_result(answer)
         except BaseException as error:
+            if is_out_of_memory(error) and self._serve_fewer(batch, error):
+                return
             self._fail(batch, error)
             if not isinstance(error, Exception):
                 raise
-            log.warning("infer failed; its requests get the error", exc_info=True)
+            self._failures.tell(error)
+
+    def _serve_fewer(self, batch, error):
+        """So many requests did not fit in memory: they wait again, before all others, for a smaller batch. False
+        where none is offered."""
+        size = size_that_fits(self._server._connection.offer.batch_sizes, len(batch), self._most_answered)
+        with self._news:
+            if size is None or self._closed:
+                return False
+            self._batch_size = size
+            self._queue.put_back(batch)
+        why = f"{len(batch)} requests at once do not fit in memory, {size} are answered at most"
+        self._server.go_back(size, why, error)
+        return True
 
     def _count_answered(self, batch, asked_ns, began_ns, ended_ns):
         command = self._server._connection.in_force
         self._server._report(command, 0, len(batch), began_ns, began_ns, ended_ns)
+        self._most_answered = max(self._most_answered, len(batch))
         with self._news:
             self._infer_times.add(len(batch), ended_ns - asked_ns)
             for arrived_ns, _, _ in batch:
                 self._log.answered(ended_ns - arrived_ns)
 
     def _fail(self, batch, error):
-        """What is not answered yet never will be. Ctrl-C is for this thread, not for those that wait."""
-        if not isinstance(error, Exception):
-            error = RequestDropped(f"{type(error).__name__} ended the minibatch that was to answer it")
+        """What is not answered yet never will be."""
         failed = [future for _, _, future in batch if not future.done()]
         with self._news:
             for _ in failed:
                 self._log.refused()
         for future in failed:
-            future.set_exception(error)
+            future.set_exception(for_requests(error))
 
     def _ended(self):
         if self._synchronize is not None:

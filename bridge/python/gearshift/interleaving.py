@@ -54,7 +54,8 @@ def next_turn(state):
     """("train" | "infer" | "wait", for how long to wait at most: NEVER is until a request comes)."""
     memory = arrival_memory(state.latency)
     arriving = state.infers and (state.queued > 0 or state.since_arrival < memory)
-    trains = state.trains and (not arriving or training_fits(state))
+    refuses_all = state.queued == 0 and not admits(state, 0)  # there is none for which to wait
+    trains = state.trains and (not arriving or training_fits(state) or refuses_all)
     if state.infers and state.queued > 0:
         if state.queued >= max(state.batch_size, 1):
             return "infer", 0
@@ -139,6 +140,11 @@ class Patience:
     def waits(self):
         return self._since_ns is not None
 
+    @property
+    def tried(self):
+        """It was over before, and what waits was kept out again."""
+        return self._wait_ns > SECOND_NS
+
     def over(self, now_ns):
         """Called for as long as it is kept out: True once it has been for long enough, from when on the next wait counts."""
         if self._since_ns is None:
@@ -182,6 +188,12 @@ class BatchTimes:
         yet seen it is that of those below: by a longer one, which nothing has shown, requests would be kept
         out that alone show it. Where nothing below was seen either, it is that of the next larger."""
         return max((times.estimate_ns for times in self._known(samples)), default=0)
+
+    def planned_ns(self, samples, latency):
+        """That of so many requests that may come together. Where they would all be late, but one alone is not, it
+        is the whole latency: some are answered then."""
+        found = self.estimate_ns(samples)
+        return min(found, latency) if self.estimate_ns(1) <= latency else found
 
     def most_within(self, samples, longest_ns):
         """So many samples, or fewer where they take longer than that: a size offered. `samples` where no

@@ -20,7 +20,7 @@ class RequestRefused(RequestNotServed):
 
 
 class RequestDropped(RequestNotServed):
-    """When its turn came it was late already, or the server closed, or its run() ended by an error."""
+    """When its turn came it was late already, or the server closed, or its run() ended by stop() or an error."""
 
 
 def refusal(queued, size, infer_ns, latency_ns) -> RequestRefused:

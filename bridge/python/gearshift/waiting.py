@@ -27,10 +27,18 @@ class Waiting:
         nobody waits for any more is left out."""
         while self._entries and len(batch) < size:
             entry = self._entries.popleft()
-            if entry[2].set_running_or_notify_cancel():
+            if _is_wanted(entry[2]):
                 (batch if in_time(entry[0]) else late).append(entry)
+
+    def put_back(self, batch):
+        """As if they had not been taken; nobody can cancel them any more."""
+        self._entries.extendleft(reversed(batch))
 
     def take_all(self):
         """The futures that somebody still waits for."""
         left, self._entries = self._entries, collections.deque()
-        return [future for _, _, future in left if future.set_running_or_notify_cancel()]
+        return [future for _, _, future in left if _is_wanted(future)]
+
+
+def _is_wanted(future):
+    return future.running() or future.set_running_or_notify_cancel()

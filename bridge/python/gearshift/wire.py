@@ -44,6 +44,11 @@ class Offer(NamedTuple):
     latency_ns: int  # that its requests are answered within; 0: it does not say
     saves: bool  # its work, when it is asked to
 
+    @property
+    def sizes_text(self) -> str:
+        """For people."""
+        return ", ".join(str(size) for size in self.batch_sizes)
+
 
 class Command(NamedTuple):
     """A wish of the daemon. It holds within one attachment; number 0 stands for none."""
@@ -52,6 +57,10 @@ class Command(NamedTuple):
     number: int
     batch_size: int
     run: str
+
+    def number_in(self, attachment) -> int:
+        """What reports of that attachment call it: 0 where it is not one of its commands."""
+        return self.number if self.attachment == attachment else 0
 
 
 class Welcome(NamedTuple):
@@ -165,6 +174,13 @@ def minibatch(sequence, number, epoch, batch_size, elapsed_ns, fetch_stall_ns, c
     }
 
 
+def requests(sequence, number, counts) -> dict:
+    """What became of the requests of a server, as RequestLog counts them."""
+    message = {"type": "requests", "sequence": sequence, "set": number}
+    message.update((name, min(value, MOST_COUNTED[name])) for name, value in counts.items())
+    return message
+
+
 def applied(command: Command) -> dict:
     """`command` is in force."""
     return {
@@ -211,6 +227,12 @@ def command(message, attachment) -> Optional[Command]:
     if number is None or batch_size is None or run not in RUNS:
         return None
     return Command(attachment, number, batch_size, run)
+
+
+def checkpoint(message, attachment) -> Optional[Checkpoint]:
+    """What a checkpoint asks of this attachment, or None."""
+    number = integer(message, "checkpoint", 1, MAX_CHECKPOINT)
+    return None if number is None else Checkpoint(attachment, number)
 
 
 def cut(message) -> str:

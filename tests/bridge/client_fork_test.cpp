@@ -1,0 +1,72 @@
+// The C++ client in a child that its program forks: silent, and no call waits for what only the
+// parent has.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+
+#include "tests/bridge/client_fixture.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Exit status of a child that does this, or so many hundreds and the signal that ended it.
+template <typename Work>
+int in_child(Work work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(10);  // s
+    ::_exit(work());
+  }
+  int status = 0;
+  if (::waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+TEST_F(ClientTest, AForkedChildEndsWithoutWaitingForThreadsThatItDoesNotHave) {
+  auto workload = std::make_unique<client::Workload>(options());
+  welcome(*workload);
+  EXPECT_EQ(in_child([&] {
+              workload.reset();
+              return 0;
+            }),
+            0);
+  EXPECT_TRUE(workload->attached());
+  minibatch(*workload);
+  EXPECT_EQ(receive<wire::Report>().sequence, 1U);
+  workload.reset();
+  receive<wire::Bye>();
+}
+
+TEST_F(ClientTest, AForkedChildIsSilent) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Set{1, 32, Run::infer});
+  await([&] { return workload.poll(); }, workload);
+  workload.applied();
+  receive<wire::Applied>();
+  EXPECT_EQ(in_child([&] {
+              minibatch(workload);
+              workload.requests({});
+              workload.wait(milliseconds(1));
+              workload.applied();
+              workload.refused("other", "a child's");
+              workload.end_turn(workload.take_turn());
+              workload.leave();
+              const bool nothing = !workload.poll() && !workload.attached() &&
+                                   !workload.managed() && workload.dropped_reports() == 0 &&
+                                   workload.take_message().empty();
+              return nothing && workload.runs() && workload.wanted().batch_size == 16 ? 0 : 1;
+            }),
+            0);
+  EXPECT_TRUE(workload.attached());
+  EXPECT_FALSE(workload.runs());
+  minibatch(workload);
+  EXPECT_EQ(receive<wire::Report>().sequence, 1U) << "nothing came before it";
+}
+
+}  // namespace
+}  // namespace gearshift
