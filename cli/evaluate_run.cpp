@@ -37,6 +37,7 @@ void tell_duration(std::size_t rows, const EvaluateProgress& progress, unsigned 
 std::string objective_text(const EvaluateOptions& options) {
   if (options.problem == "concurrent") return "most training beside inference";
   if (options.problem == "online") return "least weighted cost";
+  if (options.objective == "throughput") return "most training";
   if (!options.objective.empty()) return "least " + options.objective;
   return options.problem == "infer" ? "least latency" : "least time";
 }

@@ -45,6 +45,7 @@ void explain_recording(const ExplainOptions& options) {
   std::optional<SettingPrediction> prediction;
   if (board) prediction.emplace(*board, header.knobs);
   Rationale rationale(goal.goal());
+  rationale.know_safe(header.traits.safe.value_or(header.knobs.lowest()));
   rationale.predict_with([&](const Setting& setting) -> std::optional<PredictedCost> {
     return prediction ? prediction->predict(setting) : std::nullopt;
   });

@@ -78,6 +78,10 @@ void complete_goal(Goal& goal, const KnobSpace& knobs) {
   }
 }
 
+std::string sought_text(const Goal& goal) {
+  return goal.objective == Objective::throughput ? "most training" : "least " + describe(goal);
+}
+
 std::string limits_text(const Goal& goal) {
   std::string text;
   if (goal.energy_j) text += fmt::format(", at most {:.6g} J a sample", *goal.energy_j);

@@ -33,6 +33,9 @@ Goal make_goal(const GoalFlags& flags);
 // std::invalid_argument where the objective still lacks a number that it needs.
 void complete_goal(Goal& goal, const KnobSpace& knobs);
 
+// "least energy", "most training": what is sought.
+std::string sought_text(const Goal& goal);
+
 // The limits beside power, each after a comma: ", at most 2 J a sample, latency up to 100.0 ms".
 std::string limits_text(const Goal& goal);
 

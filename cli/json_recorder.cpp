@@ -133,6 +133,7 @@ void JsonRecorder::note(const Note& note) {
       break;
     case NoteType::baseload:
     case NoteType::over_cap:
+    case NoteType::rationed:
       line["power_w"] = to_watts(note.value);
       break;
     case NoteType::goal:

@@ -308,6 +308,7 @@ Board LiveRun::make_board() {
 LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::function<bool()>& done,
                              std::string_view done_text) {
   Board board = make_board();
+  rationale_.know_safe(board.safe());
   rationale_.predict_with([this](const Setting& setting) { return prediction_.predict(setting); });
   ExplainingRecorder explaining(rationale_, prediction_, front);
   GuardedWorld guarded(*world_, live_knobs_, done, done_text);

@@ -16,6 +16,12 @@ std::string exact_cap_text(std::int64_t cap_mw) {
   return fmt::format("{:.{}f} W", static_cast<double>(cap_mw) / 1000.0, decimals);
 }
 
+// Where nobody can step down it is told of power that is not known, too.
+std::string over_cap_text(const Note& note) {
+  if (note.value <= 0) return std::string(note.text);
+  return fmt::format("over the cap at {}: {}", watts_upward(note.value), note.text);
+}
+
 }  // namespace
 
 std::string watts(std::int64_t power_mw) {
@@ -130,7 +136,7 @@ std::string NoteText::line(const Note& note) {
     case NoteType::late:
       return fmt::format("requests are late, or nearly: {}", note.text);
     case NoteType::over_cap:
-      return fmt::format("over the cap at {}: {}", watts_upward(note.value), note.text);
+      return over_cap_text(note);
     case NoteType::power_unknown:
       return fmt::format("power unknown, going to the safe setting: {}", note.text);
     case NoteType::policy_log:
@@ -145,6 +151,7 @@ std::string NoteText::line(const Note& note) {
     case NoteType::recording_ended:
       return fmt::format("the recording ends here, the run goes on: {}", note.text);
     case NoteType::search_ended:
+    case NoteType::rationed:
     case NoteType::temperature:
     case NoteType::knob_failed:
     case NoteType::outside_writer:

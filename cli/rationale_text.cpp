@@ -85,7 +85,9 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
     text += fmt::format("  a cap below {}: nothing that was measured; the safe setting\n",
                         watts_upward(tighter.cap_mw));
   }
-  if (rationale.held.holding == Holding::safe) return text;  // nothing is chosen, by any objective
+  const Holding holding = rationale.held.holding;
+  // Nothing is chosen, by any objective.
+  if (holding == Holding::safe || holding == Holding::fallback) return text;
   for (const Objective objective : {Objective::time, Objective::energy}) {
     const Alternative other = rationale.for_objective(objective);
     if (objective == rationale.goal().objective || other.observation == nullptr) continue;
@@ -158,6 +160,21 @@ json to_json(const KnobSpace& space, const Alternative& other, Known known) {
           {"observation", to_json(space, *other.observation, known)}};
 }
 
+std::string why_text(const Rationale::Held& held) {
+  switch (held.holding) {
+    case Holding::best:
+      return "the best that was measured when the search was ended: " + held.why;
+    case Holding::safe:
+      return "the safe setting: " + held.why;
+    case Holding::fallback:
+      return "it stands in for a choice: " + held.why;
+    case Holding::nothing:
+    case Holding::choice:
+      break;
+  }
+  return held.why;
+}
+
 json tried_json(const KnobSpace& space, const Rationale& rationale, Known known) {
   const Goal goal = capped_goal(rationale);
   json out = json::array();
@@ -185,11 +202,7 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
     text += "holding       nothing yet\n";
   } else {
     text += fmt::format("holding       {}\nwhy           {}; {}\n", describe(space, held.setting),
-                        held.holding == Holding::choice ? held.why
-                        : held.holding == Holding::best
-                            ? "the best that was measured when the search was ended: " + held.why
-                            : "the safe setting: " + held.why,
-                        ago(held.since, now));
+                        why_text(held), ago(held.since, now));
     const Observation* const cost = rationale.held_cost();
     text += "cost          " + (cost != nullptr ? describe(*cost) : "not measured") + "\n";
     const std::string predicted = prediction_text(held.predicted, cost);

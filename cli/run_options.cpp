@@ -75,8 +75,10 @@ void add_schedule_step(const std::string& file, const toml::node& node, RunOptio
   }
   if (at) {
     options.timetable.push_back({days, *at, power_mw});
+  } else if (after) {
+    options.schedule.push_back({*after, power_mw});
   } else {
-    options.schedule.push_back({after.value_or(Duration::zero()), power_mw});
+    fail_at(file, node, "[[schedule]] needs at, for example at = \"08:00\", or after = \"60s\"");
   }
 }
 

@@ -155,6 +155,7 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
     add_choice(problem, result, out);
   }
   if (result.requests) out["requests"] = to_json(*result.requests);
+  out["safe_why"] = result.safe_why.empty() ? json() : json(result.safe_why);
   if (!result.policy_error.empty()) out["policy_error"] = result.policy_error;
   return out;
 }
@@ -194,6 +195,9 @@ void print_no_choice(const SimulationProblem& problem, const SimulationResult& r
                : result.requests             ? "in force at the end"
                                              : "no choice in the time given; in force is",
                describe(problem.knobs, result.setting));
+    if (!result.safe_why.empty() && result.policy_error.empty()) {
+      fmt::print("  why      {}\n", result.safe_why);
+    }
   } else if (!result.observation) {
     fmt::print("  no choice of the policy's fits: the best that was measured is held\n");
   }
@@ -253,7 +257,7 @@ void print_result(const SimulationProblem& problem, const SimulationResult& resu
   fmt::print(
       "{} {} on {}: {} {}\n", workloads_text(problem),
       is_pair(problem) ? "beside each other" : kind_name(problem.tasks.front().kind), problem.board,
-      is_pair(problem) ? "most training" : "least " + describe(problem.goal),
+      sought_text(problem.goal),
       (problem.goal.power_mw ? "within " + watts(*problem.goal.power_mw) : "without a power cap") +
           limits_text(problem.goal));
   if (!result.mission && is_pair(problem)) print_pair_choice(problem, result);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/goal_flags.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
 
@@ -76,10 +77,14 @@ std::string summary_text(const SummaryInputs& inputs) {
   std::string text = fmt::format("\nSummary of {:.1f} s\n", seconds(summary.duration));
   for (const Choice& choice : summary.choices) {
     std::string cap = choice.cap_mw > 0 ? "under " + cap_text(choice.cap_mw) : "without a cap";
-    if (choice.goal.objective != Objective::time) cap += ", least " + describe(choice.goal);
+    if (choice.goal.objective != Objective::time) cap += ", " + sought_text(choice.goal);
     text += fmt::format("  chosen {:<14} {}\n", cap, describe(inputs.space, choice.setting));
     text += fmt::format("  {:<21} {}\n", "",
                         choice.observation ? describe(*choice.observation) : "not measured");
+    if (choice.held_instead) {
+      text += fmt::format("  {:<21} held instead: {}\n", "",
+                          describe(inputs.space, *choice.held_instead));
+    }
   }
   if (summary.choices.empty())
     text += "  chosen                nothing: no policy came to a choice\n";
@@ -146,6 +151,8 @@ json summary_json(const SummaryInputs& inputs) {
     entry.update(to_json(choice.goal));
     entry["observation"] =
         choice.observation ? to_json(inputs.space, *choice.observation) : json(nullptr);
+    entry["held_instead"] =
+        choice.held_instead ? to_json(inputs.space, *choice.held_instead) : json(nullptr);
     out["choices"].push_back(entry);
   }
   for (const Kind kind : {Kind::train, Kind::infer}) {

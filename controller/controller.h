@@ -51,12 +51,13 @@ struct ControllerOptions {
   Duration checkpoint_timeout = std::chrono::seconds(30);
 };
 
-// What was chosen under one cap for one goal.
+// What was chosen under one cap for one goal, whether or not it could be held.
 struct Choice {
   std::int64_t cap_mw = 0;  // 0: none
   Goal goal;                // as the policy had it
   Setting setting;
   std::optional<Observation> observation;  // nullopt until the setting has been measured
+  std::optional<Setting> held_instead{};   // where a limit did not leave it
 };
 
 struct Summary {
@@ -266,6 +267,8 @@ class Controller {
   void end_search(Time now);
   void hold(const Setting& setting, Time now);
   void record_hold(Time now);
+  void keep_choice(const Setting& setting, const Observation* known,
+                   const std::optional<Setting>& instead);
   void measure_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);
   void keep_observation(const Observation& observation, Time now);

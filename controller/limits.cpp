@@ -177,7 +177,8 @@ void Controller::on_over_cap(Time now) {
   }
   ++summary_.guard_steps;
   pace_.add(now);
-  over_probe_ = measuring() || aim_ == Aim::hold;
+  const bool chosen = aim_ == Aim::hold;
+  over_probe_ = measuring() || chosen;
   const bool serves_alone = cut_relief(power_mw, now);
   charge_hidden_excess(power_mw, now);
   const bool settable = board_.knobs().size() > 0;
@@ -214,6 +215,7 @@ void Controller::on_over_cap(Time now) {
   } else {
     step_down(now);
   }
+  if (chosen) keep_choice(cut.setting, &cut, wanted_);
   if (surprises && drift_.knows(wanted_)) proofs_ = kMostProofs;
 }
 

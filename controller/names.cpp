@@ -29,35 +29,13 @@ std::string_view phase_name(Phase phase) {
 }
 
 std::string_view note_name(NoteType type) {
-  static constexpr std::string_view kNames[] = {"attached",
-                                                "detached",
-                                                "baseload",
-                                                "goal",
-                                                "objective",
-                                                "reference",
-                                                "setting",
-                                                "applied",
-                                                "observation",
-                                                "hold",
-                                                "search_ended",
-                                                "drift",
-                                                "safe",
-                                                "arrivals",
-                                                "late",
-                                                "over_cap",
-                                                "power_unknown",
-                                                "knob_failed",
-                                                "outside_writer",
-                                                "policy_log",
-                                                "policy_error",
-                                                "policy_reload",
-                                                "checkpoint",
-                                                "unsaved",
-                                                "recording_ended",
-                                                "temperature",
-                                                "gap",
-                                                "plan",
-                                                "stop"};
+  static constexpr std::string_view kNames[] = {
+      "attached",        "detached",     "baseload",      "goal",        "objective",
+      "reference",       "setting",      "applied",       "observation", "hold",
+      "search_ended",    "drift",        "safe",          "arrivals",    "late",
+      "over_cap",        "rationed",     "power_unknown", "knob_failed", "outside_writer",
+      "policy_log",      "policy_error", "policy_reload", "checkpoint",  "unsaved",
+      "recording_ended", "temperature",  "gap",           "plan",        "stop"};
   const auto i = static_cast<std::size_t>(type);
   return i < std::size(kNames) ? kNames[i] : "unknown";
 }

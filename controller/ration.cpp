@@ -51,7 +51,7 @@ bool Controller::saves_up(Time now) {
   const bool drew = excess_.spent();
   const bool waits = drew || pace_.spent(now);
   if (waits && !saving_up_) {
-    note(NoteType::over_cap, now,
+    note(NoteType::rationed, now,
          drew ? "the search waits: it has drawn its share of the energy above the cap"
               : "the search waits: the guard has stepped down as often as it may in a minute",
          guard_.power_mw(now).value_or(0));

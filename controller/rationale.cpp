@@ -24,7 +24,8 @@ bool says_nothing(Outcome outcome) {
 }  // namespace
 
 std::string_view holding_name(Holding holding) {
-  constexpr std::array<std::string_view, 4> kNames = {"nothing", "choice", "best", "safe"};
+  constexpr std::array<std::string_view, 5> kNames = {"nothing", "choice", "best", "safe",
+                                                      "fallback"};
   return kNames[static_cast<std::size_t>(holding)];
 }
 
@@ -58,10 +59,25 @@ void Rationale::forget() {
 void Rationale::note(const Note& note) {
   switch (note.type) {
     case NoteType::goal:
+      if (note.value > 0 && (cap.power_mw == 0 || note.value < cap.power_mw)) {
+        begin_step(note, "the cap fell");
+      }
       cap = {note.value, std::string(note.text), note.time};
       return;
     case NoteType::observation:
       if (note.observation != nullptr) take(*note.observation);
+      return;
+    case NoteType::over_cap:
+      begin_step(note, "power was over the cap");
+      return;
+    case NoteType::late:
+      begin_step(note, "requests were late");
+      return;
+    case NoteType::setting:
+      if (note.setting != nullptr) begin(note);
+      return;
+    case NoteType::rationed:
+      if (note.setting != nullptr) wait(note);
       return;
     case NoteType::search_ended:
       search_end_ = note.text;
@@ -75,7 +91,8 @@ void Rationale::note(const Note& note) {
     }
     case NoteType::safe:
       if (note.setting == nullptr) return;
-      hold(Holding::safe, note, std::string(note.text));
+      hold(is_safe(*note.setting) ? Holding::safe : Holding::fallback, note,
+           std::string(note.text));
       return;
     case NoteType::plan:
       plan = note.text;
@@ -94,6 +111,50 @@ void Rationale::note(const Note& note) {
 void Rationale::hold(Holding holding, const Note& note, std::string why) {
   held = {holding, *note.setting, note.time, std::move(why), std::nullopt};
   if (predict_) held.predicted = predict_(*note.setting);
+  stands_in_ = false;
+}
+
+void Rationale::stand_in(const Note& note, std::string why) {
+  hold(is_safe(*note.setting) ? Holding::safe : Holding::fallback, note, std::move(why));
+  stands_in_ = true;
+}
+
+void Rationale::begin_step(const Note& note, std::string why) {
+  stepped_at_ = note.time;
+  step_why_ = std::move(why);
+  step_is_sure_ = note.type == NoteType::over_cap;
+}
+
+// A change begins. What the guard takes for power is no measurement; where a cap falls or requests
+// are late, the search may go on in the same tick, and measures what is not known.
+void Rationale::begin(const Note& note) {
+  const bool steps = !step_why_.empty() && note.time == stepped_at_;
+  if (!steps && stands_in_ && held.setting == *note.setting) return;
+  if ((steps && step_is_sure_) || ((steps || stands_in_) && known_to_fit(*note.setting))) {
+    stand_in(note, step_why_);
+  } else if (stands_in_) {
+    held = {};
+    stands_in_ = false;
+  }
+}
+
+// The search waits in what is in force. A choice that is, is still held as one.
+void Rationale::wait(const Note& note) {
+  const bool chosen = held.holding == Holding::choice || held.holding == Holding::best;
+  if (chosen && held.setting == *note.setting) return;
+  stand_in(note, std::string(note.text));
+}
+
+bool Rationale::is_safe(const Setting& setting) const {
+  return !safe_mode_ || setting.mode == *safe_mode_;
+}
+
+bool Rationale::known_to_fit(const Setting& setting) const {
+  if (safe_mode_ && setting.mode == *safe_mode_) return true;
+  return std::any_of(tried_.begin(), tried_.end(), [&](const Tried& one) {
+    return one.observation.setting == setting && one.observation.ok() &&
+           (cap.power_mw == 0 || needed_power_mw(one.observation) <= cap.power_mw);
+  });
 }
 
 void Rationale::take(const Observation& observation) {

@@ -18,10 +18,11 @@
 namespace gearshift {
 
 enum class Holding : std::uint8_t {
-  nothing,  // no setting was held yet
-  choice,   // the policy's
-  best,     // the best of those measured, since the search was ended
-  safe,     // the safe setting
+  nothing,   // no setting is held yet
+  choice,    // the policy's
+  best,      // the best of those measured, since the search was ended
+  safe,      // the safe setting
+  fallback,  // what stands in for a choice and is not the safe setting
 };
 std::string_view holding_name(Holding holding);
 
@@ -57,6 +58,8 @@ class Rationale final : public Recorder {
   static constexpr std::size_t kMostTried = 256;
 
   explicit Rationale(const Goal& goal = {}) : goal_(goal) {}
+  // Without it whatever is held for safety is taken for the safe setting.
+  void know_safe(const PowerMode& mode) { safe_mode_ = mode; }
   // Asked for each setting that is tried or held from then on.
   void predict_with(Predict predict) { predict_ = std::move(predict); }
 
@@ -113,6 +116,12 @@ class Rationale final : public Recorder {
   void take(const Observation& observation);
   void forget();
   void hold(Holding holding, const Note& note, std::string why);
+  void stand_in(const Note& note, std::string why);
+  void begin_step(const Note& note, std::string why);
+  void begin(const Note& note);
+  void wait(const Note& note);
+  bool is_safe(const Setting& setting) const;
+  bool known_to_fit(const Setting& setting) const;
 
   Goal goal_;
   std::vector<Tried> tried_;  // oldest first; what came back from aside_ before the others
@@ -121,6 +130,13 @@ class Rationale final : public Recorder {
   std::string key_;         // of the workloads that were tried
   std::string search_end_;  // why the search was ended, until the hold that follows
   Predict predict_;
+  std::optional<PowerMode> safe_mode_;
+  // Of the newest step down. What is in force since stands in for a choice, until the search goes
+  // on.
+  Time stepped_at_{};
+  std::string step_why_;
+  bool step_is_sure_ = false;
+  bool stands_in_ = false;
 };
 
 // The least cap that an observation is within, in mW.

@@ -30,6 +30,7 @@ enum class NoteType : std::uint8_t {
   arrivals,         // text: the rate at which requests arrive, where it has changed
   late,             // setting, text: requests were late, or nearly, and what was done
   over_cap,         // setting, value = windowed power in mW: the guard stepped in
+  rationed,         // setting in force, value = windowed power in mW, text = why the search waits
   power_unknown,    // text: which reading is missing, stale or absurd
   knob_failed,      // text: "gpu_mhz: wrote 1300.5, still 1109.25"
   outside_writer,   // text: "gpu_mhz: another program wrote 816, we had set 612; set again"

@@ -112,6 +112,7 @@ void Controller::hold(const Setting& setting, Time now) {
                                         std::string(outcome_name(known->outcome));
   if (known->failed()) arm_second_chance(now);
   fall_back(now);
+  keep_choice(setting, known, wanted_);
   note(NoteType::safe, now, why);
 }
 
@@ -249,13 +250,20 @@ void Controller::record_hold(Time now) {
   late_credit_.hold(wanted_);
   latency_.rearm_at(now);
   note(NoteType::hold, now, {});
-  Choice choice{
-      .cap_mw = cap_mw_.value_or(0), .goal = goal_, .setting = wanted_, .observation = {}};
-  const Observation* known = this->known(wanted_);
-  if (known != nullptr) {
-    choice.observation = *known;
-  }
+  keep_choice(wanted_, known(wanted_), std::nullopt);
   measure_hold(now);
+}
+
+// `known`: what the choice costs, null where nobody knows; `instead`: what a limit put in its
+// place.
+void Controller::keep_choice(const Setting& setting, const Observation* known,
+                             const std::optional<Setting>& instead) {
+  Choice choice{.cap_mw = cap_mw_.value_or(0),
+                .goal = goal_,
+                .setting = setting,
+                .observation = {},
+                .held_instead = instead != setting ? instead : std::nullopt};
+  if (known != nullptr) choice.observation = *known;
   const auto same = [&](const Choice& one) {
     return one.cap_mw == choice.cap_mw && one.goal.objective == goal_.objective &&
            one.goal.energy_weight == goal_.energy_weight;

@@ -56,6 +56,7 @@ class SearchTrace : public Recorder {
     if (next_ != nullptr) next_->note(note);
     if (note.type == NoteType::observation) add(*note.observation);
     if (note.type == NoteType::policy_error && policy_error_.empty()) policy_error_ = note.text;
+    if (note.type == NoteType::safe) safe_why_ = note.text;
     if (note.type == NoteType::hold || note.type == NoteType::safe) {
       search_ended_ = true;
       search_ = note.time - Time{};
@@ -101,6 +102,7 @@ class SearchTrace : public Recorder {
     result.refused = static_cast<std::uint32_t>(refused_.size());
     result.not_applied = static_cast<std::uint32_t>(not_applied_.size());
     result.policy_error = policy_error_;
+    if (ending_ == Ending::safe) result.safe_why = safe_why_;
     result.search_ended = search_ended_;
     result.search = search_;
     result.search_j = search_j_;
@@ -159,7 +161,7 @@ class SearchTrace : public Recorder {
   std::vector<Setting> sequence_;
   std::vector<Setting> refused_;
   std::vector<Setting> not_applied_;
-  std::string policy_error_;
+  std::string policy_error_, safe_why_;
   bool search_ended_ = false;
   Duration search_{};
   double search_j_ = 0;

@@ -100,6 +100,7 @@ struct SimulationResult {
   std::uint32_t policy_errors = 0;
   std::uint32_t drifts = 0;  // how often the controller found that the world had changed
   std::string policy_error;  // the first, where there is one
+  std::string safe_why;      // where it ended in the safe setting, as the controller last said
 
   bool search_ended = false;                   // in a choice, or in none that fits
   Duration search{};                           // until then, else of the whole

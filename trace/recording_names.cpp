@@ -8,7 +8,10 @@ constexpr std::uint8_t kMost = 64;
 
 }  // namespace
 
-std::optional<NoteType> note_from_word(std::string_view word) {
+std::optional<NoteType> note_from_word(std::string_view word, std::string_view text) {
+  if (word == note_name(NoteType::over_cap) && text.starts_with("the search waits: ")) {
+    return NoteType::rationed;
+  }
   for (std::uint8_t i = 0; i < kMost; ++i) {
     const auto type = static_cast<NoteType>(i);
     if (note_name(type) == "unknown") break;

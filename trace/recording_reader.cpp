@@ -225,7 +225,7 @@ void RecordingReader::Tables::read_decisions(RecordedTick& tick) {
   tick.notes.clear();
   each_row(notes, tick.number, [&](const Cursor& row) {
     RecordedNote& note = tick.notes.emplace_back();
-    note.type = row.known(note_from_word(row.text(1)), 1, "type");
+    note.type = row.known(note_from_word(row.text(1), row.text(7)), 1, "type");
     note.time = row.time(2, "time_ns");
     note.workload = row.integer<WorkloadHandle>(3, "workload");
     note.value = row.integer<std::int64_t>(4, "value");

@@ -53,7 +53,7 @@ def show_progress(daemon, wanted):
             if note["ok"]:
                 cost = f"{note['power_w']:5.1f} W  {note['train']['sample_ms']:6.3f} ms a sample"
             print(f"    measured {setting_text(note['setting'])}   {cost}")
-        elif note["note"] in ("over_cap", "policy_error", "knob_failed", "power_unknown"):
+        elif note["note"] in ("over_cap", "rationed", "policy_error", "knob_failed", "power_unknown"):
             print(f"    {note['note']}: {note.get('text', '')}")
         if note["note"] == wanted:
             return note

@@ -71,7 +71,7 @@ def note_text(note):
 
 def follow(daemon, until_s, began_s=None):
     """Prints what the daemon decides until that many seconds after the first request; returns when that was."""
-    shown = ("observation", "hold", "late", "arrivals", "over_cap", "safe", "policy_error", "drift")
+    shown = ("observation", "hold", "late", "arrivals", "over_cap", "rationed", "safe", "policy_error", "drift")
     while True:
         line = daemon.next_line()
         if line is None:

@@ -50,6 +50,13 @@ TEST(GoalFlags, PriceASecondAtTheHighestPowerLimitUnlessTold) {
   EXPECT_EQ(goal.priced_power_mw, 60'000);
 }
 
+TEST(GoalFlags, AreSaidAsWhatIsSought) {
+  EXPECT_EQ(sought_text({.objective = Objective::throughput}), "most training");
+  EXPECT_EQ(sought_text({.objective = Objective::time}), "least time");
+  EXPECT_EQ(sought_text({.objective = Objective::weighted, .energy_weight = 0.25}),
+            "least weighted, energy weight 0.25");
+}
+
 TEST(GoalFlags, TakeTimeAndNoLimitByDefault) { EXPECT_EQ(make_goal({}), Goal{}); }
 
 }  // namespace

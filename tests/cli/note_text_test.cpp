@@ -26,6 +26,16 @@ TEST(NoteText, PowerOverTheCapDoesNotReadAsTheCap) {
             "over the cap at 20.1 W: stepping down");
 }
 
+TEST(NoteText, NoBreachIsToldWhereNoneIsKnown) {
+  const KnobSpace space;
+  NoteText notes(space);
+  EXPECT_EQ(notes.line({.type = NoteType::rationed, .value = 20'900, .text = "the search waits"}),
+            "the search waits");
+  EXPECT_FALSE(NoteText::warns(NoteType::rationed));
+  EXPECT_EQ(notes.line({.type = NoteType::over_cap, .text = "no knob can be set now"}),
+            "no knob can be set now");
+}
+
 TEST(NoteText, ACapThatIsNoPowerIsToldInWords) {
   EXPECT_EQ(cut(12'000, kLowestModeMw), "over the cap: 12.0 W of the lowest mode's power");
 }

@@ -84,6 +84,19 @@ TEST_F(RationaleText, AnotherObjectiveChangesAChoiceAndNotWhatIsHeldInItsStead) 
   EXPECT_THAT(text({}), Not(HasSubstr("what would change")));
 }
 
+TEST_F(RationaleText, NamesTheSafeSettingWhereThatIsHeldAlone) {
+  rationale_.know_safe(setting(300'000).mode);
+  const auto hold = [&](std::int64_t gpu_khz) {
+    const Setting held = setting(gpu_khz);
+    rationale_.note({NoteType::safe, Time(seconds(9)), 0, 0, &held, nullptr, nullptr, "over"});
+  };
+  hold(300'000);
+  EXPECT_THAT(text({}), HasSubstr("why           the safe setting: over; 1.0 s ago\n"));
+  hold(600'000);
+  EXPECT_THAT(text({}), HasSubstr("why           it stands in for a choice: over; 1.0 s ago\n"));
+  EXPECT_THAT(text({}), Not(HasSubstr("the safe setting: over")));
+}
+
 TEST_F(RationaleText, ComparesNothingByAReferenceThatIsNotMeasured) {
   Goal goal{.objective = Objective::weighted};
   const std::string told = text(goal);

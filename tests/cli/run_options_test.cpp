@@ -144,6 +144,7 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
       {"energy-weight = \"much\"", "run.toml:1: energy-weight must be a number"},
       {"schedule = 3", "run.toml:1: schedule must be [[schedule]] tables"},
       {"[[schedule]]\nafter = \"1s\"", "run.toml:1: [[schedule]] needs power"},
+      {"[[schedule]]\npower = \"20W\"", "run.toml:1: [[schedule]] needs at, for example at = "},
       {"[[schedule]]\nafter = \"1 eon\"\npower = \"1W\"", "run.toml:2: after: "},
       {"[[schedule]]\nwhen = \"1s\"", "run.toml:2: unknown key when"},
       {"power = ", "run.toml:1: "},

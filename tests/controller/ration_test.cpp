@@ -50,6 +50,10 @@ TEST(Ration, ASearchThatSavesUpUnderAnInfeasibleCapIsNotSaidToWaitForIt) {
   rig.world.cap(seconds(30), 8'000);  // the lowest mode draws 10 W
   rig.run();
   EXPECT_EQ(phases, (std::vector<Phase>{Phase::rationed, Phase::resting}));
+  EXPECT_FALSE(rig.recorder.of(NoteType::rationed).empty());
+  for (const KeptNote& note : rig.recorder.of(NoteType::over_cap)) {
+    EXPECT_EQ(note.text.find("the search waits"), std::string::npos) << "that is no breach";
+  }
 }
 
 }  // namespace

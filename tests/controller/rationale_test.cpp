@@ -138,6 +138,51 @@ TEST_F(RationaleTest, SaysThatTheSearchWasEnded) {
   EXPECT_EQ(rationale.held.holding, Holding::choice) << "the end was of the search before";
 }
 
+TEST_F(RationaleTest, KnowsWhatIsInForceAfterAStepDownAndWhileTheSearchWaits) {
+  rationale.know_safe(mode(100).mode);
+  search();
+  now += seconds(1);
+  note(NoteType::over_cap, "stepping down", 31'000);
+  hold(NoteType::setting, 300);
+  EXPECT_EQ(rationale.held.holding, Holding::fallback);
+  EXPECT_EQ(rationale.held.setting, mode(300));
+  EXPECT_EQ(rationale.held.why, "power was over the cap");
+  now += seconds(1);
+  hold(NoteType::rationed, 300, "the search waits");
+  EXPECT_EQ(rationale.held.holding, Holding::fallback);
+  EXPECT_EQ(rationale.held.why, "the search waits");
+  now += seconds(1);
+  hold(NoteType::setting, 300);
+  EXPECT_EQ(rationale.held.why, "the search waits") << "it is only set again";
+  hold(NoteType::setting, 700);
+  EXPECT_EQ(rationale.held.holding, Holding::nothing) << "the search goes on";
+  hold(NoteType::hold, 600);
+  EXPECT_EQ(rationale.held.holding, Holding::choice);
+  hold(NoteType::rationed, 600, "the search waits");
+  EXPECT_EQ(rationale.held.holding, Holding::choice) << "it is in force";
+  note(NoteType::over_cap, "stepping down", 31'000);
+  hold(NoteType::setting, 100);
+  EXPECT_EQ(rationale.held.holding, Holding::safe);
+  EXPECT_EQ(rationale.held.setting, mode(100));
+}
+
+TEST_F(RationaleTest, WhereACapFallsTellsAStepDownFromAMeasurement) {
+  rationale.know_safe(mode(100).mode);
+  search();
+  note(NoteType::goal, "operator", 29'000);
+  hold(NoteType::setting, 450);
+  EXPECT_EQ(rationale.held.setting, mode(600)) << "it fits, and the search goes on at once";
+  now += seconds(1);
+  note(NoteType::goal, "operator", 20'000);
+  hold(NoteType::setting, 300);
+  EXPECT_EQ(rationale.held.holding, Holding::fallback);
+  EXPECT_EQ(rationale.held.setting, mode(300));
+  EXPECT_EQ(rationale.held.why, "the cap fell");
+  note(NoteType::goal, "operator", 10'000);
+  hold(NoteType::setting, 100);
+  EXPECT_EQ(rationale.held.holding, Holding::safe);
+}
+
 TEST_F(RationaleTest, CountsHowOftenASettingWasMeasuredAndKeepsTheNewest) {
   observe(measured(600, 50, 28'000));
   observe(measured(600, 55, 28'500));

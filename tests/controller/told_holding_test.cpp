@@ -20,6 +20,7 @@ class ToldHolding : public testing::Test {
   Rationale::Held told() {
     rig_.run();
     Rationale rationale;
+    rationale.know_safe(rig_.board.safe());
     bool chosen = false;
     for (const KeptNote& kept : rig_.recorder.notes) {
       rationale.note(
@@ -63,6 +64,74 @@ TEST_F(ToldHolding, IsTheChoiceAgainOnceItIsBack) {
   rig_.world.cap(seconds(30), 9'000);
   rig_.world.cap(seconds(40), 30'000);
   EXPECT_EQ(told().holding, Holding::choice);
+}
+
+// What `rig` holds at its end, as its notes tell it.
+Rationale::Held told_by(LowRig& rig) {
+  rig.world.attach(seconds(1));
+  rig.run();
+  Rationale rationale;
+  rationale.know_safe(rig.board.safe());
+  for (const KeptNote& kept : rig.recorder.notes) {
+    rationale.note({.type = kept.type,
+                    .time = kept.time,
+                    .value = kept.value,
+                    .setting = &kept.setting,
+                    .observation = kept.observation ? &*kept.observation : nullptr,
+                    .text = kept.text});
+  }
+  EXPECT_EQ(rationale.held.setting, rig.world.published.setting);
+  return rationale.held;
+}
+
+TEST(ToldStandIn, OfAChoiceThatIsKnownNotToFitIsTheBestThatDoes) {
+  LowRig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        return answers.empty() ? measure(kMiddle) : hold(kFast);
+      },
+      seconds(60), 20'000);
+  const Rationale::Held held = told_by(rig);
+  EXPECT_EQ(held.holding, Holding::fallback);
+  EXPECT_EQ(held.setting.mode, kMiddle);
+  EXPECT_EQ(held.why, "the policy's choice is known not to fit the cap");
+  ASSERT_EQ(rig.summary.choices.size(), 1U);
+  const Choice& choice = rig.summary.choices[0];
+  EXPECT_EQ(choice.setting.mode, kFast);
+  ASSERT_TRUE(choice.observation);
+  EXPECT_EQ(choice.observation->outcome, Outcome::over_limit);
+  ASSERT_TRUE(choice.held_instead);
+  EXPECT_EQ(choice.held_instead->mode, kMiddle);
+}
+
+TEST(ToldStandIn, IsInTheSummaryFromTheCutOn) {
+  LowRig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        return answers.empty() ? measure(kMiddle) : hold(kFast);
+      },
+      seconds(60), 20'000);
+  rig.world.at(seconds(2), [&rig] { rig.hardware.extra_mw = -5'000; });
+  rig.world.at(seconds(58), [&rig] { rig.hardware.extra_mw = 0; });
+  const Rationale::Held held = told_by(rig);
+  EXPECT_NE(held.holding, Holding::choice) << "it was over the cap";
+  ASSERT_EQ(rig.summary.choices.size(), 1U);
+  EXPECT_EQ(rig.summary.choices[0].observation->outcome, Outcome::over_limit);
+  EXPECT_EQ(rig.summary.choices[0].held_instead, held.setting);
+}
+
+TEST(ToldStandIn, OfASearchThatWaitsIsWhatIsInForce) {
+  LowRig rig(
+      [](const PolicyContext&, const std::vector<Observation>& answers) {
+        const auto i = static_cast<std::int64_t>(answers.size() % 9);
+        return measure(mode(4 - i / 3, 900'000 - 300'000 * (i % 3)), answers.size() < 9    ? 32
+                                                                     : answers.size() < 18 ? 16
+                                                                                           : 8);
+      },
+      seconds(29), 10'500);
+  const Rationale::Held held = told_by(rig);
+  EXPECT_EQ(rig.world.published.phase, Phase::rationed);
+  EXPECT_EQ(held.holding, Holding::safe);
+  EXPECT_EQ(held.setting.mode, kSlow);
+  EXPECT_EQ(held.why.find("the search waits: "), 0U) << held.why;
 }
 
 }  // namespace

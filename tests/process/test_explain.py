@@ -122,6 +122,40 @@ class Explain(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return stack.gearshift("explain", recording).stdout, json.loads(stack.gearshift("explain", recording, "--json").stdout)
 
+    def test_a_script_that_names_no_setting_is_told_why_the_safe_one_is_held(self):
+        with Stack(board=False) as stack:
+            # The field is `setting`.
+            script = stack.script("return measure(modes[#modes // 2]).settings\n", "typo.lua")
+            command = [
+                "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--power", "30W",
+                "--policy", script,
+            ]  # fmt: skip
+            why = "the policy found no setting"
+            told = stack.gearshift(*command).stdout
+            self.assertRegex(told, rf"no choice: .*\n  why      {why}\n")
+            self.assertEqual(json.loads(stack.gearshift(*command, "--json").stdout)["safe_why"], why)
+
+    def test_what_stands_in_for_a_choice_is_not_told_as_the_safe_setting(self):
+        with Stack(board=False) as stack:
+            script = stack.script("measure(modes[#modes // 4])\nmeasure(modes[#modes])\nreturn modes[#modes]\n")
+            text, told = self.explained(
+                stack, "--board", "jetson-agx-orin", "--workload", "resnet18", "--power", "30W", "--policy", script,
+                "--duration", "700s",
+            )  # fmt: skip
+            self.assertEqual(told["holding"], "fallback")
+            self.assertIn("it stands in for a choice: the policy's choice is known not to fit the cap", text)
+            self.assertTrue(next(one for one in told["tried"] if one["setting"] == told["setting"])["ok"])
+
+    def test_a_search_that_waits_is_told_with_what_is_in_force(self):
+        with Stack(board=False) as stack:
+            script = stack.script("measure(modes[#modes])\nreturn modes[#modes]\n")
+            text, told = self.explained(
+                stack, "--board", "jetson-agx-orin", "--workload", "resnet18", "--power", "22W", "--policy", script,
+                "--duration", "20s", "--effects", "lag,noise",
+            )  # fmt: skip
+            self.assertEqual((told["holding"], told["setting"]["cpu_cores"]), ("safe", 1))
+            self.assertIn("why           the safe setting: the search waits: ", text)
+
     def test_the_limits_beside_the_cap_are_told_and_what_breaks_them(self):
         with Stack(board=False) as stack:
             board = ["--board", "jetson-agx-orin", "--power", "30W", "--policy", stack.script(SEARCH)]

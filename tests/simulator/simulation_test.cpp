@@ -54,6 +54,18 @@ ListPolicy measure_all(const std::vector<PowerMode>& modes) {
   });
 }
 
+TEST(Simulation, SaysWhyTheSafeSettingIsHeld) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  ListPolicy policy([](const PolicyContext&, const auto&) { return Request{}; });
+  OperatorLimit limit(18'000);
+  const SimulationResult result = simulate(problem_of(profile, costs), policy, limit);
+  EXPECT_EQ(result.ending, Ending::safe);
+  EXPECT_EQ(result.safe_why, "the policy found no setting");
+  ListPolicy chooses = measure_all({mode(1, 300000)});
+  EXPECT_EQ(simulate(problem_of(profile, costs), chooses, limit).safe_why, "");
+}
+
 TEST(Simulation, WithoutEffectsAnObservationIsTheCell) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
