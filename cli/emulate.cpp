@@ -22,6 +22,7 @@
 #include "cli/arrival_flags.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
+#include "cli/daemon_messages.h"
 #include "cli/emulate_interleaved.h"
 #include "cli/emulate_options.h"
 #include "cli/flag_value.h"
@@ -99,7 +100,9 @@ class Emulation {
   // Called between two minibatches. A batch size comes into force behind the batches that are under
   // way; waiting, or no longer waiting, does so at once.
   void obey() {
-    if (client_.poll()) {
+    const bool asked = client_.poll();
+    messages_.tell(options_.workload, client_.take_message());
+    if (asked) {
       work_.request_batch_size(client_.wanted().batch_size);
       answered_ = false;
       declare();
@@ -165,6 +168,7 @@ class Emulation {
   Duration saved_for_{};  // since the slice began
   bool stopped_ = false;
   client::Workload client_;
+  DaemonMessages messages_{"emulate"};
   bool answered_ = true;
   Time declared_{};
   std::int32_t declared_batch_size_ = 0;

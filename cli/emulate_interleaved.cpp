@@ -15,6 +15,7 @@
 #include "cli/arrival_flags.h"
 #include "cli/boottime_clock.h"
 #include "cli/commands.h"
+#include "cli/daemon_messages.h"
 #include "cli/flag_value.h"
 #include "cli/stop_signals.h"
 #include "cli/units.h"
@@ -147,7 +148,9 @@ class InterleavedEmulation {
   void obey() {
     bool runs_changed = false;
     for (Side* const one : {&train_, &infer_}) {
-      if (!one->client.poll()) continue;
+      const bool asked = one->client.poll();
+      messages_.tell(one->line.name, one->client.take_message());
+      if (!asked) continue;
       const client::Wanted wanted = one->client.wanted();
       one->answered = false;
       runs_changed = true;
@@ -207,6 +210,7 @@ class InterleavedEmulation {
   Side infer_;  // attaches first: a daemon that knows of the requests leaves the board as it is at
                 // first
   Side train_;
+  DaemonMessages messages_{"emulate"};
   EmulatedInterleaving work_;
   Time began_{};
   Time told_{};

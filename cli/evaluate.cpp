@@ -52,7 +52,7 @@ void write_online_reports(const EvaluateOptions& options, const Grid& grid,
     write_output(options.html, online_html(grid, rows, standings, provenance, all));
   }
   tell(rest_of_answer({options.json, options.csv, options.html}), "{}",
-       online_text(grid, standings, all));
+       online_text(grid, rows, standings, all));
 }
 
 void write_reports(const EvaluateOptions& options, const Grid& grid, const std::vector<Row>& rows,
@@ -68,7 +68,7 @@ void write_reports(const EvaluateOptions& options, const Grid& grid, const std::
     write_output(options.html, html_report(grid, rows, standings, provenance, all));
   }
   tell(rest_of_answer({options.json, options.csv, options.html}), "{}",
-       text_report(grid, standings, all));
+       text_report(grid, rows, standings, all));
 }
 
 // Nothing where the grid is null.

@@ -1,6 +1,9 @@
 #include "evaluation/chart.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
 
 #include "evaluation/marker.h"
 #include "evaluation/number_text.h"
@@ -12,10 +15,14 @@ namespace {
 // there, and text is never smaller.
 constexpr double kWidth = 360;
 constexpr double kHeight = 260;
-constexpr double kLeft = 44;
+constexpr double kLeft = 44;  // at least
 constexpr double kRight = 10;
 constexpr double kTop = 8;
 constexpr double kBottom = 36;
+constexpr double kTickGap = 5;  // between an axis and its numbers
+// Markers of a line of more points than the first are left out where they would lie on each other.
+constexpr std::size_t kAllMarked = 15;
+constexpr double kMarkersApart = 6;
 constexpr std::size_t kMostName = 20;  // characters; the rest of a longer name is left out
 constexpr double kRangeRight = 54;     // room for values
 constexpr double kRangeStep = 22;
@@ -70,12 +77,21 @@ std::string x_axis(const Axis& axis, const Frame& frame) {
                        axis.label());
 }
 
+// Room for the axis' title and its longest number beside it.
+double y_axis_left(const Axis& axis) {
+  constexpr double kTitleEnd = 16;
+  constexpr double kDigit = 7;  // in a wide font
+  std::size_t longest = 0;
+  for (const double tick : axis.ticks()) longest = std::max(longest, tick_text(tick).size());
+  return std::max(kLeft, kTitleEnd + kDigit * static_cast<double>(longest) + kTickGap);
+}
+
 std::string y_axis(const Axis& axis, const Frame& frame) {
   std::string out;
   for (const double tick : axis.ticks()) {
     const double y = frame.y(axis, tick);
     out += line(frame.left, y, kWidth - frame.right, y, "grid") +
-           text_at(frame.left - 5, y + 4, "tick end", tick_text(tick));
+           text_at(frame.left - kTickGap, y + 4, "tick end", tick_text(tick));
   }
   out += line(frame.left, kTop, frame.left, frame.height - kBottom, "axis");
   const double middle = (kTop + frame.height - kBottom) / 2;
@@ -111,15 +127,20 @@ std::string fronts(const Chart& chart, const Frame& frame) {
 std::string draw(const Chart& chart, const ChartSeries& one, const Frame& frame) {
   std::string path;
   std::string markers;
+  std::optional<std::pair<double, double>> marked;
   for (std::size_t i = 0; i < one.points.size(); ++i) {
     const ChartPoint& point = one.points[i];
     const double x = frame.x(chart.x, point.x);
     const double y = frame.y(chart.y, point.y);
     const bool apart = i == 0 || point.x - one.points[i - 1].x > one.widest_step;
     path += (apart ? 'M' : 'L') + number(x) + ' ' + number(y);
-    // On a line every third point is enough, and lines that lie on each other stay apart.
+    const bool thinned = one.joined && one.points.size() > kAllMarked;
     const bool last = i + 1 == one.points.size();
-    if (one.joined && !apart && !last && (i + one.series) % 3 != 0) continue;
+    if (thinned && marked && !apart && !last &&
+        std::hypot(x - marked->first, y - marked->second) < kMarkersApart) {
+      continue;
+    }
+    marked = {x, y};
     const std::string shape = marker(one.series, x, y, one.joined ? 3 : 3.5);
     markers += point.note.empty()
                    ? shape
@@ -169,7 +190,7 @@ std::string draw(const RangeChart& chart, const Range& range, const Frame& frame
 }  // namespace
 
 std::string svg(const Chart& chart) {
-  const Frame frame;
+  const Frame frame{.left = y_axis_left(chart.y)};
   std::string out = open(chart.description, kHeight);
   out += x_axis(chart.x, frame) + y_axis(chart.y, frame);
   out += cloud(chart, frame) + fronts(chart, frame);

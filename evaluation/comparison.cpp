@@ -29,19 +29,28 @@ std::string share(std::size_t count, std::size_t rows) {
 
 ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows) {
   const bool infer = has_inference(grid);
+  const auto score_of = [rows](const Standing& standing) -> const Score& {
+    return rows == Rows::solvable ? standing.solvable : standing.binding;
+  };
+  const bool failed =
+      std::any_of(standings.begin(), standings.end(),
+                  [&](const Standing& standing) { return score_of(standing).failed > 0; });
   ComparisonTable table;
   table.title = rows == Rows::solvable ? "All solvable problems"
                                        : "Problems whose power limit excludes the fastest mode";
-  table.columns = {"policy",      "workload", "problems", "solved %", "median %",
-                   "quartiles %", "mean %",   "worst %",  "over %",   "over W"};
+  table.columns = {"policy", "workload", "problems", "solved %"};
+  if (failed) table.columns.push_back("failed %");
+  table.columns.insert(table.columns.end(),
+                       {"median %", "quartiles %", "mean %", "worst %", "over %", "over W"});
   if (infer) table.columns.push_back("late %");
   for (const Standing& standing : standings) {
-    const Score& score = rows == Rows::solvable ? standing.solvable : standing.binding;
+    const Score& score = score_of(standing);
     const Distribution& excess = score.excess;
     const bool some = excess.count > 0;
     std::vector<std::string> line = names_of(grid, standing);
     line.push_back(std::to_string(score.rows));
     line.push_back(share(score.solved, score.rows));
+    if (failed) line.push_back(share(score.failed, score.rows));
     line.push_back(some ? percent(excess.median) : "-");
     line.push_back(some ? percent(excess.first_quartile) + " to " + percent(excess.third_quartile)
                         : "-");

@@ -1,5 +1,6 @@
 #include "evaluation/concurrent_report.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "evaluation/figures.h"
 #include "evaluation/number_text.h"
 #include "evaluation/request_table.h"
+#include "evaluation/script_failures.h"
 #include "evaluation/separate_clocks.h"
 
 namespace gearshift {
@@ -49,18 +51,24 @@ std::string share(std::size_t count, std::size_t rows) {
 
 ComparisonTable quality_table(const Grid& grid, std::span<const ConcurrentStanding> standings,
                               bool all_cells) {
+  const bool failed =
+      std::any_of(standings.begin(), standings.end(),
+                  [](const ConcurrentStanding& one) { return one.failed_solvable > 0; });
   ComparisonTable table;
   table.title = all_cells ? "The same, judged against the optimum over all cells, the suspect ones "
                             "too"
                           : "Training beside inference, all solvable problems";
-  table.columns = {"policy",   "workloads", "problems",      "no room",  "solved %", "loss/s %",
-                   "median %", "worst %",   "loss/window %", "median %", "over %",   "late %"};
+  table.columns = {"policy", "workloads", "problems", "no room", "solved %"};
+  if (failed) table.columns.push_back("failed %");
+  table.columns.insert(table.columns.end(), {"loss/s %", "median %", "worst %", "loss/window %",
+                                             "median %", "over %", "late %"});
   for (const ConcurrentStanding& one : standings) {
     std::vector<std::string> line = names_of(grid, one);
     const bool some = one.solved > 0;
     line.push_back(std::to_string(one.solvable));
     line.push_back(std::to_string(one.too_short));
     line.push_back(share(one.solved, one.solvable));
+    if (failed) line.push_back(share(one.failed_solvable, one.solvable));
     for (const double loss : {one.loss_second.mean, one.loss_second.median, one.loss_second.most,
                               one.loss_window.mean, one.loss_window.median}) {
       line.push_back(some ? percent(loss) : "-");
@@ -236,6 +244,7 @@ Chart loss_chart(const Grid& grid, std::span<const ConcurrentRow> rows, std::siz
 std::string concurrent_text(const Grid& grid, const ConcurrentResults& results,
                             const ConcurrentResults* all) {
   std::string text = text_of(quality_table(grid, results.standings, false));
+  text += text_of(failure_lines(grid, results.rows));
   if (all != nullptr) text += '\n' + text_of(quality_table(grid, all->standings, true));
   text += kLegend;
   const ComparisonTable held = request_table(grid, results.rows);
@@ -285,6 +294,7 @@ std::string concurrent_html(const Grid& grid, const ConcurrentResults& results,
          " each. The optimum is exhaustive over the settings that both were measured in; every "
          "choice is judged on what its setting truly costs.</p>\n";
   out += html_table(grid, quality_table(grid, results.standings, false));
+  out += html_lines(failure_lines(grid, results.rows));
   if (all != nullptr) out += html_table(grid, quality_table(grid, all->standings, true));
   out += "<p class=\"faint\">" + std::string(kLegend) + "</p>\n";
   out += html_figures(grid, "Loss of training by power limit",

@@ -24,13 +24,15 @@ ConcurrentStanding standing_of(std::span<const ConcurrentRow> rows, std::size_t 
   std::vector<double> second, window, modes, power_modes, over_cap, search_s;
   for (const ConcurrentRow& row : rows) {
     if (row.of.policy != policy || (workload && row.of.workload != *workload)) continue;
-    if (!row.trial.failure.empty()) ++standing.failed;
+    const bool failed = !row.trial.failure.empty();
+    if (failed) ++standing.failed;
     if (!row.solvable) {
       ++standing.unsolvable;
       if (row.recognised) ++standing.recognised;
       continue;
     }
     ++standing.solvable;
+    if (failed) ++standing.failed_solvable;
     if (row.too_short) ++standing.too_short;
     if (row.over_w > 0) ++standing.over_budget;
     standing.most_over_w = std::max(standing.most_over_w, row.over_w);

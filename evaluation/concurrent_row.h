@@ -63,7 +63,8 @@ struct ConcurrentStanding {
   std::size_t late = 0;
   std::size_t unsolvable = 0;
   std::size_t recognised = 0;
-  std::size_t failed = 0;  // rows where the script failed
+  std::size_t failed = 0;           // rows where the script failed
+  std::size_t failed_solvable = 0;  // of them, the solvable ones
   Distribution loss_second{};
   Distribution loss_window{};
   Distribution modes_profiled{};  // of solvable rows: distinct modes and inference batch sizes

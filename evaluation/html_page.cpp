@@ -91,6 +91,12 @@ std::string html_table(const Grid& grid, const ComparisonTable& table) {
   return out + "</tbody></table></div>\n";
 }
 
+std::string html_lines(const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += "<p>" + escaped(line) + "</p>\n";
+  return out;
+}
+
 std::string html_figures(const Grid& grid, const std::string& title, const std::string& text,
                          const std::function<std::string(std::size_t)>& draw) {
   std::string out = "<h2>" + title + "</h2>\n<p>" + text + "</p>\n" + legend(grid);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "evaluation/comparison.h"
 #include "evaluation/grid.h"
@@ -22,6 +23,8 @@ struct Provenance {
 std::string html_head(const std::string& heading);
 // Nothing where the table has no lines. Its first column names a policy.
 std::string html_table(const Grid& grid, const ComparisonTable& table);
+// A paragraph each; their text is escaped.
+std::string html_lines(const std::vector<std::string>& lines);
 // A legend of the policies, and a figure a workload: `draw` gives the picture of the workload with
 // an index, as SVG.
 std::string html_figures(const Grid& grid, const std::string& title, const std::string& text,

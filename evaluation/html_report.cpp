@@ -4,6 +4,7 @@
 
 #include "evaluation/comparison.h"
 #include "evaluation/figures.h"
+#include "evaluation/script_failures.h"
 
 namespace gearshift {
 namespace {
@@ -55,6 +56,7 @@ std::string html_report(const Grid& grid, std::span<const Row> rows,
       ". The optimum is exhaustive over the measured settings; every choice is judged on what its "
       "setting truly costs.</p>\n";
   out += html_table(grid, quality_table(grid, standings, Rows::solvable));
+  out += html_lines(failure_lines(grid, rows));
   out +=
       "<p class=\"faint\">Excess is chosen / optimum - 1 over the solved problems. Over: the "
       "setting held draws more than the limit, by so many watts (mean and most).</p>\n";

@@ -6,6 +6,7 @@
 #include "evaluation/chart.h"
 #include "evaluation/number_text.h"
 #include "evaluation/online_report.h"
+#include "evaluation/script_failures.h"
 #include "evaluation/statistics.h"
 
 namespace gearshift {
@@ -88,6 +89,7 @@ std::string online_html(const Grid& grid, std::span<const OnlineRow> rows,
          ". The weighted cost of a sample is 1 in the highest setting. Regret is the true cost of "
          "what was measured over that of the best setting, less 1.</p>\n";
   out += html_table(grid, online_table(grid, standings));
+  out += html_lines(failure_lines(grid, rows));
   if (all != nullptr) out += html_table(grid, all_cells_table(grid, all->standings));
   out +=
       "<p class=\"faint\">Reached: the first measurement within 3 % of the optimum. Settled: from "

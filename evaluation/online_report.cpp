@@ -7,6 +7,7 @@
 
 #include "evaluation/csv_line.h"
 #include "evaluation/number_text.h"
+#include "evaluation/script_failures.h"
 #include "evaluation/statistics.h"
 
 namespace gearshift {
@@ -176,9 +177,9 @@ ComparisonTable all_cells_table(const Grid& grid, std::span<const OnlineStanding
   return table;
 }
 
-std::string online_text(const Grid& grid, std::span<const OnlineStanding> standings,
-                        const OnlineAllCells* all) {
-  return text_of(online_table(grid, standings)) +
+std::string online_text(const Grid& grid, std::span<const OnlineRow> rows,
+                        std::span<const OnlineStanding> standings, const OnlineAllCells* all) {
+  return text_of(online_table(grid, standings)) + text_of(failure_lines(grid, rows)) +
          (all == nullptr ? "" : '\n' + text_of(all_cells_table(grid, all->standings))) +
          "reached: the first measurement within 3 % of the optimum; settled: from it on every 20\n"
          "are, in the mean, unsettled seeds never; late: mean regret behind the first 100;\n"

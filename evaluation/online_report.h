@@ -41,7 +41,8 @@ struct OnlineAllCells {
 ComparisonTable online_table(const Grid& grid, std::span<const OnlineStanding> standings);
 ComparisonTable all_cells_table(const Grid& grid, std::span<const OnlineStanding> standings);
 
-std::string online_text(const Grid& grid, std::span<const OnlineStanding> standings,
+std::string online_text(const Grid& grid, std::span<const OnlineRow> rows,
+                        std::span<const OnlineStanding> standings,
                         const OnlineAllCells* all = nullptr);
 // {"rows": [...], "summary": [...]}; docs/evaluation.md lists the fields. Ends with a newline.
 std::string online_json(const Grid& grid, std::span<const OnlineRow> rows,

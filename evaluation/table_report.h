@@ -18,7 +18,7 @@ std::string json_report(const Grid& grid, std::span<const Row> rows,
 // energy.
 std::string csv_report(const Grid& grid, std::span<const Row> rows, const AllCells* all = nullptr);
 // For a terminal of 100 columns.
-std::string text_report(const Grid& grid, std::span<const Standing> standings,
-                        const AllCells* all = nullptr);
+std::string text_report(const Grid& grid, std::span<const Row> rows,
+                        std::span<const Standing> standings, const AllCells* all = nullptr);
 
 }  // namespace gearshift

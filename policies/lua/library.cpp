@@ -14,7 +14,7 @@
 namespace gearshift {
 namespace {
 
-constexpr const char* kBaseNames[] = {"assert", "error", "ipairs", "select", "type"};
+constexpr const char* kBaseNames[] = {"assert", "error", "select", "type"};
 constexpr const char* kMathNames[] = {
     "abs",  "acos", "asin", "atan", "ceil",       "cos",  "deg",        "exp",  "floor",
     "fmod", "huge", "log",  "max",  "maxinteger", "min",  "mininteger", "modf", "pi",
@@ -61,6 +61,29 @@ int math_random(lua_State* lua) {
   lua_pushinteger(lua,
                   static_cast<lua_Integer>(static_cast<std::uint64_t>(low) + draw(engine, range)));
   return 1;
+}
+
+// Lua's own takes anything, and names nothing once the loop looks for the first value. Closes over
+// its iterator.
+int ipairs_of_list(lua_State* lua) {
+  const int type = lua_type(lua, 1);
+  const bool handle = type == LUA_TUSERDATA && luaL_getmetafield(lua, 1, "__index") != LUA_TNIL;
+  if (type != LUA_TTABLE && !handle) {
+    return luaL_error(lua, "ipairs: expected a table, got %s", luaL_typename(lua, 1));
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_pushvalue(lua, 1);
+  lua_pushinteger(lua, 0);
+  return 3;
+}
+
+// From the base library at the top to the table below it.
+void take_ipairs(lua_State* lua) {
+  lua_getfield(lua, -1, "ipairs");
+  lua_newtable(lua);
+  lua_call(lua, 1, 1);  // the iterator
+  lua_pushcclosure(lua, ipairs_of_list, 1);
+  lua_setfield(lua, -3, "ipairs");
 }
 
 int to_number(lua_State* lua) {
@@ -170,6 +193,7 @@ void push_library(lua_State* lua) {
   lua_call(lua, 0, 1);
   lua_getfield(lua, -1, "next");
   lua_insert(lua, -3);  // next, library, base
+  take_ipairs(lua);
   take_fields(lua, kBaseNames);
   set_function(lua, "tonumber", to_number);
   set_function(lua, "tostring", to_string);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "policies/lua/gp_library.h"
+#include "policies/lua/left_out.h"
 #include "policies/lua/library.h"
 #include "policies/lua/memory_library.h"
 #include "policies/lua/numerics_library.h"
@@ -237,6 +238,7 @@ Request Script::run(int arguments) {
 Request Script::fail(int status) {
   std::string message = error_text(coroutine_);
   if (status == LUA_ERRMEM) message += std::string(" (") + state_->memory.refusal() + ")";
+  if (status == LUA_ERRRUN) message += left_out_hint(message);
   failure_ = traceback(coroutine_, name_, message, state_->line);
   return {Request::What::failed, {}};
 }

@@ -10,10 +10,17 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::ContainsRegex;
+using testing::HasSubstr;
 using testing::Not;
 
+struct Printed {
+  std::string text;
+  std::string html;
+};
+
 // One policy whose choice loses 10 % of training under each cap.
-std::string page(const std::vector<std::int64_t>& caps_w, const std::vector<std::int64_t>& solved) {
+Printed printed(const std::vector<std::int64_t>& caps_w, const std::vector<std::int64_t>& solved,
+                const std::string& failure = "") {
   const Profile profile = small_profile(Kind::infer, {4, 16});
   Grid grid = small_grid(profile);
   grid.policies.pop_back();
@@ -26,11 +33,17 @@ std::string page(const std::vector<std::int64_t>& caps_w, const std::vector<std:
     row.solvable = true;
     row.solved = std::find(solved.begin(), solved.end(), cap_w) != solved.end();
     row.second.loss = 0.1;
+    if (!row.solved) row.trial.failure = failure;
     results.rows.push_back(row);
     grid.problems.push_back(concurrent_problem(1000 * cap_w, milliseconds(500), 40));
   }
   results.standings = summarise_concurrent(grid, results.rows);
-  return concurrent_html(grid, results, nullptr, {"gearshift evaluate", "1", "now", ""});
+  return {concurrent_text(grid, results, nullptr),
+          concurrent_html(grid, results, nullptr, {"gearshift evaluate", "1", "now", ""})};
+}
+
+std::string page(const std::vector<std::int64_t>& caps_w, const std::vector<std::int64_t>& solved) {
+  return printed(caps_w, solved).html;
 }
 
 TEST(ConcurrentHtml, JoinsTheLossUnderLimitsHoweverFarApart) {
@@ -42,6 +55,15 @@ TEST(ConcurrentHtml, LeavesAGapWhereALimitHasNoLoss) {
   const std::string text = page({20, 22, 24, 26}, {20, 22, 26});
   EXPECT_THAT(text, ContainsRegex("d=\"M[^ML\"]+L[^ML\"]+M[^ML\"]+\"/>"));
   EXPECT_THAT(text, Not(ContainsRegex("d=\"M[^ML\"]+L[^ML\"]+L")));
+}
+
+TEST(ConcurrentReports, TellOfScriptsThatFailed) {
+  const Printed out = printed({15, 25, 35, 45}, {15, 25, 35}, "first.lua:2: no idea\ncalls:");
+  EXPECT_THAT(out.text, ContainsRegex("solved %  +failed %"));
+  EXPECT_THAT(out.text, HasSubstr("\nfirst failed in 1 of 4 rows: first.lua:2: no idea\n"));
+  EXPECT_THAT(out.html, HasSubstr("<th scope=\"col\">failed %</th>"));
+  EXPECT_THAT(out.html, HasSubstr("<p>first failed in 1 of 4 rows: first.lua:2: no idea</p>"));
+  EXPECT_THAT(printed({15, 25}, {15}).text, Not(HasSubstr("failed")));
 }
 
 }  // namespace

@@ -164,8 +164,18 @@ TEST_F(OnlineRowTest, ASeedThatNeverGetsThereIsLaterThanAllOthers) {
   const auto half = summarise_online(rows);
   EXPECT_TRUE(std::isinf(half[0].reached));
   EXPECT_EQ(half[0].never_reached, 2u);
-  EXPECT_NE(online_text(grid, half).find("never"), std::string::npos);
+  EXPECT_NE(online_text(grid, rows, half).find("never"), std::string::npos);
   EXPECT_NE(online_json(grid, rows, half).find("\"reached_median\": null"), std::string::npos);
+}
+
+TEST_F(OnlineRowTest, TextAndPageTellOfAScriptThatFailed) {
+  std::vector<OnlineRow> rows = {judge_online(grid, {}, trial_of({1}, 6), 120),
+                                 judge_online(grid, {}, trial_of({1}, 6), 120)};
+  rows[1].trial.failure = "first.lua:2: no idea\ncalls:";
+  const auto standings = summarise_online(rows);
+  const std::string line = "first failed in 1 of 2 rows: first.lua:2: no idea";
+  EXPECT_NE(online_text(grid, rows, standings).find('\n' + line + '\n'), std::string::npos);
+  EXPECT_NE(online_html(grid, rows, standings, {}).find("<p>" + line + "</p>"), std::string::npos);
 }
 
 TEST_F(OnlineRowTest, CsvHasALineARowUnderTheFieldsOfJson) {

@@ -70,6 +70,32 @@ TEST_F(Reports, SayWhatAScriptDiedOfAndJudgeWhatIsHeldAllTheSame) {
   EXPECT_EQ(out["rows"][4]["failure"], "");
 }
 
+TEST_F(Reports, TellOfScriptsThatFailedBelowTheFirstTable) {
+  EXPECT_THAT(text_report(grid, rows, standings) + html(), Not(HasSubstr("failed")));
+  for (const std::size_t i : {20u, 21u, 22u, 23u}) {
+    rows[i].trial.failure = "first.lua:" + std::to_string(i) + ": <no> idea\ncalls:\n  first.lua:2";
+  }
+  standings = summarise(grid, rows);
+  const std::string text = text_report(grid, rows, standings);
+  EXPECT_THAT(text, HasSubstr("solved %  failed %"));
+  EXPECT_THAT(text,
+              HasSubstr("\nfirst failed in 4 of 32 rows: first.lua:20: <no> idea\n\nProblems"));
+  EXPECT_THAT(text, Not(HasSubstr("calls")));
+  EXPECT_THAT(text, Not(HasSubstr("second failed")));
+  EXPECT_THAT(html(), HasSubstr("<th scope=\"col\">failed %</th>"));
+  EXPECT_THAT(html(), HasSubstr("first failed in 4 of 32 rows: first.lua:20: &lt;no&gt; idea</p>"));
+}
+
+TEST_F(Reports, CountFailuresOverAllWorkloadsOnce) {
+  grid.workloads.push_back({"again", OptimumTable(profile)});
+  fill();
+  for (Row& row : rows) row.trial.failure = row.of.policy == 1 ? "second.lua:1: no" : "";
+  standings = summarise(grid, rows);
+  EXPECT_THAT(text_report(grid, rows, standings),
+              HasSubstr("\nsecond failed in 64 of 64 rows: second.lua"));
+  EXPECT_THAT(text_report(grid, rows, standings), Not(HasSubstr("in 32 of 32")));
+}
+
 TEST_F(Reports, PrintTheFigureOverAllCellsBesideWhereSomeAreSuspect) {
   const std::vector<Row> all_rows = rows;
   const std::vector<Standing> all_standings = standings;
@@ -82,8 +108,8 @@ TEST_F(Reports, PrintTheFigureOverAllCellsBesideWhereSomeAreSuspect) {
   EXPECT_EQ(last["all_cells"]["optimum"], 10);
   EXPECT_LT(out["summary"]["policies"][0]["solvable"]["excess"]["mean"],
             out["summary"]["policies"][0]["all_cells"]["solvable"]["excess"]["mean"]);
-  EXPECT_THAT(text_report(grid, standings, &all), HasSubstr("the suspect ones too"));
-  EXPECT_THAT(text_report(grid, standings), Not(HasSubstr("suspect")));
+  EXPECT_THAT(text_report(grid, rows, standings, &all), HasSubstr("the suspect ones too"));
+  EXPECT_THAT(text_report(grid, rows, standings), Not(HasSubstr("suspect")));
   EXPECT_THAT(csv_report(grid, rows, &all), HasSubstr(",optimum_all,excess_all\n"));
 }
 
@@ -123,7 +149,7 @@ TEST_F(Reports, QuoteCsvFieldsThatNeedIt) {
 }
 
 TEST_F(Reports, AlignTextTables) {
-  std::istringstream lines(text_report(grid, standings));
+  std::istringstream lines(text_report(grid, rows, standings));
   std::string title, header, first, second;
   std::getline(lines, title);
   std::getline(lines, header);
@@ -178,7 +204,7 @@ TEST_F(Reports, StandWhereNothingIsSolvable) {
   grid.problems = {train_problem(5'000)};
   fill();
   EXPECT_THAT(html(), HasSubstr("counted apart"));
-  EXPECT_THAT(text_report(grid, standings), HasSubstr("-"));
+  EXPECT_THAT(text_report(grid, rows, standings), HasSubstr("-"));
 }
 
 TEST(NumberText, IsAsShortAsItIsTrue) {

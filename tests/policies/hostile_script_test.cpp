@@ -104,6 +104,11 @@ const HostileScript kScripts[] = {
      "hostile.lua:1: modes, observations and prior are read-only"},
     {"observations_written", "observations[1] = {}", "read-only"},
     {"handles_as_tables", "table.insert(modes, 1)", "expected a table, got userdata"},
+    {"list_that_is_nil", "for _, b in ipairs(batch_sizes.infer) do log(b) end",
+     "hostile.lua:1: ipairs: expected a table, got nil"},
+    {"list_that_is_nothing", "ipairs()", "hostile.lua:1: ipairs: expected a table, got no value"},
+    {"list_that_is_a_string", "for _ in ipairs('a') do end",
+     "ipairs: expected a table, got string"},
     {"odd_indexes",
      "log(tostring(modes[0]) .. tostring(modes[-1]) .. tostring(modes[1.5]) .. "
      "tostring(modes[math.maxinteger]) .. tostring(observations[0/0]))",

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import shlex
+import signal
 import socket
 import stat
 import sys
@@ -245,6 +246,24 @@ class Keys(unittest.TestCase):
             while not any("chmod 600" in text for text in told.texts):
                 self.assertLess(time.monotonic(), end, told.texts)
                 time.sleep(0.05)
+
+    def test_an_emulated_workload_says_why_the_daemon_does_not_take_it(self):
+        with KeyedStack() as stack:
+            stack.keys("server")
+            path = stack.make("trainer", "report", "request-batch-size")
+            os.chmod(path, 0o644)
+            words = [BINARY, "emulate", "--workload", "resnet18", "--sysroot", stack.mount]
+            words += ["--connect", stack.tcp, "--warm-up", "0.1s"]
+            environment = {**os.environ, "GEARSHIFT_KEY": str(path)}
+            both = ["--serve", "mobilenet_v3", "--arrivals", "poisson:60", "--latency", "500ms"]
+            for more in ([], both):
+                alone = words if not more else words[:-2]
+                emulated = stack.start(Program, [*alone, *more], "emulate", env=environment)
+                told = emulated.wait_for(lambda line: "chmod 600" in line)
+                self.assertTrue(told.startswith("gearshift emulate: resnet18: key file"), told)
+                self.assertEqual(emulated.finish(signal.SIGINT), 0)
+                alike = [line for line in emulated.lines if line == told]
+                self.assertEqual(len(alike), 1, "told once")
 
 
 if __name__ == "__main__":
