@@ -15,6 +15,8 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Relative standard deviation of a minibatch time that was seen before power had settled.
 constexpr double kCutNoise = 0.1;
+// Of power, before a margin for noise was seen: twice what noise of 2 % leaves.
+constexpr double kUnknownMargin = 0.06;
 
 double number_in(lua_State* lua, int table, const char* name) {
   lua_getfield(lua, table, name);
@@ -126,6 +128,7 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
   answer.power_max_w = number_in(lua, 1, "power_max_w");
   answer.power_margin_w = number_in(lua, 1, "power_margin_w");
   answer.limit_w = number_in(lua, 1, "limit_w");
+  answer.cut_at_w = number_in(lua, 1, "cut_at_w");
   for (const Kind kind : {Kind::train, Kind::infer}) {
     lua_getfield(lua, 1, kind_name(kind).data());
     if (lua_type(lua, -1) == LUA_TTABLE) {
@@ -136,6 +139,14 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
     }
     lua_pop(lua, 1);
   }
+}
+
+// What a setting that was cut short is sure to draw: more than its limit, and as much as was read,
+// less the noise of readings. A mean that has not left the setting before behind shows less, as
+// power rises. Beside requests what is read is of a turn, and no mean.
+double least_drawn_w(const GpSearch& gp, const LearntAnswer& answer) {
+  if (gp.interleaved || !positive(answer.cut_at_w)) return answer.limit_w;
+  return std::max(answer.limit_w, answer.cut_at_w * (1 - gp.margin(kUnknownMargin)));
 }
 
 // Such a setting may fit now: it is to be measured again.
@@ -173,7 +184,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
     ++gp.margin_count;
   } else if (answer.over_limit && positive(answer.limit_w)) {
     row.over_limit = true;
-    row.power_w = answer.limit_w;
+    row.power_w = least_drawn_w(gp, answer);
   }
   try {
     if (alone) return teach_alone(gp.serving_alone(), answer, row);

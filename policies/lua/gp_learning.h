@@ -25,6 +25,7 @@ struct LearntAnswer {
   double power_max_w = 0;  // of a window
   double power_margin_w = 0;
   double limit_w = 0;
+  double cut_at_w = 0;  // what was read as the guard cut it short; infinity where it did not
   // Of each kind, where both ran.
   struct Part {
     double ms = 0;

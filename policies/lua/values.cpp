@@ -349,7 +349,7 @@ void push_answer(lua_State* lua, const Observation& answer) {
   const bool ok = answer.ok();
   const bool known = measured(answer, kind);
   luaL_checkstack(lua, 6, "answer");
-  lua_createtable(lua, 0, 26);
+  lua_createtable(lua, 0, 27);
   lua_pushboolean(lua, ok);
   lua_setfield(lua, -2, "ok");
   set_text(lua, "reason", outcome_name(answer.outcome));
@@ -361,6 +361,8 @@ void push_answer(lua_State* lua, const Observation& answer) {
   set_number(lua, "power_max_w", watts_or_huge(ok, answer.power_max_mw));
   set_number(lua, "power_margin_w", watts_or_huge(ok, answer.power_margin_mw));
   set_number(lua, "limit_w", watts_or_huge(answer.limit_mw > 0, answer.limit_mw));
+  const bool read = answer.outcome == Outcome::over_limit && answer.power_mean_mw > 0;
+  set_number(lua, "cut_at_w", watts_or_huge(read, answer.power_mean_mw));
   set_number(lua, "duration_s", seconds(answer.duration));
   const bool trained_epoch = ok && answer.job.state != JobState::none;
   set_number(lua, "value", known || trained_epoch ? answer.value(context.goal) : kHuge);

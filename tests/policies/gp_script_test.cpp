@@ -140,6 +140,29 @@ bool asked_again(std::int64_t cap_mw) {
   return policy.take_log() == "true";
 }
 
+// What the other of two settings is expected to draw after one was cut under a cap of 20 W.
+double expected_w(const std::string& cut_at_w, const std::string& before = "") {
+  OrinProblem problem;
+  for (Knob& knob : problem.knobs.knobs) knob.values.resize(knob.name == "gpu_mhz" ? 2 : 1);
+  problem.goal.power_mw = 20'000;
+  LuaPolicy policy(
+      "gp.lua",
+      "local first = gp.next { safest = 0 }.setting\n" + before +
+          "gp.learn { setting = first, reason = 'over_limit', limit_w = 20, cut_at_w = " +
+          cut_at_w + " }\nlog(gp.next { safest = 0 }.power_w)",
+      orin());
+  policy.start(problem.context());
+  EXPECT_EQ(policy.failure(), "");
+  return std::atof(policy.take_log().c_str());
+}
+
+TEST(Gp, LearnsWhatWasReadOfASettingThatWasCut) {
+  const double nothing = expected_w("math.huge");
+  EXPECT_GT(expected_w("40"), 1.3 * nothing);
+  EXPECT_EQ(expected_w("nil"), nothing);
+  EXPECT_EQ(expected_w("20.5"), nothing) << "may be noise";
+}
+
 TEST(Gp, MeasuresAgainWhatALowerCapCut) {
   EXPECT_FALSE(asked_again(15'000));
   EXPECT_FALSE(asked_again(20'000));

@@ -155,6 +155,15 @@ TEST(LuaPolicy, RejectsByInfinityWhatWasNotMeasuredToTheEnd) {
   EXPECT_EQ(after_answer(answer, "a.count"), "0");
 }
 
+TEST(LuaPolicy, TellsWhatWasReadOfASettingThatWasCutAndOfNoOther) {
+  Observation answer = cut_short(some_setting(), Outcome::over_limit);
+  EXPECT_EQ(after_answer(answer, "a.cut_at_w == math.huge"), "true") << "a recording without it";
+  answer.power_mean_mw = 45'500;
+  EXPECT_EQ(after_answer(answer, "a.cut_at_w"), "45.5");
+  EXPECT_EQ(after_answer(answer, "a.power_w == math.huge"), "true");
+  EXPECT_EQ(after_answer(complete(some_setting(), 64, 25), "a.cut_at_w == math.huge"), "true");
+}
+
 TEST(LuaPolicy, JudgesWithinAgainstTheGoalAndItsNoiseMargin) {
   EXPECT_EQ(after_answer(complete(some_setting(), 64, 29.9), "a.within"), "true");
   EXPECT_EQ(after_answer(complete(some_setting(), 64, 29.901), "a.within"), "false");
@@ -203,6 +212,21 @@ TEST(LuaPolicy, VisitsPairsInOneOrder) {
   )")
                 .front(),
             "-1.5=4 1=5 3=2 B=6 a=3 z=1");
+}
+
+TEST(LuaPolicy, VisitsListsAndHandlesByIpairs) {
+  PolicyProblem problem;
+  problem.observations = {complete(some_setting(), 64, 25)};
+  EXPECT_EQ(lines_of(problem, R"(
+    local seen = {}
+    for i, value in ipairs{7, 8, nil, 9} do seen[#seen + 1] = i .. "=" .. value end
+    for i, mode in ipairs(modes) do seen[#seen + 1] = i .. "@" .. mode.gpu_mhz end
+    for i, answer in ipairs(observations) do seen[#seen + 1] = i .. ":" .. answer.power_w end
+    for _ in ipairs(prior) do seen[#seen + 1] = "never" end
+    log(table.concat(seen, " "))
+  )")
+                .front(),
+            "1=7 2=8 1@306 2@306 3@624.75 4@624.75 5@1300.5 6@1300.5 1:25.0");
 }
 
 TEST(LuaPolicy, SortsAnythingStably) {

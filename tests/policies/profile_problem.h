@@ -31,7 +31,7 @@ struct SearchOutcome {
 
 // Answers a policy from a cost function, and from memory as the controller does: one that was cut
 // short answers only while the cap is no looser than it was. A setting whose power is over the cap
-// is cut short, as the guard does it: the policy learns that it was over, and nothing else.
+// is cut short, as the guard does it: the policy learns what was read by then.
 class ProfileWorld {
  public:
   using CostOf = std::function<TrueCost(const Setting&)>;
@@ -69,6 +69,8 @@ class ProfileWorld {
   PolicyProblem& problem() { return problem_; }
 
  private:
+  // Of its power, what the mean of a window shows when a setting is cut (median of 118).
+  static constexpr std::int64_t kReadPercent = 93;
   static bool asks(const Request& request) {
     return request.what == Request::What::measure || request.what == Request::What::remeasure;
   }
@@ -90,7 +92,9 @@ class ProfileWorld {
     ++outcome.measurements;
     Observation fresh = truth(request.setting);
     if (fresh.ok() && !fresh.within(cap_mw)) {
+      const std::int64_t read_mw = std::max(cap_mw + 1, fresh.power_mean_mw * kReadPercent / 100);
       fresh = cut_short(request.setting, Outcome::over_limit);
+      fresh.power_mean_mw = fresh.power_max_mw = read_mw;
       ++outcome.over_limit;
     }
     fresh.limit_mw = cap_mw;
