@@ -40,9 +40,7 @@ class Play {
         request = {Request::What::hold_safe, {}};
       }
       if (trial_.runs > kMostRunsARecurrence * count) {
-        fail(
-            "the policy took 100 runs a recurrence; it must choose batch sizes that reach the "
-            "target");
+        fail(too_many_runs());
         break;
       }
       if (refusals_ > kMostRefusals) {
@@ -74,6 +72,14 @@ class Play {
   // The first failure is why there are others.
   void fail(const std::string& why) {
     if (trial_.failure.empty()) trial_.failure = why;
+  }
+
+  // One text for all seeds, so that a report tells it once: no counts.
+  std::string too_many_runs() const {
+    const std::string text = "the policy took 100 runs a recurrence";
+    return 2 * trial_.abandoned > trial_.runs
+               ? text + " and abandoned most; it must keep a batch size until the run ends"
+               : text + "; it must choose batch sizes that reach the target";
   }
 
   PolicyContext context() const {

@@ -5,7 +5,8 @@
 -- 1. Descend. Every knob is a coordinate from 0 (lowest value) to 1 (highest). One coordinate after the
 --    other, in random order, is measured a step to the side: a two-point estimate of that slope. The step
 --    taken is the one of AdaGrad, and of the three points the best is where the next one begins. Steps
---    shrink with the square root of their number, until they are smaller than the lattice.
+--    shrink with the square root of their number, until they are smaller than the lattice. Where that
+--    ends at lower clocks and the board has a power limit, it descends once more, from a lower limit.
 -- 2. Learn on. A random setting around the best is measured, as far off along each coordinate as its
 --    slopes say is cheap, at every measurement at first and then at a rate that falls with the square
 --    root of their number, the lower the dearer looks have been. All other measurements are of the best
@@ -218,12 +219,38 @@ local function around(point)
   return again
 end
 
+-- A power limit and clocks bound the same power, and where one binds, the other has no slope: so the descent ends
+-- at lower clocks where a lower limit would be better. The setting that draws as much by its limit alone; nil
+-- where clocks are at their highest already.
+local function by_limit(point)
+  local x, lower, limited = place_of(point.position), false, false
+  for d = 1, count do
+    if names[d] == "power_limit_w" then
+      local nearest, least = 1, math.huge
+      for i, limit_w in ipairs(values[d]) do
+        local distance = math.abs(math.log(limit_w) - point.power)
+        if distance < least and limit_w <= goal.power_w then nearest, least = i, distance end
+      end
+      limited = #values[d] > 1
+      x[d] = limited and (nearest - 1) / (#values[d] - 1) or 1
+    elseif knobs[names[d]] then
+      x[d], lower = 1, lower or x[d] < 1
+    end
+  end
+  return limited and lower and x or nil
+end
+
 local x = start()
 if not x then
   log("nothing measured keeps the goal")
   return nil
 end
 descend(x)
+x = by_limit(best)
+if x and look_at(x).cost < math.huge then
+  for d = 1, count do slopes[d], looks[d], steps[d] = 0, 0, 0 end
+  descend(x)
+end
 log(string.format("descended to %.4g in %d measurements", math.exp(best.cost), measurements))
 local looked, dearer = 1, 1 -- looks, the first one supposed, and the sum of what they cost beyond the best, relative
 while true do

@@ -2,10 +2,10 @@
 -- what is hopeless is left alone, what may be better is tried, and it never quite stops trying.
 -- docs/policies.md has the sources, and what the constants are.
 --
--- A recurring job (objective target): which batch size and which power limit reach the target at the least
--- cost. A run's cost is the epochs it takes, which depend on the batch size and on chance, times the cost
--- of an epoch, which hardly varies; so what is drawn is each batch size's mean number of epochs, from a
--- normal-inverse-gamma belief, and the power limits are measured an epoch each while runs go on.
+-- A recurring job (objective target): which batch size and which mode, most often a power limit, reach the
+-- target at the least cost. A run's cost is the epochs it takes, which depend on the batch size and on chance,
+-- times the cost of an epoch, which hardly varies; so what is drawn is each batch size's mean number of epochs,
+-- from a normal-inverse-gamma belief, and the modes are measured an epoch each while runs go on.
 --
 -- Anything else: which of thousands of settings costs least. What is drawn is a whole world (gp.draw): the
 -- demands of the workload on the board's cost model, and a Gaussian process for what the model lacks, so
@@ -20,20 +20,21 @@ assert(goal.objective ~= "throughput" or not (workload.train and workload.infer)
 local DEVIATION <const> = 0.1 -- of a run's epochs about their mean, expected before any repeats
 local DEVIATION_WORTH <const> = 4 -- what that is worth, in runs
 local SHAPE <const> = 10 -- how like each other batch sizes are taken to be in that, in half runs
-local MUCH_DEARER <const> = 1.1 -- a limit at which to look at no lower one
+local MUCH_DEARER <const> = 1.1 -- than modes above it: one below which not to look
 local UNLIKELY <const> = 1.1 -- times the least cost known, where a new batch size is put off
 local PROMISE <const> = 0.8 -- of the extrapolated cost: how convex costs are trusted to be
 local PATIENCE <const> = 0.005 -- how much less that is, as a share, with every run
 local TEMPER <const> = 0.5 -- of a draw's distance from the mean: 1 is Thompson sampling, 0 greed
-local MOST_LIMITS <const> = 128 -- a job has one knob, the power limit; where modes are more, it is none
+local MOST_MODES <const> = 128 -- that may be measured an epoch each
+local MOST_RUNS <const> = 256 -- of a batch size that count, the newest
 local FALL <const> = 0.5 -- exponent by which epochs fall with the batch size below
 
-local space = {} -- settings without a batch size, dearest limit first
--- One arm a batch size: `cost[i]` of an epoch in space[i], `epochs` of every run that reached the
--- target, `floor` the least that a run costs by what is known, until one reached it.
+local space = {} -- settings without a batch size, dearest mode first
+-- One arm a batch size: `cost[i]` of an epoch in space[i], infinite where unknown; `hopeless` modes, and the
+-- next one to measure; `epochs` of the runs that `reached` the target, and what all others cost, `lost`; `floor`,
+-- the least that a run costs by what is known, until one reached it.
 local arms = {}
-local first, low, high = 1, 1, 1 -- of arms: the job's own batch size, and those that were tried
-local runs = 0 -- of the job so far
+local first, low, high, runs = 1, 1, 1, 0 -- the job's own arm, those that were tried; and runs so far
 
 local function mean(values)
   local sum = 0
@@ -41,39 +42,27 @@ local function mean(values)
   return sum / #values
 end
 
--- What an epoch costs in the best of the limits measured.
-local function epoch_cost(arm)
-  local best = math.huge
-  for i = 1, #space do
-    if arm.cost[i] and arm.cost[i] < best then best = arm.cost[i] end
+-- The best of the modes measured, and what an epoch costs there.
+local function best_mode(arm)
+  local best, least = nil, math.huge
+  for i, cost in ipairs(arm.cost) do
+    if cost < least then best, least = i, cost end
   end
-  return best
+  return best, least
 end
 
-local function best_limit(arm)
-  local best = nil
-  for i = 1, #space do
-    if arm.cost[i] and arm.cost[i] < math.huge and (not best or arm.cost[i] < arm.cost[best]) then
-      best = i
-    end
-  end
-  return best
+-- The next mode to measure, from the dearest down; then the best.
+local function mode_of(arm)
+  while arm.hopeless[arm.next_mode] do arm.next_mode = arm.next_mode + 1 end
+  return arm.next_mode <= #space and arm.next_mode or (best_mode(arm))
 end
 
--- The next limit to measure, downwards until one costs much more than the best; then the best.
-local function limit_of(arm)
-  local i = arm.next_limit
-  if i <= #space then
-    local last = arm.cost[i - 1] or 0
-    if last == math.huge or last <= MUCH_DEARER * epoch_cost(arm) then return i end
-  end
-  arm.next_limit = #space + 1
-  return best_limit(arm)
+local function cost_with(arm, epochs)
+  local _, epoch_cost = best_mode(arm)
+  return epochs * epoch_cost + arm.lost / arm.reached
 end
 
-local function known_cost(arm)
-  return #arm.epochs > 0 and mean(arm.epochs) * epoch_cost(arm) or arm.floor
-end
+local function known_cost(arm) return #arm.epochs > 0 and cost_with(arm, mean(arm.epochs)) or arm.floor end
 
 local function least_known()
   local best = math.huge
@@ -87,23 +76,20 @@ end
 local function common_variance()
   local squares, count = DEVIATION_WORTH * DEVIATION ^ 2, DEVIATION_WORTH
   for _, arm in ipairs(arms) do
-    if #arm.epochs > 1 then
-      local m = mean(arm.epochs)
-      for _, e in ipairs(arm.epochs) do squares = squares + (e / m - 1) ^ 2 end
-      count = count + #arm.epochs - 1
-    end
+    local m = mean(arm.epochs)
+    for _, e in ipairs(arm.epochs) do squares = squares + (e / m - 1) ^ 2 end
+    count = count + math.max(0, #arm.epochs - 1)
   end
   return squares / count
 end
 
 -- A cost of a run drawn from what is believed of the arm.
 local function drawn_cost(arm, variance)
-  local m = mean(arm.epochs)
-  local shares = {}
-  for i = math.max(1, #arm.epochs - 255), #arm.epochs do shares[#shares + 1] = arm.epochs[i] / m end
+  local m, shares = mean(arm.epochs), {}
+  for i, epochs in ipairs(arm.epochs) do shares[i] = epochs / m end
   local prior = { mean = 1, weight = 0, shape = SHAPE - 0.5, scale = SHAPE * variance }
   local share = posterior.draw(posterior.update(prior, shares))
-  return math.max(0.1, 1 + TEMPER * (share - 1)) * m * epoch_cost(arm)
+  return cost_with(arm, math.max(0.1, 1 + TEMPER * (share - 1)) * m)
 end
 
 -- Where cost as a function of the batch size is convex in logarithms, the line through the two
@@ -120,10 +106,9 @@ local function choose()
   if low == high then -- smaller first: these reach a target more surely
     if low > 1 then return arms[low - 1], arms[low] end
     if high < #arms then return arms[high + 1], arms[high] end
-    return best_limit(arms[first]) and arms[first]
+    return best_mode(arms[first]) and arms[first]
   end
-  local variance = common_variance()
-  local best, least = nil, math.huge
+  local variance, best, least = common_variance(), nil, math.huge
   for i = low, high do
     if #arms[i].epochs > 0 then
       local cost = drawn_cost(arms[i], variance)
@@ -133,24 +118,44 @@ local function choose()
     end
   end
   local beside = nil
-  if low > 1 then
-    local cost = promised(arms[low - 1], arms[low], arms[low + 1])
-    if cost < least then best, least, beside = arms[low - 1], cost, arms[low] end
-  end
-  if high < #arms then
-    local cost = promised(arms[high + 1], arms[high], arms[high - 1])
-    if cost < least then best, least, beside = arms[high + 1], cost, arms[high] end
+  for _, edge in ipairs({ low, high }) do
+    local out = edge == low and -1 or 1
+    local arm = arms[edge + out]
+    local cost = arm and promised(arm, arms[edge], arms[edge - out]) or math.huge
+    if cost < least then best, least, beside = arm, cost, arms[edge] end
   end
   return best, beside
 end
 
--- What a run of a new arm may cost, by the arm beside it: an epoch's cost is compared at the highest
--- limit, where both were measured, and epochs fall with a smaller batch size, but hardly rise with a
--- larger one until that is much too large.
+-- What a run of a new arm may cost, by the arm beside it: an epoch's cost is compared at the dearest mode
+-- known of both, and epochs fall with a smaller batch size, but hardly rise with a larger one until that is
+-- much too large. 0 is not known yet.
 local function likely_cost(arm, beside)
   if #beside.epochs == 0 then return 0 end
   local ratio = arm.batch / beside.batch
-  return known_cost(beside) * arm.cost[1] / beside.cost[1] * (ratio < 1 and ratio ^ FALL or 1)
+  for i, cost in ipairs(arm.cost) do
+    if cost < math.huge and beside.cost[i] < math.huge then
+      return known_cost(beside) * cost / beside.cost[i] * (ratio < 1 and ratio ^ FALL or 1)
+    end
+  end
+  return 0
+end
+
+local function is_below(mode, other)
+  for _, name in ipairs(knobs.names) do
+    if mode[name] > other[name] then return false end
+  end
+  return true
+end
+
+-- Below a mode that is much dearer than one above it, all is dearer still; a lower limit may pay at another clock.
+local function leave_out(arm, i)
+  local least = math.huge
+  for j = 1, i - 1 do
+    if is_below(space[i], space[j]) then least = math.min(least, arm.cost[j]) end
+  end
+  if arm.cost[i] == math.huge or arm.cost[i] <= MUCH_DEARER * least then return end
+  for j = i + 1, #space do arm.hopeless[j] = arm.hopeless[j] or is_below(space[j], space[i]) end
 end
 
 local function train(arm, i)
@@ -158,7 +163,10 @@ local function train(arm, i)
   for _, name in ipairs(knobs.names) do setting[name] = space[i][name] end
   local seen = remeasure(setting)
   arm.cost[i] = (seen.ok and seen.power_w <= goal.power_w) and seen.value or math.huge
-  if i == arm.next_limit then arm.next_limit = i + 1 end
+  if i == arm.next_mode then
+    arm.next_mode = i + 1
+    leave_out(arm, i)
+  end
   return seen
 end
 
@@ -166,24 +174,21 @@ end
 local function run_once(arm, beside)
   local spent = 0
   while true do
-    local i = limit_of(arm)
-    if not i then
-      arm.floor = math.huge
-      return
-    end
+    local i = mode_of(arm)
+    if not i then arm.floor = math.huge return end
     local seen = train(arm, i)
     if seen.ok and seen.job == "none" then return true end
     if seen.ok then
       spent = spent + seen.value
       if seen.job == "reached" then
-        arm.epochs[#arm.epochs + 1] = seen.epochs
+        arm.epochs[#arm.epochs + 1], arm.reached = seen.epochs, arm.reached + 1
+        if #arm.epochs > MOST_RUNS then table.remove(arm.epochs, 1) end
         return
       elseif seen.job ~= "running" then
-        arm.put_off = false
+        arm.put_off, arm.lost = false, arm.lost + spent
         arm.floor = math.max(arm.floor or 0, spent)
         return
-      end
-      if beside and likely_cost(arm, beside) > UNLIKELY * least_known() then
+      elseif beside and likely_cost(arm, beside) > UNLIKELY * least_known() then
         arm.floor, arm.put_off = likely_cost(arm, beside), true
         return
       end
@@ -191,23 +196,22 @@ local function run_once(arm, beside)
   end
 end
 
--- Returns where the workload is no job that recurs, or none of its arms keeps the cap. Its limits are tried
--- from the dearest down, so of several knobs most modes would be measured over the cap first.
+-- Returns where the workload is no job that recurs, or none of its arms keeps the cap. Modes are tried from the
+-- dearest down, so without a power limit most modes of several knobs would be measured over a cap first.
 local function serve_job()
-  if not batch_sizes.train or #knobs.names > 1 or #modes > MOST_LIMITS then return end
+  if not batch_sizes.train or #modes > MOST_MODES then return end
+  if goal.power_w < math.huge and #knobs.names > 1 and not knobs.power_limit_w then return end
   for i = #modes, 1, -1 do space[#space + 1] = modes[i] end
   for i, batch in ipairs(batch_sizes.train) do
-    arms[i] = { batch = batch, cost = {}, next_limit = 1, epochs = {}, floor = nil }
+    arms[i] = { place = i, batch = batch, cost = {}, next_mode = 1, hopeless = {}, epochs = {}, reached = 0, lost = 0 }
+    for j = 1, #space do arms[i].cost[j] = math.huge end
     if batch <= workload.train.batch_size then first = i end
   end
   low, high = first, first
   while true do
     local arm, beside = choose()
     if not arm or run_once(arm, beside) then return end
-    runs = runs + 1
-    for i, one in ipairs(arms) do
-      if one == arm then low, high = math.min(low, i), math.max(high, i) end
-    end
+    runs, low, high = runs + 1, math.min(low, arm.place), math.max(high, arm.place)
   end
 end
 
@@ -268,10 +272,6 @@ local function learn(answer)
   else
     arm.mean = math.huge -- over the cap once is once too often
   end
-end
-
-local function rank()
-  table.sort(measured, function(one, other) return one.mean < other.mean end)
 end
 
 -- The measured setting that is best by values drawn from what is believed of each, and that value.
@@ -365,7 +365,7 @@ local function search_settings()
   local looks, waited, pause, lost = 0, 0, 1, 0 -- `pause`: measurements from one look to the next
   local few, vain = false, 0 -- `vain`: measurements in a row while nothing known keeps the goal
   while true do
-    rank()
+    table.sort(measured, function(one, other) return one.mean < other.mean end)
     local arm, value = drawn_arm()
     local setting, guess, looked = nil, nil, false
     waited = waited + 1

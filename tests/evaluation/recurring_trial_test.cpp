@@ -158,6 +158,19 @@ TEST_F(RecurringTrialTest, APolicyThatNeverReachesTheTargetEnds) {
   EXPECT_NE(json.find("\"regret_j\": null"), std::string::npos);
 }
 
+TEST_F(RecurringTrialTest, APolicyThatAbandonsItsRunsIsToldSo) {
+  AskingPolicy policy([](const PolicyContext& context, const Observation* seen) {
+    const bool small = seen != nullptr && seen->setting.batch_size[index(Kind::train)] == 8;
+    return at(context, 0, small ? 16 : 8);
+  });
+  policy.keeps_answers = false;
+  const RecurringTrial trial = play(job_, policy, {});
+  EXPECT_EQ(trial.failure,
+            "the policy took 100 runs a recurrence and abandoned most; it must keep a batch size "
+            "until the run ends");
+  EXPECT_TRUE(trial.recurrences.empty());
+}
+
 TEST_F(RecurringTrialTest, APolicyThatAsksForWhatIsRefusedAloneEnds) {
   AskingPolicy policy(
       [](const PolicyContext& context, const Observation*) { return at(context, 0, 4); });
