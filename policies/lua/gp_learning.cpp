@@ -15,8 +15,9 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Relative standard deviation of a minibatch time that was seen before power had settled.
 constexpr double kCutNoise = 0.1;
-// Of power, before a margin for noise was seen: twice what noise of 2 % leaves.
-constexpr double kUnknownMargin = 0.06;
+// Of what was read of a setting that was cut: the mean may hold some of the setting before, which
+// may have drawn more, and a reading over the limit is rather too high than too low.
+constexpr double kLeastMargin = 0.05;
 
 double number_in(lua_State* lua, int table, const char* name) {
   lua_getfield(lua, table, name);
@@ -142,11 +143,11 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
 }
 
 // What a setting that was cut short is sure to draw: more than its limit, and as much as was read,
-// less the noise of readings. A mean that has not left the setting before behind shows less, as
-// power rises. Beside requests what is read is of a turn, and no mean.
+// less the noise of readings. Beside requests what is read is of a turn, and no mean.
 double least_drawn_w(const GpSearch& gp, const LearntAnswer& answer) {
   if (gp.interleaved || !positive(answer.cut_at_w)) return answer.limit_w;
-  return std::max(answer.limit_w, answer.cut_at_w * (1 - gp.margin(kUnknownMargin)));
+  const double margin = std::max(kLeastMargin, gp.margin(kLeastMargin));
+  return std::max(answer.limit_w, answer.cut_at_w * (1 - margin));
 }
 
 // Such a setting may fit now: it is to be measured again.
