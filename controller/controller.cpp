@@ -148,7 +148,6 @@ bool Controller::consume(const Event& event, Time now) {
       break;
     case EventType::applied:
       roster_.applied(event);
-      judge_again_without_larger(now);
       break;
     case EventType::refused:
       on_refused(event, now);

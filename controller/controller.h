@@ -146,8 +146,6 @@ class Controller {
   void hold_nothing(std::string_view why, Time now);
   void hold_safe(std::string_view why, Time now);
   void tell_infeasible(std::int64_t power_mw, Time now);
-  bool larger_batches_run() const;
-  void judge_again_without_larger(Time now);
   const Observation* best_known() const;
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
@@ -353,7 +351,6 @@ class Controller {
   bool power_lost_ = false;
   bool paused_ = false;            // a limit leaves no power to work with: the workloads wait
   bool infeasible_ = false;        // said once: the lowest mode is over the cap
-  bool larger_ran_ = false;        // when it was said, and drew what was over it
   bool over_probe_ = false;        // a setting was cut for its power, which is not back yet
   bool saving_up_ = false;         // said once: the search waits until it may go over the cap again
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests

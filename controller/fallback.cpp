@@ -117,7 +117,6 @@ void Controller::hold_safe(std::string_view why, Time now) {
 // Power is over the cap in the lowest mode, below which there is nothing.
 void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
   if (std::exchange(infeasible_, true)) return;
-  larger_ran_ = larger_batches_run();
   if (is_power(*cap_mw_)) {
     note(NoteType::over_cap, now,
          "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
@@ -126,24 +125,6 @@ void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
   }
   const std::string source(cap_source_.view());
   note(NoteType::safe, now, source + " leaves power for the lowest mode at most");
-}
-
-// A loader has fetched larger batches than are asked for, and they are not used up.
-bool Controller::larger_batches_run() const {
-  const auto runs_larger = [this](Kind kind) {
-    const std::int32_t asked = wanted_.batch_size[index(kind)];
-    return roster_.managed(kind) != nullptr && asked > 0 && roster_.running_batch(kind) > asked;
-  };
-  return runs_larger(Kind::train) || runs_larger(Kind::infer);
-}
-
-// What the lowest mode drew was of larger batches, and they are used up: it is known to fit, or
-// may.
-void Controller::judge_again_without_larger(Time now) {
-  if (!infeasible_ || !larger_ran_ || larger_batches_run()) return;
-  infeasible_ = larger_ran_ = false;
-  guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
-  pending_ = Pending::restart;
 }
 
 Setting Controller::safe_setting() const {

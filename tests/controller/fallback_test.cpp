@@ -1,8 +1,6 @@
 // What is taken where what is in force may not stay.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "controller/controller.h"
 #include "tests/fakes/low_rig.h"
 
@@ -73,27 +71,6 @@ TEST(Fallback, ABatchTooLargeForTheLowestModeIsMadeSmallerBeforeTheCapIsCalledIn
     EXPECT_FALSE(note.text.starts_with("infeasible: "));
   }
   EXPECT_EQ(rig.hardware.batch_size, 8);
-}
-
-// A loader has fetched some of 32 samples, and they run on in the lowest mode.
-TEST(Fallback, WhatLargerBatchesStillDrawIsHeldAgainstNoSmallerOneForGood) {
-  const auto decide = [](const PolicyContext&, const std::vector<Observation>& answers) {
-    if (answers.empty()) return measure(kSlow, 16);
-    return answers.size() == 1 ? measure(kSlow, 32) : hold(kSlow, 16);
-  };
-  LowRig rig(decide, seconds(120), 13'500);
-  rig.hardware.sample_mw = 200;  // in the lowest mode 13.2 W of 16 samples, 16.4 W of 32
-  rig.world.answers_after = seconds(5);
-  rig.world.attach(seconds(1));
-  rig.run();
-  ASSERT_GE(rig.policy.answers.size(), 2U);
-  EXPECT_TRUE(rig.policy.answers[0].ok());
-  EXPECT_EQ(rig.policy.answers[1].outcome, Outcome::over_limit);
-  EXPECT_TRUE(std::any_of(rig.recorder.notes.begin(), rig.recorder.notes.end(),
-                          [](const auto& note) { return note.text.starts_with("infeasible: "); }))
-      << "while they ran";
-  EXPECT_EQ(rig.recorder.of(NoteType::hold).size(), 1U);
-  EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.batch_size[index(Kind::train)], 16);
 }
 
 TEST(Fallback, ABatchTooLargeInTheLowestModeIsMadeSmallerInTheTickThatShowsIt) {
