@@ -25,44 +25,34 @@ void for_each_mode(const KnobSpace& space, Visit visit) {
   }
 }
 
-// The product over the knobs of (position + 1) / count: 1 is everything at its highest.
-double relative_position(const KnobSpace& space,
-                         const std::array<std::size_t, kMaxKnobs>& position) {
-  double product = 1;
-  for (std::size_t i = 0; i < space.size(); ++i) {
-    product *=
-        static_cast<double>(position[i] + 1) / static_cast<double>(space.knobs[i].values.size());
-  }
-  return product;
+bool has_power_limit(const KnobSpace& space) {
+  return std::any_of(space.knobs.begin(), space.knobs.end(),
+                     [](const Knob& knob) { return knob.knob_class == KnobClass::power_limit; });
 }
 
 double share_of_highest(const Knob& knob, std::int64_t value) {
   return static_cast<double>(value) / static_cast<double>(knob.values.back());
 }
 
-// What a board with a limit of its power draws at most, as a share of its highest limit: no more
-// than the limit, and no more than its other knobs let it. Memory is a part of what they scale: at
-// a tenth of its clock the rest still draws.
-double relative_power(const KnobSpace& space, const PowerMode& mode,
+// The product over the knobs of (position + 1) / count: 1 is everything at its highest. Where the
+// board has a limit of its power, it draws no more than that, as a share of its highest limit, and
+// no more than its other knobs let it, of which memory is a part: at a tenth of its clock the rest
+// still draws.
+double relative_power(const KnobSpace& space, bool limited, const PowerMode& mode,
                       const std::array<std::size_t, kMaxKnobs>& position) {
   double limit = 1;
   double drawn = 1;
   for (std::size_t i = 0; i < space.size(); ++i) {
     const Knob& knob = space.knobs[i];
     if (knob.knob_class == KnobClass::power_limit) {
-      limit = std::min(limit, share_of_highest(knob, mode.values[i]));
-    } else if (knob.knob_class == KnobClass::memory) {
+      limit = share_of_highest(knob, mode.values[i]);
+    } else if (limited && knob.knob_class == KnobClass::memory) {
       drawn *= (1 + share_of_highest(knob, mode.values[i])) / 2;
     } else {
       drawn *= static_cast<double>(position[i] + 1) / static_cast<double>(knob.values.size());
     }
   }
   return std::min(limit, drawn);
-}
-
-bool has_power_limit(const KnobSpace& space) {
-  return std::any_of(space.knobs.begin(), space.knobs.end(),
-                     [](const Knob& knob) { return knob.knob_class == KnobClass::power_limit; });
 }
 
 // Every so many values of the list that `most` are left, with both ends. `most` is at least 2.
@@ -155,9 +145,8 @@ std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobS
   const bool limited = has_power_limit(space);
   for_each_mode(space, [&](const PowerMode& mode, const auto& position) {
     const double power =
-        device    ? minibatch_cost(*device, load, model_mode(space, mode, fallback)).power_w
-        : limited ? relative_power(space, mode, position)
-                  : relative_position(space, position);
+        device ? minibatch_cost(*device, load, model_mode(space, mode, fallback)).power_w
+               : relative_power(space, limited, mode, position);
     order.emplace_back(power, static_cast<std::uint32_t>(modes.size()));
     modes.push_back(mode);
   });

@@ -17,6 +17,7 @@
 #include "cli/tell.h"
 #include "cli/written_output.h"
 #include "evaluation/grid_run.h"
+#include "evaluation/script_failures.h"
 #include "policies/lua/lua_policy.h"
 
 namespace gearshift {
@@ -149,15 +150,13 @@ Provenance provenance_of(const EvaluateOptions& options, const std::string& comm
 
 void report_failures(const std::vector<ScriptEnd>& ends) {
   for (std::size_t first = 0, next = 0; first < ends.size(); first = next) {
-    std::size_t failed = 0;
-    std::string message;
+    ScriptFailures failures;
     for (; next < ends.size() && ends[next].policy == ends[first].policy; ++next) {
-      if (ends[next].failure.empty()) continue;
-      if (failed++ == 0) message = ends[next].failure;
+      failures.add(ends[next].failure);
     }
-    if (failed == 0) continue;
-    tell(stderr, "gearshift evaluate: {} failed in {} of {} rows; the first time:\n{}\n",
-         ends[first].policy, failed, next - first, message);
+    if (failures.failed == 0) continue;
+    tell(stderr, "gearshift evaluate: {}; the first time:\n{}\n",
+         failures.count_text(ends[first].policy), failures.first);
   }
 }
 

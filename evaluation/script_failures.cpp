@@ -5,13 +5,16 @@ namespace gearshift {
 void ScriptFailures::add(std::string_view failure) {
   ++rows;
   if (failure.empty()) return;
-  // The calls below it say more than a table has room for; standard error has them.
-  if (failed++ == 0) first = failure.substr(0, failure.find('\n'));
+  if (failed++ == 0) first = failure;
+}
+
+std::string ScriptFailures::count_text(const std::string& policy) const {
+  return policy + " failed in " + std::to_string(failed) + " of " + std::to_string(rows) +
+         (rows == 1 ? " row" : " rows");
 }
 
 std::string ScriptFailures::line(const std::string& policy) const {
-  return policy + " failed in " + std::to_string(failed) + " of " + std::to_string(rows) +
-         (rows == 1 ? " row: " : " rows: ") + first;
+  return count_text(policy) + ": " + first.substr(0, first.find('\n'));
 }
 
 std::string text_of(const std::vector<std::string>& lines) {

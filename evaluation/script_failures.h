@@ -15,11 +15,13 @@ namespace gearshift {
 struct ScriptFailures {
   std::size_t rows = 0;
   std::size_t failed = 0;
-  std::string first;  // line of the first message
+  std::string first;  // message, with the calls below it
 
   // What the script of one more row died of; empty where it did not.
   void add(std::string_view failure);
-  // "bayes failed in 2 of 5 rows: bayes.lua:7: no idea"
+  // "bayes failed in 2 of 5 rows"
+  std::string count_text(const std::string& policy) const;
+  // "bayes failed in 2 of 5 rows: bayes.lua:7: no idea": the calls have no room in a table.
   std::string line(const std::string& policy) const;
 };
 

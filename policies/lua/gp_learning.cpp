@@ -146,7 +146,7 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
 // less the noise of readings. Beside requests what is read is of a turn, and no mean.
 double least_drawn_w(const GpSearch& gp, const LearntAnswer& answer) {
   if (gp.interleaved || !positive(answer.cut_at_w)) return answer.limit_w;
-  const double margin = std::max(kLeastMargin, gp.margin(kLeastMargin));
+  const double margin = std::max(kLeastMargin, gp.margin());
   return std::max(answer.limit_w, answer.cut_at_w * (1 - margin));
 }
 

@@ -97,7 +97,7 @@ void condition(GpSearch& gp) {
 // What mean power must keep: an answer is within the limit only with its noise margin.
 double limit_w(const GpSearch& gp, const Goal& goal) {
   if (!goal.power_mw) return kHuge;
-  return static_cast<double>(*goal.power_mw) / 1e3 * (1 - gp.margin(0));
+  return static_cast<double>(*goal.power_mw) / 1e3 * (1 - gp.margin());
 }
 
 // What serves in the least time while training waits.

@@ -66,9 +66,9 @@ struct GpSearch {
   // Sums over the answers with a power: of their noise margins relative to it, and their number.
   double margins = 0;
   std::size_t margin_count = 0;
-  // Their mean; `unknown` before the first.
-  double margin(double unknown) const {
-    return margin_count > 0 ? margins / static_cast<double>(margin_count) : unknown;
+  // Their mean; 0 before the first.
+  double margin() const {
+    return margin_count > 0 ? margins / static_cast<double>(margin_count) : 0;
   }
 };
 

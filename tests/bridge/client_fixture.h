@@ -64,13 +64,17 @@ class ClientTest : public testing::Test {
     daemon.send(zmq::const_buffer(identity.data(), identity.size()), zmq::send_flags::sndmore);
     daemon.send(zmq::const_buffer(frame.data(), frame.size()), zmq::send_flags::none);
   }
-  void welcome(client::Workload& workload, bool managed = true) {
-    receive<wire::Hello>();
+  static wire::Welcome welcoming(bool managed = true) {
     wire::Welcome message;
     message.workload = 1;
     message.managed = managed;
     message.heartbeat = std::chrono::seconds(1);
     message.silent_after = std::chrono::seconds(60);
+    return message;
+  }
+  void welcome(client::Workload& workload, bool managed = true) {
+    receive<wire::Hello>();
+    wire::Welcome message = welcoming(managed);
     if (!managed) message.message = wire::MessageText("only observed");
     send(message);
     await([&] { return workload.attached(); }, workload);

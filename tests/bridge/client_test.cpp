@@ -39,11 +39,7 @@ TEST_F(ClientTest, TellsOfItsRequests) {
   workload.requests(counts);
   const wire::Hello hello = receive<wire::Hello>();
   EXPECT_EQ(hello.latency, milliseconds(100));
-  wire::Welcome message;
-  message.workload = 1;
-  message.heartbeat = seconds(1);
-  message.silent_after = seconds(60);
-  send(message);
+  send(welcoming(false));
   await([&] { return workload.attached(); }, workload);
   counts = {
       milliseconds(500),    31, 30, 4, 3, 2, milliseconds(1), milliseconds(2), milliseconds(3),
@@ -153,11 +149,7 @@ TEST_F(ClientTest, SaysHelloAgainToADaemonThatDoesNotKnowIt) {
   send(wire::Error{wire::Text("unknown_client"), wire::MessageText("say hello first")});
   const wire::Hello hello = receive<wire::Hello>();
   EXPECT_EQ(hello.batch_size, 32);  // what is in use now
-  wire::Welcome message;
-  message.workload = 2;
-  message.heartbeat = seconds(1);
-  message.silent_after = seconds(60);
-  send(message);
+  send(welcoming(false));
   await([&] { return workload.attached(); }, workload);
   minibatch(workload);
   EXPECT_EQ(receive<wire::Report>().set, 0u);
@@ -173,12 +165,7 @@ TEST_F(ClientTest, SavesItsWorkWhenItIsAsked) {
   };
   client::Workload workload(saving);
   EXPECT_TRUE(receive<wire::Hello>().saves);
-  wire::Welcome message;
-  message.workload = 1;
-  message.managed = true;
-  message.heartbeat = seconds(1);
-  message.silent_after = seconds(60);
-  send(message);
+  send(welcoming());
   await([&] { return workload.attached(); }, workload);
   send(wire::CheckpointRequest{3, seconds(30)});
   await([&] { return workload.poll() || saves == 1; }, workload);

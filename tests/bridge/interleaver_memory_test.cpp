@@ -69,12 +69,7 @@ class InterleaverMemory : public ClientTest {
   void attach(client::Interleaver<int, int>& one) {
     for (int i = 0; i < 2; ++i) {
       expect<wire::Hello>();
-      wire::Welcome message;
-      message.workload = 1;
-      message.managed = true;
-      message.heartbeat = seconds(1);
-      message.silent_after = seconds(60);
-      send(message);
+      send(welcoming());
     }
     await([&] { return one.server().attached(); }, one.server());
     await([&] { return one.trainer().attached(); }, one.trainer());

@@ -100,7 +100,7 @@ class Recurring(unittest.TestCase):
         (self.folder / "lost.lua").write_text("while true do remeasure({power_limit_w = 100, train_batch = 64}) end\n")
         done = self.evaluate("--job", "d-n-o,0.6,32,30", "--policy", f"fails.lua,lost.lua,{THOMPSON}")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("fails failed in 1 of 1 rows", done.stderr)
+        self.assertIn("fails failed in 1 of 1 row;", done.stderr)
         rows = {row["policy"]: row for row in json.loads((self.folder / "out.json").read_text())["rows"]}
         self.assertIn("no idea", rows["fails"]["failure"])
         self.assertEqual(rows["fails"]["recurrences"], 24)  # as the safe setting does them
