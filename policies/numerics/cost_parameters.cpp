@@ -40,7 +40,7 @@ void CostProcess::expect() {
   deviation_ = Vector::Constant(count, prior_.known ? kDemandDeviation : kNeutralDeviation);
   deviation_[kScale] = kScaleDeviation;
   deviation_[kKg] = kKgDeviation;
-  deviation_[kPower] = centre_.own ? kPowerDeviation : kStandInPowerDeviation;
+  expect_power();
   expected_[kPower] = prior_.log_power_scale;
   expected_[kTimeShare] = expected_[kPowerShare] = kShare;
   deviation_[kTimeShare] = deviation_[kPowerShare] = kShareDeviation;
@@ -52,7 +52,6 @@ void CostProcess::expect() {
   if (prior_.same) {
     deviation_.segment(kDemand, kConstants).setConstant(kSameDemand);
     deviation_[kScale] = kSameScale;
-    deviation_[kPower] = kPowerDeviation;
     expected_[kScale] = time_trend_[0];
     expected_[kPower] += power_trend_[0];
     deviation_[kKg] = kSameKg;
@@ -72,6 +71,10 @@ void CostProcess::expect() {
     expected_[at + 1] = 0;
     deviation_[at + 1] = kLimitDeviation;
   }
+}
+
+void CostProcess::expect_power() {
+  deviation_[kPower] = centre_.own || prior_.same ? kPowerDeviation : kStandInPowerDeviation;
 }
 
 CostProcess::Hypothesis CostProcess::hypothesis(const Vector& parameters) const {

@@ -1,5 +1,6 @@
 #include "policies/numerics/cost_prior.h"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -32,6 +33,8 @@ constexpr double kHeldDown = 0.95;  // of a limit: what draws more is held down 
 // takes at least this share of the time.
 constexpr double kLeastShare = 0.03;
 constexpr double kLeastKg = 2;
+// A table whose power is less off than this is on the board model's scale.
+constexpr double kLeastScale = 0.1;
 constexpr double kLeastLoad = 2;  // ms*GHz of loading a sample
 
 const BoardModel& stand_in() {
@@ -159,6 +162,31 @@ void take_power_scale(const BoardModel& model, std::vector<FitCell>& cells, Cost
   for (FitCell& cell : cells) cell.power_w /= std::exp(prior.log_power_scale);
 }
 
+// By what factor the cells draw more than the model, as the logarithm: of the least squares of
+// relative residuals, by that factor of all power and by how busy a GPU draws. 0 where it is hardly
+// one.
+double power_scale(const DeviceParameters& device, const WorkloadParameters& workload,
+                   std::span<const FitCell> cells) {
+  Eigen::MatrixX2d features(static_cast<Eigen::Index>(cells.size()), 2);
+  WorkloadParameters calm = workload;
+  calm.base.kg = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const FitCell& cell = cells[i];
+    const auto power_w = [&](const WorkloadParameters& one) {
+      return minibatch_cost(device, one.demand(cell.batch_size), cell.mode).power_w;
+    };
+    const auto row = static_cast<Eigen::Index>(i);
+    features(row, 0) = power_w(calm) / cell.power_w;
+    features(row, 1) = power_w(workload) / cell.power_w - features(row, 0);
+  }
+  const Eigen::Vector2d factors =
+      (features.transpose() * features)
+          .ldlt()
+          .solve(features.transpose() * Eigen::VectorXd::Ones(features.rows()));
+  const double log = factors[0] > 0 ? std::log(factors[0]) : 0.0;
+  return std::abs(log) > kLeastScale ? log : 0.0;
+}
+
 bool of_workload(const Profile& profile, const PolicyContext& context) {
   const Workload* workload = context.workloads[index(profile.kind)];
   return workload != nullptr && profile.workload == workload->name.view();
@@ -175,8 +203,15 @@ bool take_table(const Profile& profile, const PolicyContext& context, const Boar
   if (board == nullptr) take_power_scale(*model, cells, prior);
   std::vector<FitCell> some;
   for (const std::size_t i : spread_cells(cells, kPriorCells, 1)) some.push_back(cells[i]);
-  prior.workload =
-      fit_workload(model->parameters[index(profile.kind)], some, prior.workload).workload;
+  const DeviceParameters& device = model->parameters[index(profile.kind)];
+  const WorkloadParameters neutral = prior.workload;
+  prior.workload = fit_workload(device, some, neutral).workload;
+  const double scale = board != nullptr ? power_scale(device, prior.workload, some) : 0;
+  if (scale != 0) {
+    for (FitCell& cell : some) cell.power_w /= std::exp(scale);
+    prior.workload = fit_workload(device, some, neutral).workload;
+    if (model == board) prior.log_power_scale = scale;
+  }
   prior.known = true;
   const bool this_board = board == nullptr || model == board;
   if (this_board && same_knobs(profile.knobs(), *context.knobs)) {

@@ -19,6 +19,9 @@ namespace {
 constexpr double kTimeAmplitude = 0.07, kPowerAmplitude = 0.04;
 constexpr double kTimeOwn = 0.01, kPowerOwn = 0.013;
 constexpr double kStandIn = 2.5;
+// How far the scale of power may be from the model's where it is not the model's at all, and the
+// logarithm of the odds that it is not.
+constexpr double kDoubtedPowerDeviation = 0.5, kLogOddsOfDoubt = -1;
 constexpr double kLoadStart = 2;  // of the logarithm, where samples are waited for
 constexpr int kMostSteps = 30;
 constexpr double kLeastGain = 1e-3;
@@ -237,9 +240,29 @@ CostProcess::Fit CostProcess::descend(Vector from) {
   return fit;
 }
 
+double CostProcess::log_evidence(const Fit& fit) const {
+  const Matrix root = covariance_.llt().matrixL();
+  return -0.5 * fit.loss + root.diagonal().array().log().sum() - deviation_.array().log().sum();
+}
+
+// Power is nearly always on the model's scale; else it may be on any: a sensor that sees other
+// rails than the model's does, a carrier board of another make.
+CostProcess::Fit CostProcess::doubt_scale(const Fit& trusting) {
+  const double trust = deviation_[kPower];
+  const Matrix covariance = covariance_;
+  const double evidence = log_evidence(trusting);
+  deviation_[kPower] = kDoubtedPowerDeviation;
+  const Fit doubting = descend(trusting.parameters);
+  if (log_evidence(doubting) + kLogOddsOfDoubt > evidence) return doubting;
+  deviation_[kPower] = trust;
+  covariance_ = covariance;
+  return trusting;
+}
+
 void CostProcess::fit_parameters() {
   fill_precision(time_, time_amplitude_);
   fill_precision(power_, power_amplitude_);
+  expect_power();
   // From what was expected, and from where one resource after the other takes the time.
   Fit best = descend(expected_);
   Matrix covariance = covariance_;
@@ -262,8 +285,9 @@ void CostProcess::fit_parameters() {
     best = fit;
     covariance = covariance_;
   }
-  fill_slopes(best);
   covariance_ = covariance;
+  if (centre_.own && !prior_.same) best = doubt_scale(best);
+  fill_slopes(best);
   likely_ = hypothesis(best.parameters);
   likely_.time_pull = time_.precision * (time_.all_seen() - best.time);
   likely_.power_pull = power_.precision * (power_.all_seen() - best.power);

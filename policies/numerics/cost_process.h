@@ -161,6 +161,7 @@ class CostProcess {
 
   void place_settings();
   void expect();
+  void expect_power();
   // Whether that unknown dimension is a power limit. A table of the workload itself tells what one
   // does: then it is a line like others.
   bool limits_power(std::size_t unknown) const {
@@ -195,6 +196,10 @@ class CostProcess {
   Fit evaluate(const Vector& parameters) const;
   void fill_slopes(const Fit& fit);
   Fit descend(Vector from);
+  // Of the model as it is expected, by Laplace's approximation, but for a constant. covariance_ is
+  // that of the fit.
+  double log_evidence(const Fit& fit) const;
+  Fit doubt_scale(const Fit& trusting);
   void doubt_outliers();
   void add_over_limit();
   void draw_samples();

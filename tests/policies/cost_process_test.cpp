@@ -105,6 +105,37 @@ TEST_F(CostProcessTest, SurvivesOneWrongReading) {
   EXPECT_LT(mean_error(learnt, true), 0.04);
 }
 
+// A sensor that sees other rails than the board's model was made of.
+TEST_F(CostProcessTest, FindsThatPowerIsOnAnotherScaleThanTheModels) {
+  for (const double scale : {0.6, 1.5}) {
+    CostProcess learnt = process();
+    for (const std::size_t setting : spread(4)) {
+      CostRow one = row(setting);
+      one.power_w *= scale;
+      learnt.learn(one);
+    }
+    learnt.condition();
+    double sum = 0;
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      sum += std::abs(learnt.mean(i).log_power - std::log(scale * truth(i).power_w));
+    }
+    EXPECT_LT(sum / static_cast<double>(grid_.size()), 0.04) << scale;
+  }
+}
+
+// Nor does one reading that is wrong make it another one.
+TEST_F(CostProcessTest, KeepsToTheScaleOfPowerForAllOneReadingSays) {
+  CostProcess learnt = process();
+  const std::vector<std::size_t> settings = spread(6);
+  for (const std::size_t setting : settings) {
+    CostRow one = row(setting);
+    if (setting == settings[2]) one.power_w *= 1.5;
+    learnt.learn(one);
+  }
+  learnt.condition();
+  EXPECT_LT(mean_error(learnt, true), 0.06);
+}
+
 TEST_F(CostProcessTest, LearnsFromARowThatOnlySaysMoreThanThis) {
   CostProcess learnt = process();
   const std::size_t setting = grid_.size() / 2;

@@ -119,6 +119,24 @@ TEST_F(CostTable, IsBelievedBeforeAnythingWasMeasured) {
   EXPECT_GT(other_power, 3 * power);
 }
 
+// The sensor of this board sees other rails than that which the model was made of.
+TEST_F(CostTable, TellsTheScaleOfPowerThatItsOwnWorkloadWasMeasuredIn) {
+  for (const double scale : {0.6, 1.6}) {
+    const Profile other = table("alexnet", {.more_power = scale});
+    const CostProcess before = process(other);
+    double off = 0;
+    for (std::size_t i = 0; i < grid_.size(); ++i) {
+      off += std::abs(before.mean(i).log_power - std::log(scale * truth(i).power_w));
+    }
+    EXPECT_LT(off / static_cast<double>(grid_.size()), 0.05) << scale;
+    // Today another sensor is read: a few measurements tell.
+    CostProcess today = process(other);
+    for (std::size_t i = 0; i < 5; ++i) today.learn(row(i * (grid_.size() - 1) / 4));
+    today.condition();
+    EXPECT_LT(errors(today).second, 0.06) << scale;
+  }
+}
+
 TEST_F(CostTable, SaysHowSureItIsOfEachSetting) {
   const CostProcess same = process(table("lenet", {.every = 5}));
   const CostProcess other = process(table("alexnet", {.every = 5}));
