@@ -113,8 +113,30 @@ Request SweepPolicy::start(const PolicyContext& context) {
     started_ = true;
     list_settings(*workload);
   }
+  const Workload* own = context.workloads[index(kind_)];
+  if (own == nullptr || own->name.view() != workload_) return wait(context);
+  in_its_place_.clear();
   return ask();
 }
+
+// What another workload costs is no row of this one's.
+Request SweepPolicy::wait(const PolicyContext& context) {
+  const Workload* trainer = context.workloads[index(Kind::train)];
+  const Workload* other = trainer != nullptr ? trainer : context.workloads[index(Kind::infer)];
+  if (other == nullptr || done()) return {};
+  const bool same_kind = other->kind == kind_;
+  const auto named = [&](std::string_view name, Kind kind) {
+    return std::string(name) + (same_kind ? "" : " (" + std::string(kind_name(kind)) + ")");
+  };
+  const std::string name = named(other->name.view(), other->kind);
+  if (name != in_its_place_) {
+    log_ = "waits for " + named(workload_, kind_) + "; " + name + " is another workload";
+    in_its_place_ = name;
+  }
+  return {};
+}
+
+std::string SweepPolicy::take_log() { return std::exchange(log_, {}); }
 
 Request SweepPolicy::resume(const Observation&) {
   if (next_ < settings_.size()) ++next_;

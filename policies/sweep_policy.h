@@ -21,8 +21,9 @@ enum class SweepOrder : std::uint8_t { descend, ascend };
 // to and fro inside, so that each step moves one of them.
 std::vector<PowerMode> sweep_modes(const KnobSpace& space, SweepOrder order);
 
-// Goes on where it was when the workload leaves and comes back. Measures the kind that is attached,
-// training where both are.
+// Measures the workload that it first met, of the kind that was attached then, training where both
+// were. Goes on where it was when that one leaves and comes back; whoever runs in its place is not
+// measured, and take_log() says so once.
 class SweepPolicy : public Policy {
  public:
   // `batch_sizes` in samples; none: the one in use. A setting that a profile of `known` has for the
@@ -35,7 +36,7 @@ class SweepPolicy : public Policy {
   // There is no script: starts again.
   Request replace(std::string_view text, const PolicyContext& context) override;
   std::string_view failure() const override { return {}; }
-  std::string take_log() override { return {}; }
+  std::string take_log() override;
 
   // True once every setting has been measured or has failed.
   bool done() const { return started_ && next_ == settings_.size(); }
@@ -53,6 +54,7 @@ class SweepPolicy : public Policy {
   void list_settings(const Workload& workload);
   const Profile* known() const;
   Request ask() const;
+  Request wait(const PolicyContext& context);
 
   std::string device_;
   std::vector<PowerMode> modes_;
@@ -66,6 +68,8 @@ class SweepPolicy : public Policy {
   std::vector<Setting> settings_;
   std::size_t next_ = 0;
   std::size_t skipped_ = 0;
+  std::string in_its_place_;  // who was told of
+  std::string log_;
 };
 
 }  // namespace gearshift

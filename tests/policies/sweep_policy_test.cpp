@@ -110,5 +110,41 @@ TEST(SweepPolicy, WaitsForAWorkload) {
   EXPECT_FALSE(policy.done());
 }
 
+// Its rows would be written under the first one's name.
+TEST(SweepPolicy, MeasuresNoOtherWorkloadThanTheOneItBeganWith) {
+  SweepPolicy policy("orin", sweep_modes(space(), SweepOrder::descend), {}, {});
+  const Workload own = trainer();
+  Workload other = trainer();
+  other.name = BoundedText<64>("mobilenet_v3");
+  policy.start(context_of(own));
+  const Request next = policy.resume({});
+  EXPECT_EQ(policy.take_log(), "");
+
+  EXPECT_EQ(policy.start(context_of(other)).what, Request::What::hold_safe);
+  EXPECT_EQ(policy.take_log(), "waits for resnet18; mobilenet_v3 is another workload");
+  EXPECT_EQ(policy.start(context_of(other)).what, Request::What::hold_safe);
+  EXPECT_EQ(policy.take_log(), "") << "it is told once";
+  EXPECT_FALSE(policy.done());
+  EXPECT_EQ(policy.workload(), "resnet18");
+
+  const Request again = policy.start(context_of(own));
+  EXPECT_EQ(again.what, Request::What::measure);
+  EXPECT_EQ(again.setting, next.setting);
+  EXPECT_EQ(policy.asked(), 1U);
+}
+
+TEST(SweepPolicy, MeasuresNoOtherKindThanTheOneItBeganWith) {
+  SweepPolicy policy("orin", sweep_modes(space(), SweepOrder::descend), {}, {});
+  const Workload own = trainer();
+  Workload server = trainer();
+  server.kind = Kind::infer;
+  PolicyContext both = context_of(own);
+  both.workloads[index(Kind::infer)] = &server;
+  EXPECT_EQ(policy.start(both).setting.run, Run::train);
+  EXPECT_EQ(policy.start(context_of(server)).what, Request::What::hold_safe);
+  EXPECT_EQ(policy.take_log(), "waits for resnet18 (train); resnet18 (infer) is another workload");
+  EXPECT_EQ(policy.start(both).what, Request::What::measure);
+}
+
 }  // namespace
 }  // namespace gearshift
