@@ -10,6 +10,8 @@ constexpr double kMjInWh = 1000 * kJoulesInWh;
 }  // namespace
 
 void Battery::add(const Reading& reading) {
+  if (reading.taken - voltage_taken > kTerminalsStaleAfter) voltage_v.reset();
+  if (reading.taken - current_taken > kTerminalsStaleAfter) current_a.reset();
   if (reading.state != ReadingState::ok) return;
   const auto value = static_cast<double>(reading.value);
   switch (reading.quantity) {
@@ -23,9 +25,11 @@ void Battery::add(const Reading& reading) {
       return;
     case Quantity::battery_voltage:
       voltage_v = value / 1000;
+      voltage_taken = reading.taken;
       return;
     case Quantity::battery_current:
       current_a = value / 1000;
+      current_taken = reading.taken;
       return;
     case Quantity::power:
     case Quantity::rail_power:

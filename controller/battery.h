@@ -1,6 +1,7 @@
 // What a battery holds and gives, as the newest readings of its gauge tell.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace gearshift {
 
 inline constexpr double kJoulesInWh = 3600;
 
+// Voltage and current move with the power, and at once: what they were so long ago says nothing of
+// what they are.
+inline constexpr Duration kTerminalsStaleAfter = std::chrono::seconds(10);
+
 // What the gauge does not tell is absent. Trivially copyable.
 struct Battery {
   std::optional<double> energy_wh{};    // that is left
@@ -18,11 +23,14 @@ struct Battery {
   std::optional<double> voltage_v{};    // at its terminals
   std::optional<double> current_a{};    // out of it; negative while it charges
   Time taken{};                         // when the newest energy was read
-  bool estimate = false;                // the energy is added up, not read from a gauge
+  Time voltage_taken{};
+  Time current_taken{};
+  bool estimate = false;  // the energy is added up, not read from a gauge
 
   bool known() const { return energy_wh.has_value(); }
   bool charging() const { return current_a.value_or(0) < 0; }
-  // Takes over a reading of the battery that is ok; others change nothing.
+  // Takes over a reading of the battery that is ok. By any reading, of whatever and in whatever
+  // state, voltage and current that are older than 10 s by then are known no more.
   void add(const Reading& reading);
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 namespace gearshift {
 namespace {
@@ -12,8 +13,9 @@ constexpr double kStep = 0.02;
 constexpr double kMostOfCapacity = 1.2;
 // So many times longer than bad news must good news agree with itself before it is believed.
 constexpr int kGoodNewsPatience = 10;
-// It moves with the power, and at once: what it was says nothing of what it is.
-constexpr Duration kVoltageStaleAfter = std::chrono::seconds(10);
+// Ticks so far apart are a gap, and so long after it an answer is awaited.
+constexpr Duration kGap = std::chrono::seconds(2);
+constexpr Duration kAnswerPatience = std::chrono::seconds(10);
 
 }  // namespace
 
@@ -22,12 +24,48 @@ void BatteryGauge::read(const Reading& reading) {
     judge_energy(reading);
     return;
   }
-  const bool absurd = reading.quantity != Quantity::battery_current && reading.value <= 0;
-  if (absurd) return;
-  believed_.add(reading);
-  if (reading.quantity == Quantity::battery_voltage && reading.state == ReadingState::ok) {
-    voltage_read_ = reading.taken;
+  if (reading.quantity == Quantity::battery_capacity) {
+    judge_capacity(reading);
+    return;
   }
+  const bool absurd = reading.quantity == Quantity::battery_voltage && reading.value <= 0;
+  if (!absurd) believed_.add(reading);
+}
+
+// The reserve is a share of it: one that grows is bad news, one that shrinks good.
+void BatteryGauge::judge_capacity(const Reading& reading) {
+  if (reading.state != ReadingState::ok || reading.value <= 0) return;
+  Battery next = believed_;
+  next.add(reading);
+  const double told_wh = *next.capacity_wh;
+  if (known() && *believed_.energy_wh > kMostOfCapacity * told_wh) return;
+  const bool first = !known() || !believed_.capacity_wh;
+  const double held_wh = believed_.capacity_wh.value_or(told_wh);
+  const bool grows = told_wh > held_wh;
+  if (first || (told_wh >= held_wh && told_wh <= (1 + kStep) * held_wh)) {
+    believed_ = next;
+    doubted_capacity_.reset();
+    return;
+  }
+  auto& doubted = doubted_capacity_;
+  const bool goes_on = doubted && grows == (doubted->wh > held_wh) &&
+                       reading.taken - doubted->newest <= stale_after_;
+  if (!goes_on) doubted = {told_wh, reading.taken, reading.taken};
+  doubted->wh = grows ? std::min(doubted->wh, told_wh) : std::max(doubted->wh, told_wh);
+  doubted->newest = reading.taken;
+  const int patience = grows ? 1 : kGoodNewsPatience;
+  if (reading.taken - doubted->since < patience * stale_after_) return;
+  believed_.capacity_wh = doubted->wh;
+  doubted.reset();
+}
+
+void BatteryGauge::look(Time now) {
+  if (looked_ && now - *looked_ >= kGap && !late(*looked_)) awaited_since_ = now;
+  looked_ = now;
+}
+
+bool BatteryGauge::awaited(Time now) const {
+  return known() && late(now) && awaited_since_ && now - *awaited_since_ < kAnswerPatience;
 }
 
 void BatteryGauge::judge_energy(const Reading& reading) {
@@ -56,7 +94,7 @@ bool BatteryGauge::possible(double energy_wh, Time taken, const Battery& since) 
 }
 
 std::optional<double> BatteryGauge::voltage_v(Time now) const {
-  return now - voltage_read_ > kVoltageStaleAfter ? std::nullopt : believed_.voltage_v;
+  return now - believed_.voltage_taken > kTerminalsStaleAfter ? std::nullopt : believed_.voltage_v;
 }
 
 double BatteryGauge::energy_wh(Time now) const {
@@ -64,6 +102,15 @@ double BatteryGauge::energy_wh(Time now) const {
   if (!late(now)) return *believed_.energy_wh;
   const double since_h = seconds(now - believed_.taken) / kJoulesInWh;
   return std::max(0.0, *believed_.energy_wh - most_w_ * since_h);
+}
+
+std::string BatteryGauge::complaint() const {
+  if (!known()) return "the battery's energy was never read";
+  if (!looked_ || !late(*looked_)) return {};
+  char text[96];
+  std::snprintf(text, sizeof text, "the gauge was last read %.0f s ago: %.2f Wh are surely left",
+                seconds(*looked_ - believed_.taken), energy_wh(*looked_));
+  return text;
 }
 
 double BatteryGauge::capacity_wh(double given) const {

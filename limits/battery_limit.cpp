@@ -256,8 +256,15 @@ bool BatteryLimit::browned_out(Time now) {
   return false;
 }
 
+// What may have been used in a gap is no reason to save work, nor to wait until more is charged.
+bool BatteryLimit::awaits_reading(Time now) const {
+  const double above_wh = gauge_.energy_wh(now) - reserve_wh();
+  return state_ != BatteryState::reserve && gauge_.awaited(now) &&
+         above_wh <= share_wh(checkpoint_share());
+}
+
 BatteryState BatteryLimit::judge(Time now) {
-  if (!gauge_.known()) return BatteryState::unknown;
+  if (!gauge_.known() || awaits_reading(now)) return BatteryState::unknown;
   const double above_wh = gauge_.energy_wh(now) - reserve_wh();
   const double resume_wh = share_wh(options_.resumes_above(checkpoint_share()));
   ends_soon_ = above_wh <= (ends_soon_ ? resume_wh : share_wh(checkpoint_share()));
@@ -315,8 +322,13 @@ Limit BatteryLimit::limit(Time now) {
     started_ = now;
     cycle_began_ = now - options_.cycle;
   }
+  gauge_.look(now);
   const BatteryState before = state_;
-  if (!planned_ || now - *planned_ >= options_.replan || table_changed_) replan(now);
+  if (awaits_reading(now)) {
+    planned_.reset();  // of a battery that counts as empty no plan is made
+  } else if (!planned_ || now - *planned_ >= options_.replan || table_changed_) {
+    replan(now);
+  }
   state_ = judge(now);
   if (state_ != before) cycle_began_ = now - options_.cycle;
   Limit said{.ends_soon = ends_soon_, .moves = true};
@@ -352,6 +364,9 @@ std::string BatteryLimit::describe() const {
     }
   }
   if (state_ == BatteryState::brown_out && blind_) text += ": the battery's voltage is not read";
+  if (const std::string why = gauge_.complaint(); !why.empty()) {
+    text += (state_ == BatteryState::unknown ? ": " : "; ") + why;
+  }
   return text;
 }
 

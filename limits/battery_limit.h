@@ -54,7 +54,7 @@ using PredictWork = std::function<WorkPrediction(const Workload&)>;
 
 // What the limit does now.
 enum class BatteryState : std::uint8_t {
-  unknown,    // no energy was ever read: the lowest mode
+  unknown,    // no energy was ever read, or none yet after a gap: the lowest mode
   planned,    // follows the plan
   done,       // the work is done: the lowest mode
   brown_out,  // the voltage sagged, or may have unread: the lowest mode
@@ -83,6 +83,8 @@ class BatteryLimit : public LimitSource {
   // What is planned for: progress where the samples that are left cannot be counted.
   BatteryAim aim() const;
   std::uint32_t brown_outs() const { return brown_outs_; }
+  // Why what is left may be less than was read; empty where it was read lately.
+  std::string gauge_complaint() const { return gauge_.complaint(); }
   // "planned: 12.4 W and 28.1 W in turns, ...", for people.
   std::string describe() const;
 
@@ -92,6 +94,7 @@ class BatteryLimit : public LimitSource {
   void choose_workload();
   // Why the samples that the aim needs cannot be counted; empty where they can.
   std::string_view uncounted() const;
+  bool awaits_reading(Time now) const;
   BatteryState judge(Time now);
   bool browned_out(Time now);
   double share_wh(double share) const { return share * gauge_.capacity_wh(options_.capacity_wh); }
