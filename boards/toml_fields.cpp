@@ -116,10 +116,7 @@ std::size_t TomlFields::choice(std::string_view key,
 
 double TomlFields::number(std::string_view key, double least, double most,
                           std::optional<double> fallback) {
-  if (fallback && !has(key)) {
-    asked_.emplace(key);
-    return *fallback;
-  }
+  if (fallback && !has(key)) return *fallback;
   const toml::node& node = need(key);
   const std::optional<double> value = node.is_number() ? node.value<double>() : std::nullopt;
   // Written so that a NaN fails too.

@@ -17,13 +17,13 @@ namespace gearshift {
 
 // Every getter throws BoardFileError where the value has another type or is out of bounds; those
 // without a fallback throw also where the key is missing. finish() rejects keys nobody asked for,
-// so that a misspelt optional key is an error and not a silent default.
+// has() included, so that a misspelt optional key is an error and not a silent default.
 class TomlFields {
  public:
   // `where` names the table in errors ("knob[2]"), empty for the top of the file.
   TomlFields(const toml::table& table, std::string where, std::string_view source);
 
-  bool has(std::string_view key) const { return table_->contains(key); }
+  bool has(std::string_view key) { return find(key) != nullptr; }
 
   // Printable ASCII, 1 to `most` characters.
   std::string text(std::string_view key, std::size_t most);

@@ -142,7 +142,8 @@ const Bad kBad[] = {
     {"id = \"bench\"", "", "bench.toml:1", "id: is missing"},
     {"id = \"bench\"", "id = 7", "bench.toml:1", "id = 7: must be a text"},
     {"id = \"bench\"", "id = \"bench\"\nboard = 1", "bench.toml:2",
-     "board = 1: no such key here; the keys are aliases, apply_timeout_ms, id, knob,"},
+     "board = 1: no such key here; the keys are aliases, apply_timeout_ms, gpu, id, knob, match, "
+     "model, name, power, published_mode, thermal_zones, workload"},
     {"\"Bench board\"", "\"a\\u0007\"", "bench.toml:2", "printable ASCII"},
     {"apply_timeout_ms = 1000", "apply_timeout_ms = 0", "bench.toml:3",
      "must be a number from 1 to 600000"},
