@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "actuators/closed_folder.h"
 #include "actuators/knob_control.h"
 
 namespace gearshift {
@@ -75,6 +76,10 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
   }
   if (options.use == JournalUse::beside) {
     for (const auto& control : controls_) control->stand_beside(*journal_);
+  }
+  if (journal_->owned() && is_open_to_others(options.journal.parent_path())) {
+    shared_ = "other users may write " + options.journal.parent_path().string() +
+              ", and so remove the journal that the knobs are put back from; chmod go-w it";
   }
   const RestoreReport& leftover = journal_->leftover();
   if (leftover.restored.empty() && leftover.failed.empty() && leftover.notes.empty()) return;
@@ -167,6 +172,7 @@ FanPin BoardActuator::pin_fan() {
 }
 
 std::string BoardActuator::take_complaint() {
+  if (!shared_.empty()) return std::exchange(shared_, {});
   return unremoved_.empty() ? heat_.take_complaint() : std::exchange(unremoved_, {});
 }
 

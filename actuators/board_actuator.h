@@ -51,8 +51,8 @@ class BoardActuator : public Actuator {
   bool writable() const { return !controls_.empty(); }
   // One sentence each, for people: which files each knob uses, and what a leftover journal held.
   const std::vector<std::string>& findings() const { return findings_; }
-  // What people should know of a write that waits, or of a journal that stays though everything is
-  // back; one sentence, empty where there is nothing new.
+  // What people should know of a write that waits, of a journal that stays though everything is
+  // back, or of one that others may remove; one sentence, empty where there is nothing new.
   std::string take_complaint();
   // Why the newest write was `away`.
   const std::string& away_reason() const { return heat_.reason(); }
@@ -69,7 +69,8 @@ class BoardActuator : public Actuator {
   std::vector<std::string> findings_;
   std::unique_ptr<KnobJournal> journal_;
   HeatWait heat_;
-  std::string unremoved_;    // a complaint
+  std::string shared_;       // a complaint
+  std::string unremoved_;    // another
   bool limits_ = false;      // some of the knobs are limits of clocks
   std::vector<bool> saved_;  // in the journal, on disk; indexed like knobs_, empty before any is
 };

@@ -18,6 +18,8 @@
 #include <thread>
 #include <utility>
 
+#include "actuators/closed_folder.h"
+
 namespace gearshift {
 namespace {
 
@@ -134,9 +136,7 @@ void HolderLock::write_line(std::string_view line) {
 }
 
 HolderLock lock_journal(const std::filesystem::path& journal, LockPurpose purpose) {
-  std::error_code ignored;  // opening the lock tells what is wrong with the folder
-  const std::filesystem::path folder = journal.parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  make_closed_folder(journal.parent_path());  // opening the lock tells what is wrong with it
   try {
     return {journal.string() + ".lock", purpose, "holds the knob journal " + journal.string()};
   } catch (const BusyError&) {

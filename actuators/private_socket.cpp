@@ -9,8 +9,9 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
+
+#include "actuators/closed_folder.h"
 
 namespace gearshift {
 namespace {
@@ -38,8 +39,7 @@ const sockaddr* plain(const sockaddr_un& address) {
 // to its user.
 void require_private_folder(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code ignored;  // stat tells what is wrong
-  if (std::filesystem::create_directories(folder, ignored)) ::chmod(folder.c_str(), 0755);
+  if (make_closed_folder(folder)) ::chmod(folder.c_str(), 0755);  // its user is to pass it
   struct stat info {};
   if (::stat(folder.c_str(), &info) != 0) {
     throw error_of(path, "folder " + folder.string() + ": " + std::strerror(errno));

@@ -60,8 +60,11 @@ class Descriptor {
 std::optional<std::string> read_private(const std::filesystem::path& path, std::size_t most_bytes) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (file.get() < 0) {
-    if (errno == ENOENT) return std::nullopt;
-    fail(path, std::strerror(errno));
+    const int code = errno;
+    if (code == ENOENT) return std::nullopt;
+    std::error_code ignored;
+    const bool link = code == ELOOP && std::filesystem::is_symlink(path, ignored);
+    fail(path, link ? "is a link, and is not used; give the file itself" : std::strerror(code));
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
@@ -144,6 +147,15 @@ void require_pair(const KeyPair& pair) {
   }
 }
 
+// And those above it that are missing: the state folder, which others may not write whatever the
+// umask. Where it cannot be made, what comes into it tells.
+void make_closed_folder(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::exists(folder, ignored)) return;
+  make_closed_folder(folder.parent_path());
+  ::mkdir(folder.c_str(), 0755);
+}
+
 // `parse` with the file's name before what it throws.
 template <typename Parse>
 auto parse_file(const std::filesystem::path& path, const Parse& parse) {
@@ -199,8 +211,7 @@ bool KeyFolder::has_server() const {
 }
 
 void KeyFolder::make() const {
-  std::error_code error;
-  if (folder_.has_parent_path()) std::filesystem::create_directories(folder_.parent_path(), error);
+  make_closed_folder(folder_.parent_path());
   if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) {
     fail(folder_, std::string("cannot be made: ") + std::strerror(errno) +
                       "; give another folder with --keys");

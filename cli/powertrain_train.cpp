@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "actuators/closed_folder.h"
 #include "cli/commands.h"
 #include "cli/output_files.h"
 #include "cli/powertrain_commands.h"
@@ -31,7 +32,8 @@ struct TrainOptions {
 // Its path; the folder is there.
 std::string prepared_own_reference(const std::string& state_folder) {
   const std::filesystem::path path = own_reference_path(state_folder);
-  std::filesystem::create_directories(path.parent_path());
+  make_closed_folder(path.parent_path());
+  std::filesystem::create_directories(path.parent_path());  // throws where there is none
   return path.string();
 }
 

@@ -12,6 +12,7 @@
 #include "actuators/board_actuator.h"
 #include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
+#include "tests/fakes/file_mode.h"
 
 namespace gearshift {
 namespace {
@@ -56,6 +57,34 @@ TEST_F(HolderLockTest, SaysWhoHoldsItAndKeepsALineForTheNext) {
   EXPECT_EQ(next.line_before(), "/state/one") << "it goes with the holder only where that says so";
   HolderLock moved(std::move(next));
   EXPECT_NE(refusal([&path] { HolderLock(path, LockPurpose::restoring, "has it"); }), "");
+}
+
+// The folder's mode says who may remove the journal.
+TEST_F(HolderLockTest, TheJournalsFolderIsMadeForItsOwnerToWriteWhateverTheUmask) {
+  const mode_t before = umask(0);
+  { const BoardActuator one = actuator(root_, "above/state"); }
+  umask(0077);
+  { const BoardActuator one = actuator(root_, "closed"); }
+  umask(before);
+  EXPECT_EQ(fakes::mode_of(folder_.at("/above")), 0755U);
+  EXPECT_EQ(fakes::mode_of(folder_.at("/above/state")), 0755U);
+  EXPECT_EQ(fakes::mode_of(folder_.at("/closed")), 0700U);
+}
+
+TEST_F(HolderLockTest, ThatOthersMayWriteTheJournalsFolderIsToldOnce) {
+  for (const auto& [mode, told] :
+       {std::pair{0777U, true}, {0770U, true}, {01777U, false}, {0755U, false}}) {
+    const std::filesystem::path state = folder_.at("/state");
+    std::filesystem::create_directories(state);
+    ASSERT_EQ(chmod(state.c_str(), mode), 0);
+    BoardActuator one = actuator(root_, "state");
+    const std::string complaint = one.take_complaint();
+    EXPECT_EQ(complaint.starts_with("other users may write " + state.string()), told)
+        << std::oct << mode << ": " << complaint;
+    EXPECT_EQ(one.take_complaint(), "");
+    apply_knob(one, "gpu_mhz", 306000);
+    one.restore();
+  }
 }
 
 TEST_F(HolderLockTest, ABoardIsSetByOneWhateverItsStateFolder) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "actuators/remote_actuator.h"
+#include "tests/fakes/file_mode.h"
 #include "tests/fakes/temp_tree.h"
 #include "tests/fakes/ticking_clock.h"
 
@@ -38,6 +39,18 @@ TEST(PrivateSocket, OfAnotherUserThanRootIsNoHelper) {
   }
   kill(impostor, SIGKILL);
   waitpid(impostor, nullptr, 0);
+}
+
+TEST(PrivateSocket, IsInAFolderThatIsMadeForItsOwnerToWriteWhateverTheUmask) {
+  const fakes::TempTree tree;
+  for (const mode_t mask : {0U, 0077U}) {
+    const std::string name = "/" + std::to_string(mask);
+    const mode_t before = umask(mask);
+    { const PrivateSocket socket(tree.at(name + "/run/knobs.sock"), geteuid()); }
+    umask(before);
+    EXPECT_EQ(fakes::mode_of(tree.at(name)), 0755U & ~mask);
+    EXPECT_EQ(fakes::mode_of(tree.at(name + "/run")), 0755U) << "its user is to pass it";
+  }
 }
 
 TEST(PrivateSocket, IsNotMadeWhereOthersMayPutFilesOrInThePlaceOfAFile) {

@@ -57,6 +57,7 @@ TEST_F(KeyFiles, AreMadeForTheirOwnerOnlyWhateverTheUmask) {
   make_server();
   folder.write_clients({});
   ::umask(old);
+  EXPECT_EQ(mode_of(folder.path().parent_path()), 0755u);
   EXPECT_EQ(mode_of(folder.path()), 0700u);
   EXPECT_EQ(mode_of(folder.server_path()), 0600u);
   EXPECT_EQ(mode_of(folder.clients_path()), 0600u);
@@ -120,7 +121,8 @@ TEST_F(KeyFiles, ThatAreLinksOrPipesAreRefused) {
   folder.make();
   write_key_file(folder.path() / "real", {"", pair, ""});
   std::filesystem::create_symlink(folder.path() / "real", folder.server_path());
-  EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }), "server.key"));
+  EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }),
+                   "server.key: is a link, and is not used; give the file itself"));
   ASSERT_EQ(::mkfifo(folder.clients_path().c_str(), 0600), 0);
   EXPECT_TRUE(says(failure_of([&] { folder.read_clients(); }), "is no file"));
 }
