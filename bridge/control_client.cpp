@@ -30,7 +30,7 @@ std::string refused(const std::string& endpoint, const std::optional<KeyFile>& k
   return "the daemon at " + endpoint + " refused the key of client " + key->name +
          ": where the key file's server line is this daemon's key, its operator lets the client "
          "in with gearshift keys authorise " +
-         key->name + " " + key->pair.public_key;
+         key->name + " '" + key->pair.public_key + "'";
 }
 
 // True where the handshake has failed that the socket's monitor tells of.

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <zmq.hpp>
@@ -18,15 +20,24 @@ struct KeyError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
+// Whose key it is, as the daemon's operator knows it, and what may be shown of it.
+struct PublicKey {
+  std::string client;
+  std::string text;
+};
+
+// Where a daemon may have keys.
+inline bool is_tcp(const std::string& endpoint) { return endpoint.compare(0, 6, "tcp://") == 0; }
+
 // Makes `socket` take part in CURVE at its next connection, where `endpoint` is tcp:// and there is
 // a key: the file `given`, else GEARSHIFT_KEY's. Throws KeyError naming the file and
-// the way out where it cannot be used, also where other users may read it. Returns the public key
-// in use, empty: none.
-inline std::string use_key(zmq::socket_t& socket, const std::string& endpoint,
-                           const std::string& given) {
+// the way out where it cannot be used, also where other users may read it. Returns the key in use,
+// if any.
+inline std::optional<PublicKey> use_key(zmq::socket_t& socket, const std::string& endpoint,
+                                        const std::string& given) {
   const char* const variable = std::getenv("GEARSHIFT_KEY");
   const std::string path = given.empty() && variable != nullptr ? variable : given;
-  if (path.empty() || endpoint.compare(0, 6, "tcp://") != 0) return {};
+  if (path.empty() || !is_tcp(endpoint)) return std::nullopt;
   const auto fail = [&path](const std::string& why) {
     throw KeyError("key file " + path + ": " + why);
   };
@@ -36,27 +47,29 @@ inline std::string use_key(zmq::socket_t& socket, const std::string& endpoint,
   if ((status.st_mode & 077U) != 0) {
     fail("other users can get at it; chmod 600 it, and make a new key where they may have read it");
   }
-  std::string public_key;
+  PublicKey key{"NAME", ""};
   std::string secret_key;
   std::string server_key;
   for (std::string line; std::getline(file, line) && line.size() < 256;) {
     const std::string word = line.substr(0, line.find(' '));
     const std::string value = line.substr(std::min(word.size() + 1, line.size()));
-    if (word == "public") public_key = value;
+    if (word == "name") key.client = value;
+    if (word == "public") key.text = value;
     if (word == "secret") secret_key = value;
     if (word == "server") server_key = value;
   }
   try {
     socket.set(zmq::sockopt::curve_serverkey, server_key);
-    socket.set(zmq::sockopt::curve_publickey, public_key);
+    socket.set(zmq::sockopt::curve_publickey, key.text);
     socket.set(zmq::sockopt::curve_secretkey, secret_key);
   } catch (const zmq::error_t&) {
     fail("has not the keys public, secret and server; give the file of gearshift keys client");
   }
-  return public_key;
+  return key;
 }
 
-// What became of a socket's handshakes, so that a key that is refused is not taken for silence.
+// What became of a socket's handshakes, so that a key that is refused, or missing, is not taken for
+// silence.
 class Handshakes {
  public:
   Handshakes(zmq::context_t& context, zmq::socket_t& socket)
@@ -78,12 +91,22 @@ class Handshakes {
   Handshakes(const Handshakes&) = delete;
   Handshakes& operator=(const Handshakes&) = delete;
 
-  // True where a handshake failed since the last call.
-  bool take_refusal() {
-    zmq::message_t part;
-    bool failed = false;
-    while (monitor_.recv(part, zmq::recv_flags::dontwait)) failed = true;
-    return failed;
+  // The worst that came of those since the last call: one side alone has keys, or else any failure.
+  enum class Failure : std::uint8_t { none, refused, one_side_has_keys };
+  Failure take_failure() {
+    Failure worst = Failure::none;
+    zmq::message_t event;
+    zmq::message_t address;
+    while (monitor_.recv(event, zmq::recv_flags::dontwait)) {
+      std::uint32_t code = 0;  // behind the event's number, of two bytes
+      if (event.size() == 2 + sizeof code) {
+        std::memcpy(&code, static_cast<const char*>(event.data()) + 2, sizeof code);
+      }
+      const bool one_side = code == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH;
+      worst = std::max(worst, one_side ? Failure::one_side_has_keys : Failure::refused);
+      if (event.more()) static_cast<void>(monitor_.recv(address, zmq::recv_flags::dontwait));
+    }
+    return worst;
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <zmq.hpp>
 
 #include "bridge/client/gearshift_endpoint.hpp"
@@ -51,8 +52,8 @@ class DaemonSocket {
     if (endpoint == endpoint_ && unanswered_ < kMostUnanswered) return;
     disconnect();
     if (endpoint.empty()) return;
-    key_ = use_key(socket_, endpoint, key);
-    if (!key_.empty() && !handshakes_) handshakes_.emplace(context_, socket_);
+    if (auto used = use_key(socket_, endpoint, key)) key_ = std::move(used);
+    if (is_tcp(endpoint) && !handshakes_) handshakes_.emplace(context_, socket_);
     try {
       socket_.connect(endpoint);
     } catch (const zmq::error_t& error) {
@@ -75,11 +76,10 @@ class DaemonSocket {
     if (endpoint_.empty() || now - connected_ <= kConnectAgain) return {};
     const std::string endpoint = endpoint_;
     disconnect();
-    if (!handshakes_ || !handshakes_->take_refusal()) return {};
-    if (endpoint == refused_at_) return {};  // it was told
-    refused_at_ = endpoint;
-    return "the daemon at " + endpoint + " refuses the key of this client: gearshift keys " +
-           "authorise NAME '" + key_ + "'";
+    const std::string trouble = handshakes_ ? failure_at(endpoint) : std::string();
+    if (trouble.empty() || trouble == told_) return {};
+    told_ = trouble;
+    return trouble;
   }
 
   // False where no daemon takes it now.
@@ -120,6 +120,21 @@ class DaemonSocket {
   static constexpr Time kConnectAgain = std::chrono::seconds(3);
   static constexpr std::uint64_t kMostUnanswered = 3;
 
+  // What became of the handshakes with the daemon there, for people; empty where none failed.
+  std::string failure_at(const std::string& endpoint) {
+    const Handshakes::Failure failure = handshakes_->take_failure();
+    if (failure == Handshakes::Failure::none) return {};
+    if (key_) {
+      return "the daemon at " + endpoint + " refuses the key of client " + key_->client +
+             ": where the key file's server line is this daemon's key, its operator lets the "
+             "client in with gearshift keys authorise " +
+             key_->client + " '" + key_->text + "'";
+    }
+    if (failure != Handshakes::Failure::one_side_has_keys) return {};
+    return "the daemon at " + endpoint +
+           " wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here";
+  }
+
   void disconnect() {
     if (endpoint_.empty()) return;
     try {
@@ -132,10 +147,10 @@ class DaemonSocket {
 
   zmq::context_t context_;
   zmq::socket_t socket_;
-  std::optional<Handshakes> handshakes_;  // watched where a key is in use
+  std::optional<Handshakes> handshakes_;  // watched over tcp, where a daemon may have keys
   std::string endpoint_;
-  std::string key_;  // the public one, in use
-  std::string refused_at_;
+  std::optional<PublicKey> key_;  // in use
+  std::string told_;              // of handshakes that failed
   Time connected_{0};
   std::uint64_t unanswered_ = 0;  // messages sent since one came, or since it connected
 };

@@ -1,4 +1,4 @@
-// The C++ client's key, towards a daemon that refuses it first.
+// The C++ client's key, towards a daemon that refuses it, at first or for good.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -65,8 +65,72 @@ TEST(ClientKey, ThatIsLetInLaterIsTriedAgainAndThatItIsRefusedIsTold) {
   }
   EXPECT_TRUE(heard);
   EXPECT_EQ(asked, 2);
-  EXPECT_NE(told.find("refuses the key"), std::string::npos) << told;
-  EXPECT_NE(told.find(pair.public_key), std::string::npos) << told;
+  EXPECT_NE(told.find("refuses the key of client lenet"), std::string::npos) << told;
+  EXPECT_NE(told.find("keys authorise lenet '" + pair.public_key + "'"), std::string::npos) << told;
+}
+
+// What the socket tells of a daemon that lets in who has its key, and of nobody else.
+class ClientKeySocket : public testing::Test {
+ protected:
+  ClientKeySocket() {
+    daemon.set(zmq::sockopt::linger, 0);
+    daemon.set(zmq::sockopt::curve_server, true);
+    daemon.set(zmq::sockopt::curve_secretkey, server.secret_key);
+    daemon.bind("tcp://127.0.0.1:*");
+    endpoint = daemon.get(zmq::sockopt::last_endpoint);
+  }
+  // The first that is told, with this key file; empty where `rounds` of handshakes pass.
+  std::string told(const std::string& key, int rounds = kRounds) {
+    std::string text;
+    for (int i = 0; i < rounds && text.empty(); ++i) {
+      const std::chrono::seconds now{10 * ++looks};
+      socket.connect(endpoint, key, now);
+      socket.wait(std::chrono::milliseconds(20));
+      text = socket.disconnect_if_stuck(now + std::chrono::seconds(5));
+    }
+    return text;
+  }
+  // A client's key file that names a daemon of this key.
+  std::string key_file(const std::string& server_key) {
+    const std::string path = tree.at("/drone7.key");
+    write_key_file(path, {"drone7", pair, server_key});
+    return path;
+  }
+
+  const fakes::TempTree tree;
+  const KeyPair server = make_key_pair();
+  const KeyPair pair = make_key_pair();
+  zmq::context_t context{1};
+  zmq::socket_t daemon{context, zmq::socket_type::router};
+  std::string endpoint;
+  client::detail::DaemonSocket socket;
+  int looks = 0;
+};
+
+TEST_F(ClientKeySocket, ThatAnotherDaemonsKeyIsInTheFileIsNamedAsACause) {
+  const std::string key = key_file(make_key_pair().public_key);
+  const std::string text = told(key);
+  EXPECT_EQ(text, "the daemon at " + endpoint +
+                      " refuses the key of client drone7: where the key file's server line is this "
+                      "daemon's key, its operator lets the client in with gearshift keys authorise "
+                      "drone7 '" +
+                      pair.public_key + "'");
+  EXPECT_EQ(told(key, 5), "") << "it was told";
+}
+
+TEST_F(ClientKeySocket, WithoutAKeyIsToldThatTheDaemonWantsOne) {
+  EXPECT_EQ(told(""), "the daemon at " + endpoint +
+                          " wants a key: gearshift keys client NAME there, and "
+                          "GEARSHIFT_KEY=FILE here");
+  EXPECT_EQ(told("", 5), "") << "it was told";
+}
+
+TEST_F(ClientKeySocket, AtADaemonThatWantsNoneNothingIsTold) {
+  zmq::socket_t open(context, zmq::socket_type::router);
+  open.set(zmq::sockopt::linger, 0);
+  open.bind("tcp://127.0.0.1:*");
+  endpoint = open.get(zmq::sockopt::last_endpoint);
+  EXPECT_EQ(told("", 5), "");
 }
 
 }  // namespace

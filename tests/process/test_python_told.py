@@ -6,6 +6,7 @@ import itertools
 import logging
 import pathlib
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -126,9 +127,9 @@ class Observed(ClientTest):
 
 
 @unittest.skipUnless(zmq.has("curve"), "this libzmq was built without CURVE")
-class WithoutAKey(ClientTest):
+class TowardsKeys(ClientTest):
     def tcp(self, **options):
-        """Where a ROUTER with these options listens."""
+        """A ROUTER with these options, which listens at self.endpoint."""
         context = zmq.Context()
         router = context.socket(zmq.ROUTER)
         self.addCleanup(context.term)
@@ -138,19 +139,38 @@ class WithoutAKey(ClientTest):
         self.endpoint = f"tcp://127.0.0.1:{router.bind_to_random_port('tcp://127.0.0.1')}"
         return router
 
-    def test_at_a_daemon_that_has_keys_it_is_told_once(self):
+    def keyed(self):
         public, secret = zmq.curve_keypair()
         self.tcp(curve_server=True, curve_publickey=public, curve_secretkey=secret)
+
+    def told(self, **options):
+        """What a client with these options is told, however often it looks."""
         with mock.patch("gearshift.daemon_socket.CONNECT_AGAIN_NS", 0), mock.patch(
             "gearshift.connection.HELLO_AGAIN_NS", 10**8
         ), self.assertLogs("gearshift", logging.WARNING) as logs:
-            client = self.attach()
+            client = self.attach(**options)
             self.until(lambda: logs.output)
             looked, disconnect = [], client._connection._socket.disconnect_if_stuck
             client._connection._socket.disconnect_if_stuck = lambda now: (looked.append(now), disconnect(now))
             self.until(lambda: len(looked) > 2)
-        self.assertEqual([record.getMessage() for record in logs.records], [
+        return [record.getMessage() for record in logs.records]
+
+    def test_at_a_daemon_that_has_keys_it_is_told_once(self):
+        self.keyed()
+        self.assertEqual(self.told(), [
             f"the daemon at {self.endpoint} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
+        ])
+
+    def test_a_key_file_of_another_daemon_s_is_named_as_a_cause(self):
+        self.keyed()
+        public, secret = (key.decode() for key in zmq.curve_keypair())
+        other = zmq.curve_keypair()[0].decode()
+        path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "drone7.key"
+        path.touch(mode=0o600)
+        path.write_text(f"name drone7\npublic {public}\nsecret {secret}\nserver {other}\n")
+        self.assertEqual(self.told(key=path), [
+            f"the daemon at {self.endpoint} refuses the key of client drone7: where the key file's server line is this "
+            f"daemon's key, its operator lets the client in with gearshift keys authorise drone7 '{public}'"
         ])
 
     def test_at_one_that_has_none_nothing_is_told(self):

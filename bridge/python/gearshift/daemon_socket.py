@@ -22,7 +22,7 @@ class DaemonSocket:
         self._given_endpoint, self._given_key = endpoint, key
         self._tell_once = tell_once
         self._handshakes = None  # watched over tcp, where a daemon may have keys
-        self._key = ""  # the one in use, and how it is authorised, for people
+        self._key = None  # the one in use
         self._connected_endpoint = ""
         self._connected_ns = 0
         self._unanswered = 0  # messages sent since one came, or since it connected
@@ -50,9 +50,7 @@ class DaemonSocket:
             self._disconnect()
             if not endpoint:
                 return True
-            key = keys.use(self._socket, endpoint, self._given_key)
-            if key is not None:
-                self._key = f"{key.name}: gearshift keys authorise {key.name} {key.public}"
+            self._key = keys.use(self._socket, endpoint, self._given_key) or self._key
             if endpoint.startswith("tcp://"):
                 self._handshakes = self._handshakes or keys.Handshakes(self._socket)
             self._socket.connect(endpoint)
@@ -76,7 +74,11 @@ class DaemonSocket:
         self._disconnect()
         failures = self._handshakes.take_failures() if self._handshakes is not None else ()
         if failures and self._key:
-            self._tell_once(f"the daemon at {endpoint} refuses the key of this client, {self._key}")
+            name, public = self._key.name, self._key.public
+            self._tell_once(
+                f"the daemon at {endpoint} refuses the key of client {name}: where the key file's server line is this "
+                f"daemon's key, its operator lets the client in with gearshift keys authorise {name} '{public}'"
+            )
         elif keys.MECHANISM_MISMATCH in failures:
             self._tell_once(
                 f"the daemon at {endpoint} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
