@@ -4,6 +4,10 @@
 #include <array>
 #include <set>
 #include <string>
+#include <utility>
+
+#include "controller/roster.h"
+#include "trace/unmanaged_workloads.h"
 
 namespace gearshift {
 namespace {
@@ -13,22 +17,26 @@ struct Measured {
   std::string workload;
   Kind kind = Kind::train;
   std::vector<ProfileCell> cells;
+  std::vector<bool> estimated;  // the power of each cell
 };
 
 Measured& measured_of(std::vector<Measured>& all, const std::string& workload, Kind kind) {
   for (Measured& one : all) {
     if (one.workload == workload && one.kind == kind) return one;
   }
-  return all.emplace_back(Measured{workload, kind, {}});
+  return all.emplace_back(Measured{workload, kind, {}, {}});
 }
 
-void keep_newest(std::vector<ProfileCell>& cells, const ProfileCell& cell) {
-  for (ProfileCell& known : cells) {
+void keep_newest(Measured& measured, const ProfileCell& cell, bool estimated) {
+  for (std::size_t i = 0; i < measured.cells.size(); ++i) {
+    const ProfileCell& known = measured.cells[i];
     if (known.mode != cell.mode || known.batch_size != cell.batch_size) continue;
-    known = cell;
+    measured.cells[i] = cell;
+    measured.estimated[i] = estimated;
     return;
   }
-  cells.push_back(cell);
+  measured.cells.push_back(cell);
+  measured.estimated.push_back(estimated);
 }
 
 Profile profile_of(const RecordingHeader& header, const Measured& measured) {
@@ -46,42 +54,86 @@ Profile profile_of(const RecordingHeader& header, const Measured& measured) {
   return profile;
 }
 
+// What a recording says of its workloads and settings, note by note.
+class ProfileNotes {
+ public:
+  void consume(const Event& event, Time now) {
+    const Workload& workload = event.workload;
+    if (event.type == EventType::attached) {
+      unmanaged_.attach(workload.handle, workload.managed);
+      if (!workload.managed) return;
+      roster_.attach(workload);
+      names_[index(workload.kind)] = workload.name.view();
+    }
+    if (event.type != EventType::detached) return;
+    unmanaged_.detach(event.handle, now);
+    roster_.detach(event.handle);
+  }
+
+  void consume(const RecordedNote& note) {
+    if (note.type == NoteType::drift) forget();
+    if (note.observation) add(*note.observation, note.time);
+  }
+
+  RecordedProfiles take(const RecordingHeader& header) {
+    for (const Measured& measured : all_) {
+      if (measured.cells.empty()) continue;
+      result_.profiles.push_back(profile_of(header, measured));
+      result_.estimated += static_cast<std::size_t>(
+          std::count(measured.estimated.begin(), measured.estimated.end(), true));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // The world of those that are managed has changed: of others that were measured it says nothing.
+  void forget() {
+    for (const Workload* workload : roster_.managed()) {
+      if (workload == nullptr) continue;
+      Measured& measured = measured_of(all_, std::string(workload->name.view()), workload->kind);
+      result_.before_drift += measured.cells.size();
+      measured.cells.clear();
+      measured.estimated.clear();
+    }
+  }
+
+  void add(const Observation& seen, Time ended) {
+    const bool trains = seen.cost[index(Kind::train)].minibatches > 0;
+    const bool infers = seen.cost[index(Kind::infer)].minibatches > 0;
+    if (!seen.ok() || (!trains && !infers)) {
+      ++result_.incomplete;
+      return;
+    }
+    if ((trains && infers) || unmanaged_.beside(seen, ended)) {
+      ++result_.concurrent;
+      return;
+    }
+    const Kind kind = trains ? Kind::train : Kind::infer;
+    ProfileCell cell;
+    cell.mode = seen.setting.mode;
+    cell.batch_size = seen.setting.batch_size[index(kind)];
+    cell.minibatch_ms = seconds(seen.cost[index(kind)].minibatch_mean) * 1e3;
+    cell.power_w = static_cast<double>(seen.power_mean_mw) / 1e3;
+    keep_newest(measured_of(all_, names_[index(kind)], kind), cell, seen.power_is_estimate);
+  }
+
+  RecordedProfiles result_;
+  std::vector<Measured> all_;
+  std::array<std::string, kKinds> names_;
+  Roster roster_;
+  UnmanagedWorkloads unmanaged_;
+};
+
 }  // namespace
 
 RecordedProfiles read_recorded_profiles(RecordingReader& reader) {
-  RecordedProfiles result;
-  std::vector<Measured> all;
-  std::array<std::string, kKinds> names;
+  ProfileNotes notes;
   RecordedTick tick;
   while (reader.next(tick)) {
-    for (const Event& event : tick.events) {
-      const Workload& workload = event.workload;
-      if (event.type != EventType::attached || !workload.managed) continue;
-      names[index(workload.kind)] = workload.name.view();
-    }
-    for (const RecordedNote& note : tick.notes) {
-      if (!note.observation) continue;
-      const Observation& seen = *note.observation;
-      const bool trains = seen.cost[index(Kind::train)].minibatches > 0;
-      const bool infers = seen.cost[index(Kind::infer)].minibatches > 0;
-      if (!seen.ok() || (!trains && !infers)) {
-        ++result.incomplete;
-      } else if (trains && infers) {
-        ++result.concurrent;
-      } else {
-        const Kind kind = trains ? Kind::train : Kind::infer;
-        ProfileCell cell;
-        cell.mode = seen.setting.mode;
-        cell.batch_size = seen.setting.batch_size[index(kind)];
-        cell.minibatch_ms = seconds(seen.cost[index(kind)].minibatch_mean) * 1e3;
-        cell.power_w = static_cast<double>(seen.power_mean_mw) / 1e3;
-        keep_newest(measured_of(all, names[index(kind)], kind).cells, cell);
-      }
-    }
+    for (const Event& event : tick.events) notes.consume(event, tick.now);
+    for (const RecordedNote& note : tick.notes) notes.consume(note);
   }
-  for (const Measured& measured : all)
-    result.profiles.push_back(profile_of(reader.header(), measured));
-  return result;
+  return notes.take(reader.header());
 }
 
 }  // namespace gearshift

@@ -12,13 +12,17 @@ struct RecordedProfiles {
   // One for each workload and kind, in the order of their first measurement. Their knobs have the
   // values that occur.
   std::vector<Profile> profiles;
-  // Measurements that became no row: cut short, or of two workloads that ran at once, whose power
-  // belongs to neither alone.
+  // Measurements that became no row: cut short; of two workloads that ran at once, managed or not,
+  // whose power belongs to neither alone; and of settings as they were before a drift.
   std::size_t incomplete = 0;
   std::size_t concurrent = 0;
+  std::size_t before_drift = 0;
+  // Rows whose power is an estimate, wholly or in part.
+  std::size_t estimated = 0;
 };
 
-// Reads the recording to its end. The newest measurement of a setting counts. Throws
+// Reads the recording to its end. The newest measurement of a setting counts; what was measured of
+// a workload before the newest drift that was found while it was managed does not. Throws
 // RecordingError.
 RecordedProfiles read_recorded_profiles(RecordingReader& reader);
 
