@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 
+#include "controller/latency_guard.h"
 #include "simulator/faulty_board.h"
 #include "simulator/faulty_world.h"
 #include "simulator/interleaved_optimum.h"
@@ -20,6 +21,13 @@ using std::chrono::seconds;
 
 // While the guard waits for power to fall the safe setting is held too, for less than this.
 constexpr Duration kSafeLongEnough = seconds(10);
+// And while it waits for requests to be in time: for their limit, kQuiet, and less than this.
+constexpr Duration kReportsWithin = seconds(3);
+
+Duration safe_long_enough(const Goal& goal) {
+  const Duration in_time = goal.latency.value_or(Duration{}) + LatencyGuard::kQuiet;
+  return std::max(kSafeLongEnough, in_time + kReportsWithin);
+}
 
 bool tried(Outcome outcome) {
   return outcome == Outcome::complete || outcome == Outcome::over_limit ||
@@ -81,7 +89,7 @@ class SearchTrace : public Recorder {
         choice()->observation) {
       ending_ = Ending::held;
       world_.stop("the choice is held");
-    } else if (phase_ == Phase::safe && lasted >= kSafeLongEnough) {
+    } else if (phase_ == Phase::safe && lasted >= safe_long_enough(status.goal)) {
       // The best that was measured may stand in for a choice.
       ending_ = setting_.mode == safe_ ? Ending::safe : Ending::held;
       world_.stop("no choice is held");

@@ -328,6 +328,31 @@ TEST(Simulation, ASearchThatWaitsForItsRationGoesOn) {
   EXPECT_GT(rationed, std::chrono::seconds(20)) << "it was put to the test";
 }
 
+// After a step down the controller waits until requests that came before are answered.
+TEST(Simulation, ASearchThatWaitsUntilRequestsAreInTimeGoesOn) {
+  Profile profile = small_profile();
+  profile.kind = Kind::infer;
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.tasks[0].kind = Kind::infer;
+  problem.goal = {.objective = Objective::latency,
+                  .power_mw = 18'000,
+                  .latency = std::chrono::seconds(12),
+                  .arrivals_per_s = 5};
+  std::vector<Request> requests = {measure(mode(4, 900000)), measure(mode(3, 600000)),
+                                   hold(mode(3, 600000))};
+  for (Request& request : requests) request.setting.batch_size = {0, 16};
+  ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
+    return requests.at(answers.size());
+  });
+  OperatorLimit limit(18'000);
+  const SimulationResult result = simulate(problem, policy, limit);
+  EXPECT_EQ(result.ending, Ending::held);
+  EXPECT_EQ(result.setting.mode, mode(3, 600000));
+  EXPECT_EQ(result.measured.size(), 2U);
+  EXPECT_EQ(result.measured_over_cap, 1U) << "it was put to the test";
+}
+
 TEST(Simulation, ALimitOfEnergyIsKeptAtTheLimitAndBrokenPastIt) {
   const TrueCost cost{.minibatch_ms = 500, .power_w = 16};  // 16 samples: half a joule each
   Goal goal{.energy_j = 0.5};
