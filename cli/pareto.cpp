@@ -61,15 +61,17 @@ Pareto look_at(const ParetoOptions& options) {
   if (!options.board.empty() && (profile || !predictor)) {
     throw std::invalid_argument("--board is for a model alone: a profile has its own settings");
   }
+  if (profile && predictor) require_same_kind(*profile, *predictor);
   if (profile) pareto.measured = trade_off(*profile);
   std::optional<Profile> predicted;
   if (predictor) {
-    const PredictedGrid grid = profile                  ? grid_of_profile(*profile)
+    const PredictedGrid grid = profile                  ? grid_of_profile(*profile, *predictor)
                                : !options.board.empty() ? grid_of_board(options.board, *predictor)
                                                         : grid_of_model(*predictor);
     const NetworkModule module;
     predicted = predicted_profile(module, *predictor, grid.device, grid.knobs, grid.settings);
     pareto.predicted = trade_off(*predicted);
+    pareto.model = {predictor->device, predictor->workload};
   }
   const Profile& shown = profile ? *profile : *predicted;
   pareto.device = shown.device;

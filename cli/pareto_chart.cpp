@@ -87,7 +87,9 @@ std::string pareto_svg(const Pareto& pareto) {
     }
   }
   const std::string how = pareto.predicted ? "predicted" : "measured";
-  Picture picture{.chart = {.description = pareto.device + ' ' + pareto.workload,
+  const std::string other = other_model(pareto);
+  Picture picture{.chart = {.description = pareto.device + ' ' + pareto.workload +
+                                           (other.empty() ? "" : ", by a model of " + other),
                             .x = Axis("power, W", Spacing::linear, least_w, most_w),
                             .y = Axis(fmt::format("time of {} sample{}, ms", pareto.any().samples,
                                                   pareto.any().samples == 1 ? "" : "s"),

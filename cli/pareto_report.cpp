@@ -124,11 +124,23 @@ const SettingCost* measured_cost(const Pareto& pareto, const SettingCost& predic
   return found == settings.end() ? nullptr : &*found;
 }
 
+std::string other_model(const Pareto& pareto) {
+  if (!pareto.model) return "";
+  const bool device = pareto.model->device != pareto.device;
+  const bool workload = pareto.model->workload != pareto.workload;
+  if (!device && !workload) return "";
+  return fmt::format("{} {}, another {}{}{}", pareto.model->device, pareto.model->workload,
+                     device ? "board" : "", device && workload ? " and " : "",
+                     workload ? "workload" : "");
+}
+
 std::string pareto_text(const Pareto& pareto) {
   std::string out =
       fmt::format("{} {}, {}: {} settings; time and energy are of {} sample{}\n", pareto.device,
                   pareto.workload, kind_name(pareto.kind), pareto.any().settings.size(),
                   pareto.any().samples, pareto.any().samples == 1 ? "" : "s");
+  const std::string other = other_model(pareto);
+  if (!other.empty()) out += "what is predicted is by a model of " + other + '\n';
   if (pareto.measured) out += fronts_text(pareto, *pareto.measured, "measured");
   if (pareto.predicted) out += fronts_text(pareto, *pareto.predicted, "predicted");
   return out + choice_text(pareto);
@@ -139,6 +151,9 @@ Json pareto_json(const Pareto& pareto) {
                {"workload", pareto.workload},
                {"kind", kind_name(pareto.kind)},
                {"samples", pareto.any().samples}};
+  if (pareto.model) {
+    json["model"] = {{"device", pareto.model->device}, {"workload", pareto.model->workload}};
+  }
   if (pareto.cap_w) json["cap_w"] = *pareto.cap_w;
   if (pareto.measured) json["measured"] = costs_json(pareto, *pareto.measured);
   if (pareto.predicted) json["predicted"] = costs_json(pareto, *pareto.predicted);

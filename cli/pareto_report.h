@@ -10,6 +10,12 @@
 
 namespace gearshift {
 
+// What a model learnt from.
+struct LearntFrom {
+  std::string device;
+  std::string workload;
+};
+
 struct Pareto {
   std::string device;
   std::string workload;
@@ -17,6 +23,7 @@ struct Pareto {
   KnobSpace knobs;
   std::optional<TradeOff> measured;
   std::optional<TradeOff> predicted;  // of the same settings, where both are there
+  std::optional<LearntFrom> model;    // beside predicted
   std::optional<double> cap_w;
 
   const TradeOff& any() const { return measured ? *measured : *predicted; }
@@ -24,6 +31,10 @@ struct Pareto {
 
 // What a predicted setting was measured to cost; null where it was not.
 const SettingCost* measured_cost(const Pareto& pareto, const SettingCost& predicted);
+
+// "jetson-agx-orin mobnet, another workload" where the model is of another one, or of another
+// board, than what is shown; else empty.
+std::string other_model(const Pareto& pareto);
 
 std::string pareto_text(const Pareto& pareto);
 nlohmann::ordered_json pareto_json(const Pareto& pareto);

@@ -37,7 +37,7 @@ int run_predict(const PredictOptions& options) {
   const Predictor predictor = read_predictor(options.model);
   const PredictedGrid grid = options.profile.empty()
                                  ? grid_of_board(options.board, predictor)
-                                 : grid_of_profile(read_one_profile(options.profile));
+                                 : grid_of_profile(read_one_profile(options.profile), predictor);
   const NetworkModule module;
   const Profile profile =
       predicted_profile(module, predictor, grid.device, grid.knobs, grid.settings);
@@ -46,12 +46,15 @@ int run_predict(const PredictOptions& options) {
   if (options.json) {
     const nlohmann::ordered_json json = {{"device", profile.device},
                                          {"workload", profile.workload},
+                                         {"model_device", predictor.device},
                                          {"settings", profile.cells().size()},
                                          {"output", options.output}};
     tell(rest, "{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    tell(rest, "{}: {} {}, {} predicted settings\n", options.output, profile.device,
-         profile.workload, profile.cells().size());
+    const bool elsewhere = predictor.device != profile.device;
+    tell(rest, "{}: {} {}, {} predicted settings{}\n", options.output, profile.device,
+         profile.workload, profile.cells().size(),
+         elsewhere ? ", by a model of another board: " + predictor.device : "");
   }
   return kExitOk;
 }

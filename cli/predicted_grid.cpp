@@ -45,9 +45,49 @@ std::vector<PredictedSetting> with_batch_sizes(const std::vector<PowerMode>& mod
   return settings;
 }
 
+template <typename Named>
+std::string name_of(const Named& named) {
+  return named.device + ' ' + named.workload;
+}
+
+std::string doing(Kind kind) { return kind == Kind::train ? "training" : "inference"; }
+
+bool has_batch_input(const Predictor& predictor) {
+  return std::any_of(predictor.inputs.begin(), predictor.inputs.end(),
+                     [](const PredictorInput& one) { return one.name == kBatchSizeInput; });
+}
+
+// Without an input for it all batch sizes are one to the networks. A transferred model may know
+// more of them from its reference than it was measured with.
+bool knows(const Predictor& predictor, std::int32_t size) {
+  const std::vector<std::int32_t>& sizes = predictor.batch_sizes;
+  if (!has_batch_input(predictor)) {
+    return std::find(sizes.begin(), sizes.end(), size) != sizes.end();
+  }
+  return !predictor.reference.empty() || (size >= sizes.front() && size <= sizes.back());
+}
+
+std::string known_sizes(const Predictor& predictor) {
+  const std::vector<std::int32_t>& sizes = predictor.batch_sizes;
+  if (has_batch_input(predictor)) {
+    return std::to_string(sizes.front()) + " to " + std::to_string(sizes.back());
+  }
+  std::string text;
+  for (const std::int32_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
+  return text + " alone";
+}
+
 }  // namespace
 
-PredictedGrid grid_of_profile(const Profile& profile) {
+PredictedGrid grid_of_profile(const Profile& profile, const Predictor& predictor) {
+  for (const std::int32_t size : profile.batch_sizes()) {
+    if (knows(predictor, size)) continue;
+    throw std::runtime_error(name_of(profile) + ": batch size " + std::to_string(size) +
+                             ", and the model of " + name_of(predictor) + " knows " +
+                             known_sizes(predictor) +
+                             "; give a profile of what it knows, or a model that learnt from that "
+                             "batch size (gearshift powertrain train, transfer)");
+  }
   PredictedGrid grid{profile.device, profile.knobs(), {}};
   for (const ProfileCell& cell : profile.cells()) {
     grid.settings.push_back({cell.mode, cell.batch_size});
@@ -73,6 +113,13 @@ PredictedGrid grid_of_model(const Predictor& predictor) {
   }
   return {predictor.device, predictor.knobs,
           with_batch_sizes(all_modes(predictor.knobs), predictor.batch_sizes)};
+}
+
+void require_same_kind(const Profile& measured, const Predictor& predictor) {
+  if (measured.kind == predictor.kind) return;
+  throw std::runtime_error(name_of(measured) + ": a profile of " + doing(measured.kind) +
+                           ", and the model of " + name_of(predictor) + " is of " +
+                           doing(predictor.kind) + "; give two of one kind");
 }
 
 }  // namespace gearshift

@@ -88,6 +88,34 @@ class Pareto(unittest.TestCase):
         self.assertEqual(alone["predicted"]["settings"], 2 * 3 * 11 * 2 * 2)
         self.assertNotIn("measured", alone)
 
+    @unittest.skipUnless(MODULE.exists(), f"{MODULE} is not there: libtorch was not found, or is not wanted")
+    def test_a_model_of_something_else_is_named_or_refused(self):
+        model, eight = self.folder / "lstm.model", self.folder / "eight.csv"
+        grid = ["--keep", "cpu_cores=4,12", "--keep", "cpu_mhz=729.6,2201.6", "--keep", "mem_mhz=3199"]
+        one = ["model", "profile", "--board", "jetson-agx-orin", "--workload"]
+        for workload, kind, batch, path in (("lstm", "train", "16", "sixteen.csv"), ("lstm", "train", "8", eight),
+                                            ("resnet18", "train", "16", "other.csv"),
+                                            ("resnet18", "infer", "16", "infer.csv")):  # fmt: skip
+            made = gearshift(*one, workload, "--kind", kind, "--batch", batch, *grid, "-o", self.folder / path)
+            self.assertEqual(made.returncode, 0, made.stderr)
+        train = gearshift("powertrain", "train", self.folder / "sixteen.csv", "--epochs", 1, "-o", model)
+        self.assertEqual(train.returncode, 0, train.stderr)
+        for words in (["pareto", model, eight], ["powertrain", "predict", model, "--profile", eight, "-o", self.folder / "q.csv"]):
+            refused = gearshift(*words)
+            self.assertEqual(refused.returncode, 1, refused.stdout)
+            self.assertIn("batch size 8, and the model of jetson-agx-orin lstm knows 16 alone", refused.stderr)
+        self.assertFalse((self.folder / "q.csv").exists())
+        named = gearshift("pareto", model, self.folder / "other.csv")
+        self.assertEqual(named.returncode, 0, named.stderr)
+        self.assertIn("what is predicted is by a model of jetson-agx-orin lstm, another workload\n", named.stdout)
+        kind = gearshift("pareto", model, self.folder / "infer.csv")
+        self.assertEqual(kind.returncode, 1, kind.stdout)
+        self.assertIn("a profile of inference, and the model of jetson-agx-orin lstm is of training", kind.stderr)
+        settings = gearshift("powertrain", "predict", model, "--profile", self.folder / "infer.csv", "-o", self.folder / "q.csv")
+        self.assertEqual(settings.returncode, 0, "a profile that gives the settings alone: " + settings.stderr)
+        nano = gearshift("powertrain", "predict", model, "--board", "jetson-orin-nano", "-o", self.folder / "n.csv")
+        self.assertIn("by a model of another board: jetson-agx-orin\n", nano.stdout)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
