@@ -77,6 +77,9 @@ local function learn(position, answer)
     point.cost, point.repeats = math.huge, 0
     point.power = answer.ok and math.log(answer.power_w + answer.power_margin_w) or nil
     point.over = answer.reason == "over_limit"
+    -- It keeps the cap, but requests are late: a faster mode may serve them.
+    local cheap = answer.power_w + answer.power_margin_w <= goal.power_w and answer.energy_j <= goal.energy_j
+    point.slow = answer.reason == "late" or answer.ok and cheap
   end
   local failed = not answer.ok and answer.reason ~= "over_limit"
   for d = 1, count do
@@ -111,6 +114,34 @@ for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do
 end
 find_best()
 
+-- A place that serves requests in time where the line below has none: a small batch may need high clocks, and on
+-- that line it has low ones. All else is halved at each batch size of requests that can be full in time, the
+-- smallest first: up where they are late, down where it is over the cap. The next batch begins where that ended.
+local function start_serving()
+  if goal.arrivals_per_s == 0 then return nil end
+  local last = names[count] == "infer_batch" and count or nil
+  local part, high = 1, 1
+  for i = 1, last and #values[last] or 1 do
+    if last and i > 1 then
+      local full_ms = 1000 * values[last][i] / goal.arrivals_per_s * (goal.one_by_one and 0.5 or 1)
+      if full_ms >= goal.latency_ms then return nil end
+    end
+    local low = 0
+    for _ = 0, HALVINGS do
+      local x = {}
+      for d = 1, count do x[d] = part end
+      if last then x[last] = (i - 1) / (#values[last] - 1) end
+      local point = look_at(x)
+      if point.cost < math.huge then return x end
+      if point.slow then low = part else high = part end
+      if low == high then break end
+      part = (low + high) / 2
+    end
+    part = low
+  end
+  return nil
+end
+
 -- Where the descent starts: at the best that is known, where more than one setting is (one alone, what was in
 -- force when the world changed, may be at a wall); else at the highest setting, or as high as the cap lets it
 -- on the line to the lowest.
@@ -125,7 +156,7 @@ local function start()
     if look_at(x).cost < math.huge then low = middle else high = middle end
   end
   for d = 1, count do x[d] = low end
-  return look_at(x).cost < math.huge and x or nil
+  return look_at(x).cost < math.huge and x or start_serving()
 end
 
 local slopes, looks = {}, {} -- sums of squared slopes of the cost, and how many they are

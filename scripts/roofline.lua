@@ -36,12 +36,61 @@ local function ask(setting)
   return answer
 end
 
--- Without a model: the fastest modes have the highest power, as far as the board's order goes.
+-- The batch sizes in the order in which they are tried without a model: of requests that come at a known rate
+-- the smallest first of those that can be full in time; else the one in force and then smaller ones, which draw
+-- less. With the field's name, and the sizes that may be tried in the best mode, smallest first.
+local function batches()
+  local last = dimensions[#dimensions]
+  if not last or knobs[last.name] then return { 0 }, nil, {} end
+  local order, sizes = {}, last.values
+  local in_force = (last.name == "infer_batch" and workload.infer or workload.train).batch_size
+  if last.name == "infer_batch" and goal.arrivals_per_s > 0 then
+    for i, size in ipairs(sizes) do
+      local full_ms = 1000 * size / goal.arrivals_per_s * (goal.one_by_one and 0.5 or 1)
+      if i == 1 or full_ms < goal.latency_ms then order[i] = size end
+    end
+    sizes = order
+  else
+    for i = #sizes, 1, -1 do
+      if sizes[i] <= in_force then order[#order + 1] = sizes[i] end
+    end
+  end
+  return order, last.name, sizes
+end
+
+-- It keeps the cap, but requests are late: a faster mode may serve them.
+local function too_slow(answer)
+  local cheap = answer.power_w + answer.power_margin_w <= goal.power_w and answer.energy_j <= goal.energy_j
+  return answer.reason == "late" or answer.ok and cheap and not answer.within
+end
+
+-- Without a model: the fastest modes have the highest power, as far as the board's order goes. Where no mode
+-- keeps the goal with one batch size, the next one begins where the cap was: of requests it is larger, and no
+-- mode above that will do. At last larger batches are tried in the best mode.
 local function bisect()
-  local low, high = 1, #modes
-  while low <= high do
-    local middle = (low + high) // 2
-    if ask(modes[middle]).within then low = middle + 1 else high = middle - 1 end
+  local order, name, sizes = batches()
+  local high, middle = #modes, (1 + #modes) // 2
+  for _, batch in ipairs(order) do
+    local low = 1
+    while low <= high do
+      local setting = modes[middle]
+      if name then setting[name] = batch end
+      local answer = ask(setting)
+      if answer.within or too_slow(answer) then low = middle + 1 else high = middle - 1 end
+      middle = (low + high) // 2
+    end
+    if best then break end
+    high = math.max(1, high)
+    middle = high
+  end
+  for i = 1, best and goal.objective ~= "latency" and #sizes or 0 do
+    if sizes[i] > best.setting[name] then
+      local setting, before = {}, best
+      for field, value in pairs(best.setting) do setting[field] = value end
+      setting[name] = sizes[i]
+      ask(setting)
+      if best == before then break end
+    end
   end
   return best and best.setting
 end

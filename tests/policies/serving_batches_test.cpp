@@ -1,0 +1,109 @@
+// Searches without a board model for what serves requests in time, where batch size and clocks pull
+// against each other: a small batch needs clocks that a large one does without.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "policies/lua/lua_policy.h"
+#include "tests/policies/profile_problem.h"
+#include "tests/policies/script_text.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+// Twelve modes, and requests in batches of 1 to 64.
+struct ServingProblem : PolicyProblem {
+  explicit ServingProblem(const Goal& wanted) {
+    knobs.knobs = {
+        {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3}},
+        {"gpu_mhz", Unit::khz, KnobClass::clock, {100'000, 333'000, 777'000, 1'234'000}}};
+    modes.clear();
+    for (const std::int64_t gpu : knobs.knobs[1].values) {
+      for (const std::int64_t cores : knobs.knobs[0].values) modes.push_back({{cores, gpu}, 2});
+    }
+    trainer.kind = Kind::infer;
+    trainer.batch_size = 1;
+    trainer.batch_sizes = {1, 4, 16, 64};
+    goal = wanted;
+  }
+
+  static TrueCost cost(const Setting& setting) {
+    const double ghz = static_cast<double>(setting.mode.values[1]) / 1e6;
+    const double cores = static_cast<double>(setting.mode.values[0]);
+    const double batch = setting.batch_size[index(Kind::infer)];
+    return {2 + 0.13 * batch / ghz + 0.1 / cores,
+            4.5 + 0.4 * cores + 1.2 * ghz + 0.3 * std::log(batch)};
+  }
+};
+
+// How many measurements until one that keeps the goal is made.
+std::optional<int> first_that_serves(ProfileWorld& world, const char* script, int most) {
+  LuaPolicy policy(script, script_text(script));
+  Request request = policy.start(world.problem().context());
+  const Goal& goal = world.problem().goal;
+  for (int i = 1; i <= most && request.what == Request::What::remeasure; ++i) {
+    Observation answer = world.truth(request.setting);
+    if (answer.keeps(goal)) return i;
+    if (!answer.within(*goal.power_mw)) answer = cut_short(request.setting, Outcome::over_limit);
+    answer.limit_mw = *goal.power_mw;
+    request = policy.resume(answer);
+  }
+  EXPECT_EQ(policy.failure(), "");
+  return std::nullopt;
+}
+
+TEST(ServingBatches, OgdFindsTheSmallBatchThatNeedsHighClocks) {
+  for (const Objective objective : {Objective::latency, Objective::energy}) {
+    // Four requests come in 9.3 ms, and one takes less than the 2.3 ms of its own at 777 MHz and
+    // above.
+    ProfileWorld world(ServingProblem({objective, 7'000, 8ms, 430}), &ServingProblem::cost);
+    EXPECT_LE(first_that_serves(world, "ogd.lua", 60).value_or(99), 15);
+  }
+}
+
+TEST(ServingBatches, OgdEndsWhereNothingServes) {
+  ProfileWorld world(ServingProblem({Objective::latency, 7'000, 3ms, 400}), &ServingProblem::cost);
+  LuaPolicy policy("ogd.lua", script_text("ogd.lua"));
+  const SearchOutcome outcome = world.run(policy);
+  EXPECT_FALSE(outcome.held);
+  EXPECT_EQ(outcome.failure, "");
+  EXPECT_LE(outcome.measurements, 20);
+}
+
+SearchOutcome roofline(ProfileWorld& world) {
+  LuaPolicy policy("roofline.lua", script_text("roofline.lua"));
+  const SearchOutcome outcome = world.run(policy);
+  EXPECT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_TRUE(world.truth(outcome.setting).keeps(world.problem().goal));
+  return outcome;
+}
+
+TEST(ServingBatches, RooflineWithoutAModelTakesTheSmallestBatchThatKeepsUp) {
+  ProfileWorld world(ServingProblem({Objective::latency, 8'000, 30ms, 500}), &ServingProblem::cost);
+  const SearchOutcome outcome = roofline(world);  // one alone takes more than 2 ms
+  EXPECT_EQ(outcome.setting.batch_size[index(Kind::infer)], 4);
+  EXPECT_LE(outcome.measurements, 8);
+}
+
+TEST(ServingBatches, RooflineWithoutAModelTakesALargerBatchWhereThatSaves) {
+  ProfileWorld saving(ServingProblem({Objective::energy, 9'000, 50ms, 500}), &ServingProblem::cost);
+  const SearchOutcome outcome = roofline(saving);
+  EXPECT_EQ(outcome.setting.batch_size[index(Kind::infer)], 16);
+  EXPECT_LE(outcome.measurements, 10);
+  ServingProblem training({Objective::time, 8'000});
+  training.trainer.kind = Kind::train;
+  ProfileWorld world(training, [](const Setting& setting) {
+    Setting serving = setting;
+    serving.batch_size[index(Kind::infer)] = setting.batch_size[index(Kind::train)];
+    return ServingProblem::cost(serving);
+  });
+  EXPECT_GT(roofline(world).setting.batch_size[index(Kind::train)], 1);
+}
+
+}  // namespace
+}  // namespace gearshift
