@@ -91,7 +91,8 @@ json to_json(const KnobSpace& space, const ComparedSearch& search) {
   json line = {{"time_s", seconds(search.since_start)},
                {"recorded", requests(search.recorded)},
                {"other", requests(search.other)},
-               {"other_unanswered", search.other_unanswered}};
+               {"other_unanswered", search.other_unanswered},
+               {"other_stopped", search.other_stopped}};
   line["cap_w"] =
       search.goal.power_mw ? json(static_cast<double>(*search.goal.power_mw) / 1e3) : json(nullptr);
   if (!search.other_failure.empty()) line["other_failure"] = search.other_failure;
@@ -118,6 +119,9 @@ void print_search(const KnobSpace& space, const ComparedSearch& search, std::siz
   }
   if (search.other_unanswered) {
     std::printf("      the other ends here: that setting was not measured in this recording\n");
+  }
+  if (search.other_stopped) {
+    std::printf("      the other is stopped here, after %zu questions\n", search.other.size());
   }
   if (!search.other_failure.empty()) {
     std::printf("      the other failed: %s\n", search.other_failure.c_str());

@@ -5,9 +5,6 @@
 namespace gearshift {
 namespace {
 
-// A script that asks for known settings without an end is stopped here.
-constexpr std::size_t kMostRequests = 5000;
-
 bool asks(const Request& request) {
   return request.what == Request::What::measure || request.what == Request::What::remeasure;
 }
@@ -79,7 +76,8 @@ void ComparedPolicy::ask_other(const PolicyContext& context, ComparedSearch& sea
     if (!asks(request)) break;
     const Observation* known = find(request.setting, context.goal.power_mw.value_or(0));
     search.other_unanswered = known == nullptr;
-    if (known == nullptr || search.other.size() == kMostRequests) break;
+    search.other_stopped = known != nullptr && search.other.size() == kMostCompared;
+    if (known == nullptr || search.other_stopped) break;
     request = other_.resume(*known);
   }
   while (!other_.take_log().empty()) continue;  // what it says is not the recorded run's

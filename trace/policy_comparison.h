@@ -1,6 +1,7 @@
 // What another policy would have asked for, had it sat in the place of the one that was recorded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct PlacedObservation {
 // RecordingError.
 std::vector<PlacedObservation> read_placed_observations(RecordingReader& reader);
 
+// A script that asks for known settings without an end is stopped here.
+inline constexpr std::size_t kMostCompared = 5000;
+
 // One run of the policies from the top: after an attach, a new goal or a new script.
 struct ComparedSearch {
   Duration since_start{};
@@ -33,7 +37,8 @@ struct ComparedSearch {
   // Where the other one asked for what the recording has no answer to; its last request is that
   // question.
   bool other_unanswered = false;
-  std::string other_failure;  // where its last request is a failure
+  bool other_stopped = false;  // after kMostCompared requests: it asked on, and was answered
+  std::string other_failure;   // where its last request is a failure
 };
 
 // Open loop: the recorded policy drives the replay, and the other one starts wherever it starts,

@@ -71,6 +71,17 @@ TEST_F(Compared, AFailureIsTold) {
   EXPECT_EQ(searches.at(0).other_failure, "script.lua:7: failed on purpose");
 }
 
+TEST_F(Compared, AnotherThatAsksForKnownSettingsWithoutAnEndIsStopped) {
+  const auto searches = compare(run, [](const PolicyContext&, const std::vector<Observation>&) {
+    return measure(mode(4, 900000));
+  });
+  ASSERT_EQ(searches.size(), 2U);
+  EXPECT_EQ(searches[0].other.size(), kMostCompared);
+  EXPECT_TRUE(searches[0].other_stopped);
+  EXPECT_FALSE(searches[0].other_unanswered);
+  EXPECT_FALSE(compare(run, search_four)[0].other_stopped);
+}
+
 void expect_the_same(const std::vector<ComparedSearch>& searches) {
   const KnobSpace space = two_knobs();
   for (std::size_t n = 0; n < searches.size(); ++n) {
