@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <system_error>
 
 namespace gearshift {
 namespace {
 
-constexpr double kMostSeconds = 1e9;
+constexpr double kMostSeconds = 4e9;  // dates since 1970 are seconds too
 constexpr double kNsInSecond = 1e9;
 
 Duration read_time(const CsvLines& lines, const std::string& text) {
@@ -17,9 +19,12 @@ Duration read_time(const CsvLines& lines, const std::string& text) {
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
   if (error != std::errc() || end != last || !(value >= 0 && value <= kMostSeconds)) {
-    lines.fail("t_s = '" + printable(text) + "': must be seconds from 0 to 1000000000");
+    lines.fail("t_s = '" + printable(text) + "': must be seconds from 0 to 4000000000");
   }
-  return Duration(std::llround(value * kNsInSecond));
+  // A date in nanoseconds has more digits than a double.
+  const double whole = std::floor(value);
+  return std::chrono::seconds(static_cast<std::int64_t>(whole)) +
+         Duration(std::llround((value - whole) * kNsInSecond));
 }
 
 }  // namespace

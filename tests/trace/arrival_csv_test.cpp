@@ -25,14 +25,20 @@ TEST(ArrivalCsv, ReadsTheTimesWhateverElseALineHolds) {
 }
 
 TEST(ArrivalCsv, NamesLineAndValueOfWhatItRefuses) {
-  EXPECT_EQ(error_of("t_s\n1\n-1\n"), "a.csv:3: t_s = '-1': must be seconds from 0 to 1000000000");
+  EXPECT_EQ(error_of("t_s\n1\n-1\n"), "a.csv:3: t_s = '-1': must be seconds from 0 to 4000000000");
   EXPECT_NE(error_of("t_s\n1\nnan\n").find("a.csv:3"), std::string::npos);
-  EXPECT_NE(error_of("t_s\n1\n1000000001\n").find("a.csv:3"), std::string::npos);
-  EXPECT_EQ(error_of("t_s\n1\n1000000000\n"), "");
+  EXPECT_NE(error_of("t_s\n1\n4000000001\n").find("a.csv:3"), std::string::npos);
+  EXPECT_EQ(error_of("t_s\n1\n4000000000\n"), "");
   EXPECT_NE(error_of("t_s\n2\n1\n").find("before the line above"), std::string::npos);
   EXPECT_NE(error_of("t_s,x\n2\n").find("1 fields"), std::string::npos);
   EXPECT_NE(error_of("x\n2\n").find("t_s is missing"), std::string::npos);
   EXPECT_NE(error_of("").find("a.csv:1"), std::string::npos);
+}
+
+TEST(ArrivalCsv, TakesTheDatesOfALogAsTheirGaps) {
+  const auto times = parse_arrival_times("t_s\n1732720000.5\n1732720000.75\n1732720002\n", "a.csv");
+  EXPECT_EQ(times[1] - times[0], milliseconds(250));
+  EXPECT_EQ(times[2] - times[1], milliseconds(1250));
 }
 
 TEST(ArrivalCsv, AsksForTimeBetweenRequests) {
