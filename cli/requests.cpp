@@ -131,6 +131,11 @@ RequestRun make_run(const RequestOptions& options) {
   run.minutes = options.minutes;
   run.seed = options.seed;
   const double requests = run.arrivals.mean_requests(std::chrono::minutes(run.minutes));
+  if (!(requests > 0)) {
+    throw std::invalid_argument(
+        fmt::format("--arrivals '{}': no requests come in {} minutes; give a rate above 0",
+                    options.arrivals, run.minutes));
+  }
   if (requests > kMostRequests) {
     throw std::invalid_argument(fmt::format(
         "--minutes {}: {:.4g} requests at this rate, bursts included, and {:.0f} are kept at most; "
