@@ -148,6 +148,7 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
   out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();
   out["rate_per_s"] = goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json();
   out["held"] = to_json(problem.knobs, result.setting);
+  out["held_s"] = result.observation ? json(seconds(result.held_for)) : json();
   out["observation"] = result.observation ? to_json(problem.knobs, *result.observation) : json();
   if (is_pair(problem)) {
     add_pair_choice(problem, result, out);
@@ -200,6 +201,9 @@ void print_no_choice(const SimulationProblem& problem, const SimulationResult& r
     }
   } else if (!result.observation) {
     fmt::print("  no choice of the policy's fits: the best that was measured is held\n");
+  } else if (result.held_for < problem.hold) {
+    fmt::print("  held for {:.0f} s of the {:.0f} s asked for: the time was over\n",
+               seconds(result.held_for), seconds(problem.hold));
   }
   if (!result.policy_error.empty()) fmt::print("  the policy failed: {}\n", result.policy_error);
 }

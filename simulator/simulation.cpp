@@ -79,44 +79,52 @@ class SearchTrace : public Recorder {
     if (phase == Phase::paused && phase_ != Phase::paused) ++mission_.pauses;
     phase_ = phase;
     setting_ = status.setting;
+    safe_long_enough_ = safe_long_enough(status.goal);
     if (problem_.mission) {
       watch_mission(*problem_.mission);
       return;
     }
+    lasted_ = status.time - since_;
     if (status.time - Time{} < problem_.least_duration) return;
-    const Duration lasted = status.time - since_;
-    if (phase_ == Phase::holding && lasted >= problem_.hold && choice() != nullptr &&
-        choice()->observation) {
-      ending_ = Ending::held;
-      world_.stop("the choice is held");
-    } else if (phase_ == Phase::safe && lasted >= safe_long_enough(status.goal)) {
-      // The best that was measured may stand in for a choice.
-      ending_ = setting_.mode == safe_ ? Ending::safe : Ending::held;
-      world_.stop("no choice is held");
-    }
+    ending_ = settled(problem_.hold);
+    if (ending_ == Ending::unsettled) return;
+    world_.stop(phase_ == Phase::holding ? "the choice is held" : "no choice is held");
   }
   std::int64_t samples() const { return samples_[index(Kind::train)]; }
   void write(SimulationResult& result) const {
     result.samples = samples_;
     if (problem_.mission) result.mission = mission_;
     if (result.mission) result.mission->samples = samples();
-    result.ending = ending_;
+    // What is held when the time is over is so too, if not for as long as was asked for.
+    const bool over = ending_ == Ending::unsettled && !problem_.mission;
+    result.ending = over ? settled(Duration::zero()) : ending_;
     result.setting = setting_;
-    if (ending_ == Ending::held && phase_ == Phase::holding) {
+    if (result.ending == Ending::held && phase_ == Phase::holding) {
       result.observation = choice()->observation;
+      result.held_for = lasted_;
     }
     result.measured = measured_;
     result.sequence = sequence_;
     result.refused = static_cast<std::uint32_t>(refused_.size());
     result.not_applied = static_cast<std::uint32_t>(not_applied_.size());
     result.policy_error = policy_error_;
-    if (ending_ == Ending::safe) result.safe_why = safe_why_;
+    if (result.ending == Ending::safe) result.safe_why = safe_why_;
     result.search_ended = search_ended_;
     result.search = search_;
     result.search_j = search_j_;
   }
 
  private:
+  // What the search came to where its choice was held for `hold`, or the safe setting long enough.
+  Ending settled(Duration hold) const {
+    if (phase_ == Phase::holding && lasted_ >= hold && choice() != nullptr &&
+        choice()->observation) {
+      return Ending::held;
+    }
+    if (phase_ != Phase::safe || lasted_ < safe_long_enough_) return Ending::unsettled;
+    // The best that was measured may stand in for a choice.
+    return setting_.mode == safe_ ? Ending::safe : Ending::held;
+  }
   void watch_mission(const Mission& mission) {
     const Supply& supply = *plant_.supply();
     mission_.energy_wh = supply.battery().energy_wh();
@@ -165,6 +173,8 @@ class SearchTrace : public Recorder {
   Phase phase_ = Phase::waiting;
   Setting setting_;
   Time since_{};
+  Duration lasted_{};  // since then
+  Duration safe_long_enough_ = kSafeLongEnough;
   std::vector<Setting> measured_;
   std::vector<Setting> sequence_;
   std::vector<Setting> refused_;

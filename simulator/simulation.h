@@ -75,7 +75,7 @@ enum class Ending : std::uint8_t {
   held,  // the policy's choice was measured and held, or the best that was measured stands in for
          // it
   safe,  // the safe setting: nothing keeps the limits, or the policy failed
-  unsettled,  // the duration was over first
+  unsettled,  // the duration was over before the search
   done,       // the work of a mission was done
   empty,      // the battery of a mission gave no more
 };
@@ -85,6 +85,7 @@ struct SimulationResult {
   Ending ending = Ending::unsettled;
   Setting setting;                         // in force at the end
   std::optional<Observation> observation;  // of the policy's choice, where it was held
+  Duration held_for{};  // so long at the end; less than `hold` where the time was over
   // Of the setting at the end, as the cost source has it; nullopt where it has none.
   std::array<std::optional<TrueCost>, kKinds> cost{};
 

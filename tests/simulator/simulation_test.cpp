@@ -123,6 +123,30 @@ TEST(Simulation, TheBestThatWasMeasuredIsAChoiceAndTheSafeModeIsNone) {
   }
 }
 
+TEST(Simulation, AChoiceThatIsHeldWhenTheTimeIsOverIsHeld) {
+  const Profile profile = small_profile();
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.goal.power_mw = 18'000;
+  problem.hold = problem.most_duration = std::chrono::seconds(60);
+  problem.least_duration = problem.hold;
+  ListPolicy policy = measure_all({mode(3, 600000)});
+  OperatorLimit limit(18'000);
+  SimulationResult result = simulate(problem, policy, limit);
+  EXPECT_EQ(result.ending, Ending::held);
+  ASSERT_TRUE(result.observation);
+  EXPECT_EQ(result.observation->setting.mode, mode(3, 600000));
+  EXPECT_LT(result.held_for, problem.hold);
+  EXPECT_NEAR(seconds(result.held_for), seconds(result.duration - result.search), 1);
+  ListPolicy over = measure_all({mode(4, 900000)});
+  result = simulate(problem, over, limit);
+  EXPECT_EQ(result.ending, Ending::safe);
+  EXPECT_NE(result.safe_why, "");
+  problem.most_duration = std::chrono::milliseconds(500);
+  ListPolicy late = measure_all({mode(3, 600000)});
+  EXPECT_EQ(simulate(problem, late, limit).ending, Ending::unsettled);
+}
+
 // Measurements of known settings count; answers from memory and refusals do not.
 TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
   const Profile profile = small_profile();
