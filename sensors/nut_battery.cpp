@@ -108,6 +108,7 @@ void NutBattery::close() {
   if (socket_ >= 0) ::close(socket_);
   socket_ = -1;
   pending_.clear();
+  incoming_ = {};
 }
 
 // Begins to; where it cannot be, the socket says so when it is used.
@@ -166,7 +167,8 @@ void NutBattery::take() {
 void NutBattery::take_line(std::string_view line) {
   if (line.starts_with("ERR ")) {
     error_ = printable(line.substr(4));
-    charge_percent_.reset();
+    answer_ = {};
+    incoming_ = {};
     return;
   }
   if (line.starts_with("UPS ") && ups_.empty()) {
@@ -175,29 +177,36 @@ void NutBattery::take_line(std::string_view line) {
     return;
   }
   if (line.starts_with("BEGIN LIST VAR ")) {
-    charge_percent_.reset();  // a driver may have lost it
+    incoming_ = {};
     return;
   }
   if (line.starts_with("END LIST VAR ")) {
-    answered_ = charge_percent_.has_value();
-    if (answered_) error_.clear();
+    end_list();
     return;
   }
   const auto variable = parse_nut_variable(line);
   if (!variable) return;
   const std::optional<double> value = number(variable->value);
-  if (variable->name == "battery.charge") charge_percent_ = value;
-  if (variable->name == "battery.voltage") voltage_v_ = value;
-  if (variable->name == "battery.voltage.nominal") nominal_v_ = value;
-  if (variable->name == "battery.capacity") capacity_ah_ = value;
+  if (variable->name == "battery.charge") incoming_.charge_percent = value;
+  if (variable->name == "battery.voltage") incoming_.voltage_v = value;
+  if (variable->name == "battery.voltage.nominal") incoming_.nominal_v = value;
+  if (variable->name == "battery.capacity") incoming_.capacity_ah = value;
 }
 
-std::optional<double> NutBattery::capacity_wh() const {
-  if (given_wh_) return given_wh_;
-  const std::optional<double> voltage_v = nominal_v_ ? nominal_v_ : voltage_v_;
-  if (!capacity_ah_ || !voltage_v || *capacity_ah_ <= 0 || *voltage_v <= 0) return std::nullopt;
-  return *capacity_ah_ * *voltage_v;
+// A driver may have lost what it told before: nothing of an older answer stays, but the size of a
+// battery, which does not change.
+void NutBattery::end_list() {
+  answer_ = std::exchange(incoming_, {});
+  answered_ = answer_.charge_percent.has_value();
+  error_ = answered_ ? "" : "no battery.charge";
+  shows_voltage_ = shows_voltage_ || answer_.voltage_v;
+  const auto voltage_v = answer_.nominal_v ? answer_.nominal_v : answer_.voltage_v;
+  if (answer_.capacity_ah.value_or(0) > 0 && voltage_v.value_or(0) > 0) {
+    told_wh_ = *answer_.capacity_ah * *voltage_v;
+  }
 }
+
+std::optional<double> NutBattery::capacity_wh() const { return given_wh_ ? given_wh_ : told_wh_; }
 
 bool NutBattery::await(int timeout_ms) {
   pollfd one{socket_, POLLIN, 0};
@@ -256,20 +265,23 @@ void NutBattery::read(Time now, std::vector<Reading>& readings) {
   };
   const std::optional<double> capacity = capacity_wh();
   std::optional<double> energy;
-  if (charge_percent_ && capacity) energy = *charge_percent_ / 100 * *capacity;
+  const std::optional<double>& percent = answer_.charge_percent;
+  if (percent && capacity) energy = *percent / 100 * *capacity;
   append(Quantity::battery_energy, energy, 3.6e6);
-  if (energy && (*charge_percent_ < 0 || *charge_percent_ > 100)) {
+  if (energy && (*percent < 0 || *percent > 100)) {
     readings.back().state = ReadingState::absurd;
   }
   append(Quantity::battery_capacity, capacity, 3.6e6);
-  if (voltage_v_) append(Quantity::battery_voltage, voltage_v_, 1000);
+  if (shows_voltage_) append(Quantity::battery_voltage, answer_.voltage_v, 1000);
 }
 
 std::string NutBattery::explain(const Reading& reading) const {
   if (reading.quantity < Quantity::battery_energy || reading.state == ReadingState::ok) return "";
   const std::string place = "battery " + ups_ + " at " + address_.host + ":" + address_.port + ": ";
   if (reading.state == ReadingState::absurd) return place + "a charge outside 0 to 100 %";
-  return place + (error_.empty() ? "no answer" : error_);
+  if (!error_.empty()) return place + error_;
+  const bool lost = reading.quantity == Quantity::battery_voltage && !answer_.voltage_v;
+  return place + (lost && answer_.charge_percent ? "no battery.voltage" : "no answer");
 }
 
 }  // namespace gearshift

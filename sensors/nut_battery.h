@@ -45,7 +45,7 @@ class NutBattery : public Sensor {
   NutBattery(const NutBattery&) = delete;
   NutBattery& operator=(const NutBattery&) = delete;
 
-  bool has_voltage() const { return voltage_v_.has_value(); }
+  bool has_voltage() const { return shows_voltage_; }
 
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
@@ -59,6 +59,7 @@ class NutBattery : public Sensor {
   bool await(int timeout_ms);
   void take();
   void take_line(std::string_view line);
+  void end_list();
   std::optional<double> capacity_wh() const;
 
   const NutAddress address_;
@@ -67,11 +68,18 @@ class NutBattery : public Sensor {
   int socket_ = -1;
   std::string pending_;  // bytes of a line that has not ended
   std::string error_;    // of the daemon or of the socket; empty: none
-  std::optional<double> charge_percent_;
-  std::optional<double> voltage_v_;
-  std::optional<double> nominal_v_;
-  std::optional<double> capacity_ah_;
-  bool answered_ = false;  // a whole list since it was last looked at
+  // What one answer tells of the battery.
+  struct Answer {
+    std::optional<double> charge_percent;
+    std::optional<double> voltage_v;
+    std::optional<double> nominal_v;
+    std::optional<double> capacity_ah;
+  };
+  Answer answer_;                  // the newest whole one
+  Answer incoming_;                // whose end has not come
+  std::optional<double> told_wh_;  // the capacity, of the newest answer that told one
+  bool shows_voltage_ = false;     // an answer ever had one
+  bool answered_ = false;          // a whole list since it was last looked at
   std::optional<Time> asked_;
   std::optional<Time> heard_;
 };

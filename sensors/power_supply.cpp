@@ -12,6 +12,8 @@ constexpr std::string_view kPowerSupply = "/sys/class/power_supply";
 constexpr Duration kSlowPeriod = std::chrono::seconds(1);
 constexpr Duration kSourcePatience = std::chrono::seconds(10);
 constexpr double kMostOfCapacity = 1.2;
+// Gauges count whole percents: of fewer than these one is too large a part to tell the capacity by.
+constexpr double kLeastPercentage = 5;
 constexpr double kLeastVoltageV = 0.5;
 constexpr double kMostVoltageV = 100;
 constexpr double kMjInWh = 3.6e6;
@@ -61,14 +63,19 @@ std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh
       std::unique_ptr<PowerSupply> supply(new PowerSupply(folder, capacity_wh, root));
       supply->read_slow();
       why = supply->silent_files();
-      if (supply->source_) {
+      const bool sized = supply->capacity_wh_.has_value();
+      if (supply->source_ && sized) {
         const std::size_t source = static_cast<std::size_t>(*supply->source_);
         findings.push_back("battery: power_supply " + name + " at " + folder + ", by " +
                            std::string(kNames[source].name) + (why.empty() ? "" : ": " + why));
         found = std::move(supply);
         continue;
       }
-      if (why.empty()) why = "it has neither energy_now, charge_now nor capacity";
+      if (supply->source_) {
+        why = "it does not tell its full energy; give it, for example --battery 10Wh";
+      } else if (why.empty()) {
+        why = "it has neither energy_now, charge_now nor capacity";
+      }
     }
     findings.push_back("battery: power_supply " + name + " passed over: " + why);
   }
@@ -111,7 +118,15 @@ std::optional<double> PowerSupply::read_capacity_wh() {
   if (given_wh_) return given_wh_;
   if (const auto design = above_nothing(File::energy_design)) return design;
   const auto design = above_nothing(File::charge_design);
-  return design && has_voltage ? std::optional(*design * *voltage_v_) : std::nullopt;
+  return design && has_voltage ? std::optional(*design * *voltage_v_) : estimated_wh_;
+}
+
+// Once: as the percentage falls, its steps are a larger part of it.
+void PowerSupply::estimate_capacity() {
+  const std::optional<double> percentage = value(File::percentage);
+  if (!percentage || *percentage < kLeastPercentage || *percentage > 100) return;
+  estimated_wh_ = *energy_wh_ / (*percentage / 100);
+  capacity_wh_ = estimated_wh_;
 }
 
 std::optional<double> PowerSupply::read_energy_wh(File source) {
@@ -162,28 +177,31 @@ std::optional<double> PowerSupply::read_current_a() {
 
 void PowerSupply::read_slow() {
   voltage_v_ = value(File::voltage_now);
-  capacity_wh_ = read_capacity_wh();
+  if (const auto told = read_capacity_wh()) capacity_wh_ = told;
   energy_wh_.reset();
   for (const File file : kEnergyFiles) {
     if (source_.value_or(file) != file) continue;
     energy_wh_ = read_energy_wh(file);
     if (!energy_wh_) continue;
     source_ = file;
-    return;
+    break;
   }
+  // A battery of nothing tells no size.
+  if (energy_wh_.value_or(0) > 0 && !capacity_wh_) estimate_capacity();
 }
 
 void PowerSupply::open_again(Time now) {
   if (!objection(root_, folder_).empty()) return;
   PowerSupply anew(folder_, given_wh_, root_);
   anew.read_slow();
-  if (!anew.energy_wh_) return;
+  if (!anew.energy_wh_ || !anew.capacity_wh_) return;
   if (anew.source_ != source_ && now - *silent_since_ < kSourcePatience) return;
   source_ = anew.source_;
   files_ = std::move(anew.files_);
   status_ = std::move(anew.status_);
   voltage_v_ = anew.voltage_v_;
   capacity_wh_ = anew.capacity_wh_;
+  estimated_wh_ = anew.estimated_wh_;
   energy_wh_ = anew.energy_wh_;
 }
 
@@ -229,13 +247,32 @@ void PowerSupply::read(Time now, std::vector<Reading>& readings) {
   }
 }
 
+// That tells it, or would.
+std::optional<PowerSupply::File> PowerSupply::file_of(Quantity quantity) const {
+  switch (quantity) {
+    case Quantity::battery_energy:
+      return source_;
+    case Quantity::battery_voltage:
+      return File::voltage_now;
+    case Quantity::battery_current:
+      return has(File::current_now) ? File::current_now : File::power_now;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::string PowerSupply::explain(const Reading& reading) const {
   if (reading.quantity < Quantity::battery_energy || reading.state == ReadingState::ok) return "";
   const std::string place = "battery at " + folder_ + ": ";
   if (reading.state == ReadingState::absurd) {
     return place + std::to_string(reading.value) + " is no reading of a battery";
   }
-  return place + (error_ != 0 ? error_name(error_) : "cannot be read");
+  const std::optional<File> file = file_of(reading.quantity);
+  if (!file || !has(*file)) return place + (error_ != 0 ? error_name(error_) : "cannot be read");
+  const auto i = static_cast<std::size_t>(*file);
+  const int code = files_[i]->last_error();
+  return place + std::string(kNames[i].name) + " cannot be read" +
+         (code != 0 ? " (" + error_name(code) + ")" : "");
 }
 
 }  // namespace gearshift

@@ -16,7 +16,8 @@ namespace gearshift {
 // Emits battery_energy, battery_capacity, battery_voltage and battery_current, those that the
 // driver has. Energy is energy_now, else charge_now times the voltage, else the percentage of the
 // capacity: the first of them that can be read when the battery is opened. Capacity is energy_full,
-// else charge_full times the voltage, else either as designed, else as given. Current is signed by
+// else charge_full times the voltage, else as given, else either as designed, else what is left by
+// the percentage that it is when the battery is opened. Current is signed by
 // `status`, because some drivers show -2 A and others 2 A for the same discharge; where the status
 // is unknown it counts as drawn. A quantity whose file fails is missing. Negative energy, energy of
 // nothing in a battery that has a voltage, energy over 1.2 times the capacity, and a voltage
@@ -28,8 +29,8 @@ class PowerSupply : public Sensor {
  public:
   // The first battery that powers the whole machine: type Battery, and not of scope Device, as
   // those of mice and telephones are. Null where there is none that tells its energy; `findings`
-  // says what was looked at and why it was passed over. `capacity_wh`: given by the user, where the
-  // driver does not tell.
+  // says what was looked at and why it was passed over: without a capacity there would be no
+  // reserve. `capacity_wh`: given by the user, where the driver does not tell.
   static std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh, Sysroot& root,
                                            std::vector<std::string>& findings);
 
@@ -63,8 +64,10 @@ class PowerSupply : public Sensor {
   void read_slow();
   void open_again(Time now);
   std::optional<double> read_capacity_wh();
+  void estimate_capacity();
   std::optional<double> read_energy_wh(File source);
   std::string silent_files() const;
+  std::optional<File> file_of(Quantity quantity) const;
   std::optional<double> read_current_a();
   Reading reading(Quantity quantity, std::optional<double> value, double scale, Time now) const;
 
@@ -74,8 +77,9 @@ class PowerSupply : public Sensor {
   std::array<std::optional<DeviceFile>, kFiles> files_;
   std::optional<DeviceFile> status_;
   std::optional<Time> slow_read_;
-  std::optional<double> capacity_wh_;
-  std::optional<File> source_;  // that told the energy first: no other is read
+  std::optional<double> capacity_wh_;   // as told last
+  std::optional<double> estimated_wh_;  // the same, by the percentage
+  std::optional<File> source_;          // that told the energy first: no other is read
   std::optional<double> energy_wh_;
   std::optional<Time> silent_since_;  // when the energy was missing first
   std::optional<double> voltage_v_;

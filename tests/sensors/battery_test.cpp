@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "sensors/battery_integral.h"
-#include "sensors/ina219.h"
-#include "sensors/open_battery.h"
 #include "sensors/power_supply.h"
 #include "tests/fakes/temp_tree.h"
 
@@ -73,6 +70,7 @@ TEST_F(PowerSupplyTest, ReadsEnergyInMicrowatthours) {
 TEST_F(PowerSupplyTest, SignsTheCurrentByTheStatusWhateverTheDriverDoes) {
   put("type", "Battery");
   put("energy_now", "7200000");
+  put("energy_full", "10000000");
   put("voltage_now", "11400000");
   for (const std::string current : {"1500000", "-1500000"}) {
     put("current_now", current);
@@ -172,12 +170,47 @@ TEST_F(PowerSupplyTest, ASizeOfNothingIsNone) {
   for (const std::string nothing : {"0", "-1"}) {
     put("energy_full", nothing);
     put("energy_full_design", nothing);
-    EXPECT_NEAR(battery().energy_wh.value_or(0), 7.2, 1e-6);
-    EXPECT_FALSE(battery().capacity_wh);
+    EXPECT_EQ(open(), nullptr);
     EXPECT_NEAR(battery(9).capacity_wh.value_or(0), 9, 1e-6);
   }
   put("energy_full_design", "10000000");
   EXPECT_NEAR(battery().capacity_wh.value_or(0), 10, 1e-6);
+}
+
+// The charge at the start is no full battery: its reserve would be a share of what is left.
+TEST_F(PowerSupplyTest, TakesTheFullEnergyByThePercentageWhereNoFileTellsIt) {
+  put("type", "Battery");
+  put("energy_now", "1500000");
+  put("capacity", "15");
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr) << all_findings();
+  const auto capacity_wh = [&](int second) {
+    std::vector<Reading> made;
+    sensor->read(at(second), made);
+    Battery read;
+    for (const Reading& reading : made) read.add(reading);
+    return read.capacity_wh.value_or(0);
+  };
+  EXPECT_NEAR(capacity_wh(1), 10, 1e-6);
+  put("energy_now", "1000000");
+  put("capacity", "11");
+  EXPECT_NEAR(capacity_wh(2), 10, 1e-6) << "it was told once";
+  put("energy_full_design", "9000000");
+  EXPECT_NEAR(battery().capacity_wh.value_or(0), 9, 1e-6);
+}
+
+TEST_F(PowerSupplyTest, PassesOverWhatTellsNoFullEnergyAndSaysHowToGiveIt) {
+  put("type", "Battery");
+  put("energy_now", "1500000");
+  for (const std::string percentage : {"", "0", "4", "101"}) {
+    put("capacity", percentage);
+    EXPECT_EQ(open(), nullptr) << percentage;
+    EXPECT_NE(all_findings().find("does not tell its full energy; give it, for example --battery "
+                                  "10Wh"),
+              std::string::npos)
+        << all_findings();
+  }
+  EXPECT_NEAR(battery(10).capacity_wh.value_or(0), 10, 1e-6);
 }
 
 // What was open of a battery that is taken out stays dead.
@@ -208,6 +241,7 @@ TEST_F(PowerSupplyTest, PassesOverMicePortsAndWhatIsAbsent) {
   tree_.put("/sys/class/power_supply/ucsi-source-psy-1/type", "USB\n");
   put("type", "Battery");
   put("energy_now", "7000000");
+  put("energy_full", "10000000");
   put("present", "0");
   EXPECT_EQ(open(), nullptr);
   const std::string text = all_findings();
@@ -240,149 +274,32 @@ TEST_F(PowerSupplyTest, CallsAbsurdWhatNoBatteryReads) {
 TEST_F(PowerSupplyTest, SaysWhyAReadingIsMissing) {
   put("type", "Battery");
   put("energy_now", "5000000");
-  const auto sensor = open();
+  put("voltage_now", "11000000");
+  const auto sensor = open(10);
   ASSERT_NE(sensor, nullptr);
   put("energy_now", "");
   std::vector<Reading> readings;
   sensor->read(at(1), readings);
-  ASSERT_EQ(readings.size(), 1U);
-  EXPECT_EQ(readings[0].state, ReadingState::missing);
-  EXPECT_NE(sensor->explain(readings[0]).find("BAT0: "), std::string::npos);
+  ASSERT_EQ(readings.size(), 3U);
+  EXPECT_EQ(readings[1].state, ReadingState::missing);
+  EXPECT_NE(sensor->explain(readings[1]).find("BAT0: energy_now cannot be read (ENODATA)"),
+            std::string::npos)
+      << sensor->explain(readings[1]);
 }
 
 TEST_F(PowerSupplyTest, AsksForEnergyOnceASecondAndForVoltageEachTime) {
   put("type", "Battery");
   put("energy_now", "5000000");
   put("voltage_now", "11000000");
-  const auto sensor = open();
+  const auto sensor = open(10);
   std::vector<Reading> readings;
   sensor->read(at(1), readings);
-  EXPECT_EQ(readings.size(), 2U);
-  sensor->read(at(1) + milliseconds(100), readings);
   EXPECT_EQ(readings.size(), 3U);
+  sensor->read(at(1) + milliseconds(100), readings);
+  EXPECT_EQ(readings.size(), 4U);
   EXPECT_EQ(readings.back().quantity, Quantity::battery_voltage);
   sensor->read(at(2), readings);
-  EXPECT_EQ(readings.size(), 5U);
-}
-
-TEST(Ina219, ReadsVoltageAndTakesAnyCurrentAsDrawn) {
-  fakes::TempTree tree;
-  tree.put("/sys/class/hwmon/hwmon0/name", "ina3221\n");
-  tree.put("/sys/class/hwmon/hwmon5/name", "ina219\n");
-  tree.put("/sys/class/hwmon/hwmon5/in1_input", "11800\n");
-  tree.put("/sys/class/hwmon/hwmon5/curr1_input", "-1700\n");
-  Sysroot root(tree.root());
-  std::vector<std::string> findings;
-  const auto sensor = Ina219::open(root, findings);
-  ASSERT_NE(sensor, nullptr);
-  Battery battery;
-  std::vector<Reading> readings;
-  sensor->read(at(1), readings);
-  for (const Reading& reading : readings) battery.add(reading);
-  EXPECT_DOUBLE_EQ(battery.voltage_v.value(), 11.8);
-  EXPECT_DOUBLE_EQ(battery.current_a.value(), 1.7);
-  tree.put("/sys/class/hwmon/hwmon5/in1_input", "0\n");
-  readings.clear();
-  sensor->read(at(2), readings);
-  EXPECT_EQ(readings[0].state, ReadingState::absurd);
-  EXPECT_NE(sensor->explain(readings[0]).find("0 mV"), std::string::npos);
-}
-
-Reading power(double power_w, ReadingState state = ReadingState::ok) {
-  return {Quantity::power, state, false, 0, static_cast<std::int64_t>(1000 * power_w), at(0)};
-}
-
-double left_wh(BatteryIntegral& sensor, int second, std::vector<Reading> readings) {
-  sensor.read(at(second), readings);
-  Battery battery;
-  for (const Reading& reading : readings) battery.add(reading);
-  EXPECT_TRUE(battery.estimate);
-  return battery.energy_wh.value();
-}
-
-TEST(BatteryIntegral, AddsUpTheBoardsPowerAndTakesTheMostWhereNothingIsRead) {
-  BatteryIntegral sensor(10, 0.5, 90);
-  EXPECT_DOUBLE_EQ(left_wh(sensor, 0, {}), 5);
-  EXPECT_NEAR(left_wh(sensor, 40, {}), 4, 1e-6);  // 90 W
-  EXPECT_NEAR(left_wh(sensor, 140, {power(36)}), 3, 1e-6);
-  EXPECT_NEAR(left_wh(sensor, 240, {power(18)}), 2.5, 1e-6);
-  EXPECT_NEAR(left_wh(sensor, 340, {power(0, ReadingState::missing)}), 1.5, 1e-6);  // 36 W
-  EXPECT_DOUBLE_EQ(left_wh(sensor, 99340, {power(36)}), 0);
-}
-
-TEST(BatteryIntegral, PrefersWhatFlowsAtTheTerminals) {
-  BatteryIntegral sensor(10, 1, 90);
-  left_wh(sensor, 0, {});
-  const std::vector<Reading> readings = {
-      power(10),
-      {Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at(0)},
-      {Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at(0)}};
-  EXPECT_NEAR(left_wh(sensor, 100, readings), 9, 1e-6);
-}
-
-// The loop's clock counts the sleep: eight hours at the power of the moment after would be 160 Wh.
-TEST(BatteryIntegral, ChargesNothingForTheTimeInWhichTheMachineWasSuspended) {
-  fakes::TempTree tree;
-  Sysroot root(tree.root());
-  OpenedSensors opened;
-  int awake_s = 5;
-  ASSERT_TRUE(
-      open_battery({.capacity_wh = 50, .awake = [&awake_s] { return Duration(seconds(awake_s)); }},
-                   root, opened));
-  auto& sensor = dynamic_cast<BatteryIntegral&>(*opened.sensors.front());
-  EXPECT_DOUBLE_EQ(left_wh(sensor, 1005, {power(20)}), 50);
-  awake_s += 180;
-  EXPECT_NEAR(left_wh(sensor, 1185, {power(20)}), 49, 1e-6);
-  awake_s += 9;
-  EXPECT_NEAR(left_wh(sensor, 1185 + 8 * 3600, {power(20)}), 48.95, 1e-6);
-  // The process was stopped, and the board drew on.
-  awake_s += 180;
-  EXPECT_NEAR(left_wh(sensor, 1365 + 8 * 3600, {power(20)}), 47.95, 1e-6);
-}
-
-TEST(OpenBattery, TakesTheGaugeElseTheChipElseTheBoardsPower) {
-  fakes::TempTree tree;
-  Sysroot root(tree.root());
-  OpenedSensors none;
-  EXPECT_FALSE(open_battery({}, root, none));
-  EXPECT_TRUE(none.sensors.empty());
-  EXPECT_NE(none.findings.back().find("--battery 10Wh"), std::string::npos);
-  OpenedSensors by_power;
-  EXPECT_TRUE(open_battery({.capacity_wh = 10}, root, by_power));
-  EXPECT_EQ(by_power.sensors.size(), 1U);
-  tree.put("/sys/class/hwmon/hwmon5/name", "ina219\n");
-  tree.put("/sys/class/hwmon/hwmon5/in1_input", "11800\n");
-  tree.put("/sys/class/hwmon/hwmon5/curr1_input", "1700\n");
-  OpenedSensors by_chip;
-  EXPECT_TRUE(open_battery({.capacity_wh = 10}, root, by_chip));
-  EXPECT_EQ(by_chip.sensors.size(), 2U);
-  tree.put("/sys/class/power_supply/BAT0/type", "Battery\n");
-  tree.put("/sys/class/power_supply/BAT0/energy_now", "5000000\n");
-  OpenedSensors by_gauge;
-  EXPECT_TRUE(open_battery({.capacity_wh = 10}, root, by_gauge));
-  EXPECT_EQ(by_gauge.sensors.size(), 1U);
-}
-
-TEST(OpenBattery, SaysWhereNothingReadsTheVoltage) {
-  fakes::TempTree tree;
-  Sysroot root(tree.root());
-  const auto open = [&root] {
-    OpenedSensors opened;
-    EXPECT_TRUE(open_battery({.capacity_wh = 10}, root, opened));
-    const bool told = opened.findings.back().find("no voltage") != std::string::npos;
-    EXPECT_EQ(told, !opened.battery_voltage);
-    return opened.battery_voltage;
-  };
-  EXPECT_FALSE(open());
-  tree.put("/sys/class/hwmon/hwmon5/name", "ina219\n");
-  tree.put("/sys/class/hwmon/hwmon5/in1_input", "11800\n");
-  tree.put("/sys/class/hwmon/hwmon5/curr1_input", "1700\n");
-  EXPECT_TRUE(open());
-  tree.put("/sys/class/power_supply/BAT0/type", "Battery\n");
-  tree.put("/sys/class/power_supply/BAT0/energy_now", "5000000\n");
-  EXPECT_FALSE(open()) << "the gauge is taken alone";
-  tree.put("/sys/class/power_supply/BAT0/voltage_now", "11800000\n");
-  EXPECT_TRUE(open());
+  EXPECT_EQ(readings.size(), 7U);
 }
 
 }  // namespace

@@ -221,6 +221,29 @@ TEST_F(NutBatteryTest, TakesNoNumberThatNoBatteryHasAndShowsNoControlCharacter) 
   EXPECT_NE(sensor->explain(readings_[0]).find("?[31mred?"), std::string::npos);
 }
 
+// Below a threshold it is a brown-out, and so it is while nobody reads it.
+TEST_F(NutBatteryTest, AVoltageThatTheUpsTellsNoMoreIsMissing) {
+  daemon_.say(std::string(kHalf) + "VAR ups battery.capacity \"9\"\n");
+  const auto sensor = open(std::nullopt);
+  ASSERT_NE(sensor, nullptr) << all_findings();
+  read_until(*sensor, Time{}, [](const Battery& one) { return one.voltage_v.has_value(); });
+  daemon_.say("VAR ups battery.charge \"49\"\n");
+  const Battery battery = read_until(*sensor, Time{} + seconds(2), [](const Battery& one) {
+    return one.known() && *one.energy_wh < 0.495 * 9 * 12.6;
+  });
+  EXPECT_FALSE(battery.voltage_v);
+  EXPECT_NEAR(battery.capacity_wh.value_or(0), 9 * 12.6, 1e-6) << "its size does not change";
+  ASSERT_EQ(readings_.back().quantity, Quantity::battery_voltage);
+  EXPECT_EQ(readings_.back().state, ReadingState::missing);
+  EXPECT_NE(sensor->explain(readings_.back()).find("no battery.voltage"), std::string::npos);
+  daemon_.say(kHalf);
+  read_until(*sensor, Time{} + seconds(4),
+             [](const Battery& one) { return one.voltage_v.has_value(); });
+  daemon_.fail("DATA-STALE");
+  read_until(*sensor, Time{} + seconds(6), [](const Battery& one) { return !one.known(); });
+  EXPECT_EQ(readings_.back().state, ReadingState::missing);
+}
+
 TEST_F(NutBatteryTest, AnAnswerThatIsTenSecondsOldIsNone) {
   daemon_.say(kHalf);
   const auto sensor = open(100);
