@@ -2,6 +2,7 @@
 // the choice.
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "cli/control_request.h"
 #include "cli/rationale_text.h"
 #include "cli/recorded_goal.h"
+#include "cli/recording_end.h"
 #include "cli/setting_prediction.h"
 #include "trace/recording_reader.h"
 
@@ -25,12 +27,25 @@ struct ExplainOptions {
   bool all = false;
 };
 
-void print(const KnobSpace& space, const Rationale& rationale, Time now, Known known,
-           const ExplainOptions& options) {
-  const std::size_t most = options.all ? Rationale::kMostTried : kMostTriedShown;
-  const std::string text = options.json ? rationale_json(space, rationale, now, known) + "\n"
-                                        : rationale_text(space, rationale, now, most);
-  std::printf("%s", text.c_str());
+std::string text_of(const KnobSpace& space, const Rationale& rationale, Time now,
+                    const ExplainOptions& options) {
+  return rationale_text(space, rationale, now,
+                        options.all ? Rationale::kMostTried : kMostTriedShown);
+}
+
+// With how the recording ended, which need not be how the run did.
+void print_recorded(const KnobSpace& space, const Rationale& rationale, Time now,
+                    const std::optional<std::string>& end, const ExplainOptions& options) {
+  if (options.json) {
+    nlohmann::json line = nlohmann::json::parse(rationale_json(space, rationale, now, Known::all));
+    line["complete"] = is_complete(end);
+    if (end) line["end"] = *end;
+    std::printf("%s\n",
+                line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    return;
+  }
+  if (!is_complete(end)) std::printf("recording     %s\n", recording_end_text(end).c_str());
+  std::printf("%s", text_of(space, rationale, now, options).c_str());
 }
 
 // How the run stood at the end of its recording.
@@ -67,7 +82,7 @@ void explain_recording(const ExplainOptions& options) {
     }
     rationale.set_goal(goal.goal());
   }
-  print(header.knobs, rationale, now, Known::all, options);
+  print_recorded(header.knobs, rationale, now, reader.end(), options);
 }
 
 }  // namespace
@@ -96,7 +111,11 @@ void add_explain(CLI::App& app, int& exit_code) {
         return;
       }
       const wire::ExplanationAnswer answer = ControlClient(options->control).explain();
-      print(answer.knobs, answer.rationale, answer.now, Known::answered, *options);
+      const std::string text =
+          options->json
+              ? rationale_json(answer.knobs, answer.rationale, answer.now, Known::answered) + "\n"
+              : text_of(answer.knobs, answer.rationale, answer.now, *options);
+      std::printf("%s", text.c_str());
     });
   });
 }

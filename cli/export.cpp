@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/output_files.h"
+#include "cli/recording_end.h"
 #include "cli/standard_output.h"
 #include "cli/written_output.h"
 #include "trace/profile_csv.h"
@@ -66,6 +67,10 @@ void write_profile(RecordingReader& reader, std::ostream& out) {
 
 void write(const ExportOptions& options, std::ostream& out) {
   RecordingReader reader(options.file);
+  if (!is_complete(reader.end())) {
+    std::fprintf(stderr, "%s: %s\n", options.file.c_str(),
+                 recording_end_text(reader.end()).c_str());
+  }
   if (options.profile) {
     write_profile(reader, out);
   } else if (options.minibatches) {

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/policy_transfer.h"
 #include "cli/read_script.h"
+#include "cli/recording_end.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/policy_comparison.h"
 #include "trace/recording_text.h"
@@ -36,17 +37,11 @@ std::string cap_text(const Goal& goal) {
   return fmt::format("cap {:.1f} W", static_cast<double>(*goal.power_mw) / 1e3);
 }
 
-// A recording whose process was killed has no end; what is there is whole ticks.
-std::string end_text(const std::optional<std::string>& end) {
-  if (!end) return "it has no end: the run was killed, or goes on";
-  return *end == "complete" ? "it is complete" : "it ended before the run: " + *end;
-}
-
 json to_json(const ReplayResult& result, const RecordingReader& reader) {
   json line = {{"ticks", result.ticks},
                {"decisions", result.decisions},
                {"duration_s", seconds(result.duration)},
-               {"complete", reader.end() == "complete"},
+               {"complete", is_complete(reader.end())},
                {"equal", !result.difference.has_value()}};
   if (reader.end()) line["end"] = *reader.end();
   if (result.difference) {
@@ -63,7 +58,7 @@ void print_result(const ReplayResult& result, const RecordingReader& reader) {
   std::printf("%s, policy %s, seed %llu: %lld ticks in %.1f s; %s\n", header.traits.name.c_str(),
               header.policy.name.c_str(), static_cast<unsigned long long>(header.options.seed),
               static_cast<long long>(result.ticks), seconds(result.duration),
-              end_text(reader.end()).c_str());
+              recording_end_text(reader.end()).c_str());
   if (!result.difference) {
     std::printf("replayed: all %lld decisions are equal\n",
                 static_cast<long long>(result.decisions));

@@ -261,6 +261,26 @@ class Recordings(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("VDD_IN", log.read_text())
 
+    def test_a_recording_that_ended_before_its_run_is_told_so(self):
+        with Stack(board=False) as stack:
+            path = self.simulated(stack)
+            for end, text in (
+                ("complete", ""),
+                ("database or disk is full", "it ended before the run: database or disk is full"),
+                (None, "it has no end: the run was killed, or goes on"),
+            ):
+                rows(path, "DELETE FROM metadata WHERE key = 'end'")
+                if end:
+                    rows(path, f"INSERT INTO metadata (key, value) VALUES ('end', '{end}')")
+                explained, exported = stack.gearshift("explain", path), stack.gearshift("export", path, "--samples")
+                self.assertEqual((explained.returncode, exported.returncode), (0, 0), exported.stderr)
+                head = explained.stdout.splitlines()[0]
+                self.assertEqual(head.startswith("recording     "), end != "complete")
+                self.assertIn(text, head)
+                self.assertEqual(exported.stderr, f"{path}: {text}\n" if text else "")
+                told = json.loads(stack.gearshift("explain", path, "--json").stdout)
+                self.assertEqual((told["complete"], told.get("end")), (end == "complete", end))
+
     def test_a_profile_of_a_name_that_no_file_holds_is_left_out_and_told(self):
         with Stack(board=False) as stack:
             path = self.simulated(stack)
