@@ -47,7 +47,8 @@ Status full_status() {
   status.requests.served = 20;
   status.requests.late = 3;
   status.requests.queued = 5;
-  status.battery = {4.5, 10.0, 11.4, 1.2, {}, true};
+  status.battery = {
+      .energy_wh = 4.5, .capacity_wh = 10.0, .voltage_v = 11.4, .current_a = 1.2, .estimate = true};
   status.cap_source = decltype(status.cap_source)("operator");
   status.goal = {.objective = Objective::weighted,
                  .latency = milliseconds(100),

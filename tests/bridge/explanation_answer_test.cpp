@@ -174,7 +174,11 @@ TEST(ExplanationAnswer, HasRoomForTheLongestTexts) {
   rationale.cap.source = std::string(4000, 's');
   rationale.plan = std::string(4000, 'p');
   rationale.heat = std::string(4000, 'h');
-  rationale.battery = {9'999.999, 9'999.999, 999.999, -999.999, {}, true};
+  rationale.battery = {.energy_wh = 9'999.999,
+                       .capacity_wh = 9'999.999,
+                       .voltage_v = 999.999,
+                       .current_a = -999.999,
+                       .estimate = true};
   int pages = 0;
   EXPECT_EQ(read_pages(rationale, now, pages).rationale.held.why, std::string(256, 'w'));
 }
