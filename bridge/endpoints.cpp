@@ -58,6 +58,30 @@ bool loopback(std::string_view address) {
   return ::inet_pton(AF_INET, host.c_str(), &parsed) == 1 && ntohl(parsed.s_addr) >> 24 == 127;
 }
 
+bool every_address(std::string_view host) {
+  return host == "*" || host == "0.0.0.0" || host == "[::]";
+}
+
+std::filesystem::path place_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const std::filesystem::path place = std::filesystem::weakly_canonical(path, error);
+  return error ? path.lexically_normal() : place;
+}
+
+// A port that the system chooses is another each time.
+bool same_place(const std::string& one, const std::string& other) {
+  if (is_tcp(one) && is_tcp(other)) {
+    const Address first = split(std::string_view(one).substr(kTcp.size()));
+    const Address second = split(std::string_view(other).substr(kTcp.size()));
+    const bool same_port = is_port(first.port) && first.port == second.port;
+    return same_port &&
+           (first.host == second.host || every_address(first.host) || every_address(second.host));
+  }
+  const std::filesystem::path path = ipc_path(one);
+  if (path.empty()) return one == other;
+  return place_of(path) == place_of(ipc_path(other));
+}
+
 }  // namespace
 
 std::filesystem::path runtime_folder_of(std::uint32_t user, const char* xdg_runtime_dir) {
@@ -88,14 +112,21 @@ std::string control_endpoint_in(const std::filesystem::path& own,
     return socket_in(own, kName);
   }
   if (std::filesystem::exists(system / kName, ignored)) return socket_in(system, kName);
-  if (!ours && std::filesystem::exists(std::filesystem::symlink_status(own, ignored))) {
-    throw std::runtime_error(
-        own.string() +
-        ": another user made it or may write to it, so that what listens there "
-        "may be no daemon; remove it, or give the endpoint of yours");
+  struct stat status {};
+  if (!ours && ::lstat(own.c_str(), &status) == 0) {
+    throw std::runtime_error(own.string() +
+                             ": another user made it or may write to it, so that what listens "
+                             "there may be no daemon: " +
+                             way_around(status.st_uid, user));
   }
   // Where there is no folder anybody may make one, but not in /run.
   return socket_in(ours ? own : system, kName);
+}
+
+std::string way_around(std::uint32_t owner, std::uint32_t user) {
+  if (owner == user || user == 0) return "remove it, or give other endpoints (--listen, --control)";
+  return "where you cannot remove it, as in /tmp, set XDG_RUNTIME_DIR to a folder of yours, of the "
+         "daemon and its clients alike, or give other endpoints (--listen, --control)";
 }
 
 bool is_tcp(const std::string& endpoint) { return endpoint.starts_with(kTcp); }
@@ -142,6 +173,12 @@ void require_bindable(const std::string& endpoint, Keys keys) {
                                 "with gearshift keys server, let clients in with gearshift keys "
                                 "client NAME; or give tcp://127.0.0.1:PORT or ipc://PATH");
   }
+}
+
+void require_two(const std::string& workloads, const std::string& control) {
+  if (!same_place(workloads, control)) return;
+  throw std::invalid_argument("--listen and --control are the same, " + control +
+                              ": give each an endpoint of its own");
 }
 
 std::filesystem::path ipc_path(const std::string& endpoint) {

@@ -25,6 +25,9 @@ std::string control_endpoint_to_connect();
 std::string control_endpoint_in(const std::filesystem::path& own,
                                 const std::filesystem::path& system, std::uint32_t user);
 
+// What `user` can do where a runtime folder belongs to `owner`: who may not remove it keeps away.
+std::string way_around(std::uint32_t owner, std::uint32_t user);
+
 // Whether other machines can reach it: tcp:// on anything but a loopback address.
 bool reaches_other_machines(const std::string& endpoint);
 bool is_tcp(const std::string& endpoint);
@@ -41,6 +44,9 @@ void require_endpoint(const std::string& endpoint);
 // Beside what may be given, inproc:// and a port that the system chooses (tcp://127.0.0.1:*), for
 // daemons in a test.
 void require_bindable(const std::string& endpoint, Keys keys);
+
+// Throws std::invalid_argument where both would be bound to the same place.
+void require_two(const std::string& workloads, const std::string& control);
 
 // The path of an ipc endpoint; empty for any other.
 std::filesystem::path ipc_path(const std::string& endpoint);

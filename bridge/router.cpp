@@ -77,9 +77,8 @@ void make_folder(const std::string& endpoint, const std::filesystem::path& folde
   if (folder == runtime_folder()) {
     // Its name is known to all, so another user may have made it first.
     if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
-      fail(endpoint, folder.string() +
-                         " is not a folder of this user: remove it, or give another "
-                         "endpoint");
+      fail(endpoint, folder.string() + " is not a folder of this user: " +
+                         way_around(status.st_uid, ::geteuid()));
     }
     const bool passable = (status.st_mode & S_IXOTH) != 0;
     if (mode == 0711 && !passable && ::chmod(folder.c_str(), mode) != 0) {

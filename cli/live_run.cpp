@@ -88,6 +88,14 @@ std::filesystem::path keys_of(const RunOptions& options) {
       outer, folder.path().string(), make));
 }
 
+std::string workload_endpoint_of(const RunOptions& options) {
+  return options.listen.empty() ? default_workload_endpoint() : options.listen;
+}
+
+std::string control_endpoint_of(const RunOptions& options) {
+  return options.control.empty() ? default_control_endpoint() : options.control;
+}
+
 // The same, before anything of the board is opened. Throws std::invalid_argument.
 const RunOptions& with_usable_endpoints(const RunOptions& options) {
   for (const std::string& endpoint : {options.listen, options.control}) {
@@ -95,6 +103,7 @@ const RunOptions& with_usable_endpoints(const RunOptions& options) {
     require_endpoint(endpoint);
     require_bindable(endpoint, Keys::required);  // keys_of says whether there are any
   }
+  require_two(workload_endpoint_of(options), control_endpoint_of(options));
   keys_of(options);
   return options;
 }
@@ -103,8 +112,8 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
                                     const LiveKnobs& knobs, SignalWatch& signals) {
   LiveWorldOptions world;
   world.signals = &signals;
-  world.workload_endpoint = options.listen.empty() ? default_workload_endpoint() : options.listen;
-  world.control_endpoint = options.control.empty() ? default_control_endpoint() : options.control;
+  world.workload_endpoint = workload_endpoint_of(options);
+  world.control_endpoint = control_endpoint_of(options);
   world.keys = keys_of(options);
   if (may_be_edited(options.policy)) world.script = options.policy;
   if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};

@@ -33,6 +33,16 @@ std::string failure_of(const std::string& endpoint) {
   return "";
 }
 
+template <typename Work>
+std::string refusal_of(const Work& work) {
+  try {
+    work();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Endpoints, AreInTheUsersRuntimeFolder) {
   EXPECT_EQ(runtime_folder_of(0, "/run/user/0"), "/run/gearshift");
   EXPECT_EQ(runtime_folder_of(1000, "/run/user/1000"), "/run/user/1000/gearshift");
@@ -65,15 +75,26 @@ TEST(Endpoints, OfAnotherUserAreNotConnectedTo) {
   tree.mode("/own", 0777);
   EXPECT_EQ(connects_to(user), to_system);
   tree.remove("/system");
-  EXPECT_THROW(connects_to(user), std::runtime_error);
+  EXPECT_TRUE(says(refusal_of([&] { connects_to(user); }), "daemon: remove it, or give"));
   tree.mode("/own", 0711);
   EXPECT_EQ(connects_to(user), to_own);
   if (user != 0) return;
   ASSERT_EQ(::chown(own.c_str(), 1001, 0), 0);
   EXPECT_EQ(connects_to(1001), to_own) << "root gave it to him";
-  EXPECT_THROW(connects_to(1000), std::runtime_error);
+  // In a sticky /tmp he cannot remove what is another's.
+  const std::string refusal = refusal_of([&] { connects_to(1000); });
+  EXPECT_TRUE(says(refusal, "set XDG_RUNTIME_DIR to a folder of yours")) << refusal;
+  EXPECT_TRUE(says(refusal, "--control")) << refusal;
+  EXPECT_FALSE(says(refusal, ": remove it")) << refusal;
   ASSERT_EQ(::chown((own + "/control.ipc").c_str(), 1000, 0), 0);
   EXPECT_THROW(connects_to(1001), std::runtime_error);
+}
+
+TEST(Endpoints, TheWayAroundAFolderIsOneThatItsUserCanGo) {
+  EXPECT_TRUE(says(way_around(1000, 1000), "remove it"));
+  EXPECT_TRUE(says(way_around(1001, 0), "remove it"));
+  EXPECT_TRUE(says(way_around(1001, 1000), "set XDG_RUNTIME_DIR to a folder of yours"));
+  EXPECT_TRUE(says(way_around(1001, 1000), "--control"));
 }
 
 TEST(Endpoints, AreOfThisMachineWhereNobodyNeedsAKey) {
@@ -118,6 +139,32 @@ TEST(Endpoints, HaveAPathThatASocketCanHave) {
   EXPECT_NO_THROW(require_endpoint(longest));
   EXPECT_THROW(require_endpoint(longest + "a"), std::invalid_argument);
   EXPECT_THROW(require_bindable(longest + "a", Keys::none), std::invalid_argument);
+}
+
+TEST(Endpoints, OfWorkloadsAndControlAreTwo) {
+  const fakes::TempTree tree;
+  tree.folder("/run");
+  tree.link("/link", "run");
+  const std::string at = "ipc://" + tree.at("").string();
+  const auto one = [](const std::string& workloads, const std::string& control) {
+    try {
+      require_two(workloads, control);
+    } catch (const std::invalid_argument& error) {
+      return says(error.what(), "--listen and --control are the same, " + control);
+    }
+    return false;
+  };
+  EXPECT_TRUE(one(at + "/run/a", at + "/run/a"));
+  EXPECT_TRUE(one(at + "/run/a", at + "/run/../run//a"));
+  EXPECT_TRUE(one(at + "/run/a", at + "/link/a"));
+  EXPECT_TRUE(one("tcp://127.0.0.1:5555", "tcp://127.0.0.1:5555"));
+  EXPECT_TRUE(one("tcp://127.0.0.1:5555", "tcp://0.0.0.0:5555"));
+  EXPECT_FALSE(one(at + "/run/a", at + "/run/b"));
+  EXPECT_FALSE(one(at + "/run/a", "tcp://127.0.0.1:5555"));
+  EXPECT_FALSE(one("tcp://127.0.0.1:5555", at + "/run/a"));
+  EXPECT_FALSE(one("tcp://127.0.0.1:5555", "tcp://127.0.0.1:5556"));
+  EXPECT_FALSE(one("tcp://127.0.0.1:5555", "tcp://127.0.0.2:5555"));
+  EXPECT_FALSE(one("tcp://127.0.0.1:*", "tcp://127.0.0.1:*"));
 }
 
 TEST(Endpoints, BindTheirSocketForOneUser) {

@@ -67,6 +67,8 @@ class CommandLine(unittest.TestCase):
             (["run", "--sysroot", "/no/such/board"], "--sysroot '/no/such/board' is no folder"),
             (["profile", "--sysroot", "/no/such/board", "-o", "none.csv"], "is no folder"),
             (["run", "--gpu", "0", "--board", "host"], "nvidia-gpu"),
+            (["run", "--listen", "ipc:///none/a", "--control", "ipc:///none/a", "--sysroot", "/none"],
+             "--listen and --control are the same, ipc:///none/a: give each"),
             (["boards", "--board", "orin"], "jetson-agx-orin"),
             (["simulate"], "--profile FILE"),
             (["run", "--config", FOLDER, "--sysroot", "/no/such/board"], FOLDER + ": cannot be read"),
