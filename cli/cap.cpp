@@ -18,13 +18,12 @@ struct CapOptions {
 };
 
 void cap(const CapOptions& options) {
-  const bool lift = options.power == "none";
-  const std::int64_t power_mw = lift ? 0 : flag_value("power", options.power, parse_power_mw);
-  ControlClient(options.control).cap(power_mw);
-  if (lift) {
+  const auto cap_mw = flag_value("power", options.power, parse_cap_mw);
+  ControlClient(options.control).cap(cap_mw.value_or(0));
+  if (!cap_mw) {
     std::printf("the operator's cap is lifted\n");
   } else {
-    std::printf("cap %g W\n", static_cast<double>(power_mw) / 1000.0);
+    std::printf("cap %g W\n", static_cast<double>(*cap_mw) / 1000.0);
   }
 }
 

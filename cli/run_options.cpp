@@ -53,8 +53,7 @@ void add_schedule_step(const std::string& file, const toml::node& node, RunOptio
       } else if (key.str() == "days") {
         days = days_at(file, value);
       } else if (key.str() == "power") {
-        const std::string power = text_at(file, "power", value);
-        if (power != "none") power_mw = parse_power_mw(power);
+        power_mw = parse_cap_mw(text_at(file, "power", value));
       } else {
         fail_at(file, value,
                 fmt::format("unknown key {} in [[schedule]]; known: after, at, days, power",

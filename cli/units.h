@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,8 @@ namespace gearshift {
 
 // "30W", "25.5 W", "800mW", "1.2kW": milliwatts, rounded to the nearest; above 0, at most 100 kW.
 std::int64_t parse_power_mw(std::string_view text);
+// The same of a cap, or "none": nullopt.
+std::optional<std::int64_t> parse_cap_mw(std::string_view text);
 // "100ms", "60s", "5m", "2h": 0 to 366 days (8784 h).
 Duration parse_duration(std::string_view text);
 // "100ms": a limit, which none can be kept of 0.

@@ -143,6 +143,10 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
       {"seed = -1", "run.toml:1: seed must be an integer, 0 or more"},
       {"energy-weight = \"much\"", "run.toml:1: energy-weight must be a number"},
       {"schedule = 3", "run.toml:1: schedule must be [[schedule]] tables"},
+      {"[[schedule]]\nafter = \"60s\"\npower = \"None\"",
+       "run.toml:3: power: 'None': give a power above 0 and up to 100 kW, like 30W, 25.5W or "
+       "800mW, "
+       "or none to lift the cap"},
       {"[[schedule]]\nafter = \"1s\"", "run.toml:1: [[schedule]] needs power"},
       {"[[schedule]]\npower = \"20W\"", "run.toml:1: [[schedule]] needs at, for example at = "},
       {"[[schedule]]\nafter = \"1 eon\"\npower = \"1W\"", "run.toml:2: after: "},

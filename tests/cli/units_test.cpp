@@ -46,6 +46,20 @@ TEST(Units, BoundsPower) {
   EXPECT_THROW(parse_power_mw("100000.001W"), std::invalid_argument);
 }
 
+TEST(Units, ACapMayBeNoneAndTheErrorSaysSo) {
+  EXPECT_EQ(parse_cap_mw("30W"), 30'000);
+  EXPECT_EQ(parse_cap_mw("none"), std::nullopt);
+  for (const char* text : {"None", "NONE", "0W", ""}) {
+    try {
+      parse_cap_mw(text);
+      ADD_FAILURE() << text;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_NE(std::string(error.what()).find("or none to lift the cap"), std::string::npos)
+          << error.what();
+    }
+  }
+}
+
 TEST(Units, ReadsDurations) {
   EXPECT_EQ(parse_duration("100ms"), milliseconds(100));
   EXPECT_EQ(parse_duration("60s"), seconds(60));
