@@ -45,7 +45,7 @@ std::string describe(const KnobSpace& space, const Setting& setting) {
   }
   const bool both_kinds = setting.batch_size[0] != 0 && setting.batch_size[1] != 0;
   if (both_kinds) text += fmt::format(" run={}", run_name(setting.run));
-  return text;
+  return text.empty() ? "the board as it is" : text;
 }
 
 std::string describe(const Observation& observation) {

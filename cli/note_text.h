@@ -15,7 +15,8 @@ std::string watts(std::int64_t power_mw);  // "29.8 W"
 // "30.0 W", "none" of 0, "0 W" and "the lowest mode's power" of what a limit source says in words.
 std::string cap_text(std::int64_t cap_mw);
 
-// "cpu_cores=12 cpu_mhz=2201.6 ... train_batch=16", and "run=train" where not both run.
+// "cpu_cores=12 cpu_mhz=2201.6 ... train_batch=16", and "run=train" where not both run; "the board
+// as it is" where nothing of it is set.
 std::string describe(const KnobSpace& space, const Setting& setting);
 
 // "29.8 W, 61.2 ms a minibatch, 3.83 ms and 0.114 J a sample (12 minibatches)", or why it has none.

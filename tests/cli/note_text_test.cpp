@@ -40,5 +40,17 @@ TEST(NoteText, ACapThatIsNoPowerIsToldInWords) {
   EXPECT_EQ(cut(12'000, kLowestModeMw), "over the cap: 12.0 W of the lowest mode's power");
 }
 
+TEST(NoteText, WhereNothingCanBeSetTheBoardIsHeldAsItIs) {
+  const KnobSpace space;
+  const Setting setting;
+  NoteText notes(space);
+  const auto line = [&](NoteType type, std::string_view text) {
+    return notes.line({.type = type, .setting = &setting, .text = text});
+  };
+  EXPECT_EQ(line(NoteType::safe, "no workload runs"),
+            "no workload runs; holding the board as it is");
+  EXPECT_EQ(line(NoteType::hold, ""), "holding the board as it is");
+}
+
 }  // namespace
 }  // namespace gearshift
