@@ -67,6 +67,7 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
   if (options.run.json) {
     nlohmann::json line = {{"note", "summary"},
                            {"measured", progress.measured()},
+                           {"estimated", progress.estimated()},
                            {"known", policy.skipped()},
                            {"complete", policy.done()},
                            {"duration_s", duration_s},
@@ -81,6 +82,11 @@ void print_end(const ProfileOptions& options, const KnobSpace& knobs, const Swee
   }
   tell(stdout, "{}: {} settings measured, {} were there already\n", options.out,
        progress.measured(), policy.skipped());
+  if (progress.estimated() > 0) {
+    tell(stdout,
+         "the power of {} of {} settings is an estimate, wholly or in part, and not measured\n",
+         progress.estimated(), progress.measured());
+  }
   if (!policy.done()) {
     tell(stdout, "stopped before the end: the same command goes on from here\n");
   }

@@ -15,6 +15,16 @@
 namespace gearshift {
 namespace {
 
+constexpr std::string_view kBesideAnother =
+    "another workload ran beside it: the power is no one's own";
+constexpr std::string_view kOnlyObserved =
+    " (only observed: what is measured until it leaves is left out, as its power would be in it)";
+
+// Names and reasons come from clients, and need not be UTF-8.
+std::string json_line(const nlohmann::json& line) {
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 // A new measurement of a setting takes the place of the old one. The settings of a resumed profile
 // may use values that the first one did not.
 Profile with_cell(const Profile& profile, const KnobSpace& knobs, const ProfileCell& cell) {
@@ -71,14 +81,26 @@ void ProfileProgress::note(const Note& note) {
     why_.clear();
     check_fits();
   }
-  if (note.type == NoteType::observation) on_observation(*note.observation);
+  if (note.type == NoteType::attached) unmanaged_.attach(note.workload, note.value != 0);
+  if (note.type == NoteType::detached) unmanaged_.detach(note.workload, note.time);
+  if (note.type == NoteType::observation) on_observation(note);
+  tell(note);
+}
+
+void ProfileProgress::tell(const Note& note) const {
+  if (note.type == NoteType::policy_log) {  // for whom it waits
+    const nlohmann::json line = {{"note", note_name(note.type)}, {"text", note.text}};
+    out_.tell((options_.json ? json_line(line) : std::string(note.text)) + '\n');
+    return;
+  }
   const bool tells = note.type == NoteType::attached || note.type == NoteType::detached ||
                      note.type == NoteType::power_unknown || note.type == NoteType::temperature ||
                      note.type == NoteType::outside_writer ||
                      note.type == NoteType::recording_ended;
   if (!tells || options_.json) return;
-  out_.tell(
-      fmt::format("{}{}{}\n", note_name(note.type), note.text.empty() ? "" : ": ", note.text));
+  const bool beside = note.type == NoteType::attached && note.value == 0;
+  out_.tell(fmt::format("{}{}{}{}\n", note_name(note.type), note.text.empty() ? "" : ": ",
+                        note.text, beside ? kOnlyObserved : ""));
 }
 
 Profile* ProfileProgress::known() {
@@ -112,18 +134,23 @@ void ProfileProgress::check_fits() {
       knob_list(knobs_)));
 }
 
-void ProfileProgress::on_observation(const Observation& observation) {
+void ProfileProgress::on_observation(const Note& note) {
+  const Observation& observation = *note.observation;
   if (partial(observation.outcome)) return;  // it is measured again
   spent_ += observation.duration;
-  if (observation.ok()) {
-    ++measured_;
-    add(observation);
-  } else {
-    std::string why(outcome_name(observation.outcome));
+  std::string why;
+  if (!observation.ok()) {
+    why = outcome_name(observation.outcome);
     if (!why_.empty()) why += ": " + why_;
-    left_out_.emplace_back(observation.setting, std::move(why));
+  } else if (unmanaged_.beside(observation, note.time)) {
+    why = kBesideAnother;
+  } else {
+    ++measured_;
+    if (observation.power_is_estimate) ++estimated_;
+    add(observation);
   }
-  tell(observation);
+  if (!why.empty()) left_out_.emplace_back(observation.setting, why);
+  tell(observation, why);
 }
 
 void ProfileProgress::add(const Observation& observation) {
@@ -139,7 +166,7 @@ void ProfileProgress::add(const Observation& observation) {
   write_profiles(options_.file, profiles_);
 }
 
-void ProfileProgress::tell(const Observation& observation) {
+void ProfileProgress::tell(const Observation& observation, std::string_view left_out) {
   const std::size_t done = measured_ + left_out_.size();
   const std::size_t left = policy_.total() - std::min(done, policy_.total());
   const double left_s = seconds(spent_) / static_cast<double>(done) * static_cast<double>(left);
@@ -149,10 +176,13 @@ void ProfileProgress::tell(const Observation& observation) {
     line["number"] = done;
     line["of"] = policy_.total();
     line["left_s"] = left_s;
-    out_.tell(line.dump() + '\n');
+    if (!left_out.empty()) line["left_out"] = left_out;
+    out_.tell(json_line(line) + '\n');
   } else {
-    out_.tell(fmt::format("{} of {}: {}: {}; {} left\n", done, policy_.total(),
+    const bool beside = observation.ok() && !left_out.empty();
+    out_.tell(fmt::format("{} of {}: {}: {}{}{}; {} left\n", done, policy_.total(),
                           describe(knobs_, observation.setting), describe(observation),
+                          beside ? "; left out: " : "", beside ? left_out : std::string_view(),
                           time_text(left_s)));
   }
 }

@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/outlet.h"
 #include "controller/profile.h"
 #include "controller/recorder.h"
 #include "policies/sweep_policy.h"
+#include "trace/unmanaged_workloads.h"
 
 namespace gearshift {
 
@@ -36,6 +39,8 @@ class ProfileProgress : public Recorder {
   void status(const Status&) override {}
 
   std::size_t measured() const { return measured_; }
+  // Of those measured, settings whose power is an estimate, wholly or in part.
+  std::size_t estimated() const { return estimated_; }
   // Settings that were not measured, and why; in the order they were tried.
   const std::vector<std::pair<Setting, std::string>>& left_out() const { return left_out_; }
 
@@ -43,9 +48,10 @@ class ProfileProgress : public Recorder {
   Profile* known();
   Profile nothing_yet(KnobSpace knobs) const;
   void check_fits();
-  void on_observation(const Observation& observation);
+  void on_observation(const Note& note);
   void add(const Observation& observation);
-  void tell(const Observation& observation);
+  void tell(const Note& note) const;
+  void tell(const Observation& observation, std::string_view left_out);
 
   const SweepPolicy& policy_;
   const KnobSpace& knobs_;
@@ -53,7 +59,9 @@ class ProfileProgress : public Recorder {
   ProfileProgressOptions options_;
   Outlet& out_;
   bool fits_ = false;  // has been checked
+  UnmanagedWorkloads unmanaged_;
   std::size_t measured_ = 0;
+  std::size_t estimated_ = 0;
   std::vector<std::pair<Setting, std::string>> left_out_;
   std::string why_;  // the last thing a knob or workload said
   Duration spent_{};

@@ -42,13 +42,15 @@ struct Sweep {
     }
     return "";
   }
-  void measure(Duration minibatch) {
-    Observation observation;
+  void attach(WorkloadHandle handle, bool managed) {
+    progress.note({.type = NoteType::attached, .workload = handle, .value = managed});
+  }
+  void measure(Duration minibatch, Time ended = {}) {
     observation.setting = setting;
     observation.power_mean_mw = 15000;
     observation.cost[0].minibatches = 40;
     observation.cost[0].minibatch_mean = minibatch;
-    progress.note({.type = NoteType::observation, .observation = &observation});
+    progress.note({.type = NoteType::observation, .time = ended, .observation = &observation});
   }
 
   fakes::TempTree folder;
@@ -58,6 +60,7 @@ struct Sweep {
   Outlet out{-1};
   ProfileProgress progress;
   Setting setting;
+  Observation observation;  // the next measurement, but for its cost
 };
 
 KnobSpace cores_and_gpu() {
@@ -102,6 +105,41 @@ TEST(ProfileProgress, ARowThatIsMeasuredAgainTakesTheOldOnesPlace) {
   const std::vector<Profile> kept = read_profiles(sweep.file);
   ASSERT_EQ(kept.at(0).cells().size(), 1U);
   EXPECT_EQ(kept[0].cells()[0].minibatch_ms, 70);
+}
+
+// The docs say so of two workloads at once: a row would have the power of both.
+TEST(ProfileProgress, LeavesOutWhatWasMeasuredBesideAWorkloadThatIsOnlyObserved) {
+  Sweep sweep(cores_and_gpu());
+  sweep.attach(1, true);
+  ASSERT_EQ(sweep.refused(), "");
+  sweep.attach(2, false);
+  sweep.observation.duration = std::chrono::seconds(10);
+  sweep.measure(std::chrono::milliseconds(50), Time{} + std::chrono::seconds(20));
+  EXPECT_EQ(sweep.progress.measured(), 0U);
+  ASSERT_EQ(sweep.progress.left_out().size(), 1U);
+  EXPECT_EQ(sweep.progress.left_out()[0].second,
+            "another workload ran beside it: the power is no one's own");
+  EXPECT_FALSE(std::filesystem::exists(sweep.file));
+
+  sweep.progress.note(
+      {.type = NoteType::detached, .time = Time{} + std::chrono::seconds(25), .workload = 2});
+  sweep.measure(std::chrono::milliseconds(50), Time{} + std::chrono::seconds(30));
+  EXPECT_EQ(sweep.progress.measured(), 0U) << "it left while that was measured";
+  sweep.measure(std::chrono::milliseconds(50), Time{} + std::chrono::seconds(40));
+  EXPECT_EQ(sweep.progress.measured(), 1U);
+  EXPECT_EQ(read_profiles(sweep.file).at(0).cells().size(), 1U);
+}
+
+TEST(ProfileProgress, CountsSettingsWhosePowerIsAnEstimate) {
+  Sweep sweep(cores_and_gpu());
+  ASSERT_EQ(sweep.refused(), "");
+  sweep.observation.power_is_estimate = true;
+  sweep.measure(std::chrono::milliseconds(50));
+  EXPECT_EQ(sweep.progress.estimated(), 1U);
+  sweep.observation.power_is_estimate = false;
+  sweep.measure(std::chrono::milliseconds(50));
+  EXPECT_EQ(sweep.progress.measured(), 2U);
+  EXPECT_EQ(sweep.progress.estimated(), 1U);
 }
 
 // The board file of a GPU names its power limit first, the columns of a profile last.

@@ -4,7 +4,7 @@ import csv
 import signal
 import unittest
 
-from harness import BINARY, Daemon, Stack, wait_until
+from harness import BINARY, Daemon, Program, Stack, wait_until
 
 GRID = ["--keep", "cpu_cores=8,12", "--keep", "cpu_mhz=1728", "--keep", "gpu_mhz=612,1300.5"]
 FAN = "/sys/devices/platform/pwm-fan/hwmon"
@@ -20,6 +20,10 @@ class Profiles(unittest.TestCase):
         words = [BINARY, "profile", "--json", "--sysroot", stack.mount, "--listen", stack.endpoint]
         words += ["--control", stack.control, "--state", stack.state, "--minibatches", "3", *GRID]
         return stack.start(Daemon, words + ["-o", out, *more], "profile")
+
+    def other_trainer(self, stack):
+        words = [BINARY, "emulate", "--workload", "mobilenet_v3", "--sysroot", stack.mount]
+        return stack.start(Program, words + ["--connect", stack.endpoint, "--warm-up", "0.5s"], "other")
 
     def fan(self, stack):
         (folder,) = (stack.mount / FAN.lstrip("/")).iterdir()
@@ -140,6 +144,37 @@ class Profiles(unittest.TestCase):
             daemon = self.profile(stack, stack.folder / "none.csv", *words, "7")
             self.assertEqual(daemon.finish(), 1)
             self.assertEqual(daemon.summary()["measured"], 0)
+
+    def test_another_workload_is_not_measured_in_the_first_ones_place(self):
+        with Stack() as stack:
+            out = stack.folder / "resnet18.csv"
+            daemon = self.profile(stack, out, "--keep", "mem_mhz=3199")
+            trainer = stack.trainer()
+            daemon.note("measured")
+            trainer.finish(signal.SIGTERM)
+            other = self.other_trainer(stack)
+            daemon.note("policy_log", text="waits for resnet18; mobilenet_v3 is another workload")
+            measured = len(daemon.notes("measured"))
+            other.finish(signal.SIGTERM)
+            stack.trainer()
+            self.assertEqual(daemon.finish(), 0)
+            self.assertTrue(daemon.summary()["complete"])
+            self.assertLess(measured, 4)
+            self.assertEqual({row["workload"] for row in rows(out)}, {"resnet18"})
+            self.assertEqual(len(rows(out)), 4)
+
+    def test_what_is_measured_beside_a_second_trainer_is_left_out(self):
+        with Stack() as stack:
+            out = stack.folder / "resnet18.csv"
+            stack.trainer()
+            daemon = self.profile(stack, out, "--keep", "mem_mhz=3199")
+            daemon.note("measured")
+            self.other_trainer(stack)
+            daemon.note("measured", left_out="another workload ran beside it: the power is no one's own")
+            daemon.finish(signal.SIGINT)
+            summary = daemon.summary()
+            self.assertEqual(len(rows(out)), summary["measured"])
+            self.assertTrue(summary["left_out"])
 
     def test_a_value_the_knob_has_not_is_refused(self):
         with Stack() as stack:
