@@ -59,6 +59,14 @@ struct Limit {
   friend bool operator==(const Limit&, const Limit&) = default;
 };
 
+// What holds beside a source.
+struct Prevailing {
+  std::optional<std::int64_t>
+      others_mw{};             // the least cap of the other sources; nullopt: none caps
+  bool work_is_saved = false;  // since power ends soon, and the managed workloads wait
+  friend bool operator==(const Prevailing&, const Prevailing&) = default;
+};
+
 class LimitSource {
  public:
   virtual ~LimitSource() = default;
@@ -72,6 +80,8 @@ class LimitSource {
   // The least cap at which requests are known to be answered in time, mW; 0: nobody must answer
   // any, or nothing is known to. A plan that goes below it for a while leaves them unanswered.
   virtual void serve_above(std::int64_t power_mw) { static_cast<void>(power_mw); }
+  // Once a tick, after all were asked for their limits.
+  virtual void hear(const Prevailing&) {}
   // The lowest cap that it says, mW; nullopt where it sets none.
   std::optional<std::int64_t> power_mw(Time now) { return limit(now).least_mw(); }
 };

@@ -10,6 +10,28 @@ namespace {
 constexpr std::int64_t kNearMw = 2000;
 constexpr std::string_view kLatencyFloor = "latency floor";
 
+// The two lowest caps: what the others say is the second where the lowest is one's own.
+class LowestTwo {
+ public:
+  void add(const LimitSource& source, std::optional<std::int64_t> cap_mw) {
+    if (!cap_mw) return;
+    if (!lowest_mw_ || *cap_mw < *lowest_mw_) {
+      second_mw_ = std::exchange(lowest_mw_, cap_mw);
+      lowest_ = &source;
+    } else if (!second_mw_ || *cap_mw < *second_mw_) {
+      second_mw_ = cap_mw;
+    }
+  }
+  std::optional<std::int64_t> beside(const LimitSource& source) const {
+    return &source == lowest_ ? second_mw_ : lowest_mw_;
+  }
+
+ private:
+  std::optional<std::int64_t> lowest_mw_;
+  std::optional<std::int64_t> second_mw_;
+  const LimitSource* lowest_ = nullptr;
+};
+
 }  // namespace
 
 void Controller::update_cap(Time now) {
@@ -26,8 +48,10 @@ void Controller::update_cap(Time now) {
     moves = by_itself;
   };
   std::string_view ends;
+  LowestTwo lowest;
   for (LimitSource* limit : limits_) {
     const Limit said = limit->limit(now);
+    lowest.add(*limit, said.least_mw());
     lower(said.power_mw, limit->name(), said.moves);
     if (said.ends_soon) ends = limit->name();
     if (!said.planned_mw) continue;
@@ -52,6 +76,7 @@ void Controller::update_cap(Time now) {
     ask_to_save(now);
     if (checkpoint_.over()) lower(kNoPowerMw, ends, false);
   }
+  for (LimitSource* limit : limits_) limit->hear({lowest.beside(*limit), checkpoint_.over()});
   cap_source_ = BoundedText<32>(source);
   const bool steps = std::exchange(cap_moves_, moves) != moves && !paused_;
   if (cap == cap_mw_) {

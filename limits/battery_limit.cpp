@@ -80,7 +80,7 @@ void BatteryLimit::consume(const Event& event) {
     case EventType::minibatch: {
       const auto& trainer = attached_[index(Kind::train)];
       if (!trainer || event.minibatch.workload != trainer->handle) return;
-      samples_done_ += std::max(0, event.minibatch.batch_size);
+      done_.add(event.minibatch, *trainer, options_.epochs);
       return;
     }
     default:
@@ -91,7 +91,8 @@ void BatteryLimit::consume(const Event& event) {
 void BatteryLimit::attach(const Workload& workload) {
   attached_[index(workload.kind)] = workload;
   if (workload.kind == Kind::train) {
-    if (!training_ || !same_work(*training_, workload)) samples_done_ = 0;
+    if (!training_ || !same_work(*training_, workload)) done_.forget();
+    done_.attached();
     training_ = workload;
   }
   choose_workload();
@@ -145,10 +146,7 @@ void BatteryLimit::learn(const Observation& observation) {
 }
 
 double BatteryLimit::samples_left() const {
-  if (!training_) return 0;
-  const auto all =
-      static_cast<double>(options_.epochs) * static_cast<double>(training_->samples_per_epoch);
-  return std::max(0.0, all - static_cast<double>(samples_done_));
+  return training_ ? done_.left(*training_, options_.epochs) : 0;
 }
 
 BatteryAim BatteryLimit::aim() const {
@@ -201,6 +199,12 @@ void BatteryLimit::replan(Time now) {
     plan_forecast(left, now);
   }
   keep_serving();
+  plan_within_others_.reset();
+  const std::int64_t others_mw = prevailing_.others_mw.value_or(0);
+  const double others_w = static_cast<double>(others_mw) / 1e3;
+  if (is_power(others_mw) && needs_samples(left.aim) && others_w < plan_.mean_power_w) {
+    plan_within_others_ = plan_battery(hull_.up_to(others_w), left);
+  }
   planned_ = now;
 }
 
@@ -270,8 +274,7 @@ BatteryState BatteryLimit::judge(Time now) {
   ends_soon_ = above_wh <= (ends_soon_ ? resume_wh : share_wh(checkpoint_share()));
   if (above_wh <= (state_ == BatteryState::reserve ? resume_wh : 0)) return BatteryState::reserve;
   if (browned_out(now)) return BatteryState::brown_out;
-  if (needs_samples(options_.aim) && training_ && training_->samples_per_epoch > 0 &&
-      samples_left() <= 0) {
+  if (needs_samples(options_.aim) && training_ && done_.over(*training_, options_.epochs)) {
     return BatteryState::done;
   }
   return ends_soon_ ? BatteryState::low : BatteryState::planned;
@@ -357,8 +360,14 @@ Limit BatteryLimit::limit(Time now) {
 
 std::string BatteryLimit::describe() const {
   std::string text(battery_state_name(state_));
+  if (state_ == BatteryState::low && prevailing_.work_is_saved) {
+    return text + ": work is saved; the workloads wait";
+  }
   if (state_ == BatteryState::planned || state_ == BatteryState::low) {
     text += ": " + gearshift::describe(plan_);
+    if (plan_within_others_) {
+      text += "; while another cap leaves no more, " + gearshift::describe(*plan_within_others_);
+    }
     if (const std::string_view why = uncounted(); !why.empty()) {
       text += "; as progress, because " + std::string(why);
     }

@@ -15,6 +15,7 @@
 #include "limits/battery_plan.h"
 #include "limits/drain_meter.h"
 #include "limits/forecast_plan.h"
+#include "limits/trained_samples.h"
 #include "limits/voltage_ceiling.h"
 #include "limits/work_table.h"
 
@@ -77,14 +78,20 @@ class BatteryLimit : public LimitSource {
   Limit limit(Time now) override;
   // Turns then go no lower, but for a mean power that is lower still, which takes none.
   void serve_above(std::int64_t power_mw) override;
+  // A plan caps no lower for what the others say, which may be gone soon; it tells what comes of
+  // the work if that stays.
+  void hear(const Prevailing& prevailing) override { prevailing_ = prevailing; }
 
   BatteryState state() const { return state_; }
   const BatteryPlan& plan() const { return plan_; }
+  // Of a number of samples, if the others' cap that stands below the plan's power stays; nullopt
+  // where none does.
+  const std::optional<BatteryPlan>& plan_within_others() const { return plan_within_others_; }
   // What is planned for: progress where the samples that are left cannot be counted.
   BatteryAim aim() const;
   std::uint32_t brown_outs() const { return brown_outs_; }
-  // Why what is left may be less than was read; empty where it was read lately.
-  std::string gauge_complaint() const { return gauge_.complaint(); }
+  // The gauge was not read lately: what is surely left may be less than it told.
+  bool gauge_late() const { return gauge_.late(); }
   // "planned: 12.4 W and 28.1 W in turns, ...", for people.
   std::string describe() const;
 
@@ -118,6 +125,8 @@ class BatteryLimit : public LimitSource {
   PowerHull hull_;
   std::optional<ForecastPlan> forecast_;
   BatteryPlan plan_;
+  Prevailing prevailing_;
+  std::optional<BatteryPlan> plan_within_others_;
   double serves_w_ = 0;  // the least power at which requests are answered; 0: none is needed
   BatteryState state_ = BatteryState::unknown;
   std::optional<Time> started_;
@@ -128,7 +137,7 @@ class BatteryLimit : public LimitSource {
   std::array<std::optional<Workload>, kKinds> attached_;  // the managed ones
   std::optional<Workload> workload_;                      // that the table is of
   std::optional<Workload> training_;                      // the newest
-  std::int64_t samples_done_ = 0;       // of the training, however often it came back
+  TrainedSamples done_;                                   // of it, however often it came back
   std::vector<WorkloadHandle> savers_;  // those attached that save their work when they are asked
 
   Time cycle_began_{};

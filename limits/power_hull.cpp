@@ -66,6 +66,17 @@ std::optional<double> PowerHull::power_w(double samples_per_s) const {
   return low.power_w + share * (high.power_w - low.power_w);
 }
 
+PowerHull PowerHull::up_to(double power_w) const {
+  PowerHull cut;
+  for (const WorkPoint& vertex : vertices_) {
+    if (cut.vertices_.empty() || vertex.power_w <= power_w) cut.vertices_.push_back(vertex);
+  }
+  const bool between =
+      cut.vertices_.size() < vertices_.size() && cut.vertices_.back().power_w < power_w;
+  if (between) cut.vertices_.push_back({power_w, samples_per_s(power_w)});
+  return cut;
+}
+
 std::size_t PowerHull::most_efficient(double other_w) const {
   std::size_t best = 0;
   const auto samples_per_j = [&](const WorkPoint& point) {

@@ -34,6 +34,9 @@ class PowerHull {
   double samples_per_s(double power_w) const;
   // The least mean power that does so much; nullopt where no setting is so fast.
   std::optional<double> power_w(double samples_per_s) const;
+  // What is left of it where no setting may draw more than `power_w`: the least that there is where
+  // none draws so little. A bound, since turns with a higher one are what reaches its last vertex.
+  PowerHull up_to(double power_w) const;
   // The vertex that does most a joule, where `other_w` flows whatever the board does.
   std::size_t most_efficient(double other_w) const;
   // The first of the two vertices that a mean power lies between, never the last; 0 where there is

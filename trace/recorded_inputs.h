@@ -66,6 +66,7 @@ class RecordedLimit : public LimitSource {
   void read(const Reading& reading) override { limit_.read(reading); }
   void learn(const Observation& observation) override { limit_.learn(observation); }
   void serve_above(std::int64_t power_mw) override { limit_.serve_above(power_mw); }
+  void hear(const Prevailing& prevailing) override { limit_.hear(prevailing); }
   Limit limit(Time now) override;
 
  private:

@@ -22,8 +22,10 @@ class PlanLimit : public LimitSource {
   void consume(const Event&) override {}
   Limit limit(Time) override { return {.planned_mw = power_mw_}; }
   void serve_above(std::int64_t power_mw) override { serves_mw = power_mw; }
+  void hear(const Prevailing& prevailing) override { heard = prevailing; }
 
   std::int64_t serves_mw = -1;  // as last told
+  Prevailing heard;
 
  private:
   std::int64_t power_mw_;
@@ -115,6 +117,24 @@ TEST(Plan, OfAnOperatorDoesNotGiveWay) {
   run_with_plan(rig);
   EXPECT_EQ(rig.world.published.cap_source.view(), "operator");
   EXPECT_EQ(rig.world.published.cap_mw, 9'000);
+}
+
+TEST(Plan, HearsTheLeastThatTheOthersSay) {
+  ServingRig rig(best_of(kThree), seconds(5), 9'000);
+  PlanLimit plan(8'000);
+  PlanLimit third(8'500);
+  LimitSource* limits[] = {&rig.limit, &third, &plan};
+  Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
+  EXPECT_EQ(plan.heard, (Prevailing{.others_mw = 8'500}));
+  EXPECT_EQ(third.heard, (Prevailing{.others_mw = 8'000}));
+}
+
+TEST(Plan, HearsOfNoCapWhereItIsAlone) {
+  ServingRig rig(best_of(kThree), seconds(5));
+  PlanLimit plan(8'000);
+  LimitSource* limits[] = {&plan};
+  Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
+  EXPECT_EQ(plan.heard, Prevailing());
 }
 
 TEST(Plan, HoldsWhileNobodyAsks) {

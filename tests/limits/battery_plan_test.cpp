@@ -34,6 +34,22 @@ TEST(PowerHull, IsMostEfficientByAllThatIsDrawn) {
   EXPECT_EQ(hull.vertices()[hull.most_efficient(200)].power_w, 40);
 }
 
+TEST(PowerHull, EndsWhereNothingMayDrawMore) {
+  const PowerHull hull(kPoints);
+  for (const double power_w : {12.0, 20.0, 25.0, 1000.0}) {
+    const PowerHull cut = hull.up_to(power_w);
+    const double end_w = std::min(power_w, hull.vertices().back().power_w);
+    EXPECT_DOUBLE_EQ(cut.vertices().back().power_w, end_w);
+    for (const double at_w : {10.0, 11.0, end_w}) {
+      EXPECT_DOUBLE_EQ(cut.samples_per_s(at_w), hull.samples_per_s(at_w)) << power_w;
+    }
+    EXPECT_FALSE(cut.power_w(hull.samples_per_s(end_w) + 1)) << power_w;
+  }
+  ASSERT_EQ(hull.up_to(1).vertices().size(), 1U);
+  EXPECT_EQ(hull.up_to(1).vertices()[0], hull.vertices()[0]);
+  EXPECT_TRUE(PowerHull().up_to(10).empty());
+}
+
 TEST(BatteryPlan, FinishesAsSoonAsTheEnergyAllows) {
   // 39,000 samples: 100 s at 30 W, 130 s at 20 W. 2,800 J lie between 2,600 J and 3,000 J.
   const BatteryPlan plan = plan_battery(

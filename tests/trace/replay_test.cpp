@@ -59,8 +59,10 @@ class EndingPlan : public LimitSource {
     return {.planned_mw = 16'000, .ends_soon = now >= Time{} + seconds(40)};
   }
   void serve_above(std::int64_t) override { told = true; }
+  void hear(const Prevailing& prevailing) override { heard = prevailing; }
 
   bool told = false;  // what is known to answer requests
+  Prevailing heard;
 };
 
 TEST(ReplayOfAPlan, SavesTheWorkAndWaitsAsItDid) {
@@ -74,6 +76,7 @@ TEST(ReplayOfAPlan, SavesTheWorkAndWaitsAsItDid) {
   run.world.saves_after = seconds(2);
   run.run();
   EXPECT_TRUE(plan.told);
+  EXPECT_TRUE(plan.heard.work_is_saved);
   ASSERT_EQ(run.kept.of(NoteType::checkpoint).size(), 2U);
   EXPECT_EQ(run.kept.statuses.back().phase, Phase::paused);
   RecordingReader reader(run.file);
