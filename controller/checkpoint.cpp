@@ -8,12 +8,13 @@ void Checkpoint::attach(const Workload& workload) {
   if (workload.saves) savers_.push_back({.handle = workload.handle});
 }
 
-// Who left is waited for no longer.
+// Who left is waited for no longer, and where nobody is left who saves nobody waits.
 void Checkpoint::detach(WorkloadHandle handle) {
   for (Saver& saver : savers_) {
     if (saver.handle == handle && saver.stage == Stage::asked) end(saver);
   }
   std::erase_if(savers_, [handle](const Saver& saver) { return saver.handle == handle; });
+  if (savers_.empty()) over_ = false;
 }
 
 const std::vector<WorkloadHandle>& Checkpoint::ask(World& world, Time now) {

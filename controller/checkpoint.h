@@ -30,7 +30,8 @@ class Checkpoint {
   std::optional<WorkloadHandle> take_overdue(Time now);
   // Somebody was asked, and has not answered yet.
   bool pending() const;
-  // Somebody was asked, and nobody is waited for any more. Stays so until forget().
+  // Somebody was asked, and nobody is waited for any more. Stays so until forget(), or until the
+  // last one who saves has left.
   bool over() const { return over_; }
   Duration timeout() const { return timeout_; }
 

@@ -16,6 +16,7 @@ class EndingLimit : public LimitSource {
       : from_(from), to_(to), gone_(gone) {}
   std::string_view name() const override { return "battery"; }
   void consume(const Event&) override {}
+  void hear(const Prevailing& prevailing) override { heard = prevailing; }
   Limit limit(Time now) override {
     const Duration at = now - Time{};
     Limit limit;
@@ -23,6 +24,8 @@ class EndingLimit : public LimitSource {
     if (at >= gone_) limit.power_mw = kNoPowerMw;
     return limit;
   }
+
+  Prevailing heard;
 
  private:
   Duration from_, to_, gone_;
@@ -36,9 +39,11 @@ Workload saving_trainer() {
 
 class CheckpointRun : public testing::Test {
  protected:
-  void run(EndingLimit limit) {
+  // What the limit heard last.
+  Prevailing run(EndingLimit limit) {
     LimitSource* limits[] = {&limit};
     Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
+    return limit.heard;
   }
   bool waits() const {
     return !rig.world.commands.empty() && !runs(rig.world.commands.back().run, Kind::train);
@@ -89,6 +94,46 @@ TEST_F(CheckpointRun, OneThatLeavesIsNotWaitedFor) {
   EXPECT_TRUE(rig.recorder.of(NoteType::unsaved).empty());
 }
 
+// Nobody is left who saves: who comes then has nothing to wait for.
+TEST_F(CheckpointRun, NobodyWaitsWhenTheLastOneWhoSavesHasLeft) {
+  rig.world.attach(seconds(1), saving_trainer());
+  rig.world.saves_after = seconds(2);
+  rig.world.at(seconds(14), [&] { EXPECT_TRUE(waits()); });
+  rig.world.detach(seconds(15));
+  std::size_t told = 0;
+  rig.world.at(seconds(19), [&] { told = rig.world.commands.size(); });
+  rig.world.attach(seconds(20));
+  rig.world.at(seconds(50), [&] {
+    EXPECT_EQ(rig.world.published.phase, Phase::holding);
+    EXPECT_TRUE(told == rig.world.commands.size() || !waits());
+  });
+  run({seconds(10), seconds(100), seconds(55)});
+  EXPECT_TRUE(waits());
+}
+
+TEST_F(CheckpointRun, IsOverNoMoreWhenNobodyIsLeftWhoSaves) {
+  FakeWorld& world = rig.world;
+  Checkpoint checkpoint(seconds(30));
+  for (const WorkloadHandle handle : {1U, 2U}) {
+    Workload workload = saving_trainer();
+    workload.handle = handle;
+    checkpoint.attach(workload);
+  }
+  ASSERT_EQ(checkpoint.ask(world, Time{}).size(), 2U);
+  for (const WorkloadHandle handle : {1U, 2U}) {
+    Event saved;
+    saved.type = EventType::saved;
+    saved.handle = handle;
+    saved.set_sequence = world.checkpoints.at(handle - 1).sequence;
+    EXPECT_TRUE(checkpoint.answer(saved));
+  }
+  EXPECT_TRUE(checkpoint.over());
+  checkpoint.detach(1);
+  EXPECT_TRUE(checkpoint.over());
+  checkpoint.detach(2);
+  EXPECT_FALSE(checkpoint.over());
+}
+
 TEST_F(CheckpointRun, OneThatCannotSaveTrainsOnUntilPowerIsGone) {
   rig.world.attach(seconds(1));
   rig.world.at(seconds(29), [&] { EXPECT_FALSE(waits()); });
@@ -114,6 +159,18 @@ TEST_F(CheckpointRun, IsAskedForAnewWhenPowerEndsAgain) {
   Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
   ASSERT_EQ(rig.world.checkpoints.size(), 2U);
   EXPECT_NE(rig.world.checkpoints[0].sequence, rig.world.checkpoints[1].sequence);
+}
+
+TEST_F(CheckpointRun, ItsSourceHearsThatTheWorkIsSaved) {
+  rig.world.attach(seconds(1), saving_trainer());
+  rig.world.saves_after = seconds(2);
+  EXPECT_FALSE(run({seconds(59), seconds(100)}).work_is_saved);
+}
+
+TEST_F(CheckpointRun, ItsSourceHearsWhileTheWorkloadsWait) {
+  rig.world.attach(seconds(1), saving_trainer());
+  rig.world.saves_after = seconds(2);
+  EXPECT_TRUE(run({seconds(10), seconds(100)}).work_is_saved);
 }
 
 // What takes power and time then is the save, not the setting.
