@@ -147,12 +147,15 @@ std::unique_ptr<BatteryLimit> battery_limit_of(const SimulateOptions& options,
                             modelled_pause_w(*made.board, made.problem.knobs, safe));
 }
 
-// A mission is not cut short of its own end by what a search usually takes.
+// A mission is not cut short of its own end by what a search usually takes. One that serves until
+// a time ends then: what becomes of the battery later says nothing of it.
 void last_until_the_end(SimulateOptions& options) {
   const std::string& until = options.mission.goal.until;
   if (until.empty()) return;
-  const Duration usual = parse_duration(options.duration);
-  if (flag_value("--until", until, parse_duration) > usual) options.duration = until;
+  const Duration end = flag_value("--until", until, parse_duration);
+  const auto plan = make_battery_options(options.mission.goal);
+  const bool serves = plan && plan->aim == BatteryAim::serve;
+  if (serves || end > parse_duration(options.duration)) options.duration = until;
 }
 
 // Before anything is opened: what is refused has destroyed nothing.
@@ -341,7 +344,8 @@ void add_simulate(CLI::App& app, int& exit_code) {
   add_seed_flag(*command, options->seed, "of noise, faults and the policy");
   command
       ->add_option("--duration", options->duration,
-                   "most virtual time; where it is left out, never less than --until")
+                   "most virtual time; where it is left out, never less than --until, and no more "
+                   "where a battery serves until then")
       ->capture_default_str();
   command->add_option("--log", options->log, "file for each decision, one JSON object a line");
   CLI::Option* const record =

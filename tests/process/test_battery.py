@@ -150,6 +150,14 @@ class Mission(unittest.TestCase):
         day = ["--battery", "2kWh", "--policy", "maxn", "--until", "13h"]
         self.assertIn("over, its time has passed, after 46800 s", self.told(*day))
         self.assertIn("over, --duration has passed, after 10 s", self.told(*day, "--duration", "10s"))
+        moment = ["--battery", "2kWh", "--policy", "maxn", "--until", "10s"]
+        self.assertIn("over, its time has passed, after 10 s", self.told(*moment))
+        self.assertIn("over, its time has passed, after 20 s", self.told(*moment, "--duration", "20s"))
+
+    def test_a_lasting_cap_under_which_the_work_is_late_is_told(self):
+        task = ["--battery", "100Wh", "--epochs", "20", "--samples-per-epoch", "8800", "--until", "2000s", "--duration", "60s"]
+        self.assertRegex(self.told(*task, "--power", "15W"), r"plan     planned: [\d.]+ W for .*; while another cap leaves no more, 15.0 W for .*; too little time;")
+        self.assertNotIn("too little", self.told(*task))
 
     def test_a_battery_that_is_not_empty_is_not_called_so(self):
         told = self.told("--battery", "10Wh", "--other-power", "500W", "--battery-goal", "none")
@@ -187,7 +195,7 @@ class Mission(unittest.TestCase):
 
     def test_a_time_within_reach_is_reached_above_the_reserve(self):
         for until in ("20m", "30m", "2250s"):
-            mission = self.simulate("--battery", "10Wh", "--duration", until, "--until", until)
+            mission = self.simulate("--battery", "10Wh", "--until", until)
             self.assertTrue(mission["reserve_kept"], mission)
             self.assertGreater(mission["samples"], 0)
 
