@@ -15,8 +15,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "bridge/endpoints.h"
-#include "bridge/key_files.h"
 #include "cli/explaining_recorder.h"
 #include "cli/heat_notes.h"
 #include "cli/outlet.h"
@@ -24,6 +22,7 @@
 #include "cli/prior_tables.h"
 #include "cli/read_script.h"
 #include "cli/recording.h"
+#include "cli/run_endpoints.h"
 #include "cli/select_board.h"
 #include "cli/service_notice.h"
 #include "cli/state_folder.h"
@@ -64,48 +63,6 @@ BoardTraits make_traits(const BoardDescription& description, const OpenedSensors
   traits.modes = modes_by_power(description, knobs);
   traits.safe = safe_mode(description, knobs, traits.modes);
   return traits;
-}
-
-// Empty where nobody comes in by a key. Only endpoints that are given reach other machines.
-std::filesystem::path keys_of(const RunOptions& options) {
-  const std::string& outer =
-      reaches_other_machines(options.control) ? options.control : options.listen;
-  const bool needed = reaches_other_machines(outer);
-  if (options.keys.empty() && !needed) return {};
-  const KeyFolder folder(keys_folder(options.keys, options.state));
-  if (folder.has_server()) return folder.path();
-  const std::string make = fmt::format(
-      "make them with gearshift keys server{0}, let clients in with gearshift keys client NAME{0}",
-      options.keys.empty() ? "" : " --keys " + options.keys);
-  if (!needed) {
-    throw std::invalid_argument(fmt::format(
-        "--keys {}: there are no keys in it: {}; or leave --keys out: no endpoint here needs them",
-        options.keys, make));
-  }
-  throw std::invalid_argument(fmt::format(
-      "endpoint {}: who comes over tcp:// from another machine needs a key, and there are none in "
-      "{}: {}; or listen on tcp://127.0.0.1:PORT or ipc://PATH",
-      outer, folder.path().string(), make));
-}
-
-std::string workload_endpoint_of(const RunOptions& options) {
-  return options.listen.empty() ? default_workload_endpoint() : options.listen;
-}
-
-std::string control_endpoint_of(const RunOptions& options) {
-  return options.control.empty() ? default_control_endpoint() : options.control;
-}
-
-// The same, before anything of the board is opened. Throws std::invalid_argument.
-const RunOptions& with_usable_endpoints(const RunOptions& options) {
-  for (const std::string& endpoint : {options.listen, options.control}) {
-    if (endpoint.empty()) continue;
-    require_endpoint(endpoint);
-    require_bindable(endpoint, Keys::required);  // keys_of says whether there are any
-  }
-  require_two(workload_endpoint_of(options), control_endpoint_of(options));
-  keys_of(options);
-  return options;
 }
 
 LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSensors& sensors,
