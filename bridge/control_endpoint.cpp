@@ -60,7 +60,7 @@ void ControlEndpoint::answer(std::string_view frame, Time now, EventBuffer& even
   }
   if (std::holds_alternative<wire::StatusRequest>(request)) {
     const bool reasons = rationale_ != nullptr;
-    wire::pack(buffer_, status_, knobs_, reasons ? rationale_->plan : "",
+    wire::pack(buffer_, status_, knobs_, reasons ? rationale_->plan_now() : "",
                reasons ? rationale_->heat : "");
     return;
   }

@@ -180,7 +180,8 @@ void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knob
   answer.add("held_ns", (now - rationale.held.since).count());
   answer.add("setting", row_of(rationale.held.setting, knobs.size()));
   answer.add("predicted", row_of(rationale.held.predicted));
-  answer.add("plan", std::string_view(rationale.plan).substr(0, kMaxMessageBytes));
+  const std::string plan = rationale.plan_now();
+  answer.add("plan", std::string_view(plan).substr(0, kMaxMessageBytes));
   answer.add("heat", std::string_view(rationale.heat).substr(0, kMaxMessageBytes));
   answer.add("battery", battery_row(rationale.battery));
   answer.add("cap_mw", rationale.cap.power_mw);

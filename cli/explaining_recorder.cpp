@@ -1,6 +1,11 @@
 #include "cli/explaining_recorder.h"
 
+#include <spdlog/fmt/fmt.h>
+
 #include <chrono>
+#include <utility>
+
+#include "controller/battery.h"
 
 namespace gearshift {
 namespace {
@@ -25,19 +30,53 @@ void ExplainingRecorder::status(const Status& status) {
   front_.status(status);
 }
 
+void PlanNotes::tick(const TickInputs& inputs) {
+  next_.tick(inputs);
+  for (const Reading& reading : inputs.readings) {
+    if (reading.quantity == Quantity::battery_energy) energy_ = reading;
+    if (reading.quantity == Quantity::battery_voltage) voltage_ = reading;
+  }
+}
+
+// That a plan no longer falls short may wait: it may come and go as the plan is made anew.
+bool PlanNotes::told_enough() const {
+  const Shortfall shortfall = limit_->plan().shortfall;
+  const bool better = shortfall == Shortfall::none && shortfall_ != Shortfall::unknown;
+  return state_ == limit_->state() && aim_ == limit_->aim() &&
+         (shortfall_ == shortfall || better) && late_ == limit_->gauge_late();
+}
+
 void PlanNotes::status(const Status& status) {
   next_.status(status);
   if (limit_ == nullptr) return;
-  const bool planned = limit_->plan().shortfall != Shortfall::unknown;
-  const bool same = state_ == limit_->state() && planned_ == planned;
-  if (same && status.time - told_ < kPlanRests) return;
-  planned_ = planned;
+  if (told_enough() && status.time - told_ < kPlanRests) return;
   state_ = limit_->state();
+  aim_ = limit_->aim();
+  shortfall_ = limit_->plan().shortfall;
+  late_ = limit_->gauge_late();
   told_ = status.time;
-  std::string text = limit_->describe();
-  if (text == text_) return;
-  text_ = std::move(text);
+  std::string said = text();
+  if (said == text_) return;
+  text_ = std::move(said);
   next_.note({.type = NoteType::plan, .time = status.time, .text = text_});
+}
+
+std::string PlanNotes::text() const {
+  if (limit_ == nullptr) return {};
+  const std::string why = cause();
+  return limit_->describe() + (why.empty() ? "" : "; " + why);
+}
+
+std::string PlanNotes::cause() const {
+  const auto said_of = [this](const Reading& reading) {
+    return battery_ != nullptr ? battery_->explain(reading) : std::string();
+  };
+  if (limit_->gauge_late()) {
+    if (energy_.state != ReadingState::ok) return said_of(energy_);
+    return fmt::format("it tells {:.2f} Wh now, which is not believed",
+                       static_cast<double>(energy_.value) / (1000 * kJoulesInWh));
+  }
+  return limit_->state() == BatteryState::brown_out ? said_of(voltage_) : std::string();
 }
 
 }  // namespace gearshift

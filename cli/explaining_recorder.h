@@ -8,6 +8,7 @@
 #include "cli/setting_prediction.h"
 #include "controller/rationale.h"
 #include "controller/recorder.h"
+#include "controller/sensor.h"
 #include "limits/battery_limit.h"
 
 namespace gearshift {
@@ -28,22 +29,36 @@ class ExplainingRecorder : public Recorder {
   Recorder& front_;
 };
 
-// Adds a note of what a battery's limit plans to those of the loop: at once where its state
-// changes or there is a plan at last, and once a minute where the plan changes.
+// Adds a note of what a battery's limit plans to those of the loop: at once where its state or aim
+// changes, there is a plan at last, it falls short, or the gauge is late, and once a minute where
+// the plan changes.
 class PlanNotes : public Recorder {
  public:
-  // Borrowed; a null limit plans nothing.
-  PlanNotes(Recorder& next, const BatteryLimit* limit) : next_(next), limit_(limit) {}
+  // Borrowed; a null limit plans nothing, a null sensor of the battery gives no causes.
+  PlanNotes(Recorder& next, const BatteryLimit* limit, const Sensor* battery = nullptr)
+      : next_(next), limit_(limit), battery_(battery) {}
 
-  void tick(const TickInputs& inputs) override { next_.tick(inputs); }
+  void tick(const TickInputs& inputs) override;
   void note(const Note& note) override { next_.note(note); }
   void status(const Status& status) override;
 
+  // What is planned now, and why what should be read of the battery is not; empty without a limit.
+  std::string text() const;
+
  private:
+  std::string cause() const;
+  bool told_enough() const;
+
   Recorder& next_;
   const BatteryLimit* limit_;
+  const Sensor* battery_;
+  Reading energy_{.quantity = Quantity::battery_energy, .state = ReadingState::missing};
+  Reading voltage_{.quantity = Quantity::battery_voltage, .state = ReadingState::missing};
+  // As told last.
   std::optional<BatteryState> state_;
-  bool planned_ = false;
+  BatteryAim aim_{};
+  Shortfall shortfall_ = Shortfall::unknown;
+  bool late_ = false;
   Time told_{};
   std::string text_;
 };

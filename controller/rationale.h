@@ -63,6 +63,10 @@ class Rationale final : public Recorder {
   // Asked for each setting that is tried or held from then on.
   void predict_with(Predict predict) { predict_ = std::move(predict); }
 
+  // Asked when the plan is, in place of what a note told last, which may be a minute old.
+  void tell_plan_with(std::function<std::string()> tell) { tell_plan_ = std::move(tell); }
+  std::string plan_now() const { return tell_plan_ ? tell_plan_() : plan; }
+
   // The workloads that come and go.
   void consume(const Event& event);
   void tick(const TickInputs& inputs) override {
@@ -92,7 +96,7 @@ class Rationale final : public Recorder {
   };
   Held held;
   Cap cap;
-  std::string plan;  // of the battery, for people; empty where nothing is planned
+  std::string plan;  // of the battery, as noted last, for people; empty where nothing is planned
   std::string heat;  // which zones cannot be read and why, for people; empty where all can
   Battery battery;   // as it was read at last
 
@@ -130,6 +134,7 @@ class Rationale final : public Recorder {
   std::string key_;         // of the workloads that were tried
   std::string search_end_;  // why the search was ended, until the hold that follows
   Predict predict_;
+  std::function<std::string()> tell_plan_;
   std::optional<PowerMode> safe_mode_;
   // Of the newest step down. What is in force since stands in for a choice, until the search goes
   // on.

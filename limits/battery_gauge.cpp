@@ -106,7 +106,7 @@ double BatteryGauge::energy_wh(Time now) const {
 
 std::string BatteryGauge::complaint() const {
   if (!known()) return "the battery's energy was never read";
-  if (!looked_ || !late(*looked_)) return {};
+  if (!looked_ || !late()) return {};
   char text[96];
   std::snprintf(text, sizeof text, "the gauge was last read %.0f s ago: %.2f Wh are surely left",
                 seconds(*looked_ - believed_.taken), energy_wh(*looked_));

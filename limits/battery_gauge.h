@@ -31,6 +31,8 @@ class BatteryGauge {
   // What is surely left at `now`, Wh; 0 where nothing was ever believed.
   double energy_wh(Time now) const;
   bool late(Time now) const { return !known() || now - believed_.taken > stale_after_; }
+  // At the newest look.
+  bool late() const { return !looked_ || late(*looked_); }
   // Late because nobody looked for a while, in which the machine may have slept; the answer of who
   // is asked over a network is to come. For 10 s, once: a gauge that was late before is not
   // awaited.

@@ -361,9 +361,8 @@ Limit BatteryLimit::limit(Time now) {
 std::string BatteryLimit::describe() const {
   std::string text(battery_state_name(state_));
   if (state_ == BatteryState::low && prevailing_.work_is_saved) {
-    return text + ": work is saved; the workloads wait";
-  }
-  if (state_ == BatteryState::planned || state_ == BatteryState::low) {
+    text += ": work is saved; the workloads wait";
+  } else if (state_ == BatteryState::planned || state_ == BatteryState::low) {
     text += ": " + gearshift::describe(plan_);
     if (plan_within_others_) {
       text += "; while another cap leaves no more, " + gearshift::describe(*plan_within_others_);

@@ -26,6 +26,8 @@ struct OpenedSensors {
   bool power_is_estimate = false;
   // True when a power reading is what a counter grew by since the one before.
   bool power_counts = false;
+  // That which reads the battery, and says why where it cannot; null where none does.
+  const Sensor* battery = nullptr;
   // True when a sensor reads the voltage at the battery's terminals.
   bool battery_voltage = false;
   // An eventfd that becomes readable when a sampler thread has a new power reading; whoever waits

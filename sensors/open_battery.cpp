@@ -11,6 +11,7 @@ namespace {
 bool open_energy(const BatteryDescription& battery, Sysroot& root, OpenedSensors& opened) {
   if (auto supply = PowerSupply::open(battery.capacity_wh, root, opened.findings)) {
     opened.battery_voltage = supply->has_voltage();
+    opened.battery = supply.get();
     opened.sensors.push_back(std::move(supply));
     return true;
   }
@@ -19,11 +20,13 @@ bool open_energy(const BatteryDescription& battery, Sysroot& root, OpenedSensors
   if (battery.nut && !(measured && battery.capacity_wh)) {
     if (auto nut = NutBattery::open(*battery.nut, battery.capacity_wh, opened.findings)) {
       opened.battery_voltage = nut->has_voltage();
+      opened.battery = nut.get();
       opened.sensors.push_back(std::move(nut));
       return true;
     }
   }
   opened.battery_voltage = measured;
+  opened.battery = terminals.get();
   if (measured) opened.sensors.push_back(std::move(terminals));
   if (!battery.capacity_wh) {
     opened.findings.emplace_back(

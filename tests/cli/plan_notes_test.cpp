@@ -64,5 +64,95 @@ TEST(PlanNotes, TellAtOnceThatThereIsAPlanAtLast) {
   EXPECT_EQ(kept.texts.size(), 3U) << "a minute later it is another";
 }
 
+class PlanNotesTest : public testing::Test {
+ protected:
+  // Says of every bad reading that its file cannot be read.
+  class BrokenGauge : public Sensor {
+   public:
+    void read(Time, std::vector<Reading>&) override {}
+    std::string explain(const Reading& reading) const override {
+      if (reading.state == ReadingState::ok) return "";
+      return reading.quantity == Quantity::battery_energy ? "battery at /BAT0: energy_now: EIO"
+                                                          : "battery at /BAT0: voltage_now: EIO";
+    }
+  };
+
+  static WorkPrediction prediction(const Workload&) {
+    Setting setting;
+    setting.mode.count = 1;
+    return {.front = {{setting, {10, 100}}}, .of = {}};
+  }
+  PlanNotesTest() {
+    Event trainer = attached();
+    trainer.workload.samples_per_epoch = 1000;
+    limit_.consume(trainer);
+  }
+  // One tick a second, as the loop makes it.
+  void run(int for_s, double energy_wh, ReadingState state = ReadingState::ok) {
+    for (int i = 0; i < for_s; ++i) {
+      now_ += seconds(1);
+      const auto energy_mj = static_cast<std::int64_t>(3.6e6 * energy_wh);
+      const std::vector<Reading> readings = {
+          {Quantity::battery_capacity, ReadingState::ok, false, 0, 36'000'000, now_},
+          {Quantity::battery_energy, state, false, 0, energy_mj, now_}};
+      notes_.tick({now_, {}, readings});
+      for (const Reading& reading : readings) limit_.read(reading);
+      limit_.limit(now_);
+      Status status;
+      status.time = now_;
+      notes_.status(status);
+    }
+  }
+  const std::string& last() const { return kept_.texts.back(); }
+
+  Time now_{seconds(1000)};
+  BatteryLimit limit_{{.aim = BatteryAim::finish, .epochs = 100}, prediction};
+  BrokenGauge gauge_;
+  KeptPlans kept_;
+  PlanNotes notes_{kept_, &limit_, &gauge_};
+};
+
+// 100 epochs take 1000 s and 10 kJ, which are 2.8 Wh above the reserve of 2.
+TEST_F(PlanNotesTest, TellAtOnceThatAPlanFallsShort) {
+  run(2, 5.5);
+  ASSERT_EQ(limit_.plan().shortfall, Shortfall::none);
+  ASSERT_EQ(kept_.texts.size(), 1U);
+  double energy_wh = 5.5;
+  for (int i = 0; i < 40 && limit_.plan().shortfall == Shortfall::none; ++i) {
+    run(1, energy_wh -= 0.02);
+  }
+  ASSERT_EQ(limit_.plan().shortfall, Shortfall::energy);
+  ASSERT_EQ(kept_.texts.size(), 2U);
+  EXPECT_NE(last().find("too little energy"), std::string::npos) << last();
+}
+
+TEST_F(PlanNotesTest, SayOfAGaugeThatIsLateWhatIsLeftAndWhy) {
+  run(5, 9);
+  run(31, 9, ReadingState::missing);
+  ASSERT_EQ(kept_.texts.size(), 2U);
+  EXPECT_TRUE(
+      last().ends_with("; the gauge was last read 31 s ago: 8.14 Wh are surely left; "
+                       "battery at /BAT0: energy_now: EIO"))
+      << last();
+  EXPECT_EQ(notes_.text(), last());
+  run(1, 8.9);
+  ASSERT_EQ(kept_.texts.size(), 3U) << "and that it is read again";
+  EXPECT_EQ(last().find("gauge"), std::string::npos) << last();
+}
+
+TEST_F(PlanNotesTest, SayThatWhatAGaugeTellsIsNotBelieved) {
+  run(5, 5);
+  run(40, 9.5);
+  EXPECT_NE(last().find("it tells 9.50 Wh now, which is not believed"), std::string::npos)
+      << last();
+}
+
+TEST_F(PlanNotesTest, SayWhyNothingWasEverReadOfTheBattery) {
+  run(1, 0, ReadingState::absurd);
+  ASSERT_EQ(kept_.texts.size(), 1U);
+  EXPECT_EQ(last(),
+            "unknown: the battery's energy was never read; battery at /BAT0: energy_now: EIO");
+}
+
 }  // namespace
 }  // namespace gearshift
