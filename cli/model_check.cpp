@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/model_commands.h"
 #include "cli/model_targets.h"
+#include "cli/profile_files.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -83,7 +84,9 @@ struct CheckResult {
 CheckResult check(const CheckOptions& options) {
   std::vector<Profile> profiles;
   for (const std::string& path : options.profiles) {
-    for (Profile& profile : read_profiles(path)) profiles.push_back(std::move(profile));
+    for (Profile& profile : with_rows(read_profiles(path), path)) {
+      profiles.push_back(std::move(profile));
+    }
   }
   CheckResult result;
   if (!options.targets.empty()) {

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/model_commands.h"
 #include "cli/model_fit_chosen.h"
+#include "cli/profile_files.h"
 #include "cli/seed_flag.h"
 #include "trace/profile_csv.h"
 
@@ -179,7 +180,7 @@ void check_unused_options(const CLI::App& command, const FitOptions& options) {
 
 int run_fit(const FitOptions& options) {
   Json json = {{"fits", Json::array()}};
-  for (const Profile& profile : read_profiles(options.profile)) {
+  for (const Profile& profile : with_rows(read_profiles(options.profile), options.profile)) {
     if (options.choose == "roofline") {
       const BoardDescription& board = board_of(profile, options);
       const std::vector<FitCell> cells = judged_cells(board, profile, options);

@@ -11,6 +11,7 @@
 
 #include "cli/commands.h"
 #include "cli/powertrain_commands.h"
+#include "cli/profile_files.h"
 #include "cli/tell.h"
 #include "trace/profile_csv.h"
 
@@ -74,6 +75,7 @@ Profile read_one_profile(const std::string& path) {
 }
 
 Profile only_profile(std::vector<Profile> profiles, const std::string& path) {
+  profiles = with_rows(std::move(profiles), path);
   if (profiles.size() == 1) return std::move(profiles.front());
   std::string found;
   for (const Profile& profile : profiles) {

@@ -19,7 +19,8 @@ void add_powertrain_optimize(CLI::App& powertrain, int& exit_code);
 
 // --seed, --epochs, --loss, --dropout and --batch-rows.
 void add_training_options(CLI::App& command, TrainingOptions& options);
-// The one profile of a file. Throws CsvError, or std::runtime_error where the file holds several.
+// The one profile of a file. Throws CsvError, or std::runtime_error where the file holds none or
+// several.
 Profile read_one_profile(const std::string& path);
 // The same of what was read from `path`.
 Profile only_profile(std::vector<Profile> profiles, const std::string& path);

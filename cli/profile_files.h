@@ -1,8 +1,9 @@
-// The files of profiles that a command was given, each read once: a pipe can be read no more often.
+// The files of profiles that a command was given.
 #pragma once
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,9 +11,17 @@
 
 namespace gearshift {
 
+// What was read from `path`, where it has rows at all. Throws std::runtime_error that names it.
+std::vector<Profile> with_rows(std::vector<Profile> profiles, const std::string& path);
+
+// "resnet18 (train) on jetson-agx-orin, lenet (infer) on orin".
+std::string names_of(std::span<const Profile> profiles);
+
+// Each file is read once: a pipe can be read no more often.
 class ProfileFiles {
  public:
-  // Valid as long as this is; for any thread. Throws what read_profiles throws.
+  // At least one; valid as long as this is; for any thread. Throws what read_profiles and with_rows
+  // throw.
   const std::vector<Profile>& of(const std::string& path);
 
  private:

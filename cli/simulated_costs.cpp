@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -27,8 +28,7 @@ std::string nothing_known(const std::string& file, const RecordedProfiles& recor
 }  // namespace
 
 std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
-                                        const std::string& trace, Kind kind,
-                                        const std::string& workload) {
+                                        const std::string& trace, const WantedProfile& wanted) {
   const std::string& file = trace.empty() ? profile : trace;
   std::vector<Profile> profiles;
   if (trace.empty()) {
@@ -39,24 +39,24 @@ std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& 
     if (recorded.profiles.empty()) throw std::invalid_argument(nothing_known(file, recorded));
     profiles = std::move(recorded.profiles);
   }
-  std::string known;
-  Profile* found = nullptr;
-  std::size_t fitting = 0;
+  std::vector<Profile*> fitting;
   for (Profile& one : profiles) {
-    known += fmt::format("{}{} ({})", known.empty() ? "" : ", ", one.workload, kind_name(one.kind));
-    if (one.kind != kind) continue;
-    if (!workload.empty() && one.workload != workload) continue;
-    found = &one;
-    ++fitting;
+    const bool named = wanted.workload.empty() || one.workload == wanted.workload;
+    if (one.kind == wanted.kind && named) fitting.push_back(&one);
   }
-  if (fitting != 1) {
-    throw std::invalid_argument(fmt::format(
-        "{}: {} for {}{}; choose with --workload (--infer-workload beside training) and "
-        "--problem from {}",
-        file, fitting == 0 ? "nothing fits" : "several fit", kind_name(kind),
-        workload.empty() ? "" : " of the name " + workload, known));
+  const auto of_device = [&](const Profile* one) {
+    const auto& names = wanted.devices;
+    return std::find(names.begin(), names.end(), one->device) != names.end();
+  };
+  if (std::any_of(fitting.begin(), fitting.end(), of_device)) {
+    std::erase_if(fitting, std::not_fn(of_device));
   }
-  return std::make_unique<Profile>(std::move(*found));
+  if (fitting.size() == 1) return std::make_unique<Profile>(std::move(*fitting.front()));
+  throw std::invalid_argument(fmt::format(
+      "{}: {} for {}{}; choose with --workload (--infer-workload beside training) and "
+      "--problem, of several devices with --board, or split the file by device; it has {}",
+      file, fitting.empty() ? "nothing fits" : "several fit", kind_name(wanted.kind),
+      wanted.workload.empty() ? "" : " of the name " + wanted.workload, names_of(profiles)));
 }
 
 const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,

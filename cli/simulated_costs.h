@@ -13,11 +13,17 @@
 
 namespace gearshift {
 
-// The one profile of that kind, and name where one is given, in the file `profile`, or in the
-// recording `trace` where that is given. Throws std::invalid_argument that names those there are.
+// Which profile a workload's costs are. What is empty may be any.
+struct WantedProfile {
+  Kind kind = Kind::train;
+  std::string workload;
+  std::vector<std::string> devices;  // names of one, which decides where several fit
+};
+
+// The one profile that is wanted, in the file `profile`, or in the recording `trace` where that is
+// given. Throws std::invalid_argument that names those there are.
 std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
-                                        const std::string& trace, Kind kind,
-                                        const std::string& workload);
+                                        const std::string& trace, const WantedProfile& wanted);
 
 // Throws std::invalid_argument that names what the model of the board has.
 const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,

@@ -113,8 +113,12 @@ void check_unused_options(const SimulateOptions& options) {
 
 // The costs, the knobs and the task's batch sizes come from the profile.
 void take_profile(const SimulateOptions& options, SimulatedProblem& made, SimulatedTask& task) {
-  made.profile = select_profile(*options.files, options.profile, options.trace, kind_of(options),
-                                options.workload);
+  WantedProfile wanted{.kind = kind_of(options), .workload = options.workload, .devices = {}};
+  if (made.board) {
+    wanted.devices = made.board->aliases;
+    wanted.devices.push_back(made.board->id);
+  }
+  made.profile = select_profile(*options.files, options.profile, options.trace, wanted);
   const Missing missing = parse_missing(options.missing);
   made.problem.board = made.profile->device;
   made.problem.knobs = made.profile->knobs();
@@ -156,7 +160,9 @@ void add_served(const SimulateOptions& options, SimulatedProblem& made) {
         options.infer_profile.empty() ? options.profile : options.infer_profile;
     made.infer_profile = select_profile(
         *options.files, table, options.infer_profile.empty() ? options.trace : std::string(),
-        Kind::infer, options.infer_workload);
+        {.kind = Kind::infer,
+         .workload = options.infer_workload,
+         .devices = {made.profile->device}});
     made.problem.knobs = common_knobs(*made.profile, *made.infer_profile);
     const Missing missing = parse_missing(options.missing);
     if (missing == Missing::model) {

@@ -1,0 +1,53 @@
+#include "cli/simulated_costs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <stdexcept>
+
+namespace gearshift {
+namespace {
+
+using testing::HasSubstr;
+
+struct SelectedProfile : testing::Test {
+  SelectedProfile() {
+    std::ofstream(file) << "device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w\n"
+                           "b,n,train,16,300,20,10\n"
+                           "c,n,train,16,300,40,12\n"
+                           "c,m,train,16,300,60,12\n"
+                           "c,n,infer,4,300,5,8\n";
+  }
+  std::unique_ptr<Profile> select(const WantedProfile& wanted) {
+    return select_profile(files, file, "", wanted);
+  }
+  std::string refusal(const WantedProfile& wanted) {
+    try {
+      select(wanted);
+    } catch (const std::invalid_argument& error) {
+      return error.what();
+    }
+    return "";
+  }
+  const std::string file = testing::TempDir() + "simulated_costs.csv";
+  ProfileFiles files;
+};
+
+TEST_F(SelectedProfile, IsTheBoardsWhereSeveralDevicesHaveIt) {
+  EXPECT_EQ(select({Kind::train, "n", {"b"}})->device, "b");
+  EXPECT_EQ(select({Kind::train, "n", {"alias", "c"}})->device, "c");
+  EXPECT_EQ(select({Kind::infer, "n", {"b"}})->device, "c") << "there is no other";
+  EXPECT_EQ(select({Kind::train, "m", {}})->device, "c");
+}
+
+TEST_F(SelectedProfile, IsNamedWithItsDeviceWhereThereIsAChoice) {
+  EXPECT_THAT(refusal({Kind::train, "n", {}}), HasSubstr("several fit for train of the name n"));
+  EXPECT_THAT(refusal({Kind::train, "n", {"d"}}), HasSubstr("of several devices with --board"));
+  EXPECT_THAT(refusal({Kind::train, "n", {}}),
+              HasSubstr("it has n (train) on b, n (train) on c, m (train) on c, n (infer) on c"));
+  EXPECT_THAT(refusal({Kind::train, "", {"c"}}), HasSubstr("several fit"));
+}
+
+}  // namespace
+}  // namespace gearshift
