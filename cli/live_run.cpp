@@ -211,9 +211,19 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
   controller_options_.goal = plan.goal;
   complete_goal(controller_options_.goal, knobs_);
   controller_options_.seed = options.seed;
-  prior_ = read_prior_tables(options.prior);
+  take_prior(options.prior);
+}
+
+void LiveRun::take_prior(const std::vector<std::string>& files) {
+  ProfileFiles read;
+  prior_ = read_prior_tables(files, read);
   borrowed_prior_ = borrowed(prior_);
   controller_options_.prior = borrowed_prior_;
+  for (const std::string& file : files) {
+    prior_findings_.push_back(fmt::format("  prior {}: {}", file, names_of(read.of(file))));
+  }
+  const std::optional<BoardModel> model = board_model(&description_);
+  warnings_ = useless_priors(files, read, description_.id, model ? &*model : nullptr, {});
 }
 
 // A board whose knobs cannot be written is still measured and advised on.
@@ -235,6 +245,7 @@ std::vector<std::string> LiveRun::findings() const {
   if (knobs_.knobs.empty()) {
     lines.emplace_back("  no knob can be set here: measuring and advising only");
   }
+  lines.insert(lines.end(), prior_findings_.begin(), prior_findings_.end());
   return lines;
 }
 
@@ -276,7 +287,6 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   Board board = make_board();
   rationale_.know_safe(board.safe());
   rationale_.predict_with([this](const Setting& setting) { return prediction_.predict(setting); });
-  rationale_.tell_plan_with([this] { return plans_ ? plans_->text() : std::string(); });
   ExplainingRecorder explaining(rationale_, prediction_, front);
   GuardedWorld guarded(*world_, live_knobs_, done, done_text);
   const ServiceNotice notice = ServiceNotice::from_environment();
@@ -295,8 +305,8 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   Result result;
   std::optional<TeeRecorder> tee;
   if (recording_ == nullptr) {
-    plans_.emplace(explaining, battery_limit_.get(), sensors_.battery);
-    HeatNotes heat(*plans_, thermal_limit_.get(), sensors_.thermal);
+    PlanNotes plans(explaining, battery_limit_.get());
+    HeatNotes heat(plans, thermal_limit_.get(), sensors_.thermal);
     result = loop(noticed, heat, limits());
   } else {
     RecordedWorld world(noticed, *recording_);
@@ -307,8 +317,8 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       seen.push_back(&recorded_limits.emplace_back(*limit, source, *recording_));
     }
     tee.emplace(explaining, *recording_);
-    plans_.emplace(*tee, battery_limit_.get(), sensors_.battery);
-    HeatNotes heat(*plans_, thermal_limit_.get(), sensors_.thermal);
+    PlanNotes plans(*tee, battery_limit_.get());
+    HeatNotes heat(plans, thermal_limit_.get(), sensors_.thermal);
     result = loop(world, heat, seen);
   }
   notice.send("STOPPING=1");

@@ -14,7 +14,6 @@
 #include "bridge/live_world.h"
 #include "bridge/signal_watch.h"
 #include "cli/boottime_clock.h"
-#include "cli/explaining_recorder.h"
 #include "cli/live_knobs.h"
 #include "cli/run_options.h"
 #include "cli/setting_prediction.h"
@@ -57,6 +56,8 @@ class LiveRun {
   FanPin pin_fan() { return live_knobs_.pin_fan(); }
   // What was found of the board, one line each, for people.
   std::vector<std::string> findings() const;
+  // What was asked for and is of no use here, one line each.
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // What the loop will run with; the caller may change it before run().
   ControllerOptions& controller_options() { return controller_options_; }
 
@@ -80,6 +81,7 @@ class LiveRun {
  private:
   // In the order in which they are asked; pointers into this object.
   std::vector<LimitSource*> limits();
+  void take_prior(const std::vector<std::string>& files);
   Board make_board();
   void leave(Board& board);
   void restore(Board& board);
@@ -105,9 +107,9 @@ class LiveRun {
   ScheduleLimit schedule_limit_;
   std::unique_ptr<ThermalLimit> thermal_limit_;  // null where no zone is guarded
   std::unique_ptr<BatteryLimit> battery_limit_;  // null where nothing plans a battery
-  std::optional<PlanNotes> plans_;               // from run() on
   std::vector<std::unique_ptr<Profile>> prior_;
   std::vector<const Profile*> borrowed_prior_;
+  std::vector<std::string> prior_findings_, warnings_;
   ControllerOptions controller_options_;
   ThinkClock think_clock_;
   std::unique_ptr<RecordingWriter> recording_;

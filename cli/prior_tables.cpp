@@ -1,20 +1,49 @@
 #include "cli/prior_tables.h"
 
-#include <algorithm>
-#include <utility>
+#include <spdlog/fmt/fmt.h>
 
-#include "trace/profile_csv.h"
+#include <algorithm>
 
 namespace gearshift {
 
-std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::string>& files) {
+std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::string>& files,
+                                                        ProfileFiles& read) {
   std::vector<std::unique_ptr<Profile>> tables;
   for (const std::string& file : files) {
-    for (Profile& table : read_profiles(file)) {
-      tables.push_back(std::make_unique<Profile>(std::move(table)));
-    }
+    for (const Profile& table : read.of(file)) tables.push_back(std::make_unique<Profile>(table));
   }
   return tables;
+}
+
+std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::string>& files) {
+  ProfileFiles read;
+  return read_prior_tables(files, read);
+}
+
+std::vector<std::string> useless_priors(const std::vector<std::string>& files, ProfileFiles& read,
+                                        const std::string& device, const BoardModel* board,
+                                        std::span<const Kind> kinds) {
+  const auto teaches = [&](const Profile& table) {
+    if (!kinds.empty() && std::find(kinds.begin(), kinds.end(), table.kind) == kinds.end()) {
+      return false;
+    }
+    return board == nullptr || board->is_called(table.device) ||
+           built_in_board_model(table.device).has_value();
+  };
+  std::string wanted;
+  for (const Kind kind : kinds) {
+    wanted += fmt::format("{}{}", wanted.empty() ? "" : " or ", kind_name(kind));
+  }
+  std::vector<std::string> lines;
+  for (const std::string& file : files) {
+    const std::vector<Profile>& tables = read.of(file);
+    if (std::any_of(tables.begin(), tables.end(), teaches)) continue;
+    lines.push_back(fmt::format("--prior {}: no table of {}{}{}; it has {}", file,
+                                wanted.empty() ? "" : wanted + " on ", device,
+                                board == nullptr ? "" : ", or of another board that has a model",
+                                names_of(tables)));
+  }
+  return lines;
 }
 
 std::vector<const Profile*> borrowed(const std::vector<std::unique_ptr<Profile>>& tables) {

@@ -3,15 +3,27 @@
 
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "boards/board_model.h"
+#include "cli/profile_files.h"
 #include "controller/profile.h"
 
 namespace gearshift {
 
-// File after file; none is null. Throws what read_profiles throws.
+// File after file; none is null. Throws what ProfileFiles::of throws.
+std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::string>& files,
+                                                        ProfileFiles& read);
 std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::string>& files);
+
+// A line for each file that has no table a search on the board can learn from: of one of `kinds`
+// (none: of any), and measured on the board, or on another one whose model is known. A board
+// without a model (null) learns from every device. `device` names the board in the lines.
+std::vector<std::string> useless_priors(const std::vector<std::string>& files, ProfileFiles& read,
+                                        const std::string& device, const BoardModel* board,
+                                        std::span<const Kind> kinds);
 
 // The same tables as the loop takes them.
 std::vector<const Profile*> borrowed(const std::vector<std::unique_ptr<Profile>>& tables);

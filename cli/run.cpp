@@ -46,6 +46,9 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   }
   const ReferenceTransfer transfer = policy_transfer();
   LiveRun live(options, plan);
+  for (const std::string& warning : live.warnings()) {
+    std::fprintf(stderr, "gearshift run: %s\n", warning.c_str());
+  }
   // Before the loop begins, which would do nothing else meanwhile, and guard nothing.
   if (script.text.find("predict.transfer") != std::string::npos) transfer.warm_up();
   if (!options.record.empty()) live.record(command, script);

@@ -24,6 +24,7 @@
 #include "cli/output_files.h"
 #include "cli/policy_transfer.h"
 #include "cli/predicted_work.h"
+#include "cli/prior_tables.h"
 #include "cli/read_script.h"
 #include "cli/record_flag.h"
 #include "cli/recording.h"
@@ -178,15 +179,25 @@ void check_files(const SimulateOptions& options) {
   if (!options.record.empty()) check_record_flag(options.record, options.overwrite);
 }
 
+void warn_of_priors(const SimulateOptions& options, const SimulationProblem& problem,
+                    const BoardModel* model) {
+  std::vector<Kind> kinds;
+  for (const SimulatedTask& task : problem.tasks) kinds.push_back(task.kind);
+  for (const std::string& warning :
+       useless_priors(options.prior, *options.files, problem.board, model, kinds)) {
+    std::fprintf(stderr, "gearshift simulate: %s\n", warning.c_str());
+  }
+}
+
 void run(const SimulateOptions& options, const std::string& words) {
   check_files(options);
   SimulatedProblem made = make_simulated_problem(options);
+  const std::optional<BoardModel> model =
+      made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board);
+  warn_of_priors(options, made.problem, model ? &*model : nullptr);
   const NamedText script = read_script(options.policy);
   const ReferenceTransfer transfer = policy_transfer();
-  LuaPolicy policy(
-      script.name, script.text,
-      made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board),
-      &transfer);
+  LuaPolicy policy(script.name, script.text, model, &transfer);
   policy.check();
   const std::vector<std::unique_ptr<LimitSource>> caps = caps_of(made);
   const std::unique_ptr<BatteryLimit> battery = battery_limit_of(options, made);

@@ -279,11 +279,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
     throw std::invalid_argument(
         "give --profile FILE, --trace RECORDING, or --board ID and --workload NAME");
   }
-  for (const std::string& file : options.prior) {
-    for (const Profile& table : options.files->of(file)) {
-      made.priors.push_back(std::make_unique<Profile>(table));
-    }
-  }
+  made.priors = read_prior_tables(options.prior, *options.files);
   made.problem.prior = borrowed(made.priors);
   if (!is_pair(options)) choose_batch_sizes(options, task);
   task.costs = made.costs.get();

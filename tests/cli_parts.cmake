@@ -1,7 +1,7 @@
 # The program's own parts that need no daemon: cli is no library, but its tests and fuzz targets use
 # these.
 set(cli_parts arrival_flags battery_flags command_words empty_values evaluate_options evaluate_problems evaluate_requests explaining_recorder goal_flags goal_limits heat_notes
-    json_recorder knob_values model_targets note_text one_value_each outlet output_files pareto_chart pareto_report predicted_grid profile_files profile_knobs profile_progress quoted_word rationale_text record_flag recorded_goal recording_end run_options select_board service_notice
+    json_recorder knob_values model_targets note_text one_value_each outlet output_files pareto_chart pareto_report predicted_grid prior_tables profile_files profile_knobs profile_progress quoted_word rationale_text record_flag recorded_goal recording_end run_options select_board service_notice
     setting_prediction simulated_costs simulated_faults summary_text text_file thermal_flag toml_text units written_output)
 list(TRANSFORM cli_parts PREPEND ${PROJECT_SOURCE_DIR}/cli/)
 list(TRANSFORM cli_parts APPEND .cpp)

@@ -100,9 +100,14 @@ class Recordings(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
 
             path = stack.folder / "run.db"
-            daemon = stack.daemon("bayes", "--prior", prior, "--record", path)
+            foreign = stack.folder / "foreign.csv"
+            foreign.write_text(prior.read_text().replace("jetson-agx-orin,", "Jetson AGX Orin,"))
+            daemon = stack.daemon("bayes", "--prior", prior, "--prior", foreign, "--record", path)
             trainer = stack.trainer("--jitter", "0%")
             hold = daemon.note("hold", deadline_s=120)
+            told = "\n".join(daemon.lines)
+            self.assertIn(f"--prior {foreign}: no table of jetson-agx-orin", told)
+            self.assertNotIn(f"--prior {prior}: no table", told)
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
             trainer.kill()
             chosen = [

@@ -46,6 +46,44 @@ class Tables(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("net and net cannot run on one board: nano and orin", done.stderr)
 
+    def test_of_two_devices_the_boards_table_is_taken(self):
+        table = self.put("two.csv", "jetson-agx-orin,net,train,16,300,40,10", "nano,net,train,16,300,80,10")
+        simulate = ["simulate", "--profile", table, "--policy", "maxn", "--json"]
+        done = self.gearshift(*simulate)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("net (train) on jetson-agx-orin, net (train) on nano", done.stderr)
+        done = self.gearshift(*simulate, "--board", "jetson-nano")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["board"], "nano")
+
+    def test_a_table_without_rows_is_told_so(self):
+        table, other = self.put("header.csv"), self.put("net.csv", "orin,net,train,16,300,40,10")
+        board = ["--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
+        for words in (
+            ["simulate", "--profile", table],
+            ["simulate", *board, "--prior", table],
+            ["evaluate", "--profile", other, "--policy", "maxn", "--caps", 60, "--prior", table],
+            ["evaluate", "--problem", "drift", "--profile", table, "--policy", "maxn", "--caps", 60],
+            ["pareto", table],
+            ["model", "fit", table],
+            ["model", "check", "--profile", table],
+        ):
+            done = self.gearshift(*words)
+            self.assertEqual(done.returncode, 1, (words, done.stdout, done.stderr))
+            self.assertIn(f"{table}: has no rows", done.stderr)
+
+    def test_a_prior_of_which_nothing_can_be_learnt_is_told(self):
+        foreign = self.put("foreign.csv", "Jetson AGX Orin,resnet18,train,16,306,40,10")
+        other = self.put("other.csv", "jetson-agx-orin,lenet,train,16,306,40,10")
+        board = ["simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
+        done = self.gearshift(*board, "--prior", foreign, "--prior", other)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            done.stderr,
+            f"gearshift simulate: --prior {foreign}: no table of train on jetson-agx-orin, or of another board that has"
+            " a model; it has resnet18 (train) on Jetson AGX Orin\n",
+        )
+
     def test_a_workload_becomes_the_one_of_its_table(self):
         one = self.put("one.csv", "orin,net,train,16,300,20,10", "orin,net,train,16,600,10,20")
         two = self.put("two.csv", "orin,net,train,16,300,40,10", "orin,other,train,16,300,50,10")
