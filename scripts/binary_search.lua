@@ -16,13 +16,13 @@
 -- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
 -- take no longer than that, nor than the latency limit leaves. A smaller batch that keeps up beats a
 -- larger one, so halving keeps to the smallest, refining goes up only where models say it is late, and
--- in the end a smaller batch that was only just late is tried again.
+-- in the end a smaller batch that was only just late is tried again. Beside training larger ones leave more
+-- time, so halving keeps to the largest that is full in time, and goes down where what keeps the cap is late.
 --
 -- Under a new goal the script starts again: what it meets in `observations` replaces the halving. Where all
 -- of it is over the cap, models have one try; if that is over it too, halving knows the way better.
 
-local kind = workload.train and "train" or "infer"
-local energy = goal.objective == "energy"
+local kind, energy = workload.train and "train" or "infer", goal.objective == "energy"
 local rate = kind == "infer" and goal.arrivals_per_s or 0
 local slowest = 6 -- times the center: measuring what is slower still would take minutes
 local likeness, optimism, step_cost, leap_cost, step_margin = 1, 0.01, 0.01, 0.03, 0.01
@@ -39,21 +39,26 @@ local function most_ms(batch)
   return rate <= 0 and math.huge or math.min(wait_ms(batch), goal.latency_ms - wait_ms(batch))
 end
 
+-- Whether such batches can be in time: one by one beside training, half of one in 0.9 of the limit.
+local function in_time(batch)
+  local longest = (kind == "train" and goal.one_by_one and 2 * 0.9 or 1) * goal.latency_ms
+  return goal.arrivals_per_s <= 0 or 1e3 * batch / goal.arrivals_per_s < longest
+end
+
 -- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first. The batch size
 -- comes last where there is a choice, less what waits too long whatever is done.
 local names, values, combinations, batch_at = {}, {}, 1, nil
 for d, dimension in ipairs(dimensions) do
-  names[d], values[d] = dimension.name, dimension.values
-  if dimension.name == kind .. "_batch" then
-    batch_at, values[d] = d, {}
-    for _, size in ipairs(dimension.values) do
-      if most_ms(size) > 0 then table.insert(values[d], size) end
-    end
+  names[d], values[d] = dimension.name, {}
+  for _, value in ipairs(dimension.values) do
+    if dimension.name ~= "infer_batch" or in_time(value) then table.insert(values[d], value) end
   end
+  if dimension.name == kind .. "_batch" then batch_at = d end
   combinations = combinations * #values[d]
 end
 local count, knob_count = #names, batch_at and #names - 1 or #names
-if combinations == 0 or not batch_at and most_ms(workload[kind].batch_size) <= 0 then
+local beside = kind == "train" and names[count] == "infer_batch" -- requests, whose batch is the last knob
+if batch_sizes.infer and not in_time(batch_sizes.infer[1]) then
   log("no batch size is full in time: the rate is too low, or the latency limit")
   return nil
 end
@@ -71,9 +76,7 @@ end
 local function positions_of(setting)
   local positions = {}
   for d = 1, count do
-    for i, value in ipairs(values[d]) do
-      if value == setting[names[d]] then positions[d] = i end
-    end
+    for i, value in ipairs(values[d]) do if value == setting[names[d]] then positions[d] = i end end
     if not positions[d] then return nil end
   end
   return positions
@@ -100,8 +103,7 @@ end
 
 -- What is known but was not recalled would be answered from memory: that takes instructions and gives none.
 local function is_new(positions)
-  local unseen = not seen[table.concat(positions, " ")]
-  return unseen and not known(setting_at(positions))
+  return not seen[table.concat(positions, " ")] and not known(setting_at(positions))
 end
 
 local function ask(positions)
@@ -138,6 +140,7 @@ local function halve()
   local low, high, turn, over = {}, {}, 0, 0
   for d = 1, count do low[d], high[d] = 1, #values[d] end
   if batch_at and rate > 0 then high[batch_at] = 1 end
+  if beside and not goal.one_by_one then low[count] = high[count] end
   while true do
     local middle, open = {}, {}
     for d = 1, count do
@@ -219,11 +222,8 @@ end
 
 -- The positions worth a thought: powers of `base` steps away, and both ends.
 local function steps_around(position, size, base)
-  local steps, reach = {}, { [0] = true }
-  local distance = 1
-  while base > 1 and distance < size do
-    reach[distance], distance = true, distance * base
-  end
+  local steps, reach, distance = {}, { [0] = true }, 1
+  while base > 1 and distance < size do reach[distance], distance = true, distance * base end
   for i = 1, size do
     if base == 1 or i == 1 or i == size or reach[math.abs(i - position)] then steps[#steps + 1] = i end
   end
@@ -249,11 +249,9 @@ local function propose(center, caution, margin, only_batch)
   local w, e = fit_models(center)
   local limit = goal.power_w / center.power * math.exp(-margin)
   local least, chosen = center.within and center.cost * math.exp(-optimism) or math.huge, nil
-  local least_late, late = math.huge, nil
-  local tried = {}
+  local least_late, late, tried = math.huge, nil, {}
   for _, point in ipairs(points) do tried[point.batch] = true end
-  local steps, positions = steps_everywhere(center), {}
-  local powers, penalties = {}, {}
+  local steps, positions, powers, penalties = steps_everywhere(center), {}, {}, {}
   for d = 1, count do
     powers[d], penalties[d] = {}, {}
     for _, i in ipairs(steps[d]) do
@@ -374,11 +372,13 @@ local halved = #points <= count or none_within_cap()
 measurements_left = halved and math.ceil(math.log(combinations, 2)) + count or 3 * count
 if halved then halve() end
 if #points > 0 then refine() end
-if batch_at and goal.objective == "latency" and best_point() then
-  challenge()
-  refine()
-end
+if batch_at and goal.objective == "latency" and best_point() then challenge() refine() end
 if not best_point() and not halved then halve() end
+-- Such batches are late in whatever keeps the cap.
+while beside and not best_point() and not none_within_cap() and #values[count] > 1 do
+  table.remove(values[count])
+  halve()
+end
 if not best_point() then
   local last = { [kind .. "_batch"] = workload[kind].batch_size }
   for _, name in ipairs(knobs.names) do last[name] = safe[name] end

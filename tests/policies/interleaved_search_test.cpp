@@ -67,6 +67,43 @@ TEST(InterleavedSearch, ByGradientBacktracksTheBatchOfRequests) {
   }
 }
 
+// Halving goes up in every knob; in a batch that is never full in time it would end in nothing.
+TEST(InterleavedSearch, ByHalvesTriesNoBatchOfRequestsThatIsNeverInTime) {
+  InterleavedProblem problem;
+  problem.server.batch_sizes = {1, 4, 16, 32};
+  problem.server.batch_size_count = 4;
+  problem.goal.arrivals_per_s = 1;
+  problem.goal.latency = std::chrono::seconds(2);
+  for (const bool one_by_one : {false, true}) {
+    problem.goal.one_by_one = one_by_one;
+    const Searched searched = search(problem, "binary_search.lua");
+    ASSERT_EQ(searched.request.what, Request::What::hold);
+    EXPECT_TRUE(searched.held.keeps(problem.goal));
+    for (const Observation& answer : searched.measured) {
+      EXPECT_EQ(answer.setting.batch_size[index(Kind::infer)], 1) << one_by_one;
+    }
+  }
+  problem.goal.latency = std::chrono::milliseconds(1200);
+  EXPECT_EQ(search(problem, "binary_search.lua").request.what, Request::What::hold)
+      << "half of a batch of 1 comes in 0.5 s";
+  problem.goal.one_by_one = false;
+  problem.goal.latency = std::chrono::seconds(1);
+  EXPECT_EQ(search(problem, "binary_search.lua").request.what, Request::What::hold_safe);
+}
+
+TEST(InterleavedSearch, ByHalvesGoesDownFromTheLargestBatchThatIsFullInTime) {
+  InterleavedProblem problem;
+  problem.goal.arrivals_per_s = 20;  // 16 come in 0.8 s
+  for (const int latency_ms : {1500, 801}) {
+    problem.goal.latency = std::chrono::milliseconds(latency_ms);
+    const Searched searched = search(problem, "binary_search.lua");
+    ASSERT_EQ(searched.request.what, Request::What::hold) << latency_ms;
+    EXPECT_EQ(searched.measured.front().setting.batch_size[index(Kind::infer)], 16);
+    EXPECT_TRUE(searched.held.keeps(problem.goal)) << latency_ms;
+    EXPECT_GT(1 / searched.held.value(problem.goal), 0.6 * problem.optimum()) << latency_ms;
+  }
+}
+
 // One by one, a batch need not be full in time: half of one has to be.
 TEST(InterleavedSearch, OneByOneNeedsNoFullBatchInTime) {
   for (const char* script : {"bayes.lua", "gradient.lua"}) {
