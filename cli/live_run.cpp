@@ -287,6 +287,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   Board board = make_board();
   rationale_.know_safe(board.safe());
   rationale_.predict_with([this](const Setting& setting) { return prediction_.predict(setting); });
+  rationale_.tell_plan_with([this] { return plans_ ? plans_->text() : std::string(); });
   ExplainingRecorder explaining(rationale_, prediction_, front);
   GuardedWorld guarded(*world_, live_knobs_, done, done_text);
   const ServiceNotice notice = ServiceNotice::from_environment();
@@ -305,8 +306,8 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   Result result;
   std::optional<TeeRecorder> tee;
   if (recording_ == nullptr) {
-    PlanNotes plans(explaining, battery_limit_.get());
-    HeatNotes heat(plans, thermal_limit_.get(), sensors_.thermal);
+    plans_.emplace(explaining, battery_limit_.get(), sensors_.battery);
+    HeatNotes heat(*plans_, thermal_limit_.get(), sensors_.thermal);
     result = loop(noticed, heat, limits());
   } else {
     RecordedWorld world(noticed, *recording_);
@@ -317,8 +318,8 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       seen.push_back(&recorded_limits.emplace_back(*limit, source, *recording_));
     }
     tee.emplace(explaining, *recording_);
-    PlanNotes plans(*tee, battery_limit_.get());
-    HeatNotes heat(plans, thermal_limit_.get(), sensors_.thermal);
+    plans_.emplace(*tee, battery_limit_.get(), sensors_.battery);
+    HeatNotes heat(*plans_, thermal_limit_.get(), sensors_.thermal);
     result = loop(world, heat, seen);
   }
   notice.send("STOPPING=1");

@@ -14,6 +14,7 @@
 #include "bridge/live_world.h"
 #include "bridge/signal_watch.h"
 #include "cli/boottime_clock.h"
+#include "cli/explaining_recorder.h"
 #include "cli/live_knobs.h"
 #include "cli/run_options.h"
 #include "cli/setting_prediction.h"
@@ -107,6 +108,7 @@ class LiveRun {
   ScheduleLimit schedule_limit_;
   std::unique_ptr<ThermalLimit> thermal_limit_;  // null where no zone is guarded
   std::unique_ptr<BatteryLimit> battery_limit_;  // null where nothing plans a battery
+  std::optional<PlanNotes> plans_;               // from run() on
   std::vector<std::unique_ptr<Profile>> prior_;
   std::vector<const Profile*> borrowed_prior_;
   std::vector<std::string> prior_findings_, warnings_;
