@@ -62,6 +62,11 @@ function roofline.surface(model) end
 ---PowerTrain's networks (docs/powertrain.md): a reference, trained before, taken over to this workload.
 predict = {}
 
+---Why predict.transfer will fail on this board and with these batch sizes, and the way out; nil where nothing is
+---known to speak against it. Ask before the first measurement; libtorch is not looked for. 20,000 instructions.
+---@return string|nil
+function predict.objection() end
+
 ---Trains the reference's networks on all answers that are known, at least three of them, and predicts
 ---every setting of `dimensions`. The deviations of the surface are twice the errors on these answers.
 ---It takes a third of a second at most, and a second more where libtorch is not loaded yet, in which

@@ -10,6 +10,9 @@
 assert(goal.objective ~= "throughput" or not (workload.train and workload.infer),
   "searches for one workload, not for training beside inference: bayes, gradient, binary_search and ogd do")
 
+local objection = predict.objection()
+if objection then error(objection .. "; bayes and gradient need no reference") end
+
 local cover, verify = 6, 9 -- measurements to learn from, and of predictions
 local most_recalled = 64 -- answers of before: networks learn from 64
 -- At modes, for what is known to rule them out before the first prediction is measured; and modes each of which

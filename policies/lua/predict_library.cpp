@@ -18,7 +18,8 @@ namespace {
 // A transfer takes longer than the whole budget would; what a script may spend besides is bounded
 // by the measurement that has to come before it.
 constexpr std::int64_t kTransferCharge = 500'000;
-constexpr std::size_t kMostRows = 64;  // the newest: 50 rows take 0.3 s
+constexpr std::int64_t kObjectionCharge = 20'000;  // the first one reads the reference
+constexpr std::size_t kMostRows = 64;              // the newest: 50 rows take 0.3 s
 
 // What was measured, as a table. The newest answer of a setting counts.
 Profile measured_profile(const ScriptState& state) {
@@ -78,6 +79,35 @@ bool transfer(ScriptState& state, Surface& surface) noexcept {
   }
 }
 
+// Sets state.error where something speaks against a transfer; false where nothing does.
+bool has_objection(ScriptState& state) noexcept {
+  try {
+    const std::string objection =
+        state.transfer->objection(*state.context.knobs, state.grid->batch_sizes().size());
+    state.error = ErrorText(objection);
+    return !objection.empty();
+  } catch (const std::exception& error) {
+    state.error = ErrorText(error.what());
+    return true;
+  }
+}
+
+int predict_objection(lua_State* lua) {
+  ScriptState& state = state_of(lua);
+  checked_grid(lua);
+  if (state.transfer == nullptr) {
+    lua_pushliteral(lua, "this program runs scripts without PowerTrain");
+    return 1;
+  }
+  charge(lua, kObjectionCharge);
+  if (has_objection(state)) {
+    lua_pushlstring(lua, state.error.bytes.data(), state.error.length);
+  } else {
+    lua_pushnil(lua);
+  }
+  return 1;
+}
+
 // Why `safe` may not be in force; null where it is: it was measured last, or too slow to end a
 // minibatch.
 const char* why_unsafe(const ScriptState& state) {
@@ -112,7 +142,9 @@ int predict_transfer(lua_State* lua) {
 }  // namespace
 
 void add_predict(lua_State* lua) {
-  lua_createtable(lua, 0, 1);
+  lua_createtable(lua, 0, 2);
+  lua_pushcfunction(lua, predict_objection);
+  lua_setfield(lua, -2, "objection");
   lua_pushcfunction(lua, predict_transfer);
   lua_setfield(lua, -2, "transfer");
   lua_setfield(lua, -2, "predict");

@@ -1,7 +1,7 @@
 #include "policies/powertrain/reference_transfer.h"
 
-#include <algorithm>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "policies/powertrain/network_module.h"
@@ -11,21 +11,26 @@ namespace gearshift {
 
 ReferenceTransfer::ReferenceTransfer(std::function<Predictor()> load) : load_(std::move(load)) {}
 
+std::string ReferenceTransfer::objection(const KnobSpace& knobs, std::size_t batch_sizes) const {
+  const std::lock_guard lock(one_at_a_time_);
+  try {
+    if (!reference_) reference_ = load_();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return reference_objection(*reference_, knobs, batch_sizes);
+}
+
 TransferResult ReferenceTransfer::transfer(const Profile& measured,
                                            std::span<const TransferSetting> settings) const {
   const std::lock_guard lock(one_at_a_time_);
   const NetworkModule module;
   if (!reference_) reference_ = load_();
-  const auto is_batch = [](const PredictorInput& one) { return one.name == kBatchSizeInput; };
-  const auto other_batch = [&](const TransferSetting& one) {
-    return one.batch_size != settings.front().batch_size;
-  };
-  if (std::any_of(settings.begin(), settings.end(), other_batch) &&
-      std::none_of(reference_->inputs.begin(), reference_->inputs.end(), is_batch)) {
-    throw TrainingError("PowerTrain's reference " + reference_->workload +
-                        " knows one batch size, and several are allowed here; train one on several "
-                        "(gearshift powertrain train), or allow one");
-  }
+  std::set<std::int32_t> batch_sizes;
+  for (const TransferSetting& one : settings) batch_sizes.insert(one.batch_size);
+  const std::string objection =
+      reference_objection(*reference_, measured.knobs(), batch_sizes.size());
+  if (!objection.empty()) throw TrainingError(objection);
   const std::vector<std::size_t> cells = timed_cells(measured);
   const Predictor predictor = transfer_predictor(module, *reference_, measured, cells, {});
   std::vector<PredictedSetting> wanted;

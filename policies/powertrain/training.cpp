@@ -236,17 +236,31 @@ Predictor train_predictor(const NetworkModule& module, const Profile& profile,
   return predictor;
 }
 
+std::string reference_objection(const Predictor& reference, const KnobSpace& knobs,
+                                std::size_t batch_sizes) {
+  const std::string who = "PowerTrain's reference " + reference.workload;
+  bool knows_batches = false;
+  for (const PredictorInput& input : reference.inputs) {
+    if (input.name == kBatchSizeInput) {
+      knows_batches = true;
+    } else if (!knobs.find(input.name)) {
+      return who + " needs " + input.name +
+             ", which is no knob here; train one on a profile with the knobs that are (gearshift "
+             "powertrain train)";
+    }
+  }
+  if (knows_batches || batch_sizes <= 1) return "";
+  return who + " knows one batch size, and " + std::to_string(batch_sizes) +
+         " are allowed here; train one on several (gearshift powertrain train), or allow one";
+}
+
 Predictor transfer_predictor(const NetworkModule& module, const Predictor& reference,
                              const Profile& profile, std::span<const std::size_t> cells,
                              const TrainingOptions& options) {
   check_cells(profile, cells);
-  const auto is_batch = [](const PredictorInput& one) { return one.name == kBatchSizeInput; };
-  if (profile.batch_sizes().size() > 1 &&
-      std::none_of(reference.inputs.begin(), reference.inputs.end(), is_batch)) {
-    throw TrainingError(named(profile) + ": " + std::to_string(profile.batch_sizes().size()) +
-                        " batch sizes, and the reference " + reference.workload +
-                        " knows one; transfer one batch size, or train a reference on several");
-  }
+  const std::string objection =
+      reference_objection(reference, profile.knobs(), profile.batch_sizes().size());
+  if (!objection.empty()) throw TrainingError(named(profile) + ": " + objection);
   Predictor predictor = reference;
   predictor.reference = reference.device + " " + reference.workload;
   fit_both(module, profile, cells, options, predictor);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,9 +52,13 @@ std::vector<std::size_t> draw_cells(std::span<const std::size_t> cells, std::siz
 // Throws TrainingError for fewer than 3 cells and where no knob varies, or NetworkError.
 Predictor train_predictor(const NetworkModule& module, const Profile& profile,
                           std::span<const std::size_t> cells, const TrainingOptions& options);
+// Why the reference's networks cannot be taken over to settings of these knobs and so many batch
+// sizes, with the way out; empty where they can.
+std::string reference_objection(const Predictor& reference, const KnobSpace& knobs,
+                                std::size_t batch_sizes);
 // Section 3.2: the reference's networks with a fresh last layer, tuned on these cells:
 // options.epochs for that layer alone and as many for all, which the paper leaves open. Inputs keep
-// the reference's scale. Throws TrainingError where the profile lacks one of its knobs, too.
+// the reference's scale. Throws TrainingError where the reference does not fit the profile, too.
 Predictor transfer_predictor(const NetworkModule& module, const Predictor& reference,
                              const Profile& profile, std::span<const std::size_t> cells,
                              const TrainingOptions& options);

@@ -17,6 +17,9 @@ namespace {
 // Predicts power and time by a formula of the GPU clock, and keeps what it was given.
 class FormulaTransfer : public ModeTransfer {
  public:
+  std::string objection(const KnobSpace&, std::size_t batch_sizes) const override {
+    return batch_sizes > most_batch_sizes ? "one batch size is known" : "";
+  }
   TransferResult transfer(const Profile& measured,
                           std::span<const TransferSetting> settings) const override {
     if (measured.cells().size() < 3) throw std::runtime_error("3 settings are needed");
@@ -32,6 +35,7 @@ class FormulaTransfer : public ModeTransfer {
   }
   mutable std::vector<ProfileCell> learnt;
   double too_low = 1;
+  std::size_t most_batch_sizes = 4;
 };
 
 TrueCost formula(const Setting& setting) {
@@ -117,6 +121,15 @@ TEST(PredictOfScripts, SaysWhyItCannot) {
             std::string::npos);
 }
 
+TEST(PredictOfScripts, TellsBeforehandWhyItCannot) {
+  FormulaTransfer transfer;
+  const std::string script = "log(tostring(predict.objection()))";
+  EXPECT_EQ(said(script, &transfer), "nil");
+  transfer.most_batch_sizes = 1;
+  EXPECT_EQ(said(script, &transfer), "one batch size is known");
+  EXPECT_EQ(said(script, nullptr), "this program runs scripts without PowerTrain");
+}
+
 TEST(ParetoOfScripts, DrawsTheFrontOfAnswersAndOfOwnPoints) {
   EXPECT_EQ(said("local all = {}\nfor i = 1, 6 do all[i] = measure(modes[i]) end\n"
                  "local front = pareto.front(all, 'power_w', 'value')\n"
@@ -164,6 +177,20 @@ TEST(PowerTrainSearch, SaysWhenNothingKeepsTheCap) {
   EXPECT_FALSE(outcome.held);
   EXPECT_EQ(outcome.failure, "");
   EXPECT_EQ(policy.take_log(), "nothing measured keeps the goal");
+}
+
+// What the networks are known not to serve is said before anything is measured.
+TEST(PowerTrainSearch, MeasuresNothingWhereItsReferenceKnowsOneBatchSize) {
+  FormulaTransfer transfer;
+  transfer.most_batch_sizes = 1;
+  ProfileWorld world(PolicyProblem(), formula);
+  LuaPolicy policy = shipped(transfer);
+  const SearchOutcome outcome = world.run(policy, 25'000);
+  EXPECT_FALSE(outcome.held);
+  EXPECT_EQ(outcome.measurements, 0);
+  EXPECT_NE(outcome.failure.find("one batch size is known; bayes and gradient need no reference"),
+            std::string::npos)
+      << outcome.failure;
 }
 
 // The lowest mode of a board may be too slow to end a minibatch: the networks do without it.
@@ -224,6 +251,7 @@ TrueCost of_every_knob(const PowerMode& mode) {
 
 // Foretells the truth.
 struct TrueTransfer : ModeTransfer {
+  std::string objection(const KnobSpace&, std::size_t) const override { return ""; }
   TransferResult transfer(const Profile&,
                           std::span<const TransferSetting> settings) const override {
     TransferResult result;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "policies/lua/lua_policy.h"
+#include "tests/fakes/nearest_transfer.h"
 #include "tests/policies/orin_problem.h"
 #include "tests/policies/policy_problem.h"
 #include "tests/policies/profile_problem.h"
@@ -269,13 +270,14 @@ TEST(ShippedScripts, CopeWithSettingsInWhichRequestsLeaveNoTimeToTrain) {
 
 TEST(ShippedScripts, ThatKnowOneWorkloadSaySoWhereTrainingBesideRequestsIsTheGoal) {
   const PolicyProblem problem;
+  const NearestTransfer transfer;
   Workload server = problem.trainer;
   server.kind = Kind::infer;
   PolicyContext context = problem.context();
   context.goal.objective = Objective::throughput;
   for (const char* name :
        {"linear.lua", "linear_inverse.lua", "powertrain.lua", "roofline.lua", "thompson.lua"}) {
-    LuaPolicy alone(name, script_text(name), built_in_board_model("jetson-agx-orin"));
+    LuaPolicy alone(name, script_text(name), built_in_board_model("jetson-agx-orin"), &transfer);
     EXPECT_EQ(alone.start(context).what,
               name == std::string("thompson.lua") ? What::remeasure : What::measure)
         << name << " with a trainer alone: " << alone.failure();
