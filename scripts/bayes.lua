@@ -11,6 +11,7 @@ if #dimensions > #knobs.names and most_probes < 12 then most_probes = 12 end
 local least_odds, most_odds = 0.15, 0.6
 local least_gain = 0.0005   -- expected, below which a probe is not worth it
 local hopeless = 0.002      -- odds below which nothing is expected to keep the goal
+local few_probes = 4        -- so many are made before anything is hopeless, unless two were over the cap
 local fair = hopeless       -- odds below which the model is doubted before they are taken
 -- While nothing is known to keep the goal: the odds after so many probes over the cap.
 local careful = { least_odds, 0.5, 0.9, 0.99 }
@@ -117,13 +118,21 @@ for _, i in ipairs(recall(most_recalled)) do take(observations[i]) end
 
 local function may_serve_alone() return serves_alone and not best and not alone and known >= few_tried end
 
+-- Odds below which no setting is worth a probe while nothing is known to keep the goal. One late answer of a
+-- small batch makes all larger ones hopeless by the model, which may be wrong.
+local function slight()
+  return probes < few_probes and over <= 1 and goal.objective ~= "throughput" and 1e-12 or hopeless
+end
+
 -- The next setting to measure; nil where none is worth it.
 local function choose()
   if best then
     local odds = math.min(most_odds, least_odds * math.max(1, over - 1))
+    local asked = 0
     for _, round in ipairs(known < few_known and probes > 0 and checks or rounds) do
       -- A search that starts over with what it knows has instructions for two questions, not for three.
-      if round.beyond == 0 or probes > 0 then
+      if probes > 0 or (round.beyond == 0 and asked < 2) then
+        asked = asked + 1
         -- Where the best leaves no time to train, any other is worth a probe over the cap.
         local trains = best.value < math.huge
         local probe = gp.next { best = best.value * (1 - round.beyond), odds = round.odds or odds,
@@ -147,8 +156,8 @@ local function choose()
   local odds = careful[math.min(over + 1, #careful)]
   local likeliest
   for _, doubt in ipairs(despair) do
-    local probe = gp.next { odds = odds, safest = hopeless, doubt = doubt, over = most_over }
-    if probe and probe.odds >= hopeless and (not likeliest or probe.odds > likeliest.odds) then likeliest = probe end
+    local probe = gp.next { odds = odds, safest = slight(), doubt = doubt, over = most_over }
+    if probe and probe.odds >= slight() and (not likeliest or probe.odds > likeliest.odds) then likeliest = probe end
     if likeliest and likeliest.odds >= fair then return likeliest end
     if may_serve_alone() then return likeliest end
   end

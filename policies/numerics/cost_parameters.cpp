@@ -17,6 +17,8 @@ constexpr double kKgDeviation = 0.5, kConstantDeviation = 0.5, kLoadDeviation = 
 // a kilowatt, and a stand-in's power says next to nothing of that.
 constexpr double kPowerDeviation = 0.04, kStandInPowerDeviation = 1.5;
 constexpr double kCpuPowerDeviation = 0.2, kMemoryPowerDeviation = 0.2, kGpuPowerDeviation = 0.15;
+// How far a board without a model moves its power at all: of a logarithm of the logarithm.
+constexpr double kReachDeviation = 0.7, kSameReachDeviation = 0.1;
 // How much of one workload's misfit another one shares.
 constexpr double kShare = 0.35, kShareDeviation = 0.2;
 // A table of this very workload, measured another day: all may be slower or faster alike, little
@@ -35,7 +37,8 @@ constexpr double kMostLog = 12;
 void CostProcess::expect() {
   const auto unknown = static_cast<Eigen::Index>(centre_.unknown.size());
   const Eigen::Index scaling = constants_ ? kConstants + 1 : fixed_share_ ? 1 : 0;
-  const Eigen::Index count = kCommon + scaling + 2 * unknown;
+  const Eigen::Index reach = centre_.own ? 0 : 1;
+  const Eigen::Index count = kCommon + scaling + reach + 2 * unknown;
   expected_ = Vector::Zero(count);
   deviation_ = Vector::Constant(count, prior_.known ? kDemandDeviation : kNeutralDeviation);
   deviation_[kScale] = kScaleDeviation;
@@ -60,8 +63,10 @@ void CostProcess::expect() {
     deviation_[kCpuPower] = deviation_[kMemoryPower] = deviation_[kGpuPower] = kSamePart;
     deviation_.segment(kCommon, scaling).setConstant(kSameDemand);
   }
+  if (reach > 0)
+    deviation_[kCommon + scaling] = prior_.same ? kSameReachDeviation : kReachDeviation;
   for (Eigen::Index k = 0; k < unknown; ++k) {
-    const Eigen::Index at = kCommon + scaling + 2 * k;
+    const Eigen::Index at = kCommon + scaling + reach + 2 * k;
     expected_[at] = prior_.same ? time_trend_[k + 1] : -kUnknownSlope;
     expected_[at + 1] = prior_.same ? power_trend_[k + 1] : kUnknownSlope;
     deviation_[at] = deviation_[at + 1] = prior_.same ? kSameSlopeDeviation : kUnknownDeviation;
@@ -97,6 +102,13 @@ CostProcess::Hypothesis CostProcess::hypothesis(const Vector& parameters) const 
   at.device.m0 *= factor(parameters[kMemoryPower]);
   at.device.d *= factor(parameters[kMemoryPower]);
   at.device.gi *= factor(parameters[kGpuPower]);
+  if (!centre_.own) {
+    const Place& lowest = places_.front();
+    at.log_lowest_w = std::log(
+        minibatch_cost(at.device, at.workload.demand(lowest.batch_size), lowest.mode).power_w);
+    at.reach = factor(
+        parameters[parameters.size() - 2 * static_cast<Eigen::Index>(centre_.unknown.size()) - 1]);
+  }
   return at;
 }
 
@@ -105,9 +117,9 @@ CostProcess::Mean CostProcess::model(const Hypothesis& at, std::size_t setting) 
   const MinibatchCost cost =
       minibatch_cost(at.device, at.workload.demand(place.batch_size), place.mode);
   const Vector& p = at.parameters;
-  Mean mean{
-      std::log(cost.minibatch_ms) + p[kTimeShare] * prior_.settings[setting].time_misfit,
-      std::log(cost.power_w) + p[kPower] + p[kPowerShare] * prior_.settings[setting].power_misfit};
+  const double log_power = at.log_lowest_w + at.reach * (std::log(cost.power_w) - at.log_lowest_w);
+  Mean mean{std::log(cost.minibatch_ms) + p[kTimeShare] * prior_.settings[setting].time_misfit,
+            log_power + p[kPower] + p[kPowerShare] * prior_.settings[setting].power_misfit};
   const std::size_t unknown = centre_.unknown.size();
   double log_limit = std::numeric_limits<double>::infinity();
   double limit_cost = 0;

@@ -27,6 +27,7 @@ constexpr KnobLength kLengths[] = {
 constexpr double kBatchLength = 1;
 constexpr double kOtherLength = 0.6;
 constexpr std::string_view kPowerLimit = "power_limit_w";
+constexpr std::string_view kQuota = "cpu_quota_percent";
 constexpr double kHeldDown = 0.95;  // of a limit: what draws more is held down by it
 
 // A demand that the prior lacks may still be there in another workload: in the middle mode each
@@ -248,6 +249,10 @@ CostCentre cost_centre(const PolicyContext& context, const BoardModel* board,
       const double scale = unit_scale(context.knobs->knobs[d].unit);
       const auto highest = static_cast<double>(grid.values(d).back());
       centre.power_limit = {d, std::log(std::max(highest, 1.0) / scale)};
+    }
+    if (name == kQuota) {
+      const auto cores = context.knobs->find("cpu_cores");
+      if (cores) centre.quota = {d, *cores};
     }
     centre.lengths.push_back(known == std::end(kLengths) ? kOtherLength : known->length);
   }

@@ -90,11 +90,16 @@ void CostProcess::place_settings() {
                    mode.gpu_ghz * by.gpu_ghz, mode.mem_ghz * by.mem_ghz},
                   grid_.batch_size(i)};
     const SettingGrid::Position at = grid_.position(i);
+    const auto log = [&](std::size_t d) {
+      if (!centre_.quota || d != centre_.quota->dimension) return logs[d][at[d]];
+      const std::size_t cores = centre_.quota->cores;
+      return std::min(logs[d][at[d]], std::log(100.0) + logs[cores][at[cores]]);
+    };
     for (std::size_t d = 0; d < dimensions; ++d) {
-      coordinates_.push_back(logs[d][at[d]] / centre_.lengths[d]);
+      coordinates_.push_back(log(d) / centre_.lengths[d]);
     }
     for (const std::size_t d : centre_.unknown) {
-      unknown_.push_back(logs[d][at[d]] - logs[d].back());
+      unknown_.push_back(log(d) - logs[d].back());
     }
   }
 }

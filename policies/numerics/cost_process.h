@@ -65,6 +65,12 @@ struct CostCentre {
     double log_highest_w = 0;  // of its highest value
   };
   std::optional<PowerLimit> power_limit{};
+  // A quota of processor time, in percent of one core: no more of it is used than there are cores.
+  struct Quota {
+    std::size_t dimension = 0;
+    std::size_t cores = 0;  // their dimension
+  };
+  std::optional<Quota> quota{};
   // One a dimension: over how much of the logarithm of its values costs are alike.
   std::vector<double> lengths;
   // How many times more the model leaves than it does of training: of what is alike in settings
@@ -147,6 +153,9 @@ class CostProcess {
     WorkloadParameters workload;
     DeviceParameters device;
     Vector time_pull, power_pull;  // inverse covariance times residuals
+    // Of a stand-in: how far power reaches above that of the lowest setting, as a power of what the
+    // model says of that; idle power may be nearly all of it.
+    double log_lowest_w = 0, reach = 1;
   };
   // Rows of one of the two costs: which settings, logarithms seen, variances of their noise.
   struct Series {

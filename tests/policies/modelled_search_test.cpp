@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "boards/board_description.h"
+#include "boards/board_model.h"
 #include "boards/cost_model.h"
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/measured_problem.h"
@@ -110,6 +111,22 @@ TEST_P(ModelledSearch, StartsFromWhatIsKnownWhenTheCapChanges) {
             << second << " more measurements\n";
   EXPECT_LE(excess, 15);
   EXPECT_LE(second, first);
+}
+
+// Most training, with no inference beside it: of all the modes of a board, each question to the
+// model costs a third of what a script may think.
+TEST(ModelledBayes, StartsOverWithinItsInstructionsWhereTrainingAloneIsTheGoal) {
+  const ModelledBoard board("resnet18");
+  ProfileWorld world = board.world();
+  world.problem().goal.objective = Objective::throughput;
+  world.problem().trainer.batch_size_count = 0;
+  for (const std::int64_t cap_mw : {30'000, 29'500, 29'000, 28'500, 27'000}) {
+    LuaPolicy policy("bayes.lua", script_text("bayes.lua"),
+                     built_in_board_model("jetson-agx-orin"));
+    const SearchOutcome outcome = world.run(policy, cap_mw);
+    EXPECT_EQ(outcome.failure, "") << cap_mw;
+    EXPECT_TRUE(outcome.held) << cap_mw;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Scripts, ModelledSearch,
