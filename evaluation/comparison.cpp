@@ -32,14 +32,17 @@ ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standi
   const auto score_of = [rows](const Standing& standing) -> const Score& {
     return rows == Rows::solvable ? standing.solvable : standing.binding;
   };
-  const bool failed =
-      std::any_of(standings.begin(), standings.end(),
-                  [&](const Standing& standing) { return score_of(standing).failed > 0; });
+  const auto in_some = [&](std::size_t Score::*count) {
+    return std::any_of(standings.begin(), standings.end(),
+                       [&](const Standing& standing) { return score_of(standing).*count > 0; });
+  };
+  const bool failed = in_some(&Score::failed), gave_up = in_some(&Score::gave_up);
   ComparisonTable table;
   table.title = rows == Rows::solvable ? "All solvable problems"
                                        : "Problems whose power limit excludes the fastest mode";
   table.columns = {"policy", "workload", "problems", "solved %"};
   if (failed) table.columns.push_back("failed %");
+  if (gave_up) table.columns.push_back("infeasible %");
   table.columns.insert(table.columns.end(),
                        {"median %", "quartiles %", "mean %", "worst %", "over %", "over W"});
   if (infer) table.columns.push_back("late %");
@@ -51,6 +54,7 @@ ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standi
     line.push_back(std::to_string(score.rows));
     line.push_back(share(score.solved, score.rows));
     if (failed) line.push_back(share(score.failed, score.rows));
+    if (gave_up) line.push_back(share(score.gave_up, score.rows));
     line.push_back(some ? percent(excess.median) : "-");
     line.push_back(some ? percent(excess.first_quartile) + " to " + percent(excess.third_quartile)
                         : "-");

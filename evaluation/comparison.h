@@ -23,7 +23,8 @@ struct ComparisonTable {
 std::string text_of(const ComparisonTable& table);
 
 enum class Rows : std::uint8_t { solvable, binding };
-// Solved share, excess and violations; and the share of rows whose script failed, where one did.
+// Solved share, excess and violations; and the shares of rows whose script failed, and that ended
+// as infeasible, where one did.
 ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows);
 // The same of all solvable problems, where `standings` were judged against all cells and others
 // were not.

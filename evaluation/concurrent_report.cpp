@@ -19,6 +19,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr std::string_view kLegend =
+    "Solved: what is held keeps the limits, be it the safe setting of a search that chose none.\n"
     "Loss of training is that of the solved problems: of whole minibatches a second (loss/s), and "
     "of\n"
     "whole minibatches between two inference minibatches (loss/window, as published). No room: "
@@ -51,15 +52,19 @@ std::string share(std::size_t count, std::size_t rows) {
 
 ComparisonTable quality_table(const Grid& grid, std::span<const ConcurrentStanding> standings,
                               bool all_cells) {
-  const bool failed =
-      std::any_of(standings.begin(), standings.end(),
-                  [](const ConcurrentStanding& one) { return one.failed_solvable > 0; });
+  const auto in_some = [&](std::size_t ConcurrentStanding::*count) {
+    return std::any_of(standings.begin(), standings.end(),
+                       [&](const ConcurrentStanding& one) { return one.*count > 0; });
+  };
+  const bool failed = in_some(&ConcurrentStanding::failed_solvable);
+  const bool gave_up = in_some(&ConcurrentStanding::gave_up);
   ComparisonTable table;
   table.title = all_cells ? "The same, judged against the optimum over all cells, the suspect ones "
                             "too"
                           : "Training beside inference, all solvable problems";
   table.columns = {"policy", "workloads", "problems", "no room", "solved %"};
   if (failed) table.columns.push_back("failed %");
+  if (gave_up) table.columns.push_back("infeasible %");
   table.columns.insert(table.columns.end(), {"loss/s %", "median %", "worst %", "loss/window %",
                                              "median %", "over %", "late %"});
   for (const ConcurrentStanding& one : standings) {
@@ -69,6 +74,7 @@ ComparisonTable quality_table(const Grid& grid, std::span<const ConcurrentStandi
     line.push_back(std::to_string(one.too_short));
     line.push_back(share(one.solved, one.solvable));
     if (failed) line.push_back(share(one.failed_solvable, one.solvable));
+    if (gave_up) line.push_back(share(one.gave_up, one.solvable));
     for (const double loss : {one.loss_second.mean, one.loss_second.median, one.loss_second.most,
                               one.loss_window.mean, one.loss_window.median}) {
       line.push_back(some ? percent(loss) : "-");
@@ -155,6 +161,7 @@ json to_json(const Grid& grid, const ConcurrentStanding& one) {
           {"solvable", one.solvable},
           {"solved", one.solved},
           {"solved_share", share_of(one.solved, one.solvable)},
+          {"gave_up", one.gave_up},
           {"no_room", one.too_short},
           {"over_budget", one.over_budget},
           {"over_budget_most_w", one.most_over_w},

@@ -33,6 +33,7 @@ ConcurrentStanding standing_of(std::span<const ConcurrentRow> rows, std::size_t 
     }
     ++standing.solvable;
     if (failed) ++standing.failed_solvable;
+    if (row.trial.infeasible) ++standing.gave_up;
     if (row.too_short) ++standing.too_short;
     if (row.over_w > 0) ++standing.over_budget;
     standing.most_over_w = std::max(standing.most_over_w, row.over_w);

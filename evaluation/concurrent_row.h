@@ -57,6 +57,7 @@ struct ConcurrentStanding {
   std::optional<std::size_t> workload;  // nullopt: all
   std::size_t solvable = 0;
   std::size_t solved = 0;
+  std::size_t gave_up = 0;  // solvable rows that ended as infeasible, solved or not
   std::size_t too_short = 0;
   std::size_t over_budget = 0;  // solvable rows that hold a setting over the power limit
   double most_over_w = 0;

@@ -58,8 +58,10 @@ std::string html_report(const Grid& grid, std::span<const Row> rows,
   out += html_table(grid, quality_table(grid, standings, Rows::solvable));
   out += html_lines(failure_lines(grid, rows));
   out +=
-      "<p class=\"faint\">Excess is chosen / optimum - 1 over the solved problems. Over: the "
-      "setting held draws more than the limit, by so many watts (mean and most).</p>\n";
+      "<p class=\"faint\">Solved: what is held keeps the limits, be it the safe setting of a "
+      "search "
+      "that chose none. Excess is chosen / optimum - 1 over the solved problems. Over: the setting "
+      "held draws more than the limit, by so many watts (mean and most).</p>\n";
   if (all != nullptr) out += html_table(grid, all_cells_table(grid, all->standings));
   out += pictures(grid, rows, standings);
   out += html_table(grid, quality_table(grid, standings, Rows::binding));

@@ -42,6 +42,7 @@ json to_json(const Grid& grid, const Row& row) {
   out["modes_profiled"] = row.trial.modes_profiled;
   out["probes_over_cap"] = row.trial.probes_over_cap;
   out["over_ws"] = row.trial.over_ws;
+  out["infeasible"] = row.trial.infeasible;
   out["failure"] = row.trial.failure;
   return out;
 }

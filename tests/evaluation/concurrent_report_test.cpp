@@ -20,7 +20,7 @@ struct Printed {
 
 // One policy whose choice loses 10 % of training under each cap.
 Printed printed(const std::vector<std::int64_t>& caps_w, const std::vector<std::int64_t>& solved,
-                const std::string& failure = "") {
+                const std::string& failure = "", const std::vector<std::int64_t>& infeasible = {}) {
   const Profile profile = small_profile(Kind::infer, {4, 16});
   Grid grid = small_grid(profile);
   grid.policies.pop_back();
@@ -34,6 +34,7 @@ Printed printed(const std::vector<std::int64_t>& caps_w, const std::vector<std::
     row.solved = std::find(solved.begin(), solved.end(), cap_w) != solved.end();
     row.second.loss = 0.1;
     if (!row.solved) row.trial.failure = failure;
+    row.trial.infeasible = std::count(infeasible.begin(), infeasible.end(), cap_w) > 0;
     results.rows.push_back(row);
     grid.problems.push_back(concurrent_problem(1000 * cap_w, milliseconds(500), 40));
   }
@@ -64,6 +65,16 @@ TEST(ConcurrentReports, TellOfScriptsThatFailed) {
   EXPECT_THAT(out.html, HasSubstr("<th scope=\"col\">failed %</th>"));
   EXPECT_THAT(out.html, HasSubstr("<p>first failed in 1 of 4 rows: first.lua:2: no idea</p>"));
   EXPECT_THAT(printed({15, 25}, {15}).text, Not(HasSubstr("failed")));
+}
+
+// The safe setting of one that chose none may keep the limits: luck, of which a solved share does
+// not tell.
+TEST(ConcurrentReports, TellWhatShareOfTheSolvableEndedAsInfeasible) {
+  const Printed out = printed({15, 25, 35, 45}, {15, 25, 35}, "", {15});
+  EXPECT_THAT(out.text, ContainsRegex("solved %  infeasible %  [^\n]+\n[^\n]+ 75.0 +25.0 "));
+  EXPECT_THAT(out.html, HasSubstr("<th scope=\"col\">infeasible %</th><th scope=\"col\">loss/s"));
+  const std::string without = printed({15, 25}, {15}).text;
+  EXPECT_THAT(without.substr(0, without.find("Solved:")), Not(HasSubstr("infeasible")));
 }
 
 }  // namespace

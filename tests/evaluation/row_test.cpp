@@ -38,6 +38,17 @@ TEST_F(RowTest, ComparesTheSettingHeldWithTheOptimum) {
   EXPECT_FALSE(judged(34, holding(profile, 2)).binding);
 }
 
+TEST_F(RowTest, ASafeSettingThatKeepsTheLimitsSolvesAndIsCountedAsNoChoice) {
+  Trial trial = holding(profile, 0);
+  trial.infeasible = true;
+  const Row row = judged(26, trial);
+  EXPECT_TRUE(row.solved);
+  EXPECT_FALSE(row.recognised);
+  const Row* const rows[] = {&row};
+  EXPECT_EQ(score(rows).solved, 1u);
+  EXPECT_EQ(score(rows).gave_up, 1u);
+}
+
 TEST_F(RowTest, DoesNotCallAChoiceOverTheLimitSolved) {
   const Row row = judged(26, holding(profile, 5));
   EXPECT_TRUE(row.solvable);

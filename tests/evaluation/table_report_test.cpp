@@ -45,10 +45,11 @@ TEST_F(Reports, GiveJsonRowsOfTheFieldsThatAreDocumented) {
   ASSERT_EQ(out["rows"].size(), grid.size());
   std::vector<std::string> names;
   for (const auto& [name, value] : out["rows"][0].items()) names.push_back(name);
-  EXPECT_THAT(names, ElementsAre("policy", "workload", "problem", "objective", "energy_weight",
-                                 "energy_limit_j", "cap_w", "latency_ms", "rate_per_s", "seed",
-                                 "solvable", "solved", "optimum", "chosen", "excess", "power_w",
-                                 "modes_profiled", "probes_over_cap", "over_ws", "failure"));
+  EXPECT_THAT(names,
+              ElementsAre("policy", "workload", "problem", "objective", "energy_weight",
+                          "energy_limit_j", "cap_w", "latency_ms", "rate_per_s", "seed", "solvable",
+                          "solved", "optimum", "chosen", "excess", "power_w", "modes_profiled",
+                          "probes_over_cap", "over_ws", "infeasible", "failure"));
   const auto& unsolvable = out["rows"][0];
   EXPECT_EQ(unsolvable["cap_w"], 10);
   EXPECT_FALSE(unsolvable["solvable"]);
@@ -84,6 +85,20 @@ TEST_F(Reports, TellOfScriptsThatFailedBelowTheFirstTable) {
   EXPECT_THAT(text, Not(HasSubstr("second failed")));
   EXPECT_THAT(html(), HasSubstr("<th scope=\"col\">failed %</th>"));
   EXPECT_THAT(html(), HasSubstr("first failed in 4 of 32 rows: first.lua:20: &lt;no&gt; idea</p>"));
+}
+
+// The safe setting may keep the limits: luck, of which a solved share does not tell.
+TEST_F(Reports, TellWhatShareOfTheSolvableEndedAsInfeasible) {
+  EXPECT_THAT(text_report(grid, rows, standings), Not(HasSubstr("infeasible %  median %")));
+  rows[24].trial.infeasible = true;
+  ASSERT_TRUE(rows[24].solvable);
+  standings = summarise(grid, rows);
+  EXPECT_THAT(text_report(grid, rows, standings), HasSubstr("solved %  infeasible %  median %"));
+  EXPECT_THAT(html(), HasSubstr("<th scope=\"col\">infeasible %</th><th scope=\"col\">median"));
+  const auto out = ordered_json::parse(json_report(grid, rows, standings));
+  EXPECT_EQ(out["rows"][24]["infeasible"], true);
+  EXPECT_EQ(out["rows"][23]["infeasible"], false);
+  EXPECT_EQ(out["summary"]["policies"][0]["solvable"]["gave_up"], 1);
 }
 
 TEST_F(Reports, CountFailuresOverAllWorkloadsOnce) {

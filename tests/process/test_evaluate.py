@@ -17,7 +17,7 @@ from harness import BINARY, SOURCE, Program
 COLUMNS = "device,workload,kind,batch_size,cpu_cores,cpu_mhz,gpu_mhz,mem_mhz,power_limit_w,minibatch_ms,epoch_s,power_w"
 FIELDS = ["policy", "workload", "problem", "objective", "energy_weight", "energy_limit_j", "cap_w", "latency_ms", "rate_per_s", "seed", "solvable",
           "solved", "optimum", "chosen", "excess", "power_w", "modes_profiled", "probes_over_cap",
-          "over_ws", "failure"]
+          "over_ws", "infeasible", "failure"]
 BINARY_SEARCH = SOURCE / "scripts/binary_search.lua"
 EVERY_MODE = """local best
 for i = 1, #modes do
