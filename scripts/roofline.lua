@@ -18,6 +18,7 @@ local sure = 2 -- standard deviations of power below the cap while it learns
 local bold = { 0, -0.5, -1 } -- the same in verifying, one after another: at last a deviation above it
 local most_recalled = 48 -- answers of before; a fit takes 64
 local most_predicted, spare = 24576, 1200000 -- settings, and instructions that a prior leaves
+local roomy = 0.95 -- of the cap: above it a larger batch would be over it
 local least_gain = 0.002 -- of the value; less is not worth a measurement
 
 local best, margin_w = nil, 0
@@ -66,7 +67,7 @@ end
 
 -- Without a model: the fastest modes have the highest power, as far as the board's order goes. Where no mode
 -- keeps the goal with one batch size, the next one begins where the cap was: of requests it is larger, and no
--- mode above that will do. At last larger batches are tried in the best mode.
+-- mode above that will do. At last larger batches are tried in the best mode, if it leaves room below the cap.
 local function bisect()
   local order, name, sizes = batches()
   local high, middle = #modes, (1 + #modes) // 2
@@ -84,7 +85,7 @@ local function bisect()
     middle = high
   end
   for i = 1, best and goal.objective ~= "latency" and #sizes or 0 do
-    if sizes[i] > best.setting[name] then
+    if sizes[i] > best.setting[name] and best.power_w + margin_w <= roomy * goal.power_w then
       local setting, before = {}, best
       for field, value in pairs(best.setting) do setting[field] = value end
       setting[name] = sizes[i]

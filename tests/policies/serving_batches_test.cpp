@@ -105,5 +105,21 @@ TEST(ServingBatches, RooflineWithoutAModelTakesALargerBatchWhereThatSaves) {
   EXPECT_GT(roofline(world).setting.batch_size[index(Kind::train)], 1);
 }
 
+// What halving ends at is close below the cap, as a rule: a larger batch would only be cut there.
+TEST(ServingBatches, RooflineWithoutAModelTriesNoLargerBatchWhereThereIsNoRoom) {
+  ServingProblem training({Objective::time, 6'950});
+  training.trainer.kind = Kind::train;
+  ProfileWorld world(training, [](const Setting& setting) {
+    Setting serving = setting;
+    serving.batch_size[index(Kind::infer)] = setting.batch_size[index(Kind::train)];
+    return ServingProblem::cost(serving);
+  });
+  const SearchOutcome outcome = roofline(world);
+  EXPECT_EQ(outcome.setting.mode.values[1], 1'234'000);
+  EXPECT_EQ(outcome.setting.batch_size[index(Kind::train)], 1);
+  EXPECT_LE(outcome.measurements, 4);
+  EXPECT_EQ(outcome.over_limit, 1);
+}
+
 }  // namespace
 }  // namespace gearshift
