@@ -274,7 +274,7 @@ BatteryState BatteryLimit::judge(Time now) {
   ends_soon_ = above_wh <= (ends_soon_ ? resume_wh : share_wh(checkpoint_share()));
   if (above_wh <= (state_ == BatteryState::reserve ? resume_wh : 0)) return BatteryState::reserve;
   if (browned_out(now)) return BatteryState::brown_out;
-  if (needs_samples(options_.aim) && training_ && done_.over(*training_, options_.epochs)) {
+  if (needs_samples(options_.aim) && training_ && done_.over(*training_, options_.epochs, now)) {
     return BatteryState::done;
   }
   return ends_soon_ ? BatteryState::low : BatteryState::planned;

@@ -1,55 +1,83 @@
 #include "limits/trained_samples.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace gearshift {
+namespace {
+
+// How long another minibatch is awaited: so many times as long as the newest took, within these.
+constexpr int kPatience = 3;
+constexpr Duration kLeastPatience = std::chrono::seconds(1);
+constexpr Duration kMostPatience = std::chrono::minutes(5);
+
+}  // namespace
 
 void TrainedSamples::add(const Minibatch& minibatch, const Workload& training,
                          std::uint32_t epochs) {
-  const double samples = std::max(0, minibatch.batch_size);
+  newest_samples_ = std::max(0, minibatch.batch_size);
+  awaited_until_ =
+      minibatch.received + std::clamp(kPatience * std::min(minibatch.elapsed, kMostPatience),
+                                      kLeastPatience, kMostPatience);
   if (training.samples_per_epoch <= 0) {
-    count_ += samples;
+    count_ += newest_samples_;
     return;
   }
   const auto whole = static_cast<double>(training.samples_per_epoch);
-  const bool follows = !joins_ && minibatch.epoch == epoch_ && minibatch.sequence > sequence_;
-  begin_epoch(minibatch, whole, epochs);
-  double trained = samples;
+  const bool joins = std::exchange(joins_, false);
+  const bool follows = !joins && minibatch.epoch == epoch_ && minibatch.sequence > sequence_;
+  if (joins) join(minibatch, whole, epochs);
+  begin_epoch(minibatch, whole);
+  if (joins) joined_ = minibatch.sequence > 1;
+  double trained = newest_samples_;
   if (follows) {  // and what was left out between the two
-    const double missed = static_cast<double>(minibatch.sequence - sequence_ - 1) * samples;
-    trained += std::clamp(whole - in_epoch_ - samples, 0.0, missed);
+    const double missed = static_cast<double>(minibatch.sequence - sequence_ - 1) * newest_samples_;
+    trained += std::clamp(whole - in_epoch_ - newest_samples_, 0.0, missed);
   }
   sequence_ = minibatch.sequence;
   in_epoch_ += trained;
   count_ += trained;
 }
 
-void TrainedSamples::begin_epoch(const Minibatch& minibatch, double samples_per_epoch,
-                                 std::uint32_t epochs) {
-  const bool joins = std::exchange(joins_, false);
+void TrainedSamples::join(const Minibatch& minibatch, double samples_per_epoch,
+                          std::uint32_t epochs) {
   const double before = static_cast<double>(minibatch.epoch) * samples_per_epoch;
-  // Some number epochs from 1 on: none was trained before such a trainer's very first minibatch.
-  if (!std::exchange(began_, true) && minibatch.epoch == 1 && minibatch.sequence <= 1) {
-    origin_ = -before;
+  if (!std::exchange(began_, true)) {
+    // Its first epoch is 0 or 1, and only what its process has trained since it began tells which.
+    const auto sent = static_cast<double>(std::max<std::uint64_t>(minibatch.sequence, 1) - 1);
+    const bool from_zero = minibatch.epoch < epochs && sent * newest_samples_ >= before;
+    if (!from_zero) origin_ = minibatch.epoch <= epochs ? -samples_per_epoch : -before;
+    count_ = origin_ + before;
+    return;
   }
-  if (joins && minibatch.epoch < epochs) {
-    const double all_but_one = (static_cast<double>(epochs) - 1) * samples_per_epoch;
-    count_ = std::max(count_, std::min(origin_ + before, all_but_one));
-  }
-  if (minibatch.epoch != epoch_) {
-    // What is left out at the end of an epoch is less than a minibatch, and so than half of it.
-    const bool trained = joined_ || 2 * in_epoch_ >= samples_per_epoch;
-    if (minibatch.epoch > epoch_ && trained) {
-      count_ = std::max(count_, origin_ + (static_cast<double>(epoch_) + 1) * samples_per_epoch);
-    }
-    // Numbered anew, or past epochs that nobody saw.
-    if (minibatch.epoch < epoch_ || origin_ + before > count_) origin_ = count_ - before;
-    epoch_ = minibatch.epoch;
+  const bool another_process = minibatch.sequence <= sequence_;
+  if (another_process) {
     in_epoch_ = 0;
-    joined_ = false;
+    if (origin_ + before <= 0) {  // numbered from the start again
+      origin_ = count_ - before;
+    } else {  // it goes on from what it saved, which may be of before
+      count_ = std::min(count_, origin_ + before);
+    }
   }
-  if (joins) joined_ = minibatch.sequence > 1;
+  if (minibatch.epoch >= epochs) return;
+  const double all_but_one = (static_cast<double>(epochs) - 1) * samples_per_epoch;
+  count_ = std::max(count_, std::min(origin_ + before, all_but_one));
+}
+
+void TrainedSamples::begin_epoch(const Minibatch& minibatch, double samples_per_epoch) {
+  if (minibatch.epoch == epoch_) return;
+  const double before = static_cast<double>(minibatch.epoch) * samples_per_epoch;
+  // What is left out at the end of an epoch is less than a minibatch, and so than half of it.
+  const bool trained = joined_ || 2 * in_epoch_ >= samples_per_epoch;
+  if (minibatch.epoch > epoch_ && trained) {
+    count_ = std::max(count_, origin_ + (static_cast<double>(epoch_) + 1) * samples_per_epoch);
+  }
+  // Numbered anew, or past epochs that nobody saw.
+  if (minibatch.epoch < epoch_ || origin_ + before > count_) origin_ = count_ - before;
+  epoch_ = minibatch.epoch;
+  in_epoch_ = 0;
+  joined_ = false;
 }
 
 double TrainedSamples::left(const Workload& training, std::uint32_t epochs) const {
@@ -57,13 +85,10 @@ double TrainedSamples::left(const Workload& training, std::uint32_t epochs) cons
   return std::max(0.0, static_cast<double>(epochs) * samples_per_epoch - count_);
 }
 
-bool TrainedSamples::over(const Workload& training, std::uint32_t epochs) const {
+bool TrainedSamples::over(const Workload& training, std::uint32_t epochs, Time now) const {
   if (training.samples_per_epoch <= 0) return false;
   const double rest = left(training, epochs);
-  const auto offered = training.allowed();
-  const auto largest = std::max(training.batch_size, offered.empty() ? 0 : offered.back());
-  return rest <= 0 ||
-         (rest < largest && 2 * rest < static_cast<double>(training.samples_per_epoch));
+  return rest <= 0 || (rest < newest_samples_ && now > awaited_until_);
 }
 
 }  // namespace gearshift

@@ -68,6 +68,7 @@ class Limited {
     event.type = EventType::minibatch;
     event.minibatch.workload = handle;
     event.minibatch.batch_size = samples;
+    event.minibatch.received = now;
     limit.consume(event);
   }
 

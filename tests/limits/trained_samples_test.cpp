@@ -8,6 +8,8 @@
 namespace gearshift {
 namespace {
 
+using std::chrono::seconds;
+
 constexpr std::uint32_t kEpochs = 8;
 constexpr std::uint32_t kMostEpoch = std::numeric_limits<std::uint32_t>::max();
 
@@ -25,13 +27,19 @@ struct Trained {
     minibatch.epoch = epoch;
     minibatch.batch_size = batch_size;
     minibatch.sequence = last = sequence > 0 ? sequence : last + 1;
+    minibatch.elapsed = seconds(2);
+    minibatch.received = now += seconds(2);
     samples.add(minibatch, workload, kEpochs);
   }
-  bool over() const { return samples.over(workload, kEpochs); }
+  // Nothing more comes for so long.
+  bool over(Duration later = seconds(7)) const {
+    return samples.over(workload, kEpochs, now + later);
+  }
 
   Workload workload;
   TrainedSamples samples;
   std::uint64_t last = 0;
+  Time now{};
 };
 
 TEST(TrainedSamples, EndAnEpochWhoseLastMinibatchDidNotArrive) {
@@ -42,6 +50,7 @@ TEST(TrainedSamples, EndAnEpochWhoseLastMinibatchDidNotArrive) {
     run.add(epoch, 64);
   }
   EXPECT_EQ(run.samples.left(run.workload, kEpochs), 36);
+  EXPECT_FALSE(run.over(seconds(6))) << "it may be under way";
   EXPECT_TRUE(run.over()) << "nothing but a smaller minibatch is left";
 }
 
@@ -49,7 +58,20 @@ TEST(TrainedSamples, AreNotOverBeforeAnythingIsTrained) {
   Trained run(32);
   run.workload.batch_sizes = {64};
   run.workload.batch_size_count = 1;
-  EXPECT_FALSE(run.samples.over(run.workload, 1));
+  EXPECT_FALSE(run.over());
+}
+
+// However large a minibatch could be.
+TEST(TrainedSamples, AreNotOverWhileMinibatchesOfTheNewestSizeAreLeft) {
+  Trained run(1000);
+  run.workload.batch_sizes = {8, 512};
+  for (std::uint32_t epoch = 0; epoch < kEpochs; ++epoch) {
+    for (int i = 0; i < 125; ++i) {
+      EXPECT_FALSE(run.over()) << epoch << ", " << i;
+      run.add(epoch, 8);
+    }
+  }
+  EXPECT_TRUE(run.over(seconds(0)));
 }
 
 TEST(TrainedSamples, CountWholeMinibatchesThatReachIntoTheNextEpochOnce) {
@@ -97,16 +119,66 @@ TEST(TrainedSamples, TakeEpochsThatAreNumberedFromOneAsTheyAreTrained) {
   EXPECT_TRUE(run.over());
 }
 
+// Its first minibatches pass before the daemon has welcomed it.
+TEST(TrainedSamples, TakeEpochsFromOneForWhatTheyAreWhereTheFirstReportIsNotTheFirst) {
+  Trained run;
+  run.add(1, 16, 3);
+  EXPECT_EQ(run.samples.count(), 16);
+  for (std::uint32_t epoch = 2; epoch <= kEpochs; ++epoch) {
+    EXPECT_FALSE(run.over()) << epoch;
+    run.add(epoch, 64);
+  }
+  EXPECT_TRUE(run.over());
+}
+
+TEST(TrainedSamples, CountFromOneWhereADaemonBeganAnewInTheLastEpoch) {
+  Trained run;
+  run.add(kEpochs, 64, 8 * 2 - 1);
+  EXPECT_EQ(run.samples.count(), 764);
+  EXPECT_TRUE(run.over());
+}
+
+// Nobody tells whether it counts from 0 or 1: less is counted, and nothing is over too early.
+TEST(TrainedSamples, CountOneEpochLessOfAProcessThatGoesOnFromWhatAnotherSaved) {
+  Trained run;
+  run.add(5, 64, 1);
+  EXPECT_EQ(run.samples.count(), 464);
+}
+
+TEST(TrainedSamples, AreTrainedAgainWhereAProcessGoesOnFromWhatItSaved) {
+  Trained run;
+  for (const std::uint32_t epoch : {0U, 0U, 1U, 1U, 2U, 2U}) run.add(epoch, 50);
+  for (int crash = 0; crash < 3; ++crash) {
+    run.samples.attached();
+    run.add(2, 16, 1);
+    EXPECT_EQ(run.samples.count(), 216) << crash;
+  }
+  run.samples.attached();
+  run.add(1, 64, 1);
+  EXPECT_EQ(run.samples.count(), 164) << "what it saved is older";
+  run.add(2, 64);
+  EXPECT_EQ(run.samples.count(), 264);
+}
+
+TEST(TrainedSamples, AConnectionThatWasLostTakesNothingBack) {
+  Trained run;
+  run.add(0, 64);
+  run.add(1, 64);
+  run.samples.attached();
+  run.add(1, 16, 5);
+  EXPECT_EQ(run.samples.count(), 100 + 64 + 16);
+}
+
 // A trainer's mistake, such as the number of the minibatch for that of the epoch.
 TEST(TrainedSamples, ANumberThatCannotBeEndsNothing) {
   for (const std::uint32_t absurd : {kEpochs, std::uint32_t{1'000'000}, kMostEpoch}) {
     Trained run(10'000);
     run.add(absurd, 64, 500);
-    EXPECT_EQ(run.samples.count(), 64) << absurd;
+    EXPECT_EQ(run.samples.count(), 64 + (absurd == kEpochs ? 70'000 : 0)) << absurd;
     run.add(0, 64);
     run.add(absurd, 64);
     run.add(absurd - 1, 64);
-    EXPECT_LE(run.samples.count(), 4 * 64 + 10'000) << absurd;
+    EXPECT_LE(run.samples.count(), 4 * 64 + 10'000 + (absurd == kEpochs ? 70'000 : 0)) << absurd;
     EXPECT_FALSE(run.over());
   }
   Trained counts(10'000);
