@@ -1,6 +1,7 @@
 #include "sensors/power_supply.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,8 @@ namespace {
 
 constexpr std::string_view kPowerSupply = "/sys/class/power_supply";
 constexpr Duration kSlowPeriod = std::chrono::seconds(1);
-constexpr Duration kSourcePatience = std::chrono::seconds(10);
+// So long must another file, or another size, be the only one that fits.
+constexpr Duration kPatience = std::chrono::seconds(10);
 constexpr double kMostOfCapacity = 1.2;
 // Gauges count whole percents: of fewer than these one is too large a part to tell the capacity by.
 constexpr double kLeastPercentage = 5;
@@ -118,15 +120,28 @@ std::optional<double> PowerSupply::read_capacity_wh() {
   if (given_wh_) return given_wh_;
   if (const auto design = above_nothing(File::energy_design)) return design;
   const auto design = above_nothing(File::charge_design);
-  return design && has_voltage ? std::optional(*design * *voltage_v_) : estimated_wh_;
+  return design && has_voltage ? std::optional(*design * *voltage_v_) : std::nullopt;
 }
 
-// Once: as the percentage falls, its steps are a larger part of it.
+// Once a battery: as the percentage falls, its steps are a larger part of it.
 void PowerSupply::estimate_capacity() {
   const std::optional<double> percentage = value(File::percentage);
   if (!percentage || *percentage < kLeastPercentage || *percentage > 100) return;
-  estimated_wh_ = *energy_wh_ / (*percentage / 100);
-  capacity_wh_ = estimated_wh_;
+  capacity_wh_ = *energy_wh_ / (*percentage / 100);
+}
+
+// A battery that was swapped behind files that never failed would be absurd for good.
+void PowerSupply::estimate_again(Time now) {
+  if (capacity_told_ || !energy_wh_ || !is_over_capacity(*energy_wh_)) {
+    over_since_.reset();
+    return;
+  }
+  if (!over_since_) over_since_ = now;
+  if (now - *over_since_ >= kPatience) estimate_capacity();
+}
+
+bool PowerSupply::is_over_capacity(double energy_wh) const {
+  return capacity_wh_ && energy_wh > kMostOfCapacity * *capacity_wh_;
 }
 
 std::optional<double> PowerSupply::read_energy_wh(File source) {
@@ -177,7 +192,9 @@ std::optional<double> PowerSupply::read_current_a() {
 
 void PowerSupply::read_slow() {
   voltage_v_ = value(File::voltage_now);
-  if (const auto told = read_capacity_wh()) capacity_wh_ = told;
+  const std::optional<double> told = read_capacity_wh();
+  capacity_told_ = told.has_value();
+  if (told) capacity_wh_ = told;
   energy_wh_.reset();
   for (const File file : kEnergyFiles) {
     if (source_.value_or(file) != file) continue;
@@ -195,13 +212,13 @@ void PowerSupply::open_again(Time now) {
   PowerSupply anew(folder_, given_wh_, root_);
   anew.read_slow();
   if (!anew.energy_wh_ || !anew.capacity_wh_) return;
-  if (anew.source_ != source_ && now - *silent_since_ < kSourcePatience) return;
+  if (anew.source_ != source_ && now - *silent_since_ < kPatience) return;
   source_ = anew.source_;
   files_ = std::move(anew.files_);
   status_ = std::move(anew.status_);
   voltage_v_ = anew.voltage_v_;
   capacity_wh_ = anew.capacity_wh_;
-  estimated_wh_ = anew.estimated_wh_;
+  capacity_told_ = anew.capacity_told_;
   energy_wh_ = anew.energy_wh_;
 }
 
@@ -216,8 +233,7 @@ Reading PowerSupply::reading(Quantity quantity, std::optional<double> value, dou
   }
   if (quantity == Quantity::battery_energy) {
     const bool dead = *value <= 0 && voltage_v_.value_or(0) >= kLeastVoltageV;
-    const bool over = capacity_wh_ && *value > kMostOfCapacity * *capacity_wh_;
-    if (*value < 0 || dead || over) made.state = ReadingState::absurd;
+    if (*value < 0 || dead || is_over_capacity(*value)) made.state = ReadingState::absurd;
   }
   if (quantity == Quantity::battery_capacity && *value <= 0) made.state = ReadingState::absurd;
   return made;
@@ -232,6 +248,7 @@ void PowerSupply::read(Time now, std::vector<Reading>& readings) {
       open_again(now);
     }
     if (energy_wh_) silent_since_.reset();
+    estimate_again(now);
     if (capacity_wh_) {
       readings.push_back(reading(Quantity::battery_capacity, capacity_wh_, kMjInWh, now));
     }
@@ -261,11 +278,32 @@ std::optional<PowerSupply::File> PowerSupply::file_of(Quantity quantity) const {
   }
 }
 
+// "energy_now 18.00 Wh is over 1.2 times the full energy, 10.00 Wh", for people.
+std::string PowerSupply::absurdity(const Reading& reading) const {
+  const auto amount = [](double value, const char* unit) {
+    char text[48];
+    std::snprintf(text, sizeof text, "%.2f %s", value, unit);
+    return std::string(text);
+  };
+  const auto value = static_cast<double>(reading.value);
+  const std::optional<File> file = file_of(reading.quantity);
+  const std::string name =
+      file ? std::string(kNames[static_cast<std::size_t>(*file)].name) : "full energy";
+  if (reading.quantity == Quantity::battery_voltage) {
+    return name + ' ' + amount(value / 1000, "V") + " is no reading of a battery";
+  }
+  const double energy_wh = value / kMjInWh;
+  const std::string told = (!file || file == File::energy_now ? "" : "energy by ") + name + ' ' +
+                           amount(energy_wh, "Wh");
+  if (!is_over_capacity(energy_wh)) return told + " is no reading of a battery";
+  return told + " is over 1.2 times the full energy, " + amount(*capacity_wh_, "Wh");
+}
+
 std::string PowerSupply::explain(const Reading& reading) const {
   if (reading.quantity < Quantity::battery_energy || reading.state == ReadingState::ok) return "";
   const std::string place = "battery at " + folder_ + ": ";
   if (reading.state == ReadingState::absurd) {
-    return place + std::to_string(reading.value) + " is no reading of a battery";
+    return place + absurdity(reading);
   }
   const std::optional<File> file = file_of(reading.quantity);
   if (!file || !has(*file)) return place + (error_ != 0 ? error_name(error_) : "cannot be read");

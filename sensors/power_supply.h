@@ -17,14 +17,15 @@ namespace gearshift {
 // driver has. Energy is energy_now, else charge_now times the voltage, else the percentage of the
 // capacity: the first of them that can be read when the battery is opened. Capacity is energy_full,
 // else charge_full times the voltage, else as given, else either as designed, else what is left by
-// the percentage that it is when the battery is opened. Current is signed by
-// `status`, because some drivers show -2 A and others 2 A for the same discharge; where the status
-// is unknown it counts as drawn. A quantity whose file fails is missing. Negative energy, energy of
-// nothing in a battery that has a voltage, energy over 1.2 times the capacity, and a voltage
-// outside 0.5 to 100 V are absurd. While the energy is missing the files of that name are opened
-// anew once a second: a battery that was swapped, or whose driver was bound anew, has others. Where
-// another of the three tells the energy then, it is taken after ten seconds: they differ, and a
-// change of them looks like a drain.
+// the percentage that it is when the battery is opened; that one is a guess, made anew where the
+// energy is over 1.2 times it for ten seconds: another battery. Current is signed by `status`,
+// because some drivers show -2 A and others 2 A for the same discharge; where the status is unknown
+// it counts as drawn. A quantity whose file fails is missing. Negative energy, energy of nothing in
+// a battery that has a voltage, energy over 1.2 times the capacity, and a voltage outside 0.5 to
+// 100 V are absurd. While the energy is missing the files of that name are opened anew once a
+// second: a battery that was swapped, or whose driver was bound anew, has others. Where another of
+// the three tells the energy then, it is taken after ten seconds: they differ, and a change of them
+// looks like a drain.
 class PowerSupply : public Sensor {
  public:
   // The first battery that powers the whole machine: type Battery, and not of scope Device, as
@@ -65,9 +66,12 @@ class PowerSupply : public Sensor {
   void open_again(Time now);
   std::optional<double> read_capacity_wh();
   void estimate_capacity();
+  void estimate_again(Time now);
+  bool is_over_capacity(double energy_wh) const;
   std::optional<double> read_energy_wh(File source);
   std::string silent_files() const;
   std::optional<File> file_of(Quantity quantity) const;
+  std::string absurdity(const Reading& reading) const;
   std::optional<double> read_current_a();
   Reading reading(Quantity quantity, std::optional<double> value, double scale, Time now) const;
 
@@ -77,10 +81,11 @@ class PowerSupply : public Sensor {
   std::array<std::optional<DeviceFile>, kFiles> files_;
   std::optional<DeviceFile> status_;
   std::optional<Time> slow_read_;
-  std::optional<double> capacity_wh_;   // as told last
-  std::optional<double> estimated_wh_;  // the same, by the percentage
-  std::optional<File> source_;          // that told the energy first: no other is read
+  std::optional<double> capacity_wh_;  // as told last, else by the percentage
+  bool capacity_told_ = false;         // now, by a file or the user
+  std::optional<File> source_;         // that told the energy first: no other is read
   std::optional<double> energy_wh_;
+  std::optional<Time> over_since_;    // when it was first over a capacity that nothing tells
   std::optional<Time> silent_since_;  // when the energy was missing first
   std::optional<double> voltage_v_;
   int error_ = 0;  // errno of the newest file that failed

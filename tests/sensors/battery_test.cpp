@@ -35,12 +35,23 @@ class PowerSupplyTest : public testing::Test {
     for (const Reading& reading : readings(capacity_wh)) read.add(reading);
     return read;
   }
-  static std::optional<double> energy_of(PowerSupply& sensor, int second) {
+  static Battery battery_of(PowerSupply& sensor, int second) {
     std::vector<Reading> readings;
     sensor.read(at(second), readings);
     Battery read;
     for (const Reading& reading : readings) read.add(reading);
-    return read.energy_wh;
+    return read;
+  }
+  static std::optional<double> energy_of(PowerSupply& sensor, int second) {
+    return battery_of(sensor, second).energy_wh;
+  }
+  // Why the sensor's energy of that second is none.
+  static std::string explained(PowerSupply& sensor, int second) {
+    std::vector<Reading> readings;
+    sensor.read(at(second), readings);
+    std::string why;
+    for (const Reading& reading : readings) why += sensor.explain(reading);
+    return why;
   }
   std::string all_findings() const {
     std::string text;
@@ -185,11 +196,7 @@ TEST_F(PowerSupplyTest, TakesTheFullEnergyByThePercentageWhereNoFileTellsIt) {
   const auto sensor = open();
   ASSERT_NE(sensor, nullptr) << all_findings();
   const auto capacity_wh = [&](int second) {
-    std::vector<Reading> made;
-    sensor->read(at(second), made);
-    Battery read;
-    for (const Reading& reading : made) read.add(reading);
-    return read.capacity_wh.value_or(0);
+    return battery_of(*sensor, second).capacity_wh.value_or(0);
   };
   EXPECT_NEAR(capacity_wh(1), 10, 1e-6);
   put("energy_now", "1000000");
@@ -232,6 +239,51 @@ TEST_F(PowerSupplyTest, ABatteryThatWasSwappedIsReadAgain) {
   EXPECT_NEAR(energy_wh(3).value_or(0), 8, 1e-6);
   put("energy_now", "7900000");
   EXPECT_NEAR(energy_wh(4).value_or(0), 7.9, 1e-6);
+}
+
+// Drivers may keep their files over a swap. A reading that is wrong once says nothing.
+TEST_F(PowerSupplyTest, ALargerBatteryIsSizedAnewWhereNoFileTellsTheFullEnergy) {
+  const auto gauge_tells = [this](const std::string& energy_uwh, const std::string& percentage) {
+    put("energy_now", energy_uwh);
+    put("capacity", percentage);
+  };
+  put("type", "Battery");
+  gauge_tells("5000000", "50");
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr) << all_findings();
+  EXPECT_NEAR(battery_of(*sensor, 1).capacity_wh.value_or(0), 10, 1e-6);
+  gauge_tells("18000000", "50");
+  EXPECT_FALSE(energy_of(*sensor, 2));
+  gauge_tells("5000000", "50");
+  EXPECT_NEAR(energy_of(*sensor, 11).value_or(0), 5, 1e-6);
+  for (int second = 12; second < 22; ++second) {
+    gauge_tells("18000000", "90");
+    EXPECT_FALSE(energy_of(*sensor, second)) << second;
+  }
+  gauge_tells("18000000", "101");
+  EXPECT_FALSE(energy_of(*sensor, 22)) << "of no percentage no size";
+  gauge_tells("18000000", "90");
+  const Battery larger = battery_of(*sensor, 23);
+  EXPECT_NEAR(larger.energy_wh.value_or(0), 18, 1e-6);
+  EXPECT_NEAR(larger.capacity_wh.value_or(0), 20, 1e-6);
+  gauge_tells("17000000", "80");
+  EXPECT_NEAR(battery_of(*sensor, 24).capacity_wh.value_or(0), 20, 1e-6) << "it was told once";
+}
+
+// A size that a file or the user tells is no guess.
+TEST_F(PowerSupplyTest, ASizeThatIsToldStandsAgainstThePercentage) {
+  put("type", "Battery");
+  put("energy_now", "5000000");
+  put("energy_full", "10000000");
+  put("capacity", "50");
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr);
+  put("energy_now", "18000000");
+  put("capacity", "90");
+  for (const int second : {1, 6, 11, 12, 30}) EXPECT_FALSE(energy_of(*sensor, second)) << second;
+  put("energy_full", "0");
+  EXPECT_FALSE(energy_of(*sensor, 31));
+  EXPECT_NEAR(energy_of(*sensor, 41).value_or(0), 18, 1e-6) << "it is told no more";
 }
 
 TEST_F(PowerSupplyTest, PassesOverMicePortsAndWhatIsAbsent) {
@@ -285,6 +337,27 @@ TEST_F(PowerSupplyTest, SaysWhyAReadingIsMissing) {
   EXPECT_NE(sensor->explain(readings[1]).find("BAT0: energy_now cannot be read (ENODATA)"),
             std::string::npos)
       << sensor->explain(readings[1]);
+}
+
+TEST_F(PowerSupplyTest, SaysWhatOfAReadingIsAbsurd) {
+  const std::string place = "battery at /sys/class/power_supply/BAT0: ";
+  put("type", "Battery");
+  put("energy_now", "18000000");
+  put("energy_full", "10000000");
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr);
+  EXPECT_EQ(explained(*sensor, 1),
+            place + "energy_now 18.00 Wh is over 1.2 times the full energy, 10.00 Wh");
+  put("energy_now", "-2000000");
+  EXPECT_EQ(explained(*sensor, 2), place + "energy_now -2.00 Wh is no reading of a battery");
+  tree_.remove("/sys/class/power_supply/BAT0/energy_now");
+  put("capacity", "130");
+  put("voltage_now", "200000000");
+  const auto by_percentage = open();
+  ASSERT_NE(by_percentage, nullptr);
+  EXPECT_EQ(explained(*by_percentage, 1),
+            place + "energy by capacity 13.00 Wh is over 1.2 times the full energy, 10.00 Wh" +
+                place + "voltage_now 200.00 V is no reading of a battery");
 }
 
 TEST_F(PowerSupplyTest, AsksForEnergyOnceASecondAndForVoltageEachTime) {
