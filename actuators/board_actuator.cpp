@@ -1,5 +1,7 @@
 #include "actuators/board_actuator.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -25,6 +27,18 @@ bool is_file_of_board(KnobDriver driver) {
 
 bool is_limit(KnobDriver driver) {
   return driver == KnobDriver::cpufreq || driver == KnobDriver::gpu_devfreq;
+}
+
+// That others may remove the journal, and the way out; empty where they may not. Of the folder
+// itself: those above it are the administrator's.
+std::string folder_complaint(const std::filesystem::path& folder) {
+  const std::string why = " may write " + folder.string() +
+                          ", and so remove the journal that the knobs are put back from; ";
+  if (const std::optional<unsigned> owner = foreign_owner(folder)) {
+    return "user " + std::to_string(*owner) + why + "chown it to user " +
+           std::to_string(::geteuid());
+  }
+  return is_open_to_others(folder) ? "other users" + why + "chmod go-w it" : "";
 }
 
 }  // namespace
@@ -77,10 +91,7 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
   if (options.use == JournalUse::beside) {
     for (const auto& control : controls_) control->stand_beside(*journal_);
   }
-  if (journal_->owned() && is_open_to_others(options.journal.parent_path())) {
-    shared_ = "other users may write " + options.journal.parent_path().string() +
-              ", and so remove the journal that the knobs are put back from; chmod go-w it";
-  }
+  if (journal_->owned()) shared_ = folder_complaint(options.journal.parent_path());
   const RestoreReport& leftover = journal_->leftover();
   if (leftover.restored.empty() && leftover.failed.empty() && leftover.notes.empty()) return;
   // What an earlier daemon left changes what the files say, so they are opened anew.

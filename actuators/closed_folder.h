@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 namespace gearshift {
 
@@ -12,5 +13,9 @@ bool make_closed_folder(const std::filesystem::path& folder);
 
 // True where users other than its owner may remove files that are not theirs.
 bool is_open_to_others(const std::filesystem::path& folder);
+
+// The user that the folder belongs to, who may remove what is in it whatever its mode; none where
+// that is this process's or root, or where there is no folder.
+std::optional<unsigned> foreign_owner(const std::filesystem::path& folder);
 
 }  // namespace gearshift

@@ -87,6 +87,23 @@ TEST_F(HolderLockTest, ThatOthersMayWriteTheJournalsFolderIsToldOnce) {
   }
 }
 
+// Whom a folder belongs to may remove what is in it, whatever its mode.
+TEST_F(HolderLockTest, ThatTheJournalsFolderBelongsToAnotherUserIsToldOnce) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
+  const std::filesystem::path state = folder_.at("/state");
+  for (const mode_t mode : {0755U, 01777U}) {
+    std::filesystem::create_directories(state);
+    ASSERT_EQ(chmod(state.c_str(), mode), 0);
+    ASSERT_EQ(chown(state.c_str(), 65534, 65534), 0);
+    BoardActuator one = actuator(root_, "state");
+    EXPECT_EQ(one.take_complaint(), "user 65534 may write " + state.string() +
+                                        ", and so remove the journal that the knobs are put back "
+                                        "from; chown it to user 0")
+        << std::oct << mode;
+    EXPECT_EQ(one.take_complaint(), "");
+  }
+}
+
 TEST_F(HolderLockTest, ABoardIsSetByOneWhateverItsStateFolder) {
   {
     BoardActuator first = actuator(root_, "first");
