@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -203,6 +204,14 @@ std::string key_file_text(const KeyFile& file) {
   text += "public " + file.pair.public_key + "\nsecret " + file.pair.secret_key + "\n";
   if (!file.server_key.empty()) text += "server " + file.server_key + "\n";
   return text;
+}
+
+// The parent of DIR/ and of DIR/. is DIR itself, which would be made as what is above it is.
+KeyFolder::KeyFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+  while (folder_.has_relative_path() && folder_.has_parent_path() &&
+         (!folder_.has_filename() || folder_.filename() == ".")) {
+    folder_ = folder_.parent_path();
+  }
 }
 
 bool KeyFolder::has_server() const {

@@ -36,7 +36,8 @@ std::string key_file_text(const KeyFile& file);
 // was made there.
 class KeyFolder {
  public:
-  explicit KeyFolder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // A slash at the end counts for nothing.
+  explicit KeyFolder(std::filesystem::path folder);
 
   const std::filesystem::path& path() const { return folder_; }
   std::filesystem::path server_path() const { return folder_ / "server.key"; }

@@ -63,6 +63,21 @@ TEST_F(KeyFiles, AreMadeForTheirOwnerOnlyWhateverTheUmask) {
   EXPECT_EQ(mode_of(folder.clients_path()), 0600u);
 }
 
+// As a shell completes the name of a folder.
+TEST_F(KeyFiles, MayBeInAFolderThatIsGivenWithASlashAtItsEnd) {
+  int number = 0;
+  for (const std::string end : {"/", "//", "/.", "/./"}) {
+    const std::filesystem::path path = tree.at("/slash/" + std::to_string(number++));
+    const KeyFolder slashed{path.string() + end};
+    EXPECT_EQ(failure_of([&] { slashed.make(); }), "") << end;
+    EXPECT_EQ(mode_of(path), 0700u) << end;
+    EXPECT_EQ(slashed.path(), path) << end;
+    EXPECT_FALSE(slashed.has_server());
+  }
+  EXPECT_EQ(KeyFolder("/").path(), "/");
+  EXPECT_EQ(KeyFolder("./").path(), ".");
+}
+
 TEST_F(KeyFiles, AreReadAsTheyAreWritten) {
   make_server();
   EXPECT_EQ(folder.read_server().public_key, pair.public_key);
