@@ -57,20 +57,37 @@ bool has_batch_input(const Predictor& predictor) {
                      [](const PredictorInput& one) { return one.name == kBatchSizeInput; });
 }
 
+using Sizes = std::vector<std::int32_t>;
+
+bool spans(const Sizes& sizes, std::int32_t size) {
+  return !sizes.empty() && size >= sizes.front() && size <= sizes.back();
+}
+
+std::string span_text(const Sizes& sizes) {
+  const std::string first = std::to_string(sizes.front());
+  return sizes.size() == 1 ? first : first + " to " + std::to_string(sizes.back());
+}
+
 // Without an input for it all batch sizes are one to the networks. A transferred model may know
 // more of them from its reference than it was measured with.
 bool knows(const Predictor& predictor, std::int32_t size) {
-  const std::vector<std::int32_t>& sizes = predictor.batch_sizes;
+  const Sizes& sizes = predictor.batch_sizes;
   if (!has_batch_input(predictor)) {
     return std::find(sizes.begin(), sizes.end(), size) != sizes.end();
   }
-  return !predictor.reference.empty() || (size >= sizes.front() && size <= sizes.back());
+  return spans(sizes, size) || spans(predictor.reference_batch_sizes, size);
 }
 
 std::string known_sizes(const Predictor& predictor) {
-  const std::vector<std::int32_t>& sizes = predictor.batch_sizes;
+  const Sizes& sizes = predictor.batch_sizes;
   if (has_batch_input(predictor)) {
-    return std::to_string(sizes.front()) + " to " + std::to_string(sizes.back());
+    const Sizes& before = predictor.reference_batch_sizes;
+    if (predictor.reference.empty()) return span_text(sizes);
+    if (before.empty()) {
+      return span_text(sizes) +
+             ", and its file does not tell what its reference knew (transferred anew it does)";
+    }
+    return span_text(sizes) + ", and " + span_text(before) + " from its reference";
   }
   std::string text;
   for (const std::int32_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);

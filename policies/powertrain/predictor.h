@@ -47,6 +47,9 @@ struct Predictor {
   std::size_t settings = 0;               // measured ones, trained and validated with
   KnobSpace knobs;                        // of the profile it learnt from
   std::vector<std::int32_t> batch_sizes;  // of that profile, lowest first
+  // What its reference, and the reference of that one, learnt from, lowest first; empty where it
+  // was trained afresh, or by a gearshift that did not write them.
+  std::vector<std::int32_t> reference_batch_sizes;
   std::vector<PredictorInput> inputs;
   PredictorNetwork time;   // ms a minibatch
   PredictorNetwork power;  // W

@@ -23,6 +23,7 @@ constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kMostText = 160;        // bytes: of two names, a blank between them
 constexpr std::size_t kMostValues = 1 << 16;  // of a knob, or batch sizes
+constexpr const char* kReferenceSizes = "reference_batch_sizes";
 constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
 constexpr std::array<std::string_view, 4> kUnits = {"count", "khz", "mw", "percent"};
 constexpr std::array<std::string_view, 4> kClasses = {"clock", "power_limit", "memory", "hotplug"};
@@ -145,6 +146,14 @@ KnobSpace read_knobs(const Fields& header) {
   return space;
 }
 
+std::vector<std::int32_t> read_batch_sizes(const Fields& header, const char* name) {
+  std::vector<std::int32_t> sizes;
+  for (const std::int64_t size : header.ascending(name, std::numeric_limits<std::int32_t>::max())) {
+    sizes.push_back(static_cast<std::int32_t>(size));
+  }
+  return sizes;
+}
+
 std::vector<PredictorInput> read_inputs(const Fields& header, const KnobSpace& knobs) {
   std::vector<PredictorInput> inputs;
   for (const Json& json : header.array("inputs", kMaxKnobs + 1)) {
@@ -253,9 +262,9 @@ Predictor parse_predictor(std::string_view bytes, std::string_view source) {
   predictor.seed = std::stoull(seed);
   predictor.settings = static_cast<std::size_t>(header.integer("settings", 1, kMostInteger));
   predictor.knobs = read_knobs(header);
-  for (const std::int64_t size :
-       header.ascending("batch_sizes", std::numeric_limits<std::int32_t>::max())) {
-    predictor.batch_sizes.push_back(static_cast<std::int32_t>(size));
+  predictor.batch_sizes = read_batch_sizes(header, "batch_sizes");
+  if (json.contains(kReferenceSizes)) {  // older files do not tell
+    predictor.reference_batch_sizes = read_batch_sizes(header, kReferenceSizes);
   }
   predictor.inputs = read_inputs(header, predictor.knobs);
   const std::size_t columns = predictor.inputs.size();
@@ -286,6 +295,9 @@ std::string format_predictor(const Predictor& predictor) {
                  {"inputs", Json::array()},
                  {"time_ms", network_json(predictor.time)},
                  {"power_w", network_json(predictor.power)}};
+  if (!predictor.reference_batch_sizes.empty()) {
+    header[kReferenceSizes] = predictor.reference_batch_sizes;
+  }
   for (const std::size_t width : gearshift_network_width) header["layers"].push_back(width);
   for (const Knob& knob : predictor.knobs.knobs) {
     header["knobs"].push_back({{"name", knob.name},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <optional>
 #include <random>
@@ -183,6 +184,15 @@ void fit_both(const NetworkModule& module, const Profile& profile,
   predictor.power.mape_percent = error.power_percent;
 }
 
+// All that went into the networks of a reference, lowest first.
+std::vector<std::int32_t> batch_sizes_behind(const Predictor& reference) {
+  std::vector<std::int32_t> sizes;
+  std::set_union(reference.batch_sizes.begin(), reference.batch_sizes.end(),
+                 reference.reference_batch_sizes.begin(), reference.reference_batch_sizes.end(),
+                 std::back_inserter(sizes));
+  return sizes;
+}
+
 void check_cells(const Profile& profile, std::span<const std::size_t> cells) {
   constexpr std::size_t kFewest = 3;
   if (cells.size() < kFewest) {
@@ -263,6 +273,7 @@ Predictor transfer_predictor(const NetworkModule& module, const Predictor& refer
   if (!objection.empty()) throw TrainingError(named(profile) + ": " + objection);
   Predictor predictor = reference;
   predictor.reference = reference.device + " " + reference.workload;
+  predictor.reference_batch_sizes = batch_sizes_behind(reference);
   fit_both(module, profile, cells, options, predictor);
   return predictor;
 }

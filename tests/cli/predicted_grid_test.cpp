@@ -63,14 +63,32 @@ TEST(PredictedGrid, ABatchSizeThatTheModelDoesNotKnowIsRefused) {
   EXPECT_TRUE(says(refusal(profile_of({4}), several), "knows 8 to 32"));
 }
 
-// Its reference learnt from several: that is what the transfer took over.
+// Its reference learnt from several: that is what the transfer took over, and no more.
 TEST(PredictedGrid, ATransferredModelKnowsTheBatchSizesOfItsReference) {
   Predictor moved = predictor_of({8, 32});
   moved.batch_sizes = {16};
   moved.reference = "jetson-agx-orin resnet18";
-  EXPECT_EQ(refusal(profile_of({32}), moved), "");
+  moved.reference_batch_sizes = {8, 16, 32};
+  EXPECT_EQ(refusal(profile_of({8, 24, 32}), moved), "");
+  const std::string beyond = refusal(profile_of({64}), moved);
+  EXPECT_TRUE(says(beyond, "batch size 64")) << beyond;
+  EXPECT_TRUE(says(beyond, "knows 16, and 8 to 32 from its reference")) << beyond;
+  EXPECT_TRUE(says(refusal(profile_of({4}), moved), "batch size 4"));
+  moved.batch_sizes = {64};
+  EXPECT_EQ(refusal(profile_of({64}), moved), "") << "its own";
   moved.inputs.pop_back();
-  EXPECT_TRUE(says(refusal(profile_of({32}), moved), "knows 16 alone"));
+  EXPECT_TRUE(says(refusal(profile_of({32}), moved), "knows 64 alone"));
+}
+
+TEST(PredictedGrid, AModelWhoseFileTellsNothingOfItsReferenceKnowsItsOwnBatchSizes) {
+  Predictor moved = predictor_of({8, 32});
+  moved.reference = "jetson-agx-orin resnet18";
+  EXPECT_EQ(refusal(profile_of({16}), moved), "");
+  EXPECT_TRUE(says(refusal(profile_of({64}), moved), "transferred anew"));
+  moved.batch_sizes = {16};
+  EXPECT_EQ(refusal(profile_of({16}), moved), "");
+  const std::string other = refusal(profile_of({32}), moved);
+  EXPECT_TRUE(says(other, "knows 16, and its file does not tell what its reference knew")) << other;
 }
 
 TEST(PredictedGrid, InferenceIsNotHeldAgainstTraining) {

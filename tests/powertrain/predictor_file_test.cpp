@@ -25,6 +25,7 @@ Predictor example() {
   predictor.knobs.knobs = {{"cpu_cores", Unit::count, KnobClass::hotplug, {4, 8, 12}},
                            {"gpu_mhz", Unit::khz, KnobClass::clock, {114'750, 1'300'500}}};
   predictor.batch_sizes = {1, 32};
+  predictor.reference_batch_sizes = {8, 64};
   predictor.inputs = {{"cpu_cores", 8, 3.2}, {"gpu_mhz", 600, 400}, {"batch_size", 16, 15.5}};
   for (PredictorNetwork* network : {&predictor.time, &predictor.power}) {
     network->mean = 30.25;
@@ -75,9 +76,20 @@ TEST(PredictorFile, ReadsBackWhatItWrote) {
   EXPECT_EQ(read.knobs.knobs[1].values, example().knobs.knobs[1].values);
   EXPECT_EQ(read.knobs.knobs[1].unit, Unit::khz);
   EXPECT_EQ(read.batch_sizes, example().batch_sizes);
+  EXPECT_EQ(read.reference_batch_sizes, example().reference_batch_sizes);
   EXPECT_EQ(read.inputs[2].name, kBatchSizeInput);
   EXPECT_EQ(read.time.weights, example().time.weights);
   EXPECT_EQ(read.power.weights, example().power.weights);
+}
+
+// Older files do not tell what the reference learnt from.
+TEST(PredictorFile, NeedNotTellTheBatchSizesOfTheReference) {
+  const std::string field = ",\"reference_batch_sizes\":[8,64]";
+  EXPECT_TRUE(parse_predictor(altered(field, ""), "m").reference_batch_sizes.empty());
+  EXPECT_NE(refusal(altered("[8,64]", "[64,8]")).find("reference_batch_sizes"), std::string::npos);
+  Predictor afresh = example();
+  afresh.reference_batch_sizes.clear();
+  EXPECT_EQ(format_predictor(afresh).find("reference_batch_sizes"), std::string::npos);
 }
 
 // Names are those of the profile that it was trained on.

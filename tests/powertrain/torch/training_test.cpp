@@ -142,6 +142,21 @@ TEST_F(Training, TakesBatchSizesWhereTheyVary) {
                TrainingError);
 }
 
+// Also those that the reference of its reference learnt from.
+TEST_F(Training, KeepsTheBatchSizesOfItsReference) {
+  TrainingOptions options;
+  options.epochs = 1;
+  const Profile several = made_up(50, {8, 32});
+  const Profile one = made_up(50, {16});
+  const Predictor first = train_predictor(module(), several, all_of(several), options);
+  EXPECT_TRUE(first.reference_batch_sizes.empty());
+  const Predictor second = transfer_predictor(module(), first, one, all_of(one), options);
+  EXPECT_EQ(second.batch_sizes, (std::vector<std::int32_t>{16}));
+  EXPECT_EQ(second.reference_batch_sizes, (std::vector<std::int32_t>{8, 32}));
+  const Predictor third = transfer_predictor(module(), second, one, all_of(one), options);
+  EXPECT_EQ(third.reference_batch_sizes, (std::vector<std::int32_t>{8, 16, 32}));
+}
+
 TEST_F(Training, RefusesTooFewSettingsAndAKnobThatIsNotTold) {
   const Profile profile = made_up(50);
   TrainingOptions options;
