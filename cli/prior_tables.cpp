@@ -3,6 +3,10 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cstddef>
+
+#include "boards/model_fit.h"
+#include "policies/numerics/cost_prior.h"
 
 namespace gearshift {
 
@@ -23,7 +27,7 @@ std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::s
 std::vector<std::string> useless_priors(const std::vector<std::string>& files, ProfileFiles& read,
                                         const std::string& device, const BoardModel* board,
                                         std::span<const Kind> kinds) {
-  const auto teaches = [&](const Profile& table) {
+  const auto suits = [&](const Profile& table) {
     if (!kinds.empty() && std::find(kinds.begin(), kinds.end(), table.kind) == kinds.end()) {
       return false;
     }
@@ -37,7 +41,24 @@ std::vector<std::string> useless_priors(const std::vector<std::string>& files, P
   std::vector<std::string> lines;
   for (const std::string& file : files) {
     const std::vector<Profile>& tables = read.of(file);
-    if (std::any_of(tables.begin(), tables.end(), teaches)) continue;
+    bool teaches = false;
+    std::string small;
+    for (const Profile& table : tables) {
+      if (!suits(table)) continue;
+      const std::size_t count = prior_cell_count(table, board);
+      teaches = teaches || count >= kLeastFitCells;
+      small +=
+          fmt::format("{}{} has {} setting{} that count{}", small.empty() ? "" : ", ",
+                      names_of({&table, 1}), count, count == 1 ? "" : "s", count == 1 ? "s" : "");
+    }
+    if (teaches) continue;
+    if (!small.empty()) {
+      lines.push_back(
+          fmt::format("--prior {}: {}, and bayes and thompson need {}; what counts has "
+                      "the time of a minibatch, and no power limit held it down",
+                      file, small, kLeastFitCells));
+      continue;
+    }
     lines.push_back(fmt::format("--prior {}: no table of {}{}{}; it has {}", file,
                                 wanted.empty() ? "" : wanted + " on ", device,
                                 board == nullptr ? "" : ", or of another board that has a model",

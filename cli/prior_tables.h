@@ -19,8 +19,9 @@ std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::s
 std::vector<std::unique_ptr<Profile>> read_prior_tables(const std::vector<std::string>& files);
 
 // A line for each file that has no table a search on the board can learn from: of one of `kinds`
-// (none: of any), and measured on the board, or on another one whose model is known. A board
-// without a model (null) learns from every device. `device` names the board in the lines.
+// (none: of any), measured on the board, or on another one whose model is known, and with
+// kLeastFitCells settings by prior_cell_count. A board without a model (null) learns from every
+// device. `device` names the board in the lines.
 std::vector<std::string> useless_priors(const std::vector<std::string>& files, ProfileFiles& read,
                                         const std::string& device, const BoardModel* board,
                                         std::span<const Kind> kinds);

@@ -224,6 +224,12 @@ bool take_table(const Profile& profile, const PolicyContext& context, const Boar
 
 }  // namespace
 
+std::size_t prior_cell_count(const Profile& profile, const BoardModel* board) {
+  std::optional<BoardModel> other;
+  const BoardModel* model = model_of(profile, board, other);
+  return model == nullptr ? 0 : table_cells(profile, *model, board != nullptr).size();
+}
+
 ModelMode highest_mode(const BoardModel* board) {
   return board != nullptr ? board->highest : stand_in().highest;
 }

@@ -2,6 +2,8 @@
 // one.
 #pragma once
 
+#include <cstddef>
+
 #include "boards/board_model.h"
 #include "controller/policy.h"
 #include "policies/numerics/cost_process.h"
@@ -14,10 +16,16 @@ namespace gearshift {
 CostCentre cost_centre(const PolicyContext& context, const BoardModel* board,
                        const SettingGrid& grid);
 
+// Of how many of its settings the table tells a cost that says something of demands: those with a
+// time and a power, not held down by a power limit. 0 where it was measured on another board whose
+// model is not known.
+std::size_t prior_cell_count(const Profile& profile, const BoardModel* board);
+
 // From the first table of `context.prior` of the same kind that was measured on this board, or else
-// on another one whose model is known: its demands, fitted to some of its cells, and on this board
-// the misfit of each setting it has. Neutral demands where there is no such table. Takes about as
-// long as fit_workload does for kPriorCells cells: 20 to 50 ms.
+// on another one whose model is known, with kLeastFitCells by prior_cell_count: its demands, fitted
+// to some of its cells, and on this board the misfit of each setting it has. Neutral demands where
+// there is no such table. Takes about as long as fit_workload does for kPriorCells cells: 20 to 50
+// ms.
 inline constexpr std::size_t kPriorCells = 48;
 CostPrior cost_prior(const PolicyContext& context, const BoardModel* board,
                      const SettingGrid& grid);

@@ -26,6 +26,12 @@ std::vector<std::string> useless(const std::string& file, const BoardModel* boar
   return useless_priors({file}, read, "jetson-agx-orin", board, kinds);
 }
 
+std::string mobilenet(const std::string& device, const std::string& one, const std::string& two,
+                      const std::string& three) {
+  const std::string start = device + ",mobilenet,train,";
+  return start + one + '\n' + start + two + '\n' + start + three + '\n';
+}
+
 TEST(PriorTables, AFileWithoutRowsIsRefused) {
   const std::string file = table("prior_header.csv", "");
   try {
@@ -40,6 +46,8 @@ TEST(PriorTables, ADeviceThatNobodyKnowsIsTold) {
   const auto board = built_in_board_model("jetson-agx-orin");
   const std::string file = table("prior_foreign.csv",
                                  "Jetson AGX Orin,resnet18,train,16,300,20,10\n"
+                                 "Jetson AGX Orin,resnet18,train,16,600,10,10\n"
+                                 "Jetson AGX Orin,resnet18,train,16,900,7,10\n"
                                  "Jetson AGX Orin,resnet18,infer,4,300,5,8\n");
   const std::string has =
       "it has resnet18 (train) on Jetson AGX Orin, resnet18 (infer) on Jetson AGX Orin";
@@ -59,12 +67,42 @@ TEST(PriorTables, AnotherWorkloadOrBoardTeachesAndAnotherKindDoesNot) {
   const auto board = built_in_board_model("jetson-agx-orin");
   for (const char* device : {"jetson-agx-orin", "orin_agx", "jetson-orin-nano"}) {
     const std::string file =
-        table("prior_other.csv", std::string(device) + ",mobilenet,train,16,300,20,10\n");
+        table("prior_other.csv", mobilenet(device, "16,300,20,10", "16,600,10,20", "16,900,7,30"));
     EXPECT_THAT(useless(file, &*board, {Kind::train}), IsEmpty()) << device;
     EXPECT_THAT(useless(file, &*board, {Kind::train, Kind::infer}), IsEmpty()) << device;
     EXPECT_THAT(useless(file, &*board, {Kind::infer}), testing::SizeIs(1)) << device;
     EXPECT_THAT(useless(file, nullptr, {Kind::infer}), testing::SizeIs(1)) << device;
   }
+}
+
+TEST(PriorTables, ATableOfFewerSettingsThanAFitTakesIsTold) {
+  const auto board = built_in_board_model("jetson-agx-orin");
+  const std::string file = testing::TempDir() + "prior_few.csv";
+  const std::string start = "jetson-agx-orin,lstm,train,16,";
+  std::ofstream(file) << "device,workload,kind,batch_size,gpu_mhz,minibatch_ms,epoch_s,power_w\n"
+                      << start << "300,20,,10\n"
+                      << start << "600,10,,20\n"
+                      << start << "900,,30,30\n";
+  const auto told = ElementsAre(
+      "--prior " + file +
+      ": lstm (train) on jetson-agx-orin has 2 settings that count, and bayes and thompson need 3; "
+      "what counts has the time of a minibatch, and no power limit held it down");
+  EXPECT_THAT(useless(file, &*board, {Kind::train}), told);
+  EXPECT_THAT(useless(file, &*board, {}), told);
+  EXPECT_THAT(useless(file, nullptr, {Kind::train}), told) << "without a model";
+  std::ofstream(file, std::ios::app) << start << "1300,5,,40\n";
+  EXPECT_THAT(useless(file, &*board, {Kind::train}), IsEmpty());
+}
+
+// As the search judges it: these draw what the limit allows, whatever the workload demands.
+TEST(PriorTables, ASettingThatAPowerLimitHeldDownDoesNotCount) {
+  const std::string path = testing::TempDir() + "prior_limited.csv";
+  std::ofstream(path) << "device,workload,kind,batch_size,power_limit_w,minibatch_ms,power_w\n"
+                         "server,lstm,train,16,100,20,99\n"
+                         "server,lstm,train,16,200,10,150\n"
+                         "server,lstm,train,16,300,10,150\n";
+  EXPECT_THAT(useless(path, nullptr, {Kind::train}),
+              ElementsAre(testing::HasSubstr("lstm (train) on server has 2 settings that count")));
 }
 
 }  // namespace
