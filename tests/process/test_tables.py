@@ -74,14 +74,18 @@ class Tables(unittest.TestCase):
 
     def test_a_prior_of_which_nothing_can_be_learnt_is_told(self):
         foreign = self.put("foreign.csv", "Jetson AGX Orin,resnet18,train,16,306,40,10")
-        other = self.put("other.csv", "jetson-agx-orin,lenet,train,16,306,40,10")
+        rows = ("jetson-agx-orin,lenet,train,16,306,40,10", "jetson-agx-orin,lenet,train,16,612,20,15")
+        few = self.put("few.csv", *rows)
+        other = self.put("other.csv", *rows, "jetson-agx-orin,lenet,train,16,1300,10,30")
         board = ["simulate", "--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
-        done = self.gearshift(*board, "--prior", foreign, "--prior", other)
+        done = self.gearshift(*board, "--prior", foreign, "--prior", few, "--prior", other)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(
             done.stderr,
             f"gearshift simulate: --prior {foreign}: no table of train on jetson-agx-orin, or of another board that has"
-            " a model; it has resnet18 (train) on Jetson AGX Orin\n",
+            " a model; it has resnet18 (train) on Jetson AGX Orin\n"
+            f"gearshift simulate: --prior {few}: lenet (train) on jetson-agx-orin has 2 settings that count, and bayes and"
+            " thompson need 3; what counts has the time of a minibatch, and no power limit held it down\n",
         )
 
     def test_a_workload_becomes_the_one_of_its_table(self):
