@@ -11,6 +11,7 @@
 #include "cli/output_files.h"
 #include "cli/recording_end.h"
 #include "cli/standard_output.h"
+#include "cli/tell.h"
 #include "cli/written_output.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_csv.h"
@@ -39,41 +40,17 @@ std::vector<std::string> take_unwritable(std::vector<Profile>& profiles) {
   return reasons;
 }
 
-std::string no_profile(const RecordedProfiles& recorded) {
-  if (recorded.before_drift > 0) {
-    return std::to_string(recorded.before_drift) +
-           " settings were measured before the workload or the board changed, and none to its end "
-           "since, so there is no profile";
-  }
-  if (recorded.concurrent == 0) return "no setting was measured to its end, so there is no profile";
-  return std::to_string(recorded.concurrent) +
-         " measurements, all of two workloads at once: their power is no one's own, so there is no "
-         "profile; measure each alone with gearshift profile";
-}
-
-void tell_left_out(std::size_t count, const char* what) {
-  if (count > 0) std::fprintf(stderr, "left out: %zu measurements %s\n", count, what);
-}
-
 void write_profile(RecordingReader& reader, std::ostream& out) {
   RecordedProfiles recorded = read_recorded_profiles(reader);
-  if (recorded.profiles.empty()) throw std::runtime_error(no_profile(recorded));
-  std::size_t settings = 0;
-  for (const Profile& profile : recorded.profiles) settings += profile.cells().size();
-  const std::vector<std::string> left_out = take_unwritable(recorded.profiles);
-  if (recorded.profiles.empty()) throw std::runtime_error(left_out.front());
-  out << format_profiles(recorded.profiles);
-  for (const std::string& why : left_out) std::fprintf(stderr, "left out: %s\n", why.c_str());
-  tell_left_out(recorded.incomplete, "that were cut short or failed");
-  tell_left_out(recorded.concurrent, "of two workloads at once: their power is no one's own");
-  tell_left_out(recorded.before_drift,
-                "from before the workload or the board changed, as the run found by itself");
-  if (recorded.estimated > 0) {
-    std::fprintf(stderr,
-                 "the power of %zu of %zu settings is an estimate, wholly or in part, and not "
-                 "measured\n",
-                 recorded.estimated, settings);
+  if (recorded.profiles.empty()) {
+    throw std::runtime_error("there is no profile: " + why_no_profile(recorded));
   }
+  const std::vector<std::string> lines = left_out_lines(recorded);
+  const std::vector<std::string> unwritten = take_unwritable(recorded.profiles);
+  if (recorded.profiles.empty()) throw std::runtime_error(unwritten.front());
+  out << format_profiles(recorded.profiles);
+  for (const std::string& why : unwritten) tell(stderr, "left out: {}\n", why);
+  for (const std::string& line : lines) tell(stderr, "{}\n", line);
 }
 
 void write(const ExportOptions& options, std::ostream& out) {

@@ -2,10 +2,14 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <cstdio>
 #include <stdexcept>
 #include <utility>
 
+#include "cli/tell.h"
 #include "trace/profile_csv.h"
+#include "trace/recording_profile.h"
+#include "trace/recording_reader.h"
 
 namespace gearshift {
 
@@ -28,6 +32,20 @@ const std::vector<Profile>& ProfileFiles::of(const std::string& path) {
   const auto found = read_.find(path);
   if (found != read_.end()) return found->second;
   return read_.emplace(path, with_rows(read_profiles(path), path)).first->second;
+}
+
+const std::vector<Profile>& ProfileFiles::of_trace(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto found = traced_.find(path);
+  if (found != traced_.end()) return found->second;
+  RecordingReader reader(path);
+  RecordedProfiles recorded = read_recorded_profiles(reader);
+  if (recorded.profiles.empty()) {
+    throw std::invalid_argument(
+        fmt::format("--trace {}: says no cost: {}", path, why_no_profile(recorded)));
+  }
+  for (const std::string& line : left_out_lines(recorded)) tell(stderr, "{}\n", line);
+  return traced_.emplace(path, std::move(recorded.profiles)).first->second;
 }
 
 }  // namespace gearshift

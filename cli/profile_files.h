@@ -17,16 +17,20 @@ std::vector<Profile> with_rows(std::vector<Profile> profiles, const std::string&
 // "resnet18 (train) on jetson-agx-orin, lenet (infer) on orin".
 std::string names_of(std::span<const Profile> profiles);
 
-// Each file is read once: a pipe can be read no more often.
+// Each file is read once: a pipe can be read no more often, and what it lacks is told once.
 class ProfileFiles {
  public:
   // At least one; valid as long as this is; for any thread. Throws what read_profiles and with_rows
   // throw.
   const std::vector<Profile>& of(const std::string& path);
+  // The same of what the recording of --trace measured; what it left out is told on standard error.
+  // Throws RecordingError, and std::invalid_argument that says why there is none.
+  const std::vector<Profile>& of_trace(const std::string& path);
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::vector<Profile>> read_;
+  std::map<std::string, std::vector<Profile>> traced_;
 };
 
 }  // namespace gearshift

@@ -8,39 +8,15 @@
 #include <vector>
 
 #include "simulator/load.h"
-#include "trace/recording_profile.h"
-#include "trace/recording_reader.h"
 
 namespace gearshift {
-
-namespace {
-
-std::string nothing_known(const std::string& file, const RecordedProfiles& recorded) {
-  if (recorded.concurrent == 0) {
-    return fmt::format("--trace {}: no setting was measured to its end, so it says no cost", file);
-  }
-  return fmt::format(
-      "--trace {}: {} measurements, all of two workloads at once: their power is no one's own, so "
-      "they say no cost; measure each alone with gearshift profile",
-      file, recorded.concurrent);
-}
-
-}  // namespace
 
 std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
                                         const std::string& trace, const WantedProfile& wanted) {
   const std::string& file = trace.empty() ? profile : trace;
-  std::vector<Profile> profiles;
-  if (trace.empty()) {
-    profiles = files.of(file);
-  } else {
-    RecordingReader reader(file);
-    RecordedProfiles recorded = read_recorded_profiles(reader);
-    if (recorded.profiles.empty()) throw std::invalid_argument(nothing_known(file, recorded));
-    profiles = std::move(recorded.profiles);
-  }
-  std::vector<Profile*> fitting;
-  for (Profile& one : profiles) {
+  const std::vector<Profile>& profiles = trace.empty() ? files.of(file) : files.of_trace(file);
+  std::vector<const Profile*> fitting;
+  for (const Profile& one : profiles) {
     const bool named = wanted.workload.empty() || one.workload == wanted.workload;
     if (one.kind == wanted.kind && named) fitting.push_back(&one);
   }
@@ -51,7 +27,7 @@ std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& 
   if (std::any_of(fitting.begin(), fitting.end(), of_device)) {
     std::erase_if(fitting, std::not_fn(of_device));
   }
-  if (fitting.size() == 1) return std::make_unique<Profile>(std::move(*fitting.front()));
+  if (fitting.size() == 1) return std::make_unique<Profile>(*fitting.front());
   throw std::invalid_argument(fmt::format(
       "{}: {} for {}{}; choose with --workload (--infer-workload beside training) and "
       "--problem, of several devices with --board, or split the file by device; it has {}",

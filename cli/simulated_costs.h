@@ -21,7 +21,7 @@ struct WantedProfile {
 };
 
 // The one profile that is wanted, in the file `profile`, or in the recording `trace` where that is
-// given. Throws std::invalid_argument that names those there are.
+// given. Throws std::invalid_argument that names those there are, and what ProfileFiles throws.
 std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
                                         const std::string& trace, const WantedProfile& wanted);
 

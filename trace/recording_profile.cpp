@@ -136,4 +136,40 @@ RecordedProfiles read_recorded_profiles(RecordingReader& reader) {
   return notes.take(reader.header());
 }
 
+std::string why_no_profile(const RecordedProfiles& recorded) {
+  std::string why;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count == 0) return;
+    why += (why.empty() ? "" : "; ") + std::to_string(count) + what;
+  };
+  add(recorded.before_drift,
+      " settings were measured before the workload or the board changed, and none alone and to "
+      "its end since");
+  add(recorded.concurrent,
+      " measurements were of two workloads at once, and their power is no one's own: measure each "
+      "alone with gearshift profile");
+  if (why.empty()) why = "no setting was measured to its end";
+  add(recorded.incomplete, " measurements were cut short or failed");
+  return why;
+}
+
+std::vector<std::string> left_out_lines(const RecordedProfiles& recorded) {
+  std::vector<std::string> lines;
+  const auto add = [&](std::size_t count, const char* what) {
+    if (count == 0) return;
+    lines.push_back("left out: " + std::to_string(count) + " measurements " + what);
+  };
+  add(recorded.incomplete, "that were cut short or failed");
+  add(recorded.concurrent, "of two workloads at once: their power is no one's own");
+  add(recorded.before_drift,
+      "from before the workload or the board changed, as the run found by itself");
+  if (recorded.estimated == 0) return lines;
+  std::size_t settings = 0;
+  for (const Profile& profile : recorded.profiles) settings += profile.cells().size();
+  lines.push_back("the power of " + std::to_string(recorded.estimated) + " of " +
+                  std::to_string(settings) +
+                  " settings is an estimate, wholly or in part, and not measured");
+  return lines;
+}
+
 }  // namespace gearshift

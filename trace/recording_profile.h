@@ -1,6 +1,8 @@
 // What a recorded run measured, as profiles: one row a setting that was measured to its end.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "controller/profile.h"
@@ -25,5 +27,11 @@ struct RecordedProfiles {
 // a workload before the newest drift that was found while it was managed does not. Throws
 // RecordingError.
 RecordedProfiles read_recorded_profiles(RecordingReader& reader);
+
+// Where there is no profile: what became of the measurements, of each reason how many.
+std::string why_no_profile(const RecordedProfiles& recorded);
+
+// A line for each kind of measurements that became no row, and one where rows have estimates.
+std::vector<std::string> left_out_lines(const RecordedProfiles& recorded);
 
 }  // namespace gearshift

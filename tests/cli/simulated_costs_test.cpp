@@ -5,6 +5,9 @@
 
 #include <fstream>
 #include <stdexcept>
+#include <string>
+
+#include "tests/trace/written_recording.h"
 
 namespace gearshift {
 namespace {
@@ -47,6 +50,39 @@ TEST_F(SelectedProfile, IsNamedWithItsDeviceWhereThereIsAChoice) {
   EXPECT_THAT(refusal({Kind::train, "n", {}}),
               HasSubstr("it has n (train) on b, n (train) on c, m (train) on c, n (infer) on c"));
   EXPECT_THAT(refusal({Kind::train, "", {"c"}}), HasSubstr("several fit"));
+}
+
+// Once for both workloads of a pair, on standard error.
+TEST(TracedProfile, IsTakenWithAWordOfWhatTheRecordingHasBesides) {
+  fakes::Written run;
+  run.attach(fakes::trainer());
+  run.observe(fakes::mode(2, 600000));
+  run.drift();
+  run.observe(fakes::mode(4, 900000));
+  run.finish();
+  ProfileFiles files;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(select_profile(files, "", run.file, {Kind::train, "", {}})->cells().size(), 1U);
+  EXPECT_THROW(select_profile(files, "", run.file, {Kind::infer, "", {}}), std::invalid_argument);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "left out: 1 measurements from before the workload or the board changed, as the run "
+            "found by itself\n");
+}
+
+TEST(TracedProfile, IsNoneWhereNothingWasMeasuredSinceADrift) {
+  fakes::Written run;
+  run.attach(fakes::trainer());
+  run.observe(fakes::mode(2, 600000));
+  run.drift();
+  run.finish();
+  ProfileFiles files;
+  try {
+    select_profile(files, "", run.file, {Kind::train, "", {}});
+    FAIL() << "there is no profile";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--trace " + run.file.string() + ": "));
+    EXPECT_THAT(error.what(), HasSubstr("before the workload or the board changed"));
+  }
 }
 
 }  // namespace

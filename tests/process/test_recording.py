@@ -235,11 +235,20 @@ class Recordings(unittest.TestCase):
             for path, words in ((short, ["--duration", "100ms"]), (both, [*pair, "--power", "30W"])):
                 done = stack.gearshift(*model, *words, "--record", path)
                 self.assertEqual(done.returncode, 0, done.stderr)
-            for path, why in ((short, "no setting was measured to its end"), (both, "all of two workloads at once")):
+            for path, why in ((short, "no setting was measured to its end"), (both, "of two workloads at once")):
                 done = stack.gearshift("simulate", "--trace", path)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(f"--trace {path}: ", done.stderr)
                 self.assertIn(why, done.stderr)
+
+    def test_a_trace_is_simulated_with_the_words_of_its_export(self):
+        with Stack(board=False) as stack:
+            path = self.simulated(stack, "--fault", "throttle:0.7@120s", "--hold", "10m", "--duration", "11m")
+            exported = stack.gearshift("export", path, "--profile")
+            self.assertIn("from before the workload or the board changed", exported.stderr)
+            self.assertIn("left out: ", exported.stderr)
+            done = stack.gearshift("simulate", "--trace", path, "--missing", "nearest", "--policy", "maxn")
+            self.assertEqual((done.returncode, done.stderr), (0, exported.stderr))
 
     def simulated(self, stack, *words):
         path = stack.folder / "run.db"

@@ -2,74 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
+#include <string>
 #include <vector>
 
 #include "tests/trace/recorded_run.h"
+#include "tests/trace/written_recording.h"
 #include "trace/unmanaged_workloads.h"
 
 namespace gearshift {
 namespace {
 
 using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
-using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-// A recording of what the tests say, one tick a second.
-struct Written {
-  Written() { writer.emplace(file, fake_header(hardware)); }
-
-  void attach(const Workload& workload) {
-    Event event;
-    event.type = EventType::attached;
-    event.handle = workload.handle;
-    event.workload = workload;
-    tick(event);
-  }
-  void detach(WorkloadHandle handle) {
-    Event event;
-    event.type = EventType::detached;
-    event.handle = handle;
-    tick(event);
-  }
-  void drift() { tick({}, Note{.type = NoteType::drift, .text = "power"}); }
-  // Of a trainer, over the second before.
-  void observe(const PowerMode& mode, bool estimate = false) {
-    Observation observation;
-    observation.power_is_estimate = estimate;
-    observation.setting = measure(mode).setting;
-    observation.power_mean_mw = 15000;
-    observation.cost[0].minibatches = 40;
-    observation.cost[0].minibatch_mean = milliseconds(50);
-    observation.duration = seconds(1);
-    tick({}, Note{.type = NoteType::observation, .observation = &observation});
-  }
-  RecordedProfiles read() {
-    writer->finish();
-    EXPECT_EQ(writer->failure(), "");
-    RecordingReader reader(file);
-    return read_recorded_profiles(reader);
-  }
-
- private:
-  void tick(const std::optional<Event>& event, std::optional<Note> note = {}) {
-    now += seconds(1);
-    std::vector<Event> events;
-    if (event) events.push_back(*event);
-    writer->tick({.now = now, .events = events, .readings = {}});
-    if (note) {
-      note->time = now;
-      writer->note(*note);
-    }
-    writer->status({});
-  }
-
-  Hardware hardware;
-  TempTree folder;
-  std::filesystem::path file = folder.at("run.db");
-  std::optional<RecordingWriter> writer;
-  Time now{};
-};
 
 Workload unmanaged(WorkloadHandle handle) {
   Workload workload = trainer(handle, "mobilenet_v3");
@@ -160,6 +104,50 @@ TEST(RecordingProfile, LeavesOutWhatWasMeasuredBesideAWorkloadThatIsOnlyObserved
   ASSERT_EQ(recorded.profiles.size(), 1U);
   ASSERT_EQ(recorded.profiles[0].cells().size(), 1U);
   EXPECT_NE(recorded.profiles[0].find(mode(4, 900000), 16), nullptr);
+}
+
+TEST(RecordingProfile, SaysWhyThereIsNone) {
+  const auto why = [](std::size_t before_drift, std::size_t concurrent, std::size_t incomplete) {
+    RecordedProfiles recorded;
+    recorded.before_drift = before_drift;
+    recorded.concurrent = concurrent;
+    recorded.incomplete = incomplete;
+    return why_no_profile(recorded);
+  };
+  EXPECT_EQ(why(0, 0, 0), "no setting was measured to its end");
+  EXPECT_EQ(why(0, 0, 2),
+            "no setting was measured to its end; 2 measurements were cut short or failed");
+  EXPECT_EQ(why(4, 0, 0),
+            "4 settings were measured before the workload or the board changed, and none alone "
+            "and to its end since");
+  EXPECT_EQ(why(0, 3, 0),
+            "3 measurements were of two workloads at once, and their power is no one's own: "
+            "measure each alone with gearshift profile");
+  EXPECT_EQ(why(4, 3, 2),
+            why(4, 0, 0) + "; " + why(0, 3, 0) + "; 2 measurements were cut short or failed");
+}
+
+TEST(RecordingProfile, SaysWhatItLeftOutAndWhatIsAnEstimate) {
+  Written run;
+  run.attach(trainer());
+  run.observe(mode(2, 600000));
+  EXPECT_TRUE(left_out_lines(run.read()).empty());
+  Written drifted;
+  drifted.attach(trainer());
+  drifted.observe(mode(2, 600000));
+  drifted.drift();
+  drifted.observe(mode(3, 600000), true);
+  drifted.observe(mode(4, 900000));
+  RecordedProfiles recorded = drifted.read();
+  recorded.incomplete = 5;
+  recorded.concurrent = 6;
+  const std::vector<std::string> lines = {
+      "left out: 5 measurements that were cut short or failed",
+      "left out: 6 measurements of two workloads at once: their power is no one's own",
+      "left out: 1 measurements from before the workload or the board changed, as the run found by "
+      "itself",
+      "the power of 1 of 2 settings is an estimate, wholly or in part, and not measured"};
+  EXPECT_EQ(left_out_lines(recorded), lines);
 }
 
 TEST(UnmanagedWorkloads, AreBesideWhatEndsAfterTheyHaveLeft) {
