@@ -16,6 +16,7 @@
 #include "cli/flag_value.h"
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
+#include "cli/profile_files.h"
 #include "cli/simulated_costs.h"
 #include "cli/simulated_problem.h"
 #include "cli/tell.h"
@@ -41,12 +42,12 @@ struct Pair {
   std::int32_t train_batch = 0;
 };
 
-std::vector<Profile> profiles_of(const std::vector<std::string>& paths, Kind kind,
-                                 const std::string& option) {
+std::vector<Profile> profiles_of(ProfileFiles& files, const std::vector<std::string>& paths,
+                                 Kind kind, const std::string& option) {
   std::vector<Profile> found;
   for (const std::string& path : paths) {
-    for (Profile& profile : read_profiles(path)) {
-      if (profile.kind == kind) found.push_back(std::move(profile));
+    for (const Profile& profile : files.of(path)) {
+      if (profile.kind == kind) found.push_back(profile);
     }
   }
   if (found.empty()) {
@@ -73,9 +74,10 @@ class ConcurrentEvaluation {
       for (SuspectCell& cell : read_suspect_cells(path)) suspects_.push_back(std::move(cell));
     }
     std::string prints;
-    for (const Profile& train : profiles_of(options.profile, Kind::train, "--profile")) {
+    ProfileFiles files;
+    for (const Profile& train : profiles_of(files, options.profile, Kind::train, "--profile")) {
       for (const Profile& infer :
-           profiles_of(options.infer_profile, Kind::infer, "--infer-profile")) {
+           profiles_of(files, options.infer_profile, Kind::infer, "--infer-profile")) {
         add_pair(train, infer, options.keep);
         prints += fmt::format(" {:016x}", print_of(*pairs_.back().train));
       }

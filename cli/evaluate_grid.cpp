@@ -10,6 +10,7 @@
 #include "cli/flag_value.h"
 #include "cli/policy_transfer.h"
 #include "cli/prior_tables.h"
+#include "cli/profile_files.h"
 #include "cli/select_board.h"
 #include "cli/simulated_costs.h"
 #include "cli/simulated_problem.h"
@@ -105,7 +106,7 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
 void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::string& path) {
   std::string others;
   bool found = false;
-  for (const Profile& profile : read_profiles(path)) {
+  for (const Profile& profile : with_rows(read_profiles(path), path)) {
     if (options.problem == "online" || kind_name(profile.kind) == options.problem) {
       add_workload(profile, options);
       found = true;

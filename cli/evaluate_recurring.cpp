@@ -14,6 +14,7 @@
 
 #include "cli/commands.h"
 #include "cli/evaluate_run.h"
+#include "cli/profile_files.h"
 #include "cli/tell.h"
 #include "cli/written_output.h"
 #include "evaluation/recurring_report.h"
@@ -32,7 +33,7 @@ struct Tables {
 Tables read_tables(const EvaluateOptions& options) {
   Tables tables;
   for (const std::string& path : options.profile) {
-    for (Profile& profile : read_profiles(path)) {
+    for (Profile& profile : with_rows(read_profiles(path), path)) {
       if (profile.kind == Kind::train) tables.profiles.push_back(std::move(profile));
     }
   }

@@ -22,8 +22,9 @@ class Tables(unittest.TestCase):
         path.write_text("\n".join([columns, *rows]) + "\n")
         return path
 
-    def gearshift(self, *words):
-        return subprocess.run([BINARY, *map(str, words)], capture_output=True, text=True, timeout=60, cwd=self.folder)
+    def gearshift(self, *words, typed=""):
+        return subprocess.run([BINARY, *map(str, words)], input=typed, capture_output=True, text=True, timeout=60,
+                              cwd=self.folder)  # fmt: skip
 
     def requests(self, infer, train, *words):
         return self.gearshift("requests", "--arrivals", "poisson:10", "--batch-size", 4, "--minutes", 1, "--json",
@@ -58,11 +59,19 @@ class Tables(unittest.TestCase):
 
     def test_a_table_without_rows_is_told_so(self):
         table, other = self.put("header.csv"), self.put("net.csv", "orin,net,train,16,300,40,10")
+        served = self.put("served.csv", "orin,net,infer,4,300,5,8")
+        epochs = self.put("epochs.csv", "set,net,sgd,16,0.5,8", columns="dataset,network,optimizer,batch_size,target_metric,epochs")
+        maxn = ["--policy", "maxn"]
+        pair = [*maxn, "--caps", 60, "--latency-ms", 500, "--rate", 30]
         board = ["--board", "jetson-agx-orin", "--workload", "resnet18", "--policy", "maxn"]
         for words in (
             ["simulate", "--profile", table],
             ["simulate", *board, "--prior", table],
             ["evaluate", "--profile", other, "--policy", "maxn", "--caps", 60, "--prior", table],
+            ["evaluate", "--profile", table, *maxn, "--caps", 60],
+            ["evaluate", "--problem", "concurrent", "--profile", table, "--infer-profile", served, *pair],
+            ["evaluate", "--problem", "concurrent", "--profile", other, "--infer-profile", table, *pair],
+            ["evaluate", "--problem", "recurring", "--profile", table, "--epochs", epochs, *maxn],
             ["evaluate", "--problem", "drift", "--profile", table, "--policy", "maxn", "--caps", 60],
             ["pareto", table],
             ["model", "fit", table],
@@ -70,7 +79,15 @@ class Tables(unittest.TestCase):
         ):
             done = self.gearshift(*words)
             self.assertEqual(done.returncode, 1, (words, done.stdout, done.stderr))
-            self.assertIn(f"{table}: has no rows", done.stderr)
+            self.assertIn(f"{table}: has no rows", done.stderr, words)
+
+    def test_a_pair_of_each_training_is_made_of_a_pipe(self):
+        table = self.put("two.csv", "orin,net,train,16,300,40,10", "orin,two,train,16,300,60,11")
+        done = self.gearshift("evaluate", "--problem", "concurrent", "--profile", table, "--infer-profile", "/dev/stdin",
+                              "--policy", "maxn", "--caps", 60, "--latency-ms", 500, "--rate", 30,
+                              typed=f"{COLUMNS}\norin,net,infer,4,300,5,8\n")  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("two + net: 1 settings", done.stderr)
 
     def test_a_prior_of_which_nothing_can_be_learnt_is_told(self):
         foreign = self.put("foreign.csv", "Jetson AGX Orin,resnet18,train,16,306,40,10")
