@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+BINARY = os.path.abspath(os.environ.get("GEARSHIFT_BINARY", "build/gearshift"))
 SOURCE = Path(os.environ.get("GEARSHIFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "cli/demo"))
 from programs import DEADLINE_S, Daemon, Program, knob_files  # noqa: E402

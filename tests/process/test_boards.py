@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+BINARY = os.path.abspath(os.environ.get("GEARSHIFT_BINARY", "build/gearshift"))
 SOURCE = Path(os.environ.get("GEARSHIFT_SOURCE_DIR", Path(__file__).resolve().parents[2]))
 NOBODY = 65534
 

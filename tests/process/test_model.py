@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+BINARY = os.path.abspath(os.environ.get("GEARSHIFT_BINARY", "build/gearshift"))
 PROFILE = "device,workload,kind,batch_size,cpu_cores,cpu_mhz,gpu_mhz,mem_mhz,minibatch_ms,power_w\n"
 TARGETS = (
     "id,device,workload,kind,batch_size,num_workers,cpu_cores,cpu_mhz,gpu_mhz,mem_mhz,mode_label,"

@@ -9,7 +9,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+BINARY = os.path.abspath(os.environ.get("GEARSHIFT_BINARY", "build/gearshift"))
 MODULE = Path(BINARY).resolve().parent / "gearshift_powertrain.so"
 
 

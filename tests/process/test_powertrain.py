@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+BINARY = os.path.abspath(os.environ.get("GEARSHIFT_BINARY", "build/gearshift"))
 MODULE = Path(BINARY).resolve().parent / "gearshift_powertrain.so"
 GRID = ["--keep", "cpu_cores=4,8,12", "--keep", "cpu_mhz=729.6,1344,2201.6", "--keep", "mem_mhz=2133,3199"]
 

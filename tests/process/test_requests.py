@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-BINARY = os.environ.get("GEARSHIFT_BINARY", "build/gearshift")
+BINARY = os.path.abspath(os.environ.get("GEARSHIFT_BINARY", "build/gearshift"))
 TIMES = ["--infer-time", "4=18ms", "--infer-time", "16=50ms", "--train-time", "40ms"]
 
 
