@@ -129,7 +129,8 @@ class CostProcess {
   // Valid until then.
   const CostSamples& samples(std::size_t setting) const;
   // Standard deviation of the logarithm of power, as it is believed in the middle one of some
-  // settings.
+  // settings; of a stand-in, in one that is less sure than three quarters of them: of a small grid
+  // half of the settings are known soon.
   double typical_power_deviation() const;
   // One a sample, adding up to 1.
   std::span<const double> weights() const { return weights_; }

@@ -99,7 +99,7 @@ double CostProcess::typical_power_deviation() const {
     const double apart = std::sqrt(std::max(0.0, mean_square - square(mean)));
     deviations.push_back(std::hypot(one.power_deviation, apart));
   }
-  const auto middle = deviations.begin() + 3 * kLooks / 4;
+  const auto middle = deviations.begin() + (centre_.own ? kLooks / 2 : 3 * kLooks / 4);
   std::nth_element(deviations.begin(), middle, deviations.end());
   return *middle;
 }
