@@ -52,11 +52,6 @@ std::string name_of(const Named& named) {
 
 std::string doing(Kind kind) { return kind == Kind::train ? "training" : "inference"; }
 
-bool has_batch_input(const Predictor& predictor) {
-  return std::any_of(predictor.inputs.begin(), predictor.inputs.end(),
-                     [](const PredictorInput& one) { return one.name == kBatchSizeInput; });
-}
-
 using Sizes = std::vector<std::int32_t>;
 
 bool spans(const Sizes& sizes, std::int32_t size) {
@@ -72,7 +67,7 @@ std::string span_text(const Sizes& sizes) {
 // more of them from its reference than it was measured with.
 bool knows(const Predictor& predictor, std::int32_t size) {
   const Sizes& sizes = predictor.batch_sizes;
-  if (!has_batch_input(predictor)) {
+  if (!predictor.takes_batch_size()) {
     return std::find(sizes.begin(), sizes.end(), size) != sizes.end();
   }
   return spans(sizes, size) || spans(predictor.reference_batch_sizes, size);
@@ -80,7 +75,7 @@ bool knows(const Predictor& predictor, std::int32_t size) {
 
 std::string known_sizes(const Predictor& predictor) {
   const Sizes& sizes = predictor.batch_sizes;
-  if (has_batch_input(predictor)) {
+  if (predictor.takes_batch_size()) {
     const Sizes& before = predictor.reference_batch_sizes;
     if (predictor.reference.empty()) return span_text(sizes);
     if (before.empty()) {

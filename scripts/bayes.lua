@@ -233,6 +233,6 @@ if not best then
 end
 local units = { time = "s a sample", energy = "J a sample", latency = "s of latency",
   weighted = "of the reference's cost", target = "J a sample (time has a price)",
-  throughput = "s a training sample beside inference" }
+  throughput = "s a training sample" .. (workload.infer and " beside inference" or "") }
 log(string.format("chose %.4g %s at %.1f W after %d probes", best.value, units[goal.objective], best.power_w, probes))
 return best.setting

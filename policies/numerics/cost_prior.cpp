@@ -34,9 +34,13 @@ constexpr double kHeldDown = 0.95;  // of a limit: what draws more is held down 
 // takes at least this share of the time.
 constexpr double kLeastShare = 0.03;
 constexpr double kLeastKg = 2;
+constexpr double kLeastLoad = 2;  // ms*GHz of loading a sample
+
 // A table whose power is less off than this is on the board model's scale.
 constexpr double kLeastScale = 0.1;
-constexpr double kLeastLoad = 2;  // ms*GHz of loading a sample
+// What the model leaves of a cell's power, relative; how far all power may be from what it says, as
+// a share, and what a workload draws of a busy GPU from the fit of it.
+constexpr double kCellDeviation = 0.04, kScaleDeviation = 0.5, kKgDeviation = 10;
 
 const BoardModel& stand_in() {
   static const BoardModel model = *built_in_board_model(kStandIn);
@@ -84,6 +88,8 @@ const BoardModel* model_of(const Profile& profile, const BoardModel* board,
   other = built_in_board_model(profile.device);
   return other ? &*other : nullptr;
 }
+
+double square(double x) { return x * x; }
 
 double share_of(double value, double highest, double of) {
   return highest > 0 ? value * of / highest : of;
@@ -163,28 +169,30 @@ void take_power_scale(const BoardModel& model, std::vector<FitCell>& cells, Cost
   for (FitCell& cell : cells) cell.power_w /= std::exp(prior.log_power_scale);
 }
 
-// By what factor the cells draw more than the model, as the logarithm: of the least squares of
-// relative residuals, by that factor of all power and by how busy a GPU draws. 0 where it is hardly
-// one.
+// By what factor the cells draw more than the model, as the logarithm: of that of all power and of
+// kg, the most likely by the relative residuals (ridge regression). Cells of one mode hardly tell
+// the two apart, and then say 1. 0 where it is hardly another.
 double power_scale(const DeviceParameters& device, const WorkloadParameters& workload,
                    std::span<const FitCell> cells) {
-  Eigen::MatrixX2d features(static_cast<Eigen::Index>(cells.size()), 2);
-  WorkloadParameters calm = workload;
-  calm.base.kg = 0;
+  Eigen::MatrixX2d slopes(static_cast<Eigen::Index>(cells.size()), 2);
+  Eigen::VectorXd off(slopes.rows());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const FitCell& cell = cells[i];
-    const auto power_w = [&](const WorkloadParameters& one) {
-      return minibatch_cost(device, one.demand(cell.batch_size), cell.mode).power_w;
+    const auto share = [&](double kg) {
+      WorkloadParameters one = workload;
+      one.base.kg = kg;
+      return minibatch_cost(device, one.demand(cell.batch_size), cell.mode).power_w / cell.power_w;
     };
     const auto row = static_cast<Eigen::Index>(i);
-    features(row, 0) = power_w(calm) / cell.power_w;
-    features(row, 1) = power_w(workload) / cell.power_w - features(row, 0);
+    slopes(row, 0) = share(0);
+    slopes(row, 1) = share(1) - share(0);  // power is linear in kg
+    off[row] = 1 - share(workload.base.kg);
   }
-  const Eigen::Vector2d factors =
-      (features.transpose() * features)
-          .ldlt()
-          .solve(features.transpose() * Eigen::VectorXd::Ones(features.rows()));
-  const double log = factors[0] > 0 ? std::log(factors[0]) : 0.0;
+  Eigen::Matrix2d normal = slopes.transpose() * slopes;
+  normal(0, 0) += square(kCellDeviation / kScaleDeviation);
+  normal(1, 1) += square(kCellDeviation / kKgDeviation);
+  const Eigen::Vector2d moved = normal.ldlt().solve(slopes.transpose() * off);
+  const double log = moved[0] > -1 ? std::log1p(moved[0]) : 0.0;
   return std::abs(log) > kLeastScale ? log : 0.0;
 }
 

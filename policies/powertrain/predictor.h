@@ -2,6 +2,7 @@
 // all that is needed to feed them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -53,6 +54,12 @@ struct Predictor {
   std::vector<PredictorInput> inputs;
   PredictorNetwork time;   // ms a minibatch
   PredictorNetwork power;  // W
+
+  // False: all batch sizes are one to the networks.
+  bool takes_batch_size() const {
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [](const PredictorInput& one) { return one.name == kBatchSizeInput; });
+  }
 };
 
 }  // namespace gearshift

@@ -249,17 +249,13 @@ Predictor train_predictor(const NetworkModule& module, const Profile& profile,
 std::string reference_objection(const Predictor& reference, const KnobSpace& knobs,
                                 std::size_t batch_sizes) {
   const std::string who = "PowerTrain's reference " + reference.workload;
-  bool knows_batches = false;
   for (const PredictorInput& input : reference.inputs) {
-    if (input.name == kBatchSizeInput) {
-      knows_batches = true;
-    } else if (!knobs.find(input.name)) {
-      return who + " needs " + input.name +
-             ", which is no knob here; train one on a profile with the knobs that are (gearshift "
-             "powertrain train)";
-    }
+    if (input.name == kBatchSizeInput || knobs.find(input.name)) continue;
+    return who + " needs " + input.name +
+           ", which is no knob here; train one on a profile with the knobs that are (gearshift "
+           "powertrain train)";
   }
-  if (knows_batches || batch_sizes <= 1) return "";
+  if (reference.takes_batch_size() || batch_sizes <= 1) return "";
   return who + " knows one batch size, and " + std::to_string(batch_sizes) +
          " are allowed here; train one on several (gearshift powertrain train), or allow one";
 }

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/cli/loop_tick.h"
+
 namespace gearshift {
 namespace {
 
@@ -47,12 +49,7 @@ class HeatNotesTest : public testing::Test {
     for (int i = 0; i < for_s; ++i) {
       now_ += seconds(1);
       const std::vector<Reading> readings = {zone(2, cpu), zone(5, gpu, gpu_mc)};
-      notes_.tick({now_, {}, readings});
-      for (const Reading& reading : readings) limit_.read(reading);
-      limit_.limit(now_);
-      Status status;
-      status.time = now_;
-      notes_.status(status);
+      loop_tick(notes_, limit_, now_, readings);
     }
   }
 

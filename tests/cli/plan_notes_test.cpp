@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/explaining_recorder.h"
+#include "tests/cli/loop_tick.h"
 
 namespace gearshift {
 namespace {
@@ -95,12 +96,7 @@ class PlanNotesTest : public testing::Test {
       const std::vector<Reading> readings = {
           {Quantity::battery_capacity, ReadingState::ok, false, 0, 36'000'000, now_},
           {Quantity::battery_energy, state, false, 0, energy_mj, now_}};
-      notes_.tick({now_, {}, readings});
-      for (const Reading& reading : readings) limit_.read(reading);
-      limit_.limit(now_);
-      Status status;
-      status.time = now_;
-      notes_.status(status);
+      loop_tick(notes_, limit_, now_, readings);
     }
   }
   const std::string& last() const { return kept_.texts.back(); }

@@ -137,6 +137,27 @@ TEST_F(CostTable, TellsTheScaleOfPowerThatItsOwnWorkloadWasMeasuredIn) {
   }
 }
 
+// Cells of a mode alone draw 12 % more than the model says at one batch size and 12 % less at
+// another: that is no scale.
+TEST_F(CostTable, OfOneModeTellsNoScaleOfPower) {
+  Profile table(problem_.knobs);
+  table.device = "jetson-agx-orin";
+  table.workload = "alexnet";
+  const SettingGrid& grid = grid_;
+  const TrueCost cost = truth(grid.size() / 2);
+  double batch_size = 8;
+  for (const double off : {0.88, 1.0, 1.06, 1.12}) {
+    ASSERT_TRUE(
+        table.add({grid.setting(grid.size() / 2).mode, static_cast<std::int32_t>(batch_size),
+                   cost.minibatch_ms * batch_size / 16, cost.power_w * off, std::nullopt}));
+    batch_size *= 2;
+  }
+  PolicyContext context = problem_.context();
+  const Profile* tables[] = {&table};
+  context.prior = tables;
+  EXPECT_EQ(cost_prior(context, &board_, grid).log_power_scale, 0);
+}
+
 TEST_F(CostTable, SaysHowSureItIsOfEachSetting) {
   const CostProcess same = process(table("lenet", {.every = 5}));
   const CostProcess other = process(table("alexnet", {.every = 5}));

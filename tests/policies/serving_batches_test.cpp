@@ -41,6 +41,17 @@ struct ServingProblem : PolicyProblem {
   }
 };
 
+// The same for training under a cap: that of a batch of samples as of one of requests.
+ProfileWorld training_world(std::int64_t cap_mw) {
+  ServingProblem training({Objective::time, cap_mw});
+  training.trainer.kind = Kind::train;
+  return {training, [](const Setting& setting) {
+            Setting serving = setting;
+            serving.batch_size[index(Kind::infer)] = setting.batch_size[index(Kind::train)];
+            return ServingProblem::cost(serving);
+          }};
+}
+
 // How many measurements until one that keeps the goal is made.
 std::optional<int> first_that_serves(ProfileWorld& world, const char* script, int most) {
   LuaPolicy policy(script, script_text(script));
@@ -95,25 +106,13 @@ TEST(ServingBatches, RooflineWithoutAModelTakesALargerBatchWhereThatSaves) {
   const SearchOutcome outcome = roofline(saving);
   EXPECT_EQ(outcome.setting.batch_size[index(Kind::infer)], 16);
   EXPECT_LE(outcome.measurements, 10);
-  ServingProblem training({Objective::time, 8'000});
-  training.trainer.kind = Kind::train;
-  ProfileWorld world(training, [](const Setting& setting) {
-    Setting serving = setting;
-    serving.batch_size[index(Kind::infer)] = setting.batch_size[index(Kind::train)];
-    return ServingProblem::cost(serving);
-  });
+  ProfileWorld world = training_world(8'000);
   EXPECT_GT(roofline(world).setting.batch_size[index(Kind::train)], 1);
 }
 
 // What halving ends at is close below the cap, as a rule: a larger batch would only be cut there.
 TEST(ServingBatches, RooflineWithoutAModelTriesNoLargerBatchWhereThereIsNoRoom) {
-  ServingProblem training({Objective::time, 6'950});
-  training.trainer.kind = Kind::train;
-  ProfileWorld world(training, [](const Setting& setting) {
-    Setting serving = setting;
-    serving.batch_size[index(Kind::infer)] = setting.batch_size[index(Kind::train)];
-    return ServingProblem::cost(serving);
-  });
+  ProfileWorld world = training_world(6'950);
   const SearchOutcome outcome = roofline(world);
   EXPECT_EQ(outcome.setting.mode.values[1], 1'234'000);
   EXPECT_EQ(outcome.setting.batch_size[index(Kind::train)], 1);
