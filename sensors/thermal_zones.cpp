@@ -18,6 +18,11 @@ constexpr std::int64_t kHottest = 150000;
 // What a zone that counts whole degrees reads on a board that is not frozen; as milli-degrees it is
 // a band of 0.15 C, which a cold chip crosses within moments.
 constexpr std::int64_t kHottestWhole = kHottest / 1000;
+// What one that counts tenths of a degree reads lies within these. As milli-degrees they are a band
+// of 2 C about the freezing point, in which a cold chip may be for long: it is none that counts
+// tenths once it has shown more.
+constexpr std::int64_t kColdestTenths = kColdest / 100;
+constexpr std::int64_t kHottestTenths = kHottest / 100;
 constexpr int kTries = 3;
 constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr std::size_t kMaxZones = 255;
@@ -34,6 +39,8 @@ bool begins_with(std::string_view text, std::string_view prefix) {
 }
 
 bool in_whole_degrees(std::int64_t value) { return value > 0 && value <= kHottestWhole; }
+bool in_tenths(std::int64_t value) { return value > 0 && value <= kHottestTenths; }
+bool in_range(std::int64_t value) { return value >= kColdest && value <= kHottest; }
 
 struct Candidate {
   std::string folder;
@@ -121,6 +128,7 @@ bool ThermalZones::open_in(Zone& zone, const std::string& folder) {
   if (!temperature->try_read_whole_integer() && temperature->last_error() != EAGAIN) return false;
   zone.folder = folder;
   zone.error = 0;
+  zone.shows_milli = false;
   zone.temperature = std::move(*temperature);
   return true;
 }
@@ -160,7 +168,10 @@ void ThermalZones::read(Time now, std::vector<Reading>& readings) {
       reading.state = ReadingState::off;
     } else if (value) {
       reading.value = *value;
-      const bool plausible = *value >= kColdest && *value <= kHottest && !in_whole_degrees(*value);
+      const bool beyond_tenths = *value < kColdestTenths || *value > kHottestTenths;
+      zone.shows_milli = zone.shows_milli || (in_range(*value) && beyond_tenths);
+      const bool other_unit = in_whole_degrees(*value) || (in_tenths(*value) && !zone.shows_milli);
+      const bool plausible = in_range(*value) && !other_unit;
       reading.state = plausible ? ReadingState::ok : ReadingState::absurd;
     }
     readings.push_back(reading);
@@ -180,8 +191,14 @@ std::string ThermalZones::explain(const Reading& reading) const {
   const Zone& zone = zones_[reading.channel];
   const std::string place = zone.type + " at " + zone.temperature.path() + ": ";
   if (reading.state == ReadingState::absurd) {
-    return place + std::to_string(reading.value) + " is no temperature in milli-degrees Celsius" +
-           (in_whole_degrees(reading.value) ? " but one in whole degrees" : "");
+    const std::string value = std::to_string(reading.value);
+    if (in_tenths(reading.value) && !in_whole_degrees(reading.value)) {
+      return place + value +
+             " is not believed in milli-degrees Celsius until the zone shows over " +
+             std::to_string(kHottestTenths) + ": it may count tenths of a degree";
+    }
+    return place + value + " is no temperature in milli-degrees Celsius" +
+           (in_whole_degrees(reading.value) ? " but one in whole degrees or tenths" : "");
   }
   if (reading.state == ReadingState::off) return place + "the block is powered down";
   if (zone.error == EINVAL) return place + "no whole number of milli-degrees Celsius (EINVAL)";

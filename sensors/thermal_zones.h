@@ -23,9 +23,10 @@ struct ThermalZone {
 // file's prefixes, then of zone numbers. A zone whose block is powered down answers EAGAIN, which
 // is tried again twice at once and then off; -256000 means the same on JetPack 5. Anything else
 // outside -50 to 150 degrees is absurd, and so is 1 to 150: such a zone counts whole degrees, and
-// would never be hot. A text that is not one whole number ("45.5") cannot be read. A zone that
-// cannot be read is looked for again once a second, by its type: its driver may have been bound
-// anew, and its number be another one.
+// would never be hot. So may one that counts tenths: 151 to 1500 is absurd until the zone has shown
+// more, or below -500, which no tenths are. A text that is not one whole number ("45.5") cannot be
+// read. A zone that cannot be read is looked for again once a second, by its type: its driver may
+// have been bound anew, and its number be another one.
 class ThermalZones : public Sensor {
  public:
   // Null where no zone's type begins with one of `prefixes` (letter case is ignored: JetPack 5 and
@@ -45,6 +46,7 @@ class ThermalZones : public Sensor {
     DeviceFile temperature;
     std::optional<std::int64_t> throttled_mc;
     int error = 0;
+    bool shows_milli = false;  // it showed what no zone that counts tenths of a degree does
   };
 
   ThermalZones(std::vector<Zone> zones, Sysroot& root) : zones_(std::move(zones)), root_(root) {}

@@ -125,6 +125,26 @@ TEST_F(OpenSensorsTest, AZoneInWholeOrDecimalDegreesIsNotBelieved) {
   EXPECT_EQ(first_zone("-45").state, ReadingState::ok) << "no heat, whatever its unit";
 }
 
+// Between 15 and 150 degrees, in tenths: as milli-degrees a chip about the freezing point.
+TEST_F(OpenSensorsTest, AZoneThatMayCountTenthsIsNotBelievedBeforeItHasShownMore) {
+  OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
+  Sensor& zones = *opened.sensors[1];
+  const auto first_zone = [&](std::string_view text) { return first_zone_of(zones, text); };
+  for (const char* text : {"151", "455", "1500"}) {
+    const Reading tenths = first_zone(text);
+    EXPECT_EQ(tenths.state, ReadingState::absurd) << text;
+    EXPECT_NE(zones.explain(tenths).find(" is not believed in milli-degrees Celsius until the zone "
+                                         "shows over 1500: it may count tenths of a degree"),
+              std::string::npos)
+        << zones.explain(tenths);
+  }
+  EXPECT_EQ(first_zone("-500").state, ReadingState::ok) << "no heat, whatever its unit";
+  EXPECT_EQ(first_zone("150001").state, ReadingState::absurd);
+  EXPECT_EQ(first_zone("455").state, ReadingState::absurd) << "what is absurd tells no unit";
+  EXPECT_EQ(first_zone("-501").state, ReadingState::ok);
+  EXPECT_EQ(first_zone("455").state, ReadingState::ok) << "a winter's morning";
+}
+
 TEST_F(OpenSensorsTest, AZoneIsFoundAgainWhereItHasAnotherNumber) {
   OpenedSensors opened = open_sensors(board_.description(), root_, clock_);
   Sensor& zones = *opened.sensors[1];
