@@ -12,6 +12,17 @@ namespace {
 
 constexpr Duration kPlanRests = std::chrono::minutes(1);
 
+// That a plan no longer falls short may wait: it may come and go as the plan is made anew.
+bool tells_news(Shortfall told, Shortfall now) {
+  const bool better = now == Shortfall::none && told != Shortfall::unknown;
+  return now != told && !better;
+}
+
+Shortfall within_others(const BatteryLimit& limit) {
+  const auto& plan = limit.plan_within_others();
+  return plan ? plan->shortfall : Shortfall::none;
+}
+
 }  // namespace
 
 void ExplainingRecorder::tick(const TickInputs& inputs) {
@@ -38,12 +49,10 @@ void PlanNotes::tick(const TickInputs& inputs) {
   }
 }
 
-// That a plan no longer falls short may wait: it may come and go as the plan is made anew.
 bool PlanNotes::told_enough() const {
-  const Shortfall shortfall = limit_->plan().shortfall;
-  const bool better = shortfall == Shortfall::none && shortfall_ != Shortfall::unknown;
   return state_ == limit_->state() && aim_ == limit_->aim() &&
-         (shortfall_ == shortfall || better) && late_ == limit_->gauge_late();
+         !tells_news(shortfall_, limit_->plan().shortfall) &&
+         !tells_news(within_others_, within_others(*limit_)) && late_ == limit_->gauge_late();
 }
 
 void PlanNotes::status(const Status& status) {
@@ -53,6 +62,7 @@ void PlanNotes::status(const Status& status) {
   state_ = limit_->state();
   aim_ = limit_->aim();
   shortfall_ = limit_->plan().shortfall;
+  within_others_ = within_others(*limit_);
   late_ = limit_->gauge_late();
   told_ = status.time;
   std::string said = text();

@@ -30,8 +30,8 @@ class ExplainingRecorder : public Recorder {
 };
 
 // Adds a note of what a battery's limit plans to those of the loop: at once where its state or aim
-// changes, there is a plan at last, it falls short, or the gauge is late, and once a minute where
-// the plan changes.
+// changes, there is a plan at last, it falls short, alone or within others' caps, or the gauge is
+// late, and once a minute where the plan changes.
 class PlanNotes : public Recorder {
  public:
   // Borrowed; a null limit plans nothing, a null sensor of the battery gives no causes.
@@ -58,6 +58,7 @@ class PlanNotes : public Recorder {
   std::optional<BatteryState> state_;
   BatteryAim aim_{};
   Shortfall shortfall_ = Shortfall::unknown;
+  Shortfall within_others_ = Shortfall::none;  // of the plan within others' caps
   bool late_ = false;
   Time told_{};
   std::string text_;

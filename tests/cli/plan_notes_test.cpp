@@ -84,9 +84,8 @@ class PlanNotesTest : public testing::Test {
     return {.front = {{setting, {10, 100}}}, .of = {}};
   }
   PlanNotesTest() {
-    Event trainer = attached();
-    trainer.workload.samples_per_epoch = 1000;
-    limit_.consume(trainer);
+    trainer_.workload.samples_per_epoch = 1000;
+    limit_.consume(trainer_);
   }
   // One tick a second, as the loop makes it.
   void run(int for_s, double energy_wh, ReadingState state = ReadingState::ok) {
@@ -102,6 +101,7 @@ class PlanNotesTest : public testing::Test {
   const std::string& last() const { return kept_.texts.back(); }
 
   Time now_{seconds(1000)};
+  Event trainer_ = attached();
   BatteryLimit limit_{{.aim = BatteryAim::finish, .epochs = 100}, prediction};
   BrokenGauge gauge_;
   KeptPlans kept_;
@@ -120,6 +120,32 @@ TEST_F(PlanNotesTest, TellAtOnceThatAPlanFallsShort) {
   ASSERT_EQ(limit_.plan().shortfall, Shortfall::energy);
   ASSERT_EQ(kept_.texts.size(), 2U);
   EXPECT_NE(last().find("too little energy"), std::string::npos) << last();
+}
+
+// 100 epochs take 667 s at 20 W, and 1000 s at 10.
+TEST_F(PlanNotesTest, TellAtOnceThatAPlanFallsShortWithinOthersCaps) {
+  limit_ = BatteryLimit(
+      {.aim = BatteryAim::finish, .epochs = 100, .until = seconds(900)}, [](const Workload&) {
+        Setting setting;
+        setting.mode.count = 1;
+        return WorkPrediction{.front = {{setting, {10, 100}}, {setting, {20, 150}}}, .of = {}};
+      });
+  limit_.consume(trainer_);
+  run(6, 9);
+  ASSERT_EQ(kept_.texts.size(), 1U);
+  EXPECT_EQ(last().find("too little"), std::string::npos) << last();
+  limit_.hear({.others_mw = 10'000});
+  run(6, 9);
+  ASSERT_EQ(limit_.plan_within_others().value().shortfall, Shortfall::time);
+  ASSERT_EQ(limit_.plan().shortfall, Shortfall::none);
+  ASSERT_EQ(kept_.texts.size(), 2U) << "with the next plan, not a minute later";
+  EXPECT_NE(last().find("while another cap leaves no more, "), std::string::npos) << last();
+  limit_.hear({.others_mw = 18'000});
+  run(20, 9);
+  ASSERT_EQ(limit_.plan_within_others().value().shortfall, Shortfall::none);
+  EXPECT_EQ(kept_.texts.size(), 2U) << "that it does no more may wait";
+  run(40, 9);
+  EXPECT_EQ(kept_.texts.size(), 3U);
 }
 
 TEST_F(PlanNotesTest, SayOfAGaugeThatIsLateWhatIsLeftAndWhy) {
