@@ -92,10 +92,14 @@ class Emulation {
     return {.seed = options.seed,
             .jitter = flag_value("--jitter", options.jitter, parse_percent) / 100,
             .warm_up = flag_value("--warm-up", options.warm_up, parse_duration),
-            .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz};
+            .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz,
+            .samples_per_epoch = options.samples_per_epoch};
   }
 
-  bool done() const { return options_.epochs > 0 && epoch_ >= options_.epochs; }
+  bool done() const {
+    return options_.epochs > 0 &&
+           summary_.samples / options_.samples_per_epoch >= std::int64_t{options_.epochs};
+  }
 
   // Called between two minibatches. A batch size comes into force behind the batches that are under
   // way; waiting, or no longer waiting, does so at once.
@@ -132,10 +136,8 @@ class Emulation {
       const std::optional<EmulatedMinibatch> finished = work_.take_finished();
       if (!finished) continue;
       summary_.add(finished->elapsed, finished->batch_size);
-      if (options_.samples_per_epoch > 0) {
-        epoch_ = static_cast<std::uint32_t>(summary_.samples / options_.samples_per_epoch);
-      }
-      client_.minibatch(epoch_, finished->elapsed, finished->fetch_stall, finished->compute);
+      client_.minibatch(finished->epoch, finished->elapsed, finished->fetch_stall,
+                        finished->compute);
       obey();
       if (!client_.runs() || done()) return;
     }
@@ -173,7 +175,6 @@ class Emulation {
   Time declared_{};
   std::int32_t declared_batch_size_ = 0;
   double others_ms_ = 0;
-  std::uint32_t epoch_ = 0;
   EmulationSummary summary_;
 };
 

@@ -114,7 +114,8 @@ class InterleavedEmulation {
     return {.seed = options.seed,
             .jitter = flag_value("--jitter", options.jitter, parse_percent) / 100,
             .warm_up = Duration::zero(),  // requests cannot wait for it
-            .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz};
+            .highest_cpu_ghz = model_mode(space, space.highest(), {}).cpu_ghz,
+            .samples_per_epoch = options.samples_per_epoch};
   }
 
   // A turn has ended or begun: the board draws what the turn does.
@@ -123,11 +124,7 @@ class InterleavedEmulation {
       ++minibatches_[index(finished->kind)];
       const EmulatedMinibatch& done = finished->minibatch;
       if (finished->kind == Kind::train) {
-        samples_ += done.batch_size;
-        const std::int64_t epoch =
-            options_.samples_per_epoch > 0 ? samples_ / options_.samples_per_epoch : 0;
-        train_.client.minibatch(static_cast<std::uint32_t>(epoch), done.elapsed, done.fetch_stall,
-                                done.compute);
+        train_.client.minibatch(done.epoch, done.elapsed, done.fetch_stall, done.compute);
       } else {
         infer_.client.minibatch(0, done.elapsed, done.fetch_stall, done.compute, done.batch_size);
       }
@@ -218,7 +215,6 @@ class InterleavedEmulation {
   Ledger ledger_;
   const Requests& requests_ = ledger_.requests();
   std::array<std::int64_t, kKinds> minibatches_{};
-  std::int64_t samples_ = 0;
 };
 
 void print(const nlohmann::json& summary) {

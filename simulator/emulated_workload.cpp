@@ -51,9 +51,12 @@ Duration EmulatedWorkload::work(Duration time, const ModelMode& clocks, double o
   fetch_stall_ms_ += share * factor() * cost.fetch_stall_ms;
   compute_ms_ += share * factor() * cost.gpu_ms;
   if (!ends) return time;
+  const std::int64_t whole = options_.samples_per_epoch;
   finished_ = EmulatedMinibatch{duration_of(elapsed_ms_), duration_of(fetch_stall_ms_),
-                                duration_of(compute_ms_), batch_size_};
+                                duration_of(compute_ms_), batch_size_,
+                                whole > 0 ? static_cast<std::uint32_t>(samples_ / whole) : 0};
   ++index_;
+  samples_ += batch_size_;
   progress_ = elapsed_ms_ = fetch_stall_ms_ = compute_ms_ = 0;
   if (requested_ && prefetched_left_-- == 0) drain();
   return std::min(time, duration_of(worked_ms));

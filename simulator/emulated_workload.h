@@ -20,6 +20,7 @@ struct EmulationOptions {
   // clock; it grows as the clock falls.
   Duration warm_up{};
   double highest_cpu_ghz = 1;
+  std::int64_t samples_per_epoch = 0;  // 0: unknown, and all is one epoch
 };
 
 struct EmulatedMinibatch {
@@ -27,6 +28,7 @@ struct EmulatedMinibatch {
   Duration fetch_stall{};
   Duration compute{};
   std::int32_t batch_size = 0;
+  std::uint32_t epoch = 0;  // in which it began, from 0: its last samples may be the next one's
 };
 
 class EmulatedWorkload {
@@ -63,8 +65,9 @@ class EmulatedWorkload {
   std::int32_t batch_size_;
   std::optional<std::int32_t> requested_;
   int prefetched_left_ = 0;
-  std::uint64_t index_ = 0;  // of the minibatch under way
-  double progress_ = 0;      // of it, 0 to 1
+  std::uint64_t index_ = 0;   // of the minibatch under way
+  std::int64_t samples_ = 0;  // of those that have ended
+  double progress_ = 0;       // of it, 0 to 1
   double elapsed_ms_ = 0;
   double fetch_stall_ms_ = 0;
   double compute_ms_ = 0;

@@ -46,6 +46,15 @@ TEST(EmulatedWorkload, TakesTheTimeOfTheModel) {
   EXPECT_NEAR(1e3 * seconds(minibatch.compute), cost.gpu_ms, 1e-3);
 }
 
+TEST(EmulatedWorkload, AMinibatchIsOfTheEpochInWhichItBegan) {
+  EmulatedWorkload even = resnet({.jitter = 0, .samples_per_epoch = 32});
+  EmulatedWorkload odd = resnet({.jitter = 0, .samples_per_epoch = 40});
+  EmulatedWorkload unknown = resnet({.jitter = 0});
+  for (const std::uint32_t epoch : {0U, 0U, 1U, 1U, 2U}) EXPECT_EQ(next(even, kFast).epoch, epoch);
+  for (const std::uint32_t epoch : {0U, 0U, 0U, 1U, 1U}) EXPECT_EQ(next(odd, kFast).epoch, epoch);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(next(unknown, kFast).epoch, 0U);
+}
+
 TEST(EmulatedWorkload, TellsWhatRemainsToTheNanosecond) {
   EmulatedWorkload work = resnet();
   const Duration whole = work.remaining(kFast);
