@@ -18,6 +18,10 @@ constexpr double kMostOfCapacity = 1.2;
 constexpr double kLeastPercentage = 5;
 constexpr double kLeastVoltageV = 0.5;
 constexpr double kMostVoltageV = 100;
+// A battery's voltage lies between these times its designed one; beyond it is one of another sort,
+// of a cell say.
+constexpr double kLeastOfDesign = 0.7;
+constexpr double kMostOfDesign = 1.6;
 constexpr double kMjInWh = 3.6e6;
 
 struct FileName {
@@ -28,8 +32,8 @@ struct FileName {
 constexpr FileName kNames[] = {
     {"energy_now", 1e6},         {"charge_now", 1e6},  {"capacity", 1},
     {"energy_full", 1e6},        {"charge_full", 1e6}, {"energy_full_design", 1e6},
-    {"charge_full_design", 1e6}, {"voltage_now", 1e6}, {"current_now", 1e6},
-    {"power_now", 1e6}};
+    {"charge_full_design", 1e6}, {"voltage_now", 1e6}, {"voltage_min_design", 1e6},
+    {"current_now", 1e6},        {"power_now", 1e6}};
 
 // Why the supply is not the battery that the machine runs on; empty where it is.
 std::string objection(const Sysroot& root, const std::string& folder) {
@@ -44,6 +48,13 @@ std::string objection(const Sysroot& root, const std::string& folder) {
 
 bool plausible_voltage(double voltage_v) {
   return voltage_v >= kLeastVoltageV && voltage_v <= kMostVoltageV;
+}
+
+// "11.10 V", for people.
+std::string amount(double value, const char* unit) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%.2f %s", value, unit);
+  return text;
 }
 
 std::string error_name(int code) {
@@ -69,7 +80,8 @@ std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh
       if (supply->source_ && sized) {
         const std::size_t source = static_cast<std::size_t>(*supply->source_);
         findings.push_back("battery: power_supply " + name + " at " + folder + ", by " +
-                           std::string(kNames[source].name) + (why.empty() ? "" : ": " + why));
+                           std::string(kNames[source].name) + supply->charge_text() +
+                           (why.empty() ? "" : ": " + why));
         found = std::move(supply);
         continue;
       }
@@ -113,31 +125,74 @@ std::optional<double> PowerSupply::read_capacity_wh() {
     return size && *size > 0 ? size : std::nullopt;
   };
   if (const auto full = above_nothing(File::energy_full)) return full;
-  const bool has_voltage = voltage_v_ && plausible_voltage(*voltage_v_);
-  if (const auto full = above_nothing(File::charge_full); full && has_voltage) {
-    return *full * *voltage_v_;
+  const std::optional<double> voltage_v = charge_voltage_v();
+  if (const auto full = above_nothing(File::charge_full); full && voltage_v) {
+    return *full * *voltage_v;
   }
   if (given_wh_) return given_wh_;
   if (const auto design = above_nothing(File::energy_design)) return design;
   const auto design = above_nothing(File::charge_design);
-  return design && has_voltage ? std::optional(*design * *voltage_v_) : std::nullopt;
+  return design && voltage_v ? std::optional(*design * *voltage_v) : std::nullopt;
+}
+
+// Sysfs calls it the voltage of an empty battery, and most drivers give the nominal one: either way
+// it promises no energy that is not there, and does not move with the load.
+void PowerSupply::read_design_voltage() {
+  const std::optional<double> told_v = value(File::voltage_design);
+  if (!told_v || told_v == told_design_v_) return;
+  told_design_v_ = told_v;
+  const bool judged = voltage_v_ && plausible_voltage(*voltage_v_);
+  const bool fits = !judged || (*voltage_v_ >= kLeastOfDesign * *told_v &&
+                                *voltage_v_ <= kMostOfDesign * *told_v);
+  design_v_ = plausible_voltage(*told_v) && fits ? told_v : std::nullopt;
+}
+
+std::optional<double> PowerSupply::charge_voltage_v() const {
+  if (design_v_) return design_v_;
+  return voltage_v_ && plausible_voltage(*voltage_v_) ? voltage_v_ : std::nullopt;
+}
+
+// By which voltage the energy is told, where it is by one.
+std::string PowerSupply::charge_text() const {
+  if (source_ != File::charge_now) return "";
+  if (design_v_) return " times voltage_min_design, " + amount(*design_v_, "V");
+  const std::string present = " times voltage_now, so that a load that rises looks like a drain";
+  if (!told_design_v_) return present;
+  return present + " (voltage_min_design, " + amount(*told_design_v_, "V") + ", cannot be its)";
+}
+
+// Nullopt where nothing tells, or a percent is too large a part.
+std::optional<PowerSupply::Sizes> PowerSupply::sizes_by_percentage() {
+  const std::optional<double> percentage = value(File::percentage);
+  if (!percentage || *percentage < kLeastPercentage || *percentage > 100) return std::nullopt;
+  if (energy_wh_.value_or(0) <= 0) return std::nullopt;
+  const double all_wh = 100 * *energy_wh_;
+  return Sizes{all_wh / (*percentage + 1), all_wh / *percentage, all_wh / (*percentage - 1)};
 }
 
 // Once a battery: as the percentage falls, its steps are a larger part of it.
 void PowerSupply::estimate_capacity() {
-  const std::optional<double> percentage = value(File::percentage);
-  if (!percentage || *percentage < kLeastPercentage || *percentage > 100) return;
-  capacity_wh_ = *energy_wh_ / (*percentage / 100);
+  if (const std::optional<Sizes> sizes = sizes_by_percentage()) capacity_wh_ = sizes->likely_wh;
 }
 
-// A battery that was swapped behind files that never failed would be absurd for good.
+// A battery that was swapped behind files that never failed would be absurd, or have the reserve of
+// the one before, for good. What energy and percentage tell together drifts as a battery empties,
+// and leaps only for another one.
 void PowerSupply::estimate_again(Time now) {
-  if (capacity_told_ || !energy_wh_ || !is_over_capacity(*energy_wh_)) {
-    over_since_.reset();
-    return;
+  const std::optional<Sizes> sizes = capacity_told_ ? std::nullopt : sizes_by_percentage();
+  const bool leapt = sizes && newest_sizes_ && sizes->differ_from(*newest_sizes_);
+  const bool over = !capacity_told_ && energy_wh_ && is_over_capacity(*energy_wh_);
+  if (leapt || over) {
+    if (!another_since_) another_since_ = now;
+    if (!sizes || now - *another_since_ < kPatience) return;
+    capacity_wh_ = sizes->likely_wh;
   }
-  if (!over_since_) over_since_ = now;
-  if (now - *over_since_ >= kPatience) estimate_capacity();
+  another_since_.reset();
+  if (sizes || capacity_told_) newest_sizes_ = sizes;
+}
+
+bool PowerSupply::Sizes::differ_from(const Sizes& other) const {
+  return least_wh > kMostOfCapacity * other.most_wh || other.least_wh > kMostOfCapacity * most_wh;
 }
 
 bool PowerSupply::is_over_capacity(double energy_wh) const {
@@ -148,8 +203,8 @@ std::optional<double> PowerSupply::read_energy_wh(File source) {
   const std::optional<double> told = value(source);
   if (!told || source == File::energy_now) return told;
   if (source == File::charge_now) {
-    const bool has_voltage = voltage_v_ && plausible_voltage(*voltage_v_);
-    return has_voltage ? std::optional(*told * *voltage_v_) : std::nullopt;
+    const std::optional<double> voltage_v = charge_voltage_v();
+    return voltage_v ? std::optional(*told * *voltage_v) : std::nullopt;
   }
   return capacity_wh_ ? std::optional(*told / 100 * *capacity_wh_) : std::nullopt;
 }
@@ -192,6 +247,7 @@ std::optional<double> PowerSupply::read_current_a() {
 
 void PowerSupply::read_slow() {
   voltage_v_ = value(File::voltage_now);
+  read_design_voltage();
   const std::optional<double> told = read_capacity_wh();
   capacity_told_ = told.has_value();
   if (told) capacity_wh_ = told;
@@ -217,6 +273,9 @@ void PowerSupply::open_again(Time now) {
   files_ = std::move(anew.files_);
   status_ = std::move(anew.status_);
   voltage_v_ = anew.voltage_v_;
+  told_design_v_ = anew.told_design_v_;
+  design_v_ = anew.design_v_;
+  newest_sizes_.reset();
   capacity_wh_ = anew.capacity_wh_;
   capacity_told_ = anew.capacity_told_;
   energy_wh_ = anew.energy_wh_;
@@ -280,11 +339,6 @@ std::optional<PowerSupply::File> PowerSupply::file_of(Quantity quantity) const {
 
 // "energy_now 18.00 Wh is over 1.2 times the full energy, 10.00 Wh", for people.
 std::string PowerSupply::absurdity(const Reading& reading) const {
-  const auto amount = [](double value, const char* unit) {
-    char text[48];
-    std::snprintf(text, sizeof text, "%.2f %s", value, unit);
-    return std::string(text);
-  };
   const auto value = static_cast<double>(reading.value);
   const std::optional<File> file = file_of(reading.quantity);
   const std::string name =

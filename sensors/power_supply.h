@@ -14,11 +14,14 @@
 namespace gearshift {
 
 // Emits battery_energy, battery_capacity, battery_voltage and battery_current, those that the
-// driver has. Energy is energy_now, else charge_now times the voltage, else the percentage of the
+// driver has. Energy is energy_now, else charge_now times a voltage, else the percentage of the
 // capacity: the first of them that can be read when the battery is opened. Capacity is energy_full,
-// else charge_full times the voltage, else as given, else either as designed, else what is left by
+// else charge_full times that voltage, else as given, else either as designed, else what is left by
 // the percentage that it is when the battery is opened; that one is a guess, made anew where the
-// energy is over 1.2 times it for ten seconds: another battery. Current is signed by `status`,
+// energy is over 1.2 times it, or energy and percentage have leapt to another size by as much, for
+// ten seconds: another battery. The voltage that makes an energy of a charge is voltage_min_design
+// where that can be the battery's (voltage_now within 0.7 to 1.6 times it), because it does not sag
+// under a load; else voltage_now. Current is signed by `status`,
 // because some drivers show -2 A and others 2 A for the same discharge; where the status is unknown
 // it counts as drawn. A quantity whose file fails is missing. Negative energy, energy of nothing in
 // a battery that has a voltage, energy over 1.2 times the capacity, and a voltage outside 0.5 to
@@ -51,13 +54,22 @@ class PowerSupply : public Sensor {
     energy_design,
     charge_design,
     voltage_now,
+    voltage_design,
     current_now,
     power_now,
   };
-  static constexpr std::size_t kFiles = 10;
+  static constexpr std::size_t kFiles = 11;
   // The three that can tell the energy are the first, best first.
   static constexpr std::array<File, 3> kEnergyFiles = {File::energy_now, File::charge_now,
                                                        File::percentage};
+
+  // Of the full battery, by what is left and a percentage that is off by one at most.
+  struct Sizes {
+    double least_wh;
+    double likely_wh;
+    double most_wh;
+    bool differ_from(const Sizes& other) const;  // by more than either can be wrong
+  };
 
   PowerSupply(std::string folder, std::optional<double> capacity_wh, Sysroot& root);
   std::optional<double> value(File file);  // in the unit of people: Wh, Ah, %, V, A, W
@@ -65,6 +77,10 @@ class PowerSupply : public Sensor {
   void read_slow();
   void open_again(Time now);
   std::optional<double> read_capacity_wh();
+  void read_design_voltage();
+  std::optional<double> charge_voltage_v() const;
+  std::string charge_text() const;
+  std::optional<Sizes> sizes_by_percentage();
   void estimate_capacity();
   void estimate_again(Time now);
   bool is_over_capacity(double energy_wh) const;
@@ -85,10 +101,13 @@ class PowerSupply : public Sensor {
   bool capacity_told_ = false;         // now, by a file or the user
   std::optional<File> source_;         // that told the energy first: no other is read
   std::optional<double> energy_wh_;
-  std::optional<Time> over_since_;    // when it was first over a capacity that nothing tells
-  std::optional<Time> silent_since_;  // when the energy was missing first
+  std::optional<Sizes> newest_sizes_;  // that followed from those before
+  std::optional<Time> another_since_;  // when another size first was all that fits
+  std::optional<Time> silent_since_;   // when the energy was missing first
   std::optional<double> voltage_v_;
-  int error_ = 0;  // errno of the newest file that failed
+  std::optional<double> told_design_v_;  // newest, plausible or not
+  std::optional<double> design_v_;       // the same, where it can be the battery's
+  int error_ = 0;                        // errno of the newest file that failed
 };
 
 }  // namespace gearshift

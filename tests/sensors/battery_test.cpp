@@ -220,70 +220,42 @@ TEST_F(PowerSupplyTest, PassesOverWhatTellsNoFullEnergyAndSaysHowToGiveIt) {
   EXPECT_NEAR(battery(10).capacity_wh.value_or(0), 10, 1e-6);
 }
 
-// What was open of a battery that is taken out stays dead.
-TEST_F(PowerSupplyTest, ABatteryThatWasSwappedIsReadAgain) {
+// A load makes the voltage sag, and uses up no energy.
+TEST_F(PowerSupplyTest, AChargeIsAnEnergyByTheDesignedVoltageWhichDoesNotSag) {
   put("type", "Battery");
-  put("energy_now", "7200000");
-  put("energy_full", "10000000");
+  put("charge_now", "500000");
+  put("charge_full", "1000000");
+  put("voltage_min_design", "11100000");
+  put("voltage_now", "12000000");
   const auto sensor = open();
   ASSERT_NE(sensor, nullptr);
-  const auto energy_wh = [&](int second) { return energy_of(*sensor, second); };
-  EXPECT_NEAR(energy_wh(1).value_or(0), 7.2, 1e-6);
-  tree_.put("/sys/class/power_supply/BAT0/energy_now", "");
-  tree_.remove("/sys/class/power_supply/BAT0");
-  EXPECT_FALSE(energy_wh(2));
-  put("type", "Battery");
-  put("energy_now", "8000000");
-  put("energy_full", "9000000");
-  put("voltage_now", "11400000");
-  EXPECT_NEAR(energy_wh(3).value_or(0), 8, 1e-6);
-  put("energy_now", "7900000");
-  EXPECT_NEAR(energy_wh(4).value_or(0), 7.9, 1e-6);
-}
-
-// Drivers may keep their files over a swap. A reading that is wrong once says nothing.
-TEST_F(PowerSupplyTest, ALargerBatteryIsSizedAnewWhereNoFileTellsTheFullEnergy) {
-  const auto gauge_tells = [this](const std::string& energy_uwh, const std::string& percentage) {
-    put("energy_now", energy_uwh);
-    put("capacity", percentage);
-  };
-  put("type", "Battery");
-  gauge_tells("5000000", "50");
-  const auto sensor = open();
-  ASSERT_NE(sensor, nullptr) << all_findings();
-  EXPECT_NEAR(battery_of(*sensor, 1).capacity_wh.value_or(0), 10, 1e-6);
-  gauge_tells("18000000", "50");
-  EXPECT_FALSE(energy_of(*sensor, 2));
-  gauge_tells("5000000", "50");
-  EXPECT_NEAR(energy_of(*sensor, 11).value_or(0), 5, 1e-6);
-  for (int second = 12; second < 22; ++second) {
-    gauge_tells("18000000", "90");
-    EXPECT_FALSE(energy_of(*sensor, second)) << second;
+  EXPECT_NE(all_findings().find("by charge_now times voltage_min_design, 11.10 V"),
+            std::string::npos)
+      << all_findings();
+  int second = 0;
+  for (const std::string voltage : {"12000000", "10200000", "", "0"}) {
+    put("voltage_now", voltage);
+    for (const Battery& read : {battery_of(*sensor, ++second), battery()}) {
+      EXPECT_NEAR(read.energy_wh.value_or(0), 5.55, 1e-6) << voltage;
+      EXPECT_NEAR(read.capacity_wh.value_or(0), 11.1, 1e-6) << voltage;
+    }
   }
-  gauge_tells("18000000", "101");
-  EXPECT_FALSE(energy_of(*sensor, 22)) << "of no percentage no size";
-  gauge_tells("18000000", "90");
-  const Battery larger = battery_of(*sensor, 23);
-  EXPECT_NEAR(larger.energy_wh.value_or(0), 18, 1e-6);
-  EXPECT_NEAR(larger.capacity_wh.value_or(0), 20, 1e-6);
-  gauge_tells("17000000", "80");
-  EXPECT_NEAR(battery_of(*sensor, 24).capacity_wh.value_or(0), 20, 1e-6) << "it was told once";
 }
 
-// A size that a file or the user tells is no guess.
-TEST_F(PowerSupplyTest, ASizeThatIsToldStandsAgainstThePercentage) {
+// That of one cell of three, say.
+TEST_F(PowerSupplyTest, ADesignedVoltageThatCannotBeTheBatterysIsPassedOver) {
   put("type", "Battery");
-  put("energy_now", "5000000");
-  put("energy_full", "10000000");
-  put("capacity", "50");
-  const auto sensor = open();
-  ASSERT_NE(sensor, nullptr);
-  put("energy_now", "18000000");
-  put("capacity", "90");
-  for (const int second : {1, 6, 11, 12, 30}) EXPECT_FALSE(energy_of(*sensor, second)) << second;
-  put("energy_full", "0");
-  EXPECT_FALSE(energy_of(*sensor, 31));
-  EXPECT_NEAR(energy_of(*sensor, 41).value_or(0), 18, 1e-6) << "it is told no more";
+  put("charge_now", "500000");
+  put("charge_full", "1000000");
+  put("voltage_now", "12000000");
+  for (const std::string design : {"3700000", "48000000", "0", "-1"}) {
+    put("voltage_min_design", design);
+    EXPECT_NEAR(battery().energy_wh.value_or(0), 6, 1e-6) << design;
+    EXPECT_NE(all_findings().find("times voltage_now, so that a load that rises looks like a drain "
+                                  "(voltage_min_design, "),
+              std::string::npos)
+        << all_findings();
+  }
 }
 
 TEST_F(PowerSupplyTest, PassesOverMicePortsAndWhatIsAbsent) {
