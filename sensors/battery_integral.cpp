@@ -7,26 +7,33 @@
 namespace gearshift {
 namespace {
 
-// What flows out of the battery, W, by the readings of this tick.
-std::optional<double> drawn_w(const std::vector<Reading>& readings) {
-  Battery terminals;
+// W, by the readings of one tick.
+struct Flow {
   std::optional<double> board_w;
+  std::optional<double> terminals_w;  // out of the battery
+};
+
+Flow flow_of(const std::vector<Reading>& readings) {
+  Battery terminals;
+  Flow flow;
   for (const Reading& reading : readings) {
     terminals.add(reading);
     if (reading.quantity == Quantity::power && reading.state == ReadingState::ok) {
-      board_w = static_cast<double>(reading.value) / 1000;
+      flow.board_w = static_cast<double>(reading.value) / 1000;
     }
   }
   if (terminals.voltage_v && terminals.current_a) {
-    return *terminals.voltage_v * *terminals.current_a;
+    flow.terminals_w = *terminals.voltage_v * *terminals.current_a;
   }
-  return board_w;
+  return flow;
 }
 
 }  // namespace
 
 void BatteryIntegral::read(Time now, std::vector<Reading>& readings) {
-  const auto measured_w = drawn_w(readings);
+  const Flow flow = flow_of(readings);
+  terminals_read_ = terminals_read_ || flow.terminals_w;
+  const std::optional<double> measured_w = terminals_read_ ? flow.terminals_w : flow.board_w;
   if (measured_w) most_measured_w_ = std::max(most_measured_w_, *measured_w);
   const Duration awake = awake_ ? awake_() : now.time_since_epoch();
   if (charged_) {

@@ -16,9 +16,10 @@ namespace gearshift {
 using AwakeClock = std::function<Duration()>;
 
 // Stands behind the other sensors and adds up what they appended in the same tick: the battery's
-// voltage times its current where both were read, else the board's power. While neither is read
-// the most that was ever measured counts as drawn, because what is not known is danger; before
-// the first reading, `most_w`. A machine that was suspended drew next to nothing, and nobody read
+// voltage times its current where both are read. Where they never were it is the board's power,
+// which is not all that flows. While neither is read, or the battery's no more, the most that was
+// ever measured counts as drawn, because what is not known is danger; before the first reading,
+// `most_w`. A machine that was suspended drew next to nothing, and nobody read
 // what, so that time is not charged; that in which the process stood still is. Its energy is an
 // estimate, and says so.
 class BatteryIntegral : public Sensor {
@@ -39,6 +40,7 @@ class BatteryIntegral : public Sensor {
   double energy_wh_;
   double most_w_;
   double most_measured_w_ = 0;
+  bool terminals_read_ = false;  // ever
   AwakeClock awake_;
   std::optional<Duration> charged_;  // until then, by that clock
 };

@@ -1,10 +1,12 @@
 #include "sensors/open.h"
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <system_error>
 #include <utility>
 
+#include "sensors/awaited_power.h"
 #include "sensors/cpu_time_estimate.h"
 #include "sensors/ina3221.h"
 #include "sensors/nvml_power.h"
@@ -74,20 +76,65 @@ std::unique_ptr<Sensor> open_source(PowerSource source, const PowerDescription& 
   return nullptr;
 }
 
-// Where no source can be read: the driver of the monitors may be loaded late in a boot.
+// Packages are registered one after the other: a sum of the first ones would be too low.
+std::unique_ptr<Sensor> await_rapl(const PowerDescription& power, Sysroot& root,
+                                   const std::string& why) {
+  return std::make_unique<AwaitedPower>(
+      why,
+      [power, &root, seen = std::size_t{0}]() mutable -> std::unique_ptr<Sensor> {
+        std::vector<std::string> ignored;
+        std::unique_ptr<Rapl> rapl = Rapl::open(power, root, ignored);
+        const std::size_t before = std::exchange(seen, rapl ? rapl->packages() : 0);
+        return seen == before ? std::move(rapl) : nullptr;
+      },
+      std::chrono::seconds(1));
+}
+
+// Not as often: NVML may try to have its driver loaded each time.
+std::unique_ptr<BlockingSensor> await_nvml(const PowerDescription& power, Sysroot& root,
+                                           const std::string& why) {
+  return std::make_unique<AwaitedPower>(
+      why,
+      [power, &root] {
+        std::vector<std::string> ignored;
+        return NvmlPower::open(power, root, ignored);
+      },
+      std::chrono::seconds(10));
+}
+
+// Null where there is none of the source to wait for.
+std::unique_ptr<Sensor> await_source(PowerSource source, const PowerDescription& power,
+                                     Sysroot& root, const Clock& clock, const std::string& why,
+                                     OpenedSensors& opened) {
+  switch (source) {
+    case PowerSource::ina3221:
+      opened.findings.emplace_back("power: an ina3221 is looked for every second");
+      return sampled(Ina3221::awaited(power, root, why), power, clock, opened);
+    case PowerSource::rapl:
+      opened.findings.emplace_back("power: RAPL is looked for every second");
+      opened.power_counts = true;
+      return await_rapl(power, root, why);
+    case PowerSource::nvml:
+      opened.findings.emplace_back("power: NVML is tried every ten seconds");
+      return sampled(await_nvml(power, root, why), power, clock, opened);
+    case PowerSource::cpu_time_estimate:
+      return nullptr;
+  }
+  return nullptr;
+}
+
+// Where no source can be read: a driver may be loaded late in a boot. One of them is waited for,
+// because powers that are read in different ways do not compare.
 std::unique_ptr<Sensor> await_power(const BoardDescription& board, Sysroot& root,
                                     const Clock& clock, OpenedSensors& opened) {
   std::string reason = "no power source of board " + board.id + " can be read";
   for (const std::string& finding : opened.findings) reason += "; " + finding;
-  const auto& sources = board.power.sources;
-  std::unique_ptr<Sensor> power;
-  if (std::find(sources.begin(), sources.end(), PowerSource::ina3221) != sources.end()) {
-    power = sampled(Ina3221::awaited(board.power, root, reason), board.power, clock, opened);
+  opened.findings.emplace_back("power: unknown; limits on it cannot be kept");
+  for (const PowerSource source : board.power.sources) {
+    auto power = await_source(source, board.power, root, clock, reason, opened);
+    if (power != nullptr) return power;
   }
-  opened.findings.push_back("power: unknown; limits on it cannot be kept" +
-                            std::string(power ? "; an ina3221 is looked for every second" : ""));
-  if (power == nullptr) power = std::make_unique<UnknownPower>(std::move(reason));
-  return power;
+  return std::make_unique<UnknownPower>(std::move(reason));
 }
 
 }  // namespace

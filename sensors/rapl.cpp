@@ -14,6 +14,7 @@ constexpr std::string_view kPowercap = "/sys/class/powercap";
 constexpr std::string_view kPrefix = "intel-rapl:";
 // Counters move about once a millisecond: over less than this their steps would show, or none.
 constexpr Duration kLeastSpan = std::chrono::milliseconds(20);
+constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr std::string_view kFirst = "a power needs two readings of the energy counter";
 constexpr std::string_view kGap =
     "too long since the last reading: a counter may have wrapped twice";
@@ -24,8 +25,7 @@ bool is_top_level(std::string_view entry) {
 
 }  // namespace
 
-std::unique_ptr<Rapl> Rapl::open(const PowerDescription& power, Sysroot& root,
-                                 std::vector<std::string>& findings) {
+std::vector<Rapl::Package> Rapl::find_packages(Sysroot& root, std::vector<std::string>& findings) {
   std::vector<Package> packages;
   for (const std::string& entry : root.list(kPowercap)) {
     if (!is_top_level(entry)) continue;
@@ -42,18 +42,25 @@ std::unique_ptr<Rapl> Rapl::open(const PowerDescription& power, Sysroot& root,
       packages.push_back(std::move(package));
     } catch (const FileError& error) {
       findings.push_back("power: RAPL " + name + " cannot be used: " + error.what());
-      return nullptr;
+      return {};
     }
   }
   if (packages.empty()) {
     findings.push_back("power: no RAPL package below " + std::string(kPowercap));
-    return nullptr;
   }
-  return std::unique_ptr<Rapl>(new Rapl(std::move(packages), power));
+  return packages;
 }
 
-Rapl::Rapl(std::vector<Package> packages, const PowerDescription& power)
+std::unique_ptr<Rapl> Rapl::open(const PowerDescription& power, Sysroot& root,
+                                 std::vector<std::string>& findings) {
+  std::vector<Package> packages = find_packages(root, findings);
+  if (packages.empty()) return nullptr;
+  return std::unique_ptr<Rapl>(new Rapl(std::move(packages), power, root));
+}
+
+Rapl::Rapl(std::vector<Package> packages, const PowerDescription& power, Sysroot& root)
     : packages_(std::move(packages)),
+      root_(root),
       period_(std::max(power.period, kLeastSpan)),
       plausible_max_mw_(power.plausible_max_mw),
       reason_(kFirst) {}
@@ -65,7 +72,25 @@ Duration Rapl::longest_gap() const {
   return std::chrono::milliseconds(least_uj / std::max<std::int64_t>(plausible_max_mw_, 1));
 }
 
+// All of them or none: a sum without one would be too low.
+void Rapl::look_again(Time now) {
+  const auto lost = [](const Package& package) { return package.error != 0; };
+  if (std::none_of(packages_.begin(), packages_.end(), lost)) return;
+  if (looked_ && now - *looked_ < kLookEvery) return;
+  looked_ = now;
+  std::vector<std::string> ignored;
+  std::vector<Package> found = find_packages(root_, ignored);
+  const auto same_name = [](const Package& one, const Package& other) {
+    return one.name == other.name;
+  };
+  if (std::is_permutation(found.begin(), found.end(), packages_.begin(), packages_.end(),
+                          same_name)) {
+    packages_ = std::move(found);
+  }
+}
+
 void Rapl::sample(Time now) {
+  look_again(now);
   state_ = sampled_ ? ReadingState::ok : ReadingState::missing;
   reason_ = kFirst;
   const Duration elapsed = sampled_ ? now - *sampled_ : Duration(1);

@@ -17,8 +17,10 @@ namespace gearshift {
 // energy used since the reading before it, divided by the time in between, which is at least the
 // board's period and 20 ms; between two periods the reading before is repeated with its time.
 // Missing: the first reading, a counter that cannot be read, and a gap in which a counter may have
-// wrapped more than once. Power above plausible_max_mw is absurd, as after a suspend that resets
-// the counters; so is none at all, of a counter that stands still.
+// wrapped more than once. While a counter cannot be read the packages are opened anew once a
+// second, by name: files that were open stay dead when the driver is loaded anew. Power above
+// plausible_max_mw is absurd, as after a suspend that resets the counters; so is none at all, of a
+// counter that stands still.
 class Rapl : public Sensor {
  public:
   // Takes top-level intel-rapl packages only: the zones inside them are part of them, and
@@ -30,6 +32,7 @@ class Rapl : public Sensor {
 
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
+  std::size_t packages() const { return packages_.size(); }
 
  private:
   struct Package {
@@ -41,12 +44,17 @@ class Rapl : public Sensor {
     int error = 0;
   };
 
-  Rapl(std::vector<Package> packages, const PowerDescription& power);
+  // Empty where one of them cannot be read.
+  static std::vector<Package> find_packages(Sysroot& root, std::vector<std::string>& findings);
+  Rapl(std::vector<Package> packages, const PowerDescription& power, Sysroot& root);
+  void look_again(Time now);
   void sample(Time now);
   // The longest gap in which no counter can wrap twice, at the highest plausible power.
   Duration longest_gap() const;
 
   std::vector<Package> packages_;
+  Sysroot& root_;
+  std::optional<Time> looked_;
   const Duration period_;
   const std::int64_t plausible_max_mw_;
   std::optional<Time> sampled_;

@@ -168,6 +168,29 @@ TEST_F(HostPowerTest, RaplThatCannotBeReadIsMissingAndComesBack) {
   EXPECT_EQ(read(*sensor, milliseconds(300))[0].value, 10'000);
 }
 
+// Files that were open stay dead when the driver is loaded anew.
+TEST_F(HostPowerTest, RaplIsOpenedAnewWhenAllItsPackagesAreBack) {
+  zone(kPackage0, "package-0", 0);
+  zone(kPackage1, "package-1", 0);
+  const auto sensor = Rapl::open(power_, root_, findings_);
+  read(*sensor, milliseconds(0));
+  for (const std::string_view folder : {kPackage0, kPackage1}) {
+    tree_.put(std::string(folder) + "/energy_uj", "");
+    tree_.remove(folder);
+  }
+  EXPECT_EQ(read(*sensor, milliseconds(100))[0].state, ReadingState::missing);
+  zone(kPackage0, "package-0", 0);
+  EXPECT_EQ(read(*sensor, milliseconds(200))[0].state, ReadingState::missing);
+  zone(kPackage1, "package-1", 0);
+  EXPECT_EQ(read(*sensor, milliseconds(1100))[0].state, ReadingState::missing) << "once a second";
+  EXPECT_EQ(read(*sensor, milliseconds(1200))[0].state, ReadingState::missing);
+  energy(kPackage0, 1'000'000);
+  energy(kPackage1, 500'000);
+  const Reading both = read(*sensor, milliseconds(1300))[0];
+  EXPECT_EQ(both.state, ReadingState::ok);
+  EXPECT_EQ(both.value, 15'000);
+}
+
 TEST_F(HostPowerTest, RaplIsProbedByReadingNotByPresence) {
   zone(kPackage0, "package-0", 0);
   zone(kPackage1, "package-1", 0);

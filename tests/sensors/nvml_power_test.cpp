@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sensors/open.h"
 #include "tests/fakes/fake_gpus.h"
 
 namespace gearshift {
@@ -180,6 +181,35 @@ TEST_F(NvmlPowerTest, NvmlThatReportsNoPowerIsNoSource) {
   gpus_.remove("power_instant");
   EXPECT_EQ(open(), nullptr);
   EXPECT_NE(findings_.at(0).find("nvmlDeviceGetPowerUsage"), std::string::npos) << findings_[0];
+}
+
+class StoppedClock : public Clock {
+ public:
+  Time now() const override { return {}; }
+};
+
+TEST_F(NvmlPowerTest, ADriverThatIsLoadedLateIsFoundWithoutARestart) {
+  gpus_.put_init("error 9");
+  BoardDescription board = fakes::gpu_board();
+  board.power.reads_block = false;  // no thread
+  const StoppedClock clock;
+  OpenedSensors opened = open_sensors(board, root_, clock);
+  EXPECT_EQ(opened.findings.back(), "power: NVML is tried every ten seconds");
+  const auto read_at = [&](int ms) {
+    readings_.clear();
+    opened.sensors.at(0)->read(at(ms), readings_);
+    return readings_.at(0);
+  };
+  const Reading missing = read_at(0);
+  EXPECT_EQ(missing.state, ReadingState::missing);
+  EXPECT_NE(opened.sensors[0]->explain(missing).find("DRIVER_NOT_LOADED"), std::string::npos);
+  gpus_.put_init("0");
+  EXPECT_NE(opened.sensors[0]->explain(read_at(9'990)).find("DRIVER_NOT_LOADED"),
+            std::string::npos);
+  EXPECT_EQ(opened.sensors[0]->explain(read_at(10'000)),
+            "a power needs two readings of the energy counter");
+  gpus_.put("energy_mj", "15000");
+  EXPECT_EQ(read_at(10'100).value, 100'000);
 }
 
 }  // namespace

@@ -38,6 +38,40 @@ TEST(Ina219, ReadsVoltageAndTakesAnyCurrentAsDrawn) {
   EXPECT_NE(sensor->explain(readings[0]).find("0 mV"), std::string::npos);
 }
 
+// What was open stays dead, and the next number may be that of another chip.
+TEST(Ina219, IsFoundAgainInItsPlaceWhenItsDriverIsBoundAnew) {
+  fakes::TempTree tree;
+  const auto chip = [&tree](int number, const std::string& device, const std::string& voltage) {
+    const std::string folder = "/sys/class/hwmon/hwmon" + std::to_string(number);
+    tree.folder("/sys/devices/i2c-7/" + device);
+    tree.link(folder + "/device", "/sys/devices/i2c-7/" + device);
+    tree.put(folder + "/name", "ina219\n");
+    tree.put(folder + "/in1_input", voltage + "\n");
+    tree.put(folder + "/curr1_input", "1700\n");
+  };
+  chip(5, "7-0040", "11800");
+  Sysroot root(tree.root());
+  std::vector<std::string> findings;
+  const auto sensor = Ina219::open(root, findings);
+  ASSERT_NE(sensor, nullptr);
+  const auto voltage_of = [&](int ms) {
+    std::vector<Reading> readings;
+    sensor->read(Time{} + std::chrono::milliseconds(ms), readings);
+    return readings.at(0).state == ReadingState::ok ? readings.at(0).value : -1;
+  };
+  EXPECT_EQ(voltage_of(0), 11'800);
+  tree.put("/sys/class/hwmon/hwmon5/in1_input", "");  // as a dead file answers
+  EXPECT_EQ(voltage_of(100), -1);
+  tree.remove("/sys/class/hwmon/hwmon5");
+  chip(5, "7-0041", "5000");
+  EXPECT_EQ(voltage_of(200), -1) << "another chip's voltage is not the battery's";
+  chip(6, "7-0040", "11700");
+  EXPECT_EQ(voltage_of(1100), -1) << "looked for once a second";
+  EXPECT_EQ(voltage_of(1200), 11'700);
+  tree.put("/sys/class/hwmon/hwmon6/in1_input", "11600\n");
+  EXPECT_EQ(voltage_of(1300), 11'600);
+}
+
 Reading power(double power_w, ReadingState state = ReadingState::ok) {
   return {Quantity::power, state, false, 0, static_cast<std::int64_t>(1000 * power_w), at(0)};
 }
@@ -68,6 +102,17 @@ TEST(BatteryIntegral, PrefersWhatFlowsAtTheTerminals) {
       {Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at(0)},
       {Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at(0)}};
   EXPECT_NEAR(left_wh(sensor, 100, readings), 9, 1e-6);
+}
+
+// What the board draws is not all: motors hang on the battery too.
+TEST(BatteryIntegral, TakesTheMostWhereTheTerminalsAreReadNoMore) {
+  BatteryIntegral sensor(10, 1, 90);
+  left_wh(sensor, 0, {});
+  const Reading voltage{Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at(0)};
+  Reading current{Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at(0)};
+  EXPECT_NEAR(left_wh(sensor, 100, {power(10), voltage, current}), 9, 1e-6);
+  current.state = ReadingState::missing;
+  EXPECT_NEAR(left_wh(sensor, 200, {power(10), voltage, current}), 8, 1e-6);  // 36 W
 }
 
 // The loop's clock counts the sleep: eight hours at the power of the moment after would be 160 Wh.

@@ -178,6 +178,45 @@ TEST_F(OpenSensorsTest, MonitorsThatComeLateAreReadWithoutARestart) {
   EXPECT_EQ(readings.at(0).state, ReadingState::ok);
 }
 
+// Packages come one after the other, and the sum of the first ones is too low.
+TEST_F(OpenSensorsTest, RaplThatComesLateIsReadOnceItsPackagesAreAllThere) {
+  fakes::TempTree late;
+  Sysroot root(late.root());
+  const auto package = [&late](char number, std::string_view energy_uj) {
+    const std::string folder = std::string("/sys/class/powercap/intel-rapl:") + number;
+    late.put(folder + "/name", std::string("package-") + number);
+    late.put(folder + "/max_energy_range_uj", "262143328850");
+    late.put(folder + "/energy_uj", energy_uj);
+  };
+  BoardDescription board = board_.description();
+  board.power.sources = {PowerSource::rapl};
+  OpenedSensors opened = open_sensors(board, root, clock_);
+  ASSERT_EQ(opened.sensors.size(), 1u);
+  EXPECT_TRUE(opened.power_counts);
+  EXPECT_EQ(std::count(opened.findings.begin(), opened.findings.end(),
+                       "power: RAPL is looked for every second"),
+            1);
+  const auto read_at = [&](int ms) {
+    std::vector<Reading> readings;
+    opened.sensors[0]->read(Time(std::chrono::milliseconds(ms)), readings);
+    return readings;
+  };
+  const Reading none = read_at(0).at(0);
+  EXPECT_EQ(none.state, ReadingState::missing);
+  EXPECT_NE(opened.sensors[0]->explain(none).find("no RAPL package"), std::string::npos);
+  package('0', "0");
+  EXPECT_EQ(read_at(1000).size(), 1u);
+  package('1', "0");
+  EXPECT_EQ(read_at(2000).size(), 1u);
+  EXPECT_EQ(read_at(2500).size(), 1u) << "looked for once a second";
+  EXPECT_EQ(read_at(3000).size(), 3u) << "the sum and two packages";
+  package('0', "1000000");
+  package('1', "500000");
+  const Reading total = read_at(3100).at(0);
+  EXPECT_EQ(total.state, ReadingState::ok);
+  EXPECT_EQ(total.value, 15'000);
+}
+
 TEST_F(OpenSensorsTest, WhereNothingCanBeReadPowerIsMissingWithTheReasons) {
   fakes::TempTree empty;
   Sysroot nothing(empty.root());
