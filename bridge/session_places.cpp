@@ -25,6 +25,9 @@ void Sessions::attach_anew(const Workload& workload, std::string_view why, Time 
   const std::string identity = session->identity;
   const std::string client = session->client;
   const Caller caller{client, session->rights, !client.empty()};
+  // Its program may be in its turn, and ends it by the same number: nobody else is to have it
+  // meanwhile.
+  turns_.rename(workload.handle, last_handle_ + 1);
   detach(static_cast<std::size_t>(session - sessions_.data()), why, now, events);
   attach(identity, workload, caller, now, events);
 }

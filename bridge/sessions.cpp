@@ -96,10 +96,13 @@ void Sessions::answer(Session& session, const wire::Error& error, Time now) {
   if (session.errors.take(now)) send(session, error);
 }
 
-// Charges message_ to its sender.
+// Charges message_ to its sender. The end of a turn is paid for by its request.
 bool Sessions::admit(Session* session, const Caller& caller, Time now) {
-  const bool turn = std::holds_alternative<wire::TurnRequest>(message_) ||
-                    std::holds_alternative<wire::TurnEnd>(message_);
+  const auto* const end = std::get_if<wire::TurnEnd>(&message_);
+  if (end != nullptr && session != nullptr && turns_.knows(session->workload.handle, end->turn)) {
+    return true;
+  }
+  const bool turn = end != nullptr || std::holds_alternative<wire::TurnRequest>(message_);
   if (!caller.name.empty()) {
     return (turn ? client_turn_messages_ : client_messages_).take(caller.name, now);
   }
@@ -121,7 +124,7 @@ bool Sessions::receive(std::string_view identity, std::string_view frame, Time n
     ++counters_.excess;
     const bool turn = std::holds_alternative<wire::TurnRequest>(message_);
     const wire::Error too_many =
-        error("too_many", turn ? "more than 10000 messages about turns a second: ask again"
+        error("too_many", turn ? "more than 10000 turns a second: ask again"
                                : "more than 2000 messages a second: what is beyond is dropped");
     if (session != nullptr) answer(*session, too_many, now);
     return false;

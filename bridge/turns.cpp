@@ -29,6 +29,19 @@ void Turns::end(WorkloadHandle workload, std::uint64_t number) {
   });
 }
 
+void Turns::rename(WorkloadHandle before, WorkloadHandle after) {
+  if (held_ && held_->workload == before) held_->workload = after;
+}
+
+bool Turns::knows(WorkloadHandle workload, std::uint64_t number) const {
+  const auto same = [workload, number](const Turn& turn) {
+    return turn.workload == workload && turn.number == number;
+  };
+  return (held_ && same(*held_)) ||
+         std::any_of(waiting_.begin(), waiting_.end(),
+                     [&same](const Waiting& one) { return same(one.turn); });
+}
+
 void Turns::leave(WorkloadHandle workload) {
   withdraw(workload);
   if (held_ && held_->workload == workload) held_.reset();

@@ -29,6 +29,11 @@ class Turns {
   bool request(WorkloadHandle workload, Kind kind, std::uint64_t number);
   // Ends a turn, or withdraws a request that waits. Another number than the newest is ignored.
   void end(WorkloadHandle workload, std::uint64_t number);
+  // The workload has another handle from now on: a turn that it holds goes on. What it waits for is
+  // not carried over.
+  void rename(WorkloadHandle before, WorkloadHandle after);
+  // This turn is held, or waited for.
+  bool knows(WorkloadHandle workload, std::uint64_t number) const;
   // The workload is gone: it neither waits nor holds.
   void leave(WorkloadHandle workload);
 

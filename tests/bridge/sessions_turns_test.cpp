@@ -87,17 +87,88 @@ TEST_F(SessionsTurns, AreLostAfterTenSecondsAndToldOnce) {
 }
 
 TEST_F(SessionsTurns, AskedForBeyondTheBudgetComeWhenAskedForAgain) {
-  for (std::uint64_t i = 1; i <= 500; ++i) {
+  for (std::uint64_t i = 1; i <= 1000; ++i) {
     receive("server", wire::TurnRequest{i});
     receive("server", wire::TurnEnd{i});
   }
-  receive("server", wire::TurnRequest{501});
-  EXPECT_EQ(given("server"), 500u);
+  EXPECT_EQ(given("server"), 1000u) << "their ends are not counted";
+  receive("server", wire::TurnRequest{1001});
+  EXPECT_EQ(given("server"), 1000u);
   EXPECT_EQ(peers.last<wire::Error>("server")->message.view(),
-            "more than 10000 messages about turns a second: ask again");
-  advance(seconds(1));
-  receive("server", wire::TurnRequest{501});
-  EXPECT_EQ(given("server"), 501u);
+            "more than 10000 turns a second: ask again");
+  advance(milliseconds(20));
+  receive("server", wire::TurnRequest{1001});
+  EXPECT_EQ(given("server"), 1001u);
+}
+
+// Of nothing: they cost as much as what asks.
+TEST_F(SessionsTurns, EndsOfNothingAreCounted) {
+  for (int i = 0; i < 1000; ++i) receive("server", wire::TurnEnd{7});
+  EXPECT_FALSE(sessions.receive("server", frames::packed(wire::TurnEnd{7}), now, events));
+  receive("server", wire::TurnRequest{8});
+  EXPECT_EQ(given("server"), 0u);
+}
+
+// Two programs would hold the accelerator at once.
+TEST_F(SessionsTurns, AreKeptByWhoIsManagedFromThenOn) {
+  attach("next");
+  receive("next", wire::TurnRequest{4});
+  receive("server", wire::TurnRequest{1});
+  receive("trainer", wire::Bye{});
+  ASSERT_TRUE(peers.last<wire::Welcome>("next")->managed);
+  EXPECT_EQ(given("server"), 0u) << "the next trainer is in its turn";
+  receive("next", wire::TurnEnd{4});
+  EXPECT_EQ(given("server"), 1u);
+}
+
+TEST_F(SessionsTurns, WaitedForByWhoIsManagedFromThenOnAreAskedForAnew) {
+  attach("next");
+  receive("server", wire::TurnRequest{1});
+  receive("next", wire::TurnRequest{4});
+  receive("trainer", wire::Bye{});
+  receive("server", wire::TurnEnd{1});
+  EXPECT_EQ(given("next"), 0u);
+  receive("next", wire::TurnRequest{5});
+  EXPECT_EQ(given("next"), 5u);
+}
+
+TEST_F(SessionsTurns, HeldThroughAPromotionAreLostAfterTenSecondsToo) {
+  attach("next");
+  receive("next", wire::TurnRequest{4});
+  receive("server", wire::TurnRequest{1});
+  advance(seconds(4));
+  receive("trainer", wire::Bye{});
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(given("server"), 0u);
+    receive("next", wire::Heartbeat{});
+    receive("server", wire::Heartbeat{});
+    advance(seconds(1));
+  }
+  EXPECT_EQ(given("server"), 1u);
+  EXPECT_EQ(peers.last_error("next"), "turn_lost");
+}
+
+// So does who was managed and gives way.
+TEST_F(SessionsTurns, AreKeptByWhoGivesWay) {
+  attach("next");
+  std::uint64_t sequence = 0;
+  while (peers.last<wire::Turn>("trainer") == std::nullopt) {
+    advance(seconds(1));
+    for (const char* const who : {"trainer", "next", "server"}) receive(who, wire::Heartbeat{});
+    receive("next", frames::report(++sequence));
+    if (sequence == 145) receive("trainer", wire::TurnRequest{1});
+  }
+  receive("server", wire::TurnRequest{1});
+  for (int i = 0; i < 8; ++i) {
+    advance(seconds(1));
+    for (const char* const who : {"trainer", "next", "server"}) receive(who, wire::Heartbeat{});
+    receive("next", frames::report(++sequence));
+  }
+  ASSERT_TRUE(peers.last<wire::Welcome>("next"));
+  EXPECT_TRUE(peers.last<wire::Welcome>("next")->managed);
+  EXPECT_EQ(given("server"), 0u) << "the trainer that gave way is in its turn";
+  receive("trainer", wire::TurnEnd{1});
+  EXPECT_EQ(given("server"), 1u);
 }
 
 TEST_F(SessionsTurns, EndHoweverMuchWasSent) {
