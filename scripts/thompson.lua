@@ -25,7 +25,7 @@ local UNLIKELY <const> = 1.1 -- times the least cost known, where a new batch si
 local PROMISE <const> = 0.8 -- of the extrapolated cost: how convex costs are trusted to be
 local PATIENCE <const> = 0.005 -- how much less that is, as a share, with every run
 local TEMPER <const> = 0.5 -- of a draw's distance from the mean: 1 is Thompson sampling, 0 greed
-local MOST_MODES <const> = 128 -- that may be measured an epoch each
+local MOST_MODES <const> = 128 -- that may be measured an epoch each: with more, most runs would go by first
 local MOST_RUNS <const> = 256 -- of a batch size that count, the newest
 local FALL <const> = 0.5 -- exponent by which epochs fall with the batch size below
 
@@ -196,12 +196,12 @@ local function run_once(arm, beside)
   end
 end
 
--- Returns where the workload is no job that recurs, or none of its arms keeps the cap. Modes are tried from the
--- dearest down, so without a power limit most modes of several knobs would be measured over a cap first.
+-- Returns where the workload is no job that recurs, or none of its arms keeps the cap. Modes (of many those spread evenly
+-- over them) are tried from the dearest down: without a power limit most of several knobs would be over a cap first.
 local function serve_job()
-  if not batch_sizes.train or #modes > MOST_MODES then return end
+  if not batch_sizes.train or (#modes > MOST_MODES and not knobs.power_limit_w) then return end
   if goal.power_w < math.huge and #knobs.names > 1 and not knobs.power_limit_w then return end
-  for i = #modes, 1, -1 do space[#space + 1] = modes[i] end
+  for at = #modes, 0.75, -math.max(1, (#modes - 1) / (MOST_MODES - 1)) do space[#space + 1] = modes[math.floor(at + 0.5)] end
   for i, batch in ipairs(batch_sizes.train) do
     arms[i] = { place = i, batch = batch, cost = {}, next_mode = 1, hopeless = {}, epochs = {}, reached = 0, lost = 0 }
     for j = 1, #space do arms[i].cost[j] = math.huge end

@@ -57,8 +57,9 @@ class RecurringThompson : public testing::Test {
     }
   }
 
-  // Median of ten seeds of what the last settings cost over the best one.
-  double last(const std::function<bool(std::int32_t, std::size_t)>& reaches) {
+  // Median of so many seeds of what the last settings cost over the best one.
+  double last(const std::function<bool(std::int32_t, std::size_t)>& reaches,
+              std::uint64_t seeds = 10) {
     const Profile profile = parse_profiles(
         "device,workload,kind,batch_size,gpu_mhz,power_limit_w,epoch_s,power_w\n" + rows_,
         "gpu.csv")[0];
@@ -73,7 +74,7 @@ class RecurringThompson : public testing::Test {
     }
     const RecurringJob job = make_recurring_job(profile, epochs, {"d-n-o", 0.5, 1024, 500}, 0.5);
     std::vector<double> ratios;
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
       LuaPolicy policy("thompson.lua", script_text("thompson.lua"));
       const RecurringRow row{"thompson", &job, seed, play(job, policy, {.seed = seed})};
       if (!row.trial.failure.empty()) {
@@ -108,6 +109,26 @@ TEST_F(RecurringThompson, ALimitThatIsDearAtOneClockIsNoReasonToSkipAnother) {
     }
   }
   EXPECT_LE(last(always), 1.01);
+}
+
+// Too many to be measured an epoch each: some of them are.
+TEST_F(RecurringThompson, OfAPowerLimitThatIsSetByTheWattSomeValuesAreTried) {
+  for (const std::int32_t batch : kBatches) {
+    for (int limit_w = 100; limit_w <= 250; ++limit_w) add(batch, limit_w, epoch(batch, limit_w));
+  }
+  EXPECT_LE(last(always, 3), 1.01);
+}
+
+TEST_F(RecurringThompson, OfClocksTimesLimitsSomeModesAreTried) {
+  for (const std::int32_t batch : kBatches) {
+    for (int limit_w = 100; limit_w <= 250; limit_w += 10) {
+      for (int clock_mhz = 900; clock_mhz <= 1530; clock_mhz += 30) {
+        const Epoch slow = epoch(batch, limit_w, 240.0 * clock_mhz / 1530);
+        add(batch, limit_w, {1530.0 / clock_mhz * slow.s, slow.power_w}, std::to_string(clock_mhz));
+      }
+    }
+  }
+  EXPECT_LE(last(always, 1), 1.01);
 }
 
 // Nothing is known of 256 at the highest limit, nor of 512 at the next one.
