@@ -162,9 +162,17 @@ class Told(Memory):
         self.serve(4, 4, 4, 4)
         self.assertEqual(self.one._server._connection.in_force.run, "infer")
 
-    def test_that_did_not_ask_hears_nothing(self):
-        self.one._batch_size = 16
+    def test_that_did_not_ask_is_offered_less(self):
+        own = self.interleaver(train=None, name="mobilenet", batch_size=16)
+        self.assertEqual(self.fake.expect("hello", batch_size=16)["batch_sizes"], [1, 4, 16])
+        self.fake.welcome()
+        self.until(lambda: own._server.attached)
+        self.one = own
         self.serve(4, 4, 4, 4)
+        self.assertEqual(self.fake.expect("hello", batch_size=4)["batch_sizes"], [1, 4])
+        self.fake.welcome()
+        self.until(lambda: own._server.attached)
+        self.serve(4)
         self.fake.expect("minibatch", set=0, batch_size=4)
         self.assertNotIn("refused", [message["type"] for message in self.fake.received])
 

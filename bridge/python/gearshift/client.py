@@ -69,6 +69,8 @@ class Client:
         self._wish = None  # that was not yet in force at the newest report
         self._untaken = 0  # newest minibatches in a row that began after such a wish, and did not take it up
         self._newest_size = 0  # samples of the newest minibatch
+        self._failed = False  # the minibatch under way did not fit in memory
+        self._follows = False  # a loader takes what is in force, although no daemon has asked for it
         weakref.finalize(self, connection.let_go).atexit = False  # the connection closes itself at exit
 
     # ---- what the daemon wants --------------------------------------------------------------
@@ -209,10 +211,18 @@ class Client:
 
     @never_raises(None)
     def go_back(self, batch_size, message, error):
-        """The batch size in force does not fit in memory, as `error` showed: this smaller one is in force. The daemon
-        and the user are told."""
-        self._connection.tell_once(message, exc_info=error)
-        self._connection.go_back(batch_size, message)
+        """The batch size in force does not fit in memory, as `error` showed: this smaller one, of those offered, is in
+        force. The daemon and the user are told; the minibatch that failed is not reported. For loops that catch what
+        their minibatch raises; `batches` makes smaller ones from then on."""
+        link = self._connection
+        self._failed = self._follows = True
+        if batch_size >= link.in_force.batch_size or not link.usable:
+            return  # what failed was fetched ahead
+        if batch_size not in link.offer.batch_sizes:
+            link.tell_once(f"go_back({batch_size!r}): give one of the batch sizes offered, {link.offer.sizes_text}")
+            return
+        link.tell_once(message, exc_info=error)
+        link.go_back(batch_size, message)
 
     @never_raises(None)
     def send_reports(self):
@@ -256,7 +266,7 @@ class Client:
         if sampler.batch_size == wanted:
             return
         most = getattr(sampler, "samples_per_epoch", wanted)
-        if not command.number:
+        if not command.number and not self._follows:
             self._connection.tell_once(
                 f"the loader makes batches of {sampler.batch_size}, and attach() was told {wanted}: give both the same"
             )
@@ -292,6 +302,7 @@ class Client:
 
     def _take_up(self, batch_size):
         """Puts a wish in force if the minibatch that begins is the first to follow it."""
+        self._failed = False
         command = self._connection.news()
         if command and command.batch_size == batch_size:
             self._connection.apply(command)
@@ -300,6 +311,8 @@ class Client:
 
     def _end(self, command, epoch, samples, began_ns, fetched_ns):
         """Reports; returns when the minibatch ended."""
+        if self._failed:
+            return clock.now_ns()
         if self._synchronize is not None:
             self._call_synchronize()
         ended_ns = clock.now_ns()

@@ -1,11 +1,10 @@
 """The connection to the daemon: attaches, keeps alive, carries reports out and commands in.
 
-Two threads use it. The training thread puts its reports into a bounded outbox and sends them itself,
-some at a time, since handing them to another thread costs more than that; it takes the lock only
-where that is free, and else leaves them to whoever has it. The other thread exists because a
-minibatch may take longer than the daemon waits for a sign of life, and because a trainer may be
-between two epochs when a daemon comes: it wakes twice a second, sends heartbeats and hellos, and
-takes what came.
+Two threads use it. The training thread puts its reports into a bounded outbox and sends them itself, some at a time,
+since handing them to another thread costs more than that; it takes the lock only where that is free, and else leaves
+them to whoever has it. The other thread exists because a minibatch may take longer than the daemon waits for a sign of
+life, and because a trainer may be between two epochs when a daemon comes: it wakes twice a second, sends heartbeats and
+hellos, and takes what came.
 
 What the training thread reads without the lock is immutable and says to which attachment it belongs:
 `asked` is written under the lock alone, `in_force` by the training thread alone.
@@ -37,8 +36,8 @@ TURN_AGAIN_NS = 10**9
 WAKE_NS = 5 * 10**8
 PAUSED_POLL_MS = 100
 TURN_POLL_MS = 10  # between two looks whether the turn is still wanted: requests may be due meanwhile
-# Waking libzmq's thread costs 20 to 60 us, and the rest of a report 5 us: so reports gather for half a
-# tick of the daemon, and reporting costs a minibatch of any length the same small part.
+# Waking libzmq's thread costs 20 to 60 us, the rest of a report 5: so reports gather for half a tick of the daemon, and
+# reporting costs a minibatch of any length the same small part.
 GATHER_NS = 50 * 10**6
 GATHER_MESSAGES = 32
 BYE_LINGER_MS = 100
@@ -95,9 +94,8 @@ class Connection:
     def news(self):
         """The newest command if it is neither in force nor refused, else None."""
         asked = self.asked
-        if asked is self.in_force or asked is self._refused or asked.attachment != self.attachment:
-            return None
-        return asked if self.usable else None
+        known = asked is self.in_force or asked is self._refused or asked.attachment != self.attachment
+        return None if known or not self.usable else asked
 
     def apply(self, command: Command):
         """From the minibatch that begins now, `command` is in force."""
@@ -111,20 +109,23 @@ class Connection:
             self._post(command.attachment, wire.refusal(command.number, code, message))
 
     def go_back(self, batch_size, message):
-        """So many samples are in force: those of the command in force do not fit in memory. Its run stays."""
+        """So many samples are in force: those of the command in force do not fit in memory. Its run stays. For the
+        program's own size nobody asked, so there is nothing to refuse: it attaches anew, and offers less."""
         command = self.in_force
-        number = self._before.number_in(command.attachment)
-        self.in_force = command._replace(number=number, batch_size=batch_size)
-        if command is self.asked:
+        self.in_force = command._replace(number=self._before.number_in(command.attachment), batch_size=batch_size)
+        if not command.number_in(self.attachment):
+            with self._holding():
+                self.offer = self.offer.below(command.batch_size)
+                self._detach(time.monotonic_ns())
+                self._service()
+        elif command is self.asked:
             self.refuse(command, "memory", message)
 
     @property
     def checkpoint_waits(self) -> bool:
         """One was asked for and not taken yet."""
         asked = self.checkpoint
-        if asked is self._answered_checkpoint or asked.attachment != self.attachment:
-            return False
-        return self.usable
+        return asked is not self._answered_checkpoint and asked.attachment == self.attachment and self.usable
 
     def take_checkpoint(self):
         """The Checkpoint that was asked for and not taken yet, else None."""

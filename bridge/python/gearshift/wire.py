@@ -49,6 +49,11 @@ class Offer(NamedTuple):
         """For people."""
         return ", ".join(str(size) for size in self.batch_sizes)
 
+    def below(self, batch_size) -> Offer:
+        """Less the sizes from that one on: it does not fit in memory. At least one is below."""
+        sizes = tuple(size for size in self.batch_sizes if size < batch_size)
+        return self._replace(batch_size=min(self.batch_size, sizes[-1]), batch_sizes=sizes)
+
 
 class Command(NamedTuple):
     """A wish of the daemon. It holds within one attachment; number 0 stands for none."""
