@@ -60,10 +60,11 @@ bool Authenticator::decide(std::string_view domain, std::string_view address,
   if (!key_.empty() && clients_.find_key(key_) != nullptr) return true;
   if (refusals_.take(now)) {
     // A public key may be shown, and is what the operator needs to let its owner in.
-    complaint_ = "refused a client from " + std::string(address.substr(0, 64)) + " at the " +
-                 std::string(domain.substr(0, 16)) + " endpoint: its key " +
-                 (key_.empty() ? "is none" : key_) +
-                 " is not authorised; to let it in: gearshift keys authorise NAME KEY";
+    complaint_ =
+        "refused a client from " + std::string(address.substr(0, 64)) + " at the " +
+        std::string(domain.substr(0, 16)) + " endpoint: " +
+        (key_.empty() ? "it has no key; to let it in: gearshift keys client NAME"
+                      : "its key is not authorised; to let it in: " + authorising("", key_));
   }
   return false;
 }
@@ -112,7 +113,8 @@ Caller Authenticator::caller_of(zmq::message_t& frame) const {
   caller.keyed = true;
   caller.rights = {};
   caller.same_machine = same_machine(property(frame, "Peer-Address"));
-  if (const Client* client = clients_.find_key(property(frame, "User-Id"))) {
+  caller.public_key = property(frame, "User-Id");
+  if (const Client* client = clients_.find_key(caller.public_key)) {
     caller.name = client->name;
     caller.rights = client->rights;
   }

@@ -36,7 +36,8 @@ class Authenticator {
   // gone nobody is authorised.
   bool take_changes();
 
-  // Who sent a message that a socket with keys received. Valid until the next take_changes().
+  // Who sent a message that a socket with keys received. Valid as long as the frame, and until the
+  // next take_changes().
   Caller caller_of(zmq::message_t& frame) const;
   // What the operator should hear, once: who was refused, which file cannot be used. Empty: nothing
   // new. At most one refusal each ten seconds is told.

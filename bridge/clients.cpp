@@ -170,12 +170,17 @@ bool ClientTable::remove(std::string_view name) {
   return std::erase_if(clients_, [name](const Client& client) { return client.name == name; }) > 0;
 }
 
+std::string authorising(std::string_view name, std::string_view public_key) {
+  // No character of Z85, and none of a name, ends a quotation.
+  return "gearshift keys authorise " + std::string(name.empty() ? "NAME" : name) + " '" +
+         std::string(public_key.empty() ? "KEY" : public_key) + "'";
+}
+
 std::string lacking(const Caller& caller, Right right) {
   const std::string word(right_name(right));
   if (caller.name.empty()) {
-    return "this client's key is not authorised any more; the daemon's operator can grant it: "
-           "gearshift keys authorise NAME KEY --right " +
-           word;
+    return "this client's key is not authorised any more; the daemon's operator can grant it: " +
+           authorising("", caller.public_key) + " --right " + word;
   }
   const std::string name(caller.name);
   return "client " + name + " lacks the right " + word +

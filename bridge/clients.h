@@ -90,8 +90,13 @@ struct Caller {
   std::string_view name;  // of a client with a key; empty: without, or of a key that is unknown now
   Rights rights = Rights::all();
   bool keyed = false;
-  bool same_machine = true;  // its process numbers are this machine's
+  bool same_machine = true;       // its process numbers are this machine's
+  std::string_view public_key{};  // of a client with one, where it is known
 };
+
+// The command that lets in who has this key, which a shell takes as it is: keys have characters
+// that a shell acts on. NAME and KEY stand for what is empty.
+std::string authorising(std::string_view name, std::string_view public_key);
 
 // What a caller is told that lacks a right, 256 bytes at most: which, and how it is granted.
 std::string lacking(const Caller& caller, Right right);

@@ -1,6 +1,10 @@
 #include "bridge/control_client.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <zmq.hpp>
@@ -12,6 +16,8 @@ namespace gearshift {
 namespace {
 
 constexpr char kMonitor[] = "inproc://handshakes";
+constexpr int kMostTries = 4;  // to be let in, 100 ms from one to the next
+constexpr std::chrono::milliseconds kAgainWithin{500};
 constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL;
 
@@ -20,25 +26,54 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What the daemon said no to.
-std::string refused(const std::string& endpoint, const std::optional<KeyFile>& key) {
-  if (!key) {
-    return "the daemon at " + endpoint +
-           " wants a key: give the file that gearshift keys client made, with --key or in "
-           "GEARSHIFT_KEY";
+// Why handshakes failed, the most telling last.
+enum class Failure : std::uint8_t {
+  none,
+  closed,             // by a daemon that is full, or could not read what its key was to open
+  refused,            // the daemon has seen the key
+  one_side_has_keys,  // and the other none
+};
+
+// What the monitor of a socket tells; none where it has nothing to tell.
+Failure failed_handshake(zmq::socket_t& monitor) {
+  zmq::message_t event;  // its number, of two bytes, and its code
+  zmq::message_t address;
+  if (!monitor.recv(event, zmq::recv_flags::dontwait) ||
+      !monitor.recv(address, zmq::recv_flags::dontwait)) {
+    return Failure::none;
   }
-  return "the daemon at " + endpoint + " refused the key of client " + key->name +
-         ": where the key file's server line is this daemon's key, its operator lets the client "
-         "in with gearshift keys authorise " +
-         key->name + " '" + key->pair.public_key + "'";
+  std::uint16_t number = 0;
+  std::uint32_t code = 0;
+  if (event.size() != sizeof number + sizeof code) return Failure::closed;
+  std::memcpy(&number, event.data(), sizeof number);
+  std::memcpy(&code, static_cast<const char*>(event.data()) + sizeof number, sizeof code);
+  if (code == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return Failure::one_side_has_keys;
+  return number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? Failure::refused : Failure::closed;
 }
 
-// True where the handshake has failed that the socket's monitor tells of.
-bool handshake_failed(zmq::socket_t& monitor) {
-  zmq::message_t event;
-  zmq::message_t address;
-  return monitor.recv(event, zmq::recv_flags::dontwait) &&
-         monitor.recv(address, zmq::recv_flags::dontwait);
+std::string text_of(Failure failure, const std::string& endpoint,
+                    const std::optional<KeyFile>& key) {
+  const std::string daemon = "the daemon at " + endpoint;
+  if (!key) {
+    const std::string wish =
+        " wants a key: give the file that gearshift keys client made, with --key or in "
+        "GEARSHIFT_KEY";
+    if (failure != Failure::closed) return daemon + wish;
+    return daemon + " closed the connection: it holds as many as it takes, 128 at most" +
+           (is_tcp(endpoint) ? ", or" + wish : std::string());
+  }
+  if (failure == Failure::one_side_has_keys) {
+    return daemon +
+           " uses no keys, and lets in nobody who has one: leave out --key and GEARSHIFT_KEY, or "
+           "start the daemon with --keys";
+  }
+  if (failure == Failure::closed) {
+    return daemon + " closed the connection before it had seen the key of client " + key->name +
+           ": it has another key than the key file's server line (gearshift keys list shows it "
+           "there), uses none, or holds as many connections as it takes, 128 at most";
+  }
+  return daemon + " refused the key of client " + key->name +
+         ": its operator lets the client in with " + authorising(key->name, key->pair.public_key);
 }
 
 }  // namespace
@@ -104,10 +139,16 @@ std::string ControlClient::ask() {
   socket.send(zmq::const_buffer(request.data(), request.size()), zmq::send_flags::none);
   zmq::pollitem_t items[] = {{socket.handle(), 0, ZMQ_POLLIN, 0},
                              {monitor.handle(), 0, ZMQ_POLLIN, 0}};
-  zmq::poll(items, 2, timeout_);
   zmq::message_t answer;
-  if (socket.recv(answer, zmq::recv_flags::dontwait)) return answer.to_string();
-  if (handshake_failed(monitor)) throw std::runtime_error(refused(endpoint_, key));
+  Failure failure = Failure::none;
+  // Why the daemon closes the connection libzmq may have read or not; it tries again by itself.
+  for (int tries = 0; tries < kMostTries && failure <= Failure::closed; ++tries) {
+    zmq::poll(items, 2, tries == 0 ? timeout_ : std::min(timeout_, kAgainWithin));
+    if (socket.recv(answer, zmq::recv_flags::dontwait)) return answer.to_string();
+    failure = std::max(failure, failed_handshake(monitor));
+    if (failure == Failure::none) break;
+  }
+  if (failure != Failure::none) throw std::runtime_error(text_of(failure, endpoint_, key));
   throw UnreachableError("no daemon answers at " + endpoint_ +
                          "; is gearshift run running? Where it has a --control of its own, give "
                          "the same here; a daemon that root started answers root only");

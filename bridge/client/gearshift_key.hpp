@@ -68,8 +68,8 @@ inline std::optional<PublicKey> use_key(zmq::socket_t& socket, const std::string
   return key;
 }
 
-// What became of a socket's handshakes, so that a key that is refused, or missing, is not taken for
-// silence.
+// What became of a socket's handshakes, so that a key that is refused, missing or too much is not
+// taken for silence.
 class Handshakes {
  public:
   Handshakes(zmq::context_t& context, zmq::socket_t& socket)
@@ -91,25 +91,36 @@ class Handshakes {
   Handshakes(const Handshakes&) = delete;
   Handshakes& operator=(const Handshakes&) = delete;
 
-  // The worst that came of those since the last call: one side alone has keys, or else any failure.
-  enum class Failure : std::uint8_t { none, refused, one_side_has_keys };
+  // What says most of those since the last call, the most telling last.
+  enum class Failure : std::uint8_t {
+    none,
+    closed,             // by a daemon that is full, or could not read what its key was to open
+    refused,            // the daemon has seen the key
+    one_side_has_keys,  // and the other none
+  };
   Failure take_failure() {
-    Failure worst = Failure::none;
+    Failure found = Failure::none;
     zmq::message_t event;
     zmq::message_t address;
     while (monitor_.recv(event, zmq::recv_flags::dontwait)) {
-      std::uint32_t code = 0;  // behind the event's number, of two bytes
-      if (event.size() == 2 + sizeof code) {
-        std::memcpy(&code, static_cast<const char*>(event.data()) + 2, sizeof code);
-      }
-      const bool one_side = code == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH;
-      worst = std::max(worst, one_side ? Failure::one_side_has_keys : Failure::refused);
+      found = std::max(found, failure_of(event));
       if (event.more()) static_cast<void>(monitor_.recv(address, zmq::recv_flags::dontwait));
     }
-    return worst;
+    return found;
   }
 
  private:
+  // `event` has its number, of two bytes, and its code.
+  static Failure failure_of(const zmq::message_t& event) {
+    std::uint16_t number = 0;
+    std::uint32_t code = 0;
+    if (event.size() != sizeof number + sizeof code) return Failure::closed;
+    std::memcpy(&number, event.data(), sizeof number);
+    std::memcpy(&code, static_cast<const char*>(event.data()) + sizeof number, sizeof code);
+    if (code == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) return Failure::one_side_has_keys;
+    return number == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? Failure::refused : Failure::closed;
+  }
+
   zmq::socket_t& watched_;
   zmq::socket_t monitor_;
 };

@@ -123,16 +123,29 @@ class DaemonSocket {
   // What became of the handshakes with the daemon there, for people; empty where none failed.
   std::string failure_at(const std::string& endpoint) {
     const Handshakes::Failure failure = handshakes_->take_failure();
-    if (failure == Handshakes::Failure::none) return {};
-    if (key_) {
-      return "the daemon at " + endpoint + " refuses the key of client " + key_->client +
-             ": where the key file's server line is this daemon's key, its operator lets the "
-             "client in with gearshift keys authorise " +
-             key_->client + " '" + key_->text + "'";
+    const std::string daemon = "the daemon at " + endpoint;
+    if (!key_) {
+      if (failure != Handshakes::Failure::one_side_has_keys) return {};
+      return daemon + " wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here";
     }
-    if (failure != Handshakes::Failure::one_side_has_keys) return {};
-    return "the daemon at " + endpoint +
-           " wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here";
+    switch (failure) {
+      case Handshakes::Failure::none:
+        return {};
+      case Handshakes::Failure::closed:
+        return daemon + " closes the connection before it has seen the key of client " +
+               key_->client +
+               ": it has another key than the key file's server line (gearshift keys list shows it "
+               "there), uses none, or holds as many connections as it takes, 128 at most";
+      case Handshakes::Failure::refused:
+        return daemon + " refuses the key of client " + key_->client +
+               ": its operator lets the client in with gearshift keys authorise " + key_->client +
+               " '" + key_->text + "'";
+      case Handshakes::Failure::one_side_has_keys:
+        return daemon +
+               " uses no keys, and lets in nobody who has one: give the client none "
+               "(GEARSHIFT_KEY), or start the daemon with --keys";
+    }
+    return {};
   }
 
   void disconnect() {

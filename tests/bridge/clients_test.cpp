@@ -59,7 +59,13 @@ TEST(Rights, ThatAreLackingAreNamedWithTheWayOut) {
   EXPECT_TRUE(says(text, "gearshift keys authorise drone7 --right request-batch-size")) << text;
   const std::string longest(kMaxClientNameBytes, 'a');
   EXPECT_LE(lacking({longest, {}, true}, Right::request_batch_size).size(), 256u);
-  EXPECT_LE(lacking({{}, {}, true}, Right::request_batch_size).size(), 256u);
+  Caller unknown{{}, {}, true};
+  EXPECT_TRUE(says(lacking(unknown, Right::report), "authorise NAME 'KEY' --right report"));
+  unknown.public_key = kOne;
+  const std::string of_key = lacking(unknown, Right::request_batch_size);
+  EXPECT_TRUE(says(of_key, "authorise NAME '" + std::string(kOne) + "' --right request-b"))
+      << of_key;
+  EXPECT_LE(of_key.size(), 256u);
 }
 
 TEST(ClientTable, IsReadAsItIsWritten) {

@@ -2,11 +2,14 @@
 """What the Python client tells its user, once, where its daemon will not do what was meant."""
 
 import collections
+import contextlib
 import itertools
 import logging
 import pathlib
+import socket
 import sys
 import tempfile
+import threading
 import unittest
 from unittest import mock
 
@@ -15,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 from client_test import DEADLINE_SECONDS, ClientTest  # skips where a package is missing
 
 import zmq
+from zmq.auth.thread import ThreadAuthenticator
 
 
 class Wrapped:
@@ -129,7 +133,7 @@ class Observed(ClientTest):
 @unittest.skipUnless(zmq.has("curve"), "this libzmq was built without CURVE")
 class TowardsKeys(ClientTest):
     def tcp(self, **options):
-        """A ROUTER with these options, which listens at self.endpoint."""
+        """A ROUTER with these options, which listens at self.endpoint; and its context."""
         context = zmq.Context()
         router = context.socket(zmq.ROUTER)
         self.addCleanup(context.term)
@@ -137,19 +141,20 @@ class TowardsKeys(ClientTest):
         for option, value in options.items():
             setattr(router, option, value)
         self.endpoint = f"tcp://127.0.0.1:{router.bind_to_random_port('tcp://127.0.0.1')}"
-        return router
+        return router, context
 
     def keyed(self):
+        """The public key of one that has keys, and its context."""
         public, secret = zmq.curve_keypair()
-        self.tcp(curve_server=True, curve_publickey=public, curve_secretkey=secret)
+        return public, self.tcp(curve_server=True, curve_publickey=public, curve_secretkey=secret)[1]
 
-    def told(self, **options):
-        """What a client with these options is told, however often it looks."""
+    def told(self, wanted="", **options):
+        """What a client with these options is told until it was told what is wanted, and however often it looks then."""
         with mock.patch("gearshift.daemon_socket.CONNECT_AGAIN_NS", 0), mock.patch(
             "gearshift.connection.HELLO_AGAIN_NS", 10**8
         ), self.assertLogs("gearshift", logging.WARNING) as logs:
             client = self.attach(**options)
-            self.until(lambda: logs.output)
+            self.until(lambda: any(wanted in line for line in logs.output))
             looked, disconnect = [], client._connection._socket.disconnect_if_stuck
             client._connection._socket.disconnect_if_stuck = lambda now: (looked.append(now), disconnect(now))
             self.until(lambda: len(looked) > 2)
@@ -161,20 +166,63 @@ class TowardsKeys(ClientTest):
             f"the daemon at {self.endpoint} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
         ])
 
-    def test_a_key_file_of_another_daemon_s_is_named_as_a_cause(self):
-        self.keyed()
+    def key_file(self, server):
+        """Of a client that trusts the daemon whose public key this is; and the client's own."""
         public, secret = (key.decode() for key in zmq.curve_keypair())
-        other = zmq.curve_keypair()[0].decode()
         path = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "drone7.key"
         path.touch(mode=0o600)
-        path.write_text(f"name drone7\npublic {public}\nsecret {secret}\nserver {other}\n")
+        path.write_text(f"name drone7\npublic {public}\nsecret {secret}\nserver {server.decode()}\n")
+        return path, public
+
+    def closed(self):
+        return [
+            f"the daemon at {self.endpoint} closes the connection before it has seen the key of client drone7: it has "
+            "another key than the key file's server line (gearshift keys list shows it there), uses none, or holds as "
+            "many connections as it takes, 128 at most"
+        ]
+
+    def test_a_key_file_of_another_daemon_s_is_named_as_a_cause(self):
+        self.keyed()
+        self.assertEqual(self.told(key=self.key_file(zmq.curve_keypair()[0])[0]), self.closed())
+
+    def test_that_the_daemon_is_full_is_named_as_a_cause(self):
+        with socket.create_server(("127.0.0.1", 0)) as full:
+            self.endpoint = f"tcp://127.0.0.1:{full.getsockname()[1]}"
+
+            def shut():
+                with contextlib.suppress(OSError):
+                    while True:
+                        full.accept()[0].close()
+
+            shuts = threading.Thread(target=shut)
+            shuts.start()
+            self.assertEqual(self.told(key=self.key_file(zmq.curve_keypair()[0])[0]), self.closed())
+            full.shutdown(socket.SHUT_RDWR)
+            shuts.join(DEADLINE_SECONDS)
+
+    def test_a_key_that_is_not_authorised_is_refused(self):
+        server, context = self.keyed()
+        refuses = ThreadAuthenticator(context)
+        refuses.start()
+        self.addCleanup(refuses.stop)
+        refuses.configure_curve(location=self.enterContext(tempfile.TemporaryDirectory()))  # nobody's key is there
+        path, public = self.key_file(server)
         self.assertEqual(self.told(key=path), [
-            f"the daemon at {self.endpoint} refuses the key of client drone7: where the key file's server line is this "
-            f"daemon's key, its operator lets the client in with gearshift keys authorise drone7 '{public}'"
+            f"the daemon at {self.endpoint} refuses the key of client drone7: its operator lets the client in with "
+            f"gearshift keys authorise drone7 '{public}'"
         ])
 
+    def test_a_key_at_one_that_uses_none_is_too_much(self):
+        self.tcp()
+        told = self.told("uses no keys", key=self.key_file(zmq.curve_keypair()[0])[0])  # or else it just closed before
+        self.assertEqual(
+            told[-1],
+            f"the daemon at {self.endpoint} uses no keys, and lets in nobody who has one: give the client none "
+            "(GEARSHIFT_KEY), or start the daemon with --keys",
+        )
+
     def test_at_one_that_has_none_nothing_is_told(self):
-        router = self.tcp()
+        router, _ = self.tcp()
         with self.assertNoLogs("gearshift", logging.WARNING):
             self.attach()
             self.assertTrue(router.poll(DEADLINE_SECONDS * 1000))

@@ -72,17 +72,28 @@ class DaemonSocket:
         if not endpoint or now_ns - self._connected_ns <= CONNECT_AGAIN_NS:
             return
         self._disconnect()
-        failures = self._handshakes.take_failures() if self._handshakes is not None else ()
-        if failures and self._key:
-            name, public = self._key.name, self._key.public
-            self._tell_once(
-                f"the daemon at {endpoint} refuses the key of client {name}: where the key file's server line is this "
-                f"daemon's key, its operator lets the client in with gearshift keys authorise {name} '{public}'"
-            )
-        elif keys.MECHANISM_MISMATCH in failures:
-            self._tell_once(
-                f"the daemon at {endpoint} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
-            )
+        failure = self._handshakes.take_failure() if self._handshakes is not None else None
+        if failure is not None:
+            self._tell_of_failure(f"the daemon at {endpoint}", failure)
+
+    def _tell_of_failure(self, daemon, failure):
+        """What became of the handshakes with it, and the way out."""
+        if not self._key:
+            if failure == keys.ONE_SIDE_HAS_KEYS:
+                self._tell_once(
+                    f"{daemon} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
+                )
+            return
+        name, public = self._key.name, self._key.public
+        self._tell_once({
+            keys.CLOSED: f"{daemon} closes the connection before it has seen the key of client {name}: it has another "
+            "key than the key file's server line (gearshift keys list shows it there), uses none, or holds as many "
+            "connections as it takes, 128 at most",
+            keys.REFUSED: f"{daemon} refuses the key of client {name}: its operator lets the client in with gearshift "
+            f"keys authorise {name} '{public}'",
+            keys.ONE_SIDE_HAS_KEYS: f"{daemon} uses no keys, and lets in nobody who has one: give the client none "
+            "(GEARSHIFT_KEY), or start the daemon with --keys",
+        }[failure])
 
     def send(self, frame) -> bool:
         """False where there is no daemon, or it does not read."""

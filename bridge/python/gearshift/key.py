@@ -14,6 +14,9 @@ MAX_FILE_BYTES = 4096
 WORDS = ("name", "public", "secret", "server")
 # ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH of zmq.h, which pyzmq has not always had.
 MECHANISM_MISMATCH = 0x11000002
+# What became of a handshake that failed: closed by a daemon that is full, or could not read what its key was to
+# open; refused by one that has seen the key; or one side alone has keys. The most telling last.
+CLOSED, REFUSED, ONE_SIDE_HAS_KEYS = range(3)
 
 
 class KeyFileError(Exception):
@@ -81,7 +84,7 @@ def use(socket, endpoint, given="") -> Key | None:
 
 
 class Handshakes:
-    """What became of a socket's handshakes, so that a key that is refused, or missing, is not mistaken for silence."""
+    """What became of a socket's handshakes, so that a key that is refused, missing or too much is no silence."""
 
     def __init__(self, socket):
         self._socket = socket
@@ -91,14 +94,14 @@ class Handshakes:
             | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
         )
 
-    def take_failures(self) -> set:
-        """The codes of the handshakes that failed since the last call; MECHANISM_MISMATCH where one side alone
-        has keys."""
-        codes = set()
+    def take_failure(self):
+        """What says most of those that failed since the last call: ONE_SIDE_HAS_KEYS, REFUSED or CLOSED, or None."""
+        found = set()
         while self._monitor.poll(0):
-            _, code = struct.unpack("=HI", self._monitor.recv_multipart(zmq.NOBLOCK)[0])
-            codes.add(code)
-        return codes
+            number, code = struct.unpack("=HI", self._monitor.recv_multipart(zmq.NOBLOCK)[0])
+            refused = REFUSED if number == zmq.EVENT_HANDSHAKE_FAILED_AUTH else CLOSED
+            found.add(ONE_SIDE_HAS_KEYS if code == MECHANISM_MISMATCH else refused)
+        return max(found, default=None)
 
     def close(self):
         """Before the socket is closed: the context waits for each of its sockets."""
