@@ -32,7 +32,7 @@ std::vector<BrokenLimit> broken_limits(const Observation& observation, const Goa
         {"late", fmt::format("requests were late at {:.4g}/s", observation.late_per_s)});
   }
   if (!observation.keeps_energy(goal)) {
-    const double energy_j = observation.sample_j(observation.counted());
+    const double energy_j = observation.energy_j(goal);
     broken.push_back({"energy", fmt::format("{} J of {:.6g} J a sample",
                                             above(energy_j, *goal.energy_j, 3), *goal.energy_j)});
   }

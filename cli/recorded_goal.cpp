@@ -32,7 +32,7 @@ void RecordedGoal::take_reference(const RecordedNote& note, const Rationale& rat
     const Observation& seen = one.observation;
     if (seen.setting != *note.setting || !seen.ok()) continue;
     goal_.reference_s = seen.sample_s(seen.counted());
-    goal_.reference_j = seen.sample_j(seen.counted());
+    goal_.reference_j = seen.energy_j(goal_);
   }
 }
 

@@ -31,11 +31,13 @@ struct Verdict {
 Verdict judge(const SimulationProblem& problem, const SimulationResult& result) {
   const SimulatedTask& task = problem.tasks.front();
   Verdict verdict;
-  verdict.optimum = exhaustive_optimum(problem);
+  verdict.optimum = exhaustive_optimum(problem, result.reference);
   if (result.ending == Ending::held) verdict.chosen = result.cost[index(task.kind)];
   if (!verdict.chosen) return verdict;
-  verdict.value = judged(judging_goal(problem), task.kind,
-                         result.setting.batch_size[index(task.kind)], *verdict.chosen);
+  const std::int32_t batch_size = result.setting.batch_size[index(task.kind)];
+  const Goal goal = judging_goal(problem, result.reference);
+  verdict.chosen = with_pauses(goal, task, result.setting.mode, batch_size, *verdict.chosen);
+  verdict.value = judged(goal, task.kind, batch_size, *verdict.chosen);
   return verdict;
 }
 
@@ -142,7 +144,7 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"guard_steps", result.guard_steps},
               {"drifts", result.drifts},
               {"policy_errors", result.policy_errors}};
-  out.update(to_json(judging_goal(problem)));
+  out.update(to_json(judging_goal(problem, result.reference)));
   out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1000) : json();
   out["energy_limit_j"] = goal.energy_j ? json(*goal.energy_j) : json();
   out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();

@@ -233,6 +233,9 @@ class Controller {
   void change_goal(const GoalChange& change, Time now);
   bool needs_reference() const;
   void forget_reference();
+  Goal policy_goal() const;
+  bool lacks_requests() const;
+  void tell_unserved_latency(Time now);
   Setting reference_setting(const ReferenceSearch::Place& place) const;
   bool seek_reference(Time now);
   void take_answer(const Observation& answer, Time now);
@@ -356,6 +359,7 @@ class Controller {
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests
   bool reports_requests_ = false;  // the inference workload says how its requests fare
   std::int64_t unfilled_ = 0;   // requests served in batches that do not count, in this measurement
+  bool lacked_requests_ = false;   // said once: nobody's latency can be the least
   Setting late_setting_;        // that was held when requests were late
   CutExcuses silences_;         // for settings in which a workload fell silent
   SecondChance second_chance_;  // of a search that found nothing

@@ -16,12 +16,11 @@ double Goal::cost(double time_s, double joules) const {
   const double time_weight = 1 - energy_weight;
   switch (objective) {
     case Objective::time:
+    case Objective::latency:
     case Objective::throughput:
       return time_s;
     case Objective::energy:
       return joules;
-    case Objective::latency:
-      return kUnknown;
     case Objective::weighted:
       if (!has_reference()) return kUnknown;
       return weighed(energy_weight, joules / reference_j) +

@@ -1,6 +1,7 @@
 // What the user wants: an objective and the limits it must be reached within.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -53,10 +54,18 @@ struct Goal {
 
   // What time objectives, energy and their mixtures minimise, of a sample or of an epoch that takes
   // `time_s` seconds and `joules`: in seconds for time, joules for energy and target, of
-  // no unit for weighted; throughput counts time, as where no inference runs beside. Infinity where
-  // a reference is needed and unknown, and for latency, which needs a batch size and a rate.
+  // no unit for weighted; throughput and latency count time, as where no inference runs or no rate
+  // of its requests is known. Infinity where a reference is needed and unknown.
   // docs/objectives.md has the formulas.
   double cost(double time_s, double joules) const;
+
+  // For how many seconds mean board power counts as a request's, of a server that runs alone and
+  // takes `sample_s` for one: until the next one comes where they come one by one, as the board
+  // draws power in the pauses between batches too.
+  double drawn_s(double sample_s) const {
+    const bool pauses = one_by_one && arrivals_per_s > 0;
+    return pauses ? std::max(sample_s, 1 / arrivals_per_s) : sample_s;
+  }
 
   // Whether the objective has an energy weight.
   bool weighs() const { return objective == Objective::weighted || objective == Objective::target; }

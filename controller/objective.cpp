@@ -2,6 +2,7 @@
 // goal is measured against.
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "controller/controller.h"
 
@@ -31,6 +32,26 @@ void Controller::change_goal(const GoalChange& change, Time now) {
   if (!roster_.any_managed()) return;
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
   pending_ = Pending::restart;
+}
+
+// The least latency is asked for, and there is nobody's.
+bool Controller::lacks_requests() const {
+  const bool serves = roster_.managed(Kind::infer) != nullptr && goal_.arrivals_per_s > 0;
+  return goal_.objective == Objective::latency && !serves;
+}
+
+// Meanwhile the time of a sample is what a policy can make least.
+Goal Controller::policy_goal() const {
+  Goal goal = goal_;
+  if (lacks_requests()) goal.objective = Objective::time;
+  return goal;
+}
+
+void Controller::tell_unserved_latency(Time now) {
+  if (std::exchange(lacked_requests_, lacks_requests()) || !lacked_requests_) return;
+  const bool serves = roster_.managed(Kind::infer) != nullptr;
+  const std::string why = serves ? "the rate of requests is not known" : "no server is attached";
+  note(NoteType::objective, now, "latency: " + why + "; the time of a sample counts meanwhile");
 }
 
 bool Controller::needs_reference() const {
@@ -84,7 +105,7 @@ bool Controller::seek_reference(Time now) {
   const Setting setting = reference_setting(*search.found());
   const Observation& found = *known(setting);
   goal_.reference_s = found.sample_s(found.counted());
-  goal_.reference_j = found.sample_j(found.counted());
+  goal_.reference_j = found.energy_j(goal_);
   reference_is_lower_ = !search.is_highest();
   std::string text = sample_text(goal_.reference_s, goal_.reference_j);
   if (search.found()->smaller > 0) {

@@ -59,6 +59,12 @@ double Observation::sample_j(Kind kind) const {
   return std::isinf(time_s) ? time_s : time_s * static_cast<double>(power_mean_mw) / 1000.0;
 }
 
+double Observation::energy_j(const Goal& goal) const {
+  const double time_s = sample_s(counted());
+  if (counted() == Kind::train || std::isinf(time_s)) return sample_j(counted());
+  return goal.drawn_s(time_s) * static_cast<double>(power_mean_mw) / 1000.0;
+}
+
 double Observation::latency_s(double arrivals_per_s) const {
   const double time_s = sample_s(Kind::infer);
   if (std::isinf(time_s) || arrivals_per_s <= 0) return std::numeric_limits<double>::infinity();
@@ -66,7 +72,7 @@ double Observation::latency_s(double arrivals_per_s) const {
 }
 
 bool Observation::keeps_energy(const Goal& goal) const {
-  return !goal.energy_j || sample_j(counted()) <= *goal.energy_j;
+  return !goal.energy_j || energy_j(goal) <= *goal.energy_j;
 }
 
 bool Observation::keeps_up(const Goal& goal) const {
@@ -120,12 +126,13 @@ double Observation::value(const Goal& goal) const {
       cost[index(Kind::infer)].minibatches > 0) {
     return interleaved_sample_s(goal);
   }
-  if (goal.objective == Objective::latency) return latency_s(goal.arrivals_per_s);
+  const bool serves = setting.batch_size[index(Kind::infer)] > 0 && goal.arrivals_per_s > 0;
+  if (goal.objective == Objective::latency && serves) return latency_s(goal.arrivals_per_s);
   if (ok() && job.state != JobState::none) {
     const double epoch_s = seconds(job.epoch);
     return goal.cost(epoch_s, epoch_s * static_cast<double>(power_mean_mw) / 1000.0);
   }
-  return goal.cost(sample_s(counted()), sample_j(counted()));
+  return goal.cost(sample_s(counted()), energy_j(goal));
 }
 
 }  // namespace gearshift

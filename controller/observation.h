@@ -122,8 +122,13 @@ struct Observation {
   }
   // Time of a sample of the kind, in seconds; infinity unless ok and the kind ran.
   double sample_s(Kind kind) const;
-  // Energy of a sample of the kind, in joules: mean board power times sample_s.
+  // Energy of a sample of the kind, in joules: mean board power times sample_s. Of a server that
+  // pauses between batches it is a part of what a request takes; energy_j() has all of it.
   double sample_j(Kind kind) const;
+  // Energy of a sample of the kind that counts, in joules, as the goal has it: of requests that
+  // come one by one to inference alone, mean board power over their rate (Goal::drawn_s). Infinity
+  // unless ok and the kind ran.
+  double energy_j(const Goal& goal) const;
   // Seconds a training sample takes beside inference at the goal's rate of arrivals: as many whole
   // training minibatches as fit between two inference minibatches, batch / rate apart; of requests
   // that come one by one, training in all the time that inference leaves over, and a little more
@@ -132,8 +137,8 @@ struct Observation {
   // ran.
   double interleaved_sample_s(const Goal& goal) const;
   // What the goal minimises (Goal::cost) for the kind that counts: of a sample, or of the epoch of
-  // a recurring job. Latency is inference's; throughput is training's beside inference, where both
-  // ran and the rate is known.
+  // a recurring job. Latency is inference's, where there is a server and the rate is known, else
+  // time counts; throughput is training's beside inference, where both ran and the rate is known.
   double value(const Goal& goal) const;
 };
 static_assert(std::is_trivially_copyable_v<Observation>);

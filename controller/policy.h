@@ -28,6 +28,13 @@ struct PolicyContext {
   std::span<const Profile* const> prior{};
   PowerMode safe;  // what is held when the policy has no answer
   std::uint64_t seed = 0;
+
+  // A server and its rate are known, whose latency is to be least: inference is what is searched,
+  // beside training too.
+  bool latency_counts() const {
+    return goal.objective == Objective::latency && goal.arrivals_per_s > 0 &&
+           workloads[index(Kind::infer)] != nullptr;
+  }
 };
 
 struct Request {

@@ -18,7 +18,7 @@ bool cut_by_limit(const Observation& observation) {
 }  // namespace
 
 PolicyContext Controller::policy_context() const {
-  return {.goal = goal_,
+  return {.goal = policy_goal(),
           .knobs = &board_.knobs(),
           .modes = board_.traits().modes,
           .workloads = roster_.managed(),
@@ -32,6 +32,7 @@ void Controller::restart_policy(Time now) {
   late_before_ = false;
   spared_.reset();
   measurements_ = 0;
+  tell_unserved_latency(now);
   if (!seek_reference(now)) handle(policy_.start(policy_context()), now);
 }
 

@@ -20,12 +20,14 @@
 ---@field fetch_stall_ms number visible wait for data in a minibatch
 ---@field compute_ms number forward, backward and launch time of a minibatch
 ---@field sample_ms number time of a sample: minibatch_ms over the batch size
----@field energy_j number energy of a sample: mean board power times its time
+---@field energy_j number energy of a sample: mean board power times its time; of requests that come one by
+---one to inference alone, mean board power over their rate, as power is drawn between batches too
 ---@field count integer minibatches measured
 
 ---What a setting was measured to cost. Every field is always there; where `ok` is false, times, powers,
 ---energy and value are math.huge, so that a naive comparison rejects it.
----@class answer: cost of the workload that `setting.run` measures; training where both run
+---@class answer: cost of the workload that `setting.run` measures; of both, training, or inference where
+---goal.objective is latency
 ---@field ok boolean a complete, stable measurement
 ---@field reason string "complete", "over_limit", "refused", "not_applied", "timed_out", "stalled", ...
 ---@field within boolean ok, and every limit of the goal is kept: mean power plus noise margin is within
@@ -76,8 +78,8 @@ function log(text) end
 
 ---@class goal
 ---@field objective "time"|"energy"|"latency"|"weighted"|"target"|"throughput" what `answer.value` counts:
----seconds or joules a sample, the latency of a request in seconds, a mixture, or seconds of a training
----sample beside inference (docs/objectives.md)
+---seconds or joules a sample, the latency of a request in seconds (where no server is attached or no rate is
+---known, the goal says time), a mixture, or seconds of a training sample beside inference (docs/objectives.md)
 ---@field power_w number the power cap; math.huge if there is none
 ---@field latency_ms number most latency of a request; math.huge if there is no limit
 ---@field arrivals_per_s number requests that arrive a second; 0 if not known

@@ -22,8 +22,8 @@
 -- Under a new goal the script starts again: what it meets in `observations` replaces the halving. Where all
 -- of it is over the cap, models have one try; if that is over it too, halving knows the way better.
 
-local kind, energy = workload.train and "train" or "infer", goal.objective == "energy"
-local rate = kind == "infer" and goal.arrivals_per_s or 0
+local kind = workload.train and goal.objective ~= "latency" and "train" or "infer"
+local energy, rate = goal.objective == "energy", kind == "infer" and goal.arrivals_per_s or 0
 local slowest = 6 -- times the center: measuring what is slower still would take minutes
 local likeness, optimism, step_cost, leap_cost, step_margin = 1, 0.01, 0.01, 0.03, 0.01
 local enough_over = 3 -- settings over the cap, and none within: all ranges lose their upper halves
@@ -151,7 +151,7 @@ local function halve()
     if #open == 0 then return end
     local d = open[turn % #open + 1]
     turn = turn + 1
-    if answer.ok and answer.power_w + answer.power_margin_w <= goal.power_w then
+    if answer.reason == "late" or answer.ok and answer.power_w + answer.power_margin_w <= goal.power_w then
       low[d] = math.min(middle[d] + 1, high[d])
     else
       over = over + 1
@@ -287,7 +287,7 @@ local function propose(center, caution, margin, only_batch)
           return
         end
         local cost = latency and (wait + ms) / 1e3
-          or ms / 1e3 / batch * (energy and power * center.power or 1)
+          or energy and (goal.one_by_one and math.max(ms, wait) or ms) / 1e3 / batch * (power * center.power) or ms / 1e3 / batch
         if cost < least and is_new(positions) then least, chosen = cost, { table.unpack(positions) } end
         return
       end

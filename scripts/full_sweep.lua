@@ -50,7 +50,7 @@ for d, dimension in ipairs(dimensions) do
   for i, value in ipairs(dimension.values) do positions[d][value] = i - 1 end
   count = count * #dimension.values
 end
-local kind = workload.train and "train" or "infer"
+local kind = workload.train and goal.objective ~= "latency" and "train" or "infer"
 local batch = kind .. "_batch"
 
 local function number_of(setting)

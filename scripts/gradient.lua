@@ -24,9 +24,14 @@
 
 local beside = goal.objective == "throughput" and workload.train and workload.infer
   and goal.arrivals_per_s > 0
-local kind = workload.train and not beside and "train" or "infer"
+local kind = workload.train and not beside and goal.objective ~= "latency" and "train" or "infer"
 local rate = kind == "infer" and goal.arrivals_per_s or 0
 local energy = goal.objective == "energy"
+-- How long power is drawn for a sample: one by one, until the next request comes.
+local least_drawn_ms = rate > 0 and goal.one_by_one and 1e3 / rate or -math.huge
+local function cost_of(sample_ms, power)
+  return energy and math.max(sample_ms, least_drawn_ms) * power or sample_ms
+end
 local batch_name = kind .. "_batch"
 
 local measurements_a_batch = 4 -- more for each batch size tried after the first
@@ -203,9 +208,9 @@ end
 -- One change of a knob, or of one up and another just as far down as that takes, that gains most.
 local function best_change(positions, time, power, limit)
   local most, chosen = 1e-6, nil
-  local now = energy and time * power or time
+  local now = cost_of(time, power)
   local function gain_of(time_after, power_after)
-    return 1 - (energy and time_after * power_after or time_after) / now
+    return 1 - cost_of(time_after, power_after) / now
   end
   for d = 1, count do
     for to = 1, #values[d] do
@@ -237,14 +242,14 @@ end
 -- Where the slopes lead from `from`, change after change; nil where that is nowhere new.
 local function best_target(from, margin)
   local positions, time, power = { table.unpack(from.positions) }, from.sample_ms, from.power
-  local before = energy and time * power or time
+  local before = cost_of(time, power)
   for _ = 1, 4 * count do
     local change = best_change(positions, time, power, goal.power_w * (1 - margin))
     if not change then break end
     positions[change[1]], time, power = change[2], change.time, change.power
     if change[3] then positions[change[3]] = change[4] end
   end
-  local after = energy and time * power or time
+  local after = cost_of(time, power)
   if after < (1 - least_gain) * before and not measured[key_of(positions)] then return positions end
 end
 

@@ -22,7 +22,7 @@ local modes_to_measure = {
   { cpu_cores = 8 / 8, cpu_mhz = 2265 / 2265, gpu_mhz = 1377 / 1377, mem_mhz = 1600 / 2133 },
 }
 
-local kind = workload.train and "train" or "infer"
+local kind = workload.train and goal.objective ~= "latency" and "train" or "infer"
 local batch = kind .. "_batch"
 
 local function nearest_position(values, wanted)
@@ -120,6 +120,7 @@ end
 
 local rate = kind == "infer" and goal.arrivals_per_s or 0
 local latency_counts, energy = goal.objective == "latency", goal.objective == "energy"
+local pauses = rate > 0 and goal.one_by_one
 
 -- The setting with the least predicted value that keeps the goal by prediction; nil where there is none.
 local function predicted_best(refused)
@@ -137,7 +138,8 @@ local function predicted_best(refused)
   local function visit(d, time_ms, power_w)
     if d == 0 then
       if power_w > goal.power_w or time_ms <= 0 or time_ms > most_ms then return end
-      local value = latency_counts and wait_ms + time_ms or time_ms / size * (energy and power_w or 1)
+      local drawn_ms = pauses and math.max(time_ms, wait_ms) or time_ms -- with the pauses between batches
+      local value = latency_counts and wait_ms + time_ms or energy and drawn_ms / size * power_w or time_ms / size
       if value < least and not refused[table.concat(values, " ")] then
         least, chosen = value, { table.unpack(values) }
       end

@@ -15,18 +15,28 @@ struct ExhaustiveOptimum {
   std::size_t settings = 0;  // that have a cost
 };
 
-// The problem's goal; a weighted one with the true cost of the setting that the controller takes
-// for its reference (ReferenceSearch), unless the problem gives one.
-Goal judging_goal(const SimulationProblem& problem);
+// The cost of a setting of the task, with mean power over the pauses between batches where requests
+// come to it one by one and nothing trains beside it, W.
+TrueCost with_pauses(const Goal& goal, const SimulatedTask& task, const PowerMode& mode,
+                     std::int32_t batch_size, TrueCost cost);
+
+// The problem's goal; one by one where requests come so to its only task; a weighted one with the
+// true cost of its reference, unless the problem gives that: of the `reference` that a run had,
+// else of the setting that the controller takes under this cap (ReferenceSearch).
+Goal judging_goal(const SimulationProblem& problem,
+                  const std::optional<Setting>& reference = std::nullopt);
 
 // What the goal minimises (Goal::cost), of one task's true cost; seconds of latency. Nullopt where
-// a limit of the goal is broken: power above the cap, the energy of a sample, a minibatch that
-// takes longer than its batch takes to arrive, a latency above its limit.
+// a limit of the goal is broken: power above the cap, the energy of a sample (Goal::drawn_s), a
+// minibatch that takes longer than its batch takes to arrive, a latency above its limit as
+// Observation::answers_in_time has it.
 std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_size,
                              const TrueCost& cost);
 
 // Over every setting of the problem's knobs and batch sizes that has a cost. Ties go to the lower
 // power, then to the earlier mode. Nullopt where none keeps the limits. The problem has one task.
-std::optional<ExhaustiveOptimum> exhaustive_optimum(const SimulationProblem& problem);
+// The goal is the problem's judging_goal.
+std::optional<ExhaustiveOptimum> exhaustive_optimum(
+    const SimulationProblem& problem, const std::optional<Setting>& reference = std::nullopt);
 
 }  // namespace gearshift

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "controller/latency_guard.h"
+#include "simulator/exhaustive_optimum.h"
 #include "simulator/faulty_board.h"
 #include "simulator/faulty_world.h"
 #include "simulator/interleaved_optimum.h"
@@ -65,6 +66,9 @@ class SearchTrace : public Recorder {
     if (note.type == NoteType::observation) add(*note.observation);
     if (note.type == NoteType::policy_error && policy_error_.empty()) policy_error_ = note.text;
     if (note.type == NoteType::safe) safe_why_ = note.text;
+    if (note.type == NoteType::reference) {
+      reference_ = note.setting != nullptr ? std::optional(*note.setting) : std::nullopt;
+    }
     if (note.type == NoteType::hold || note.type == NoteType::safe) {
       search_ended_ = true;
       search_ = note.time - Time{};
@@ -103,6 +107,7 @@ class SearchTrace : public Recorder {
       result.observation = choice()->observation;
       result.held_for = lasted_;
     }
+    result.reference = reference_;
     result.measured = measured_;
     result.sequence = sequence_;
     result.refused = static_cast<std::uint32_t>(refused_.size());
@@ -172,6 +177,7 @@ class SearchTrace : public Recorder {
   Ending ending_ = Ending::unsettled;
   Phase phase_ = Phase::waiting;
   Setting setting_;
+  std::optional<Setting> reference_;
   Time since_{};
   Duration lasted_{};  // since then
   Duration safe_long_enough_ = kSafeLongEnough;
@@ -205,8 +211,12 @@ std::optional<double> true_power_w(const SimulationProblem& problem, const Setti
   double most_w = 0;
   for (const SimulatedTask& task : problem.tasks) {
     if (!runs(setting.run, task.kind)) continue;
-    const auto cost = task.costs_at(end).cost(setting.mode, setting.batch_size[index(task.kind)]);
+    const std::int32_t batch_size = setting.batch_size[index(task.kind)];
+    auto cost = task.costs_at(end).cost(setting.mode, batch_size);
     if (!cost) return std::nullopt;
+    if (problem.tasks.size() == 1) {
+      cost = with_pauses(problem.goal, task, setting.mode, batch_size, *cost);
+    }
     all_ms += cost->minibatch_ms;
     all_mj += cost->minibatch_ms * cost->power_w;
     most_w = std::max(most_w, cost->power_w);

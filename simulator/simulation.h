@@ -86,6 +86,8 @@ struct SimulationResult {
   Setting setting;                         // in force at the end
   std::optional<Observation> observation;  // of the policy's choice, where it was held
   Duration held_for{};  // so long at the end; less than `hold` where the time was over
+  // That the controller measured a weighted goal against at the end; nullopt: it measured none.
+  std::optional<Setting> reference;
   // Of the setting at the end, as the cost source has it; nullopt where it has none.
   std::array<std::optional<TrueCost>, kKinds> cost{};
 

@@ -75,7 +75,9 @@ void set_cost(lua_State* lua, const Observation& answer, Kind kind, bool known) 
   set_number(lua, "fetch_stall_ms", known ? milliseconds(cost.fetch_stall_mean) : kHuge);
   set_number(lua, "compute_ms", known ? milliseconds(cost.compute_mean) : kHuge);
   set_number(lua, "sample_ms", known ? 1e3 * answer.sample_s(kind) : kHuge);
-  set_number(lua, "energy_j", known ? answer.sample_j(kind) : kHuge);
+  const Goal& goal = state_of(lua).context.goal;
+  const double energy_j = kind == answer.counted() ? answer.energy_j(goal) : answer.sample_j(kind);
+  set_number(lua, "energy_j", known ? energy_j : kHuge);
   set_integer(lua, "count", cost.minibatches);
 }
 
@@ -277,10 +279,11 @@ void add_dimensions(lua_State* lua, const PolicyContext& context) {
   lua_insert(lua, -2);  // library, library, dimensions: entries read their values from the library
   for (const Knob& knob : context.knobs->knobs) add("knobs", knob.name, knob.name);
   const bool trains = context.workloads[index(Kind::train)] != nullptr;
-  // Beside training that is to be most the inference batch size is what there is to choose.
-  const bool beside = context.workloads[index(Kind::infer)] != nullptr &&
-                      context.goal.objective == Objective::throughput &&
-                      context.goal.arrivals_per_s > 0;
+  // Beside training that is to be most, and for least latency, the batch of requests is chosen.
+  const bool throughput = context.workloads[index(Kind::infer)] != nullptr &&
+                          context.goal.objective == Objective::throughput &&
+                          context.goal.arrivals_per_s > 0;
+  const bool beside = throughput || context.latency_counts();
   const Kind kind = trains && !beside ? Kind::train : Kind::infer;
   const Workload* workload = context.workloads[index(kind)];
   if (workload != nullptr && workload->batch_size_count > 1) {
@@ -345,7 +348,9 @@ void push_setting(lua_State* lua, const Setting& setting) {
 
 void push_answer(lua_State* lua, const Observation& answer) {
   const PolicyContext& context = state_of(lua).context;
-  const Kind kind = answer.setting.run == Run::infer ? Kind::infer : Kind::train;
+  const Run run = answer.setting.run;
+  const bool infers = run == Run::infer || (run == Run::both && context.latency_counts());
+  const Kind kind = infers ? Kind::infer : Kind::train;
   const bool ok = answer.ok();
   const bool known = measured(answer, kind);
   luaL_checkstack(lua, 6, "answer");

@@ -46,21 +46,31 @@ struct GoalJudge {
   // Of a sample's energy over the most that the goal allows; minus infinity: any.
   double log_energy_over(double batch_size, double log_time, double log_power) const {
     if (!goal.energy_j) return -std::numeric_limits<double>::infinity();
+    if (pauses(batch_size, log_time)) {
+      return log_power - std::log(goal.arrivals_per_s * *goal.energy_j);
+    }
     return log_time + log_power - std::log(1e3 * batch_size * *goal.energy_j);
   }
   // Of Observation::value: seconds, joules or a mixture.
   double log_value(double batch_size, double log_time, double log_power) const {
     if (latency_counts()) return std::log((wait_ms(batch_size) + std::exp(log_time)) / 1e3);
-    double log = log_time - std::log(1e3);
-    if (goal.objective != Objective::latency) log -= std::log(batch_size);
-    if (goal.objective == Objective::energy) log += log_power;
-    return mixes() ? std::log(goal.cost(std::exp(log), std::exp(log + log_power))) : log;
+    const double log = log_time - std::log(1e3) - std::log(batch_size);
+    const double drawn = pauses(batch_size, log_time) ? -std::log(goal.arrivals_per_s) : log;
+    if (goal.objective == Objective::energy) return drawn + log_power;
+    return mixes() ? std::log(goal.cost(std::exp(log), std::exp(drawn + log_power))) : log;
   }
   // Standard deviation of the logarithm of the value, to first order, from those of log time and
   // log power, which are independent.
   double deviation(double batch_size, double log_time, double log_power, double time,
                    double power) const {
-    if (goal.objective == Objective::energy) return std::hypot(time, power);
+    const bool pausing = pauses(batch_size, log_time);
+    if (goal.objective == Objective::energy) return pausing ? power : std::hypot(time, power);
+    if (mixes() && pausing) {
+      const double time_s = std::exp(log_time) / 1e3 / batch_size;
+      const double joules = std::exp(log_power) / goal.arrivals_per_s;
+      const double time_share = goal.cost(time_s, 0) / goal.cost(time_s, joules);
+      return std::hypot(time_share * time, (1 - time_share) * power);
+    }
     if (mixes()) {
       const double energy_share = 1 - goal.cost(1, 0) / goal.cost(1, std::exp(log_power));
       return std::hypot(time, energy_share * power);
@@ -75,6 +85,12 @@ struct GoalJudge {
   // batch in time shows that they do not.
   static constexpr double kMostBusy = 0.85;
 
+  // One by one, requests of a server whose batches of that size take less time than to come: what
+  // is drawn until the next one comes is a request's, however long its minibatch takes. Mean power
+  // is learnt with these pauses.
+  bool pauses(double batch_size, double log_time) const {
+    return waits && goal.one_by_one && std::exp(log_time) < wait_ms(batch_size);
+  }
   bool latency_counts() const { return goal.objective == Objective::latency && waits; }
   // Of time and energy. Until its reference is known a weighted goal counts time.
   bool mixes() const {

@@ -32,7 +32,8 @@ SettingGrid::SettingGrid(const PolicyContext& context, const ModelMode& highest,
   const bool trains = context.workloads[index(Kind::train)] != nullptr;
   const bool infers = context.workloads[index(Kind::infer)] != nullptr;
   assert(trains || infers);
-  kind_ = kind.value_or(trains ? Kind::train : Kind::infer);
+  // As the last of a script's `dimensions`.
+  kind_ = kind.value_or(trains && !context.latency_counts() ? Kind::train : Kind::infer);
   base_.run = trains && infers ? Run::both : trains ? Run::train : Run::infer;
   base_.mode.count = static_cast<std::uint8_t>(knobs_);
   for (const Kind one : {Kind::train, Kind::infer}) {

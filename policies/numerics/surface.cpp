@@ -14,6 +14,11 @@ bool allowed(const Surface& surface, std::size_t i, const SurfaceChoice& among) 
   return high <= std::log(among.power_w);
 }
 
+// For how long mean power counts as a sample's.
+double drawn_s(const Goal& goal, Kind kind, double sample_s) {
+  return kind == Kind::infer ? goal.drawn_s(sample_s) : sample_s;
+}
+
 // Infinity where it is not in time.
 double value_of(const Surface& surface, const SettingGrid& grid, const Goal& goal, std::size_t i,
                 double time_deviations) {
@@ -54,18 +59,16 @@ Surface roofline_surface(const DeviceParameters& device, const RooflineEstimate&
 double goal_value(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
                   double power_w) {
   const double sample_s = minibatch_ms / 1e3 / batch_size;
-  if (goal.objective == Objective::latency) {
-    if (kind != Kind::infer || goal.arrivals_per_s <= 0) {
-      return std::numeric_limits<double>::infinity();
-    }
+  if (goal.objective == Objective::latency && kind == Kind::infer && goal.arrivals_per_s > 0) {
     return batch_size * (sample_s + 1 / goal.arrivals_per_s);
   }
-  return goal.cost(sample_s, sample_s * power_w);
+  return goal.cost(sample_s, drawn_s(goal, kind, sample_s) * power_w);
 }
 
 bool keeps_limits(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
                   double power_w) {
-  if (goal.energy_j && minibatch_ms / 1e3 / batch_size * power_w > *goal.energy_j) return false;
+  const double sample_s = minibatch_ms / 1e3 / batch_size;
+  if (goal.energy_j && drawn_s(goal, kind, sample_s) * power_w > *goal.energy_j) return false;
   return keeps_up(goal, kind, batch_size, minibatch_ms);
 }
 

@@ -1,6 +1,9 @@
 // What is minimised: the operator's changes, and what a weighted goal is measured against.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "controller/controller.h"
 #include "tests/fakes/rig.h"
 
@@ -55,6 +58,49 @@ struct WeightedRig : Rig {
     return modes;
   }
 };
+
+// Least latency, and nobody's: only a trainer, whose user gave the rate of requests to come.
+struct UnservedRig : Rig {
+  UnservedRig() : Rig(least_known, seconds(60)) {
+    options.goal.objective = Objective::latency;
+    options.goal.arrivals_per_s = 60;
+    world.attach(seconds(1));
+  }
+  std::size_t told() const {
+    const auto notes = recorder.of(NoteType::objective);
+    return static_cast<std::size_t>(
+        std::count_if(notes.begin(), notes.end(), [](const KeptNote& note) {
+          return note.text ==
+                 "latency: no server is attached; the time of a sample counts meanwhile";
+        }));
+  }
+};
+
+TEST(Objective, LeastLatencyWithoutAServerIsToldOnceAndCountsTime) {
+  UnservedRig rig;
+  rig.world.detach(seconds(30));
+  rig.world.attach(seconds(32), trainer(2));
+  rig.run();
+  EXPECT_EQ(rig.told(), 1U);
+  ASSERT_EQ(rig.policy.goals.size(), 2U);
+  EXPECT_EQ(rig.policy.goals[0].objective, Objective::time);
+  ASSERT_EQ(rig.recorder.of(NoteType::hold).size(), 2U);
+  EXPECT_TRUE(std::isfinite(rig.policy.answers.at(0).value(rig.summary.goal)));
+  EXPECT_EQ(rig.summary.goal.objective, Objective::latency) << "it stays what was asked for";
+}
+
+TEST(Objective, LeastLatencyIsToldAgainWhenTheServerHasLeft) {
+  UnservedRig rig;
+  Workload server = trainer(3, "server");
+  server.kind = Kind::infer;
+  rig.world.attach(seconds(20), server);
+  rig.world.detach(seconds(40), 3);
+  rig.run();
+  EXPECT_EQ(rig.told(), 2U);
+  ASSERT_GE(rig.policy.goals.size(), 3U);
+  EXPECT_EQ(rig.policy.goals[1].objective, Objective::latency);
+  EXPECT_EQ(rig.policy.goals.back().objective, Objective::time);
+}
 
 TEST(Objective, TheHighestSettingIsMeasuredBeforeThePolicyIsAskedAndSeenByIt) {
   WeightedRig rig;

@@ -253,6 +253,33 @@ TEST(Observation, KeepsALimitOfEnergyAtTheLimitAndBreaksItPastIt) {
   EXPECT_FALSE(observation.keeps({.energy_j = 0.5}));
 }
 
+// MobileNet's batches take a fifth to a tenth of the time: what is drawn meanwhile is the
+// requests'.
+TEST(Observation, ARequestOfAServerThatPausesTakesWhatIsDrawnUntilTheNextOneComes) {
+  const Goal goal{.objective = Objective::energy, .arrivals_per_s = 30, .one_by_one = true};
+  Observation four = inference(std::chrono::microseconds(12'400));
+  four.power_mean_mw = 7660;
+  Observation sixteen = inference(std::chrono::microseconds(28'100));
+  sixteen.setting.batch_size = {0, 16};
+  sixteen.power_mean_mw = 11'610;
+  EXPECT_NEAR(four.value(goal), 0.2553, 1e-4);
+  EXPECT_NEAR(sixteen.value(goal), 0.387, 1e-4);
+  Goal limit{.arrivals_per_s = 30, .one_by_one = true, .energy_j = 0.3};
+  EXPECT_TRUE(four.keeps_energy(limit));
+  EXPECT_FALSE(sixteen.keeps_energy(limit));
+  limit.one_by_one = false;
+  EXPECT_TRUE(sixteen.keeps_energy(limit)) << "like clockwork, one minibatch after the other";
+  EXPECT_DOUBLE_EQ(four.energy_j({.arrivals_per_s = 1000, .one_by_one = true}), 7.66 * 0.0031)
+      << "it never pauses";
+  Observation both = interleaved(milliseconds(320), milliseconds(20));
+  EXPECT_DOUBLE_EQ(both.energy_j(goal), 0.4) << "training counts";
+}
+
+TEST(Observation, WithoutAServerOrARateLatencyCountsTheTimeOfASample) {
+  EXPECT_DOUBLE_EQ(observed().value({Objective::latency, {}, {}, 40}), 0.02);
+  EXPECT_DOUBLE_EQ(inference(milliseconds(60)).value({Objective::latency}), 0.015);
+}
+
 TEST(Observation, KeepsLimitsOfEnergyAndLatencyTogether) {
   Observation infer = observed();
   infer.setting.run = Run::infer;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace gearshift {
 namespace {
 
@@ -34,6 +36,40 @@ TEST(GoalJudge, TellsABatchThatIsFullInTime) {
   EXPECT_FALSE(GoalJudge(goal, Kind::infer, 30).full_in_time(16, 250.1));
   goal.latency.reset();
   EXPECT_TRUE(GoalJudge(goal, Kind::infer, 30).full_in_time(16, 250.1));
+}
+
+// The first is measured, the other one predicted: as Observation::value and keeps_energy have it.
+TEST(GoalJudge, OneByOneItCountsWhatIsDrawnUntilTheNextRequestComes) {
+  Goal goal{.objective = Objective::energy, .arrivals_per_s = 30, .one_by_one = true};
+  goal.energy_j = 0.3;
+  const GoalJudge judge(goal, Kind::infer, 30);
+  EXPECT_NEAR(std::exp(judge.log_value(4, std::log(12.4), std::log(7.66))), 7.66 / 30, 1e-9);
+  EXPECT_NEAR(std::exp(judge.log_value(16, std::log(28.1), std::log(11.61))), 11.61 / 30, 1e-9);
+  EXPECT_LT(judge.log_energy_over(4, std::log(12.4), std::log(7.66)), 0);
+  EXPECT_GT(judge.log_energy_over(16, std::log(28.1), std::log(11.61)), 0);
+  EXPECT_DOUBLE_EQ(judge.deviation(4, std::log(12.4), std::log(7.66), 0.5, 0.1), 0.1)
+      << "how long a minibatch takes changes nothing";
+  EXPECT_NEAR(std::exp(judge.log_value(4, std::log(200), std::log(7.66))), 7.66 * 0.05, 1e-9)
+      << "it never pauses";
+  goal.objective = Objective::weighted;
+  goal.reference_s = 1e-3;
+  goal.reference_j = 0.2;
+  EXPECT_NEAR(std::exp(judge.log_value(4, std::log(12.4), std::log(7.66))),
+              0.5 * 7.66 / 30 / 0.2 + 0.5 * 3.1, 1e-9);
+  const double step = 1e-6;
+  const auto value_at = [&](double time, double power) {
+    return judge.log_value(4, std::log(12.4) + time, std::log(7.66) + power);
+  };
+  EXPECT_NEAR(judge.deviation(4, std::log(12.4), std::log(7.66), 0.3, 0),
+              0.3 * (value_at(step, 0) - value_at(0, 0)) / step, 1e-5);
+  EXPECT_NEAR(judge.deviation(4, std::log(12.4), std::log(7.66), 0, 0.3),
+              0.3 * (value_at(0, step) - value_at(0, 0)) / step, 1e-5);
+}
+
+TEST(GoalJudge, WithoutRequestsLatencyCountsTheTimeOfASample) {
+  const Goal goal{.objective = Objective::latency};
+  EXPECT_NEAR(std::exp(GoalJudge(goal, Kind::train, 30).log_value(16, std::log(320), 0)), 0.02,
+              1e-12);
 }
 
 }  // namespace

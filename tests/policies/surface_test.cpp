@@ -111,6 +111,15 @@ TEST(Surface, KeepsALimitOfEnergyAtTheLimitAndBreaksItPastIt) {
   EXPECT_FALSE(keeps_limits(goal, Kind::train, 16, 501, 16));
 }
 
+TEST(Surface, CountsWhatAServerDrawsUntilTheNextRequestComes) {
+  Goal goal{.objective = Objective::energy, .arrivals_per_s = 30, .one_by_one = true};
+  EXPECT_DOUBLE_EQ(goal_value(goal, Kind::infer, 4, 12.4, 7.66), 7.66 / 30);
+  EXPECT_DOUBLE_EQ(goal_value(goal, Kind::train, 4, 12.4, 7.66), 0.0031 * 7.66);
+  goal.energy_j = 0.3;
+  EXPECT_TRUE(keeps_limits(goal, Kind::infer, 4, 12.4, 7.66));
+  EXPECT_FALSE(keeps_limits(goal, Kind::infer, 16, 28.1, 11.61));
+}
+
 TEST(Surface, LeavesOutWhatAnswersLate) {
   Problem problem;
   problem.trainer.kind = Kind::infer;
@@ -121,7 +130,7 @@ TEST(Surface, LeavesOutWhatAnswersLate) {
   EXPECT_FALSE(keeps_up(goal, Kind::infer, 8, 500));    // falls behind
   EXPECT_TRUE(keeps_up(goal, Kind::train, 8, 5000));
   EXPECT_DOUBLE_EQ(goal_value(goal, Kind::infer, 32, 800, 10), 2.4);
-  EXPECT_TRUE(std::isinf(goal_value(goal, Kind::train, 32, 800, 10)));
+  EXPECT_DOUBLE_EQ(goal_value(goal, Kind::train, 32, 800, 10), 0.025) << "nobody is answered";
   Surface surface(grid.size());
   for (std::size_t i = 0; i < grid.size(); ++i) {
     surface.log_time[i] = static_cast<float>(std::log(grid.batch_size(i) == 16 ? 700 : 5000));
