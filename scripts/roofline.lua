@@ -6,6 +6,8 @@
 -- 2. Verify. Measure the best setting that is predicted to keep the goal, and fit again, until no
 --    prediction beats what was measured: at last those a deviation of their power above the cap. A
 --    setting that is over it is cut short by the guard, and the next predictions draw more.
+-- 3. Where nothing measured keeps the goal, the predictions mislead, and the list of modes is halved, as on a
+--    board without a model.
 --
 -- The fit is robust: a setting that was not applied stands apart from all others, and counts little.
 
@@ -162,8 +164,10 @@ for _ = 1, verify do
 end
 
 if not best then
-  log("nothing measured keeps the goal")
-  return nil
+  log("no prediction keeps the goal: the list of modes is halved instead")
+  local setting = bisect()
+  if not setting then log("nothing measured keeps the goal") end
+  return setting
 end
 log(string.format("fitted to %d measurements: %.1f %% off in time and %.1f %% in power, %d doubted",
   model.rows, 100 * model.time_error, 100 * model.power_error, model.doubted))

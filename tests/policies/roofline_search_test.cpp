@@ -11,6 +11,7 @@
 #include "boards/board_model.h"
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/measured_problem.h"
+#include "tests/policies/orin_problem.h"
 #include "tests/policies/script_text.h"
 
 namespace gearshift {
@@ -34,8 +35,33 @@ TEST(RooflineSearch, SaysWhenNothingKeepsTheCap) {
     request = policy.resume(answer);
   }
   EXPECT_EQ(request.what, What::hold_safe) << policy.failure();
+  EXPECT_EQ(policy.take_log(), "no prediction keeps the goal: the list of modes is halved instead");
   EXPECT_EQ(policy.take_log(), "nothing measured keeps the goal");
   EXPECT_LE(measurements, 12);
+}
+
+// The board draws less than half of what the model says: no mode is expected below the cap.
+TEST(RooflineSearch, HalvesTheListOfModesWhereNoPredictionKeepsTheGoal) {
+  const BoardModel board = *built_in_board_model("jetson-agx-orin");
+  OrinProblem problem(Kind::infer);
+  for (const std::int64_t gpu : problem.knobs.knobs[2].values) {
+    for (const std::int64_t cpu : problem.knobs.knobs[1].values) {
+      for (const std::int64_t cores : problem.knobs.knobs[0].values) {
+        problem.modes.push_back({{cores, cpu, gpu, 2'133'000}, 4});
+      }
+    }
+  }
+  problem.goal = {Objective::latency, 9'000, Duration(80'000'000), 30};
+  ProfileWorld world(problem, [&](const Setting& setting) {
+    const TrueCost cost =
+        OrinProblem::cost(board, model_mode(problem.knobs, setting.mode, board.highest),
+                          setting.batch_size[index(Kind::infer)], Kind::infer);
+    return TrueCost{cost.minibatch_ms, 0.4 * cost.power_w};
+  });
+  LuaPolicy policy = shipped();
+  const SearchOutcome outcome = world.run(policy);
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_TRUE(world.truth(outcome.setting).keeps(problem.goal));
 }
 
 TEST(RooflineSearch, CopesWithMeasurementsThatFail) {
