@@ -36,7 +36,8 @@ roofline = {
 function roofline.fit(answers, expected) end
 
 ---The model of the workloads in `prior`, the mean of at most three of them: of this kind, on boards
----with a model. Costs up to 720,000 instructions.
+---with a model. Of a table of more than 32,768 rows so many count, drawn evenly from all of it. Costs
+---up to 720,000 instructions.
 ---@return roofline_model|nil
 function roofline.prior() end
 
@@ -126,7 +127,7 @@ function surface:front(choice) end
 
 ---Bayesian optimisation over every setting of `dimensions`: a Gaussian process over the logarithms of
 ---minibatch time and power, around the cost model of the board (docs/policies.md). It begins with the
----rows of `prior`, and knows only what the script gives it; each run of a script has one of its own.
+---rows of `prior`, as roofline.prior takes them, and knows only what the script gives it; each run of a script has one of its own.
 gp = {}
 ---Takes an answer of `measure` into account: one that is ok, or one that was cut short over its limit.
 ---Of several of one setting the mean counts; of more than 48 settings the last.

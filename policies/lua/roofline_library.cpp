@@ -10,6 +10,7 @@
 #include "policies/lua/script_state.h"
 #include "policies/lua/surface_library.h"
 #include "policies/lua/values.h"
+#include "policies/numerics/cost_prior.h"
 #include "policies/numerics/roofline.h"
 
 namespace gearshift {
@@ -191,10 +192,12 @@ std::size_t find_priors(const ScriptState& state, Kind kind,
 RooflineEstimate fit_prior(const Prior& prior, std::size_t count,
                            const WorkloadShape& shape) noexcept {
   std::vector<FitCell> cells;
-  for (const ProfileCell& cell : prior.profile->cells()) {
+  for (const std::size_t row : prior_rows(prior.profile->cells().size())) {
+    const ProfileCell& cell = prior.profile->cells()[row];
     if (!cell.timed() || !usable(cell.minibatch_ms) || !usable(cell.power_w)) continue;
-    cells.push_back({model_mode(prior.profile->knobs(), cell.mode, prior.highest),
-                     static_cast<double>(cell.batch_size), cell.minibatch_ms, cell.power_w});
+    const ModelMode mode = model_mode(prior.profile->knobs(), cell.mode, prior.highest);
+    if (!(mode.cpu_cores > 0 && mode.cpu_ghz > 0 && mode.gpu_ghz > 0 && mode.mem_ghz > 0)) continue;
+    cells.push_back({mode, static_cast<double>(cell.batch_size), cell.minibatch_ms, cell.power_w});
   }
   Rows rows;
   for (const std::size_t i : spread_cells(cells, count, 1)) {

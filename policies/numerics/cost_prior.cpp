@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <random>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -119,7 +120,8 @@ bool held_down(const Profile& profile, const ProfileCell& cell) {
 
 std::vector<FitCell> table_cells(const Profile& profile, const BoardModel& model, bool own) {
   std::vector<FitCell> cells;
-  for (const ProfileCell& cell : profile.cells()) {
+  for (const std::size_t row : prior_rows(profile.cells().size())) {
+    const ProfileCell& cell = profile.cells()[row];
     if (!cell.timed() || !(cell.minibatch_ms > 0) || !(cell.power_w > 0)) continue;
     const ModelMode mode = table_mode(profile, cell.mode, model, own);
     if (!(mode.cpu_cores > 0 && mode.cpu_ghz > 0 && mode.gpu_ghz > 0 && mode.mem_ghz > 0)) continue;
@@ -231,6 +233,17 @@ bool take_table(const Profile& profile, const PolicyContext& context, const Boar
 }
 
 }  // namespace
+
+std::vector<std::size_t> prior_rows(std::size_t rows) {
+  std::vector<std::size_t> taken(std::min(rows, kMostPriorRows));
+  std::mt19937_64 engine(1);
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    const std::size_t first = i * rows / taken.size();
+    const std::size_t next = (i + 1) * rows / taken.size();
+    taken[i] = first + engine() % (next - first);
+  }
+  return taken;
+}
 
 std::size_t prior_cell_count(const Profile& profile, const BoardModel* board) {
   std::optional<BoardModel> other;

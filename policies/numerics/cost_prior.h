@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "boards/board_model.h"
 #include "controller/policy.h"
@@ -16,7 +17,13 @@ namespace gearshift {
 CostCentre cost_centre(const PolicyContext& context, const BoardModel* board,
                        const SettingGrid& grid);
 
-// Of how many of its settings the table tells a cost that says something of demands: those with a
+// Which rows of a table measured before count, ascending: of more than kMostPriorRows one out of
+// each so many, drawn, since every so many-th could be those of one batch size. A million rows
+// would take a script more time and memory than it has.
+inline constexpr std::size_t kMostPriorRows = 32'768;
+std::vector<std::size_t> prior_rows(std::size_t rows);
+
+// Of how many of these rows the table tells a cost that says something of demands: those with a
 // time and a power, not held down by a power limit. 0 where it was measured on another board whose
 // model is not known.
 std::size_t prior_cell_count(const Profile& profile, const BoardModel* board);

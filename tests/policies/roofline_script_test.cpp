@@ -6,6 +6,7 @@
 
 #include "boards/board_model.h"
 #include "policies/lua/lua_policy.h"
+#include "policies/numerics/cost_prior.h"
 #include "tests/policies/policy_problem.h"
 
 namespace gearshift {
@@ -109,6 +110,39 @@ TEST(RooflineOfScripts, ReadsTheTablesMeasuredBefore) {
   context.prior = std::span(tables).first(1);
   EXPECT_EQ(said("log(tostring(roofline.prior()))", context), "nil");
   EXPECT_EQ(said("log(tostring(roofline.prior()))"), "nil");
+}
+
+// Of a longer table some rows count, spread over all of it: here the others are absurd.
+TEST(RooflineOfScripts, ReadsSoManyRowsOfATableAtMost) {
+  KnobSpace knobs{{{"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4, 5, 6}},
+                   {"gpu_mhz", Unit::khz, KnobClass::clock, {}},
+                   {"mem_mhz", Unit::khz, KnobClass::memory, {}}}};
+  for (std::int64_t i = 1; i <= 100; ++i) {
+    knobs.knobs[1].values.push_back(10'000 * i);
+    knobs.knobs[2].values.push_back(30'000 * i);
+  }
+  const std::vector<std::size_t> counted = prior_rows(60'000);
+  ASSERT_EQ(counted.size(), kMostPriorRows);
+  Profile table(knobs);
+  table.device = "jetson-agx-orin";
+  table.workload = "other";
+  for (std::size_t i = 0, next = 0; i < 60'000; ++i) {
+    const auto at = [&](std::size_t knob, std::size_t by) {
+      const std::vector<std::int64_t>& values = knobs.knobs[knob].values;
+      return values[i / by % values.size()];
+    };
+    const PowerMode mode{{at(0, 1), at(1, 600), at(2, 6)}, 3};
+    const double ghz = static_cast<double>(mode.values[1]) / 1e6;
+    const bool counts = next < counted.size() && counted[next] == i;
+    next += counts ? 1 : 0;
+    ASSERT_TRUE(table.add({mode, 16, 100 / ghz, counts ? 12 + 10 * ghz : 9e5, {}}));
+  }
+  const Profile* tables[] = {&table};
+  PolicyProblem problem;
+  PolicyContext context = problem.context();
+  context.prior = tables;
+  EXPECT_EQ(said("log(tostring(roofline.prior().power_error < 0.1))", context), "true");
+  EXPECT_EQ(said("log(tostring(gp.next().power_w < 100))", context), "true");
 }
 
 TEST(RooflineOfScripts, KnowsWhetherTheBoardHasAModel) {
