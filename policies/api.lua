@@ -178,7 +178,8 @@ script = ""
 ---@type integer
 seed = 0
 
----Numbers for searches. Lists of at most 256 rows of at most 16 values.
+---Numbers for searches. Lists of at most 256 rows of at most 16 values, from -1e100 to 1e100; weights that come
+---out infinite are an error.
 numerics = {}
 ---The weights that bring each row's sum of weight * value nearest to its target, in the sum of
 ---squares; of several such weights, those of least norm, each taken times the largest value of its column.

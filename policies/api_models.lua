@@ -26,7 +26,7 @@ roofline = {
 
 ---Fits the model to measured answers: those given, or where `answers` is nil all that are known. An
 ---answer that the guard cut short says that power is above its cap; others that are not ok say
----nothing. What the answers cannot tell stays near `expected`, another workload's model, or near a
+---nothing, nor do answers of settings that do not run what is fitted. What the answers cannot tell stays near `expected`, another workload's model, or near a
 ---workload of no particular kind; so a fit to no answer is what is expected before the first. Takes
 ---about 30,000 instructions, and 13,000 an answer, 6,000 where there are more than 24; of more than 64
 ---answers every so many-th counts.
@@ -79,7 +79,7 @@ function predict.transfer() end
 pareto = {}
 
 ---The points that no other one beats in both of two of their fields, ascending by the first; of equal
----ones the first.
+---ones the first. Points with an infinite one (not measured) are left out.
 ---@generic T: table
 ---@param points T[] tables with these fields, at most 1024: answers or predictions, or one's own
 ---@param first? string "power_w" by default
@@ -132,6 +132,7 @@ gp = {}
 ---Takes an answer of `measure` into account: one that is ok, or one that was cut short over its limit.
 ---Of several of one setting the mean counts; of more than 48 settings the last.
 ---@param answer answer
+---An answer needs its setting, and `reason` where it is not ok; numbers that are not given are not known.
 ---Where the objective is `throughput` and inference with a known rate runs beside training, gp models
 ---both: the settings are modes and inference batch sizes, and an answer needs `infer`.
 ---An answer whose setting was refused, not applied or timed out teaches which knobs may be stuck: choices and

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <exception>
 #include <limits>
-#include <string_view>
 
+#include "policies/lua/answer_fields.h"
 #include "policies/lua/gp_search.h"
 #include "policies/numerics/goal_judge.h"
 
@@ -18,13 +18,7 @@ constexpr double kCutNoise = 0.1;
 // Of what was read of a setting that was cut: the mean may hold some of the setting before, which
 // may have drawn more, and a reading over the limit is rather too high than too low.
 constexpr double kLeastMargin = 0.05;
-
-double number_in(lua_State* lua, int table, const char* name) {
-  lua_getfield(lua, table, name);
-  const double number = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
-  lua_pop(lua, 1);
-  return number;
-}
+constexpr const char* kLearn = "gp.learn";
 
 bool positive(double number) { return number > 0 && std::isfinite(number); }
 // The relative standard deviation of a mean; 0 where it is not known.
@@ -44,11 +38,14 @@ double cut_noise_of(const LearntAnswer::Part& part) {
 
 bool known(const LearntAnswer::Part& part) { return part.count > 0 && positive(part.ms); }
 
-void teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
+// Whether the answer has taught anything.
+bool teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
   const LearntAnswer::Part& infer = answer.parts[index(Kind::infer)];
   if (!gp.interleaved) {
     gp.process->learn(row);
-  } else if (row.over_limit || known(infer)) {
+  } else if (!row.over_limit && !known(infer)) {
+    return false;
+  } else {
     gp.interleaved->process.learn(
         {.setting = row.setting,
          .train_ms = row.minibatch_ms,
@@ -59,6 +56,7 @@ void teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
          .power_noise = row.power_noise,
          .over_limit = row.over_limit});
   }
+  return true;
 }
 
 // Of what requests cut short, or left no time to train: the times of the minibatches that there
@@ -102,6 +100,21 @@ bool teach_alone(GpSearch::Alone& alone, const LearntAnswer& answer, CostRow row
   return true;
 }
 
+// Of one kind, from the table on top of the stack.
+void copy_part(lua_State* lua, Kind kind, LearntAnswer::Part& part) {
+  if (lua_type(lua, -1) != LUA_TTABLE) {
+    luaL_error(lua, "gp.learn: %s: expected a table, got %s", kind_name(kind).data(),
+               luaL_typename(lua, -1));
+  }
+  const int table = lua_gettop(lua);
+  const char* name = lua_pushfstring(lua, "gp.learn: %s", kind_name(kind).data());
+  part = {.given = true,
+          .ms = optional_number(lua, table, name, "minibatch_ms"),
+          .ms_stddev = optional_number(lua, table, name, "minibatch_ms_stddev"),
+          .count = optional_number(lua, table, name, "count")};
+  lua_pop(lua, 1);
+}
+
 }  // namespace
 
 void copy_answer(lua_State* lua, LearntAnswer& answer) {
@@ -111,33 +124,27 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
   lua_getfield(lua, 1, "setting");
   copy_fields(lua, -1, "gp.learn: setting", answer.fields);
   lua_pop(lua, 1);
-  lua_getfield(lua, 1, "ok");
-  answer.ok = lua_toboolean(lua, -1) != 0;
-  lua_pop(lua, 1);
-  lua_getfield(lua, 1, "reason");
-  if (lua_type(lua, -1) == LUA_TSTRING) {
-    const std::string_view reason = lua_tostring(lua, -1);
-    answer.over_limit = reason == "over_limit";
-    answer.late = reason == "late";
-    answer.applied = reason != "refused" && reason != "not_applied" && reason != "timed_out";
+  answer.ok = optional_flag(lua, 1, kLearn, "ok");
+  const std::optional<Outcome> reason = answer_reason(lua, 1, kLearn);
+  if (!answer.ok && !reason) {
+    luaL_error(lua, "gp.learn: reason: an answer that is not ok has one, got nil");
   }
-  lua_pop(lua, 1);
-  answer.minibatch_ms = number_in(lua, 1, "minibatch_ms");
-  answer.minibatch_ms_stddev = number_in(lua, 1, "minibatch_ms_stddev");
-  answer.count = number_in(lua, 1, "count");
-  answer.power_w = number_in(lua, 1, "power_w");
-  answer.power_max_w = number_in(lua, 1, "power_max_w");
-  answer.power_margin_w = number_in(lua, 1, "power_margin_w");
-  answer.limit_w = number_in(lua, 1, "limit_w");
-  answer.cut_at_w = number_in(lua, 1, "cut_at_w");
+  answer.over_limit = reason == Outcome::over_limit;
+  answer.late = reason == Outcome::late;
+  answer.applied =
+      reason != Outcome::refused && reason != Outcome::not_applied && reason != Outcome::timed_out;
+  answer.minibatch_ms = optional_number(lua, 1, kLearn, "minibatch_ms");
+  answer.minibatch_ms_stddev = optional_number(lua, 1, kLearn, "minibatch_ms_stddev");
+  answer.count = optional_number(lua, 1, kLearn, "count");
+  answer.power_w = optional_number(lua, 1, kLearn, "power_w");
+  answer.power_max_w = optional_number(lua, 1, kLearn, "power_max_w");
+  answer.power_margin_w = optional_number(lua, 1, kLearn, "power_margin_w");
+  answer.limit_w = answer.over_limit ? needed_number(lua, 1, kLearn, "limit_w")
+                                     : optional_number(lua, 1, kLearn, "limit_w");
+  answer.cut_at_w = optional_number(lua, 1, kLearn, "cut_at_w");
   for (const Kind kind : {Kind::train, Kind::infer}) {
     lua_getfield(lua, 1, kind_name(kind).data());
-    if (lua_type(lua, -1) == LUA_TTABLE) {
-      const int part = lua_gettop(lua);
-      answer.parts[index(kind)] = {.ms = number_in(lua, part, "minibatch_ms"),
-                                   .ms_stddev = number_in(lua, part, "minibatch_ms_stddev"),
-                                   .count = number_in(lua, part, "count")};
-    }
+    if (!lua_isnil(lua, -1)) copy_part(lua, kind, answer.parts[index(kind)]);
     lua_pop(lua, 1);
   }
 }
@@ -167,6 +174,11 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
     return std::nullopt;
   }
   GpSearch& gp = *state.gp;
+  const bool beside = gp.interleaved && setting.run == Run::both;
+  if (beside && answer.ok && !answer.parts[index(Kind::infer)].given) {
+    state.error = ErrorText("infer: an answer of training beside inference has its costs");
+    return std::nullopt;
+  }
   const std::optional<std::size_t> alone = gp.find_alone(setting);
   const std::optional<std::size_t> at = alone ? alone : gp.grid.find(setting);
   if (!at) return false;
@@ -190,7 +202,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   try {
     if (alone) return teach_alone(gp.serving_alone(), answer, row);
     if (!(row.power_w > 0)) return teach_times(gp, answer, *at);
-    teach(gp, answer, row);
+    if (!teach(gp, answer, row)) return false;
     if (answer.ok && !gp.interleaved) {
       const GoalJudge judge(state.context.goal, gp.grid.kind(), kHuge);
       const double batch_size = gp.grid.batch_size(*at);

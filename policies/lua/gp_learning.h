@@ -28,6 +28,7 @@ struct LearntAnswer {
   double cut_at_w = 0;  // what was read as the guard cut it short; infinity where it did not
   // Of each kind, where both ran.
   struct Part {
+    bool given = false;
     double ms = 0;
     double ms_stddev = 0;
     double count = 0;

@@ -53,6 +53,7 @@ int math_random(lua_State* lua) {
     lua_pushnumber(lua, static_cast<double>(engine() >> 11) * 0x1p-53);
     return 1;
   }
+  luaL_argcheck(lua, lua_gettop(lua) <= 2, 3, "two bounds at most");
   const bool has_low = lua_gettop(lua) > 1;
   const lua_Integer low = has_low ? luaL_checkinteger(lua, 1) : 1;
   const lua_Integer high = luaL_checkinteger(lua, has_low ? 2 : 1);

@@ -3,15 +3,19 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <lua.hpp>
 #include <span>
 
 #include "policies/lua/script_state.h"
+#include "policies/lua/terms.h"
 #include "policies/numerics/least_squares.h"
 #include "policies/numerics/nonnegative_fit.h"
 
 namespace gearshift {
 namespace {
+
+constexpr double kMostNumber = 1e100;  // products of three stay finite
 
 // What a script hands to a fit, copied: nothing of Lua is touched while it is worked on.
 struct FitInput {
@@ -44,16 +48,17 @@ void copy_numbers(lua_State* lua, int index, std::size_t length, const char* wha
   for (std::size_t i = 0; i < length; ++i) {
     lua_rawgeti(lua, index, static_cast<lua_Integer>(i + 1));
     into[i] = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
-    if (!std::isfinite(into[i])) {
-      luaL_error(lua, "numerics: %s: value %d is not a finite number", what,
-                 static_cast<int>(i + 1));
+    if (!(std::abs(into[i]) <= kMostNumber)) {
+      luaL_error(lua, "numerics: %s: value %d: expected a number from -1e100 to 1e100, got %s",
+                 what, static_cast<int>(i + 1), shown(lua, -1));
     }
     lua_pop(lua, 1);
   }
 }
 
-// Takes rows (argument 1) and targets (argument 2), one a row.
-void copy_fit(lua_State* lua, FitInput& input) {
+// Takes rows (argument 1), which may have `fields` beside their numbers, and targets (argument 2),
+// one a row.
+void copy_fit(lua_State* lua, FitInput& input, std::initializer_list<const char*> fields) {
   input.rows = list_length(lua, 1, kMaxFitRows, "rows");
   for (std::size_t row = 0; row < input.rows; ++row) {
     lua_rawgeti(lua, 1, static_cast<lua_Integer>(row + 1));
@@ -65,6 +70,12 @@ void copy_fit(lua_State* lua, FitInput& input) {
                  static_cast<int>(input.columns));
     }
     copy_numbers(lua, lua_gettop(lua), columns, "a row", &input.features[row * columns]);
+    if (const char* unknown = unknown_name(lua, lua_gettop(lua), fields)) {
+      luaL_error(lua, "numerics: row %d: unknown field '%s': %s", static_cast<int>(row + 1),
+                 unknown,
+                 fields.size() > 0 ? "beside its numbers a row may have at_least, weight"
+                                   : "a row has numbers alone");
+    }
     lua_pop(lua, 1);
   }
   if (list_length(lua, 2, kMaxFitRows, "targets") != input.rows) {
@@ -74,9 +85,13 @@ void copy_fit(lua_State* lua, FitInput& input) {
   copy_numbers(lua, 2, input.rows, "targets", input.targets.data());
 }
 
-void push_weights(lua_State* lua, const FitInput& input) {
+void push_weights(lua_State* lua, const char* function, const FitInput& input) {
   lua_createtable(lua, static_cast<int>(input.columns), 0);
   for (std::size_t i = 0; i < input.columns; ++i) {
+    if (!std::isfinite(input.weights[i])) {
+      luaL_error(lua, "%s: the weights are not finite; bring rows and targets closer to 1",
+                 function);
+    }
     lua_pushnumber(lua, input.weights[i]);
     lua_rawseti(lua, -2, static_cast<lua_Integer>(i + 1));
   }
@@ -84,10 +99,10 @@ void push_weights(lua_State* lua, const FitInput& input) {
 
 int least_squares_of_rows(lua_State* lua) {
   FitInput input;
-  copy_fit(lua, input);
+  copy_fit(lua, input, {});
   charge(lua, static_cast<std::int64_t>(input.rows * input.columns * input.columns));
   least_squares(input.all_features(), input.all_targets(), input.all_weights());
-  push_weights(lua, input);
+  push_weights(lua, "numerics.least_squares", input);
   return 1;
 }
 
@@ -102,8 +117,8 @@ double number_field(lua_State* lua, int index, const char* name, double otherwis
     value = lua_tonumber(lua, -1);
   }
   lua_pop(lua, 1);
-  if (!std::isfinite(value) || value < 0) {
-    luaL_error(lua, "numerics: %s: %f; a number from 0 is needed", name, value);
+  if (!(value >= 0 && value <= kMostNumber)) {
+    luaL_error(lua, "numerics: %s: %f; a number from 0 to 1e100 is needed", name, value);
   }
   return value;
 }
@@ -112,6 +127,10 @@ void copy_fit_rows(lua_State* lua, FitInput& input, std::array<FitRow, kMaxFitRo
   for (std::size_t row = 0; row < input.rows; ++row) {
     lua_rawgeti(lua, 1, static_cast<lua_Integer>(row + 1));
     lua_getfield(lua, -1, "at_least");
+    if (!lua_isnil(lua, -1) && !lua_isboolean(lua, -1)) {
+      luaL_error(lua, "numerics: row %d: at_least: expected true or false, got %s",
+                 static_cast<int>(row + 1), luaL_typename(lua, -1));
+    }
     rows[row] = {input.all_features().subspan(row * input.columns, input.columns),
                  input.targets[row], number_field(lua, lua_gettop(lua) - 1, "weight", 1),
                  lua_toboolean(lua, -1) != 0};
@@ -121,7 +140,7 @@ void copy_fit_rows(lua_State* lua, FitInput& input, std::array<FitRow, kMaxFitRo
 
 int nonnegative_fit_of_rows(lua_State* lua) {
   FitInput input;
-  copy_fit(lua, input);
+  copy_fit(lua, input, {"at_least", "weight"});
   std::array<FitRow, kMaxFitRows> rows;
   copy_fit_rows(lua, input, rows);
   std::array<double, kMaxFitColumns> expected;
@@ -130,15 +149,16 @@ int nonnegative_fit_of_rows(lua_State* lua) {
                       static_cast<int>(input.columns));
   }
   copy_numbers(lua, 3, input.columns, "expected", expected.data());
-  const double pull = luaL_checknumber(lua, 4);
+  const double pull = lua_type(lua, 4) == LUA_TNUMBER ? lua_tonumber(lua, 4) : NAN;
   if (!(pull > 0 && pull <= 1e9)) {
-    return luaL_error(lua, "numerics: pull: %f; a number above 0, at most 1e9, is needed", pull);
+    return luaL_error(lua, "numerics: pull: expected a number above 0, at most 1e9, got %s",
+                      shown(lua, 4));
   }
   // The work of 200 rounds, in instructions of about 8 multiplications.
   charge(lua, static_cast<std::int64_t>(50 * input.rows * input.columns));
   nonnegative_fit({rows.data(), input.rows}, {expected.data(), input.columns}, pull,
                   input.all_weights());
-  push_weights(lua, input);
+  push_weights(lua, "numerics.nonnegative_fit", input);
   return 1;
 }
 

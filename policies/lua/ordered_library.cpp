@@ -39,6 +39,9 @@ local function ascending(a, b) return a < b end
 local function sort(list, before)
   check("table.sort", list)
   before = before or ascending
+  if type(before) ~= "function" then
+    error("table.sort: expected a function that compares, got " .. type(before), 2)
+  end
   local from, into, count, width = list, {}, #list, 1
   while width < count do
     for start = 1, count, 2 * width do

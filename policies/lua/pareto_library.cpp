@@ -1,10 +1,12 @@
 #include "policies/lua/pareto_library.h"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <lua.hpp>
 
 #include "policies/lua/script_state.h"
+#include "policies/lua/terms.h"
 #include "policies/numerics/pareto_front.h"
 
 namespace gearshift {
@@ -26,8 +28,20 @@ double cost_field(lua_State* lua, std::size_t row, const char* name) {
     luaL_error(lua, "pareto.front: point %d has no number '%s'", static_cast<int>(row), name);
   }
   const double cost = lua_tonumber(lua, -1);
+  if (std::isnan(cost)) {
+    luaL_error(lua, "pareto.front: point %d: '%s' is no number (nan)", static_cast<int>(row), name);
+  }
   lua_pop(lua, 1);
   return cost;
+}
+
+const char* field_name(lua_State* lua, int index, const char* otherwise) {
+  if (lua_isnoneornil(lua, index)) return otherwise;
+  if (lua_type(lua, index) != LUA_TSTRING) {
+    luaL_error(lua, "pareto.front: expected the name of a field, got %s",
+               luaL_typename(lua, index));
+  }
+  return lua_tostring(lua, index);
 }
 
 void find_front(Points& points) noexcept {
@@ -38,11 +52,10 @@ void find_front(Points& points) noexcept {
 
 // pareto.front(points, first, second)
 int front(lua_State* lua) {
-  luaL_checktype(lua, 1, LUA_TTABLE);
-  const char* first = luaL_optstring(lua, 2, "power_w");
-  const char* second = luaL_optstring(lua, 3, "minibatch_ms");
   Points points;
-  points.count = static_cast<std::size_t>(lua_rawlen(lua, 1));
+  points.count = checked_list(lua, 1, "pareto.front", "points");
+  const char* first = field_name(lua, 2, "power_w");
+  const char* second = field_name(lua, 3, "minibatch_ms");
   if (points.count > kMostPoints) {
     return luaL_error(lua, "pareto.front: %d points; at most %d can be taken",
                       static_cast<int>(points.count), static_cast<int>(kMostPoints));

@@ -6,6 +6,7 @@
 #include <lua.hpp>
 
 #include "policies/lua/script_state.h"
+#include "policies/lua/terms.h"
 #include "policies/numerics/normal_inverse_gamma.h"
 
 namespace gearshift {
@@ -14,29 +15,34 @@ namespace {
 constexpr std::size_t kMostValues = 256;
 constexpr double kMost = 1e15;  // squares and their sums stay finite
 
-double checked_number(lua_State* lua, int index, const char* what, double least) {
+// Whether there is a number from `least` to kMost at `index`.
+bool is_within(lua_State* lua, int index, double least) {
   const double value = lua_type(lua, index) == LUA_TNUMBER ? lua_tonumber(lua, index) : NAN;
-  if (!(value >= least && value <= kMost)) {
-    luaL_error(lua, "posterior: %s: %f; a number from %f to 1e15 is needed", what, value, least);
-  }
-  return value;
+  return value >= least && value <= kMost;
 }
 
-double belief_field(lua_State* lua, const char* name, double least) {
+double belief_field(lua_State* lua, const char* function, const char* name, double least) {
   lua_getfield(lua, 1, name);
-  const double value = checked_number(lua, -1, name, least);
+  if (!is_within(lua, -1, least)) {
+    luaL_error(lua, "%s: %s: expected a number from %f to 1e15, got %s", function, name, least,
+               shown(lua, -1));
+  }
+  const double value = lua_tonumber(lua, -1);
   lua_pop(lua, 1);
   return value;
 }
 
-NormalInverseGamma checked_belief(lua_State* lua, double least_weight) {
+NormalInverseGamma checked_belief(lua_State* lua, const char* function, double least_weight) {
   constexpr double kLeastShape = 1e-3;  // below it a variance has no scale to speak of
-  luaL_checktype(lua, 1, LUA_TTABLE);
+  if (lua_type(lua, 1) != LUA_TTABLE) {
+    luaL_error(lua, "%s: expected a belief, {mean = 0, weight = 0, shape = 1, scale = 1}, got %s",
+               function, luaL_typename(lua, 1));
+  }
   NormalInverseGamma belief;
-  belief.mean = belief_field(lua, "mean", -kMost);
-  belief.weight = belief_field(lua, "weight", least_weight);
-  belief.shape = belief_field(lua, "shape", kLeastShape);
-  belief.scale = belief_field(lua, "scale", 0);
+  belief.mean = belief_field(lua, function, "mean", -kMost);
+  belief.weight = belief_field(lua, function, "weight", least_weight);
+  belief.shape = belief_field(lua, function, "shape", kLeastShape);
+  belief.scale = belief_field(lua, function, "scale", 0);
   return belief;
 }
 
@@ -46,18 +52,22 @@ void set_field(lua_State* lua, const char* name, double value) {
 }
 
 int update(lua_State* lua) {
-  const NormalInverseGamma prior = checked_belief(lua, 0);
-  luaL_checktype(lua, 2, LUA_TTABLE);
-  const std::size_t count = lua_rawlen(lua, 2);
+  const NormalInverseGamma prior = checked_belief(lua, "posterior.update", 0);
+  const std::size_t count = checked_list(lua, 2, "posterior.update", "values");
   if (count > kMostValues) {
-    return luaL_error(lua, "posterior: %d values; at most %d at once", static_cast<int>(count),
-                      static_cast<int>(kMostValues));
+    return luaL_error(lua, "posterior.update: %d values; at most %d at once",
+                      static_cast<int>(count), static_cast<int>(kMostValues));
   }
   charge(lua, static_cast<std::int64_t>(4 * count));
   std::array<double, kMostValues> values;
   for (std::size_t i = 0; i < count; ++i) {
     lua_rawgeti(lua, 2, static_cast<lua_Integer>(i + 1));
-    values[i] = checked_number(lua, -1, "a value", -kMost);
+    if (!is_within(lua, -1, -kMost)) {
+      return luaL_error(lua,
+                        "posterior.update: value %d: expected a number from %f to 1e15, got %s",
+                        static_cast<int>(i + 1), -kMost, shown(lua, -1));
+    }
+    values[i] = lua_tonumber(lua, -1);
     lua_pop(lua, 1);
   }
   const NormalInverseGamma after = prior.updated({values.data(), count});
@@ -71,7 +81,7 @@ int update(lua_State* lua) {
 
 int draw(lua_State* lua) {
   constexpr double kLeastWeight = 1e-6;
-  const NormalInverseGamma belief = checked_belief(lua, kLeastWeight);
+  const NormalInverseGamma belief = checked_belief(lua, "posterior.draw", kLeastWeight);
   charge(lua, 50);
   lua_pushnumber(lua, belief.draw(state_of(lua).random));
   return 1;

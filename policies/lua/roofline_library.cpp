@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "boards/model_fit.h"
+#include "policies/lua/answer_fields.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/surface_library.h"
+#include "policies/lua/terms.h"
 #include "policies/lua/values.h"
 #include "policies/numerics/cost_prior.h"
 #include "policies/numerics/roofline.h"
@@ -58,6 +60,7 @@ bool usable(double number) { return std::isfinite(number) && number > 0; }
 // A measured row, or one that the guard cut: that drew more than its cap.
 std::optional<RooflineRow> row_of(const SettingGrid& grid, const Observation& answer) {
   const Kind kind = grid.kind();
+  if (!runs(answer.setting.run, kind)) return std::nullopt;
   RooflineRow row{.mode = grid.mode(answer.setting),
                   .batch_size = static_cast<double>(answer.setting.batch_size[index(kind)])};
   if (answer.outcome == Outcome::over_limit && answer.limit_mw > 0) {
@@ -83,35 +86,25 @@ void take_known(const ScriptState& state, Rows& rows) noexcept {
   }
 }
 
-double number_field(lua_State* lua, const char* name) {
-  lua_getfield(lua, -1, name);
-  const double value = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
-  lua_pop(lua, 1);
-  return value;
-}
-
-// The answer on top of the stack, popped.
-void take_answer(lua_State* lua, Rows& rows) {
-  if (lua_type(lua, -1) != LUA_TTABLE) {
-    luaL_error(lua, "roofline.fit: expected a list of answers, got one with a %s",
-               luaL_typename(lua, -1));
+// The answer on top of the stack, popped; `number` counts from 1.
+void take_answer(lua_State* lua, std::size_t number, Rows& rows) {
+  const int answer = lua_gettop(lua);
+  const char* what = lua_pushfstring(lua, "roofline.fit: answer %d", static_cast<int>(number));
+  if (lua_type(lua, answer) != LUA_TTABLE) {
+    luaL_error(lua, "%s: expected an answer of measure, got %s", what, luaL_typename(lua, answer));
   }
-  lua_getfield(lua, -1, "setting");
-  const Setting setting = checked_setting(lua, lua_gettop(lua), "roofline.fit");
-  lua_pop(lua, 1);
+  lua_getfield(lua, answer, "setting");
+  const char* of_setting = lua_pushfstring(lua, "%s: setting", what);
+  const Setting setting = checked_setting(lua, answer + 2, of_setting);
   const SettingGrid& grid = checked_grid(lua);
   RooflineRow row{.mode = grid.mode(setting),
                   .batch_size = static_cast<double>(setting.batch_size[index(grid.kind())])};
-  lua_getfield(lua, -1, "reason");
-  const char* reason = lua_type(lua, -1) == LUA_TSTRING ? lua_tostring(lua, -1) : "";
-  const bool over = std::string_view(reason) == outcome_name(Outcome::over_limit);
-  lua_pop(lua, 1);
-  row.minibatch_ms = number_field(lua, "minibatch_ms");
-  row.power_w = number_field(lua, over ? "limit_w" : "power_w");
-  lua_pop(lua, 1);
-  if (!usable(row.power_w) || (!over && !usable(row.minibatch_ms))) return;
-  if (over) row.minibatch_ms = 0;
-  rows.add(row);
+  const bool over = answer_reason(lua, answer, what) == Outcome::over_limit;
+  if (!over) row.minibatch_ms = needed_number(lua, answer, what, "minibatch_ms");
+  row.power_w = needed_number(lua, answer, what, over ? "limit_w" : "power_w");
+  lua_settop(lua, answer - 1);
+  if (!runs(setting.run, grid.kind())) return;
+  if (usable(row.power_w) && (over || usable(row.minibatch_ms))) rows.add(row);
 }
 
 void take_answers(lua_State* lua, int index, Rows& rows) {
@@ -121,12 +114,12 @@ void take_answers(lua_State* lua, int index, Rows& rows) {
                "roofline.fit: expected a list of answers, or nil for all that are known, got %s",
                luaL_typename(lua, index));
   }
-  const auto length = static_cast<std::size_t>(lua_rawlen(lua, index));
+  const std::size_t length = checked_list(lua, index, "roofline.fit", "answers");
   for (std::size_t i = 0; i < length; ++i) {
     if (!rows.takes(i, length)) continue;
     charge(lua, 100);
     lua_rawgeti(lua, index, static_cast<lua_Integer>(i + 1));
-    take_answer(lua, rows);
+    take_answer(lua, i + 1, rows);
   }
 }
 

@@ -166,15 +166,29 @@ constexpr luaL_Reg kMethods[] = {{"at", surface_at},
                                  {"least_known", surface_least_known},
                                  {nullptr, nullptr}};
 
-// Absent numbers are `otherwise`.
-double number_option(lua_State* lua, int index, const char* what, const char* name,
-                     double otherwise) {
+// The number that the choice at `index` names so; nullopt where it is absent, NaN where it is none.
+std::optional<double> named_number(lua_State* lua, int index, const char* name) {
   lua_getfield(lua, index, name);
-  const bool is_absent = lua_isnil(lua, -1);
-  const double value = lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
+  if (lua_isnil(lua, -1)) return std::nullopt;
+  return lua_type(lua, -1) == LUA_TNUMBER ? lua_tonumber(lua, -1) : NAN;
+}
+
+double deviations_option(lua_State* lua, int index, const char* what, const char* name) {
+  const double value = named_number(lua, index, name).value_or(0);
+  if (!(std::fabs(value) <= 100)) {
+    luaL_error(lua, "%s: %s: expected a number from -100 to 100, got %s", what, name,
+               shown(lua, -1));
+  }
   lua_pop(lua, 1);
-  if (is_absent) return otherwise;
-  if (std::isnan(value)) luaL_error(lua, "%s: %s must be a number", what, name);
+  return value;
+}
+
+double power_option(lua_State* lua, int index, const char* what, double otherwise) {
+  const double value = named_number(lua, index, "power_w").value_or(otherwise);
+  if (!(value > 0)) {
+    luaL_error(lua, "%s: power_w: expected a number above 0, got %s", what, shown(lua, -1));
+  }
+  lua_pop(lua, 1);
   return value;
 }
 
@@ -269,13 +283,9 @@ SurfaceChoice checked_choice(lua_State* lua, int index, const char* what) {
                luaL_typename(lua, index));
   }
   check_terms(lua, index, what, {"deviations", "power_w", "time_deviations"});
-  choice.power_w = number_option(lua, index, what, "power_w", choice.power_w);
-  choice.deviations = number_option(lua, index, what, "deviations", 0);
-  choice.time_deviations = number_option(lua, index, what, "time_deviations", 0);
-  if (!(choice.power_w > 0)) luaL_error(lua, "%s: power_w must be above 0", what);
-  if (!(std::fabs(choice.deviations) <= 100 && std::fabs(choice.time_deviations) <= 100)) {
-    luaL_error(lua, "%s: deviations must be from -100 to 100", what);
-  }
+  choice.power_w = power_option(lua, index, what, choice.power_w);
+  choice.deviations = deviations_option(lua, index, what, "deviations");
+  choice.time_deviations = deviations_option(lua, index, what, "time_deviations");
   return choice;
 }
 

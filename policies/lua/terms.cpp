@@ -25,18 +25,15 @@ void check_terms(lua_State* lua, int index, const char* function,
     luaL_error(lua, "%s: expected a table of terms, got %s", function, luaL_typename(lua, index));
   }
   const int table = lua_absindex(lua, index);
-  std::string_view unknown;
   lua_pushnil(lua);
   while (lua_next(lua, table) != 0) {
     lua_pop(lua, 1);
-    if (lua_type(lua, -1) != LUA_TSTRING) {
-      luaL_error(lua, "%s: terms have names, got a key that is a %s", function,
-                 luaL_typename(lua, -1));
-    }
-    const std::string_view name = lua_tostring(lua, -1);
-    if (!is_one_of(name, names) && (unknown.data() == nullptr || name < unknown)) unknown = name;
+    if (lua_type(lua, -1) == LUA_TSTRING) continue;
+    luaL_error(lua, "%s: terms have names, got a key that is a %s", function,
+               luaL_typename(lua, -1));
   }
-  if (unknown.data() == nullptr) return;
+  const char* unknown = unknown_name(lua, table, names);
+  if (unknown == nullptr) return;
   luaL_Buffer known;
   luaL_buffinit(lua, &known);
   for (const char* const* name = names.begin(); name != names.end(); ++name) {
@@ -44,8 +41,44 @@ void check_terms(lua_State* lua, int index, const char* function,
     luaL_addstring(&known, *name);
   }
   luaL_pushresult(&known);
-  luaL_error(lua, "%s: unknown term '%s': the terms are %s", function, unknown.data(),
+  luaL_error(lua, "%s: unknown term '%s': the terms are %s", function, unknown,
              lua_tostring(lua, -1));
+}
+
+const char* unknown_name(lua_State* lua, int index, std::initializer_list<const char*> names) {
+  luaL_checkstack(lua, 4, "a table");
+  const int table = lua_absindex(lua, index);
+  const char* unknown = nullptr;
+  lua_pushnil(lua);
+  while (lua_next(lua, table) != 0) {
+    lua_pop(lua, 1);
+    if (lua_type(lua, -1) != LUA_TSTRING) continue;
+    const char* name = lua_tostring(lua, -1);
+    const bool earlier = unknown == nullptr || std::string_view(name) < unknown;
+    if (earlier && !is_one_of(name, names)) unknown = name;
+  }
+  return unknown;
+}
+
+std::size_t checked_list(lua_State* lua, int index, const char* function, const char* what) {
+  if (lua_type(lua, index) != LUA_TTABLE) {
+    luaL_error(lua, "%s: expected a list of %s, got %s", function, what, luaL_typename(lua, index));
+  }
+  const auto length = static_cast<std::size_t>(lua_rawlen(lua, index));
+  if (length > 0) return length;
+  const int table = lua_absindex(lua, index);
+  luaL_checkstack(lua, 4, function);
+  lua_pushnil(lua);
+  if (lua_next(lua, table) == 0) return 0;
+  luaL_error(lua,
+             "%s: expected a list of %s, got a table with names instead of positions; one alone "
+             "goes into a list, {one}",
+             function, what);
+  return 0;
+}
+
+const char* shown(lua_State* lua, int index) {
+  return lua_type(lua, index) == LUA_TNUMBER ? lua_tostring(lua, index) : luaL_typename(lua, index);
 }
 
 long long place_at(lua_State* lua, int index) {

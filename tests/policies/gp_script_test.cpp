@@ -32,7 +32,7 @@ TEST(Gp, NamesWhatItCannotTake) {
             std::string::npos);
   EXPECT_NE(failure_of("gp.learn {}").find("gp.learn: setting: expected a setting"),
             std::string::npos);
-  EXPECT_NE(failure_of("gp.learn { setting = safe, ok = true, minibatch_ms = 0 / 0, power_w = 3 }")
+  EXPECT_NE(failure_of("gp.learn { setting = safe, ok = true, minibatch_ms = 0, power_w = 3 }")
                 .find("needs minibatch_ms and power_w"),
             std::string::npos);
   EXPECT_NE(

@@ -377,9 +377,9 @@ setting.infer_batch, setting.train_batch, setting.run = batch_sizes.infer[1], 16
 local function late(infer) return gp.learn { setting = setting, ok = false, reason = "late", infer = infer } end
 assert(late { minibatch_ms = 90, minibatch_ms_stddev = 1, count = 3 })
 assert(not late(nil) and not late {} and not late { minibatch_ms = 1 / 0, count = 2 })
-assert(not late { minibatch_ms = -4, count = 2 } and not late { minibatch_ms = 90, count = 0 })
+assert(not late { minibatch_ms = 0, count = 2 } and not late { minibatch_ms = 90, count = 0 })
 for _, count in ipairs { 1e-300, 1e300 } do
-  assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 0 / 0, count = count })
+  assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 1 / 0, count = count })
   assert(late { minibatch_ms = 1e300, minibatch_ms_stddev = 1e308, count = count })
 end
 local probe = gp.next { odds = 0.15, safest = 0, doubt = 1 }

@@ -84,9 +84,9 @@ TEST(NumericsOfScripts, SayWhatIsWrong) {
   says("nil, {}", "rows: expected a list, got nil");
   says("{}, {}", "rows: 0 values; 1 to 256");
   says("{{1}, {1, 2}}, {1, 2}", "row 2 has 2 values, row 1 has 1");
-  says("{{1, 0 / 0}}, {1}", "value 2 is not a finite number");
+  says("{{1, 0 / 0}}, {1}", "value 2: expected a number from -1e100 to 1e100, got ");
   says("{{1, 2}}, {1, 2}", "targets: as many as rows (1)");
-  says("{{1, 2}}, {'1'}", "targets: value 1 is not a finite number");
+  says("{{1, 2}}, {'1'}", "targets: value 1: expected a number from -1e100 to 1e100, got string");
 }
 
 }  // namespace

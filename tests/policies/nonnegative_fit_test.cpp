@@ -77,7 +77,7 @@ TEST(NumericsOfScripts, SayWhatAFitLacks) {
   };
   says("{{1, 2}}, {7}", "expected: expected a list, got no value");
   says("{{1, 2}}, {7}, {1}, 1", "expected: as many as a row has values (2)");
-  says("{{1, 2}}, {7}, {1, 1}, 0", "pull: 0.0; a number above 0");
+  says("{{1, 2}}, {7}, {1, 1}, 0", "pull: expected a number above 0, at most 1e9, got 0");
   says("{{1, 2, weight = 'x'}}, {7}, {1, 1}, 1", "weight: expected a number, got string");
   says("{{1, 2, weight = -1}}, {7}, {1, 1}, 1", "weight: -1.0; a number from 0");
 }

@@ -168,8 +168,8 @@ TEST(RooflineOfScripts, SaysWhatIsWrong) {
     EXPECT_NE(error.find(message), std::string::npos) << text << ": " << error;
   };
   says("roofline.fit(3)", "roofline.fit: expected a list of answers, or nil");
-  says("roofline.fit({3})", "roofline.fit: expected a list of answers, got one with a number");
-  says("roofline.fit({{setting = {}}})", "roofline.fit: cpu_cores is missing");
+  says("roofline.fit({3})", "roofline.fit: answer 1: expected an answer of measure, got number");
+  says("roofline.fit({{setting = {}}})", "roofline.fit: answer 1: setting: cpu_cores is missing");
   says("roofline.fit(nil, 4)", "roofline.fit: expected a model of roofline.fit, got number");
   says("roofline.predict({}, safe)", "expected a model of roofline.fit, got table");
   says("roofline.predict(roofline.fit(), {})", "roofline.predict: cpu_cores is missing");
@@ -178,11 +178,12 @@ TEST(RooflineOfScripts, SaysWhatIsWrong) {
   says(surface + "s.best()",
        "surface:best: expected a surface, got no value; call it with a colon");
   says(surface + "s:best(3)", "surface:best: expected a table of options, {power_w = 20}");
-  says(surface + "s:best({power_w = 'much'})", "surface:best: power_w must be a number");
-  says(surface + "s:best({power_w = -1})", "surface:best: power_w must be above 0");
+  says(surface + "s:best({power_w = 'much'})", "surface:best: power_w: expected a number above 0");
+  says(surface + "s:best({power_w = -1})", "surface:best: power_w: expected a number above 0");
   says(surface + "s:best({powr_w = 3})",
        "surface:best: unknown term 'powr_w': the terms are deviations, power_w, time_deviations");
-  says(surface + "s:front({deviations = 1e9})", "surface:front: deviations must be from -100");
+  says(surface + "s:front({deviations = 1e9})",
+       "surface:front: deviations: expected a number from -100");
   says(surface + "s:at({})", "surface:at: cpu_cores is missing");
   says(surface + "s.best = 3", "attempt to index");
 }
