@@ -1,10 +1,19 @@
-// Attaches a program that trains or serves a DNN to the daemon; needs only zmq and msgpack.
+// Attaches a program that trains or serves a DNN to the daemon. bridge/client/README.md says how to
+// compile it.
 //
-//   gearshift::client::Workload workload({"resnet18", gearshift::client::Kind::train, 16, {8, 16,
-//   32}}); for (...) {
-//     if (workload.poll()) { use(workload.wanted().batch_size); workload.applied(); }
-//     if (!workload.runs()) { workload.wait(std::chrono::seconds(1)); continue; }
+//   gearshift::client::Workload workload(
+//       {"resnet18", gearshift::client::Kind::train, 16, {8, 16, 32}});
+//   for (int trained = 0; trained < minibatches;) {
+//     if (workload.poll()) {
+//       use(workload.wanted().batch_size);
+//       workload.applied();
+//     }
+//     if (!workload.runs()) {
+//       workload.wait(std::chrono::seconds(1));
+//       continue;
+//     }
 //     train_one();
+//     ++trained;
 //     workload.minibatch(epoch, elapsed, fetch_stall, compute);
 //   }
 //
@@ -19,10 +28,12 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "bridge/client/gearshift_connection.hpp"
+#include "bridge/client/gearshift_gives_up.hpp"
 #include "bridge/client/gearshift_wire.hpp"
 
 namespace gearshift::client {
@@ -83,7 +94,8 @@ class Workload {
     return connection == nullptr || connection->runs();
   }
 
-  // Blocks until a message of the daemon came or the time is over. Only for a workload that waits.
+  // Blocks until a message of the daemon came or the time is over, 250 ms at most; a time below 0
+  // is none. Only for a workload that waits, which then asks poll() and runs() again.
   void wait(std::chrono::milliseconds timeout) {
     if (auto* connection = here()) connection->wait(timeout);
   }
@@ -92,9 +104,13 @@ class Workload {
   // daemon; returns the turn's number for end_turn(), and 0 at once where no daemon gives any.
   // Saves and pauses come before it, without a turn: held through a pause, it would be kept from
   // all others. poll() tells of the wish to pause all the same.
-  std::uint64_t take_turn() {
+  std::uint64_t take_turn() { return take_turn({}).value_or(0); }
+  // None once gives_up() says so, which is asked each 20 ms at most, in this thread: where a signal
+  // came, or where there is something else to do meanwhile. It should be quick; what it throws ends
+  // the wait.
+  std::optional<std::uint64_t> take_turn(const GivesUp& gives_up) {
     auto* const connection = here();
-    return connection != nullptr ? connection->take_turn() : 0;
+    return connection != nullptr ? connection->take_turn(gives_up) : 0;
   }
   // Ends a turn; of 0 there is nothing to end.
   void end_turn(std::uint64_t turn) {
@@ -133,7 +149,9 @@ class Workload {
     return connection != nullptr ? connection->dropped_reports() : 0;
   }
 
-  // What the daemon last said for people (why a workload is not managed, what was wrong), once.
+  // What people should know: what the daemon said (why a workload is not managed, what was wrong),
+  // or what is wrong here. The oldest that was not taken yet; each text once; empty where there is
+  // none.
   std::string take_message() {
     auto* const connection = here();
     return connection != nullptr ? connection->take_message() : std::string();

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -21,6 +22,9 @@
 
 #include "bridge/client/gearshift_answers.hpp"
 #include "bridge/client/gearshift_budget.hpp"
+#include "bridge/client/gearshift_gives_up.hpp"
+#include "bridge/client/gearshift_messages.hpp"
+#include "bridge/client/gearshift_signals.hpp"
 #include "bridge/client/gearshift_socket.hpp"
 #include "bridge/client/gearshift_wire.hpp"
 #include "bridge/client/gearshift_wishes.hpp"
@@ -34,6 +38,7 @@ class Connection {
       : options_(checked(std::move(options))), wishes_(options_.batch_size) {
     check_given(socket_, options_, SteadyClock::now().time_since_epoch());
     service();
+    const SignalsBlocked blocked;
     thread_ = std::thread([this] { keep_alive(); });
   }
   ~Connection() {
@@ -98,19 +103,28 @@ class Connection {
   void wait(std::chrono::milliseconds timeout) {
     std::unique_lock<std::mutex> lock(mutex_);
     // After a signal the caller looks at what it means.
-    if (!socket_.wait(std::min(timeout, kLongestPause))) return;
+    if (!socket_.wait(std::clamp(timeout, std::chrono::milliseconds(0), kLongestPause))) return;
     service();
     save(lock);
   }
 
-  std::uint64_t take_turn() {
+  std::optional<std::uint64_t> take_turn(const GivesUp& gives_up) {
     std::unique_lock<std::mutex> lock(mutex_);
-    std::optional<std::uint64_t> turn;
-    while (!turn) {
-      pause(lock);
-      turn = wait_for_turn(lock);
+    bool gave_up = false;
+    try {
+      while (!gave_up && pause(lock, gives_up)) {
+        awaits_turn_ = true;
+        const std::optional<std::uint64_t> turn = wait_for_turn(lock, gives_up, gave_up);
+        awaits_turn_ = false;
+        if (turn) return turn;
+      }
+    } catch (...) {  // what gives_up() threw: the others need not wait until the turn is lost
+      if (!lock.owns_lock()) lock.lock();
+      awaits_turn_ = false;
+      if (attached_) send_turn("turn_end", turn_);
+      throw;
     }
-    return *turn;
+    return std::nullopt;
   }
   void end_turn(std::uint64_t turn) {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -151,11 +165,11 @@ class Connection {
 
   std::string take_message() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return std::exchange(message_, std::string());
+    return messages_.take();
   }
   void tell(const std::string& trouble) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    tell_once(trouble);
+    messages_.tell(trouble);
   }
 
  private:
@@ -163,21 +177,20 @@ class Connection {
   static constexpr std::chrono::milliseconds kShortestPause{2};
   static constexpr std::chrono::milliseconds kLongestPause{250};
   static constexpr std::chrono::milliseconds kTurnPause{20};
-  static constexpr std::chrono::seconds kTurnAgain{1};
 
-  void tell_once(const std::string& trouble) {
-    if (!trouble.empty() && trouble != told_) message_ = told_ = trouble;
-  }
   bool is_in(Run run) const { return detail::runs(options_.kind, run); }
   bool must_pause() const {
     return attached_ && (wishes_.checkpoint != 0 || !is_in(wishes_.asked().run));
   }
 
   // Saves if the daemon asked to, and waits for as long as it wants this kind to. What it asks, to
-  // wait, is in force then; the program is told by poll() and has its batch size until that.
-  void pause(std::unique_lock<std::mutex>& lock) {
+  // wait, is in force then; the program is told by poll() and has its batch size until that. False
+  // where gives_up() came first.
+  bool pause(std::unique_lock<std::mutex>& lock, const GivesUp& gives_up) {
     save(lock);
-    while (attached_ && !is_in(wishes_.asked().run)) {
+    for (;;) {
+      if (over(lock, gives_up)) return false;
+      if (!attached_ || is_in(wishes_.asked().run)) return true;
       if (wishes_.pause()) send_applied(wishes_.asked());
       wait_readable(lock, socket_.descriptor(), kTurnPause);
       service();
@@ -185,22 +198,25 @@ class Connection {
     }
   }
 
-  // Number of the turn, 0 where no daemon gives any, and none where must_pause() came first.
-  std::optional<std::uint64_t> wait_for_turn(std::unique_lock<std::mutex>& lock) {
+  // Number of the turn, 0 where no daemon gives any, and none where must_pause() or gives_up() came
+  // first.
+  std::optional<std::uint64_t> wait_for_turn(std::unique_lock<std::mutex>& lock,
+                                             const GivesUp& gives_up, bool& gave_up) {
     SteadyClock::time_point asked;
     for (std::uint64_t attachment = 0; attached_ && knows_turns_; service()) {
+      gave_up = over(lock, gives_up);
       const auto now = SteadyClock::now();
       const bool first = attachment != attachments_;
       if (first) {
         ++turn_;
-      } else if (must_pause()) {
+      } else if (gave_up || must_pause()) {
         send_turn("turn_end", turn_);
         return std::nullopt;
       } else if (turn_given_ == turn_) {
         return turn_;
       }
       // A daemon drops what is beyond a client's budget, so it is asked again.
-      if (first || now - asked >= kTurnAgain) {
+      if (first || now - asked >= kTurnPause) {
         attachment = attachments_;
         asked = now;
         if (!send_turn("turn_request", turn_) && first) return 0;
@@ -255,13 +271,15 @@ class Connection {
     if (leaving_) return;
     zmq::message_t frame;
     for (int count = 0; count < 64 && socket_.receive(frame); ++count) {
+      const bool part = frame.more() || parts_;  // of several frames: no message
+      parts_ = frame.more();
       Incoming incoming;
-      if (decode(frame.data(), frame.size(), incoming)) take(incoming);
+      if (!part && decode(frame.data(), frame.size(), incoming)) take(incoming);
     }
     const auto now = SteadyClock::now();
     if (answers_.send(socket_)) sent_ = now;
-    if (attached_ && now - heard_ > silent_after_) detach(now);
-    if (attached_ && now - sent_ >= heartbeat_) send_plain("heartbeat");
+    if (attached_ && now - heard_ > signs_.silent_after) detach(now);
+    if (attached_ && now - sent_ >= signs_.heartbeat) send_plain("heartbeat");
     if (!attached_ && now >= next_hello_) say_hello(now);
   }
 
@@ -269,9 +287,9 @@ class Connection {
     try {
       std::string distrusted;
       socket_.look(options_, now.time_since_epoch(), distrusted);
-      tell_once(distrusted);
+      messages_.tell(distrusted);
     } catch (const std::invalid_argument& error) {
-      tell_once(error.what());
+      messages_.tell(error.what());
       next_hello_ = now + std::chrono::seconds(10);
       return;
     }
@@ -280,40 +298,40 @@ class Connection {
       next_hello_ = now + std::chrono::seconds(1);
       return;
     }
-    tell_once(socket_.disconnect_if_stuck(now.time_since_epoch()));
+    messages_.tell(socket_.disconnect_if_stuck(now.time_since_epoch()));
   }
 
   void take(const Incoming& incoming) {
     const auto now = heard_ = SteadyClock::now();
     if (incoming.type == "welcome") {
+      const auto signs = signs_of_life(incoming);
+      if (!signs) return;
       wishes_.reset();
       attached_ = knows_turns_ = true;
       ++attachments_;
       managed_ = incoming.managed;
-      message_ = incoming.message;
-      if (incoming.heartbeat_ns > 0) heartbeat_ = std::chrono::nanoseconds(incoming.heartbeat_ns);
-      if (incoming.silent_after_ns > 0) {
-        silent_after_ = std::chrono::nanoseconds(incoming.silent_after_ns);
-      }
+      messages_.tell(incoming.message);
+      signs_ = *signs;
     } else if (incoming.type == "set" && attached_) {
       take_set(incoming);
     } else if (incoming.type == "turn") {
       turn_given_ = static_cast<std::uint64_t>(incoming.turn);
     } else if (incoming.type == "checkpoint" && attached_ && options_.save) {
-      wishes_.checkpoint = static_cast<std::uint32_t>(incoming.checkpoint);
+      wishes_.take_checkpoint(incoming);
     } else if (incoming.type == "bye") {
       detach(now + std::chrono::seconds(1));
     } else if (incoming.type == "error" && incoming.code == "unknown_client") {
-      if (attached_) detach(now);
+      if (attached_) detach(std::max(now, next_hello_));  // not once for each report
     } else if (incoming.type == "error" && incoming.code == "unknown_type") {
       knows_turns_ = false;
     } else if (incoming.type == "error") {
-      message_ = incoming.code + ": " + incoming.message;
+      messages_.tell(incoming.code + ": " + incoming.message);
       if (!attached_) next_hello_ = now + hello_pause(incoming.code, random_());
     }
   }
 
   void take_set(const Incoming& incoming) {
+    if (!is_set(incoming) || incoming.set <= wishes_.newest.set) return;
     if (wishes_.take(incoming, options_.batch_sizes)) return;
     refuse(static_cast<std::uint32_t>(incoming.set), "batch_size",
            std::to_string(incoming.batch_size) + " was not offered");
@@ -327,13 +345,20 @@ class Connection {
     wishes_.reset();
   }
 
+  std::chrono::milliseconds longest_pause() const {
+    return std::min(kLongestPause,
+                    std::chrono::duration_cast<std::chrono::milliseconds>(signs_.heartbeat / 2));
+  }
+
   void keep_alive() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!leaving_) {
-      service();
+      // Who waits for a turn does so itself, each 20 ms at least: a turn that this thread took
+      // would be found that much later.
+      if (!awaits_turn_) service();
       // Attaching is quick where a daemon runs; looking for one that does not costs next to
       // nothing.
-      pause_ = attached_ ? kLongestPause : std::min(2 * pause_, kLongestPause);
+      pause_ = attached_ ? longest_pause() : std::min(2 * pause_, kLongestPause);
       wake_.wait_for(lock, pause_);
     }
   }
@@ -346,8 +371,7 @@ class Connection {
   ReportBudget budget_;
   Answers answers_;
   std::uint64_t dropped_reports_ = 0;
-  std::string message_;
-  std::string told_;  // of trouble, the last
+  Messages messages_;
   Wishes wishes_;
   bool attached_ = false;
   bool managed_ = false;
@@ -357,10 +381,11 @@ class Connection {
   std::uint64_t attachments_ = 0;
   std::uint64_t turn_ = 0;        // number of the newest turn asked for
   std::uint64_t turn_given_ = 0;  // of the newest one given
-  bool knows_turns_ = true;       // the daemon of this attachment does, as far as is known
+  bool awaits_turn_ = false;
+  bool parts_ = false;       // the newest frame has another one behind it
+  bool knows_turns_ = true;  // the daemon of this attachment does, as far as is known
   std::chrono::milliseconds pause_ = kShortestPause;  // between two looks of the thread
-  std::chrono::nanoseconds heartbeat_ = std::chrono::seconds(1);
-  std::chrono::nanoseconds silent_after_ = std::chrono::seconds(5);
+  SignsOfLife signs_;
   SteadyClock::time_point heard_{};
   SteadyClock::time_point sent_{};
   SteadyClock::time_point next_hello_{};

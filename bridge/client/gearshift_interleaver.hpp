@@ -6,13 +6,17 @@
 //       [&] { train_one(); return true; },                      // false: training is over
 //       [&](const std::vector<Image>& images) { return answer(images); });
 //   std::thread server([&] { serve([&](Image image) { return interleaver.submit(image); }); });
-//   interleaver.run([] { return false; });                      // until told to stop
+//   interleaver.run([&] { return stopped.load(); });            // until told to stop
+//   interleaver.close();  // before joining threads that wait for answers: they get none any more
+//   server.join();
 //
 // The next minibatch is a training one unless requests are due: the rule is that of
 // controller/interleaving.h, by the times measured here. A request is refused at its arrival where
 // those before it make it late, and dropped where it is late when its turn comes; both count as
 // late. It attaches to the daemon twice, as a trainer and as a server, and needs none.
 // Requests that do not fit in memory at once are answered in smaller batches of those offered.
+// It takes no turns with other programs, as the Python client's does where it is told to
+// (`turns`): that is HeldTurn's, around what a program runs itself.
 //
 // Requests come from other threads, so it has a lock; reads the steady clock, to time minibatches.
 #pragma once
@@ -33,6 +37,7 @@
 #include <vector>
 
 #include "bridge/client/gearshift.hpp"
+#include "bridge/client/gearshift_interleaver_options.hpp"
 #include "bridge/client/gearshift_memory.hpp"
 #include "bridge/client/gearshift_requests.hpp"
 #include "bridge/client/gearshift_service_times.hpp"
@@ -40,115 +45,113 @@
 
 namespace gearshift::client {
 
-// A request that got no answer: refused when it came, or dropped when it was late.
-struct RequestNotServed : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-struct InterleaverOptions {
-  std::string name;                       // of the work
-  std::string infer_name;                 // of the served model; empty: the same
-  std::chrono::nanoseconds latency{0};    // a request's, from submit() to its answer; 0: no limit
-  std::int32_t batch_size = 1;            // requests in an inference minibatch at most
-  std::vector<std::int32_t> batch_sizes;  // that gearshift may choose from
-  std::int32_t train_batch_size = 1;      // samples
-  std::int64_t samples_per_epoch = 0;     // of training; 0: unknown
-  std::string endpoint;                   // as Options::endpoint
-};
-
 template <typename Request, typename Answer>
 class Interleaver {
  public:
   using Train = std::function<bool()>;
   using Infer = std::function<std::vector<Answer>(const std::vector<Request>&)>;
 
-  // Throws std::invalid_argument as Workload does.
+  // An empty `train` trains nothing: it is then no trainer to the daemon. Throws
+  // std::invalid_argument as Workload does, and where `infer` is empty.
   Interleaver(InterleaverOptions options, Train train, Infer infer)
-      : options_(std::move(options)),
+      : options_(detail::checked(std::move(options), static_cast<bool>(infer))),
         train_(std::move(train)),
         infer_(std::move(infer)),
-        trainer_({.name = options_.name,
-                  .kind = Kind::train,
-                  .batch_size = options_.train_batch_size,
-                  .batch_sizes = {},
-                  .samples_per_epoch = options_.samples_per_epoch,
-                  .endpoint = options_.endpoint}),
-        server_({.name = options_.infer_name.empty() ? options_.name : options_.infer_name,
-                 .kind = Kind::infer,
-                 .batch_size = options_.batch_size,
-                 .batch_sizes = options_.batch_sizes,
-                 .samples_per_epoch = 0,
-                 .endpoint = options_.endpoint,
-                 .latency = options_.latency}),
+        server_(detail::server_of(options_)),
         sizes_(options_.batch_sizes.empty() ? std::vector{options_.batch_size}
                                             : options_.batch_sizes),
         shut_(options_.latency),
         infer_times_(sizes_),
         log_(options_.latency, now()),
-        batch_size_(options_.batch_size) {}
-
-  // Drops what waits.
-  ~Interleaver() {
-    for (Entry& entry : queue_) fail(entry, "dropped: the server closed before its turn came");
+        batch_size_(options_.batch_size) {
+    if (train_) trainer_.emplace(detail::trainer_of(options_));
   }
+
+  // As close(), but for the lock, which in a forked child may be another thread's for good: no
+  // other thread may be in a call.
+  ~Interleaver() { fail_all(kClosed); }
   Interleaver(const Interleaver&) = delete;
   Interleaver& operator=(const Interleaver&) = delete;
 
-  // From any thread. The future holds the answer, or throws RequestNotServed.
+  // From any thread. The future holds the answer, or throws RequestNotServed. Where run() is not
+  // called again it does neither until close().
   std::future<Answer> submit(Request request) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Entry entry{now(), std::move(request), {}};
     std::future<Answer> future = entry.promise.get_future();
+    if (closed_) {
+      fail(entry, "dropped: the server is closed");
+      return future;
+    }
     log_.arrived();
     newest_ = entry.arrived;
     arrivals_.add(entry.arrived);
     InterleavingState state = state_of(entry.arrived, true, true);
-    state.infer_minibatch = infer_times_.estimate(most_of_a_batch(queue_.size() + 1));
+    const std::int32_t size = most_of_a_batch(queue_.size() + 1);
+    state.infer_minibatch = infer_times_.estimate(size);
     const auto under_way = std::max(busy_until_ - entry.arrived, std::chrono::nanoseconds(0));
     if (failed_) {
       log_.refused();
       fail(entry, kFailed);
-    } else if (queue_.size() < kMostQueued && admits(state, under_way)) {
+    } else if (queue_.size() < detail::kMostQueued && admits(state, under_way)) {
       queue_.push_back(std::move(entry));
     } else {
       log_.refused();
-      fail(entry, "refused: " + std::to_string(queue_.size()) + " requests wait before it");
+      fail(entry, detail::refusal(queue_.size(), size, state.infer_minibatch, options_.latency));
     }
     news_.notify_one();
     return future;
   }
 
-  // Runs minibatches in this thread until `stop` says so, which is asked between two. Goes on
-  // serving when training is over. What training throws ends it: requests that wait, and those that
-  // come until it is called again, are not served.
+  // Runs minibatches in this thread until `stop` says so, which is asked between two, or close() is
+  // called. Goes on serving when training is over. Requests that wait when `stop` ended it wait for
+  // the next run(). What training throws ends it: requests that wait, and those that come until it
+  // is called again, are not served.
   template <typename Stop>
   void run(Stop stop) {
     set_failed(false);
     try {
-      while (!stop()) step();
+      while (!closed() && !stop()) step();
     } catch (...) {
       set_failed(true);
       throw;
     }
   }
 
+  // From any thread: says bye to the daemon, and fails what waits and what comes. run() returns
+  // after the minibatch under way. To be called before joining threads that wait for answers.
+  void close() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      closed_ = true;
+      fail_all(kClosed);
+      news_.notify_all();
+    }
+    server_.leave();
+    if (trainer_) trainer_->leave();
+  }
+
   // Runs the minibatch that is next, or waits for one, a fifth of a second at most.
   Turn step() {
-    const bool trains = follow(trainer_) && training_;
+    const bool trains = trainer_ && follow(*trainer_) && training_;
     const bool infers = follow(server_);
     TurnChoice choice;
     std::optional<RequestCounts> counts;
     InterleavingState state;
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      batch_size_ = server_.wanted().batch_size;
       const std::chrono::nanoseconds began = now();
       state = state_of(began, trains, infers);
       choice = next_turn(state);
-      judge_patience(state, choice.turn, began);
+      server_.tell(shut_.judge(infer_times_, batch_size_, began, infer_minibatches_));
+      if (kept_.judge(state, choice.turn, began)) {
+        const std::int32_t planned = planned_for(began, trains);
+        train_times_.forget_largest();
+        infer_times_.forget_largest(planned);
+      }
       counts = log_.take_due(began, queue_.size());
-      if (choice.turn == Turn::wait && !counts) {
-        news_.wait_for(lock, std::min(choice.longest_wait, kLongestWait));
+      if (choice.turn == Turn::wait && !counts && !closed_) {
+        news_.wait_for(lock, longest_wait(choice, began));
       }
       busy_until_ = now();
       if (choice.turn == Turn::train) busy_until_ += state.train_minibatch;
@@ -164,8 +167,9 @@ class Interleaver {
 
   std::int64_t train_minibatches() const { return train_minibatches_; }
   std::int64_t infer_minibatches() const { return infer_minibatches_; }
-  // The two attachments: whether a daemon knows them, and what it said for people.
-  Workload& trainer() { return trainer_; }
+  // The two attachments: whether a daemon knows them, and what it said for people. The trainer's
+  // throws std::bad_optional_access where nothing is trained.
+  Workload& trainer() { return trainer_.value(); }
   Workload& server() { return server_; }
 
  private:
@@ -174,10 +178,9 @@ class Interleaver {
     Request request;
     std::promise<Answer> promise;
   };
-  static constexpr std::size_t kMostQueued = 65536;
   static constexpr std::chrono::nanoseconds kLongestWait = std::chrono::milliseconds(200);
-  static constexpr int kMinibatchesOfTrust = 8;
   static constexpr const char* kFailed = "dropped: training ended run() by an exception";
+  static constexpr const char* kClosed = "dropped: the server closed before its turn came";
 
   static std::chrono::nanoseconds now() {
     return std::chrono::steady_clock::now().time_since_epoch();
@@ -186,15 +189,30 @@ class Interleaver {
     entry.promise.set_exception(std::make_exception_ptr(RequestNotServed(why)));
   }
 
+  void fail_all(const std::string& why) {
+    for (Entry& entry : queue_) fail(entry, why);
+    queue_.clear();
+  }
+
   void set_failed(bool failed) {
     const std::lock_guard<std::mutex> lock(mutex_);
     failed_ = failed;
     if (!failed) return;
-    for (Entry& entry : queue_) {
-      log_.refused();
-      fail(entry, kFailed);
-    }
-    queue_.clear();
+    for (std::size_t i = 0; i < queue_.size(); ++i) log_.refused();
+    fail_all(kFailed);
+  }
+
+  bool closed() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return closed_;
+  }
+
+  // Until a request is due, or the daemon is to hear of what became of those before.
+  std::chrono::nanoseconds longest_wait(const TurnChoice& choice,
+                                        std::chrono::nanoseconds at) const {
+    auto longest = std::min(choice.longest_wait, kLongestWait);
+    if (!queue_.empty()) longest = std::min(longest, log_.next_due() - at);
+    return std::max(longest, std::chrono::nanoseconds(0));
   }
 
   // Puts in force what the daemon asks for; whether the kind runs. Nothing is prefetched, so the
@@ -203,11 +221,10 @@ class Interleaver {
     if (workload.poll()) {
       workload.applied();
       const std::lock_guard<std::mutex> lock(mutex_);
+      if (&workload == &server_) batch_size_ = server_.wanted().batch_size;
       shut_.try_again(infer_times_);
-      if (kept_.waits()) {
-        train_times_.restart();  // in another mode training may well fit: it is tried once
-        kept_.restart();
-      }
+      // In another mode training may well fit: it is tried once.
+      if (kept_.try_again()) train_times_.restart();
     }
     return workload.runs();
   }
@@ -239,28 +256,11 @@ class Interleaver {
     return state;
   }
 
-  // Training that waits takes no times, so one slow minibatch could stop it for good: the longest
-  // is forgotten after a second, the next after two, and so on.
-  void judge_patience(const InterleavingState& state, Turn turn, std::chrono::nanoseconds at) {
-    server_.tell(shut_.judge(infer_times_, batch_size_, at, infer_minibatches_));
-    if (turn == Turn::train) {
-      kept_.end();
-      if (++in_a_row_ == kMinibatchesOfTrust) kept_.restart();
-      return;
-    }
-    if (!state.trains || training_fits(state)) return;
-    in_a_row_ = 0;
-    if (kept_.over(at)) {
-      train_times_.forget_largest();
-      infer_times_.forget_largest(planned_for(at, state.trains));
-    }
-  }
-
   void run_train() {
     const std::chrono::nanoseconds began = now();
     if (!train_()) {
       training_ = false;
-      trainer_.leave();  // a setting that is searched for training would be none's
+      trainer_->leave();  // a setting that is searched for training would be none's
       return;
     }
     const std::chrono::nanoseconds elapsed = now() - began;
@@ -271,27 +271,16 @@ class Interleaver {
     const std::int64_t seen = train_minibatches_++ * options_.train_batch_size;
     const std::int64_t epoch =
         options_.samples_per_epoch > 0 ? seen / options_.samples_per_epoch : 0;
-    trainer_.minibatch(static_cast<std::uint32_t>(epoch), elapsed, {}, elapsed);
-  }
-
-  // As many as wait, or fewer where the oldest would be late with them and the rest is not without
-  // it.
-  std::int32_t size_to_serve(std::chrono::nanoseconds at) const {
-    const std::int32_t size = most_of_a_batch(queue_.size());
-    if (options_.latency.count() <= 0 || size == 0 || size >= batch_size_) return size;
-    const auto left = queue_.front().arrived + options_.latency - at;
-    const std::int32_t fewer = infer_times_.most_within(size, left);
-    if (fewer == size) return size;
-    const auto rest = at - queue_[static_cast<std::size_t>(fewer)].arrived +
-                      infer_times_.estimate(fewer) + infer_times_.estimate(size - fewer);
-    return rest <= options_.latency ? fewer : size;
+    trainer_->minibatch(static_cast<std::uint32_t>(epoch), elapsed, {}, elapsed);
   }
 
   // Requests to answer; those that are late for certain are dropped.
   std::vector<Entry> take_batch() {
     const std::lock_guard<std::mutex> lock(mutex_);
     const std::chrono::nanoseconds at = now();
-    const std::int32_t size = size_to_serve(at);
+    const std::int32_t size = size_to_serve(
+        infer_times_, most_of_a_batch(queue_.size()), batch_size_, options_.latency,
+        [&](std::int32_t i) { return at - queue_[static_cast<std::size_t>(i)].arrived; });
     InterleavingState state;
     state.latency = options_.latency;
     state.infer_minibatch = infer_times_.estimate(size);
@@ -304,26 +293,29 @@ class Interleaver {
         continue;
       }
       log_.refused();
-      fail(entry, "dropped: it would be answered later than its latency");
+      fail(entry, detail::lateness(at - entry.arrived, options_.latency));
     }
     return batch;
   }
 
   // So many did not fit in memory: they wait again, before all others, for a smaller batch. False
-  // where none is offered.
+  // where none is offered, or nobody waits any more.
   bool serve_fewer(std::vector<Entry>& batch, std::vector<Request>& requests) {
     const auto failed = static_cast<std::int32_t>(batch.size());
     const auto fits = detail::size_that_fits(sizes_, failed, most_answered_);
     if (!fits) return false;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (closed_) return false;
+      batch_size_ = *fits;
+      for (std::size_t i = batch.size(); i-- > 0;) {
+        batch[i].request = std::move(requests[i]);
+        queue_.push_front(std::move(batch[i]));
+      }
+    }
     server_.out_of_memory(*fits, std::to_string(failed) +
                                      " requests at once do not fit in memory, " +
                                      std::to_string(*fits) + " are answered at most");
-    const std::lock_guard<std::mutex> lock(mutex_);
-    batch_size_ = *fits;
-    for (std::size_t i = batch.size(); i-- > 0;) {
-      batch[i].request = std::move(requests[i]);
-      queue_.push_front(std::move(batch[i]));
-    }
     return true;
   }
 
@@ -367,13 +359,12 @@ class Interleaver {
   const InterleaverOptions options_;
   Train train_;
   Infer infer_;
-  Workload trainer_;
   Workload server_;
+  std::optional<Workload> trainer_;  // where something is trained
   bool training_ = true;
   std::int64_t train_minibatches_ = 0;
   std::int64_t infer_minibatches_ = 0;
-  Patience kept_;     // of training that waits because its minibatch is too long
-  int in_a_row_ = 0;  // training minibatches since it last waited
+  KeptOut kept_;
   const std::vector<std::int32_t> sizes_;  // of batches, offered
   std::int32_t most_answered_ = 0;         // requests at once
 
@@ -383,6 +374,7 @@ class Interleaver {
   ServiceTimes train_times_;
   BatchTimes infer_times_;
   std::deque<Entry> queue_;
+  bool closed_ = false;
   bool failed_ = false;  // run() ended by an exception
   RequestLog log_;
   std::int32_t batch_size_;

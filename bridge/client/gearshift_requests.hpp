@@ -1,4 +1,5 @@
-// Counts what becomes of a server's requests, and says when the daemon is to hear of it.
+// What becomes of a server's requests: the error of those that get no answer, and the counts that
+// the daemon hears of.
 //
 //   gearshift::client::RequestLog log(latency);
 //   log.arrived();                         // for each request
@@ -10,12 +11,50 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
-#include "gearshift_wire.hpp"
+#include "bridge/client/gearshift_wire.hpp"
 
 namespace gearshift::client {
+
+// A request that got no answer: refused when it came, or dropped when it was late or the server
+// closed.
+struct RequestNotServed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+inline constexpr std::size_t kMostQueued = 65536;  // requests
+
+// For people: 12.3, or 100 where it is whole.
+inline std::string milliseconds_text(std::chrono::nanoseconds time, const char* format) {
+  char text[32];
+  std::snprintf(text, sizeof text, format, static_cast<double>(time.count()) / 1e6);
+  return text;
+}
+
+// Why a request is refused at whose arrival `queued` others wait; it would be among `size` that
+// take `infer`.
+inline std::string refusal(std::size_t queued, std::int32_t size, std::chrono::nanoseconds infer,
+                           std::chrono::nanoseconds latency) {
+  const std::string wait = "refused: " + std::to_string(queued) + " requests wait, ";
+  if (queued >= kMostQueued) return wait + "which is the most";
+  return wait + "and " + std::to_string(size) + " take " + milliseconds_text(infer, "%.1f") +
+         " ms: this one would be answered later than " + milliseconds_text(latency, "%g") + " ms";
+}
+
+// Why a request is dropped whose turn comes after `waited`.
+inline std::string lateness(std::chrono::nanoseconds waited, std::chrono::nanoseconds latency) {
+  return "dropped: it waited " + milliseconds_text(waited, "%.1f") + " ms of " +
+         milliseconds_text(latency, "%g") + " ms";
+}
+
+}  // namespace detail
 
 // Not for several threads at once. Any clock that never goes back will do.
 class RequestLog {

@@ -233,4 +233,46 @@ class Arrivals {
   std::deque<std::chrono::nanoseconds> newest_;
 };
 
+// Training that waits because its minibatch is too long. It takes no times then, so one slow
+// minibatch could stop it for good: the longest is forgotten after a second, the next after two,
+// and so on.
+class KeptOut {
+ public:
+  // Called with what is next. True where the longest times are to be forgotten.
+  bool judge(const InterleavingState& state, Turn turn, std::chrono::nanoseconds at) {
+    if (turn == Turn::train) {
+      patience_.end();
+      if (++in_a_row_ == kMinibatchesOfTrust) patience_.restart();
+      return false;
+    }
+    if (!state.trains || training_fits(state)) return false;
+    in_a_row_ = 0;
+    return patience_.over(at);
+  }
+  // Another setting is in force. True where training waits, so that its times are to be taken anew.
+  bool try_again() {
+    if (!patience_.waits()) return false;
+    patience_.restart();
+    return true;
+  }
+
+ private:
+  static constexpr int kMinibatchesOfTrust = 8;
+  Patience patience_;
+  int in_a_row_ = 0;  // training minibatches since it last waited
+};
+
+// How many requests a minibatch that begins now answers: as many as wait, `batch_size` at most, or
+// fewer where the oldest would be late with them and the rest is not without it. `waited(i)`: how
+// long the i-th has, the oldest first.
+template <typename Waited>
+std::int32_t size_to_serve(const BatchTimes& times, std::int32_t size, std::int32_t batch_size,
+                           std::chrono::nanoseconds latency, Waited waited) {
+  if (latency.count() <= 0 || size == 0 || size >= batch_size) return size;
+  const std::int32_t fewer = times.most_within(size, latency - waited(0));
+  if (fewer == size) return size;
+  const auto rest = waited(fewer) + times.estimate(fewer) + times.estimate(size - fewer);
+  return rest <= latency ? fewer : size;
+}
+
 }  // namespace gearshift::client

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <functional>
 #include <msgpack.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -23,13 +24,13 @@ enum class Kind : std::uint8_t { train, infer };
 enum class Run : std::uint8_t { train, infer, both };
 
 struct Options {
-  std::string name;  // of the work, 1 to 64 bytes: measurements are remembered under it
+  std::string name{};  // of the work, 1 to 64 bytes: measurements are remembered under it
   Kind kind = Kind::train;
-  std::int32_t batch_size = 1;            // in use now, samples
-  std::vector<std::int32_t> batch_sizes;  // that may be asked for; empty: only batch_size
-  std::int64_t samples_per_epoch = 0;     // 0: unknown
-  std::string endpoint;                   // empty: GEARSHIFT_ENDPOINT, else where a daemon listens
-  std::chrono::nanoseconds latency{0};    // infer: what a request is answered within; 0: not said
+  std::int32_t batch_size = 1;              // in use now, samples
+  std::vector<std::int32_t> batch_sizes{};  // that may be asked for; empty: only batch_size
+  std::int64_t samples_per_epoch = 0;       // 0: unknown
+  std::string endpoint{};               // empty: GEARSHIFT_ENDPOINT, else where a daemon listens
+  std::chrono::nanoseconds latency{0};  // infer: what a request is answered within; 0: not said
   // Saves the work where power is about to end, and throws where it cannot. Called by poll() and
   // wait(), between two minibatches. Empty: the daemon does not ask.
   std::function<void()> save{};
@@ -64,6 +65,8 @@ inline constexpr int kProtocolVersion = 1;
 inline constexpr std::size_t kMaxNameBytes = 64;  // and of a code
 inline constexpr std::size_t kMaxTextBytes = 256;
 inline constexpr std::int64_t kMaxSamplesPerEpoch = 1'000'000'000'000;
+inline constexpr std::int32_t kMaxBatchSize = 1048576;
+inline constexpr std::int64_t kMaxDurationNs = 3'600'000'000'000;  // more is a fault
 
 // Length of the UTF-8 character at the start of `text` if a message may hold it, else 0.
 inline std::size_t printable_character(std::string_view text) {
@@ -131,7 +134,6 @@ class Frame {
   std::size_t size() const { return buffer_.size(); }
 
  private:
-  static constexpr std::int64_t kMaxDurationNs = 3'600'000'000'000;  // more is a fault to a daemon
   msgpack::sbuffer buffer_;
 };
 
@@ -229,7 +231,7 @@ struct Visitor : msgpack::null_visitor {
     if (at_key) {
       key.assign(text, bytes);
     } else if (std::string* field = string_field()) {
-      field->assign(text, std::min<std::uint32_t>(bytes, 256));
+      *field = cut({text, bytes}, kMaxTextBytes);  // people read it: nothing that a terminal obeys
     }
     return true;
   }
@@ -267,6 +269,35 @@ inline bool decode(const void* bytes, std::size_t size, Incoming& incoming) {
   }
 }
 
+// Of a set or a checkpoint.
+inline bool is_number(std::int64_t value) { return value >= 1 && value <= UINT32_MAX; }
+// Whether all that a set says is within the bounds of the protocol.
+inline bool is_set(const Incoming& message) {
+  const bool names_run = message.run == "train" || message.run == "infer" || message.run == "both";
+  return is_number(message.set) && message.batch_size >= 1 && message.batch_size <= kMaxBatchSize &&
+         names_run;
+}
+
+// How often each side says that it is there, and after which silence it is not.
+struct SignsOfLife {
+  std::chrono::nanoseconds heartbeat = std::chrono::seconds(1);
+  std::chrono::nanoseconds silent_after = std::chrono::seconds(5);
+};
+// What a welcome says of them, held within what keeps both promises: never a flood, and never
+// paused by a dead daemon. None where it says no time that a message may have.
+inline std::optional<SignsOfLife> signs_of_life(const Incoming& welcome) {
+  const auto is_time = [](std::int64_t ns) { return ns >= 1 && ns <= kMaxDurationNs; };
+  if (!is_time(welcome.heartbeat_ns) || !is_time(welcome.silent_after_ns)) return std::nullopt;
+  const auto held = [](std::int64_t ns, std::chrono::nanoseconds least,
+                       std::chrono::nanoseconds most) {
+    return std::clamp(std::chrono::nanoseconds(ns), least, most);
+  };
+  using std::chrono::milliseconds;
+  using std::chrono::seconds;
+  return SignsOfLife{held(welcome.heartbeat_ns, milliseconds(10), seconds(10)),
+                     held(welcome.silent_after_ns, milliseconds(100), seconds(60))};
+}
+
 // As people read them: [8, 16]. Not all, where there are too many.
 inline std::string list_of(const std::vector<std::int32_t>& sizes) {
   std::string text;
@@ -278,19 +309,27 @@ inline std::string list_of(const std::vector<std::int32_t>& sizes) {
   return "[" + text + "]";
 }
 
+// Throws std::invalid_argument naming the option and its value, for what no batch size is.
+inline void check_batch_size(const std::string& option, std::int32_t batch_size) {
+  if (batch_size >= 1 && batch_size <= kMaxBatchSize) return;
+  throw std::invalid_argument(option + " " + std::to_string(batch_size) + ": give 1 to " +
+                              std::to_string(kMaxBatchSize));
+}
+
 // Throws std::invalid_argument naming the option and its value.
 inline Options checked(Options options) {
+  check_batch_size("batch_size", options.batch_size);
   if (options.batch_sizes.empty()) options.batch_sizes = {options.batch_size};
   const std::vector<std::int32_t>& sizes = options.batch_sizes;
   if (options.name.empty() || cut(options.name, kMaxNameBytes) != options.name) {
     throw std::invalid_argument("name '" + cut(options.name, kMaxTextBytes) +
                                 "': give it 1 to 64 bytes of UTF-8, without control characters");
   }
-  if (sizes.size() > 32 || sizes.front() < 1 || sizes.back() > 1048576 ||
+  if (sizes.size() > 32 || sizes.front() < 1 || sizes.back() > kMaxBatchSize ||
       std::adjacent_find(sizes.begin(), sizes.end(), std::greater_equal<>()) != sizes.end()) {
     throw std::invalid_argument("batch_sizes " + list_of(sizes) +
-                                ": give at most 32, each larger than the one before, from 1 to "
-                                "1048576");
+                                ": give at most 32, each larger than the one before, from 1 to " +
+                                std::to_string(kMaxBatchSize));
   }
   if (options.samples_per_epoch < 0 || options.samples_per_epoch > kMaxSamplesPerEpoch) {
     throw std::invalid_argument("samples_per_epoch " + std::to_string(options.samples_per_epoch) +

@@ -54,6 +54,11 @@ struct Wishes {
     return true;
   }
 
+  void take_checkpoint(const Incoming& incoming) {
+    if (is_number(incoming.checkpoint))
+      checkpoint = static_cast<std::uint32_t>(incoming.checkpoint);
+  }
+
   // That this kind waits is in force before the program was told; its batch size is not. False
   // where it was already.
   bool pause() {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -44,15 +45,23 @@ class ClientTest : public testing::Test {
     return {"lenet", client::Kind::train, 16, {8, 16, 32}, 1437, endpoint};
   }
   // The next message that is no heartbeat.
-  template <typename Message>
-  Message receive() {
+  wire::ClientMessage receive_any() {
     for (;;) {
       zmq::message_t frame;
       wire::ClientMessage message;
       if (!daemon.recv(identity) || !daemon.recv(frame)) throw std::runtime_error("no message");
       const wire::Fault fault = wire::decode(frame.to_string_view(), message);
       if (fault) throw std::runtime_error("the client sent no message");
-      if (std::holds_alternative<wire::Heartbeat>(message)) continue;
+      if (!std::holds_alternative<wire::Heartbeat>(message)) return message;
+    }
+  }
+  // That asks for no turn that was asked for before.
+  template <typename Message>
+  Message receive() {
+    for (;;) {
+      const wire::ClientMessage message = receive_any();
+      const auto* const request = std::get_if<wire::TurnRequest>(&message);
+      if (request != nullptr && std::exchange(asked_, request->turn) == request->turn) continue;
       return std::get<Message>(message);
     }
   }
@@ -97,6 +106,9 @@ class ClientTest : public testing::Test {
   zmq::context_t context{1};
   zmq::socket_t daemon{context, zmq::socket_type::router};
   zmq::message_t identity;
+
+ private:
+  std::uint64_t asked_ = 0;  // turn that was asked for last
 };
 
 }  // namespace gearshift

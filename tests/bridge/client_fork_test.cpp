@@ -4,8 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <future>
 #include <memory>
+#include <new>
+#include <vector>
 
+#include "bridge/client/gearshift_interleaver.hpp"
 #include "tests/bridge/client_fixture.h"
 
 namespace gearshift {
@@ -66,6 +70,29 @@ TEST_F(ClientTest, AForkedChildIsSilent) {
   EXPECT_FALSE(workload.runs());
   minibatch(workload);
   EXPECT_EQ(receive<wire::Report>().sequence, 1U) << "nothing came before it";
+}
+
+// Its connection knows nothing of the smaller batch, and the same one would fail for ever.
+TEST_F(ClientTest, AForkedChildAnswersInSmallerBatchesWhatDoesNotFitInMemory) {
+  client::InterleaverOptions given;
+  given.name = "lenet";
+  given.batch_size = 4;
+  given.batch_sizes = {1, 2, 4};
+  given.endpoint = endpoint;
+  client::Interleaver<int, int> one(given, {}, [](const std::vector<int>& requests) {
+    if (requests.size() > 2) throw std::bad_alloc();
+    return requests;
+  });
+  EXPECT_EQ(in_child([&] {
+              std::vector<std::future<int>> futures;
+              for (int i = 0; i < 8; ++i) futures.push_back(one.submit(i));
+              for (int i = 0; i < 5; ++i) one.step();  // the one that fails, and four of two
+              for (const auto& future : futures) {
+                if (future.wait_for(milliseconds(0)) != std::future_status::ready) return 1;
+              }
+              return 0;
+            }),
+            0);
 }
 
 }  // namespace

@@ -1,8 +1,14 @@
 // What a C++ client sends at most, takes at most, and puts up with.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -151,10 +157,54 @@ TEST(Client, NamesTheOptionItsValueAndAWayOut) {
   EXPECT_TRUE(says(said(options), "batch_sizes [16, 8]: give at most 32")) << said(options);
   options.batch_sizes = {8, 16};
   EXPECT_EQ(said(options), "batch_size 4: it must be one of batch_sizes [8, 16]");
+  options.batch_size = 0;
+  EXPECT_EQ(said(options), "batch_size 0: give 1 to 1048576");
+  options.batch_size = 4;
   options.batch_sizes = {};
   options.endpoint = "foo";
   EXPECT_EQ(said(options),
             "endpoint foo: Invalid argument; give one like ipc:///path or leave it out");
+}
+
+TEST_F(ClientTest, WaitsForNoTimeBelowNone) {
+  client::Workload workload(options());
+  welcome(workload);
+  workload.wait(milliseconds(-1));  // and comes back
+}
+
+// The blocked signals of each thread of this process.
+std::map<std::string, std::uint64_t> blocked_signals() {
+  std::map<std::string, std::uint64_t> blocked;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream status(task.path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (line.rfind("SigBlk:", 0) != 0) continue;
+      blocked[task.path().filename()] = std::stoull(line.substr(7), nullptr, 16);
+    }
+  }
+  return blocked;
+}
+
+// Else it would end a program that reads SIGTERM from a signalfd.
+TEST_F(ClientTest, LeavesSignalsToTheProgram) {
+  const auto before = blocked_signals();
+  const std::string own = std::to_string(::getpid());  // of the main thread, which this is
+  client::Workload workload(options());
+  const auto blocks = [](std::uint64_t mask) {
+    return (mask >> (SIGTERM - 1) & 1U) != 0 && (mask >> (SIGUSR1 - 1) & 1U) != 0;
+  };
+  // Those of libzmq block them once they run.
+  const auto all_block = [&] {
+    int threads = 0;
+    for (const auto& [task, mask] : blocked_signals()) {
+      if (before.count(task) != 0) continue;
+      if (!blocks(mask)) return false;
+      ++threads;
+    }
+    return threads > 0;
+  };
+  await(all_block, workload);
+  EXPECT_EQ(blocked_signals()[own], before.at(own));
 }
 
 TEST(Client, AnswersForASaveThatThrowsAnything) {

@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <functional>
-#include <future>
 #include <stdexcept>
 #include <string>
 
-#include "bridge/client/gearshift_turn.hpp"
 #include "tests/bridge/client_fixture.h"
 
 namespace gearshift {
@@ -176,111 +174,6 @@ TEST_F(ClientTest, SavesItsWorkWhenItIsAsked) {
   const wire::Unsaved unsaved = receive<wire::Unsaved>();
   EXPECT_EQ(unsaved.checkpoint, 4u);
   EXPECT_EQ(unsaved.message.view(), "disk full");
-}
-
-TEST_F(ClientTest, TakesTurns) {
-  client::Workload workload(options());
-  { const client::HeldTurn free(workload); }  // nobody to ask
-  welcome(workload);
-  send(wire::Turn{1, seconds(10)});  // it waits in the socket when it is asked for
-  {
-    const client::HeldTurn turn(workload);
-    EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
-  }
-  EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
-  send(wire::Turn{1, seconds(10)});  // of the turn before
-  send(wire::Turn{2, seconds(10)});
-  EXPECT_EQ(workload.take_turn(), 2u);
-  EXPECT_EQ(receive<wire::TurnRequest>().turn, 2u);
-  send(wire::Error{wire::Text("unknown_type"), wire::MessageText("turn_request")});
-  EXPECT_EQ(workload.take_turn(), 0u);  // an older daemon
-  receive<wire::TurnRequest>();
-  EXPECT_EQ(workload.take_turn(), 0u);
-  minibatch(workload);
-  EXPECT_EQ(receive<wire::Report>().sequence, 1u);  // and it was not asked again
-}
-
-TEST_F(ClientTest, AsksAgainForATurnThatDoesNotCome) {
-  client::Workload workload(options());
-  welcome(workload);
-  auto turn = std::async(std::launch::async, [&] { return workload.take_turn(); });
-  EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
-  EXPECT_NO_THROW(EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u));
-  send(wire::Turn{1, seconds(10)});
-  EXPECT_EQ(turn.get(), 1u);
-}
-
-TEST_F(ClientTest, WaitsForATurnNoLongerThanTheDaemonLives) {
-  client::Workload workload(options());
-  welcome(workload);
-  send(wire::Bye{});
-  EXPECT_EQ(workload.take_turn(), 0u);
-  EXPECT_FALSE(workload.attached());
-}
-
-class ClientTurn : public ClientTest {
- protected:
-  // Waits for its turn until it has it, or until the test is over.
-  void wait_for_turn(client::Workload& workload, const std::function<void()>& meanwhile) {
-    auto turn = std::async(std::launch::async, [&] { return workload.take_turn(); });
-    bool given = false;
-    const AtEnd bye([&] {
-      if (!given) send(wire::Bye{});
-    });
-    EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
-    meanwhile();
-    EXPECT_EQ(receive<wire::TurnRequest>().turn, 2u);
-    send(wire::Turn{2, seconds(10)});
-    given = true;
-    EXPECT_EQ(turn.get(), 2u);
-  }
-};
-
-TEST_F(ClientTurn, IsNotWaitedForWhileTheWorkIsSaved) {
-  int saves = 0;
-  Options saving = options();
-  saving.save = [&] { ++saves; };
-  client::Workload workload(saving);
-  welcome(workload);
-  wait_for_turn(workload, [&] {
-    send(wire::CheckpointRequest{3, seconds(30)});
-    EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
-    EXPECT_EQ(receive<wire::Saved>().checkpoint, 3u);
-  });
-  EXPECT_EQ(saves, 1);
-}
-
-TEST_F(ClientTurn, IsNotWaitedForInAPause) {
-  client::Workload workload(options());
-  welcome(workload);
-  wait_for_turn(workload, [&] {
-    send(wire::Set{1, 32, Run::infer});
-    EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
-    const wire::Applied applied = receive<wire::Applied>();
-    EXPECT_EQ(applied.set, 1u);
-    EXPECT_EQ(applied.batch_size, 32);
-    EXPECT_EQ(applied.run, Run::infer);
-    send(wire::Set{2, 32, Run::both});
-  });
-  minibatch(workload);  // the program was not told of another size yet
-  EXPECT_EQ(receive<wire::Report>().batch_size, 16);
-  EXPECT_TRUE(workload.poll());
-  workload.applied();
-  EXPECT_EQ(receive<wire::Applied>().set, 2u);
-}
-
-TEST_F(ClientTurn, KeepsNoOtherThreadWaiting) {
-  client::Workload workload(options());
-  welcome(workload);
-  auto turn = std::async(std::launch::async, [&] { return workload.take_turn(); });
-  const AtEnd bye([this] { send(wire::Bye{}); });
-  EXPECT_EQ(receive<wire::TurnRequest>().turn, 1u);
-  auto looks = std::async(std::launch::async, [&] {
-    for (int i = 0; i < 100; ++i) EXPECT_TRUE(workload.attached());
-  });
-  EXPECT_EQ(looks.wait_for(seconds(5)), std::future_status::ready);
-  send(wire::Turn{1, seconds(10)});
-  EXPECT_EQ(turn.get(), 1u);
 }
 
 TEST_F(ClientTest, TellsWhyItIsOnlyObserved) {

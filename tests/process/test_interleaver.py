@@ -236,6 +236,10 @@ class Interleaving(PretendedTime):
             self.interleaver(infer=None)
         with self.assertRaisesRegex(ValueError, "latency_ms -1"):
             self.interleaver(latency_ms=-1)
+        with self.assertRaisesRegex(ValueError, "^train_batch_size 0: give 1 to 1048576"):
+            self.interleaver(train_batch_size=0)
+        with self.assertRaisesRegex(ValueError, "^batch_size 0: give 1 to 1048576"):
+            self.interleaver(batch_size=0, batch_sizes=None)
 
 
 class Reporting(PretendedTime):

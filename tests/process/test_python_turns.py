@@ -92,6 +92,20 @@ class Turns(ClientTest):
         daemon.send("turn", turn=2, longest_ns=10**10)
         daemon.expect("turn_end", turn=2)
 
+    def test_are_asked_for_again_at_every_second_look(self):
+        daemon, client = self.attached()
+        looks = []
+
+        def gives_up():
+            looks.append(None)
+            return len(looks) == 20
+
+        with Turn(client, gives_up) as turn:
+            self.assertTrue(turn.given_up)
+        daemon.expect("turn_end", turn=1)
+        asked = [message for message in daemon.received if message["type"] == "turn_request"]
+        self.assertGreaterEqual(len(asked), 3)
+
     def interrupted(self, client, when):
         """Waits for a turn, and is interrupted as by Ctrl-C once when() is true."""
 

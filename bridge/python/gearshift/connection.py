@@ -32,7 +32,7 @@ from gearshift.wire import Checkpoint, Command
 log = logging.getLogger("gearshift")
 
 HELLO_AGAIN_NS = 10**9
-TURN_AGAIN_NS = 10**9
+TURN_AGAIN_NS = 2 * 10**7  # a daemon drops what is beyond a client's budget; asked again, it keeps its place
 WAKE_NS = 5 * 10**8
 PAUSED_POLL_MS = 100
 TURN_POLL_MS = 10  # between two looks whether the turn is still wanted: requests may be due meanwhile

@@ -87,7 +87,7 @@ class Interleaver:
         self._trainer = None
         if train is not None:
             self._trainer = clients.attach(
-                name, "train", train_batch_size, None, samples_per_epoch, endpoint
+                name, "train", wire.checked_size("train_batch_size", train_batch_size), None, samples_per_epoch, endpoint
             )
         offer = self._server._connection.offer
         self._latency_ns = offer.latency_ns

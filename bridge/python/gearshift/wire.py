@@ -110,6 +110,14 @@ def checked_function(option, function):
     return function
 
 
+def checked_size(option, batch_size) -> int:
+    """Raises ValueError, naming the option, for what no batch size is."""
+    batch_size = _whole(option, batch_size)
+    if not 1 <= batch_size <= MAX_BATCH_SIZE:
+        raise ValueError(f"{option} {batch_size}: give 1 to {MAX_BATCH_SIZE}")
+    return batch_size
+
+
 def checked_offer(
     name, kind, batch_size, batch_sizes, samples_per_epoch, latency_ms=0, saves=False
 ) -> Offer:
@@ -119,7 +127,7 @@ def checked_offer(
         raise ValueError(f"name {name!r}: give it 1 to {MAX_NAME_BYTES} printable bytes")
     if kind not in KINDS:
         raise ValueError(f"kind {kind!r}: it is 'train' or 'infer'")
-    batch_size = _whole("batch_size", batch_size)
+    batch_size = checked_size("batch_size", batch_size)
     sizes = _sizes(batch_sizes) or (batch_size,)
     samples_per_epoch = _whole("samples_per_epoch", samples_per_epoch)
     ascends = all(low < high for low, high in zip(sizes, sizes[1:]))
