@@ -148,6 +148,7 @@ bool Controller::consume(const Event& event, Time now) {
       break;
     case EventType::applied:
       roster_.applied(event);
+      judge_without_larger(now);
       break;
     case EventType::refused:
       on_refused(event, now);
@@ -184,7 +185,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
   checkpoint_.attach(workload);
   if (!roster_.attach(workload)) return;
   if (workload.kind == Kind::infer) meet_server(&workload);
-  infeasible_ = false;
+  infeasible_ = larger_over_ = false;
   await_steady_power(now);
   if (workload.pid > 0) {
     try {
@@ -287,7 +288,7 @@ Phase Controller::phase() const {
   if (!roster_.any_managed()) return Phase::waiting;
   if (paused_ || halted_) return Phase::paused;
   if (checkpoint_.pending()) return Phase::saving;
-  if (duty_.active()) return Phase::resting;
+  if (duty_.active()) return infeasible_ ? Phase::resting : Phase::applying;
   if (!settled_ || board_.away()) return Phase::applying;
   if (aim_ == Aim::measure) return Phase::measuring;
   if (pending_ != Pending::nothing) {

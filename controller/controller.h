@@ -146,6 +146,8 @@ class Controller {
   void hold_nothing(std::string_view why, Time now);
   void hold_safe(std::string_view why, Time now);
   void tell_infeasible(std::int64_t power_mw, Time now);
+  bool larger_batches_run() const;
+  void judge_without_larger(Time now);
   const Observation* best_known() const;
   Setting safe_setting() const;
   Setting with_batches(Setting setting) const;
@@ -354,6 +356,7 @@ class Controller {
   bool power_lost_ = false;
   bool paused_ = false;            // a limit leaves no power to work with: the workloads wait
   bool infeasible_ = false;        // said once: the lowest mode is over the cap
+  bool larger_over_ = false;       // it is with larger batches than are asked for, which run out
   bool over_probe_ = false;        // a setting was cut for its power, which is not back yet
   bool saving_up_ = false;         // said once: the search waits until it may go over the cap again
   bool unserved_ = false;          // said once: nothing that may be tried serves all requests

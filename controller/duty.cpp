@@ -6,8 +6,10 @@ namespace gearshift {
 
 void Controller::update_duty(Verdict verdict, Time now) {
   const bool asks = cap_mw_ && is_power(*cap_mw_);
-  const bool lowest = infeasible_ && aim_ == Aim::safe && asks && !paused_ && !halted_;
+  const bool over = infeasible_ || larger_over_;
+  const bool lowest = over && aim_ == Aim::safe && asks && !paused_ && !halted_;
   if (!lowest || !roster_.any_managed()) {
+    larger_over_ = false;
     end_duty(now);
     return;
   }

@@ -114,9 +114,12 @@ void Controller::hold_safe(std::string_view why, Time now) {
   note(NoteType::safe, now, why);
 }
 
-// Power is over the cap in the lowest mode, below which there is nothing.
+// Power is over the cap in the lowest mode, below which there is nothing. While larger batches run
+// than were asked for, those that come may fit: the workloads wait in turns meanwhile.
 void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
-  if (std::exchange(infeasible_, true)) return;
+  const bool may_come = now - batches_asked_ <= options_.workload_timeout;
+  larger_over_ = !infeasible_ && may_come && larger_batches_run();
+  if (larger_over_ || std::exchange(infeasible_, true)) return;
   if (is_power(*cap_mw_)) {
     note(NoteType::over_cap, now,
          "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
@@ -125,6 +128,22 @@ void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
   }
   const std::string source(cap_source_.view());
   note(NoteType::safe, now, source + " leaves power for the lowest mode at most");
+}
+
+bool Controller::larger_batches_run() const {
+  const auto larger = [this](Kind kind) {
+    const std::int32_t wanted = wanted_.batch_size[index(kind)];
+    return wanted > 0 && roster_.running_batch(kind) > wanted;
+  };
+  return larger(Kind::train) || larger(Kind::infer);
+}
+
+// What was over the cap in the lowest mode is used up: power is judged anew, once it shows.
+void Controller::judge_without_larger(Time now) {
+  if (!larger_over_ || larger_batches_run()) return;
+  larger_over_ = false;
+  guard_.settles_by(now + kLagWindows * board_.traits().power_window);
+  guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
 }
 
 Setting Controller::safe_setting() const {

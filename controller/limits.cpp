@@ -90,7 +90,9 @@ void Controller::update_cap(Time now) {
     relief_.forget();
   }
   relief_.forget_end();
-  infeasible_ = falls && duty_.active();
+  const bool rests_on = falls && duty_.active();
+  infeasible_ = infeasible_ && rests_on;
+  larger_over_ = larger_over_ && rests_on;
   note(NoteType::goal, now, source, cap.value_or(0));
   if (paused_ != (cap && *cap <= kNoPowerMw)) {
     update_pause(now);

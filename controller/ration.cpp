@@ -22,7 +22,7 @@ void Controller::add_to_excess(Time now) {
     excess_.skip(now);
     return;
   }
-  const bool searches = measuring() || (over_probe_ && !infeasible_);
+  const bool searches = measuring() || (over_probe_ && !infeasible_ && !larger_over_);
   const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
   const bool is_charged = over_mw > 0 && !follows_outside_write(now);
   excess_.add(now, *power_mw, is_charged ? over_mw : 0);

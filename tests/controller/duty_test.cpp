@@ -128,6 +128,62 @@ TEST(Duty, WaitsWhilePowerIsUnknown) {
   EXPECT_EQ(minibatches(rig, Kind::train, seconds(33), seconds(60)), 0U);
 }
 
+// Measures 16 and 32 samples in the lowest mode, which draws 13.2 and 16.4 W with them, and holds
+// the first. What a loader has fetched of 32 runs on, and draws more than the cap.
+struct FetchedRig : LowRig {
+  explicit FetchedRig(std::int64_t cap_mw)
+      : LowRig(
+            [](const PolicyContext&, const std::vector<Observation>& answers) {
+              if (answers.size() < 2) return measure(kSlow, answers.empty() ? 16 : 32);
+              return hold(kSlow, 16);
+            },
+            seconds(120), cap_mw) {
+    hardware.sample_mw = 200;
+    world.prefetched = 16;
+    world.attach(seconds(1));
+  }
+};
+
+TEST(Duty, LargerBatchesThatAreUsedUpMakeNoCapInfeasible) {
+  FetchedRig rig(13'500);
+  rig.run();
+  EXPECT_EQ(reports(rig, "infeasible"), 0U);
+  EXPECT_TRUE(rig.recorder.of(NoteType::safe).empty());
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+  ASSERT_EQ(rig.recorder.of(NoteType::hold).size(), 1U);
+  EXPECT_EQ(rig.recorder.of(NoteType::hold)[0].setting, (Setting{kSlow, {16, 0}, Run::train}));
+  const Time cut = rig.time_of(NoteType::over_cap);
+  EXPECT_LE(mean_w(rig, cut - Time{}, cut - Time{} + seconds(15)), 1.02 * 13.5)
+      << "they wait in turns meanwhile";
+}
+
+TEST(Duty, WhatIsOverTheCapWithoutLargerBatchesTooIsToldOnceTheyAreUsedUp) {
+  FetchedRig rig(11'000);  // 11.6 W of 8 samples
+  rig.run();
+  EXPECT_EQ(reports(rig, "infeasible"), 1U);
+  EXPECT_EQ(rig.hardware.batch_size, 8);
+  const auto used_up =
+      std::find_if(rig.recorder.events.begin(), rig.recorder.events.end(), [](const Event& event) {
+        return event.type == EventType::minibatch && event.minibatch.batch_size == 8;
+      });
+  ASSERT_NE(used_up, rig.recorder.events.end());
+  EXPECT_GT(rig.recorder.of(NoteType::over_cap).back().time, used_up->minibatch.received);
+  EXPECT_EQ(rig.world.published.phase, Phase::resting);
+  EXPECT_LE(mean_w(rig, seconds(30), seconds(120)), 11.05);
+}
+
+TEST(Duty, LargerBatchesThatDoNotEndAreCalledInfeasibleAfterAMinute) {
+  FetchedRig rig(13'500);
+  rig.world.at(seconds(5), [&rig] { rig.world.prefetched = 100'000; });
+  rig.run();
+  EXPECT_EQ(reports(rig, "infeasible"), 1U);
+  ASSERT_EQ(rig.recorder.of(NoteType::over_cap).size(), 2U);
+  const Duration after = rig.time_of(NoteType::over_cap, 1) - rig.time_of(NoteType::over_cap);
+  EXPECT_GT(after, seconds(60));
+  EXPECT_LT(after, seconds(80));
+  EXPECT_EQ(rig.world.published.phase, Phase::resting);
+}
+
 // Nobody knows what was drawn while the machine slept.
 TEST(Duty, OwesNothingForTheTimeThatTheMachineSlept) {
   for (const int beyond : {0, 100, 200, 300, 400, 500}) {

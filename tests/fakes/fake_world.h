@@ -139,6 +139,10 @@ class FakeWorld : public World {
     const bool serves = server_ && workload == server_handle_;
     if (silent || (!running_ && !serves)) return;
     if (ignore_from > 0 && command.batch_size >= ignore_from) return;
+    if (prefetched > 0 && !serves) {
+      fetch(command);
+      return;
+    }
     if (answers_after > Duration{} && !refuse_commands && !serves) {
       Event event;
       event.type = EventType::applied;
@@ -199,8 +203,9 @@ class FakeWorld : public World {
   std::int32_t fails_from = 0;          // they are taken up, and then found not to fit into memory
   std::int32_t ignore_from = 0;         // batches of so many samples and more are not taken up
   Duration answers_after{};             // what was prefetched takes so long
-  bool stalled = false;                 // the workload reports no minibatch
-  double slower = 1;                    // times the workload takes so much longer
+  int prefetched = 0;  // so many minibatches run before another batch size does; a wait needs none
+  bool stalled = false;  // the workload reports no minibatch
+  double slower = 1;     // times the workload takes so much longer
 
  private:
   // As the daemon hears of a size that failed when it ran: what is in force now, and the refusal.
@@ -213,6 +218,30 @@ class FakeWorld : public World {
     event.batch_size = commands.back().batch_size;
     event.text = BoundedText<96>("memory: it does not fit");
     at(failed_at, event);
+  }
+  // Who waits keeps what is fetched, and goes on with that.
+  void fetch(const WorkloadCommand& command) {
+    paused_ = command.run == Run::infer;
+    const bool same = command.batch_size == running_->batch_size;
+    const bool on_its_way = fetching_ && fetching_->batch_size == command.batch_size;
+    if (!same && !on_its_way) fetched_ = prefetched;
+    if (!same) fetching_ = command;
+    if (!same && !paused_) return;
+    answers_.push_back(applied(command.sequence));
+  }
+  Event applied(std::uint32_t sequence) const {
+    Event event;
+    event.type = EventType::applied;
+    event.handle = running_->handle;
+    event.set_sequence = sequence;
+    event.batch_size = running_->batch_size;
+    return event;
+  }
+  void use_up_fetched(EventBuffer& events) {
+    if (!fetching_ || --fetched_ > 0) return;
+    follow(*fetching_);
+    events.push_back(applied(fetching_->sequence));
+    fetching_.reset();
   }
   void follow(const WorkloadCommand& command) {
     if (!running_) return;
@@ -242,6 +271,7 @@ class FakeWorld : public World {
       minibatch_event.fetch_stall = minibatch() / 20;
       minibatch_event.received = next_;
       events.push_back(event);
+      use_up_fetched(events);
       next_ += minibatch();
     }
   }
@@ -259,6 +289,8 @@ class FakeWorld : public World {
   WorkloadHandle server_handle_ = 0;
   std::vector<WorkloadHandle> addressees_;  // of `commands`
   std::vector<Event> answers_;
+  std::optional<WorkloadCommand> fetching_;  // followed once what was fetched before is used up
+  int fetched_ = 0;                          // minibatches until then
   std::uint32_t set_sequence_ = 0;
   std::uint64_t minibatches_ = 0;
 };
