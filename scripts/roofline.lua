@@ -6,8 +6,8 @@
 -- 2. Verify. Measure the best setting that is predicted to keep the goal, and fit again, until no
 --    prediction beats what was measured: at last those a deviation of their power above the cap. A
 --    setting that is over it is cut short by the guard, and the next predictions draw more.
--- 3. Where nothing measured keeps the goal, the predictions mislead, and the list of modes is halved, as on a
---    board without a model.
+-- 3. Where nothing measured keeps the goal, the predictions mislead: the safe setting is measured, and then the
+--    list of modes is halved, as on a board without a model.
 --
 -- The fit is robust: a setting that was not applied stands apart from all others, and counts little.
 
@@ -163,6 +163,7 @@ for _ = 1, verify do
   try(setting)
 end
 
+if not best then ask(safe) end -- what would be held
 if not best then
   log("no prediction keeps the goal: the list of modes is halved instead")
   local setting = bisect()

@@ -64,6 +64,26 @@ TEST(RooflineSearch, HalvesTheListOfModesWhereNoPredictionKeepsTheGoal) {
   EXPECT_TRUE(world.truth(outcome.setting).keeps(problem.goal));
 }
 
+// The board draws 2.5 times what the model says: none but the lowest mode is below the cap.
+TEST(RooflineSearch, AsksForTheSafeSettingBeforeItHalvesTheList) {
+  const BoardModel board = *built_in_board_model("jetson-agx-orin");
+  const OrinProblem problem;
+  const auto cost = [&](const Setting& setting) {
+    const ModelMode mode = model_mode(problem.knobs, setting.mode, board.highest);
+    const TrueCost one = OrinProblem::cost(board, mode, 16);
+    return TrueCost{one.minibatch_ms, 2.5 * one.power_w};
+  };
+  ProfileWorld world(problem, cost);
+  const Setting lowest{problem.knobs.lowest(), {16, 0}, Run::train};
+  LuaPolicy policy = shipped();
+  const SearchOutcome outcome =
+      world.run(policy, static_cast<std::int64_t>(1010 * cost(lowest).power_w));
+  ASSERT_TRUE(outcome.held) << outcome.failure;
+  EXPECT_EQ(outcome.setting, lowest);
+  const std::string log = policy.take_log();
+  EXPECT_EQ(log.find("fitted to"), 0U) << log;
+}
+
 TEST(RooflineSearch, CopesWithMeasurementsThatFail) {
   const PolicyProblem problem;
   for (const Outcome outcome : {Outcome::refused, Outcome::timed_out, Outcome::power_unknown}) {
