@@ -52,6 +52,12 @@ bool names(const std::string& entry, const std::string& wanted) {
   return false;
 }
 
+struct DeviceTree {
+  std::string folder;
+  std::vector<std::string> compatible;  // most specific first
+  std::string source;                   // the file it was made from, where it tells (JetPack 4, 5)
+};
+
 bool matches(const BoardDescription& board, const std::string& entry) {
   return std::any_of(board.compatible.begin(), board.compatible.end(),
                      [&](const std::string& wanted) { return names(entry, wanted); });
@@ -99,6 +105,33 @@ int newest_major(const BoardDescription& board) {
              : *std::max_element(board.l4t_majors.begin(), board.l4t_majors.end());
 }
 
+// "tegra194-p2888-0006-p2822-0000.dts" names module and carrier board as "nvidia,p2888-0006" would.
+bool source_names(std::string_view source, const std::string& wanted) {
+  const std::size_t comma = wanted.find(',');
+  if (source.empty() || comma == std::string::npos) return false;
+  const std::string part = '-' + wanted.substr(comma + 1);
+  const std::size_t at = source.find(part);
+  const std::size_t end = at + part.size();
+  return at != std::string_view::npos && end < source.size() &&
+         (source[end] == '-' || source[end] == '.');
+}
+
+// Of boards that one entry names, as a developer kit's name does whatever module is in it, those
+// that the device tree as a whole names most.
+void keep_named_most(std::vector<const BoardDescription*>& candidates, const DeviceTree& tree) {
+  const auto count = [&](const BoardDescription* board) {
+    const auto is_named = [&](const std::string& wanted) {
+      return source_names(tree.source, wanted) ||
+             std::any_of(tree.compatible.begin(), tree.compatible.end(),
+                         [&](const std::string& entry) { return names(entry, wanted); });
+    };
+    return std::count_if(board->compatible.begin(), board->compatible.end(), is_named);
+  };
+  std::ptrdiff_t most = 0;
+  for (const BoardDescription* board : candidates) most = std::max(most, count(board));
+  std::erase_if(candidates, [&](const BoardDescription* board) { return count(board) < most; });
+}
+
 // The board file of a module for this L4T release; the newest one where none was written for it.
 const BoardDescription* choose_generation(const std::vector<const BoardDescription*>& candidates,
                                           std::optional<int> major,
@@ -120,11 +153,6 @@ const BoardDescription* choose_generation(const std::vector<const BoardDescripti
   return newest;
 }
 
-struct DeviceTree {
-  std::string folder;
-  std::vector<std::string> compatible;  // most specific first
-};
-
 std::optional<DeviceTree> read_device_tree(const Sysroot& root,
                                            std::vector<std::string>& evidence) {
   for (const std::string_view folder : kDeviceTrees) {
@@ -134,8 +162,12 @@ std::optional<DeviceTree> read_device_tree(const Sysroot& root,
       evidence.push_back("device tree: no " + path);
       continue;
     }
-    DeviceTree tree{std::string(folder), split(*text, '\0')};
+    DeviceTree tree{std::string(folder), split(*text, '\0'), {}};
     evidence.push_back("device tree: " + joined(tree.compatible) + " (" + path + ")");
+    if (const auto source = root.try_read(tree.folder + "/nvidia,dtsfilename")) {
+      tree.source = source->substr(source->rfind('/') + 1);  // npos + 1 is 0
+      evidence.push_back("device tree source: " + tree.source);
+    }
     if (const auto model = root.try_read(tree.folder + "/model")) {
       evidence.push_back("model text: " + *model + " (not used: makers change it)");
     }
@@ -188,6 +220,7 @@ Detection detect_board(const Sysroot& root, std::span<const BoardDescription> bo
       if (matches(board, entry)) candidates.push_back(&board);
     }
     if (candidates.empty()) continue;
+    keep_named_most(candidates, *tree);
     evidence.push_back("compatible: " + entry + " (" + tree->folder + "/compatible)");
     detection.board = choose_generation(candidates, l4t_major(root, evidence), evidence);
     evidence.push_back("board: " + detection.board->id + ", " + detection.board->name);

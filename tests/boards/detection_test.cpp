@@ -111,6 +111,20 @@ const Case kCases[] = {
      "5.10.120-tegra",
      "jetson-agx-xavier",
      "compatible: nvidia,p2972-0000"},
+    {"AGX Xavier 8 GB, whose kit is named before its module",
+     {"nvidia,p2972-0000", "nvidia,p2822-0000+p2888-0006", "nvidia,tegra194"},
+     kProc,
+     kR35,
+     "5.10.120-tegra",
+     "jetson-agx-xavier-8gb",
+     "compatible: nvidia,p2972-0000"},
+    {"AGX Xavier, by its kit alone",
+     {"nvidia,p2972-0000", "nvidia,galen", "nvidia,jetson-xavier", "nvidia,tegra194"},
+     kProc,
+     kR35,
+     "5.10.120-tegra",
+     "jetson-agx-xavier",
+     "compatible: nvidia,p2972-0000"},
     {"Xavier NX",
      {"nvidia,p3509-0000+p3668-0000", "nvidia,tegra194"},
      kProc,
@@ -196,6 +210,23 @@ TEST(Detection, ShowsTheModelTextAndIgnoresIt) {
   const Detection detection = detect_board(root, built_in_boards());
   EXPECT_EQ(detection.board->id, "host");
   EXPECT_TRUE(says(detection, "model text: NVIDIA Jetson AGX Orin Developer Kit (not used"));
+}
+
+// The developer kit's name is that of no module, and its device tree may name none.
+TEST(Detection, AKitsModuleIsToldByTheSourceOfTheDeviceTree) {
+  const auto board_from = [](std::string_view source) {
+    const TempTree tree;
+    tree.put(kProc, device_tree({"nvidia,p2972-0000", "nvidia,galen", "nvidia,tegra194"}));
+    tree.put("/etc/nv_tegra_release", kR35);
+    tree.put("/proc/device-tree/nvidia,dtsfilename", std::string(source) + '\0');
+    const Detection detection = detect_board(Sysroot(tree.root()), built_in_boards());
+    EXPECT_TRUE(says(detection, "device tree source: tegra194")) << all_of(detection);
+    return detection.board->id;
+  };
+  EXPECT_EQ(board_from("/dvs/kernel-dts/tegra194-p2888-0006-p2822-0000.dts"),
+            "jetson-agx-xavier-8gb");
+  EXPECT_EQ(board_from("tegra194-p2888-0001-p2822-0000.dts"), "jetson-agx-xavier");
+  EXPECT_EQ(board_from("tegra194-p2888-00061-p2822-0000.dts"), "jetson-agx-xavier");
 }
 
 BoardDescription board_of(std::string id, std::vector<std::string> compatible,

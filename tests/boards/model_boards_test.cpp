@@ -35,6 +35,11 @@ const Table kTables[] = {
      2265.6,
      1377,
      {"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"}},
+    {"jetson-agx-xavier-8gb",
+     {6, 29, 14, 9},
+     2265.6,
+     1377,
+     {"GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"}},
     {"jetson-xavier-nx", {6, 25, 15, 7}, 1907.2, 1109.25, {"VDD_IN"}},
     {"jetson-nano", {4, 15, 12, 7}, 1479, 921.6, {"POM_5V_IN"}},
 };
