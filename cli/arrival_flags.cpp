@@ -12,6 +12,7 @@
 namespace gearshift {
 namespace {
 
+constexpr double kLeastRate = 1e-3;  // on average: a request in a quarter of an hour
 constexpr double kMostRate = 1e6;
 constexpr std::size_t kMostBursts = 64;
 
@@ -94,6 +95,13 @@ ArrivalSpec parse_arrivals(const std::string& text) {
   }
   for (std::size_t i = needed; i < parts.size(); ++i) {
     spec.bursts.push_back(burst_of(text, parts[i]));
+  }
+  const double mean = spec.mean_rate_per_s();
+  if (mean <= 0) {
+    throw std::invalid_argument(named(text) + ": no requests come; give a rate above 0");
+  }
+  if (mean < kLeastRate) {
+    fail(text, fmt::format("{:.4g} requests a second come, below {}", mean, kLeastRate));
   }
   const double peak = spec.peak_rate_per_s();
   if (!(peak <= kMostRate)) {

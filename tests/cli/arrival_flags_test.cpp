@@ -4,6 +4,8 @@
 
 #include <fstream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace gearshift {
 namespace {
@@ -13,7 +15,6 @@ using std::chrono::seconds;
 
 TEST(ArrivalFlags, TakeEachPattern) {
   EXPECT_EQ(parse_arrivals("poisson:60").rate_per_s, 60);
-  EXPECT_EQ(parse_arrivals("poisson:0").rate_per_s, 0);
   const ArrivalSpec mmpp = parse_arrivals("mmpp:30,180,20s");
   EXPECT_EQ(mmpp.pattern, ArrivalPattern::mmpp);
   EXPECT_EQ(mmpp.rate_per_s, 30);
@@ -57,6 +58,26 @@ TEST(ArrivalFlags, RefuseWhatIsNoPatternAndSayWhatIs) {
   }
   EXPECT_EQ(parse_arrivals("poisson:500000,x2@0s+1s,x2@1s+1s").bursts.size(), 2u) << "no overlap";
   EXPECT_EQ(parse_arrivals("mmpp:30,30,100ms").period, std::chrono::milliseconds(100));
+}
+
+// Silence between bursts is a pattern, silence for good is none.
+TEST(ArrivalFlags, RefuseARateAtWhichNoRequestsCome) {
+  const std::string path = testing::TempDir() + "arrivals_of_no_rate.csv";
+  std::ofstream(path) << "t_s\n0\n1\n3\n";
+  for (const std::string& text : std::vector<std::string>{"poisson:0", "mmpp:0,0,5s", "day:0,0,24h",
+                                                          "trace:" + path + ",0"}) {
+    try {
+      parse_arrivals(text);
+      ADD_FAILURE() << text;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(error.what(), "--arrivals '" + text + "': no requests come; give a rate above 0");
+    }
+  }
+  EXPECT_THROW(parse_arrivals("poisson:0.0009"), std::invalid_argument);
+  EXPECT_EQ(parse_arrivals("poisson:0.001").rate_per_s, 1e-3);
+  EXPECT_EQ(parse_arrivals("mmpp:0,60,5s").rate_per_s, 0);
+  EXPECT_EQ(parse_arrivals("day:0,90,24h").highest_rate_per_s, 90);
+  EXPECT_THROW(parse_arrivals("mmpp:0,0.001,5s"), std::invalid_argument);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ class Requests(unittest.TestCase):
     def test_errors_name_the_option_and_the_way_out(self):
         for arguments, words in (
             (["--arrivals", "uniform:60", *TIMES], "poisson:RATE"),
-            (["--arrivals", "poisson:0", *TIMES], "no requests come in 60 minutes; give a rate above 0"),
+            (["--arrivals", "poisson:0", *TIMES], "--arrivals 'poisson:0': no requests come; give a rate above 0"),
             (["--arrivals", "mmpp:0,0,5s", *TIMES], "--arrivals 'mmpp:0,0,5s': no requests come"),
             (["--arrivals", "poisson:60,x0@0s+2h", *TIMES], "no requests come in 60 minutes"),
             (["--arrivals", "poisson:60"], "--infer-profile"),
