@@ -148,15 +148,6 @@ void require_pair(const KeyPair& pair) {
   }
 }
 
-// And those above it that are missing: the state folder, which others may not write whatever the
-// umask. Where it cannot be made, what comes into it tells.
-void make_closed_folder(const std::filesystem::path& folder) {
-  std::error_code ignored;
-  if (folder.empty() || std::filesystem::exists(folder, ignored)) return;
-  make_closed_folder(folder.parent_path());
-  ::mkdir(folder.c_str(), 0755);
-}
-
 // `parse` with the file's name before what it throws.
 template <typename Parse>
 auto parse_file(const std::filesystem::path& path, const Parse& parse) {
@@ -220,7 +211,6 @@ bool KeyFolder::has_server() const {
 }
 
 void KeyFolder::make() const {
-  make_closed_folder(folder_.parent_path());
   if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) {
     fail(folder_, std::string("cannot be made: ") + std::strerror(errno) +
                       "; give another folder with --keys");

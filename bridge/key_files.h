@@ -47,7 +47,7 @@ class KeyFolder {
   }
   bool has_server() const;
 
-  // Makes the folder (mode 0700) where it is missing.
+  // Makes the folder (mode 0700) where it is missing, in one that is there.
   void make() const;
   // Each throws std::runtime_error naming the file and the way out, and refuses a folder or a file
   // that other users may read or that is not this user's.

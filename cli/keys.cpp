@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actuators/closed_folder.h"
 #include "bridge/key_files.h"
 #include "cli/commands.h"
 #include "cli/state_folder.h"
@@ -37,9 +38,15 @@ Rights rights_of(const std::vector<std::string>& words) {
   return rights;
 }
 
+// Also the folders above it that are missing, as the state folder's are made.
+void make_folder(const KeyFolder& folder) {
+  make_closed_folder(folder.path().parent_path());
+  folder.make();
+}
+
 // Reads the table, lets `change` change it, and writes it, with other gearshift keys held off.
 void change_clients(const KeyFolder& folder, const std::function<void(ClientTable&)>& change) {
-  folder.make();
+  make_folder(folder);
   const KeyFolderLock lock(folder);
   ClientTable clients = folder.read_clients();
   change(clients);
@@ -48,7 +55,7 @@ void change_clients(const KeyFolder& folder, const std::function<void(ClientTabl
 
 void make_server(const KeysOptions& options) {
   const KeyFolder folder = options.folder();
-  folder.make();
+  make_folder(folder);
   const KeyFile file{"", make_key_pair(), ""};
   write_key_file(folder.server_path(), file);
   std::printf(

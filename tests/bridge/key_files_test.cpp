@@ -42,7 +42,7 @@ class KeyFiles : public testing::Test {
   }
 
   const fakes::TempTree tree;
-  const KeyFolder folder{tree.at("/state/keys")};
+  const KeyFolder folder{tree.at("/keys")};
   const KeyPair pair = make_key_pair();
   const KeyPair other = make_key_pair();
 };
@@ -57,17 +57,21 @@ TEST_F(KeyFiles, AreMadeForTheirOwnerOnlyWhateverTheUmask) {
   make_server();
   folder.write_clients({});
   ::umask(old);
-  EXPECT_EQ(mode_of(folder.path().parent_path()), 0755u);
   EXPECT_EQ(mode_of(folder.path()), 0700u);
   EXPECT_EQ(mode_of(folder.server_path()), 0600u);
   EXPECT_EQ(mode_of(folder.clients_path()), 0600u);
+}
+
+TEST_F(KeyFiles, AreMadeInAFolderThatIsThere) {
+  const KeyFolder nowhere{tree.at("/none/keys")};
+  EXPECT_TRUE(says(failure_of([&] { nowhere.make(); }), "cannot be made"));
 }
 
 // As a shell completes the name of a folder.
 TEST_F(KeyFiles, MayBeInAFolderThatIsGivenWithASlashAtItsEnd) {
   int number = 0;
   for (const std::string end : {"/", "//", "/.", "/./"}) {
-    const std::filesystem::path path = tree.at("/slash/" + std::to_string(number++));
+    const std::filesystem::path path = tree.at("/slash" + std::to_string(number++));
     const KeyFolder slashed{path.string() + end};
     EXPECT_EQ(failure_of([&] { slashed.make(); }), "") << end;
     EXPECT_EQ(mode_of(path), 0700u) << end;
@@ -160,7 +164,7 @@ TEST_F(KeyFiles, OfBadBytesAreRefusedByLine) {
 
 TEST_F(KeyFiles, ThatAreTooLargeAreRefused) {
   make_server();
-  tree.put("/state/keys/server.key", std::string(4097, '\n'));
+  tree.put("/keys/server.key", std::string(4097, '\n'));
   EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }), "larger"));
 }
 

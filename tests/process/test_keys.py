@@ -114,6 +114,7 @@ class Keys(unittest.TestCase):
 
     def test_key_files_are_for_their_owner_and_secrets_are_never_printed(self):
         with KeyedStack(board=False) as stack:
+            stack.keys_folder = stack.folder / "missing" / "keys"
             old = os.umask(0)
             try:
                 self.assertEqual(stack.keys("server").returncode, 0)
@@ -121,6 +122,7 @@ class Keys(unittest.TestCase):
                 stack.make("ground", "change-caps", "report")
             finally:
                 os.umask(old)
+            self.assertEqual(mode_of(stack.keys_folder.parent), 0o755)
             self.assertEqual(mode_of(stack.keys_folder), 0o700)
             names = sorted(path.name for path in stack.keys_folder.iterdir())
             self.assertEqual(names, ["clients", "drone7.key", "ground.key", "server.key"])
