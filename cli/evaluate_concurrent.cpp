@@ -74,13 +74,18 @@ class ConcurrentEvaluation {
       for (SuspectCell& cell : read_suspect_cells(path)) suspects_.push_back(std::move(cell));
     }
     std::string prints;
+    std::vector<const Profile*> judged;
     ProfileFiles files;
     for (const Profile& train : profiles_of(files, options.profile, Kind::train, "--profile")) {
       for (const Profile& infer :
            profiles_of(files, options.infer_profile, Kind::infer, "--infer-profile")) {
         add_pair(train, infer, options.keep);
         prints += fmt::format(" {:016x}", print_of(*pairs_.back().train));
+        judged.insert(judged.end(), {pairs_.back().train.get(), pairs_.back().infer.get()});
       }
+    }
+    for (const std::string& warning : priors_.warnings(judged)) {
+      tell(stderr, "gearshift evaluate: {}\n", warning);
     }
     for (const Profile* prior : priors_.all()) prints += fmt::format(" {:016x}", print_of(*prior));
     grid_.conditions = fmt::format(

@@ -94,7 +94,14 @@ EvaluateGrid::EvaluateGrid(const EvaluateOptions& options)
   grid_.problems = make_problems(options);
   for (std::uint64_t seed = 1; seed <= options.seeds; ++seed) grid_.seeds.push_back(seed);
   for (const std::string& path : options.profile) add_profiles(options, path);
-  for (Bench& bench : benches_) bench.priors = priors_.of({bench.profile.get()});
+  std::vector<const Profile*> judged;
+  for (Bench& bench : benches_) {
+    judged.push_back(bench.profile.get());
+    bench.priors = priors_.of({bench.profile.get()});
+  }
+  for (const std::string& warning : priors_.warnings(judged)) {
+    tell(stderr, "gearshift evaluate: {}\n", warning);
+  }
   if (!options.suspect.empty()) mark_suspects(options);
   grid_.conditions = fmt::format(
       "effects {}, missing {}, probes {}, measurements {}, priors {:016x}, own {}, "

@@ -26,6 +26,19 @@ std::vector<std::string> useless_priors(const std::vector<std::string>& files, P
                                         const std::string& device, const BoardModel* board,
                                         std::span<const Kind> kinds);
 
+// A workload that a search is for.
+struct Searched {
+  std::string name;
+  Kind kind = Kind::train;
+};
+
+// A line for each table of a workload whose name is nearly that of a searched one of its kind, in a
+// file without a table of that one: what is measured of a workload is known by its name alone.
+// Nearly: but for case and for what is no letter or digit, or but for one letter or two in another
+// order; other digits are another version.
+std::vector<std::string> misspelt_priors(const std::vector<std::string>& files, ProfileFiles& read,
+                                         std::span<const Searched> searched);
+
 // The same tables as the loop takes them.
 std::vector<const Profile*> borrowed(const std::vector<std::unique_ptr<Profile>>& tables);
 
@@ -34,13 +47,20 @@ std::vector<const Profile*> borrowed(const std::vector<std::unique_ptr<Profile>>
 class EvaluationPriors {
  public:
   EvaluationPriors(const std::vector<std::string>& prior, const std::vector<std::string>& own)
-      : prior_(read_prior_tables(prior)), own_(read_prior_tables(own)) {}
+      : prior_files_(prior),
+        own_files_(own),
+        prior_(read_prior_tables(prior, read_)),
+        own_(read_prior_tables(own, read_)) {}
   // Borrowed from here.
   std::vector<const Profile*> of(std::initializer_list<const Profile*> judged) const;
+  // A line for each file of `own` without a table of what is judged, and misspelt_priors().
+  std::vector<std::string> warnings(std::span<const Profile* const> judged);
   // Every table: `prior` first.
   std::vector<const Profile*> all() const;
 
  private:
+  ProfileFiles read_;
+  std::vector<std::string> prior_files_, own_files_;
   std::vector<std::unique_ptr<Profile>> prior_, own_;
 };
 

@@ -182,9 +182,17 @@ void check_files(const SimulateOptions& options) {
 void warn_of_priors(const SimulateOptions& options, const SimulationProblem& problem,
                     const BoardModel* model) {
   std::vector<Kind> kinds;
-  for (const SimulatedTask& task : problem.tasks) kinds.push_back(task.kind);
-  for (const std::string& warning :
-       useless_priors(options.prior, *options.files, problem.board, model, kinds)) {
+  std::vector<Searched> searched;
+  for (const SimulatedTask& task : problem.tasks) {
+    kinds.push_back(task.kind);
+    searched.push_back({task.name, task.kind});
+  }
+  std::vector<std::string> warnings =
+      useless_priors(options.prior, *options.files, problem.board, model, kinds);
+  const std::vector<std::string> misspelt =
+      misspelt_priors(options.prior, *options.files, searched);
+  warnings.insert(warnings.end(), misspelt.begin(), misspelt.end());
+  for (const std::string& warning : warnings) {
     std::fprintf(stderr, "gearshift simulate: %s\n", warning.c_str());
   }
 }

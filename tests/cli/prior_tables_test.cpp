@@ -10,7 +10,8 @@ namespace gearshift {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
+
+using Lines = std::vector<std::string>;
 
 constexpr const char* kColumns = "device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w\n";
 
@@ -60,7 +61,7 @@ TEST(PriorTables, ADeviceThatNobodyKnowsIsTold) {
       useless(file, &*board, {}),
       ElementsAre("--prior " + file +
                   ": no table of jetson-agx-orin, or of another board that has a model; " + has));
-  EXPECT_THAT(useless(file, nullptr, {Kind::train}), IsEmpty()) << "a board without a model";
+  EXPECT_EQ(useless(file, nullptr, {Kind::train}), Lines()) << "a board without a model";
 }
 
 TEST(PriorTables, AnotherWorkloadOrBoardTeachesAndAnotherKindDoesNot) {
@@ -68,8 +69,8 @@ TEST(PriorTables, AnotherWorkloadOrBoardTeachesAndAnotherKindDoesNot) {
   for (const char* device : {"jetson-agx-orin", "orin_agx", "jetson-orin-nano"}) {
     const std::string file =
         table("prior_other.csv", mobilenet(device, "16,300,20,10", "16,600,10,20", "16,900,7,30"));
-    EXPECT_THAT(useless(file, &*board, {Kind::train}), IsEmpty()) << device;
-    EXPECT_THAT(useless(file, &*board, {Kind::train, Kind::infer}), IsEmpty()) << device;
+    EXPECT_EQ(useless(file, &*board, {Kind::train}), Lines()) << device;
+    EXPECT_EQ(useless(file, &*board, {Kind::train, Kind::infer}), Lines()) << device;
     EXPECT_THAT(useless(file, &*board, {Kind::infer}), testing::SizeIs(1)) << device;
     EXPECT_THAT(useless(file, nullptr, {Kind::infer}), testing::SizeIs(1)) << device;
   }
@@ -91,7 +92,58 @@ TEST(PriorTables, ATableOfFewerSettingsThanAFitTakesIsTold) {
   EXPECT_THAT(useless(file, &*board, {}), told);
   EXPECT_THAT(useless(file, nullptr, {Kind::train}), told) << "without a model";
   std::ofstream(file, std::ios::app) << start << "1300,5,,40\n";
-  EXPECT_THAT(useless(file, &*board, {Kind::train}), IsEmpty());
+  EXPECT_EQ(useless(file, &*board, {Kind::train}), Lines());
+}
+
+Lines misspelt(const std::string& file, const std::string& name) {
+  ProfileFiles read;
+  const Searched searched{name, Kind::train};
+  return misspelt_priors({file}, read, {&searched, 1});
+}
+
+// It would be another workload's without a word, and of little use.
+TEST(PriorTables, ANameThatIsNearlyThatOfTheWorkloadIsTold) {
+  const std::string file =
+      table("prior_misspelt.csv", mobilenet("orin", "16,300,20,10", "16,600,10,20", "16,900,7,30"));
+  for (const char* name :
+       {"MobileNet", "mobile_net", "mobilnet", "mobilenett", "mobilenat", "moblienet"}) {
+    EXPECT_THAT(
+        misspelt(file, name),
+        ElementsAre("--prior " + file +
+                    ": mobilenet (train) on orin is taken for another workload than " +
+                    std::string(name) + "; where it is the same, give it that name in the file"));
+  }
+  for (const char* name : {"mobilenet", "mobilenet2", "mobilenet_v3", "resnet", "mob"}) {
+    EXPECT_EQ(misspelt(file, name), Lines()) << name;
+  }
+}
+
+TEST(PriorTables, OtherDigitsAreAnotherVersionAndTheVeryNameIsEnough) {
+  const std::string rows =
+      "orin,resnet18,train,16,300,20,10\n"
+      "orin,resnet18,infer,16,300,20,10\n";
+  const std::string file = table("prior_versions.csv", rows);
+  EXPECT_EQ(misspelt(file, "resnet81").size(), 1u);
+  EXPECT_EQ(misspelt(file, "resnet19"), Lines());
+  EXPECT_EQ(misspelt(file, "resnet"), Lines());
+  const std::string both = table("prior_both.csv", rows + "orin,resent18,train,16,300,20,10\n");
+  EXPECT_EQ(misspelt(both, "resnet18"), Lines());
+}
+
+TEST(PriorTables, AnOwnPriorOfNothingThatIsJudgedIsTold) {
+  const std::string rows = mobilenet("orin", "16,300,20,10", "16,600,10,20", "16,900,7,30");
+  const std::string file = table("prior_own.csv", rows);
+  EvaluationPriors priors({}, {file});
+  Profile judged;
+  judged.device = "orin";
+  judged.workload = "mobilenet";
+  const Profile* const all[] = {&judged};
+  EXPECT_EQ(priors.warnings(all), Lines());
+  judged.workload = "mobilenet_v3";
+  EXPECT_THAT(priors.warnings(all),
+              ElementsAre("--own-prior " + file +
+                          ": no table of what is judged, so no policy sees it; it has mobilenet "
+                          "(train) on orin, and judged is mobilenet_v3 (train) on orin"));
 }
 
 // As the search judges it: these draw what the limit allows, whatever the workload demands.
