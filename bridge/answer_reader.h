@@ -1,6 +1,7 @@
 // Writes the daemon's answers to an operator's program, and reads them there within bounds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <msgpack.hpp>
@@ -66,6 +67,11 @@ class AnswerReader {
   // Fields that older daemons do not tell.
   std::string text_or_empty(const std::string& name) const {
     return fields_.contains(name) ? get<std::string>(name) : std::string();
+  }
+  // Within 0 to 2^60, so that it is a span.
+  std::int64_t span_ns_or_zero(const std::string& name) const {
+    if (!fields_.contains(name)) return 0;
+    return std::clamp<std::int64_t>(get<std::int64_t>(name), 0, INT64_C(1) << 60);
   }
   bool bool_or_false(const std::string& name) const {
     return fields_.contains(name) && get<bool>(name);

@@ -27,6 +27,10 @@ std::vector<std::int64_t> battery_row(const Battery& battery) {
           thousandths(battery.voltage_v), thousandths(battery.current_a), battery.estimate ? 1 : 0};
 }
 
+std::int64_t age_ns(const Battery& battery, Time now) {
+  return battery.known() ? (now - battery.taken).count() : 0;
+}
+
 Battery read_battery(const std::vector<std::int64_t>& row) {
   constexpr std::size_t kNumbers = 5;
   Battery battery;

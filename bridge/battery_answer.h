@@ -13,6 +13,9 @@ namespace gearshift::wire {
 // battery's energy is not known.
 std::vector<std::int64_t> battery_row(const Battery& battery);
 
+// How long before `now` its energy was read; 0 where it is not known.
+std::int64_t age_ns(const Battery& battery, Time now);
+
 // Throws std::runtime_error for a list that is none of a battery.
 Battery read_battery(const std::vector<std::int64_t>& row);
 

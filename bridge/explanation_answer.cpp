@@ -167,6 +167,7 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
   answer.rationale.plan = page.get<std::string>("plan");
   answer.rationale.heat = page.text_or_empty("heat");
   answer.rationale.battery = read_battery(page.get<Row>("battery"));
+  answer.rationale.battery.taken = answer.now - Duration(page.span_ns_or_zero("battery_age_ns"));
 }
 
 }  // namespace
@@ -174,7 +175,7 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
 void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knobs, Time now,
           std::uint32_t from) {
   const Goal& goal = rationale.goal();
-  AnswerWriter answer(buffer, "explanation", 25);
+  AnswerWriter answer(buffer, "explanation", 26);
   answer.add("holding", holding_name(rationale.held.holding));
   answer.add("why", std::string_view(rationale.held.why).substr(0, kMaxMessageBytes));
   answer.add("held_ns", (now - rationale.held.since).count());
@@ -184,6 +185,7 @@ void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knob
   answer.add("plan", std::string_view(plan).substr(0, kMaxMessageBytes));
   answer.add("heat", std::string_view(rationale.heat).substr(0, kMaxMessageBytes));
   answer.add("battery", battery_row(rationale.battery));
+  answer.add("battery_age_ns", age_ns(rationale.battery, now));
   answer.add("cap_mw", rationale.cap.power_mw);
   answer.add("cap_source", std::string_view(rationale.cap.source).substr(0, kMaxTextBytes));
   answer.add("cap_ns", (now - rationale.cap.since).count());

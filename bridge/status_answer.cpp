@@ -17,7 +17,7 @@ std::int64_t rounded(double number) { return std::llround(number); }
 
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs, std::string_view plan,
           std::string_view heat) {
-  AnswerWriter answer(buffer, "status", 29);
+  AnswerWriter answer(buffer, "status", 30);
   answer.add("phase", phase_name(status.phase));
   answer.add("power_known", status.power_known);
   answer.add("power_is_estimate", status.power_is_estimate);
@@ -54,6 +54,7 @@ void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs, std
   answer.add("requests_late", status.requests.late);
   answer.add("requests_queued", status.requests.queued);
   answer.add("battery", battery_row(status.battery));
+  answer.add("battery_age_ns", age_ns(status.battery, status.time));
   answer.add("plan", plan.substr(0, kMaxMessageBytes));
   answer.add("heat", heat.substr(0, kMaxMessageBytes));
 }
@@ -89,6 +90,7 @@ StatusAnswer decode_status(std::string_view frame) {
   status.requests_late = answer.get<std::int64_t>("requests_late");
   status.requests_queued = answer.get<std::int64_t>("requests_queued");
   status.battery = read_battery(answer.get<std::vector<std::int64_t>>("battery"));
+  status.battery_age_ns = answer.span_ns_or_zero("battery_age_ns");
   status.plan = answer.get<std::string>("plan");
   status.heat = answer.text_or_empty("heat");
   return status;

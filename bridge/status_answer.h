@@ -42,9 +42,10 @@ struct StatusAnswer {
   std::int64_t requests_served = 0;
   std::int64_t requests_late = 0;
   std::int64_t requests_queued = 0;
-  Battery battery;   // nothing where there is none
-  std::string plan;  // of the battery, for people; empty where there is none
-  std::string heat;  // which zones cannot be read, for people; empty where all can
+  Battery battery;                  // nothing where there is none
+  std::int64_t battery_age_ns = 0;  // how long ago its energy was read
+  std::string plan;                 // of the battery, for people; empty where there is none
+  std::string heat;                 // which zones cannot be read, for people; empty where all can
 };
 
 // What the daemon answers. Values of a mode beyond the space's knobs are left out.

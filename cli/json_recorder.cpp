@@ -162,8 +162,9 @@ void JsonRecorder::note(const Note& note) {
   print(line);
 }
 
-json to_json(const Battery& battery) {
+json to_json(const Battery& battery, Duration age) {
   json out = {{"energy_wh", battery.energy_wh.value_or(0)},
+              {"energy_age_s", seconds(age)},
               {"charging", battery.charging()},
               {"estimate", battery.estimate}};
   if (battery.capacity_wh) out["capacity_wh"] = *battery.capacity_wh;
@@ -186,7 +187,9 @@ void JsonRecorder::status(const Status& status) {
   line["power_w"] = status.power_known ? json(to_watts(status.power_mw)) : json(nullptr);
   line["cap_w"] = status.cap_mw > 0 ? json(to_watts(status.cap_mw)) : json(nullptr);
   line["cap_source"] = status.cap_source.view();
-  if (status.battery.known()) line["battery"] = to_json(status.battery);
+  if (status.battery.known()) {
+    line["battery"] = to_json(status.battery, status.time - status.battery.taken);
+  }
   line.update(to_json(status.goal));
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Duration minibatch = status.minibatch[index(kind)];

@@ -28,7 +28,8 @@ nlohmann::json to_json(const DriftAlarm& alarm);
 nlohmann::json to_json(const RequestReport& report);
 
 // What the gauge tells of it: Wh, V, A.
-nlohmann::json to_json(const Battery& battery);
+// `age`: of its energy.
+nlohmann::json to_json(const Battery& battery, Duration age);
 
 // {"note": "unread", "lines": N}: so many before it were left out, since nobody read them in time.
 std::string json_gap(std::uint64_t lines);

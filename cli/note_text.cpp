@@ -22,6 +22,12 @@ std::string over_cap_text(const Note& note) {
   return fmt::format("over the cap at {}: {}", watts_upward(note.value), note.text);
 }
 
+// Gauges that live are read every few seconds.
+std::string age_text(Duration age) {
+  constexpr Duration kShownFrom = std::chrono::seconds(10);
+  return age < kShownFrom ? "" : fmt::format(" (last read {:.0f} s ago)", seconds(age));
+}
+
 }  // namespace
 
 std::string watts(std::int64_t power_mw) {
@@ -86,10 +92,10 @@ bool NoteText::warns(NoteType type) {
   }
 }
 
-std::string describe(const Battery& battery) {
+std::string describe(const Battery& battery, Duration age) {
   std::string text = fmt::format("{:.2f}", battery.energy_wh.value_or(0));
   if (battery.capacity_wh) text += fmt::format(" of {:.2f}", *battery.capacity_wh);
-  text += " Wh";
+  text += " Wh" + age_text(age);
   if (battery.voltage_v) text += fmt::format(", {:.2f} V", *battery.voltage_v);
   if (battery.current_a) {
     text += battery.charging() ? fmt::format(", charged with {:.2f} A", -*battery.current_a)
@@ -174,7 +180,8 @@ std::string status_line(const KnobSpace& space, const Status& status) {
   if (status.power_is_estimate) text += " (estimate)";
   if (status.cap_mw > 0) text += fmt::format(" of {}", cap_text(status.cap_mw));
   if (status.battery.known()) {
-    text += fmt::format(" | battery {:.2f} Wh", *status.battery.energy_wh);
+    text += fmt::format(" | battery {:.2f} Wh", *status.battery.energy_wh) +
+            age_text(status.time - status.battery.taken);
     if (status.battery.voltage_v) text += fmt::format(" {:.2f} V", *status.battery.voltage_v);
   }
   for (const Duration minibatch : status.minibatch) {

@@ -22,8 +22,9 @@ std::string describe(const KnobSpace& space, const Setting& setting);
 // "29.8 W, 61.2 ms a minibatch, 3.83 ms and 0.114 J a sample (12 minibatches)", or why it has none.
 std::string describe(const Observation& observation);
 
-// "4.21 of 10.00 Wh, 11.40 V, 1.20 A out of it", what of it is known.
-std::string describe(const Battery& battery);
+// "4.21 of 10.00 Wh, 11.40 V, 1.20 A out of it", what of it is known; "4.21 of 10.00 Wh (last read
+// 95 s ago), ..." where the energy is older than a gauge that lives leaves it.
+std::string describe(const Battery& battery, Duration age);
 
 // Remembers workload names, because a detached note has only the handle.
 class NoteText {

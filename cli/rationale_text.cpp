@@ -217,7 +217,10 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
           (comparable(rationale.goal()) ? "" : ", reference not measured yet") + "\n";
   const std::string limits = limits_text(rationale.goal());  // each after a comma
   if (!limits.empty()) text += "limits        " + limits.substr(2) + "\n";
-  if (rationale.battery.known()) text += "battery       " + describe(rationale.battery) + "\n";
+  if (rationale.battery.known()) {
+    const Duration age = now - rationale.battery.taken;
+    text += "battery       " + describe(rationale.battery, age) + "\n";
+  }
   if (!rationale.plan.empty()) text += "plan          " + rationale.plan + "\n";
   text += tried_text(space, rationale, most_tried);
   const std::string alternatives = alternatives_text(space, rationale);
@@ -245,7 +248,9 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
     out["held_for_s"] = seconds(now - held.since);
     out["predicted"] = to_json(held.predicted);
   }
-  if (rationale.battery.known()) out["battery"] = to_json(rationale.battery);
+  if (rationale.battery.known()) {
+    out["battery"] = to_json(rationale.battery, now - rationale.battery.taken);
+  }
   if (!rationale.plan.empty()) out["plan"] = rationale.plan;
   if (!rationale.heat.empty()) out["heat"] = rationale.heat;
   if (rationale.cap.power_mw > 0) {

@@ -52,7 +52,9 @@ std::string status_json(const wire::StatusAnswer& status) {
   json["requests_served"] = status.requests_served;
   json["requests_late"] = status.requests_late;
   json["requests_queued"] = status.requests_queued;
-  if (status.battery.known()) json["battery"] = to_json(status.battery);
+  if (status.battery.known()) {
+    json["battery"] = to_json(status.battery, Duration(status.battery_age_ns));
+  }
   if (!status.plan.empty()) json["plan"] = status.plan;
   if (!status.heat.empty()) json["heat"] = status.heat;
   return json.dump();
@@ -122,7 +124,9 @@ std::string status_text(const wire::StatusAnswer& status) {
     text += number(" of %.0f answered", static_cast<double>(status.requests_served));
     text += number(", %.0f wait", static_cast<double>(status.requests_queued));
   }
-  if (status.battery.known()) text += "\nbattery       " + describe(status.battery);
+  if (status.battery.known()) {
+    text += "\nbattery       " + describe(status.battery, Duration(status.battery_age_ns));
+  }
   if (!status.plan.empty()) text += "\nplan          " + status.plan;
   text += "\nruns          " + status.run;
   text += "\nworkloads     " + std::to_string(status.workloads);

@@ -18,6 +18,7 @@ namespace gearshift {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 KnobSpace two_knobs() {
   KnobSpace space;
@@ -47,8 +48,13 @@ Status full_status() {
   status.requests.served = 20;
   status.requests.late = 3;
   status.requests.queued = 5;
-  status.battery = {
-      .energy_wh = 4.5, .capacity_wh = 10.0, .voltage_v = 11.4, .current_a = 1.2, .estimate = true};
+  status.time = Time(seconds(100));
+  status.battery = {.energy_wh = 4.5,
+                    .capacity_wh = 10.0,
+                    .voltage_v = 11.4,
+                    .current_a = 1.2,
+                    .taken = Time(seconds(55)),
+                    .estimate = true};
   status.cap_source = decltype(status.cap_source)("operator");
   status.goal = {.objective = Objective::weighted,
                  .latency = milliseconds(100),
@@ -204,6 +210,7 @@ TEST_F(ControlTest, RefusesACapPastItsBounds) {
 TEST_F(ControlTest, AnswersEveryFaultWithItsCode) {
   EXPECT_EQ(code_of(answer_to("garbage")), "malformed");
   EXPECT_EQ(code_of(answer_to(frames::Map("launch").frame())), "unknown_type");
+  EXPECT_EQ(Duration(status.battery_age_ns), seconds(45));
   EXPECT_EQ(code_of(answer_to(frames::packed(frames::hello()))), "unknown_type");
   EXPECT_EQ(code_of(answer_to(frames::Map("cap").with("power_mw", -1).frame())), "invalid");
   EXPECT_EQ(code_of(answer_to(frames::Map("goal").frame())), "invalid");

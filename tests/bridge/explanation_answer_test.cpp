@@ -55,6 +55,7 @@ Rationale thirty(Time now) {
   rationale.heat = "no temperature for 10 s";
   rationale.battery.energy_wh = 4.512;
   rationale.battery.current_a = -1.25;
+  rationale.battery.taken = now - seconds(45);
   const Setting held = setting(28);
   rationale.note(
       {NoteType::goal, now - seconds(7), 0, 30'000, nullptr, nullptr, nullptr, "operator"});
@@ -119,6 +120,7 @@ TEST(ExplanationAnswer, IsPutTogetherFromItsPages) {
   EXPECT_EQ(answer.rationale.battery.energy_wh, 4.512);
   EXPECT_EQ(answer.rationale.battery.current_a, -1.25);
   EXPECT_EQ(answer.rationale.battery.voltage_v, std::nullopt);
+  EXPECT_EQ(answer.now - answer.rationale.battery.taken, seconds(45));
   EXPECT_EQ(answer.now - answer.rationale.held.since, seconds(2));
   EXPECT_EQ(answer.now - answer.rationale.cap.since, seconds(7));
   EXPECT_EQ(answer.rationale.cap.power_mw, 30'000);

@@ -7,6 +7,8 @@
 namespace gearshift {
 namespace {
 
+using std::chrono::seconds;
+
 std::string cut(std::int64_t power_mw, std::int64_t limit_mw) {
   Observation observation;
   observation.outcome = Outcome::over_limit;
@@ -34,6 +36,22 @@ TEST(NoteText, NoBreachIsToldWhereNoneIsKnown) {
   EXPECT_FALSE(NoteText::warns(NoteType::rationed));
   EXPECT_EQ(notes.line({.type = NoteType::over_cap, .text = "no knob can be set now"}),
             "no knob can be set now");
+}
+
+// Where nothing plans it nothing else tells that a gauge is dead.
+TEST(NoteText, TheEnergyOfAGaugeThatIsReadNoMoreIsToldWithItsAge) {
+  const Battery battery{
+      .energy_wh = 7.62, .capacity_wh = 10, .voltage_v = 11.21, .taken = Time(seconds(100))};
+  EXPECT_EQ(describe(battery, seconds(9)), "7.62 of 10.00 Wh, 11.21 V");
+  EXPECT_EQ(describe(battery, seconds(95)), "7.62 of 10.00 Wh (last read 95 s ago), 11.21 V");
+  Status status;
+  status.time = Time(seconds(195));
+  status.battery = battery;
+  EXPECT_NE(status_line({}, status).find(" | battery 7.62 Wh (last read 95 s ago) 11.21 V"),
+            std::string::npos)
+      << status_line({}, status);
+  status.time = battery.taken;
+  EXPECT_NE(status_line({}, status).find(" | battery 7.62 Wh 11.21 V"), std::string::npos);
 }
 
 TEST(NoteText, ACapThatIsNoPowerIsToldInWords) {

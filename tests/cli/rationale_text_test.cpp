@@ -72,6 +72,14 @@ TEST_F(RationaleText, TellsACapThatIsNoPowerFromNone) {
   EXPECT_THAT(text({}), HasSubstr("cap           29.5 W, set by battery"));
 }
 
+TEST_F(RationaleText, TellsTheAgeOfABatterysEnergy) {
+  rationale_.battery = {.energy_wh = 7.62, .taken = Time(seconds(10) - seconds(95))};
+  EXPECT_THAT(text({}), HasSubstr("battery       7.62 Wh (last read 95 s ago)\n"));
+  const auto out =
+      nlohmann::json::parse(rationale_json(space_, rationale_, Time(seconds(10)), Known::all));
+  EXPECT_EQ(out["battery"]["energy_age_s"], 95);
+}
+
 TEST_F(RationaleText, AnotherObjectiveChangesAChoiceAndNotWhatIsHeldInItsStead) {
   const Setting lowest = setting(100'000);
   const auto hold = [&](NoteType type) {
