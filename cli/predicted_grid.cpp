@@ -1,11 +1,12 @@
 #include "cli/predicted_grid.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <stdexcept>
+#include <utility>
 
 #include "boards/board_description.h"
 #include "cli/select_board.h"
+#include "policies/powertrain/known_batch_sizes.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -52,51 +53,14 @@ std::string name_of(const Named& named) {
 
 std::string doing(Kind kind) { return kind == Kind::train ? "training" : "inference"; }
 
-using Sizes = std::vector<std::int32_t>;
-
-bool spans(const Sizes& sizes, std::int32_t size) {
-  return !sizes.empty() && size >= sizes.front() && size <= sizes.back();
-}
-
-std::string span_text(const Sizes& sizes) {
-  const std::string first = std::to_string(sizes.front());
-  return sizes.size() == 1 ? first : first + " to " + std::to_string(sizes.back());
-}
-
-// Without an input for it all batch sizes are one to the networks. A transferred model may know
-// more of them from its reference than it was measured with.
-bool knows(const Predictor& predictor, std::int32_t size) {
-  const Sizes& sizes = predictor.batch_sizes;
-  if (!predictor.takes_batch_size()) {
-    return std::find(sizes.begin(), sizes.end(), size) != sizes.end();
-  }
-  return spans(sizes, size) || spans(predictor.reference_batch_sizes, size);
-}
-
-std::string known_sizes(const Predictor& predictor) {
-  const Sizes& sizes = predictor.batch_sizes;
-  if (predictor.takes_batch_size()) {
-    const Sizes& before = predictor.reference_batch_sizes;
-    if (predictor.reference.empty()) return span_text(sizes);
-    if (before.empty()) {
-      return span_text(sizes) +
-             ", and its file does not tell what its reference knew (transferred anew it does)";
-    }
-    return span_text(sizes) + ", and " + span_text(before) + " from its reference";
-  }
-  std::string text;
-  for (const std::int32_t size : sizes) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return text + " alone";
-}
-
 }  // namespace
 
 PredictedGrid grid_of_profile(const Profile& profile, const Predictor& predictor) {
   for (const std::int32_t size : profile.batch_sizes()) {
-    if (knows(predictor, size)) continue;
+    if (knows_batch_size(predictor, size)) continue;
     throw std::runtime_error(name_of(profile) + ": batch size " + std::to_string(size) +
                              ", and the model of " + name_of(predictor) + " knows " +
-                             known_sizes(predictor) +
+                             known_batch_sizes(predictor) +
                              "; give a profile of what it knows, or a model that learnt from that "
                              "batch size (gearshift powertrain train, transfer)");
   }

@@ -65,6 +65,7 @@ predict = {}
 
 ---Why predict.transfer will fail on this board and with these batch sizes, and the way out; nil where nothing is
 ---known to speak against it. Ask before the first measurement; libtorch is not looked for. 20,000 instructions.
+---Of several batch sizes the reference must know each: those it learnt from, from the smallest to the largest.
 ---@return string|nil
 function predict.objection() end
 

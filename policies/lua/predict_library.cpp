@@ -82,8 +82,11 @@ bool transfer(ScriptState& state, Surface& surface) noexcept {
 // Sets state.error where something speaks against a transfer; false where nothing does.
 bool has_objection(ScriptState& state) noexcept {
   try {
-    const std::string objection =
-        state.transfer->objection(*state.context.knobs, state.grid->batch_sizes().size());
+    std::vector<std::int32_t> sizes;
+    for (const std::int64_t size : state.grid->batch_sizes()) {
+      sizes.push_back(static_cast<std::int32_t>(size));
+    }
+    const std::string objection = state.transfer->objection(*state.context.knobs, sizes);
     state.error = ErrorText(objection);
     return !objection.empty();
   } catch (const std::exception& error) {

@@ -29,10 +29,10 @@ struct TransferResult {
 class ModeTransfer {
  public:
   virtual ~ModeTransfer() = default;
-  // Why no transfer can be to settings of these knobs and so many batch sizes, with the way out;
-  // empty where nothing is known to speak against it. Trains nothing. May be called by several
-  // threads.
-  virtual std::string objection(const KnobSpace& knobs, std::size_t batch_sizes) const = 0;
+  // Why no transfer can be to settings of these knobs and batch sizes, with the way out; empty
+  // where nothing is known to speak against it. Trains nothing. May be called by several threads.
+  virtual std::string objection(const KnobSpace& knobs,
+                                std::span<const std::int32_t> batch_sizes) const = 0;
   // Learns from the cells of `measured`, and predicts `settings`, whose modes have its knobs. A
   // function of the arguments. Takes up to a third of a second, and a second more the first time.
   // Throws std::runtime_error that says why it cannot, and the way out. May be called by several

@@ -2,23 +2,47 @@
 
 #include <exception>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "policies/powertrain/known_batch_sizes.h"
 #include "policies/powertrain/network_module.h"
 #include "policies/powertrain/training.h"
 
 namespace gearshift {
 
+namespace {
+
+// Six measured modes do not teach networks what several batch sizes cost that they never saw. Of a
+// single one they need to know nothing: it is another workload's to them.
+std::string objection_of(const Predictor& reference, const KnobSpace& knobs,
+                         std::span<const std::int32_t> batch_sizes) {
+  const std::string objection = reference_objection(reference, knobs, batch_sizes.size());
+  if (!objection.empty() || batch_sizes.size() <= 1) return objection;
+  for (const std::int32_t size : batch_sizes) {
+    if (knows_batch_size(reference, size)) continue;
+    return "PowerTrain's reference " + reference.workload + " knows batch sizes of " +
+           known_batch_sizes(reference) + ", and " + std::to_string(size) +
+           " is allowed here; train one on a profile that has it (gearshift powertrain train), or "
+           "allow what it knows";
+  }
+  return "";
+}
+
+}  // namespace
+
 ReferenceTransfer::ReferenceTransfer(std::function<Predictor()> load) : load_(std::move(load)) {}
 
-std::string ReferenceTransfer::objection(const KnobSpace& knobs, std::size_t batch_sizes) const {
+std::string ReferenceTransfer::objection(const KnobSpace& knobs,
+                                         std::span<const std::int32_t> batch_sizes) const {
   const std::lock_guard lock(one_at_a_time_);
   try {
     if (!reference_) reference_ = load_();
   } catch (const std::exception& error) {
     return error.what();
   }
-  return reference_objection(*reference_, knobs, batch_sizes);
+  return objection_of(*reference_, knobs, batch_sizes);
 }
 
 TransferResult ReferenceTransfer::transfer(const Profile& measured,
@@ -28,8 +52,8 @@ TransferResult ReferenceTransfer::transfer(const Profile& measured,
   if (!reference_) reference_ = load_();
   std::set<std::int32_t> batch_sizes;
   for (const TransferSetting& one : settings) batch_sizes.insert(one.batch_size);
-  const std::string objection =
-      reference_objection(*reference_, measured.knobs(), batch_sizes.size());
+  const std::vector<std::int32_t> sizes(batch_sizes.begin(), batch_sizes.end());
+  const std::string objection = objection_of(*reference_, measured.knobs(), sizes);
   if (!objection.empty()) throw TrainingError(objection);
   const std::vector<std::size_t> cells = timed_cells(measured);
   const Predictor predictor = transfer_predictor(module, *reference_, measured, cells, {});

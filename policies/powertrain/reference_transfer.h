@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "policies/numerics/mode_transfer.h"
@@ -19,7 +20,8 @@ class ReferenceTransfer : public ModeTransfer {
   // `load` gives the reference; it is called once, when it is needed, and may throw.
   explicit ReferenceTransfer(std::function<Predictor()> load);
   // Loads the reference where it is not there yet, and no libtorch.
-  std::string objection(const KnobSpace& knobs, std::size_t batch_sizes) const override;
+  std::string objection(const KnobSpace& knobs,
+                        std::span<const std::int32_t> batch_sizes) const override;
   // Section 3.2, with the loss of the squared errors and seed 1. Throws NetworkError where libtorch
   // is not there, TrainingError where the reference does not fit the board or the batch sizes.
   TransferResult transfer(const Profile& measured,

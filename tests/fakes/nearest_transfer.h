@@ -12,7 +12,9 @@ namespace gearshift {
 
 class NearestTransfer : public ModeTransfer {
  public:
-  std::string objection(const KnobSpace&, std::size_t) const override { return ""; }
+  std::string objection(const KnobSpace&, std::span<const std::int32_t>) const override {
+    return "";
+  }
   TransferResult transfer(const Profile& measured,
                           std::span<const TransferSetting> settings) const override {
     if (measured.cells().empty()) throw std::runtime_error("nothing was measured");

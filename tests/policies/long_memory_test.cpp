@@ -24,7 +24,9 @@ constexpr std::size_t kFullest = 4096;
 
 // Predicts by the product of the clocks, whatever was measured.
 struct ProductTransfer : ModeTransfer {
-  std::string objection(const KnobSpace&, std::size_t) const override { return ""; }
+  std::string objection(const KnobSpace&, std::span<const std::int32_t>) const override {
+    return "";
+  }
   TransferResult transfer(const Profile&,
                           std::span<const TransferSetting> settings) const override {
     TransferResult result;

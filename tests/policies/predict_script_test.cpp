@@ -17,8 +17,10 @@ namespace {
 // Predicts power and time by a formula of the GPU clock, and keeps what it was given.
 class FormulaTransfer : public ModeTransfer {
  public:
-  std::string objection(const KnobSpace&, std::size_t batch_sizes) const override {
-    return batch_sizes > most_batch_sizes ? "one batch size is known" : "";
+  std::string objection(const KnobSpace&,
+                        std::span<const std::int32_t> batch_sizes) const override {
+    asked_of.assign(batch_sizes.begin(), batch_sizes.end());
+    return batch_sizes.size() > most_batch_sizes ? "one batch size is known" : "";
   }
   TransferResult transfer(const Profile& measured,
                           std::span<const TransferSetting> settings) const override {
@@ -34,6 +36,7 @@ class FormulaTransfer : public ModeTransfer {
     return result;
   }
   mutable std::vector<ProfileCell> learnt;
+  mutable std::vector<std::int32_t> asked_of;
   double too_low = 1;
   std::size_t most_batch_sizes = 4;
 };
@@ -125,6 +128,7 @@ TEST(PredictOfScripts, TellsBeforehandWhyItCannot) {
   FormulaTransfer transfer;
   const std::string script = "log(tostring(predict.objection()))";
   EXPECT_EQ(said(script, &transfer), "nil");
+  EXPECT_EQ(transfer.asked_of, (std::vector<std::int32_t>{8, 16, 32, 64}));
   transfer.most_batch_sizes = 1;
   EXPECT_EQ(said(script, &transfer), "one batch size is known");
   EXPECT_EQ(said(script, nullptr), "this program runs scripts without PowerTrain");
@@ -251,7 +255,9 @@ TrueCost of_every_knob(const PowerMode& mode) {
 
 // Foretells the truth.
 struct TrueTransfer : ModeTransfer {
-  std::string objection(const KnobSpace&, std::size_t) const override { return ""; }
+  std::string objection(const KnobSpace&, std::span<const std::int32_t>) const override {
+    return "";
+  }
   TransferResult transfer(const Profile&,
                           std::span<const TransferSetting> settings) const override {
     TransferResult result;
