@@ -36,6 +36,10 @@ void complete_goal(Goal& goal, const KnobSpace& knobs);
 // "least energy", "most training": what is sought.
 std::string sought_text(const Goal& goal);
 
+// Said of objective latency while no server is attached.
+inline constexpr std::string_view kNobodysLatency =
+    ", but no server is attached: the time of a sample counts";
+
 // The limits beside power, each after a comma: ", at most 2 J a sample, latency up to 100.0 ms".
 std::string limits_text(const Goal& goal);
 

@@ -214,7 +214,11 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
               : "cap           none\n";
   if (!rationale.heat.empty()) text += "heat          " + rationale.heat + "\n";
   text += "objective     " + describe(rationale.goal()) +
-          (comparable(rationale.goal()) ? "" : ", reference not measured yet") + "\n";
+          (comparable(rationale.goal()) ? "" : ", reference not measured yet");
+  const bool unserved =
+      held.holding != Holding::nothing && held.setting.batch_size[index(Kind::infer)] == 0;
+  if (rationale.goal().objective == Objective::latency && unserved) text += kNobodysLatency;
+  text += '\n';
   const std::string limits = limits_text(rationale.goal());  // each after a comma
   if (!limits.empty()) text += "limits        " + limits.substr(2) + "\n";
   if (rationale.battery.known()) {

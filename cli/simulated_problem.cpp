@@ -286,7 +286,7 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
   const std::optional<ArrivalSpec> arrivals = arrivals_of(options);
   made.problem.goal = goal_of(options, arrivals);
-  complete_goal(made.problem.goal, made.problem.knobs);
+  complete_goal(made.problem.goal, *made.whole_knobs);
   add_arrivals(arrivals, made.problem);
   add_mission(options.mission, made.problem);
   made.problem.effects = flag_value("--effects", options.effects, parse_effects);

@@ -7,6 +7,7 @@
 #include "bridge/control_client.h"
 #include "cli/commands.h"
 #include "cli/control_request.h"
+#include "cli/goal_flags.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
 #include "controller/goal.h"
@@ -79,6 +80,10 @@ std::string objective_text(const wire::StatusAnswer& status) {
     text += number(" and %.4g J a sample", static_cast<double>(status.reference_uj) / 1e6);
   } else if (weighted) {
     text += ", reference not measured yet";
+  }
+  const bool latency = status.objective == objective_name(Objective::latency);
+  if (latency && status.workloads > 0 && status.batch_size[index(Kind::infer)] == 0) {
+    text += kNobodysLatency;
   }
   if (status.energy_uj > 0) {
     text += number("; at most %.6g J a sample", static_cast<double>(status.energy_uj) / 1e6);

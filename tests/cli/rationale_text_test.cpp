@@ -145,5 +145,11 @@ TEST_F(RationaleText, HasNoMinusZero) {
   EXPECT_THAT(text({}), HasSubstr("(time +0 %) and 20.0 W (power +0 %)"));
 }
 
+TEST_F(RationaleText, SaysOfLeastLatencyThatThereIsNoServer) {
+  EXPECT_THAT(text({.objective = Objective::latency, .arrivals_per_s = 60}),
+              HasSubstr("objective     latency, but no server is attached: the time of a sample "
+                        "counts\n"));
+}
+
 }  // namespace
 }  // namespace gearshift
