@@ -45,7 +45,7 @@ std::string folder_complaint(const std::filesystem::path& folder) {
 
 BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
                              const BoardActuatorOptions& options)
-    : root_(root), heat_(root, options.clock) {
+    : root_(root), heat_(root, options.clock), journal_path_(options.journal) {
   const auto open_all = [&] {
     controls_.clear();
     knobs_.knobs.clear();
@@ -78,8 +78,8 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
   const bool of_board = any_is(is_file_of_board);
   const bool locks = options.use == JournalUse::own && of_board;
   try {
-    journal_ = std::make_unique<KnobJournal>(root_, options.journal,
-                                             locks ? JournalUse::own_board : options.use);
+    journal_ = std::make_unique<KnobJournal>(
+        root_, options.journal, locks ? JournalUse::own_board : options.use, options.guardian);
   } catch (const BusyError&) {
     throw;
   } catch (const JournalError&) {
@@ -182,7 +182,23 @@ FanPin BoardActuator::pin_fan() {
   return FanPin(root_, *journal_);
 }
 
+void BoardActuator::keep_journal() {
+  if (journal_ == nullptr) return;
+  try {
+    if (!journal_->write_if_gone()) return;
+    gone_ = "somebody has removed the knob journal " + journal_path_.string() +
+            ", which the knobs are put back from if this process is killed; it is written anew";
+    lost_ = false;
+  } catch (const std::runtime_error& error) {
+    if (std::exchange(lost_, true)) return;
+    gone_ = "somebody has removed the knob journal " + journal_path_.string() +
+            ", and it cannot be written anew (" + error.what() +
+            "): if this process is killed, the knobs stay as they are set; it is tried again";
+  }
+}
+
 std::string BoardActuator::take_complaint() {
+  if (!gone_.empty()) return std::exchange(gone_, {});
   if (!shared_.empty()) return std::exchange(shared_, {});
   return unremoved_.empty() ? heat_.take_complaint() : std::exchange(unremoved_, {});
 }

@@ -22,6 +22,7 @@ struct BoardActuatorOptions {
   std::filesystem::path journal;  // <state folder>/knobs.journal
   JournalUse use = JournalUse::own;
   const Clock* clock = nullptr;  // of the wait for a board that heat slows down; null: none
+  GuardianTerms guardian = {};
 };
 
 class BoardActuator : public Actuator {
@@ -51,8 +52,12 @@ class BoardActuator : public Actuator {
   bool writable() const { return !controls_.empty(); }
   // One sentence each, for people: which files each knob uses, and what a leftover journal held.
   const std::vector<std::string>& findings() const { return findings_; }
+  // Sees to it that the journal is there while a knob is set, about once a second: where somebody
+  // has removed it, it is written anew.
+  void keep_journal();
   // What people should know of a write that waits, of a journal that stays though everything is
-  // back, or of one that others may remove; one sentence, empty where there is nothing new.
+  // back, that others may remove or that somebody has removed; one sentence, empty where there is
+  // nothing new.
   std::string take_complaint();
   // Why the newest write was `away`.
   const std::string& away_reason() const { return heat_.reason(); }
@@ -69,8 +74,11 @@ class BoardActuator : public Actuator {
   std::vector<std::string> findings_;
   std::unique_ptr<KnobJournal> journal_;
   HeatWait heat_;
+  const std::filesystem::path journal_path_;
   std::string shared_;       // a complaint
   std::string unremoved_;    // another
+  std::string gone_;         // another
+  bool lost_ = false;        // the journal is gone, and that it cannot be written was told
   bool limits_ = false;      // some of the knobs are limits of clocks
   std::vector<bool> saved_;  // in the journal, on disk; indexed like knobs_, empty before any is
 };

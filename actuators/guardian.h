@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -42,32 +43,52 @@ struct GuardianOptions {
   const char* watched = "the daemon";
   // Descriptors of that process which the guardian's must not keep open.
   std::vector<int> closed = {};
+  // How long it may take to end once it is told goodbye, before it is killed.
+  Duration farewell = std::chrono::seconds(2);
 };
+
+enum class GuardianState : std::uint8_t { watches, stopped, killed };
 
 class Guardian {
  public:
-  // Forks; so before the first thread. Borrows all three for the life of both processes. Throws
-  // std::runtime_error where the system has no process or memory to spare.
+  // Forks; so before the first thread. What ends the daemon by Ctrl-C or SIGTERM spares the
+  // guardian. Borrows all three for the life of both processes. Throws std::runtime_error where the
+  // system has no process or memory to spare.
   Guardian(const BoardDescription& board, Sysroot& root, const Clock& clock,
            const GuardianOptions& options);
-  // The daemon ends as it should: the guardian ends too and touches nothing.
+  // The daemon ends as it should: the guardian ends too and touches nothing, by SIGKILL where it
+  // does not react. Does not wait for what no signal ends.
   ~Guardian();
   Guardian(const Guardian&) = delete;
   Guardian& operator=(const Guardian&) = delete;
 
   // The loop goes on.
   void beat();
-  // False once somebody has killed it.
-  bool alive();
+  // What somebody has done to it (SIGSTOP, SIGKILL), as of now.
+  GuardianState state();
+  // True while knobs are saved that it is to put back: for GuardianTerms.
+  std::atomic<bool>& saved() const;
+  // Lets it go on where somebody has stopped it.
+  void wake() const;
+  // The knobs that this process could not put back are the guardian's, which puts them back and
+  // ends. Once the journal has been let go of; nothing else may be asked of it then but state().
+  void hand_over();
   // How often it has found that the loop stands still, to step to the safe mode in its stead.
   std::uint32_t steps() const;
 
  private:
   struct Shared;
 
+  // In the guardian's process, to its end.
+  [[noreturn]] void watch(const BoardDescription& board, Sysroot& root, const Clock& clock,
+                          const GuardianOptions& options, int lifeline, pid_t daemon);
+  bool ends_within(Duration patience);
+
+  const Duration farewell_;
   Shared* shared_ = nullptr;  // one page that both processes see
   int lifeline_ = -1;         // closes with the daemon, however it ends
   pid_t child_ = -1;
+  GuardianState state_ = GuardianState::watches;
 };
 
 // Sets the board to its safe mode though another process holds the journal: only knobs whose state

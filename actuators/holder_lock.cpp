@@ -126,6 +126,11 @@ HolderLock::~HolderLock() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
+bool HolderLock::removed() const {
+  struct stat info {};
+  return fstat(descriptor_, &info) == 0 && info.st_nlink == 0;
+}
+
 void HolderLock::write_line(std::string_view line) {
   if (read_only_) return;
   const std::string text = line.empty() ? holder_ : holder_ + '\n' + std::string(line);

@@ -41,6 +41,8 @@ class HolderLock {
   HolderLock(HolderLock&& other) noexcept;
   HolderLock& operator=(HolderLock&&) = delete;
 
+  // Whether somebody has removed the file: another process could make and lock a new one.
+  bool removed() const;
   // The line behind the holder's, as the last one left it; empty where there was none.
   const std::string& line_before() const { return line_before_; }
   // Replaces it. Throws std::runtime_error. Nothing is written where the lock is held to restore on

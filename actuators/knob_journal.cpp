@@ -10,12 +10,14 @@
 
 #include "actuators/journal_file.h"
 #include "actuators/journal_restore.h"
-#include "actuators/step_bar.h"
 
 namespace gearshift {
 namespace {
 
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
+constexpr std::string_view kStepGoesOn =
+    "a guardian's step to the safe mode still goes on (process gs-guardian): a write of it to the "
+    "board does not return, and may change a knob when it does";
 
 // A tree under test may bring a boot id of its own; else that of this machine counts.
 std::string boot_id(const Sysroot& root) {
@@ -83,11 +85,18 @@ void use_up(const std::filesystem::path& path, RestoreReport& report) {
   report.notes.push_back(report.unremoved);
 }
 
-// Restores what the file says; returns what would not go. The lock is held.
+// The guardian of who left the journal may have outlived its daemon. It puts the knobs back itself
+// once its step has ended.
+void require_clear(const StepBar& bar, const std::filesystem::path& path) {
+  if (bar.clear()) return;
+  throw BusyError("knob journal " + path.string() + ": " + std::string(kStepGoesOn) +
+                  ". Nothing was written; try again when that process has ended");
+}
+
+// Restores what the file says; returns what would not go. The lock is held, and so is a bar.
 std::vector<SavedEntry> restore_file(Sysroot& root, const std::filesystem::path& path,
                                      const JournalText& text, RestoreReport& report) {
   std::vector<SavedEntry> failed;
-  const StepBar bar(path);  // the guardian of who left the journal may have outlived its daemon
   if (was_put_back(path)) {
     report.notes.push_back("what the journal " + path.string() +
                            " holds was put back already, so nothing was written");
@@ -159,7 +168,8 @@ void forget_board(const Sysroot& root, const std::filesystem::path& journal) {
 
 }  // namespace
 
-RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal) {
+RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal,
+                                   std::chrono::milliseconds step_patience) {
   RestoreReport report;
   if (!std::filesystem::exists(journal)) {
     report.notes.push_back("no journal at " + journal.string() + ": there is nothing to restore");
@@ -184,12 +194,15 @@ RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& j
     // A full disk, say: that nobody else is kept away is no reason to leave the knobs as they are.
     report.notes.push_back("the board is not locked meanwhile: " + std::string(error.what()));
   }
+  const StepBar bar(journal, step_patience);
+  require_clear(bar, journal);
   if (restore_file(root, journal, text, report).empty()) clear_line(board);
   return report;
 }
 
-KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse use)
-    : root_(root), path_(std::move(path)) {
+KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse use,
+                         const GuardianTerms& terms)
+    : root_(root), path_(std::move(path)), terms_(terms) {
   if (use == JournalUse::beside) {
     text_ = load(root_, path_);
     on_disk_ = text_.entries;
@@ -200,7 +213,8 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
     board_lock_.emplace(own_board(root_, path_, LockPurpose::writing));
   }
   // Its file is made while the folder can be written, which may end.
-  { const StepBar bar(path_); }
+  const StepBar bar(path_, terms_.step_patience);
+  require_clear(bar, path_);
   text_.boot_id = boot_id(root);
   text_.prefix = prefix_of(root);
   if (std::filesystem::exists(path_)) {
@@ -208,6 +222,7 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
     on_disk_ = text_.entries;
   }
   if (text_.entries.empty()) clear_line(board_lock_);
+  tell_guardian();
 }
 
 bool KnobJournal::has(SavedRole role, std::string_view path) const {
@@ -283,11 +298,33 @@ void KnobJournal::commit() {
     throw;
   }
   on_disk_ = text_.entries;
+  tell_guardian();
+}
+
+bool KnobJournal::write_if_gone() {
+  if (!lock_ || on_disk_.empty()) return false;
+  std::error_code error;
+  if (std::filesystem::exists(path_, error) || error) return false;
+  // The lock of a file that nobody can open any more keeps nobody away.
+  if (lock_->removed()) {
+    HolderLock fresh = lock_journal(path_, LockPurpose::writing);
+    lock_.emplace(std::move(fresh));
+    if (std::filesystem::exists(path_)) throw BusyError("another gearshift has written it anew");
+  }
+  JournalText saved = text_;
+  saved.entries = on_disk_;
+  replace_journal_file(path_, format_journal(saved));
+  return true;
+}
+
+void KnobJournal::tell_guardian() const {
+  if (terms_.saved != nullptr) terms_.saved->store(!on_disk_.empty());
 }
 
 void KnobJournal::remove(RestoreReport& report) {
-  use_up(path_, report);
   on_disk_.clear();
+  tell_guardian();  // first: a file that it misses then was not to be there
+  use_up(path_, report);
   clear_line(board_lock_);
 }
 
@@ -296,8 +333,16 @@ RestoreReport KnobJournal::restore() {
   assert(lock_);
   text_.entries = on_disk_;  // nothing else was written
   if (text_.entries.empty()) return report;
-  const StepBar bar(path_);  // until the journal is gone: a step takes that for its sign
+  // Until the journal is gone: a step takes that for its sign.
+  const StepBar bar(path_, terms_.step_patience);
+  const bool clear = bar.clear();
   text_.entries = put_back(root_, text_.entries, patience_of_owner(), report);
+  if (!clear) {
+    text_.entries = on_disk_;
+    report.failed.push_back(std::string(kStepGoesOn) + "; the journal " + path_.string() +
+                            " is kept for what comes behind it");
+    return report;
+  }
   on_disk_ = text_.entries;
   if (text_.entries.empty()) {
     remove(report);

@@ -2,6 +2,8 @@
 // SIGKILL, by the next one. The journal's text is specified in actuators/journal_text.h.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -13,6 +15,7 @@
 
 #include "actuators/holder_lock.h"
 #include "actuators/journal_text.h"
+#include "actuators/step_bar.h"
 #include "boards/sysroot.h"
 
 namespace gearshift {
@@ -29,10 +32,12 @@ struct RestoreReport {
 // Puts back what a journal saved and removes the journal, unless something failed. A journal of
 // another boot is only compared (a reboot put the board at its defaults) and removed. One that
 // cannot be removed, its file system having turned read-only, is not put back twice. Throws
-// BusyError while a daemon holds the journal or the board, JournalError for one that is damaged,
-// was made under another sysroot prefix, is of files none of which is there, or belongs to neither
-// this user nor root (nothing is written), std::runtime_error where it cannot be read.
-RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal);
+// BusyError while a daemon holds the journal or the board, or a guardian's step goes on for longer
+// than `step_patience`, JournalError for one that is damaged, was made under another sysroot
+// prefix, is of files none of which is there, or belongs to neither this user nor root (nothing is
+// written), std::runtime_error where it cannot be read.
+RestoreReport restore_from_journal(Sysroot& root, const std::filesystem::path& journal,
+                                   std::chrono::milliseconds step_patience = kLastStepPatience);
 
 enum class JournalUse : std::uint8_t {
   own,        // lock it, restore what an earlier daemon left in it, save anew
@@ -40,11 +45,20 @@ enum class JournalUse : std::uint8_t {
   beside,     // another process has it: know what is saved, and save nothing
 };
 
+// What the owner of a journal agrees upon with the guardian beside it.
+struct GuardianTerms {
+  // Whether the file is to be there: true from the first commit until its entries are back. Both
+  // processes see it; null: nobody asks.
+  std::atomic<bool>* saved = nullptr;
+  std::chrono::milliseconds step_patience = kStepPatience;
+};
+
 class KnobJournal {
  public:
   // Opens the journal at `path`; to own it, makes its folder where needed. What would not go back
   // stays saved. Throws as restore_from_journal does.
-  KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse use = JournalUse::own);
+  KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse use = JournalUse::own,
+              const GuardianTerms& terms = {});
 
   // What the constructor found and put back.
   const RestoreReport& leftover() const { return leftover_; }
@@ -68,15 +82,22 @@ class KnobJournal {
   // Writes the entries to disk and returns when they are there (file and folder synced). Does
   // nothing where all are. Throws std::runtime_error, and has dropped then what is not.
   void commit();
+  // Writes the file anew where somebody has removed it, with its folder or without. True where it
+  // had to. Throws std::runtime_error where it cannot, BusyError where another process has taken
+  // its place. The owner's.
+  bool write_if_gone();
   // Puts everything back that was committed; removes the journal unless something failed. Later
-  // saves begin a new one. The owner's.
+  // saves begin a new one. While a guardian's step goes on past its patience everything is put
+  // back, and stays saved: that has failed, for the step may write behind it. The owner's.
   RestoreReport restore();
 
  private:
   void remove(RestoreReport& report);
+  void tell_guardian() const;
 
   Sysroot& root_;
   const std::filesystem::path path_;
+  const GuardianTerms terms_;
   std::optional<HolderLock> lock_;  // the owner's
   std::optional<HolderLock> board_lock_;
   JournalText text_;

@@ -54,20 +54,24 @@ struct KnobServer::Client {
   Client(const PrivateSocket::Connection& connection, KnobServer& server, Time now)
       : descriptor(connection.descriptor),
         peer(connection.peer),
-        guardian(server.board_, server.root_, server.clock_,
-                 {.journal = server.options_.journal,
-                  .tell = server.options_.tell,
-                  .watched = "the helper",
-                  .closed = {server.socket_.descriptor(), connection.descriptor}}),
+        guardian(std::make_unique<Guardian>(
+            server.board_, server.root_, server.clock_,
+            GuardianOptions{.journal = server.options_.journal,
+                            .tell = server.options_.tell,
+                            .watched = "the helper",
+                            .closed = {server.socket_.descriptor(), connection.descriptor}})),
         actuator(server.board_, server.root_,
-                 {.journal = server.options_.journal, .clock = &server.clock_}),
+                 {.journal = server.options_.journal,
+                  .clock = &server.clock_,
+                  .guardian = {.saved = &guardian->saved(),
+                               .step_patience = server.options_.step_patience}}),
         session(actuator, server.root_, server.machine_, server.board_.id, connection.peer.user),
         allowance(server.options_.requests_per_s, now),
         looked(now) {}
 
   const int descriptor;
   const SocketPeer peer;
-  Guardian guardian;  // forks, before any file of the board is open
+  std::unique_ptr<Guardian> guardian;  // forks, before any file of the board is open
   BoardActuator actuator;
   KnobSession session;
   Allowance allowance;
@@ -77,7 +81,7 @@ struct KnobServer::Client {
   StallWatch stall{kLooks};
   Time looked;
   bool hangs = false;
-  bool guarded = true;
+  GuardianState guarded = GuardianState::watches;  // as it was told
 };
 
 KnobServer::KnobServer(const BoardDescription& board, Sysroot& root, const Clock& clock,
@@ -190,7 +194,7 @@ bool KnobServer::take_requests(Time now) {
 bool KnobServer::serve(const KnobRequest& request, Time now) {
   Client& client = *client_;
   ++client.requests;
-  client.guardian.beat();
+  client.guardian->beat();
   if (client.hangs) tell(describe(client.peer) + " goes on");
   client.hangs = false;
   const std::optional<KnobAnswer> answer = client.session.serve(request, now);
@@ -208,17 +212,18 @@ bool KnobServer::serve(const KnobRequest& request, Time now) {
 // a machine that was suspended hangs nobody.
 void KnobServer::look_after(Time now) {
   Client& client = *client_;
-  client.guardian.beat();
-  if (client.guarded && !client.guardian.alive()) {
-    client.guarded = false;
-    tell(
-        "the guardian process was killed; if this process is killed too, `gearshift restore` "
-        "puts the knobs back");
+  client.guardian->beat();
+  const GuardianState guarded = client.guardian->state();
+  if (guarded != std::exchange(client.guarded, guarded) && guarded != GuardianState::watches) {
+    const std::string what = guarded == GuardianState::killed ? "was killed" : "is stopped";
+    tell("the guardian process " + what +
+         "; if this process is killed too, `gearshift restore` puts the knobs back");
   }
   const std::string waits = client.actuator.take_complaint();
   if (!waits.empty()) tell(waits);
   if (now - client.looked < options_.patience / kLooks) return;
   client.looked = now;
+  client.actuator.keep_journal();
   // Its loop has ended, and what it has set is to stay.
   if (client.session.keeps()) return;
   if (!client.stall.look(client.requests)) return;
@@ -238,19 +243,25 @@ void KnobServer::end_client(const std::string& why) {
   if (client_ == nullptr) return;
   const int descriptor = client_->descriptor;
   std::string done = "its setting is kept";
+  bool is_left = false;
   if (!client_->session.keeps()) {
     done = "the knobs are as they were found";
     try {
       client_->actuator.restore();
     } catch (const std::runtime_error& error) {
-      done = std::string(error.what()) + "; the journal is kept for the next start";
+      done = std::string(error.what()) + "; left to the guardian process, or to the next start";
+      is_left = true;
     }
   }
   tell(describe(client_->peer) + why + "; " + done);
   const std::string complaint = client_->actuator.take_complaint();
   if (!complaint.empty()) tell(complaint);
-  client_.reset();
+  std::unique_ptr<Guardian> guardian = std::move(client_->guardian);
+  client_.reset();  // with the journal, which the guardian may need
   close(descriptor);
+  if (!is_left) return;
+  guardian->hand_over();
+  left_ = std::move(guardian);
 }
 
 void KnobServer::tell(const std::string& text) {

@@ -14,11 +14,14 @@
 #include "actuators/allowance.h"
 #include "actuators/knob_protocol.h"
 #include "actuators/private_socket.h"
+#include "actuators/step_bar.h"
 #include "boards/board_description.h"
 #include "boards/sysroot.h"
 #include "controller/clock.h"
 
 namespace gearshift {
+
+class Guardian;
 
 struct KnobServerOptions {
   std::filesystem::path socket;
@@ -26,8 +29,9 @@ struct KnobServerOptions {
   std::uint32_t user = 0;  // who may connect, beside root
   // A client that says nothing for so long hangs: the safe mode is set until it goes on.
   Duration patience = std::chrono::seconds(1);
-  std::uint32_t requests_per_s = 500;   // more have to wait
-  std::uint32_t connections_per_s = 5;  // the same
+  std::chrono::milliseconds step_patience = kStepPatience;  // see GuardianTerms
+  std::uint32_t requests_per_s = 500;                       // more have to wait
+  std::uint32_t connections_per_s = 5;                      // the same
   // For people: what happened, one sentence a call.
   void (*tell)(const std::string&) = nullptr;
 };
@@ -75,6 +79,7 @@ class KnobServer {
   PrivateSocket socket_;
   Allowance connections_;
   std::unique_ptr<Client> client_;  // null where none is connected
+  std::unique_ptr<Guardian> left_;  // with what could not be put back of the newest such client's
   Time complained_{};
   std::uint64_t untold_ = 0;  // complaints since then
 };

@@ -15,7 +15,6 @@ namespace {
 
 constexpr off_t kStepping = 0;
 constexpr off_t kBarred = 1;
-constexpr int kWaits = 2000;  // of a millisecond
 
 int open_locks(const std::filesystem::path& journal) {
   const std::string path = journal.string() + ".step";
@@ -44,17 +43,18 @@ bool others_have(int descriptor, off_t byte) {
 
 // The bar goes up first and then waits; a step is begun first and then looks for a bar. So one of
 // them sees the other.
-StepBar::StepBar(const std::filesystem::path& journal) : descriptor_(open_locks(journal)) {
+StepBar::StepBar(const std::filesystem::path& journal, std::chrono::milliseconds patience)
+    : descriptor_(open_locks(journal)) {
   struct flock bar = lock_of(kBarred, F_RDLCK);  // shared: bars do not bar each other
   if (descriptor_ < 0 || fcntl(descriptor_, F_OFD_SETLK, &bar) != 0) return;
-  for (int waits = 0; others_have(descriptor_, kStepping) && waits < kWaits; ++waits) {
-    poll(nullptr, 0, 1);
-  }
+  for (auto waits = patience.count(); !clear() && waits > 0; --waits) poll(nullptr, 0, 1);
 }
 
 StepBar::~StepBar() {
   if (descriptor_ >= 0) close(descriptor_);
 }
+
+bool StepBar::clear() const { return !others_have(descriptor_, kStepping); }
 
 Step::Step(const std::filesystem::path& journal)
     : journal_(journal), descriptor_(open_locks(journal)) {

@@ -2,6 +2,7 @@
 // back is forgotten, so that a step that wrote behind it would stay for good.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 
 namespace gearshift {
@@ -10,14 +11,23 @@ namespace gearshift {
 // nobody is barred by the dead. Neither throws: where there can be no such file, the knobs are put
 // back and the safe mode is set all the same.
 
-// No step is made while one lives; there may be several. For whoever ends with the knobs.
+// How long a bar waits for a step that goes on, which ends once its write has.
+constexpr std::chrono::milliseconds kStepPatience = std::chrono::seconds(2);
+// The same, of a process that does nothing but put back.
+constexpr std::chrono::milliseconds kLastStepPatience = std::chrono::seconds(10);
+
+// No step is begun while one lives; there may be several. For whoever ends with the knobs.
 class StepBar {
  public:
-  // Waits up to 2 s for a step that goes on, which ends at its next write.
-  explicit StepBar(const std::filesystem::path& journal);
+  explicit StepBar(const std::filesystem::path& journal,
+                   std::chrono::milliseconds patience = kStepPatience);
   ~StepBar();
   StepBar(const StepBar&) = delete;
   StepBar& operator=(const StepBar&) = delete;
+
+  // False while a step goes on all the same: a write of it does not return, and changes the board
+  // when it does, whatever was put back meanwhile.
+  bool clear() const;
 
  private:
   int descriptor_ = -1;
@@ -31,8 +41,8 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  // Asked before each write. False where another one steps, a bar is up, or there is no journal:
-  // no knob was written yet, or all were put back.
+  // Asked before each knob is written. False where another one steps, a bar is up, or there is no
+  // journal: no knob was written yet, or all were put back.
   bool allowed() const;
 
  private:

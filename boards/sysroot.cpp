@@ -367,7 +367,7 @@ std::optional<DeviceFile> Sysroot::try_open(std::string_view path) {
 }
 
 void Sysroot::count_write() {
-  if (++writes_ == stop_at_write_) raise(SIGKILL);
+  if (++writes_ == stop_at_write_) raise(stop_signal_);
 }
 
 }  // namespace gearshift

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -93,9 +94,13 @@ class Sysroot {
   std::optional<DeviceFile> try_open(std::string_view path);  // to read; nullopt on any failure
 
   // How many write(2) calls this object and its files have begun. A test that sets stop_at_write(n)
-  // has the process raise SIGKILL on itself immediately before write n (1 is the first).
+  // has the process raise SIGKILL on itself immediately before write n (1 is the first), or SIGSTOP
+  // for a write that does not return.
   std::uint64_t writes() const { return writes_; }
-  void stop_at_write(std::uint64_t n) { stop_at_write_ = n; }
+  void stop_at_write(std::uint64_t n, int signal = SIGKILL) {
+    stop_at_write_ = n;
+    stop_signal_ = signal;
+  }
 
  private:
   friend class DeviceFile;
@@ -110,6 +115,7 @@ class Sysroot {
   std::string prefix_text_;  // empty for "/"
   std::uint64_t writes_ = 0;
   std::uint64_t stop_at_write_ = 0;
+  int stop_signal_ = SIGKILL;
 };
 
 }  // namespace gearshift

@@ -10,6 +10,8 @@
 namespace gearshift {
 namespace {
 
+constexpr Duration kJournalPace = std::chrono::seconds(1);  // of looks at it
+
 // In the guardian's process, which opens it for itself.
 void tell_for_guardian(const std::string& text) {
   static Outlet out(STDERR_FILENO);
@@ -25,7 +27,9 @@ LiveKnobs::LiveKnobs(const BoardDescription& board, Sysroot& root, const Clock& 
       guardian_(std::make_unique<Guardian>(
           board, root, clock, GuardianOptions{.journal = journal, .tell = tell_for_guardian})),
       own_(std::make_unique<BoardActuator>(
-          board, root, BoardActuatorOptions{.journal = journal, .clock = &clock})),
+          board, root,
+          BoardActuatorOptions{
+              .journal = journal, .clock = &clock, .guardian = {.saved = &guardian_->saved()}})),
       local_(own_.get()),
       knobs_(own_->knobs()),
       absent_(own_->absent()) {}
@@ -45,7 +49,7 @@ LiveKnobs::~LiveKnobs() {
     if (own_ != nullptr) own_->restore();
     if (others_ != nullptr) others_->restore();
   } catch (const std::runtime_error&) {
-    return;  // the journal keeps what would not go back, for the next run or `gearshift restore`
+    leave_to_guardian();  // and the journal keeps it for the next run or `gearshift restore`
   }
 }
 
@@ -67,12 +71,17 @@ std::string LiveKnobs::beat(Time now) {
     return remote_->take_complaint();
   }
   guardian_->beat();
-  std::string waits = local_->take_complaint();
-  if (!waits.empty()) return waits;
-  if (missed_ || guardian_->alive()) return {};
-  missed_ = true;
-  return "its guardian process was killed; if this process is killed too, `gearshift restore` "
-         "puts the knobs back";
+  if (now - looked_ >= kJournalPace) {
+    looked_ = now;
+    local_->keep_journal();
+  }
+  std::string trouble = local_->take_complaint();
+  if (!trouble.empty()) return trouble;
+  const GuardianState guarded = guardian_->state();
+  if (guarded == std::exchange(guarded_, guarded) || guarded == GuardianState::watches) return {};
+  const std::string what = guarded == GuardianState::killed ? "was killed" : "is stopped";
+  return "its guardian process " + what +
+         "; if this process is killed too, `gearshift restore` puts the knobs back";
 }
 
 std::string LiveKnobs::set_safe(Board& board) const {
@@ -96,6 +105,9 @@ std::string LiveKnobs::take_complaint() {
 }
 
 // It is not told goodbye then, and its lifeline is cut when this process ends.
-void LiveKnobs::leave_to_guardian() { static_cast<void>(guardian_.release()); }
+void LiveKnobs::leave_to_guardian() {
+  if (guardian_ != nullptr) guardian_->wake();
+  static_cast<void>(guardian_.release());
+}
 
 }  // namespace gearshift

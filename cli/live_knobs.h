@@ -65,7 +65,8 @@ class LiveKnobs {
   KnobSpace knobs_;
   std::vector<AbsentKnob> absent_;
   std::string helper_;
-  bool missed_ = false;  // the guardian was killed, and that was told
+  GuardianState guarded_ = GuardianState::watches;  // as it was told
+  Time looked_{};                                   // at the journal
 };
 
 }  // namespace gearshift

@@ -357,7 +357,11 @@ void LiveRun::leave(Board& board) {
     }
     case OnExit::keep:
       live_knobs_.keep();  // the journal stays: `gearshift restore` can still put the board back
-      return;
+      if (!bar_ || bar_->clear()) return;
+      throw KnobError(
+          "--on-exit keep: the guardian's step to the safe mode still goes on, in a write that "
+          "does not return, and may change a knob of what is kept; `gearshift restore` puts the "
+          "knobs back as they were found");
   }
 }
 

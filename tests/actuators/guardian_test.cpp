@@ -17,6 +17,7 @@
 #include "tests/actuators/slow_clock.h"
 #include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
+#include "tests/fakes/proc_files.h"
 #include "tests/fakes/ticking_clock.h"
 
 namespace gearshift {
@@ -75,6 +76,8 @@ TEST(StallWatch, ABeatAtTheLastLookIsInTime) {
     EXPECT_FALSE(watch.look(beats));
   }
 }
+
+bool watches(Guardian& guardian) { return guardian.state() == GuardianState::watches; }
 
 class GuardianTest : public testing::Test {
  protected:
@@ -200,7 +203,7 @@ TEST_F(GuardianTest, PutsEveryByteBackThoughNobodyReadsWhatItTells) {
     raise_clocks(actuator);
     guardian.beat();
     const auto stepped = [&] { return board_.get(DirectoryBoard::gpu("max_freq")) == "306000000"; };
-    while (guardian.alive() && !stepped()) poll(nullptr, 0, 1);
+    while (watches(guardian) && !stepped()) poll(nullptr, 0, 1);
     raise(SIGKILL);
   });
   close(told[1]);
@@ -256,7 +259,7 @@ TEST_F(GuardianTest, BehindABarItSetsNoSafeModeAndStillPutsEveryByteBack) {
     const StepBar bar(journal());
     const StepBar other(journal());
     guardian.beat();
-    while (guardian.alive() && guardian.steps() == 0) poll(nullptr, 0, 1);
+    while (watches(guardian) && guardian.steps() == 0) poll(nullptr, 0, 1);
     poll(nullptr, 0, 50);
     if (board_.get(DirectoryBoard::gpu("max_freq")) != "1300500000") _exit(1);
     raise(SIGKILL);
@@ -264,6 +267,103 @@ TEST_F(GuardianTest, BehindABarItSetsNoSafeModeAndStillPutsEveryByteBack) {
   EXPECT_TRUE(WIFSIGNALED(status)) << "it did set the safe mode";
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
+}
+
+TEST_F(GuardianTest, WhatItsOwnStepWritesBehindTheDaemonItPutsBack) {
+  const auto before = board_.bytes();
+  root_.stop_at_write(1, SIGSTOP);
+  const int status = run(std::chrono::milliseconds(20), [&](Guardian& guardian) {
+    root_.stop_at_write(0);
+    BoardActuator actuator(
+        description_, root_,
+        {.journal = journal(), .guardian = {.step_patience = std::chrono::milliseconds(20)}});
+    raise_clocks(actuator);
+    guardian.beat();
+    while (watches(guardian)) poll(nullptr, 0, 1);
+    try {
+      actuator.restore();
+    } catch (const KnobError&) {
+      guardian.wake();
+      _exit(2);
+    }
+  });
+  EXPECT_EQ(WEXITSTATUS(status), 2) << "it took the step for ended";
+  board_.settle();
+  EXPECT_EQ(board_.bytes(), before);
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+}
+
+TEST_F(GuardianTest, KeepsNobodyFromEndingWhileItIsStopped) {
+  const auto before = board_.bytes();
+  const int status = run(std::chrono::seconds(60), [&](Guardian& guardian) {
+    BoardActuator actuator(description_, root_, {journal()});
+    raise_clocks(actuator);
+    guardian.beat();
+    const pid_t child = fakes::child_of(getpid());
+    kill(child, SIGSTOP);
+    while (watches(guardian)) poll(nullptr, 0, 1);
+    if (guardian.state() != GuardianState::stopped) _exit(1);
+    kill(child, SIGCONT);
+    while (!watches(guardian)) poll(nullptr, 0, 1);
+    kill(child, SIGSTOP);
+    actuator.restore();
+  });
+  EXPECT_EQ(status, 0);
+  board_.settle();
+  EXPECT_EQ(board_.bytes(), before);
+}
+
+TEST_F(GuardianTest, IsKilledWhereItDoesNotReactToTheEnd) {
+  {
+    Guardian guardian(description_, root_, clock_,
+                      {.journal = journal(),
+                       .patience = std::chrono::milliseconds(20),
+                       .tell = [](const std::string&) { poll(nullptr, 0, -1); },
+                       .farewell = std::chrono::milliseconds(20)});
+    BoardActuator actuator(description_, root_, {journal()});
+    raise_clocks(actuator);
+    guardian.beat();
+    while (board_.get(DirectoryBoard::gpu("max_freq")) != "306000000") poll(nullptr, 0, 1);
+    actuator.restore();
+  }
+  EXPECT_EQ(fakes::child_of(getpid()), 0);
+}
+
+TEST_F(GuardianTest, SaysThatTheJournalIsGoneWhereKnobsAreSet) {
+  ASSERT_EQ(pipe(told), 0);
+  run(std::chrono::milliseconds(50), [&](Guardian& guardian) {
+    BoardActuator actuator(description_, root_,
+                           {.journal = journal(), .guardian = {.saved = &guardian.saved()}});
+    raise_clocks(actuator);
+    std::filesystem::remove_all(journal().parent_path());
+    guardian.beat();
+    while (watches(guardian) && guardian.steps() == 0) poll(nullptr, 0, 1);
+    raise(SIGKILL);
+  });
+  close(told[1]);
+  std::string text;
+  for (std::string more = next_told(); !more.empty(); more = next_told()) text += more;
+  close(told[0]);
+  EXPECT_NE(text.find("no safe mode is set: somebody has removed"), std::string::npos) << text;
+  EXPECT_NE(text.find("the daemon is gone; and somebody has removed"), std::string::npos) << text;
+}
+
+TEST_F(GuardianTest, SaysNothingOfAJournalThatIsGoneForAllIsBack) {
+  ASSERT_EQ(pipe(told), 0);
+  const int status = run(std::chrono::milliseconds(20), [&](Guardian& guardian) {
+    BoardActuator actuator(description_, root_,
+                           {.journal = journal(), .guardian = {.saved = &guardian.saved()}});
+    raise_clocks(actuator);
+    if (!guardian.saved()) _exit(1);
+    actuator.restore();
+    guardian.beat();
+    while (watches(guardian) && guardian.steps() == 0) poll(nullptr, 0, 1);
+    raise(SIGKILL);
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  close(told[1]);
+  EXPECT_EQ(next_told(), "");
+  close(told[0]);
 }
 
 TEST_F(GuardianTest, BesideAJournalNothingNewIsSavedAndSoNothingNewWritten) {

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import signal
 import unittest
 from pathlib import Path
@@ -142,6 +143,34 @@ class GuardianProcess(unittest.TestCase):
             daemon.wait_for(lambda line: "its guardian process was killed" in line)
             daemon.note("status")
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+    def test_a_guardian_that_is_stopped_is_told_of_and_keeps_no_daemon_from_ending(self):
+        with self.holding() as (_, daemon):
+            (guardian,) = daemon.children()
+            os.kill(guardian, signal.SIGSTOP)
+            daemon.wait_for(lambda line: "its guardian process is stopped" in line)
+            daemon.note("status")
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+
+    def test_a_state_folder_that_is_removed_is_made_anew_with_the_journal(self):
+        with self.holding() as (stack, daemon):
+            shutil.rmtree(stack.state)
+            daemon.wait_for(lambda line: "removed the knob journal" in line and "written anew" in line)
+            daemon.send(signal.SIGKILL)
+            self.assertIn(" 0 failed", daemon.wait_for(lambda line: "the daemon is gone" in line))
+
+    def test_a_journal_that_somebody_else_has_put_back_is_not_missed(self):
+        with self.holding() as (stack, daemon):
+            (guardian,) = daemon.children()
+            os.kill(guardian, signal.SIGSTOP)
+            daemon.send(signal.SIGKILL)
+            daemon.process.wait()
+            restored = stack.gearshift("restore", "--state", stack.state, "--sysroot", stack.mount)
+            self.assertEqual(restored.returncode, 0, restored.stdout + restored.stderr)
+            os.kill(guardian, signal.SIGCONT)
+            while daemon.next_line() is not None:  # until the guardian ends
+                pass
+            self.assertNotIn("somebody has removed", daemon.tail())
 
     def test_a_board_is_set_by_one_daemon_whatever_their_state_folders_are(self):
         def other_daemon(*more):
