@@ -44,6 +44,7 @@ void end_by(int number) {
 
 SignalWatch::SignalWatch() {
   const sigset_t signals = set_of({SIGINT, SIGTERM, SIGHUP});
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signals_ = ::signalfd(-1, &signals, SFD_NONBLOCK | SFD_CLOEXEC);
   stop_ = ::eventfd(0, EFD_CLOEXEC);
   if (signals_ < 0 || stop_ < 0 || ::pipe2(come_, O_NONBLOCK | O_CLOEXEC) != 0) {

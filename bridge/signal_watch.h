@@ -6,14 +6,13 @@
 
 namespace gearshift {
 
-// SIGINT, SIGTERM and SIGHUP, which the process must have blocked before any thread existed. Once
-// one of the first two has been handed over, another one ends the process at once, as it does by
-// default. Those of the first second count as echoes of it: a terminal tells a whole group, whose
-// members tell each other.
+// SIGINT, SIGTERM and SIGHUP. Once one of the first two has been handed over, another one ends the
+// process at once, as it does by default. Those of the first second count as echoes of it: a
+// terminal tells a whole group, whose members tell each other.
 class SignalWatch {
  public:
-  // Throws std::runtime_error and std::system_error where the machine is out of descriptors or
-  // threads.
+  // Blocks them from now on, for good; so before any other thread exists. Throws std::runtime_error
+  // and std::system_error where the machine is out of descriptors or threads.
   SignalWatch();
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;

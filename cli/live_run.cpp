@@ -163,11 +163,17 @@ class GuardedWorld : public World {
 
 }  // namespace
 
-void block_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+void prepare_signals() {
+  sigset_t ends, waits;
+  sigemptyset(&ends);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::signal(signal, SIG_DFL);  // a shell may have started this with SIGINT ignored
+    sigaddset(&ends, signal);
+  }
+  pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+  sigemptyset(&waits);
+  sigaddset(&waits, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &waits, nullptr);
   // Nobody has to read what is told, nor has it or a recording to fit into the file, and the cap is
   // kept all the same. The guardian inherits it.
   std::signal(SIGPIPE, SIG_IGN);

@@ -31,9 +31,11 @@
 
 namespace gearshift {
 
-// SIGINT, SIGTERM and SIGHUP arrive through SignalWatch. Called first, while no thread
-// exists yet that could take them. SIGPIPE is ignored: whoever reads the log may go.
-void block_signals();
+// Until a LiveRun has its SignalWatch, SIGINT and SIGTERM end the process at once: a board whose
+// files hang may keep it from ever getting there, and what it has begun to put back by then has its
+// journal and its guardian. SIGHUP waits. SIGPIPE is ignored: whoever reads the log may go. Called
+// first, while no thread exists yet.
+void prepare_signals();
 // As many descriptors as this user may have: each connection takes one. Called as early.
 void use_all_descriptors();
 // One heap for all threads: with one each, what a client that floods leaves in them is not used

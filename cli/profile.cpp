@@ -111,7 +111,7 @@ bool profile(const ProfileOptions& options, const RunPlan& plan) {
   files.reads_board("--board", options.run.board);
   files.writes_no_stream("-o", options.out);
   files.check();
-  block_signals();
+  prepare_signals();
   use_all_descriptors();
   check_replaceable(options.out);
   LiveRun live(options.run, plan);

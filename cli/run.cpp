@@ -33,7 +33,7 @@ void tell_at_the_end(Outlet& out, const std::string& summary) {
 }
 
 void run(const RunOptions& options, const RunPlan& plan, const std::string& command) {
-  block_signals();
+  prepare_signals();
   share_heap();
   use_all_descriptors();
   const NamedText script = read_script(options.policy);

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import unittest
@@ -171,6 +172,20 @@ class GuardianProcess(unittest.TestCase):
             while daemon.next_line() is not None:  # until the guardian ends
                 pass
             self.assertNotIn("somebody has removed", daemon.tail())
+
+    def test_a_start_on_a_board_whose_files_hang_ends_by_the_first_signal(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number), Stack() as stack:
+                before = stack.knobs()
+                stack.board.send(signal.SIGSTOP)
+                daemon = stack.daemon(stack.script(HOLD))
+                waits_in = Path(f"/proc/{daemon.process.pid}/wchan")
+                hangs = re.compile("fuse|request_wait")  # kernels call it differently
+                wait_until(lambda: hangs.search(waits_in.read_text()), "it reads nothing of the board")
+                daemon.send(number)
+                self.assertEqual(daemon.process.wait(DEADLINE_S), -number)
+                stack.board.send(signal.SIGCONT)
+                self.assertEqual(stack.knobs(), before)
 
     def test_a_board_is_set_by_one_daemon_whatever_their_state_folders_are(self):
         def other_daemon(*more):
