@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "policies/lua/lua_policy.h"
 #include "tests/policies/profile_problem.h"
@@ -84,6 +85,29 @@ TEST(ServingBatches, OgdEndsWhereNothingServes) {
   EXPECT_FALSE(outcome.held);
   EXPECT_EQ(outcome.failure, "");
   EXPECT_LE(outcome.measurements, 20);
+}
+
+// What answers late keeps the cap: there is power left to turn into speed.
+TEST(ServingBatches, HalvingGoesUpWhereRequestsAreLate) {
+  ServingProblem problem({Objective::latency, 8'000, 30ms, 50});
+  problem.goal.one_by_one = true;
+  LuaPolicy policy("binary_search.lua", script_text("binary_search.lua"));
+  Request request = policy.start(problem.context());
+  std::vector<PowerMode> asked;
+  while (request.what == Request::What::measure && asked.size() < 20) {
+    asked.push_back(request.setting.mode);
+    request = policy.resume(cut_short(request.setting, Outcome::late));
+  }
+  EXPECT_EQ(request.what, Request::What::hold_safe) << policy.failure();
+  EXPECT_EQ(asked.back(), problem.knobs.lowest()) << "what is held anyway comes last";
+  asked.pop_back();
+  ASSERT_GE(asked.size(), 3U);
+  for (std::size_t i = 1; i < asked.size(); ++i) {
+    for (std::size_t knob = 0; knob < 2; ++knob) {
+      EXPECT_GE(asked[i].values[knob], asked[i - 1].values[knob]) << i;
+    }
+  }
+  EXPECT_EQ(asked.back(), problem.knobs.highest());
 }
 
 SearchOutcome roofline(ProfileWorld& world) {
