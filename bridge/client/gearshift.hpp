@@ -128,7 +128,8 @@ class Workload {
   }
 
   // What was applied does not fit in memory, as a minibatch showed: what was in force before is
-  // again, with `batch_size` instead, which fits.
+  // again, with `batch_size` instead, which fits and is offered. Where it is the program's own
+  // size, for which no daemon asked, the workload attaches anew and offers the smaller ones.
   void out_of_memory(std::int32_t batch_size, const std::string& message) {
     if (auto* connection = here()) connection->out_of_memory(batch_size, message);
   }

@@ -146,7 +146,11 @@ class Connection {
   void out_of_memory(std::int32_t batch_size, const std::string& message) {
     const std::lock_guard<std::mutex> lock(mutex_);
     refuse(wishes_.in_force.set, "memory", message);
-    wishes_.fall_back(batch_size);
+    // For the program's own size nobody asked: it attaches anew, and offers less.
+    const Wanted failed = wishes_.fall_back(batch_size);
+    if (failed.set != 0 || !leave_out_from(failed.batch_size, options_.batch_sizes)) return;
+    detach(SteadyClock::now());
+    service();
   }
 
   bool attached() const {
@@ -198,8 +202,7 @@ class Connection {
     }
   }
 
-  // Number of the turn, 0 where no daemon gives any, and none where must_pause() or gives_up() came
-  // first.
+  // The turn's number; 0 where no daemon gives any, none where must_pause() or gives_up() is true.
   std::optional<std::uint64_t> wait_for_turn(std::unique_lock<std::mutex>& lock,
                                              const GivesUp& gives_up, bool& gave_up) {
     SteadyClock::time_point asked;
@@ -353,18 +356,16 @@ class Connection {
   void keep_alive() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!leaving_) {
-      // Who waits for a turn does so itself, each 20 ms at least: a turn that this thread took
-      // would be found that much later.
+      // Who waits for a turn does so itself: one that this thread took would be found 20 ms later.
       if (!awaits_turn_) service();
-      // Attaching is quick where a daemon runs; looking for one that does not costs next to
-      // nothing.
+      // Attaching is quick where a daemon runs; looking for one that does not costs little.
       pause_ = attached_ ? longest_pause() : std::min(2 * pause_, kLongestPause);
       wake_.wait_for(lock, pause_);
     }
   }
 
-  const Options options_;
-  mutable std::mutex mutex_;  // guards everything below
+  Options options_;           // but for the batch sizes that it offers, as they were given
+  mutable std::mutex mutex_;  // guards these, and everything below
   std::condition_variable wake_;
   DaemonSocket socket_;
   Frame frame_;

@@ -10,6 +10,15 @@
 
 namespace gearshift::client::detail {
 
+// Leaves out of `sizes`, ascending, those from this one on, which does not fit in memory. False
+// where none is smaller.
+inline bool leave_out_from(std::int32_t batch_size, std::vector<std::int32_t>& sizes) {
+  const auto first = std::lower_bound(sizes.begin(), sizes.end(), batch_size);
+  if (first == sizes.begin()) return false;
+  sizes.erase(first, sizes.end());
+  return true;
+}
+
 struct Wishes {
   Wanted in_force;  // what minibatches run with
   Wanted before;    // what they ran with before its set
@@ -36,11 +45,13 @@ struct Wishes {
     if (in_force.set != wanted.set) before = in_force;  // else pause() was told first
     in_force = wanted;
   }
-  // It cannot stay in force: what was before does, with this batch size.
-  void fall_back(std::int32_t batch_size) {
+  // It cannot stay in force: what was before does, with this batch size. Returns what failed.
+  Wanted fall_back(std::int32_t batch_size) {
+    const Wanted failed = in_force;
     before.batch_size = batch_size;
     before.run = in_force.run;
     wanted = in_force = before;
+    return failed;
   }
 
   // False where this batch size was not offered.

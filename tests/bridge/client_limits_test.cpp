@@ -219,5 +219,36 @@ TEST(Client, AnswersForASaveThatThrowsAnything) {
   }
 }
 
+// Nobody has asked for it, so that there is nothing to refuse.
+TEST_F(ClientTest, OffersLessWhereItsOwnBatchSizeDoesNotFitInMemory) {
+  client::Options given = options();
+  given.batch_size = 32;
+  client::Workload workload(given);
+  welcome(workload);
+  workload.out_of_memory(16, "32 samples do not fit");
+  const wire::Hello hello = receive<wire::Hello>();
+  EXPECT_EQ(hello.batch_size, 16);
+  ASSERT_EQ(hello.batch_size_count, 2);
+  EXPECT_EQ(hello.batch_sizes[1], 16);
+  send(welcoming());
+  await([&] { return workload.attached(); }, workload);
+  minibatch(workload);
+  const wire::Report report = receive<wire::Report>();
+  EXPECT_EQ(report.set, 0u);
+  EXPECT_EQ(report.batch_size, 16);
+}
+
+TEST_F(ClientTest, RefusesASizeThatWasAppliedAndDoesNotFitInMemory) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Set{1, 32, Run::both});
+  await([&] { return workload.poll(); }, workload);
+  workload.applied();
+  EXPECT_EQ(receive<wire::Applied>().set, 1u);
+  workload.out_of_memory(16, "32 samples do not fit");
+  EXPECT_EQ(receive<wire::Refused>().code.view(), "memory");
+  EXPECT_TRUE(workload.attached());
+}
+
 }  // namespace
 }  // namespace gearshift
