@@ -20,6 +20,13 @@ bool has_inference(const Grid& grid) {
   return false;
 }
 
+bool has_energy_limit(const Grid& grid) {
+  for (const Problem& problem : grid.problems) {
+    if (problem.goal.energy_j) return true;
+  }
+  return false;
+}
+
 std::string share(std::size_t count, std::size_t rows) {
   if (rows == 0) return "-";
   return percent(static_cast<double>(count) / static_cast<double>(rows));
@@ -29,6 +36,7 @@ std::string share(std::size_t count, std::size_t rows) {
 
 ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows) {
   const bool infer = has_inference(grid);
+  const bool saves = has_energy_limit(grid);
   const auto score_of = [rows](const Standing& standing) -> const Score& {
     return rows == Rows::solvable ? standing.solvable : standing.binding;
   };
@@ -38,14 +46,16 @@ ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standi
   };
   const bool failed = in_some(&Score::failed), gave_up = in_some(&Score::gave_up);
   ComparisonTable table;
-  table.title = rows == Rows::solvable ? "All solvable problems"
-                                       : "Problems whose power limit excludes the fastest mode";
+  table.title = rows == Rows::solvable
+                    ? "All solvable problems"
+                    : "Problems whose power limit excludes the setting that is best without it";
   table.columns = {"policy", "workload", "problems", "solved %"};
   if (failed) table.columns.push_back("failed %");
   if (gave_up) table.columns.push_back("infeasible %");
   table.columns.insert(table.columns.end(),
                        {"median %", "quartiles %", "mean %", "worst %", "over %", "over W"});
   if (infer) table.columns.push_back("late %");
+  if (saves) table.columns.push_back("over energy %");
   for (const Standing& standing : standings) {
     const Score& score = score_of(standing);
     const Distribution& excess = score.excess;
@@ -65,6 +75,7 @@ ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standi
                        ? "-"
                        : fixed(score.over_w.mean, 1) + ", most " + fixed(score.over_w.most, 1));
     if (infer) line.push_back(share(score.late, score.rows));
+    if (saves) line.push_back(share(score.over_energy, score.rows));
     table.lines.push_back(std::move(line));
   }
   return table;

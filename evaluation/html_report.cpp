@@ -31,7 +31,7 @@ std::string pictures(const Grid& grid, std::span<const Row> rows,
   out += html_figures(
       grid, "Violations",
       "How often the setting held at the end breaks a limit: it draws more power than "
-      "allowed or, for "
+      "allowed, spends more energy on a sample or, for "
       "inference, falls behind its requests or answers too late.",
       [&](std::size_t workload) { return svg(violations_chart(grid, standings, workload)); });
   out += html_figures(
@@ -61,7 +61,9 @@ std::string html_report(const Grid& grid, std::span<const Row> rows,
       "<p class=\"faint\">Solved: what is held keeps the limits, be it the safe setting of a "
       "search "
       "that chose none. Excess is chosen / optimum - 1 over the solved problems. Over: the setting "
-      "held draws more than the limit, by so many watts (mean and most).</p>\n";
+      "held draws more than the limit, by so many watts (mean and most). Over energy: it is over "
+      "the "
+      "limit of a sample's energy.</p>\n";
   if (all != nullptr) out += html_table(grid, all_cells_table(grid, all->standings));
   out += pictures(grid, rows, standings);
   out += html_table(grid, quality_table(grid, standings, Rows::binding));

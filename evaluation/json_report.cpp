@@ -71,6 +71,8 @@ json to_json(const Score& score) {
           {"over_budget_w", to_json(score.over_w)},
           {"late", score.late},
           {"late_share", share(score.late)},
+          {"over_energy", score.over_energy},
+          {"over_energy_share", share(score.over_energy)},
           {"gave_up", score.gave_up},
           {"policy_failed", score.failed},
           {"modes_profiled", to_json(score.modes_profiled)},

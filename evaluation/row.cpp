@@ -30,8 +30,8 @@ Row judge(const Grid& grid, const Case& one, const Trial& trial) {
     row.over_w = std::max(0.0, cell->power_w - static_cast<double>(*problem.goal.power_mw) / 1e3);
   }
   row.late = !keeps_pace(problem, *cell);
-  row.solved =
-      row.solvable && keeps_power(problem, *cell) && keeps_energy(problem, *cell) && !row.late;
+  row.over_energy = !keeps_energy(problem, *cell);
+  row.solved = row.solvable && keeps_power(problem, *cell) && !row.over_energy && !row.late;
   if (best) row.excess = *row.chosen / best->value - 1;
   if (best && row.solved && !table.trusts(*cell)) row.excess = std::max(0.0, *row.excess);
   return row;

@@ -17,8 +17,9 @@ struct Row {
   bool solvable = false;  // some cell keeps every limit
   bool solved = false;    // solvable, and the setting held keeps every limit
   bool binding = false;   // solvable, and the power limit excludes the cell that is best without it
-  bool recognised = false;  // unsolvable, and the search ended as infeasible
-  bool late = false;        // the setting held falls behind, or is over the latency limit
+  bool recognised = false;   // unsolvable, and the search ended as infeasible
+  bool late = false;         // the setting held falls behind, or is over the latency limit
+  bool over_energy = false;  // the setting held is over the limit of a sample's energy
   // Of what the problem minimises, as OptimumTable::value has it.
   std::optional<double> optimum;  // nullopt where unsolvable
   std::optional<double> chosen;   // of the setting held; nullopt where it has no cell

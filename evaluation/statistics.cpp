@@ -75,7 +75,8 @@ Score score(std::span<const Row* const> rows) {
       over_w.push_back(row->over_w);
     }
     if (row->late) ++score.late;
-    if (row->over_w > 0 || row->late) ++score.broken;
+    if (row->over_energy) ++score.over_energy;
+    if (row->over_w > 0 || row->late || row->over_energy) ++score.broken;
     if (row->trial.infeasible) ++score.gave_up;
     if (!row->trial.failure.empty()) ++score.failed;
     modes.push_back(row->trial.modes_profiled);

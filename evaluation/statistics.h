@@ -35,7 +35,8 @@ struct Score {
   std::size_t over_budget = 0;  // rows whose held setting draws more than the limit
   Distribution over_w;          // of those rows
   std::size_t late = 0;         // rows whose held setting falls behind or is over the latency limit
-  std::size_t broken = 0;       // rows that are over budget, late or both
+  std::size_t over_energy = 0;  // rows whose held setting is over the limit of a sample's energy
+  std::size_t broken = 0;       // rows that are any of over budget, late and over energy
   std::size_t gave_up = 0;      // rows that ended with no setting chosen
   std::size_t failed = 0;       // rows where the script failed
   Distribution modes_profiled;
@@ -51,7 +52,7 @@ struct Standing {
   std::size_t policy = 0;
   std::optional<std::size_t> workload;  // nullopt: all
   Score solvable{};
-  Score binding{};             // those solvable rows whose power limit excludes the fastest mode
+  Score binding{};  // those solvable rows whose power limit excludes what is best without it
   std::size_t unsolvable = 0;  // rows; counted nowhere else
   std::size_t recognised = 0;  // of them, those that ended so
   // Settings tried in all rows that had no measured cell, by what became of them.

@@ -109,6 +109,27 @@ TEST_F(RowTest, JudgesInferenceByItsPace) {
   EXPECT_TRUE(judge(grid, {}, holding(profile, 6)).late);  // 15 ms of work every 10 ms
 }
 
+TEST_F(RowTest, CountsALimitOfEnergyThatIsBroken) {
+  grid.policies.resize(1);
+  grid.seeds = {1};
+  Problem problem = train_problem(50'000);
+  const ProfileCell& cell = profile.cells()[4];
+  problem.goal.energy_j = 1.01 * sample_s(cell) * cell.power_w;
+  grid.problems = {problem};
+  problem.goal.energy_j = 0.99 * sample_s(cell) * cell.power_w;
+  grid.problems.push_back(problem);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    rows.push_back(judge(grid, grid.at(i), holding(profile, 4)));
+  }
+  EXPECT_FALSE(rows.front().over_energy);
+  EXPECT_TRUE(rows.back().over_energy);
+  EXPECT_FALSE(rows.back().solved || rows.back().late);
+  const Score score = summarise(grid, rows).front().solvable;
+  EXPECT_EQ(score.over_energy, 1u);
+  EXPECT_EQ(score.broken, 1u);
+}
+
 TEST(Distribution, InterpolatesQuartiles) {
   const Distribution of = distribution({4, 1, 3, 2});
   EXPECT_EQ(of.count, 4u);

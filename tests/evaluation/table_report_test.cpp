@@ -152,6 +152,13 @@ TEST_F(Reports, SummariseTheVeryRowsTheyGive) {
   }
 }
 
+TEST_F(Reports, HaveAColumnForALimitOfEnergyWhereThereIsOne) {
+  EXPECT_THAT(text_report(grid, rows, standings), Not(HasSubstr("over energy %")));
+  for (Problem& problem : grid.problems) problem.goal.energy_j = 1e-9;
+  fill();
+  EXPECT_THAT(text_report(grid, rows, standings), HasSubstr("over energy %"));
+}
+
 TEST_F(Reports, QuoteCsvFieldsThatNeedIt) {
   grid.policies[0].name = "a, \"b\"";
   std::istringstream lines(csv_report(grid, rows));
