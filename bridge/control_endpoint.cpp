@@ -87,6 +87,7 @@ void ControlEndpoint::answer(std::string_view frame, Time now, EventBuffer& even
   } else if (const auto* goal = std::get_if<wire::GoalRequest>(&request)) {
     event.type = EventType::goal;
     event.goal = goal->change;
+    status_.goal = changed(status_.goal, goal->change);  // the next request may come before a tick
   } else {
     event.type = EventType::stop;
     event.text = decltype(event.text)("stop command");

@@ -6,7 +6,7 @@ namespace gearshift {
 
 void RecordedGoal::consume(const Event& event) {
   if (event.type == EventType::goal) {
-    goal_ = changed(goal_, event.goal);
+    if (objection(goal_, event.goal).empty()) goal_ = changed(goal_, event.goal);
   } else if (event.type == EventType::attached) {
     if (roster_.attach(event.workload) && event.workload.kind == Kind::infer) {
       goal_ = beside_server(goal_, asked_, event.workload.latency);

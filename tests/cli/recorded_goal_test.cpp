@@ -61,6 +61,16 @@ TEST(RecordedGoal, TheReferenceIsWhatItsSettingCost) {
   EXPECT_FALSE(goal.goal().has_reference());
 }
 
+TEST(RecordedGoal, AChangeThatTheLoopRefusedChangesNothing) {
+  const Goal asked{.objective = Objective::time};
+  RecordedGoal goal(asked);
+  Event change;
+  change.type = EventType::goal;
+  change.goal.energy_weight = 0.3;
+  goal.consume(change);
+  EXPECT_EQ(goal.goal(), asked);
+}
+
 TEST(RecordedGoal, TheRateIsTheMeasuredOneOfTheServerThatIsThere) {
   RecordedGoal goal({.objective = Objective::throughput});
   const Rationale rationale;
