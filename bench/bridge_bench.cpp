@@ -63,7 +63,7 @@ struct Endpoints {
   std::string bare;
 };
 
-// ---- the daemon's process ---------------------------------------------------------------------
+// The daemon's process.
 
 void receive_bare(zmq::socket_t& socket, zmq::message_t& identity, zmq::message_t& frame) {
   if (!socket.recv(identity) || !socket.recv(frame)) throw std::runtime_error("client is silent");
@@ -127,7 +127,7 @@ void run_daemon(const Endpoints& endpoints) {
   receive_bare(bare, identity, frame);
 }
 
-// ---- the trainer's process --------------------------------------------------------------------
+// The trainer's process.
 
 class Trainer {
  public:

@@ -138,7 +138,7 @@ bool walk_instead(int code) { return code == ENOSYS || code == EPERM || code == 
 
 FileError::FileError(const std::string& what, int code) : std::runtime_error(what), code_(code) {}
 
-// ---- DeviceFile ---------------------------------------------------------------------------------
+// DeviceFile.
 
 DeviceFile::DeviceFile(Sysroot* root, std::string path, int descriptor)
     : root_(root),
@@ -234,7 +234,7 @@ void DeviceFile::write(std::string_view text) {
   if (last_error_ != 0) throw_write_error(text, path_, last_error_);
 }
 
-// ---- Sysroot ------------------------------------------------------------------------------------
+// Sysroot.
 
 Sysroot::Sysroot(std::filesystem::path prefix) : prefix_(std::move(prefix)) {
   prefix_text_ = prefix_.string();

@@ -29,12 +29,12 @@ inline constexpr std::int64_t kMillion = 1'000'000;  // parts of one, in fields 
 using Text = BoundedText<kMaxTextBytes>;
 using MessageText = BoundedText<kMaxMessageBytes>;
 
-// ---- either side ----------------------------------------------------------------------------
+// Either side.
 
 struct Heartbeat {};
 struct Bye {};
 
-// ---- client to daemon -----------------------------------------------------------------------
+// Client to daemon.
 
 struct Hello {
   std::int64_t version = kVersion;
@@ -107,7 +107,7 @@ struct TurnEnd {
 using ClientMessage = std::variant<Heartbeat, Hello, Report, Requests, Applied, Refused, Saved,
                                    Unsaved, TurnRequest, TurnEnd, Bye>;
 
-// ---- daemon to client -----------------------------------------------------------------------
+// Daemon to client.
 
 struct Welcome {
   std::int64_t version = kVersion;
@@ -141,8 +141,7 @@ struct Turn {
 
 using DaemonMessage = std::variant<Heartbeat, Welcome, Set, CheckpointRequest, Turn, Error, Bye>;
 
-// ---- operator to daemon, and back (status answers: bridge/status_answer.h)
-// ------------------------
+// Operator to daemon, and back (status answers: bridge/status_answer.h).
 
 struct StatusRequest {};
 struct ExplainRequest {
@@ -160,7 +159,7 @@ struct Ok {};
 using ControlRequest =
     std::variant<StatusRequest, ExplainRequest, CapRequest, GoalRequest, StopRequest>;
 
-// ---- decoding -------------------------------------------------------------------------------
+// Decoding.
 
 // Why a frame is no message. `field` and `reason` are literals; `field` may be empty.
 struct Fault {
@@ -180,7 +179,7 @@ Fault decode(std::string_view frame, ClientMessage& message) noexcept;
 Fault decode(std::string_view frame, DaemonMessage& message) noexcept;
 Fault decode(std::string_view frame, ControlRequest& message) noexcept;
 
-// ---- packing --------------------------------------------------------------------------------
+// Packing.
 
 // Bytes of one frame; a stream for msgpack::packer. Keeps its memory when cleared.
 class FrameBuffer {

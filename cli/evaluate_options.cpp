@@ -110,8 +110,8 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
       "--caps", options.caps,
       "power limits, W: FROM:TO:STEP, A,B,C or none (default: 10:50:1; of online: none)");
   command.add_option("--objective", options.objective,
-                     "what is least: time, energy, latency or weighted (default: time for train, "
-                     "latency for infer); online is weighted, recurring is target");
+                     "what is best: least time, energy, latency or weighted cost (default: time "
+                     "for train, latency for infer); online is weighted, recurring is target");
   command
       .add_option("--weights,--energy-weight", options.weights,
                   "of weighted and online: what energy counts beside time, 0 to 1: A,B,C or "

@@ -50,10 +50,11 @@ void change_goal(const GoalChangeOptions& options) {
 
 void add_goal(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<GoalChangeOptions>();
-  CLI::App* command = app.add_subcommand("goal", "Change what a running daemon minimises");
+  CLI::App* command = app.add_subcommand("goal", "Change what a running daemon counts as best");
   command->add_option("--objective", options->objective,
-                      "what is least: time or energy of a sample, latency of a request, weighted, "
-                      "target, or throughput of training beside inference");
+                      "what is best: least time or energy of a sample, least latency of a request, "
+                      "least weighted or target cost, or throughput, the most training beside "
+                      "inference");
   command->add_option("--energy-weight", options->energy_weight,
                       "of weighted and target: 0 counts time alone, 1 energy alone");
   add_control_option(*command, options->control);

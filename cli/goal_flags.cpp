@@ -22,9 +22,9 @@ void read(const char* flag, const std::string& text, Parse parse, Value& value) 
 
 void add_goal_flags(CLI::App& command, GoalFlags& flags, std::string_view fallback) {
   command.add_option("--objective", flags.objective,
-                     fmt::format("what is least: time or energy of a sample, latency of a request, "
-                                 "weighted, target, or throughput of training beside inference "
-                                 "(default: {})",
+                     fmt::format("what is best: least time or energy of a sample, least latency of "
+                                 "a request, least weighted or target cost, or throughput, the "
+                                 "most training beside inference (default: {})",
                                  fallback));
   command.add_option("--energy-weight", flags.energy_weight,
                      "of weighted and target: 0 counts time alone, 1 energy alone (default: 0.5)");

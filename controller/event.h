@@ -30,7 +30,7 @@ struct BoundedText {
   std::string_view view() const { return {bytes.data(), length}; }
 };
 
-// ---- readings -------------------------------------------------------------------------------
+// Readings.
 
 enum class Quantity : std::uint8_t {
   power,             // mW of the whole board by its own total rule; the one the guard acts on
@@ -59,7 +59,7 @@ struct Reading {
   Time taken{};              // when the read ended
 };
 
-// ---- workloads ------------------------------------------------------------------------------
+// Workloads.
 
 using WorkloadHandle = std::uint32_t;  // given at attach, not used again while the daemon lives
 inline constexpr std::size_t kMaxBatchSizes = 32;
@@ -118,7 +118,7 @@ struct RequestReport {
   Time received{};
 };
 
-// ---- events ---------------------------------------------------------------------------------
+// Events.
 
 enum class EventType : std::uint8_t {
   attached,        // workload

@@ -15,7 +15,7 @@
 assert(goal.objective ~= "throughput" or not (workload.train and workload.infer),
   "searches for one workload, not for training beside inference: bayes, gradient, binary_search and ogd do")
 
--- Recurring jobs -----------------------------------------------------------------------------------
+-- Recurring jobs.
 
 local DEVIATION <const> = 0.1 -- of a run's epochs about their mean, expected before any repeats
 local DEVIATION_WORTH <const> = 4 -- what that is worth, in runs
@@ -215,7 +215,7 @@ local function serve_job()
   end
 end
 
--- Anything else -------------------------------------------------------------------------------------
+-- Anything else.
 
 local NOISE <const> = 0.01 -- of a measurement, relative, expected before any repeats
 local NOISE_SHAPE <const> = 2 -- what that is worth, in half measurements

@@ -43,7 +43,7 @@ struct RecordingHeader {
   std::vector<std::string> limits;  // names of the limit sources, in the order they were asked
 };
 
-// ---- what the board, the limits and the policy answered -----------------------------------------
+// What the board, the limits and the policy answered.
 
 enum class KnobAction : std::uint8_t { read, write, manage, restore };
 enum class KnobOutcome : std::uint8_t { done, more, failed, away };

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kHowToRead =
     "; a recording is what `gearshift run --record FILE` writes";
 
-// ---- metadata: one list of fields, walked by the writer and by the reader -----------------------
+// Metadata: one list of fields, walked by the writer and by the reader.
 
 // Keys that recordings made before them lack: what they tell was then as the header's default is.
 constexpr std::string_view kLaterKeys[] = {
@@ -112,7 +112,7 @@ void read(const Statement& row, std::optional<Value>& value) {
   if (!row.is_null(1)) read(row, value.emplace());
 }
 
-// ---- modes: four bytes each, little-endian, their index in the knob space -----------------------
+// Modes: four bytes each, little-endian, their index in the knob space.
 
 // The last knob counts fastest.
 std::optional<std::uint32_t> mode_index(const KnobSpace& space, const PowerMode& mode) {
@@ -186,7 +186,7 @@ std::vector<PowerMode> read_modes(Database& database, std::string_view key,
   return modes;
 }
 
-// ---- knobs and texts ----------------------------------------------------------------------------
+// Knobs and texts.
 
 void write_knobs(Database& database, const KnobSpace& space) {
   Statement knob_row(database, "INSERT INTO knobs VALUES (?, ?, ?, ?)");
@@ -276,7 +276,7 @@ void read_texts(Database& database, RecordingHeader& header) {
   }
 }
 
-// ---- is it one of ours, and can a run have been like this ---------------------------------------
+// Is it one of ours, and can a run have been like this.
 
 // A recording's tables are in FILE-wal until the run has ended or written for a while, and SQLite
 // makes an empty one for whoever reads a file that was copied without its own.

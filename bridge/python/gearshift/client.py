@@ -73,7 +73,7 @@ class Client:
         self._follows = False  # a loader takes what is in force, although no daemon has asked for it
         weakref.finalize(self, connection.let_go).atexit = False  # the connection closes itself at exit
 
-    # ---- what the daemon wants --------------------------------------------------------------
+    # What the daemon wants.
 
     @property
     def attached(self) -> bool:
@@ -145,7 +145,7 @@ class Client:
         if command:
             self._connection.refuse(command, str(code), str(message))
 
-    # ---- minibatches ------------------------------------------------------------------------
+    # Minibatches.
 
     def batches(self, loader, epoch=None, samples=None):
         """Yields what `loader` yields, once through, and reports each as one minibatch.
@@ -247,7 +247,7 @@ class Client:
     def __exit__(self, *failure):
         self.close()
 
-    # ---- parts of a minibatch ---------------------------------------------------------------
+    # Parts of a minibatch.
 
     @never_raises(0)
     def _begin_epoch(self, epoch):

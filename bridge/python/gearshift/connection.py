@@ -84,7 +84,7 @@ class Connection:
         self._thread.start()
         atexit.register(self.close)
 
-    # ---- the training thread's side ---------------------------------------------------------
+    # The training thread's side.
 
     @property
     def usable(self) -> bool:
@@ -285,7 +285,7 @@ class Connection:
         self._outbox.add(attachment, True, message)
         self.service_if_free()
 
-    # ---- either thread, under the lock ------------------------------------------------------
+    # Either thread, under the lock.
 
     def _keep_alive(self):
         while not self._closed:

@@ -114,7 +114,7 @@ class Interleaver:
         self._closed = False
         self._broken = ""  # the error by which run() ended, until it is called again
 
-    # ---- any thread -------------------------------------------------------------------------
+    # Any thread.
 
     def submit(self, request) -> Future:
         """Queues a request; the Future gets its answer, or RequestRefused or RequestDropped.
@@ -158,7 +158,7 @@ class Interleaver:
         with self._news:
             self._news.notify()
 
-    # ---- the thread that owns the accelerator -----------------------------------------------
+    # The thread that owns the accelerator.
 
     def run(self, duration_s=None):
         """Runs minibatches until stop() or close(), or for so many seconds. Goes on serving when training is over.
@@ -245,7 +245,7 @@ class Interleaver:
                 self._log.refused()
         drop(left, why)
 
-    # ---- parts of a step --------------------------------------------------------------------
+    # Parts of a step.
 
     def _follow(self):
         """Puts in force what the daemon asks for: (training may run, inference may run)."""
