@@ -1,9 +1,11 @@
-"""Prints how many tests passed, failed and were skipped, as the last line of `make test`.
+"""Prints how many tests passed, failed and were skipped, as the last line of `make test`, and before it
+why they were skipped.
 
 Reads the JUnit file that ctest wrote. One ctest entry is a whole program, so the counts come from
 what GoogleTest or unittest printed inside it; a program that prints neither counts as one test.
 """
 
+import collections
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -36,10 +38,24 @@ def count(entry: ElementTree.Element) -> tuple[int, int, int]:
     return passed, max(failed, 1) if broken else failed, skipped
 
 
+def skip_reasons(entry: ElementTree.Element) -> list[str]:
+    """Why tests of one ctest entry were skipped, a reason a test, as far as they say so."""
+    output = entry.findtext("system-out") or ""
+    told = re.findall(r": Skipped\n(.*)", output)  # GoogleTest
+    told += [match[1] for match in re.findall(r"""\.\.\. skipped (["'])(.*)\1$""", output, re.MULTILINE)]
+    told += re.findall(r"^skipped: (.*)", output, re.MULTILINE)  # a whole program of tests/process
+    return told
+
+
 def main() -> None:
-    root = ElementTree.parse(sys.argv[1]).getroot()
-    counts = [count(entry) for entry in root.iter("testcase")]
+    entries = list(ElementTree.parse(sys.argv[1]).getroot().iter("testcase"))
+    counts = [count(entry) for entry in entries]
     passed, failed, skipped = (sum(column) for column in zip(*counts)) if counts else (0, 0, 0)
+    reasons = collections.Counter(reason for entry in entries for reason in skip_reasons(entry))
+    reasons["no reason told"] = max(0, skipped - reasons.total())
+    for reason, tests in sorted(reasons.items()):
+        if tests > 0:
+            print(f"skipped {tests}: {reason}")
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
 
 

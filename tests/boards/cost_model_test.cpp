@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "boards/board_description.h"
+#include "tests/fakes/measured_data.h"
 
 namespace gearshift {
 namespace {
@@ -157,9 +158,6 @@ TEST(CostModel, ADemandOfNothingCostsIdlePower) {
 
 // ---- against measured profiles ------------------------------------------------------------------
 
-const std::filesystem::path kData =
-    std::filesystem::path(GEARSHIFT_SOURCE_DIR) / ".." / "shared" / "data";
-
 // Lines may end in CR LF.
 bool next_line(std::istream& in, std::string& line) {
   if (!std::getline(in, line)) return false;
@@ -177,7 +175,7 @@ std::vector<std::string> fields_of(const std::string& line) {
 // "resnet,16,2,268.8,1236.75,665.6": the training cells that do not fit their neighbours.
 std::set<std::string> suspect_cells() {
   std::set<std::string> cells;
-  std::ifstream in(kData / "suspect_cells.csv");
+  std::ifstream in(measured_folder() / "suspect_cells.csv");
   for (std::string line; next_line(in, line);) {
     const std::vector<std::string> cell = fields_of(line);
     if (cell.size() < 7 || cell[0].find("train") == std::string::npos) continue;
@@ -199,8 +197,8 @@ class MeasuredProfile : public testing::TestWithParam<Profile> {};
 
 TEST_P(MeasuredProfile, IsMetByTheModel) {
   const Profile& profile = GetParam();
-  std::ifstream in(kData / profile.file);
-  if (!in) GTEST_SKIP() << "the measured profile " << kData / profile.file << " is not here";
+  std::ifstream in(measured_folder() / profile.file);
+  if (!in) GTEST_SKIP() << no_measured_data();
   const std::set<std::string> suspects = suspect_cells();
   const WorkloadParameters& workload = orin().workloads.at(profile.workload);
   double time_error = 0;

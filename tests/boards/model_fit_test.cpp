@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/fakes/measured_data.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -162,9 +163,8 @@ TEST(ModelFit, CellsAreSpreadEachOnceAndBySeed) {
 
 // Of measured profiles, what is held out is predicted as well as docs/board-model.md says.
 TEST(ModelFit, TenMeasuredCellsPredictTheOthers) {
-  const std::filesystem::path data =
-      std::filesystem::path(GEARSHIFT_SOURCE_DIR) / ".." / "shared" / "data";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no measured profiles in ../shared/data";
+  const std::filesystem::path data = measured_folder();
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << no_measured_data();
   for (const char* file : {"agx_orin_resnet_train.csv", "agx_orin_mobnet_train.csv",
                            "agx_orin_lstm_train.csv", "orin_nano_resnet_train.csv"}) {
     SCOPED_TRACE(file);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/fakes/measured_data.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -67,12 +68,11 @@ TEST(ModelTargets, ErrorsNameLineColumnAndValue) {
 
 // The misses are in docs/board-model.md, each with its reason.
 TEST(ModelTargets, NineOfTenPublishedNumbersThatTheModelExpressesAreMet) {
-  const std::filesystem::path shared =
-      std::filesystem::path(GEARSHIFT_SOURCE_DIR) / ".." / "shared";
-  const std::filesystem::path file = shared / "reference" / "calibration_targets.csv";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no published numbers in ../shared";
+  const std::filesystem::path data = measured_folder();
+  const std::filesystem::path file = data / ".." / "reference" / "calibration_targets.csv";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << no_measured_data() << " (its ../reference)";
   const auto targets = parse_targets(read_csv_text(file, 1 << 20), "targets");
-  const auto profiles = read_profiles(shared / "data" / "agx_orin_resnet_train.csv");
+  const auto profiles = read_profiles(data / "agx_orin_resnet_train.csv");
   std::size_t expressible = 0;
   std::size_t within = 0;
   for (const ModelTarget& target : targets) {

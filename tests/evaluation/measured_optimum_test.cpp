@@ -1,10 +1,13 @@
 // The optimum on profiles measured on a real board, against what was counted on them.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <string>
 #include <tuple>
 
 #include "evaluation/optimum_table.h"
 #include "tests/evaluation/measured_profiles.h"
+#include "tests/evaluation/problems.h"
 
 namespace gearshift {
 namespace {
@@ -25,12 +28,25 @@ std::optional<double> slow_infer_optimum_s(const Profile& profile, double cap_w,
   return least;
 }
 
+TEST(MeasuredFolder, IsTheOneThatTheEnvironmentNames) {
+  const char* const given = std::getenv("GEARSHIFT_MEASURED");
+  const std::string before = given != nullptr ? given : "";
+  ::setenv("GEARSHIFT_MEASURED", "/no/such/folder", 1);
+  EXPECT_EQ(measured_folder(), "/no/such/folder");
+  EXPECT_EQ(measured_profile("agx_orin_lstm_train.csv"), std::nullopt);
+  EXPECT_NE(no_measured_data().find("no measured data in /no/such/folder"), std::string::npos);
+  ::setenv("GEARSHIFT_MEASURED", "", 1);
+  EXPECT_EQ(measured_folder().filename(), "data");
+  if (given != nullptr) ::setenv("GEARSHIFT_MEASURED", before.c_str(), 1);
+  if (given == nullptr) ::unsetenv("GEARSHIFT_MEASURED");
+}
+
 struct MeasuredInference : testing::TestWithParam<std::tuple<const char*, int>> {};
 
 TEST_P(MeasuredInference, SolvesAsManyProblemsAsWerePublished) {
   const auto [name, expected] = GetParam();
   const auto profile = measured_profile(name);
-  if (!profile) GTEST_SKIP() << measured_folder() << " is absent: no measured profiles to judge by";
+  if (!profile) GTEST_SKIP() << no_measured_data();
   ASSERT_EQ(profile->cells().size(), 2205u);
   const OptimumTable table(*profile);
   int problems = 0;
@@ -68,7 +84,7 @@ TEST(MeasuredTraining, IsSolvableFromFifteenWattsOnAndBoundUpToTheForties) {
   for (const char* name :
        {"agx_orin_resnet_train.csv", "agx_orin_mobnet_train.csv", "agx_orin_lstm_train.csv"}) {
     const auto profile = measured_profile(name);
-    if (!profile) GTEST_SKIP() << measured_folder() << " is absent: no measured profiles";
+    if (!profile) GTEST_SKIP() << no_measured_data();
     ASSERT_EQ(profile->cells().size(), 441u);
     const OptimumTable table(*profile);
     for (int cap_w = 10; cap_w <= 50; ++cap_w) {

@@ -8,13 +8,10 @@
 #include <vector>
 
 #include "evaluation/sub_grid.h"
+#include "tests/fakes/measured_data.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
-
-inline std::filesystem::path measured_folder() {
-  return std::filesystem::path(GEARSHIFT_SOURCE_DIR) / ".." / "shared" / "data";
-}
 
 // The 441 modes of an AGX Orin that published searches were judged on.
 inline KnobSpace sub_grid_of_441(KnobSpace knobs) {

@@ -9,7 +9,7 @@
 #include "evaluation/recurring_report.h"
 #include "evaluation/statistics.h"
 #include "policies/lua/lua_policy.h"
-#include "tests/evaluation/measured_profiles.h"
+#include "tests/fakes/measured_data.h"
 #include "tests/policies/script_text.h"
 #include "trace/profile_csv.h"
 
@@ -30,9 +30,7 @@ constexpr Expected kExpected[] = {
 
 TEST(MeasuredRecurring, ThompsonStaysNearTheBestFixedSetting) {
   const std::filesystem::path data = measured_folder();
-  if (!std::filesystem::exists(data / "gpu_v100.csv")) {
-    GTEST_SKIP() << data << " is not there: the measured tables are not part of the project";
-  }
+  if (!std::filesystem::exists(data / "gpu_v100.csv")) GTEST_SKIP() << no_measured_data();
   const std::string script = script_text("thompson.lua");
   const auto epochs = read_epochs(data / "gpu_epochs_to_target.csv");
   const auto profiles = read_profiles(data / "gpu_v100.csv");

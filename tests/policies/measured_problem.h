@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/fakes/measured_data.h"
 #include "tests/policies/profile_problem.h"
 
 namespace gearshift {
@@ -25,7 +26,7 @@ class MeasuredTable {
   // `file` as in "agx_orin_resnet_train". `only_sub_grid` keeps the 441 modes of AGX Orin that
   // every published figure uses. Empty where the file is absent.
   MeasuredTable(const std::string& file, Kind kind, bool only_sub_grid = true) : kind_(kind) {
-    std::ifstream csv(std::string(GEARSHIFT_SOURCE_DIR) + "/../shared/data/" + file + ".csv");
+    std::ifstream csv(measured_folder() / (file + ".csv"));
     std::string line;
     std::getline(csv, line);
     std::array<std::set<std::int64_t>, 4> values;

@@ -84,7 +84,7 @@ TEST(RooflineDesign, PredictsMeasuredProfilesFromTenModes) {
                {"orin_nano_resnet_train", "jetson-orin-nano", "mobnet"}};
   for (const auto& one : cases) {
     const MeasuredTable table(one.file, Kind::train, false);
-    if (table.empty()) GTEST_SKIP() << "no measured profiles in ../shared/data";
+    if (table.empty()) GTEST_SKIP() << no_measured_data();
     std::vector<RooflineRow> rows;
     for (const auto& [setting, cost] : table.cells()) {
       rows.push_back({{static_cast<double>(setting.mode.values[0]),

@@ -236,7 +236,7 @@ TEST(RooflineSearch, HoldsWhatKeepsTheCapOnMeasuredBoards) {
   std::vector<double> excess;
   for (const char* workload : {"resnet", "mobnet", "lstm"}) {
     const MeasuredTable table(std::string("agx_orin_") + workload + "_train", Kind::train);
-    if (table.empty()) GTEST_SKIP() << "no measured profiles in ../shared/data";
+    if (table.empty()) GTEST_SKIP() << no_measured_data();
     const Figures figures = search_every_goal(table, train_goals(), [] { return shipped(); });
     EXPECT_EQ(figures.solved, figures.solvable) << workload;
     EXPECT_EQ(figures.broken + figures.failed, 0) << workload;

@@ -48,7 +48,7 @@ TEST_P(SearchQuality, TrainsCloserToTheOptimumThanThePublishedHeuristicWithNoMor
   std::vector<double> measurements;
   for (const auto& [workload, published] : published_median) {
     const MeasuredTable table("agx_orin_" + workload + "_train", Kind::train);
-    if (table.empty()) GTEST_SKIP() << "no measured profiles in ../shared/data";
+    if (table.empty()) GTEST_SKIP() << no_measured_data();
     ASSERT_EQ(table.size(), 441u);
     const Figures figures = search(table, train_goals());
     print(GetParam(), workload + " training", figures);
@@ -69,7 +69,7 @@ TEST_P(SearchQuality, TrainsCloserToTheOptimumThanThePublishedHeuristicWithNoMor
 TEST_P(SearchQuality, ServesRequestsWithinEveryLimit) {
   for (const char* workload : {"resnet", "mobnet"}) {
     const MeasuredTable table(std::string("agx_orin_") + workload + "_infer", Kind::infer);
-    if (table.empty()) GTEST_SKIP() << "no measured profiles in ../shared/data";
+    if (table.empty()) GTEST_SKIP() << no_measured_data();
     for (const auto& [range, goals] :
          std::map<std::string, std::vector<Goal>>{{"50 to 150 ms", infer_goals(50, 150, 10)},
                                                   {"0.2 to 2 s", infer_goals(200, 2000, 100)}}) {
@@ -86,7 +86,7 @@ TEST_P(SearchQuality, ServesRequestsWithinEveryLimit) {
 // A board and caps that no constant of a script was chosen for.
 TEST_P(SearchQuality, HoldsWhatKeepsTheCapOnAnotherBoard) {
   const MeasuredTable table("orin_nano_resnet_train", Kind::train, false);
-  if (table.empty()) GTEST_SKIP() << "no measured profiles in ../shared/data";
+  if (table.empty()) GTEST_SKIP() << no_measured_data();
   std::vector<Goal> goals;
   for (std::int64_t cap_mw = 7'500; cap_mw <= 22'000; cap_mw += 500) {
     goals.push_back({Objective::time, cap_mw});
@@ -110,7 +110,7 @@ TEST(BayesQuality, StaysWithinAFewPercentOfTheOptimumInTenMeasurements) {
   }
   for (const char* workload : {"mobnet", "lstm"}) {
     const MeasuredTable table(std::string("agx_orin_") + workload + "_train", Kind::train);
-    if (table.empty()) GTEST_SKIP() << "no measured profiles in ../shared/data";
+    if (table.empty()) GTEST_SKIP() << no_measured_data();
     const Figures figures = search_every_goal(table, goals, [&] {
       return LuaPolicy("bayes.lua", text.str(), built_in_board_model("jetson-agx-orin"));
     });

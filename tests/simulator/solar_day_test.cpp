@@ -8,6 +8,7 @@
 #include "limits/battery_limit.h"
 #include "simulator/simulation.h"
 #include "tests/fakes/fake_world.h"
+#include "tests/fakes/measured_data.h"
 #include "tests/simulator/board_fixture.h"
 #include "trace/irradiance_csv.h"
 
@@ -23,8 +24,6 @@ constexpr double kPanelW = 100;  // at 1000 W/m2
 constexpr double kCapacityWh = 50;
 constexpr double kReserveShare = 0.2;
 constexpr std::int32_t kBatchSize = 16;
-const std::filesystem::path kDay =
-    std::filesystem::path(GEARSHIFT_SOURCE_DIR) / "../shared/data/solar_day.csv";
 
 SupplySpec supply_of_day(const std::vector<Irradiance>& day, double share) {
   SupplySpec supply{.battery = {.capacity_wh = kCapacityWh}};
@@ -87,8 +86,9 @@ WorkPrediction prediction(const CostSource& costs, const KnobSpace& knobs) {
 }
 
 TEST(SolarDay, ThePlanDoesMoreThanTheBestFixedModeAndKeepsItsReserve) {
-  if (!std::filesystem::exists(kDay)) GTEST_SKIP() << "no " << kDay << ": the day is not here";
-  const std::vector<Irradiance> day = read_irradiance(kDay);
+  const std::filesystem::path file = measured_folder() / "solar_day.csv";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << no_measured_data();
+  const std::vector<Irradiance> day = read_irradiance(file);
   const BoardDescription& board = built_in_board("jetson-nano");
   KnobSpace knobs = board.knob_space();
   const ModelCosts costs(board, knobs, board.find_workload("mobilenet_v3", Kind::train)->second);

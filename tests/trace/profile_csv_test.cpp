@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "tests/fakes/measured_data.h"
 #include "tests/fakes/temp_tree.h"
 
 namespace gearshift {
@@ -275,9 +276,8 @@ TEST(ProfileCsv, AFileIsReplacedAsAWhole) {
 }
 
 TEST(ProfileCsv, ReadsAllMeasuredProfiles) {
-  const std::filesystem::path data =
-      std::filesystem::path(GEARSHIFT_SOURCE_DIR) / ".." / "shared" / "data";
-  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no measured profiles in ../shared/data";
+  const std::filesystem::path data = measured_folder();
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << no_measured_data();
   const std::pair<const char*, std::size_t> files[] = {
       {"agx_orin_resnet_train.csv", 4368},
       {"agx_orin_mobnet_train.csv", 4368},

@@ -17,6 +17,7 @@
 #include "policies/powertrain/predictor_file.h"
 #include "policies/powertrain/reference.h"
 #include "policies/powertrain/reference_transfer.h"
+#include "tests/fakes/measured_data.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -194,9 +195,8 @@ TEST_F(Training, LeavesTheFloatingPointModeAsItWas) {
 }
 
 TEST_F(Training, ComesBelowThePublishedErrorOnAMeasuredProfile) {
-  const std::filesystem::path folder =
-      std::filesystem::path(GEARSHIFT_SOURCE_DIR) / "../shared/data";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  const std::filesystem::path folder = measured_folder();
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << no_measured_data();
   const Profile reference = read_profiles(folder / "agx_orin_resnet_train.csv").front();
   const Profile target = read_profiles(folder / "agx_orin_lstm_train.csv").front();
   TrainingOptions options;
