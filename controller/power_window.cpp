@@ -29,14 +29,6 @@ std::optional<std::int64_t> PowerWindow::mean_mw(Time end) const {
   return sum / n;
 }
 
-std::size_t PowerWindow::count(Time end) const {
-  std::size_t n = 0;
-  for (std::size_t i = count_; i-- > 0 && at(i).taken > end - length_;) {
-    if (at(i).taken <= end) ++n;
-  }
-  return n;
-}
-
 std::optional<std::int64_t> PowerWindow::settling_mw(Time end) const {
   if (count_ < 4 || end - newest() > length_) return std::nullopt;
   const auto before = settling_from(count_ - 4);

@@ -4,34 +4,6 @@
 
 namespace gearshift {
 
-Problem train_problem(std::int64_t power_mw) {
-  return {.kind = Kind::train, .goal = {.objective = Objective::time, .power_mw = power_mw}};
-}
-
-Problem infer_problem(std::int64_t power_mw, Duration latency, double arrivals_per_s) {
-  return {.kind = Kind::infer,
-          .goal = {.objective = Objective::latency,
-                   .power_mw = power_mw,
-                   .latency = latency,
-                   .arrivals_per_s = arrivals_per_s}};
-}
-
-Problem concurrent_problem(std::optional<std::int64_t> power_mw, Duration latency,
-                           double arrivals_per_s) {
-  return {.kind = Kind::infer,
-          .goal = {.objective = Objective::throughput,
-                   .power_mw = power_mw,
-                   .latency = latency,
-                   .arrivals_per_s = arrivals_per_s}};
-}
-
-Problem online_problem(std::optional<std::int64_t> power_mw, double energy_weight) {
-  return {
-      .kind = Kind::train,
-      .goal = {
-          .objective = Objective::weighted, .power_mw = power_mw, .energy_weight = energy_weight}};
-}
-
 double arrival_ms(const Problem& problem, std::int32_t batch_size) {
   return 1e3 * batch_size / problem.goal.arrivals_per_s;
 }

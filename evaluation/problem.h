@@ -21,15 +21,6 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
-Problem train_problem(std::int64_t power_mw);
-// Most training beside inference that answers in time; for a ConcurrentTable.
-Problem concurrent_problem(std::optional<std::int64_t> power_mw, Duration latency,
-                           double arrivals_per_s);
-Problem infer_problem(std::int64_t power_mw, Duration latency, double arrivals_per_s);
-
-// No limit of power where it is nullopt.
-Problem online_problem(std::optional<std::int64_t> power_mw, double energy_weight);
-
 // Milliseconds that `batch_size` samples take to arrive; infer with a known rate only.
 double arrival_ms(const Problem& problem, std::int32_t batch_size);
 // True where the cell's power is within the limit, or there is none.

@@ -90,11 +90,6 @@ int Loads::write(LoadHandle handle, std::string_view text) {
   return 0;
 }
 
-bool Loads::any_runs() const {
-  return std::any_of(loads_.begin(), loads_.end(),
-                     [](const auto& entry) { return entry.second.run; });
-}
-
 std::string Loads::text() const {
   std::string text;
   for (const auto& [handle, load] : loads_) text += format_load(load) + '\n';

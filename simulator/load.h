@@ -47,7 +47,6 @@ class Loads {
   void close(LoadHandle handle) { loads_.erase(handle); }
 
   const std::map<LoadHandle, Load>& all() const { return loads_; }
-  bool any_runs() const;
   std::string text() const;  // one line a load
 
  private:

@@ -15,11 +15,9 @@ enum class Stream : std::uint64_t {
   hwmon_order,
   boot_id,
   jitter,
-  thermal,
-  unapplied,
+  unapplied = 6,  // a number of its own each: it is part of what is hashed
   unapplied_knob,
-  faults,
-  arrivals,
+  arrivals = 9,
   arrival_stays,
   inference_jitter,
   stalls,

@@ -92,7 +92,6 @@ void VirtualBattery::step(double power_w, double span_s) {
     const double room_wh = spec_.capacity_wh - energy_wh_;
     const double taken = kept_wh > room_wh ? room_wh / kept_wh : 1;
     energy_wh_ += taken * kept_wh;
-    unused_j_ += (1 - taken) * -power_w * span_s;
     lost_j_ += taken * -power_w * span_s - taken * kept_wh * kJoulesInWh;
     empty_ = energy_wh_ <= 0;
     return;

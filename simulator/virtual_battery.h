@@ -39,7 +39,6 @@ class VirtualBattery {
   bool empty() const { return empty_; }
   // Lost in the resistance and in charging, and by itself, J.
   double lost_j() const { return lost_j_; }
-  double unused_j() const { return unused_j_; }  // that was offered to a full battery
   // What an ideal gauge reads.
   Battery reading() const;
 
@@ -51,7 +50,6 @@ class VirtualBattery {
   double voltage_v_;
   double current_a_ = 0;
   double lost_j_ = 0;
-  double unused_j_ = 0;
   bool empty_ = false;
 };
 

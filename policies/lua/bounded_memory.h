@@ -18,7 +18,6 @@ class BoundedMemory {
 
   // Forgives the refusals so far.
   void new_answer() { refusals_ = 0; }
-  std::size_t used_bytes() const { return used_bytes_; }
   std::size_t peak_bytes() const { return peak_bytes_; }
   // Why the last refusal was made; never empty after one.
   const char* refusal() const { return refusal_; }

@@ -5,6 +5,8 @@
 
 #include <stdexcept>
 
+#include "tests/evaluation/problems.h"
+
 namespace gearshift {
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include "evaluation/grid.h"
 #include "evaluation/trial.h"
+#include "tests/evaluation/problems.h"
 
 namespace gearshift {
 

@@ -54,12 +54,12 @@ TEST(Load, LastsUntilItsHandleIsClosed) {
   Loads loads(orin());
   const LoadHandle first = loads.open();
   const LoadHandle second = loads.open();
-  EXPECT_FALSE(loads.any_runs()) << "nothing was declared yet";
+  EXPECT_TRUE(loads.all().empty()) << "nothing was declared yet";
   EXPECT_EQ(loads.write(first, "name=resnet18"), 0);
   EXPECT_EQ(loads.write(second, "name=nothing"), EINVAL);
   EXPECT_EQ(loads.write(first, "name=resnet18 run=0"), 0);
   EXPECT_EQ(loads.all().size(), 1u) << "a handle's line replaces its last one";
-  EXPECT_FALSE(loads.any_runs());
+  EXPECT_FALSE(loads.all().begin()->second.run);
   loads.close(second);
   loads.close(first);
   EXPECT_EQ(loads.text(), "");

@@ -42,7 +42,8 @@ TEST(VirtualBattery, KeepsLessThanFlowsInAndNoMoreThanItHolds) {
   EXPECT_LT(battery.current_a(), 0);
   battery.advance(-20, 1800);  // 10 Wh
   EXPECT_NEAR(battery.energy_wh(), 10, 1e-9);
-  EXPECT_NEAR(battery.unused_j(), 36000 - 3.2 * 3600 / 0.9, 1e-6);
+  EXPECT_NEAR(battery.lost_j(), 5 * 3600 * (1 / 0.9 - 1), 1e-6)
+      << "what it does not take is not lost";
 }
 
 TEST(VirtualBattery, EmptiesByItself) {

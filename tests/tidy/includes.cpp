@@ -56,7 +56,6 @@ const std::vector<Library>& libraries() {
       {"c10/", {"policies/powertrain"}},
       {"zmq", {"bridge"}},
       {"msgpack", {"bridge"}},
-      {"httplib", {"bridge"}},
       {"fuse", {"simulator/virtual_board"}},
       {"sqlite3", {"trace"}},
       {"toml++/", {"boards", "cli"}},
