@@ -13,6 +13,8 @@
 #include <unsupported/Eigen/NumericalDiff>
 #include <utility>
 
+#include "boards/first_guesses.h"
+
 namespace gearshift {
 namespace {
 
@@ -207,15 +209,9 @@ ModelFit fit_workload(const DeviceParameters& device, std::span<const FitCell> c
   const bool several_batches = std::any_of(cells.begin(), cells.end(), [&](const FitCell& cell) {
     return cell.batch_size != cells.front().batch_size;
   });
-  constexpr std::array<std::array<double, 5>, 6> kShares = {{{0.5, 0.4, 0.2, 0.3, 0.05},
-                                                             {0.8, 0.2, 0.1, 0.1, 0.05},
-                                                             {0.2, 0.8, 0.1, 0.1, 0.05},
-                                                             {0.2, 0.2, 0.8, 0.1, 0.05},
-                                                             {0.2, 0.2, 0.1, 0.8, 0.05},
-                                                             {0.3, 0.3, 0.3, 0.01, 0.3}}};
   ModelFit best;
   double least = std::numeric_limits<double>::infinity();
-  for (const std::array<double, 5>& share : kShares) {
+  for (const std::array<double, 5>& share : kGuessedShares) {
     const WorkloadParameters guessed = guess(start, cells, several_batches, share);
     Residuals residuals{&device, cells, guessed, several_batches,
                         logs_of(guessed, several_batches)};

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 
+#include "boards/first_guesses.h"
+
 namespace gearshift {
 namespace {
 
@@ -324,14 +326,8 @@ RooflineEstimate fit_roofline(const DeviceParameters& device, std::span<const Ro
                               const RooflineEstimate* expected) noexcept {
   assert(rows.size() <= kMostRooflineRows);
   const Layout layout(shape.kind);
-  constexpr std::array<std::array<double, 5>, 6> kShares = {{{0.5, 0.4, 0.2, 0.3, 0.05},
-                                                             {0.8, 0.2, 0.1, 0.1, 0.05},
-                                                             {0.2, 0.8, 0.1, 0.1, 0.05},
-                                                             {0.2, 0.2, 0.8, 0.1, 0.05},
-                                                             {0.2, 0.2, 0.1, 0.8, 0.05},
-                                                             {0.3, 0.3, 0.3, 0.01, 0.3}}};
   const RooflineRow middle = middle_row(rows);
-  Expectation expectation{guess(shape, middle, kShares[0]),
+  Expectation expectation{guess(shape, middle, kGuessedShares[0]),
                           precision_of(layout, expected != nullptr)};
   if (expected != nullptr) {
     expectation.mean = Eigen::Map<const Vector>(expected->logs.data(), layout.count);
@@ -340,8 +336,8 @@ RooflineEstimate fit_roofline(const DeviceParameters& device, std::span<const Ro
   const Fit fit(device, rows, shape, expectation);
   Fit::State best = fit.descend(expectation.mean);
   if (!rows.empty()) {
-    const std::size_t guesses = rows.size() > kManyRooflineRows ? 2 : kShares.size();
-    for (const std::array<double, 5>& share : std::span(kShares).first(guesses)) {
+    const std::size_t guesses = rows.size() > kManyRooflineRows ? 2 : kGuessedShares.size();
+    for (const std::array<double, 5>& share : std::span(kGuessedShares).first(guesses)) {
       Fit::State other = fit.descend(guess(shape, middle, share));
       if (other.loss < best.loss) best = std::move(other);
     }
