@@ -33,6 +33,10 @@ bool HeatEstimate::Candidate::tells() const {
   return covariance * covariance >= kLeastExplained * variance_felt * variance_c;
 }
 
+double HeatEstimate::Candidate::felt_at(double temperature_c) const {
+  return std::max(0.0, mean_felt + (temperature_c - mean_c) * variance_felt / covariance);
+}
+
 void HeatEstimate::add(double power_w, double temperature_c, Duration span) {
   const double span_s = seconds(span);
   if (span_s <= 0) return;
@@ -52,6 +56,14 @@ void HeatEstimate::add(double power_w, double temperature_c, Duration span) {
     one.variance_felt = (1 - weight) * (one.variance_felt + weight * off_felt * off_felt);
     one.variance_c = (1 - weight) * (one.variance_c + weight * off_c * off_c);
     one.covariance = (1 - weight) * (one.covariance + weight * off_felt * off_c);
+  }
+}
+
+void HeatEstimate::skip(double temperature_c, Duration span) {
+  if (samples_ == 0) return;
+  for (Candidate& one : candidates_) {
+    one.felt_w = one.tells() ? one.felt_at(temperature_c)
+                             : one.felt_w * std::exp(-seconds(span) / one.time_s);
   }
 }
 

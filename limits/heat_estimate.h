@@ -19,6 +19,10 @@ class HeatEstimate {
  public:
   // Mean power in W over the `span` up to now, and the temperature in Celsius then.
   void add(double power_w, double temperature_c, Duration span);
+  // Nobody knows what the board drew over the `span` up to now, because it slept or this program
+  // stood still: what the zone has felt is told by its temperature in Celsius now, or, while R is
+  // not known, taken for what is left of what it had felt. Nothing is learnt.
+  void skip(double temperature_c, Duration span);
 
   // R in K/W; nullopt until power has varied, and the temperature with it.
   std::optional<double> c_per_w() const;
@@ -47,6 +51,7 @@ class HeatEstimate {
 
     double residual() const;
     bool tells() const;
+    double felt_at(double temperature_c) const;  // W; only where it tells
   };
   const Candidate& best() const;
 

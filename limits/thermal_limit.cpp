@@ -8,6 +8,8 @@ namespace gearshift {
 namespace {
 
 constexpr Duration kStep = std::chrono::seconds(1);
+// After more than this between two judgements the board has slept, or the loop stood still.
+constexpr Duration kGap = std::chrono::seconds(5);
 // A cap leaves so much room below what is allowed, and rises only where much more has been allowed
 // for a while, so that searches are not restarted by every degree.
 constexpr double kRoom = 0.98;
@@ -94,20 +96,27 @@ std::optional<double> ThermalLimit::allowed_w(const Zone& zone, Time now) const 
   return zone.estimate.power_w(*zone.temperature_c, zone.limit.limit_c, options_.horizon);
 }
 
-void ThermalLimit::judge(Time now) {
-  const Duration span = now - *judged_;
-  judged_ = now;
-  if (power_count_ > 0) {
-    const double power_w = power_sum_w_ / power_count_;
-    power_sum_w_ = 0;
-    power_count_ = 0;
-    highest_w_ = std::max(highest_w_, power_w);
-    for (Zone& zone : zones_) {
-      if (!zone.off && zone.temperature_c && !lost(zone, now)) {
-        zone.estimate.add(power_w, zone.learnt_c(), span);
-      }
+// The power that was read says nothing of a gap: a board that slept has felt none of it.
+void ThermalLimit::learn(Duration span, Time now) {
+  const int count = std::exchange(power_count_, 0);
+  const double sum_w = std::exchange(power_sum_w_, 0);
+  const bool gap = span > kGap;
+  if (count == 0 && !gap) return;
+  const double power_w = count > 0 ? sum_w / count : 0;
+  highest_w_ = std::max(highest_w_, power_w);
+  for (Zone& zone : zones_) {
+    if (zone.off || !zone.temperature_c || lost(zone, now)) continue;
+    if (gap) {
+      zone.estimate.skip(zone.learnt_c(), span);
+    } else {
+      zone.estimate.add(power_w, zone.learnt_c(), span);
     }
   }
+}
+
+void ThermalLimit::judge(Time now) {
+  learn(now - *judged_, now);
+  judged_ = now;
   const bool danger =
       std::any_of(zones_.begin(), zones_.end(), [&](const Zone& zone) { return lost(zone, now); });
   bool lifted = danger_ && !danger;

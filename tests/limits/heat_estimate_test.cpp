@@ -67,6 +67,28 @@ TEST_F(HeatEstimateTest, MoreIsAllowedForAShortTimeThanForGood) {
   EXPECT_GT(*estimate_.power_w(temperature_c_, 80, seconds(60)), 1.1 * for_good_w);
 }
 
+TEST_F(HeatEstimateTest, AfterAGapItHasFeltWhatItsTemperatureTells) {
+  run(10, 120);
+  run(40, 300);
+  run(20, 200);
+  const double before_w = *estimate_.power_w(temperature_c_, 80, seconds(60));
+  estimate_.skip(temperature_c_, seconds(20));
+  EXPECT_NEAR(*estimate_.power_w(temperature_c_, 80, seconds(60)), before_w, 0.1 * before_w);
+  estimate_.skip(surroundings_c_, hours(8));
+  EXPECT_NEAR(estimate_.felt_w(), 0, 1);
+  const double reached = 1 - std::exp(-60 / kTimeS);
+  const double allowed_w = (80 - surroundings_c_) / (kCPerW * reached);
+  EXPECT_NEAR(*estimate_.power_w(surroundings_c_, 80, seconds(60)), allowed_w, 0.15 * allowed_w);
+}
+
+TEST_F(HeatEstimateTest, AfterAGapItHasForgottenWhatItFeltWhereItKnowsNoMore) {
+  run(10, 600);
+  ASSERT_FALSE(estimate_.c_per_w());
+  estimate_.skip(temperature_c_, seconds(80));
+  EXPECT_NEAR(estimate_.felt_w(), 10 / std::exp(1.0), 0.1);
+  EXPECT_FALSE(estimate_.c_per_w());
+}
+
 // The sun comes round: the regression is of another day, the temperature is of now.
 TEST_F(HeatEstimateTest, WarmerSurroundingsAreMadeGood) {
   run(10, 120);

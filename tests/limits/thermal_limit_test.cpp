@@ -24,16 +24,19 @@ class ThermalLimitTest : public testing::Test {
                  .value = std::llround(1000 * temperature_c),
                  .taken = now_});
   }
-  std::optional<std::int64_t> tick(double wants_w, ReadingState state = ReadingState::ok) {
-    const auto cap = limit_.power_mw(now_);
-    power_w_ = cap ? std::min(wants_w, static_cast<double>(*cap) / 1000) : wants_w;
-    const double settled = kAmbientC + kCPerW * power_w_;
-    temperature_c_ = settled + std::exp(-0.1 / 60) * (temperature_c_ - settled);
-    now_ += milliseconds(100);
+  void read_power() {
     limit_.read({.quantity = Quantity::power,
                  .state = ReadingState::ok,
                  .value = std::llround(1000 * power_w_),
                  .taken = now_});
+  }
+  std::optional<std::int64_t> tick(double wants_w, ReadingState state = ReadingState::ok) {
+    const auto cap = limit_.power_mw(now_);
+    power_w_ = cap ? std::min(wants_w, static_cast<double>(*cap) / 1000) : wants_w;
+    const double settled = ambient_c_ + c_per_w_ * power_w_;
+    temperature_c_ = settled + std::exp(-0.1 / 60) * (temperature_c_ - settled);
+    now_ += milliseconds(100);
+    read_power();
     read(temperature_c_, state);
     return limit_.power_mw(now_);
   }
@@ -49,7 +52,19 @@ class ThermalLimitTest : public testing::Test {
     read(127);
   }
 
+  // Five minutes at much power and two at little, again and again; the hottest of it, C.
+  double turns(int count) {
+    double hottest_c = 0;
+    for (int i = 0; i < count * 4200; ++i) {
+      tick(i % 4200 < 3000 ? 70 : 20);
+      hottest_c = std::max(hottest_c, temperature_c_);
+    }
+    return hottest_c;
+  }
+
   Time now_{};
+  double ambient_c_ = kAmbientC;
+  double c_per_w_ = kCPerW;
   double temperature_c_ = kAmbientC;
   double power_w_ = 0;
   ThermalLimit limit_{{.zones = {{0, kLimitC}}}};
@@ -219,6 +234,19 @@ TEST_F(ThermalLimitTest, ASampleThatIsShownTwiceIsStillOne) {
   read(127);
   run(25, 5);
   EXPECT_EQ(limit_.power_mw(now_), std::nullopt);
+}
+
+// It has felt nothing for eight hours, whatever it drew before them and draws behind them.
+TEST_F(ThermalLimitTest, KeepsABoardThatSleptBelowItsLimit) {
+  ambient_c_ = temperature_c_ = 25;
+  c_per_w_ = 1.1;
+  turns(17);
+  now_ += std::chrono::hours(8);
+  temperature_c_ = ambient_c_;
+  read_power();
+  read(temperature_c_);
+  run(20, 120);
+  EXPECT_LE(turns(8), kLimitC);
 }
 
 TEST_F(ThermalLimitTest, WhatIsOverItsLimitIsCappedBelowWhatItWas) {
