@@ -108,6 +108,10 @@ void Database::fail_to_read() const {
                       " to a folder that you may write, and read the copy");
 }
 
+void Database::leave_files_alone() {
+  sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
 void Database::wait_for_locks(std::chrono::milliseconds most) {
   sqlite3_busy_timeout(handle(), static_cast<int>(most.count()));
 }

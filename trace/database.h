@@ -52,6 +52,9 @@ class Database {
 
   // From now on a statement that meets a lock waits for it so long; kLockPatience until then.
   void wait_for_locks(std::chrono::milliseconds most);
+  // Closes without a look at what stands beside the file, which another program has cut off: what
+  // SQLite has mapped of it would kill the process. What was moved into the file is all there is.
+  void leave_files_alone();
   // Runs statements that answer nothing.
   void run(const std::string& sql);
   // The first column of the first row; nullopt where there is none.

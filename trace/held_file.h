@@ -1,6 +1,7 @@
 // A file whose name may be taken away while somebody writes it.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 namespace gearshift {
@@ -17,9 +18,13 @@ class HeldFile {
 
   // True once no name leads to it any more. One that was moved has a name.
   bool removed() const;
+  // True where it has fewer bytes than at any look before, of which the first is the constructor's.
+  // One that was not there never has.
+  bool cut_off();
 
  private:
   int descriptor_;
+  std::int64_t most_bytes_ = 0;  // that it had at a look
 };
 
 }  // namespace gearshift

@@ -14,6 +14,13 @@ constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t kEndPages = 4;  // at most, that one more row of metadata takes
 // What reads the file when the run ends is not waited for: it may be a shell that stays open.
 constexpr std::chrono::milliseconds kTidyPatience{100};
+// What SQLite adds to a file's name for the rows that are not in it yet, and for where these are.
+constexpr const char* kLog = "-wal";
+constexpr const char* kIndex = "-shm";
+
+std::filesystem::path beside(const std::filesystem::path& file, const char* ending) {
+  return file.string() + ending;
+}
 
 Database create(const std::filesystem::path& file, const RecordingHeader& header,
                 const RecordingOptions& options) {
@@ -43,6 +50,8 @@ RecordingWriter::RecordingWriter(const std::filesystem::path& file, const Record
       database_(create(file, header, options)),
       path_(file),
       file_(file),
+      log_(beside(file, kLog)),
+      index_(beside(file, kIndex)),
       rows_(database_, knobs_),
       thread_([this] { work(); }) {}
 
@@ -175,7 +184,7 @@ void RecordingWriter::fail(std::string why) {
 void RecordingWriter::work() {
   try {
     bool closing = false;
-    while (!closing) {
+    while (!closing && look_for_files()) {
       {
         std::unique_lock lock(mutex_);
         wake_.wait_for(lock, options_.commit_period, [this] {
@@ -184,14 +193,19 @@ void RecordingWriter::work() {
         hurry_ = false;
         closing = closing_ || failed();
       }
+      if (!look_for_files()) break;
       drain();
-      look_for_file();
       const std::lock_guard lock(mutex_);
       room_.notify_one();
     }
   } catch (const DatabaseError& error) {
+    // The reason is the file that was cut off, where one was.
+    if (look_for_files()) leave_transaction();
     fail(error.what());
-    leave_transaction();
+  }
+  if (!look_for_files()) {
+    database_.leave_files_alone();
+    return;
   }
   try {
     write_end();
@@ -228,9 +242,19 @@ void RecordingWriter::leave_one_file() {
   }
 }
 
-// Whoever tidies up may have taken it away: what is written then goes nowhere.
-void RecordingWriter::look_for_file() {
+// Whoever tidies up may have taken it away: what is written then goes nowhere. False where a file
+// was cut off, as by who makes room on a full disk: SQLite maps one of them and dies of that, and
+// takes what is gone of another for rows. None of them grows smaller while it is open here, but by
+// another program's PRAGMA wal_checkpoint(TRUNCATE), which is not told apart.
+bool RecordingWriter::look_for_files() {
   if (!failed() && file_.removed()) fail(path_.string() + " was removed");
+  const char* cut = nullptr;
+  if (index_.cut_off()) cut = kIndex;
+  if (log_.cut_off()) cut = kLog;
+  if (file_.cut_off()) cut = "";
+  if (cut == nullptr) return true;
+  fail(beside(path_, cut).string() + " was cut off by another program; record into a new file");
+  return false;
 }
 
 // What is published ends with a whole tick, and so does a commit. Who studies the file may have

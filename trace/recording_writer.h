@@ -79,7 +79,7 @@ class RecordingWriter : public Recorder {
   void fail(std::string why);
   void work();
   void drain();
-  void look_for_file();
+  bool look_for_files();
   void leave_transaction();
   void write_end();
   void leave_one_file();
@@ -104,7 +104,10 @@ class RecordingWriter : public Recorder {
   // The thread's own once it runs.
   Database database_;
   std::filesystem::path path_;
+  // The file, and what SQLite keeps beside it.
   HeldFile file_;
+  HeldFile log_;
+  HeldFile index_;
   RecordingRows rows_;
   std::vector<std::byte> entry_;
   std::thread thread_;

@@ -66,6 +66,20 @@ TEST(RecordingLocks, AreWaitedForWhileTheRunGoesOn) {
   EXPECT_EQ(ticks, run.kept.times.size());
 }
 
+// As by who makes room on a full disk. What SQLite maps of the last one would kill the process.
+TEST(RecordingFiles, ThatAreCutOffEndTheRecordingAndTheRunGoesOn) {
+  for (const char* ending : {"", "-wal", "-shm"}) {
+    RecordedRun run;
+    run.options.commit_period = std::chrono::hours(1);  // its thread sleeps until the end
+    const std::string cut = run.file.string() + ending;
+    run.world.at(seconds(30), [&] { std::filesystem::resize_file(cut, 0); });
+    run.run();
+    EXPECT_EQ(run.failure, cut + " was cut off by another program; record into a new file");
+    EXPECT_GT(run.kept.times.size(), 890U);
+    EXPECT_EQ(std::filesystem::file_size(cut), 0U) << "it is left alone";
+  }
+}
+
 TEST(RecordingLocks, AReaderAtTheEndLeavesTheRecordingComplete) {
   RecordedRun run;
   std::optional<Other> reader;
