@@ -28,6 +28,7 @@ class ControlEndpoint {
   // As Router's.
   zmq::socket_ref connections() { return router_.connections(); }
   void limit_connections() { router_.limit_connections(); }
+  std::string take_complaint(Time now) { return router_.take_complaint(now); }
   // Takes what waits, `budget` messages at most, which it lowers by those it took, and sixteen
   // requests at most, whose number it returns. Appends cap, goal and stop events. A client with a
   // key may ask ten times a second, after a burst of sixteen; beyond that it is answered by an

@@ -172,7 +172,15 @@ std::uint64_t LiveWorld::dropped_reports() const {
 }
 
 std::string LiveWorld::take_complaint() {
-  return parts_->authenticator == nullptr ? "" : parts_->authenticator->take_complaint();
+  Parts& parts = *parts_;
+  std::string complaint = parts.script.take_complaint();
+  if (complaint.empty() && parts.authenticator != nullptr) {
+    complaint = parts.authenticator->take_complaint();
+  }
+  const Time now = parts.clock.now();
+  if (complaint.empty()) complaint = parts.control.take_complaint(now);
+  if (complaint.empty()) complaint = parts.workloads.take_complaint(now);
+  return complaint;
 }
 
 }  // namespace gearshift

@@ -51,7 +51,8 @@ class LiveWorld final : public World {
   std::string_view script() override;
   void publish(const Status& status) override;
 
-  // What the operator should hear of clients with keys, once each; empty: nothing new.
+  // What the operator should hear of clients with keys, of a script whose edits are not seen and of
+  // an endpoint that cannot be reached, once each; empty: nothing new.
   std::string take_complaint();
   // Reports that broke a bound of the protocol and were not used, since the start.
   std::uint64_t dropped_reports() const;

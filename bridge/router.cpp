@@ -25,6 +25,8 @@ constexpr int kByeLingerMs = 100;
 constexpr std::size_t kMostPassedOver = 1024;
 // Who connects and does not show a key in this time is put out.
 constexpr int kHandshakeMs = 5000;
+// What tidies up temporary folders removes a socket's file too.
+constexpr Duration kLookEvery = std::chrono::minutes(1);
 
 [[noreturn]] void fail(const std::string& endpoint, const std::string& why) {
   throw std::runtime_error("endpoint " + endpoint + ": " + why);
@@ -124,6 +126,7 @@ Router::Router(zmq::context_t& context, const std::string& endpoint, std::uint32
                const RouterKey& key)
     : socket_(context, zmq::socket_type::router),
       connections_(context, socket_, most_connections()),
+      endpoint_(endpoint),
       keyed_(is_tcp(endpoint) && !key.secret_key.empty()) {
   require_bindable(endpoint, keyed_ ? Keys::required : Keys::none);
   socket_.set(zmq::sockopt::router_mandatory, true);  // a gone client is an error, not silence
@@ -155,6 +158,7 @@ Router::Router(zmq::context_t& context, const std::string& endpoint, std::uint32
   const PrivateUmask umask;
   bind_socket(socket_, endpoint);
   path_ = path;
+  file_ = id_of(path);
   if (owner != ::geteuid() && ::lchown(path.c_str(), owner, static_cast<gid_t>(-1)) != 0) {
     fail(endpoint, "cannot give it to user " + std::to_string(owner) + ": " + errno_text(errno));
   }
@@ -163,6 +167,23 @@ Router::Router(zmq::context_t& context, const std::string& endpoint, std::uint32
 // While the socket still answers, so that the file cannot be another daemon's.
 Router::~Router() {
   if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+// Of a file that is not there, zeros, which no file has.
+Router::FileId Router::id_of(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+std::string Router::take_complaint(Time now) {
+  if (path_.empty() || told_ || now < look_again_) return {};
+  look_again_ = now + kLookEvery;
+  told_ = id_of(path_) != file_;
+  if (!told_) return {};
+  return "endpoint " + endpoint_ +
+         ": its socket file was removed, so that nobody can connect any more; who is connected "
+         "stays; end the daemon with SIGTERM and start it again";
 }
 
 bool Router::receive(zmq::message_t& identity, zmq::message_t& frame, std::size_t& budget) {

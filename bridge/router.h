@@ -9,6 +9,7 @@
 #include <zmq.hpp>
 
 #include "bridge/connection_limit.h"
+#include "controller/clock.h"
 
 namespace gearshift {
 
@@ -47,11 +48,25 @@ class Router {
   bool receive(zmq::message_t& identity, zmq::message_t& frame, std::size_t& budget);
   // False where the connection is gone or its queue is full. Never blocks.
   bool send(std::string_view identity, std::string_view frame);
+  // That nobody can connect any more, because the socket's file is gone or another one, and the way
+  // out; told once. Looks once a minute. Empty: nothing new.
+  std::string take_complaint(Time now);
 
  private:
+  struct FileId {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    bool operator==(const FileId&) const = default;
+  };
+  static FileId id_of(const std::filesystem::path& path);
+
   zmq::socket_t socket_;
   ConnectionLimit connections_;
+  std::string endpoint_;
   std::filesystem::path path_;  // of an ipc socket
+  FileId file_;                 // that was made there
+  Time look_again_{};
+  bool told_ = false;  // that it is gone
   bool keyed_ = false;
   bool in_rest_ = false;  // of a message with more than one frame, which is dropped
 };

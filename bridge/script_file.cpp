@@ -51,9 +51,22 @@ ScriptFile::ScriptFile(std::filesystem::path path) : path_(std::move(path)), wat
   if (!text) fail(path_, std::string(std::strerror(code)) + "; give a Lua file to read");
   if (text->size() > kMaxScriptBytes) fail(path_, too_large());
   text_ = std::move(*text);
+  if (!watch_.watches()) complain_unwatched();
 }
 
-bool ScriptFile::take_changes() { return watch_.take_changes() && reload(); }
+void ScriptFile::complain_unwatched() {
+  complaint_ = "script " + path_.string() +
+               ": cannot be watched, so that an edit of it counts only once the daemon is sent "
+               "SIGHUP; its folder must be there, or raise fs.inotify.max_user_instances";
+}
+
+bool ScriptFile::take_changes() {
+  if (!watch_.take_changes()) return false;
+  if (!watch_.watches()) complain_unwatched();
+  return reload();
+}
+
+std::string ScriptFile::take_complaint() { return std::exchange(complaint_, {}); }
 
 bool ScriptFile::reload() {
   if (path_.empty()) return false;

@@ -27,11 +27,16 @@ class ScriptFile {
   // message, so that it is reported where scripts are.
   bool reload();
   std::string_view text() const { return text_; }
+  // That an edit will not be seen, and the way out; once. Empty: nothing new.
+  std::string take_complaint();
 
  private:
+  void complain_unwatched();
+
   std::filesystem::path path_;
   FileWatch watch_;  // made before the text is read, so that no change falls between them
   std::string text_;
+  std::string complaint_;
 };
 
 }  // namespace gearshift

@@ -31,6 +31,7 @@ class WorkloadEndpoint final : private Peers {
   // As Router's.
   zmq::socket_ref connections() { return router_.connections(); }
   void limit_connections() { router_.limit_connections(); }
+  std::string take_complaint(Time now) { return router_.take_complaint(now); }
   // Takes what waits, `budget` messages at most, which it lowers by those it took; each is stamped
   // with the time it is taken at. Messages about turns leave nothing for the loop to do and are
   // not counted, ten thousand of them a second; nor are those of a client that sends too much,

@@ -230,6 +230,25 @@ TEST(Endpoints, ReplaceTheSocketFileOfADeadDaemon) {
   EXPECT_EQ(failure_of("ipc://" + path), "");
 }
 
+TEST(Endpoints, TellOnceThatTheirSocketFileIsGone) {
+  const fakes::TempTree tree;
+  const std::string path = tree.at("/a.ipc");
+  zmq::context_t context(1);
+  Router router(context, "ipc://" + path, ::geteuid());
+  const Time start(std::chrono::hours(1));
+  const auto after = [&](int seconds) {
+    return router.take_complaint(start + std::chrono::seconds(seconds));
+  };
+  EXPECT_EQ(after(0), "");
+  std::filesystem::remove(path);
+  tree.put("/a.ipc", "another");
+  EXPECT_EQ(after(59), "") << "it looks once a minute";
+  const std::string complaint = after(60);
+  EXPECT_TRUE(says(complaint, path)) << complaint;
+  EXPECT_TRUE(says(complaint, "nobody can connect")) << complaint;
+  EXPECT_EQ(after(120), "");
+}
+
 TEST(Endpoints, SayWhyAPlaceIsNoGood) {
   const fakes::TempTree tree;
   tree.put("/file", "not a socket");

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <zmq.hpp>
@@ -319,6 +320,27 @@ TEST_F(LiveWorldTest, SaysByeAndTakesItsSocketsAway) {
   receive<wire::Bye>(client);
   EXPECT_FALSE(std::filesystem::exists(tree.at("/workloads.ipc")));
   EXPECT_FALSE(std::filesystem::exists(tree.at("/control.ipc")));
+}
+
+TEST_F(LiveWorldTest, TellsWhichEndpointsCannotBeReachedAnyMore) {
+  LiveWorld world(clock, options);
+  EXPECT_EQ(world.take_complaint(), "");
+  std::filesystem::remove(tree.at("/control.ipc"));
+  std::filesystem::remove(tree.at("/workloads.ipc"));
+  clock.time += std::chrono::minutes(1);
+  EXPECT_NE(world.take_complaint().find(options.control_endpoint), std::string::npos);
+  EXPECT_NE(world.take_complaint().find(options.workload_endpoint), std::string::npos);
+  EXPECT_EQ(world.take_complaint(), "");
+}
+
+TEST_F(LiveWorldTest, TellsThatEditsOfTheScriptAreNotSeen) {
+  tree.put("/now/policy.lua", "return 1");
+  options.script = tree.at("/now/policy.lua");
+  LiveWorld world(clock, options);
+  std::filesystem::rename(tree.at("/now"), tree.at("/old"));
+  look(world);
+  EXPECT_NE(world.take_complaint().find("SIGHUP"), std::string::npos);
+  EXPECT_EQ(world.take_complaint(), "");
 }
 
 TEST_F(LiveWorldTest, RefusesASecondDaemonAtItsEndpoints) {

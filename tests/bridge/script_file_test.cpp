@@ -1,7 +1,10 @@
 #include "bridge/script_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <stdexcept>
@@ -197,6 +200,39 @@ TEST(ScriptFile, NamesTheFileItCannotRead) {
     EXPECT_NE(std::string(error.what()).find("No such file"), std::string::npos) << error.what();
   }
   EXPECT_THROW(ScriptFile(tree.root()), std::runtime_error);  // a folder
+}
+
+TEST(ScriptFile, TellsOnceThatItsFolderIsGone) {
+  const fakes::TempTree tree;
+  tree.put("/now/policy.lua", "return 1");
+  ScriptFile script(tree.at("/now/policy.lua"));
+  EXPECT_EQ(script.take_complaint(), "");
+  std::filesystem::rename(tree.at("/now"), tree.at("/old"));
+  EXPECT_FALSE(script.take_changes());
+  EXPECT_NE(script.take_complaint().find("cannot be watched"), std::string::npos);
+  EXPECT_FALSE(script.take_changes());
+  EXPECT_EQ(script.take_complaint(), "");
+}
+
+std::string told_without_watches() {
+  const fakes::TempTree tree;
+  tree.put("/policy.lua", "return 1");
+  while (inotify_init1(IN_CLOEXEC) >= 0) continue;
+  ScriptFile script(tree.at("/policy.lua"));
+  return script.take_complaint() + script.take_complaint();
+}
+
+TEST(ScriptFile, TellsThatEditsAreNotSeenWhereTheSystemHasNoWatchesLeft) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become a user whose watches nobody misses";
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobodys = 54322;
+    if (setgid(kNobodys) != 0 || setuid(kNobodys) != 0) _exit(1);
+    _exit(told_without_watches().find("SIGHUP") == std::string::npos ? 2 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ScriptFile, DoesNotWaitForAPipe) {
