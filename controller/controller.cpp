@@ -216,6 +216,7 @@ void Controller::include_all(Time now) {
 // back under its name may offer other batch sizes than it did.
 void Controller::keep_what_is_theirs() {
   if (!memory_.keep_for(roster_.key())) forget_beside_memory();
+  if (own_batches() != reference_batches_) forget_reference();
   const auto offered = [this](const Setting& setting) { return !roster_.objection(setting); };
   memory_.offer(offered);
   relief_.offer(offered);

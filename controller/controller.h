@@ -235,10 +235,14 @@ class Controller {
   void change_goal(const GoalChange& change, Time now);
   bool needs_reference() const;
   void forget_reference();
+  std::array<std::int32_t, kKinds> own_batches() const;  // as workloads attached with
   Goal policy_goal() const;
   bool lacks_requests() const;
   void tell_unserved_latency(Time now);
   Setting reference_setting(const ReferenceSearch::Place& place) const;
+  bool drew_over_cap(const Setting& setting) const;
+  ReferenceSearch remembered_search() const;
+  bool outgrows_reference() const;
   bool seek_reference(Time now);
   void take_answer(const Observation& answer, Time now);
 
@@ -349,7 +353,9 @@ class Controller {
   bool late_before_ = false;        // requests, when the policy asked for what is wanted now
   std::optional<Time> late_since_;  // requests; nullopt: they are in time
   bool seeks_reference_ = false;    // the running measurement is the controller's own
-  bool reference_is_lower_ = false;  // than the highest setting, which could not be measured
+  // Where it is, if that is lower than the highest setting, which could not be measured.
+  std::optional<ReferenceSearch::Place> lower_reference_;
+  std::array<std::int32_t, kKinds> reference_batches_{};  // own_batches() when it was measured
   std::uint32_t failed_holds_ = 0;
   std::uint32_t rewrites_ = 0;  // of the running measurement
   bool refused_by_workload_ = false;

@@ -159,7 +159,7 @@ void Controller::update_goal(Time now) {
     goal_pending_ = true;
     return;
   }
-  if (looser && reference_is_lower_) forget_reference();
+  if (looser && lower_reference_) forget_reference();
   goal_.power_mw = wanted;
   goal_changed_ = now;
   if (!roster_.any_managed()) return;

@@ -51,6 +51,11 @@ const Observation* Memory::find(const Setting& setting, std::int64_t cap_mw,
   return observation.answers(cap_mw, arrivals_per_s) ? &observation : nullptr;
 }
 
+const Observation* Memory::newest(const Setting& setting) const {
+  const auto found = newest_.find(setting);
+  return found == newest_.end() ? nullptr : &observations_[found->second];
+}
+
 void Memory::mark_late(const Setting& setting, double arrivals_per_s) {
   const auto found = newest_.find(setting);
   if (found != newest_.end()) observations_[found->second].late_per_s = arrivals_per_s;

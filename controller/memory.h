@@ -39,6 +39,8 @@ class Memory {
   // The newest observation of the setting, if it still answers. An older one never does.
   const Observation* find(const Setting& setting, std::int64_t cap_mw,
                           double arrivals_per_s = 0) const;
+  // The newest observation of the setting, whether or not it still answers.
+  const Observation* newest(const Setting& setting) const;
   // The newest observation of the setting, if there is one, tells from now on that requests were
   // late at this rate.
   void mark_late(const Setting& setting, double arrivals_per_s);

@@ -62,7 +62,15 @@ bool Controller::needs_reference() const {
 void Controller::forget_reference() {
   goal_.reference_s = options_.goal.reference_s;
   goal_.reference_j = options_.goal.reference_j;
-  reference_is_lower_ = false;
+  lower_reference_.reset();
+}
+
+std::array<std::int32_t, kKinds> Controller::own_batches() const {
+  std::array<std::int32_t, kKinds> sizes{};
+  for (const Workload* workload : roster_.managed()) {
+    if (workload != nullptr) sizes[index(workload->kind)] = workload->batch_size;
+  }
+  return sizes;
 }
 
 Setting Controller::reference_setting(const ReferenceSearch::Place& place) const {
@@ -76,10 +84,15 @@ Setting Controller::reference_setting(const ReferenceSearch::Place& place) const
   return roster_.normalised(setting);
 }
 
-// True where a measurement has begun: the search goes on from memory once it has ended, and the
-// policy is asked after that.
-bool Controller::seek_reference(Time now) {
-  if (!needs_reference()) return false;
+// A tighter cap cut it short for more power than this one is: so would this one.
+bool Controller::drew_over_cap(const Setting& setting) const {
+  const Observation* newest = memory_.newest(setting);
+  return newest != nullptr && newest->outcome == Outcome::over_limit && cap_mw_ &&
+         newest->power_mean_mw > *cap_mw_;
+}
+
+// The search as far as memory goes: it is over, or the next of it has to be measured.
+ReferenceSearch Controller::remembered_search() const {
   std::size_t smaller = 0;
   for (const Workload* workload : roster_.managed()) {
     if (workload == nullptr) continue;
@@ -89,12 +102,32 @@ bool Controller::seek_reference(Time now) {
   for (auto place = search.next(); place; place = search.next()) {
     const Setting setting = reference_setting(*place);
     const Observation* known = this->known(setting);
-    if (known == nullptr && !roster_.objection(setting)) {
-      apply(setting, Aim::measure, now);
-      seeks_reference_ = true;
-      return true;
-    }
+    if (known == nullptr && !drew_over_cap(setting) && !roster_.objection(setting)) break;
     is_measured(known) ? search.measured() : search.failed();
+  }
+  return search;
+}
+
+// A setting that failed when the reference was sought, and is above it, has been measured since.
+bool Controller::outgrows_reference() const {
+  if (!lower_reference_) return false;
+  const auto found = remembered_search().found();
+  if (!found) return false;
+  if (found->smaller != lower_reference_->smaller) {
+    return found->smaller < lower_reference_->smaller;
+  }
+  return found->mode > lower_reference_->mode;
+}
+
+// True where a measurement has begun: the search goes on from memory once it has ended, and the
+// policy is asked after that.
+bool Controller::seek_reference(Time now) {
+  if (!needs_reference()) return false;
+  const ReferenceSearch search = remembered_search();
+  if (const auto place = search.next()) {
+    apply(reference_setting(*place), Aim::measure, now);
+    seeks_reference_ = true;
+    return true;
   }
   if (!search.found()) {
     recorder_.note({.type = NoteType::reference,
@@ -106,14 +139,15 @@ bool Controller::seek_reference(Time now) {
   const Observation& found = *known(setting);
   goal_.reference_s = found.sample_s(found.counted());
   goal_.reference_j = found.energy_j(goal_);
-  reference_is_lower_ = !search.is_highest();
+  reference_batches_ = own_batches();
+  if (!search.is_highest()) lower_reference_ = search.found();
   std::string text = sample_text(goal_.reference_s, goal_.reference_j);
   if (search.found()->smaller > 0) {
     text += "; nothing can be measured with a larger batch";
-  } else if (reference_is_lower_) {
+  } else if (lower_reference_) {
     text += "; the highest setting cannot be measured";
   }
-  if (reference_is_lower_ && cap_mw_) text += " under this cap";
+  if (lower_reference_ && cap_mw_) text += " under this cap";
   recorder_.note({.type = NoteType::reference, .time = now, .setting = &setting, .text = text});
   return false;
 }

@@ -351,6 +351,11 @@ void Controller::finish_measurement(Observation observation, Time now) {
     return;
   }
   keep_observation(observation, now);
+  if (outgrows_reference()) {
+    forget_reference();
+    restart_policy(now);
+    return;
+  }
   take_answer(observation, now);
 }
 

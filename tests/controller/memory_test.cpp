@@ -54,6 +54,16 @@ TEST(Memory, AnswersWithTheNewestObservationOfASetting) {
   EXPECT_EQ(memory.observations().size(), 3U) << "the older ones stay in the list";
 }
 
+TEST(Memory, HasTheNewestWhetherOrNotItAnswers) {
+  Memory memory;
+  EXPECT_EQ(memory.newest(setting_of(1)), nullptr);
+  memory.add(observed(1));
+  memory.add(cut_by(1, 20000));
+  ASSERT_NE(memory.newest(setting_of(1)), nullptr);
+  EXPECT_EQ(memory.newest(setting_of(1))->outcome, Outcome::over_limit);
+  EXPECT_EQ(memory.find(setting_of(1), 25000), nullptr);
+}
+
 TEST(Memory, ForgetsWhatFailedButNotWhatALimitCut) {
   Memory memory;
   memory.add(observed(1));

@@ -137,6 +137,17 @@ TEST(Objective, ARaisedCapLetsTheHighestSettingBeMeasuredAfterAll) {
   EXPECT_EQ(notes[1].setting.mode, kFast);
 }
 
+TEST(Objective, WhatDrewMoreThanTheRaisedCapIsNotMeasuredForTheReferenceAgain) {
+  WeightedRig rig(18000);
+  rig.world.cap(seconds(30), 19500);
+  rig.run();
+  const auto modes = rig.measured();
+  EXPECT_EQ(std::count(modes.begin(), modes.end(), kFast), 1) << "it draws 22 W";
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[1].setting.mode, mode(4, 600000)) << "19 W";
+}
+
 TEST(Objective, AChangedWeightRestartsThePolicyAndMeasuresNothingAgain) {
   WeightedRig rig;
   rig.change(seconds(30), {.energy_weight = 1});
@@ -176,6 +187,37 @@ TEST(Objective, TheSameWorkloadThatComesBackKeepsItsReference) {
   rig.run();
   EXPECT_EQ(rig.recorder.of(NoteType::reference).size(), 1U);
   EXPECT_EQ(rig.measured().size(), 2U);
+}
+
+TEST(Objective, OneThatComesBackWithAnotherBatchIsMeasuredAgainstItsOwnReference) {
+  WeightedRig rig;
+  Workload other = trainer(2);
+  other.batch_size = 32;
+  rig.world.detach(seconds(30));
+  rig.world.attach(seconds(32), other);
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_EQ(notes[0].setting.batch_size[index(Kind::train)], 16);
+  EXPECT_EQ(notes[1].setting.batch_size[index(Kind::train)], 32);
+}
+
+// A knob was refused when the reference was sought, and is not any more.
+TEST(Objective, AHigherSettingThatIsMeasuredAfterAllIsTheReference) {
+  WeightedRig rig;
+  rig.policy = ListPolicy([](const PolicyContext&, const std::vector<Observation>& answers) {
+    Request highest = measure(kFast);
+    highest.what = Request::What::remeasure;
+    return answers.empty() ? highest : hold(kFast);
+  });
+  rig.hardware.refuse = "gpu_mhz";
+  rig.world.at(seconds(3), [&rig] { rig.hardware.refuse.clear(); });
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[0].setting.mode, kFast);
+  EXPECT_EQ(notes[1].setting.mode, kFast);
+  EXPECT_NEAR(rig.policy.answers.back().value(rig.summary.goal), 1, 1e-9);
 }
 
 TEST(Objective, AChangeThatLacksANumberIsRefusedInANote) {
