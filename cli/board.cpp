@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/flag_value.h"
 #include "cli/seed_flag.h"
+#include "cli/select_workload.h"
 #include "cli/units.h"
 #include "simulator/board_identity.h"
 #include "simulator/board_state.h"
@@ -150,13 +151,10 @@ int print_optimum(const VirtualBoardOptions& options) {
   const BoardDescription& board = require_board(options.board);
   const std::int64_t cap_mw = flag_value("--optimum", options.optimum, parse_power_mw);
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
-  const auto workload = board.find_workload(options.workload, kind);
-  if (!board.model || workload == board.workloads.end()) {
-    throw std::invalid_argument("--workload " + options.workload + ": board " + board.id +
-                                " has no such " + options.kind + " workload");
-  }
+  const WorkloadParameters& workload =
+      require_workload(board, options.workload, kind, "--workload").second;
   const Objective objective = options.objective == "time" ? Objective::time : Objective::energy;
-  ModelledOptimum table(board, workload->second, options.batch_sizes);
+  ModelledOptimum table(board, workload, options.batch_sizes);
   while (!table.advance()) continue;
   const std::optional<Optimum> best = table.best(objective, static_cast<double>(cap_mw) / 1000);
   if (!best) {

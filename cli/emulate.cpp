@@ -27,6 +27,7 @@
 #include "cli/emulate_options.h"
 #include "cli/flag_value.h"
 #include "cli/seed_flag.h"
+#include "cli/select_workload.h"
 #include "cli/stop_signals.h"
 #include "cli/units.h"
 #include "simulator/board_clocks.h"
@@ -178,31 +179,18 @@ class Emulation {
   EmulationSummary summary_;
 };
 
-const WorkloadParameters& require_workload(const BoardDescription& board, const char* option,
-                                           const std::string& name, Kind kind) {
-  const auto found = board.find_workload(name, kind);
-  if (found != board.workloads.end()) return found->second;
-  std::string known;
-  for (const auto& [one, workload] : board.workloads) {
-    known += (known.empty() ? "" : ", ") + one + " (" + std::string(kind_name(workload.kind)) + ')';
-  }
-  throw std::invalid_argument(option + (" " + name) + ": the model of " + board.id +
-                              " has no such " + std::string(kind_name(kind)) +
-                              " workload; it has " + known);
-}
-
 void print(const EmulationSummary& summary, const EmulateOptions& options) {
   if (options.json) {
     const nlohmann::json line = {
-        {"workload", options.workload},           {"kind", options.kind},
-        {"minibatches", summary.minibatches},     {"samples", summary.samples},
-        {"minibatch_ms_mean", summary.mean_ms()}, {"minibatch_ms_stddev", summary.stddev_ms()}};
+        {"workload", options.workload},         {"kind", options.kind},
+        {"minibatches", summary.ms.count},      {"samples", summary.samples},
+        {"minibatch_ms_mean", summary.ms.mean}, {"minibatch_ms_stddev", summary.stddev_ms()}};
     std::printf("%s\n", line.dump().c_str());
     return;
   }
-  std::printf("%s %s: %lld minibatches, %.2f ms each (standard deviation %.2f ms)\n",
-              options.workload.c_str(), options.kind.c_str(),
-              static_cast<long long>(summary.minibatches), summary.mean_ms(), summary.stddev_ms());
+  std::printf("%s %s: %u minibatches, %.2f ms each (standard deviation %.2f ms)\n",
+              options.workload.c_str(), options.kind.c_str(), summary.ms.count, summary.ms.mean,
+              summary.stddev_ms());
 }
 
 // The batch size at the beginning is one of those that the daemon may choose.
@@ -237,11 +225,11 @@ int run_emulation(EmulateOptions& options) {
   if (!board.model) throw std::runtime_error("board " + board.id + " has no model to emulate by");
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
   const WorkloadParameters& workload =
-      require_workload(board, "--workload", options.workload, kind);
+      require_workload(board, options.workload, kind, "--workload").second;
   if (!options.serve.empty()) {
     if (kind != Kind::train) throw std::invalid_argument("--serve goes with --kind train");
     const WorkloadParameters& served =
-        require_workload(board, "--serve", options.serve, Kind::infer);
+        require_workload(board, options.serve, Kind::infer, "--serve").second;
     return emulate_interleaved(options, board, workload, served, root, duration);
   }
   Emulation emulation(options, board, workload, root);

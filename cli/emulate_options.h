@@ -1,13 +1,13 @@
 // What `gearshift emulate` is told, and the line at its end.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "controller/clock.h"
+#include "controller/moments.h"
 
 namespace gearshift {
 
@@ -36,26 +36,14 @@ struct EmulateOptions {
 
 // What was done, for the line at the end.
 struct EmulationSummary {
-  std::int64_t minibatches = 0;
   std::int64_t samples = 0;
-  double sum_ms = 0;
-  double sum_squares_ms2 = 0;
+  Moments ms;  // of each minibatch
 
   void add(Duration elapsed, std::int32_t batch_size) {
-    const double ms = 1e3 * seconds(elapsed);
-    ++minibatches;
     samples += batch_size;
-    sum_ms += ms;
-    sum_squares_ms2 += ms * ms;
+    ms.add(1e3 * seconds(elapsed));
   }
-  double mean_ms() const {
-    return minibatches == 0 ? 0 : sum_ms / static_cast<double>(minibatches);
-  }
-  double stddev_ms() const {
-    if (minibatches < 2) return 0;
-    const auto n = static_cast<double>(minibatches);
-    return std::sqrt(std::max(0.0, (sum_squares_ms2 - sum_ms * sum_ms / n) / (n - 1)));
-  }
+  double stddev_ms() const { return std::sqrt(ms.variance()); }
 };
 
 }  // namespace gearshift

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "cli/select_workload.h"
 #include "policies/numerics/roofline_design.h"
 
 namespace gearshift {
@@ -45,22 +46,14 @@ Start named_start(const std::string& named, const Profile& profile) {
                                 ": name a board and its workload, jetson-agx-orin/resnet18; "
                                 "`gearshift boards` lists boards");
   }
-  const auto found = board->find_workload(named.substr(slash + 1), profile.kind);
-  if (found == board->workloads.end()) {
-    std::string known;
-    for (const auto& [name, workload] : board->workloads) {
-      if (workload.kind == profile.kind) known += (known.empty() ? "" : ", ") + name;
-    }
-    throw std::invalid_argument("--start " + named + ": " + board->id + " has no such " +
-                                std::string(kind_name(profile.kind)) + " workload; it has " +
-                                (known.empty() ? "none" : known));
-  }
-  if (is_of(profile, found->first, found->second)) {
+  const auto& [name, workload] =
+      require_workload(*board, named.substr(slash + 1), profile.kind, "--start");
+  if (is_of(profile, name, workload)) {
     throw std::invalid_argument("--start " + named +
                                 ": that is the profile's own workload, and what "
                                 "is known of it would be judged by itself; name another");
   }
-  return {board->id + "/" + found->first, &found->second};
+  return {board->id + "/" + name, &workload};
 }
 
 ErrorQuartiles quartiles(std::vector<double> values) {

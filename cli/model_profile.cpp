@@ -13,6 +13,7 @@
 #include "cli/model_commands.h"
 #include "cli/output_files.h"
 #include "cli/select_board.h"
+#include "cli/select_workload.h"
 #include "cli/simulated_problem.h"
 #include "cli/tell.h"
 #include "cli/written_output.h"
@@ -39,18 +40,6 @@ std::string name_of(const std::string& workload, Kind kind) {
                                     : workload;
 }
 
-const WorkloadParameters& workload_of(const BoardDescription& board, const ProfileOptions& options,
-                                      Kind kind) {
-  const auto found = board.find_workload(options.workload, kind);
-  if (found != board.workloads.end()) return found->second;
-  std::string known;
-  for (const auto& [name, workload] : board.workloads) {
-    if (workload.kind == kind) known += (known.empty() ? "" : ", ") + name;
-  }
-  throw std::invalid_argument(fmt::format("--workload '{}': {} has {} for {}", options.workload,
-                                          board.id, known.empty() ? "none" : known, options.kind));
-}
-
 int run_profile(const ProfileOptions& options) {
   CommandFiles files;
   files.reads_board("--board", options.board);
@@ -58,7 +47,8 @@ int run_profile(const ProfileOptions& options) {
   files.check();
   const BoardDescription board = select_board(options.board, Sysroot("/"));
   const Kind kind = options.kind == "train" ? Kind::train : Kind::infer;
-  const WorkloadParameters& workload = workload_of(board, options, kind);
+  const WorkloadParameters& workload =
+      require_workload(board, options.workload, kind, "--workload").second;
   const KnobSpace knobs = keep_values(board.knob_space(), options.keep);
   std::vector<std::int32_t> sizes = options.batch_sizes;
   if (sizes.empty()) sizes = {static_cast<std::int32_t>(workload.reference_batch)};

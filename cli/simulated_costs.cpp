@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "simulator/load.h"
+#include "cli/select_workload.h"
 
 namespace gearshift {
 
@@ -35,25 +35,11 @@ std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& 
       wanted.workload.empty() ? "" : " of the name " + wanted.workload, names_of(profiles)));
 }
 
-const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,
-                                         Kind kind) {
-  const auto found = board.find_workload(name, kind);
-  if (found != board.workloads.end()) return found->second;
-  std::string known;
-  for (const auto& [known_name, workload] : board.workloads) {
-    known +=
-        fmt::format("{}{} ({})", known.empty() ? "" : ", ", known_name, kind_name(workload.kind));
-  }
-  throw std::invalid_argument(fmt::format("the model of {} has no {} workload '{}'; it has {}",
-                                          board.id, kind_name(kind), name,
-                                          known.empty() ? "none" : known));
-}
-
 std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
                                           const std::string& model) {
   const std::string& name = model.empty() ? profile.workload : model;
-  return std::make_unique<ModelCosts>(board, profile.knobs(),
-                                      model_workload(board, name, profile.kind));
+  return std::make_unique<ModelCosts>(
+      board, profile.knobs(), require_workload(board, name, profile.kind, "--model").second);
 }
 
 std::int32_t usual_train_batch(const std::vector<std::int32_t>& batch_sizes) {

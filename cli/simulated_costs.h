@@ -25,12 +25,8 @@ struct WantedProfile {
 std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
                                         const std::string& trace, const WantedProfile& wanted);
 
-// Throws std::invalid_argument that names what the model of the board has.
-const WorkloadParameters& model_workload(const BoardDescription& board, const std::string& name,
-                                         Kind kind);
-
 // The costs by the board's model that fill the gaps of `profile`: of the workload `model`, or of
-// the profile's name where that is empty. Borrows both. Throws as model_workload.
+// the profile's name where that is empty. Borrows both. Throws as require_workload.
 std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,
                                           const std::string& model);
 

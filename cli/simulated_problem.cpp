@@ -12,6 +12,7 @@
 #include "cli/knob_values.h"
 #include "cli/prior_tables.h"
 #include "cli/select_board.h"
+#include "cli/select_workload.h"
 #include "cli/simulated_costs.h"
 #include "cli/units.h"
 #include "simulator/load.h"
@@ -135,7 +136,7 @@ void take_board(const SimulateOptions& options, SimulatedProblem& made, Simulate
     throw std::invalid_argument("--board needs --workload, for example --workload resnet18");
   }
   const WorkloadParameters& workload =
-      model_workload(*made.board, options.workload, kind_of(options));
+      require_workload(*made.board, options.workload, kind_of(options), "--workload").second;
   made.board_knobs = std::make_unique<KnobSpace>(made.board->knob_space());
   made.problem.board = made.board->id;
   made.problem.knobs = *made.board_knobs;
@@ -178,7 +179,8 @@ void add_served(const SimulateOptions& options, SimulatedProblem& made) {
     }
     made.infer_costs = std::make_unique<ModelCosts>(
         *made.board, *made.board_knobs,
-        model_workload(*made.board, options.infer_workload, Kind::infer));
+        require_workload(*made.board, options.infer_workload, Kind::infer, "--infer-workload")
+            .second);
     infer.name = options.infer_workload;
     infer.batch_sizes = {1, 4, 16, 32, 64};
   }
@@ -211,8 +213,9 @@ bool same_names(const KnobSpace& one, const KnobSpace& other) {
 std::unique_ptr<CostSource> other_workload(const SimulateOptions& options, const std::string& name,
                                            SimulatedProblem& made) {
   if (!made.profile) {
-    return std::make_unique<ModelCosts>(*made.board, *made.board_knobs,
-                                        model_workload(*made.board, name, kind_of(options)));
+    return std::make_unique<ModelCosts>(
+        *made.board, *made.board_knobs,
+        require_workload(*made.board, name, kind_of(options), "--fault workload").second);
   }
   const Kind kind = kind_of(options);
   std::vector<Profile> fitting = options.files->of(name);
