@@ -40,6 +40,7 @@ json to_json(const Goal& goal) {
   if (goal.objective == Objective::target) out["priced_power_w"] = to_watts(goal.priced_power_mw);
   if (goal.latency) out["latency_ms"] = to_ms(*goal.latency);
   if (goal.arrivals_per_s > 0) out["arrivals_per_s"] = goal.arrivals_per_s;
+  if (goal.energy_j) out["energy_limit_j"] = *goal.energy_j;
   if (goal.objective == Objective::weighted) {
     out["reference_ms"] = goal.has_reference() ? json(1e3 * goal.reference_s) : json(nullptr);
     out["reference_j"] = goal.has_reference() ? json(goal.reference_j) : json(nullptr);

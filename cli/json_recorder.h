@@ -17,7 +17,7 @@ namespace gearshift {
 // {"cpu_cores": 12, "cpu_mhz": 2201.6, ..., "train_batch": 16, "run": "both"}.
 nlohmann::json to_json(const KnobSpace& space, const Setting& setting);
 // {"objective": "weighted", "energy_weight": 0.75, "reference_ms": ..., "reference_j": ...}: what
-// is minimised, without the limits.
+// is minimised, and the limits beside the power cap.
 nlohmann::json to_json(const Goal& goal);
 // {"ok": true, "reason": "complete", "power_w": 29.8, "train": {"minibatch_ms": ...}, ...}.
 nlohmann::json to_json(const KnobSpace& space, const Observation& observation);

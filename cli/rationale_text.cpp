@@ -238,7 +238,6 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
   const Goal& goal = rationale.goal();
   json out = {{"holding", holding_name(held.holding)},
               {"cap_w", nullptr},
-              {"objective", objective_name(goal.objective)},
               {"latency_ms", goal.latency ? json(1e3 * seconds(*goal.latency)) : json()},
               {"arrivals_per_s", goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json()},
               {"energy_limit_j", goal.energy_j ? json(*goal.energy_j) : json()},
@@ -246,6 +245,7 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
               {"best", to_json(space, rationale.best(), known)},
               {"looser", to_json(space, rationale.looser(), known)},
               {"tighter", to_json(space, rationale.tighter(), known)}};
+  out.update(to_json(goal));  // its own keys, and those of limits that there are
   if (held.holding != Holding::nothing) {
     out["setting"] = to_json(space, held.setting);
     out["why"] = held.why;

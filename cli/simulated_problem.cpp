@@ -48,6 +48,11 @@ Goal goal_of(const SimulateOptions& options, const std::optional<ArrivalSpec>& a
         "--problem concurrent is the most training beside requests: give --rate or --arrivals, for "
         "example --rate 60 --latency 500ms, and no other --objective than throughput");
   }
+  if (goal.objective == Objective::throughput && kind_of(options) == Kind::infer) {
+    throw std::invalid_argument(
+        "--objective throughput: it is of training; give --problem concurrent, or time, energy or "
+        "latency with --problem infer");
+  }
   const bool serves = kind_of(options) == Kind::infer && goal.arrivals_per_s > 0;
   if ((goal.latency || goal.objective == Objective::latency || goal.arrivals_per_s > 0) &&
       !serves && !is_pair(options)) {

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_recorder.h"
 #include "controller/limit_source.h"
 
 namespace gearshift {
@@ -126,6 +127,31 @@ TEST_F(RationaleText, SaysEveryLimitAndWhatDoesNotKeepIt) {
   EXPECT_EQ(out["tried"][1]["breaks"], nlohmann::json::array());
   EXPECT_TRUE(out.at("latency_ms").is_null() && out.at("arrivals_per_s").is_null());
   EXPECT_THAT(text({}), Not(HasSubstr("limits ")));
+}
+
+TEST_F(RationaleText, TellsProgramsTheWholeGoal) {
+  const auto told = [this](const Goal& goal) {
+    rationale_.set_goal(goal);
+    return nlohmann::json::parse(rationale_json(space_, rationale_, Time(seconds(10)), Known::all));
+  };
+  auto out = told({.objective = Objective::weighted, .energy_weight = 0.25});
+  EXPECT_EQ(out["energy_weight"], 0.25);
+  EXPECT_TRUE(out.at("reference_ms").is_null() && out.at("reference_j").is_null());
+  EXPECT_TRUE(out.at("energy_limit_j").is_null());
+  out = told({.objective = Objective::weighted, .reference_s = 0.002, .reference_j = 0.5});
+  EXPECT_EQ(out["reference_ms"], 2);
+  EXPECT_EQ(out["reference_j"], 0.5);
+  out = told({.objective = Objective::target, .priced_power_mw = 60'000, .energy_j = 0.07});
+  EXPECT_EQ(out["objective"], "target");
+  EXPECT_EQ(out["priced_power_w"], 60);
+  EXPECT_EQ(out["energy_limit_j"], 0.07);
+  EXPECT_FALSE(told({}).contains("energy_weight"));
+}
+
+// What a run's status and summary have of the goal.
+TEST(GoalJson, HasTheLimitOfEnergy) {
+  EXPECT_EQ(to_json(Goal{.energy_j = 0.1})["energy_limit_j"], 0.1);
+  EXPECT_FALSE(to_json(Goal{}).contains("energy_limit_j"));
 }
 
 TEST_F(RationaleText, ALooserCapIsNotTheOneInForce) {

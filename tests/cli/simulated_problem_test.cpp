@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <stdexcept>
 #include <string>
 
 namespace gearshift {
@@ -22,6 +23,23 @@ TEST(SimulatedProblem, ASecondIsPricedByTheBoardsHighestLimitWhateverIsKept) {
   const SimulatedProblem made = make_simulated_problem(options);
   EXPECT_EQ(made.problem.goal.priced_power_mw, 250'000);
   EXPECT_EQ(made.problem.knobs.knobs.at(0).values.back(), 150'000);
+}
+
+TEST(SimulatedProblem, NoTrainingIsPromisedWhereOnlyRequestsAreServed) {
+  SimulateOptions options;
+  options.board = "jetson-agx-orin";
+  options.workload = "mobilenet_v3";
+  options.kind = "infer";
+  options.goal.objective = "throughput";
+  options.goal.rate = "60";
+  try {
+    make_simulated_problem(options);
+    FAIL() << "it was taken";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("--problem concurrent"), std::string::npos);
+  }
+  options.goal.objective = "energy";
+  EXPECT_NO_THROW(make_simulated_problem(options));
 }
 
 }  // namespace
