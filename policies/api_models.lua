@@ -92,7 +92,7 @@ function pareto.front(points, first, second) end
 ---each (`front` at 12); of equals the first in the order of `dimensions` is taken.
 ---@class surface
 
----@class choice
+---@class surface_terms
 ---@field power_w? number only settings that are predicted to draw at most this; goal.power_w by default
 ---@field deviations? number the same with power so many standard deviations above its mean; 0
 ---@field time_deviations? number only settings that are in time with log time so many above its; 0
@@ -110,21 +110,21 @@ function surface:exclude(setting) end
 function surface:exclude_known() end
 
 ---The setting with the least predicted value that keeps the goal's limits; nothing where none does.
----@param choice? choice
+---@param terms? surface_terms
 ---@return setting|nil, prediction|nil
-function surface:best(choice) end
+function surface:best(terms) end
 
 ---The setting whose measurement would tell most, late or not: the largest product of the deviations
 ---of time and power. On a surface of roofline this is the next one of a D-optimal design.
----@param choice? choice
+---@param terms? surface_terms
 ---@return setting|nil, prediction|nil
-function surface:least_known(choice) end
+function surface:least_known(terms) end
 
 ---The settings that keep the goal's limits and that no other one beats in power and value, lowest
 ---power first; of more than 64 of them, 64 along the front.
----@param choice? choice
+---@param terms? surface_terms
 ---@return setting[]
-function surface:front(choice) end
+function surface:front(terms) end
 
 ---Bayesian optimisation over every setting of `dimensions`: a Gaussian process over the logarithms of
 ---minibatch time and power, around the cost model of the board (docs/policies.md). It begins with the
@@ -144,7 +144,7 @@ gp = {}
 function gp.learn(answer) end
 
 ---@class draw_terms
----@field over? number most odds to be over the cap, 0 to 1; 1
+---@field over_odds? number most odds to be over the cap, 0 to 1; 1
 ---@field temper? number how far from what is expected worlds are drawn, in what the model says; 1
 ---@class drawn
 ---@field setting setting not learnt before
@@ -162,7 +162,7 @@ function gp.learn(answer) end
 function gp.draw(terms) end
 
 ---@class smooth_terms
----@field over? number most odds to be over the cap, 0 to 1; 1
+---@field over_odds? number most odds to be over the cap, 0 to 1; 1
 ---@field expected? number most that gp.draw's beliefs may expect the value to be; any
 
 ---As gp.draw, in a world that knows nothing of the board: a parabola in each knob and a smooth process,
@@ -172,19 +172,19 @@ function gp.draw(terms) end
 ---@return drawn?
 function gp.draw_smooth(terms) end
 
----@class terms
+---@class probe_terms
 ---@field best? number the least `answer.value` so far of an answer within the goal; of training beside
 ---inference it may be math.huge, where no training minibatch has room
----@field busy? number ms that inference is busy for a request in the best setting; where `best` is
+---@field busy_ms? number ms that inference is busy for a request in the best setting; where `best` is
 ---math.huge, what leaves more time to bursts of requests gains too, while they need more than half of it
 ---@field price? number what a probe over the cap costs, as a share of the value (0.01 is 1 %); 0
----@field odds? number least odds to keep the cap, 0 to 1; 0
+---@field power_odds? number least odds to keep the cap, 0 to 1; 0
 ---@field doubt? number so many times as unsure of each setting as it is, the process is taken to be; 1
----@field safest? number where no setting has `odds`, or the best is less than half as likely to keep
+---@field safest? number where no setting has `power_odds`, or the best is less than half as likely to keep
 ---the whole goal (beside inference: is less likely to): the setting most likely to, whatever it gains,
 ---if it is at least so likely; where requests come one by one its odds count with those that training
 ---fits beside its batches; nil: none
----@field over? number once so many settings of a batch size were over the cap it waits, as long as a
+---@field most_over? number once so many settings of a batch size were over the cap it waits, as long as a
 ---setting of another one has a tenth of its odds; nil: none waits. Not beside inference
 ---@field run? "infer" where most training beside inference is the goal: what serves requests while training
 ---waits, in the least time for each; `best` is then the least such time in seconds, infer.minibatch_ms / 1000 /
@@ -204,7 +204,7 @@ function gp.draw_smooth(terms) end
 
 ---The setting whose measurement promises most. Nil where none has such odds. Costs up to a quarter of
 ---the instructions between two answers, and the first use of gp another 600,000.
----@param terms? terms
+---@param terms? probe_terms
 ---@return probe?
 function gp.next(terms) end
 

@@ -135,14 +135,14 @@ local function choose()
         asked = asked + 1
         -- Where the best leaves no time to train, any other is worth a probe over the cap.
         local trains = best.value < math.huge
-        local probe = gp.next { best = best.value * (1 - round.beyond), odds = round.odds or odds,
+        local probe = gp.next { best = best.value * (1 - round.beyond), power_odds = round.odds or odds,
           price = trains and round.price or 0, doubt = round.doubt }
         if probe and probe.gain > least_gain then return probe end
       end
     end
     -- Where nothing can train, requests should at least be in time when they come in bursts.
     if best.value == math.huge and probes > 0 then
-      local probe = gp.next { best = best.value, odds = odds, busy = spare(best) }
+      local probe = gp.next { best = best.value, power_odds = odds, busy_ms = spare(best) }
       if probe and probe.gain > least_gain then return probe end
     end
     return nil
@@ -150,13 +150,13 @@ local function choose()
   -- The likeliest of all comes first, since requests are served by what fits surely, should the cap fall. Where
   -- even that was late, others as slow will be: time goes to what promises most of what is nearly sure.
   if goal.objective == "throughput" and probes > 0 then
-    local sure = gp.next { odds = nearly_sure }
+    local sure = gp.next { power_odds = nearly_sure }
     if sure and sure.odds >= nearly_sure then return sure end
   end
   local odds = careful[math.min(over + 1, #careful)]
   local likeliest
   for _, doubt in ipairs(despair) do
-    local probe = gp.next { odds = odds, safest = slight(), doubt = doubt, over = most_over }
+    local probe = gp.next { power_odds = odds, safest = slight(), doubt = doubt, most_over = most_over }
     if probe and probe.odds >= slight() and (not likeliest or probe.odds > likeliest.odds) then likeliest = probe end
     if likeliest and likeliest.odds >= fair then return likeliest end
     if may_serve_alone() then return likeliest end
@@ -184,7 +184,7 @@ end
 local function serve_alone()
   local cut = 0
   for i = 1, most_alone do
-    local probe = gp.next { run = "infer", odds = careful[math.min(cut + 1, #careful)], safest = hopeless }
+    local probe = gp.next { run = "infer", power_odds = careful[math.min(cut + 1, #careful)], safest = hopeless }
     if not probe then return i > 1 end
     local answer = look_at(probe.setting)
     take(answer)

@@ -291,7 +291,7 @@ end
 -- else what is most surely within it.
 local function careful()
   if capped or #measured > 0 then
-    local probe = gp.next { odds = 1 - MOST_OVER, safest = HOPELESS }
+    local probe = gp.next { power_odds = 1 - MOST_OVER, safest = HOPELESS }
     local sure = probe and (probe.power_deviation <= UNSCALED or probe.power_odds >= 1 - HOPELESS)
     if #measured == 0 and not sure then return safe end
     return probe and probe.setting
@@ -331,9 +331,9 @@ local function look(arm, value, few)
   local other = kind < (few and BESIDE_LATE or BESIDE) and beside(arm.setting)
   if other then return other end
   local drawn = #measured > 1 and kind < (few and 1 or BESIDE + BLIND)
-    and gp.draw_smooth { over = most_over, expected = capped and MOST_DEARER * value or nil }
+    and gp.draw_smooth { over_odds = most_over, expected = capped and MOST_DEARER * value or nil }
   if drawn and drawn.expected <= MOST_DEARER * value then return drawn.setting, drawn end
-  drawn = gp.draw { over = most_over, temper = math.max(1, math.sqrt(surprises / guesses)) }
+  drawn = gp.draw { over_odds = most_over, temper = math.max(1, math.sqrt(surprises / guesses)) }
   if drawn and drawn.value < value * (1 - LEAST_GAIN) then return drawn.setting, drawn end
   if not drawn then most_over = math.min(1 - HOPELESS, 2 * most_over) end
   return nil

@@ -162,7 +162,7 @@ bool asks_alone(lua_State* lua) {
 
 int next(lua_State* lua) {
   check_terms(lua, 1, "gp.next",
-              {"best", "busy", "doubt", "odds", "over", "price", "run", "safest"});
+              {"best", "busy_ms", "doubt", "most_over", "power_odds", "price", "run", "safest"});
   ProbeTerms terms;
   // 0: none.
   double best = 0;
@@ -177,7 +177,7 @@ int next(lua_State* lua) {
   }
   if (best > 0 && std::isfinite(best)) terms.best_log = std::log(best);
   terms.price = option(lua, "gp.next", "price", 0, 1e3);
-  terms.least_odds = option(lua, "gp.next", "odds", 0, 1);
+  terms.least_odds = option(lua, "gp.next", "power_odds", 0, 1);
   terms.doubt = std::max(1e-3, option(lua, "gp.next", "doubt", 1, 1e3));
   if (lua_type(lua, 1) == LUA_TTABLE) {
     lua_getfield(lua, 1, "safest");
@@ -185,11 +185,11 @@ int next(lua_State* lua) {
     lua_pop(lua, 1);
     if (safest) terms.safest_odds = option(lua, "gp.next", "safest", 0, 1);
   }
-  const double most_over = option(lua, "gp.next", "over", kHuge, kHuge);
+  const double most_over = option(lua, "gp.next", "most_over", kHuge, kHuge);
   if (std::isfinite(most_over)) {
     terms.most_over = static_cast<std::size_t>(std::min(most_over, 1e9));
   }
-  const double busy_ms = option(lua, "gp.next", "busy", 0, 1e9);
+  const double busy_ms = option(lua, "gp.next", "busy_ms", 0, 1e9);
   const bool alone = asks_alone(lua);
   begin_or_raise(lua, "gp.next");
   ScriptState& state = state_of(lua);
@@ -265,17 +265,17 @@ int push_drawn(lua_State* lua, const char* function, const DrawTerms& terms, Wor
 }
 
 int draw(lua_State* lua) {
-  check_terms(lua, 1, "gp.draw", {"over", "temper"});
+  check_terms(lua, 1, "gp.draw", {"over_odds", "temper"});
   DrawTerms terms;
-  terms.most_over_odds = option(lua, "gp.draw", "over", 1, 1);
+  terms.most_over_odds = option(lua, "gp.draw", "over_odds", 1, 1);
   terms.temper = option(lua, "gp.draw", "temper", 1, 1e3);
   return push_drawn(lua, "gp.draw", terms, World::process);
 }
 
 int draw_smooth(lua_State* lua) {
-  check_terms(lua, 1, "gp.draw_smooth", {"expected", "over"});
+  check_terms(lua, 1, "gp.draw_smooth", {"expected", "over_odds"});
   DrawTerms terms;
-  terms.most_over_odds = option(lua, "gp.draw_smooth", "over", 1, 1);
+  terms.most_over_odds = option(lua, "gp.draw_smooth", "over_odds", 1, 1);
   const double most_expected = option(lua, "gp.draw_smooth", "expected", kHuge, kHuge);
   terms.most_expected_log = std::log(most_expected);
   return push_drawn(lua, "gp.draw_smooth", terms, World::smooth);

@@ -64,17 +64,18 @@ std::string learn(Bytes& bytes) {
 
 std::string ask(Bytes& bytes) {
   const std::uint8_t terms = bytes.byte();
-  if (terms >= 224) return "check_drawn(gp.draw_smooth { over = " + bytes.number() + " / 80 })\n";
+  if (terms >= 224)
+    return "check_drawn(gp.draw_smooth { over_odds = " + bytes.number() + " / 80 })\n";
   if (terms >= 192) {
-    return "check_drawn(gp.draw { over = " + bytes.number() + " / 80, temper = " + bytes.number() +
-           " })\n";
+    return "check_drawn(gp.draw { over_odds = " + bytes.number() +
+           " / 80, temper = " + bytes.number() + " })\n";
   }
   std::string text = "check(gp.next {";
-  const char* names[] = {"best", "price", "odds", "doubt", "safest", "busy"};
+  const char* names[] = {"best", "price", "power_odds", "doubt", "safest", "busy_ms"};
   for (int i = 0; i < 6; ++i) {
     if ((terms >> i & 1) == 0) continue;
     // Odds are at most 1, and most numbers would be refused.
-    const bool share = names[i] == std::string_view("odds") || i == 4;
+    const bool share = names[i] == std::string_view("power_odds") || i == 4;
     text += std::string(" ") + names[i] + " = " + bytes.number() + (share ? " / 80," : ",");
   }
   return text + " })\n";

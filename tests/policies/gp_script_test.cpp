@@ -20,12 +20,26 @@ std::string failure_of(const std::string& text) {
   return std::string(policy.failure());
 }
 
+// An answer's odds are those to keep the whole goal, a term's those to keep the cap; a share and a
+// count of what is over it are two things as well.
+TEST(Gp, HasOneNameForEachThing) {
+  EXPECT_NE(
+      failure_of("gp.next { odds = 0.5 }")
+          .find("gp.next: unknown term 'odds': the terms are best, busy_ms, doubt, most_over, "
+                "power_odds, price, run, safest"),
+      std::string::npos);
+  for (const char* text : {"gp.next { over = 2 }", "gp.next { busy = 2 }", "gp.draw { over = 0.1 }",
+                           "gp.draw_smooth { over = 0.1 }"}) {
+    EXPECT_NE(failure_of(text).find("unknown term"), std::string::npos) << text;
+  }
+}
+
 TEST(Gp, NamesWhatItCannotTake) {
   EXPECT_NE(failure_of("gp.next(3)").find("gp.next: expected a table of terms, got number"),
             std::string::npos);
   EXPECT_NE(failure_of("gp.next { price = -1 }").find("gp.next: price: expected a number from 0"),
             std::string::npos);
-  EXPECT_NE(failure_of("gp.next { odds = 'even' }").find("got string"), std::string::npos);
+  EXPECT_NE(failure_of("gp.next { power_odds = 'even' }").find("got string"), std::string::npos);
   EXPECT_NE(failure_of("gp.next { best = 0 }").find("best: expected a value above 0"),
             std::string::npos);
   EXPECT_NE(failure_of("gp.learn(nil)").find("expected an answer of measure, got nil"),
@@ -43,7 +57,8 @@ TEST(Gp, NamesWhatItCannotTake) {
 TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
   EXPECT_NE(failure_of("gp.draw(3)").find("gp.draw: expected a table of terms, got number"),
             std::string::npos);
-  EXPECT_NE(failure_of("gp.draw { over = 2 }").find("gp.draw: over: expected a number from 0 to 1"),
+  EXPECT_NE(failure_of("gp.draw { over_odds = 2 }")
+                .find("gp.draw: over_odds: expected a number from 0 to 1"),
             std::string::npos);
   EXPECT_NE(failure_of("while true do gp.draw() end").find("instructions"), std::string::npos);
   OrinProblem problem;
@@ -60,9 +75,9 @@ TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
 }
 
 TEST(Gp, DrawsWithoutTheBoardWhereSomethingWasLearnt) {
-  EXPECT_NE(
-      failure_of("gp.draw_smooth { over = 2 }").find("gp.draw_smooth: over: expected a number"),
-      std::string::npos);
+  EXPECT_NE(failure_of("gp.draw_smooth { over_odds = 2 }")
+                .find("gp.draw_smooth: over_odds: expected a number"),
+            std::string::npos);
   EXPECT_NE(failure_of("gp.draw_smooth { expected = 'cheap' }").find("gp.draw_smooth: expected: "),
             std::string::npos);
   EXPECT_NE(failure_of("while true do gp.draw_smooth() end").find("instructions"),
@@ -72,7 +87,7 @@ TEST(Gp, DrawsWithoutTheBoardWhereSomethingWasLearnt) {
   LuaPolicy policy("gp.lua",
                    "log(tostring((gp.draw_smooth())))\n"
                    "gp.learn { setting = safe, ok = true, minibatch_ms = 90, power_w = 20 }\n"
-                   "local drawn = gp.draw_smooth { over = 0.1 }\n"
+                   "local drawn = gp.draw_smooth { over_odds = 0.1 }\n"
                    "log(string.format('%s %s', drawn.value > 0, drawn.odds > 0.99))\n"
                    "measure(drawn.setting)",
                    orin());
@@ -98,15 +113,16 @@ TEST(Gp, CanBeAskedTwiceAtTheBeginningOnALargeBoard) {
 TEST(Gp, TakesAnyNumberOfSettingsOverTheCap) {
   OrinProblem problem(Kind::infer);
   problem.goal.power_mw = 30'000;
-  LuaPolicy policy("gp.lua",
-                   "local first = gp.next { odds = 0.5, safest = 0 }\n"
-                   "gp.learn { setting = first.setting, ok = false, reason = 'over_limit', "
-                   "limit_w = goal.power_w }\n"
-                   "local function batch(over)\n"
-                   "  return gp.next { odds = 0.5, safest = 0, over = over }.setting.infer_batch\n"
-                   "end\n"
-                   "log(string.format('%s', batch(nil) == batch(1e20)))\n",
-                   orin());
+  LuaPolicy policy(
+      "gp.lua",
+      "local first = gp.next { power_odds = 0.5, safest = 0 }\n"
+      "gp.learn { setting = first.setting, ok = false, reason = 'over_limit', "
+      "limit_w = goal.power_w }\n"
+      "local function batch(over)\n"
+      "  return gp.next { power_odds = 0.5, safest = 0, most_over = over }.setting.infer_batch\n"
+      "end\n"
+      "log(string.format('%s', batch(nil) == batch(1e20)))\n",
+      orin());
   policy.start(problem.context());
   EXPECT_EQ(policy.take_log(), "true") << policy.failure();
 }
@@ -264,8 +280,8 @@ TEST(BayesScript, StartsFromATableOfAnotherWorkload) {
   PolicyContext context = problem.context();
   const Profile* tables[] = {&table};
   context.prior = tables;
-  LuaPolicy policy("gp.lua", "local p = gp.next { odds = 0.5 } log(p.power_w) return p.setting",
-                   board);
+  LuaPolicy policy("gp.lua",
+                   "local p = gp.next { power_odds = 0.5 } log(p.power_w) return p.setting", board);
   const Request request = policy.start(context);
   ASSERT_EQ(request.what, Request::What::hold) << policy.failure();
   const double told_w = std::stod(policy.take_log());

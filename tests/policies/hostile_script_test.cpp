@@ -38,7 +38,7 @@ const HostileScript kScripts[] = {
      "hostile.lua:1: the script raised an error that is not a string but a table"},
     {"error_with_number", "error(42)", "hostile.lua:1: the script raised the error 42"},
     {"term_unknown", "gp.next{zeal = 1, bets = 3}",
-     "hostile.lua:1: gp.next: unknown term 'bets': the terms are best, busy, doubt"},
+     "hostile.lua:1: gp.next: unknown term 'bets': the terms are best, busy_ms, doubt"},
     {"term_without_name", "gp.draw{3}", "gp.draw: terms have names, got a key that is a number"},
     {"strings_for_ever", "local t = {}\nwhile true do t[#t + 1] = 'text number ' .. #t end",
      "hostile.lua:2: not enough memory"},

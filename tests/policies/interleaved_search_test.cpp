@@ -382,7 +382,7 @@ for _, count in ipairs { 1e-300, 1e300 } do
   assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 1 / 0, count = count })
   assert(late { minibatch_ms = 1e300, minibatch_ms_stddev = 1e308, count = count })
 end
-local probe = gp.next { odds = 0.15, safest = 0, doubt = 1 }
+local probe = gp.next { power_odds = 0.15, safest = 0, doubt = 1 }
 assert(not probe or probe.odds == probe.odds)
 return setting
 )lua");
