@@ -97,7 +97,7 @@ std::optional<double> ThermalLimit::allowed_w(const Zone& zone, Time now) const 
 }
 
 // The power that was read says nothing of a gap: a board that slept has felt none of it.
-void ThermalLimit::learn(Duration span, Time now) {
+void ThermalLimit::feel(Duration span, Time now) {
   const int count = std::exchange(power_count_, 0);
   const double sum_w = std::exchange(power_sum_w_, 0);
   const bool gap = span > kGap;
@@ -115,7 +115,7 @@ void ThermalLimit::learn(Duration span, Time now) {
 }
 
 void ThermalLimit::judge(Time now) {
-  learn(now - *judged_, now);
+  feel(now - *judged_, now);
   judged_ = now;
   const bool danger =
       std::any_of(zones_.begin(), zones_.end(), [&](const Zone& zone) { return lost(zone, now); });

@@ -65,7 +65,7 @@ class ThermalLimit : public LimitSource {
 
   void take(Zone& zone, const Reading& reading);
   void judge(Time now);
-  void learn(Duration span, Time now);
+  void feel(Duration span, Time now);
   bool lost(const Zone& zone, Time now) const { return now - zone.read > options_.stale_after; }
   std::optional<double> allowed_w(const Zone& zone, Time now) const;
   void follow(std::optional<double> allowed_w, Time now);
