@@ -250,10 +250,8 @@ void Controller::on_minibatch(const Minibatch& minibatch) {
   roster_.add(minibatch);
   ledger_.add(minibatch);
   newest_minibatch_[index(minibatch.kind)] = minibatch.elapsed;
-  if (minibatch.kind == Kind::infer && Meter::counts(minibatch, wanted_)) {
-    unfilled_ -= minibatch.batch_size;
-  }
-  if (settled_) stalls_.add(minibatch);
+  if (Meter::counts(minibatch, wanted_)) serving_.fill(minibatch);
+  if (settled_) serving_.add(minibatch);
   if (metering()) meter_.add(minibatch);
   if (completes_cut()) cut_meter_->add(minibatch);
 }
@@ -313,7 +311,7 @@ void Controller::publish(Time now) {
   status.cap_mw = cap_mw_.value_or(0);
   status.cap_source = cap_source_;
   status.goal = goal_;
-  status.requests = latency_.newest();
+  status.requests = serving_.newest();
   status.battery = battery_;
   status.setting = wanted_;
   status.minibatch = newest_minibatch_;

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "controller/arrival_rate.h"
 #include "controller/board.h"
 #include "controller/cap_credit.h"
 #include "controller/checkpoint.h"
@@ -18,8 +17,6 @@
 #include "controller/duty_cycle.h"
 #include "controller/excess_budget.h"
 #include "controller/guard.h"
-#include "controller/late_credit.h"
-#include "controller/latency_guard.h"
 #include "controller/ledger.h"
 #include "controller/limit_source.h"
 #include "controller/memory.h"
@@ -30,7 +27,7 @@
 #include "controller/relief.h"
 #include "controller/roster.h"
 #include "controller/second_chance.h"
-#include "controller/stalls.h"
+#include "controller/serving.h"
 #include "controller/step_pace.h"
 #include "controller/world.h"
 
@@ -123,9 +120,6 @@ class Controller {
   // limits.cpp: what holds whatever the policy says.
   void update_cap(Time now);
   void keep_what_fits(Time now);
-  bool gives_way(std::int64_t planned_mw, std::int64_t floor_mw);
-  std::int64_t sought_mw(std::int64_t floor_mw) const;
-  void nothing_serves_under_plan();
   std::optional<std::int64_t> latency_floor_mw() const;
   void update_goal(Time now);
   void enforce(Time now);
@@ -198,14 +192,11 @@ class Controller {
   void meet_server(const Workload* server);
   void on_requests(const RequestReport& report, Time now);
   void update_arrivals(Time now);
-  bool awaits_requests(Time now) const;
   bool trainer_runs() const;
   bool trainer_waits() const;
   void enforce_latency(Time now);
   void on_late(Time now);
-  StallCredit& stall_credit();
-  void forget_credits();
-  void blame(std::uint32_t late, bool stalled, double arrivals_per_s);
+  Serving::Use use() const;
   void fall_with_cap(Time now);
   std::optional<Setting> serving_alone() const;
 
@@ -218,7 +209,6 @@ class Controller {
   bool cut_relief(std::int64_t power_mw, Time now);
   bool serves_less() const;
   const Setting* relieving_setting(double share) const;
-  std::int32_t serving_batch() const;
   std::optional<Setting> raised_setting() const;
 
   // offered.cpp: batch sizes that a workload does not take up.
@@ -304,11 +294,7 @@ class Controller {
   ExcessBudget excess_;
   StepPace pace_;
   CapCredit credit_;
-  LateCredit late_credit_;
-  StallCredit held_credit_, other_credit_;  // of what is held, and of anything else in force
-  Stalls stalls_;
-  ArrivalRate arrivals_;
-  LatencyGuard latency_;
+  Serving serving_;
   Checkpoint checkpoint_;
   Ledger ledger_;
   Summary summary_;
@@ -320,10 +306,9 @@ class Controller {
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
   BoundedText<32> cap_source_;
-  bool cap_moves_ = false;  // by itself: the policy has it in steps
-  // The cap, where a plan says it; and the highest plan under which nothing was found to serve.
-  std::optional<std::int64_t> plan_mw_, unserved_plan_mw_;
-  Goal goal_;  // the policy's: a cap that moves is in steps
+  bool cap_moves_ = false;               // by itself: the policy has it in steps
+  std::optional<std::int64_t> plan_mw_;  // the cap, where a plan says it
+  Goal goal_;                            // the policy's: a cap that moves is in steps
   Time goal_changed_{};
   bool goal_pending_ = false;  // a looser goal waits for its dwell
 
@@ -351,7 +336,6 @@ class Controller {
   Time hold_measured_since_{};
   std::uint32_t proofs_ = 0;        // as many measurements, at most, come before the policy goes on
   bool late_before_ = false;        // requests, when the policy asked for what is wanted now
-  std::optional<Time> late_since_;  // requests; nullopt: they are in time
   bool seeks_reference_ = false;    // the running measurement is the controller's own
   // Where it is, if that is lower than the highest setting, which could not be measured.
   std::optional<ReferenceSearch::Place> lower_reference_;
@@ -360,19 +344,15 @@ class Controller {
   std::uint32_t rewrites_ = 0;  // of the running measurement
   bool refused_by_workload_ = false;
   bool power_lost_ = false;
-  bool paused_ = false;            // a limit leaves no power to work with: the workloads wait
-  bool infeasible_ = false;        // said once: the lowest mode is over the cap
-  bool larger_over_ = false;       // it is with larger batches than are asked for, which run out
-  bool over_probe_ = false;        // a setting was cut for its power, which is not back yet
-  bool saving_up_ = false;         // said once: the search waits until it may go over the cap again
-  bool unserved_ = false;          // said once: nothing that may be tried serves all requests
-  bool reports_requests_ = false;  // the inference workload says how its requests fare
-  std::int64_t unfilled_ = 0;   // requests served in batches that do not count, in this measurement
-  bool lacked_requests_ = false;   // said once: nobody's latency can be the least
-  Setting late_setting_;        // that was held when requests were late
-  CutExcuses silences_;         // for settings in which a workload fell silent
-  SecondChance second_chance_;  // of a search that found nothing
-  Relief relief_;               // what serves requests alone, under this cap
+  bool paused_ = false;           // a limit leaves no power to work with: the workloads wait
+  bool infeasible_ = false;       // said once: the lowest mode is over the cap
+  bool larger_over_ = false;      // it is with larger batches than are asked for, which run out
+  bool over_probe_ = false;       // a setting was cut for its power, which is not back yet
+  bool saving_up_ = false;        // said once: the search waits until it may go over the cap again
+  bool lacked_requests_ = false;  // said once: nobody's latency can be the least
+  CutExcuses silences_;           // for settings in which a workload fell silent
+  SecondChance second_chance_;    // of a search that found nothing
+  Relief relief_;                 // what serves requests alone, under this cap
   Time fell_far_ = Time{} - std::chrono::hours(1);
   std::optional<OutsideWrite> reported_write_;
   Time outside_write_seen_{};  // the newest that equals it

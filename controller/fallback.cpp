@@ -32,15 +32,16 @@ const Observation* Controller::best_known() const {
 // The best setting known to be within the cap, else what serves requests alone within it, else the
 // safe one.
 void Controller::fall_back(Time now) {
-  const Observation* best = cap_mw_ || latency_.limit() ? best_known() : nullptr;
+  const Observation* best = cap_mw_ || serving_.limit() ? best_known() : nullptr;
+  const bool awaits_requests = serving_.awaits_requests(now);
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
-  } else if (const Setting* alone = awaits_requests(now) ? nullptr : relieving_setting(0)) {
+  } else if (const Setting* alone = awaits_requests ? nullptr : relieving_setting(0)) {
     apply(*alone, Aim::fallback, now);
   } else {
     Setting safe = safe_setting();
     // Training that waits for requests would begin a minibatch, which takes seconds there.
-    if (trainer_waits() && latency_.limit() && !awaits_requests(now)) safe.run = wanted_.run;
+    if (trainer_waits() && serving_.limit() && !awaits_requests) safe.run = wanted_.run;
     apply(roster_.objection(safe) ? safe_setting() : safe, Aim::safe, now);
   }
 }
@@ -83,7 +84,7 @@ bool Controller::prefetched_are_over(const Setting& setting) const {
 // below the cap: fewer of them leave more time to train, and mean power is higher than when it was
 // measured.
 void Controller::fall_far(Time now) {
-  const Observation* least = goal_.one_by_one && latency_.limit() && cap_mw_
+  const Observation* least = goal_.one_by_one && serving_.limit() && cap_mw_
                                  ? memory_.least_power_serving(exact_goal())
                                  : nullptr;
   const bool far = least != nullptr && least->setting != wanted_ &&
@@ -99,7 +100,9 @@ void Controller::fall_far(Time now) {
 
 // Nothing keeps the limits: what serves requests alone within the cap, if that is known.
 void Controller::hold_nothing(std::string_view why, Time now) {
-  if (plan_mw_ && latency_.limit() && latency_floor_mw()) nothing_serves_under_plan();
+  if (plan_mw_ && serving_.limit() && latency_floor_mw()) {
+    serving_.nothing_serves_under(*plan_mw_);
+  }
   const Setting* alone = relieving_setting(0);
   if (alone == nullptr) {
     hold_safe(why, now);
@@ -160,8 +163,8 @@ Setting Controller::safe_setting() const {
   }
   if (!roster_.objection(batches)) setting.batch_size = batches.batch_size;
   // A server takes up another at once, and a large one cannot be answered in time in a slow mode.
-  if (latency_.limit() && roster_.managed(Kind::infer) != nullptr) {
-    setting.batch_size[index(Kind::infer)] = serving_batch();
+  if (serving_.limit()) {
+    setting.batch_size[index(Kind::infer)] = serving_.batch_size(*roster_.managed(Kind::infer));
   }
   return roster_.normalised(with_batches(setting));
 }

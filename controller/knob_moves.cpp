@@ -115,7 +115,7 @@ ApplyState Controller::move_knobs(Time now) {
 // the sensor's own averaging are through, a step down is not judged again.
 void Controller::rearm_limits(Time now) {
   // What is answered until it is in force was served by the setting before.
-  latency_.rearm_at(now + board_.traits().apply_timeout);
+  serving_.rearm_at(now + board_.traits().apply_timeout);
   guard_.rearm_at(steps_down_ ? now + board_.traits().apply_timeout : now);
   guard_.rises_by(steps_down_ ? now : now + kLagWindows * board_.traits().power_window);
   if (steps_down_) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
@@ -135,8 +135,8 @@ bool Controller::may_follow(Time now, Time since, int part) const {
 bool Controller::lets_mode_go(Time now) {
   if (!mode_waits_) return true;
   bool late = !may_follow(now, applying_since_, 2);
-  if (goal_.one_by_one && latency_.limit() && !awaits_rest()) {
-    late = late || now - applying_since_ > *latency_.limit();
+  if (goal_.one_by_one && serving_.limit() && !awaits_rest()) {
+    late = late || now - applying_since_ > *serving_.limit();
   }
   if (awaits_lighter_batches() && !refused_by_workload_ && !late) return false;
   mode_waits_ = false;

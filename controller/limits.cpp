@@ -7,7 +7,6 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int64_t kNearMw = 2000;
 constexpr std::string_view kLatencyFloor = "latency floor";
 
 // The two lowest caps: what the others say is the second where the lowest is one's own.
@@ -55,15 +54,16 @@ void Controller::update_cap(Time now) {
     lower(said.power_mw, limit->name(), said.moves);
     if (said.ends_soon) ends = limit->name();
     if (!said.planned_mw) continue;
-    const bool must_serve = roster_.managed(Kind::infer) != nullptr && latency_.limit() &&
-                            goal_.arrivals_per_s > 0 && !unserved_;
+    const bool must_serve = serving_.must_serve();
     const std::int64_t floor_mw = must_serve ? latency_floor_mw().value_or(0) : 0;
     limit->serve_above(floor_mw);
     if (must_serve && floor_mw == 0) continue;
     std::int64_t power_mw = *said.planned_mw;
     std::string_view name = limit->name();
-    if (floor_mw > 0 && gives_way(power_mw, floor_mw)) {
-      power_mw = sought_mw(floor_mw);
+    // Nothing serves under a plan that the lowest mode is over.
+    if (power_mw < floor_mw && plan_mw_ && infeasible_) serving_.nothing_serves_under(*plan_mw_);
+    if (power_mw < floor_mw && serving_.gives_way(power_mw)) {
+      power_mw = serving_.sought_mw(floor_mw);
       name = kLatencyFloor;
     }
     lower(power_mw, name, said.moves);
@@ -112,27 +112,6 @@ void Controller::keep_what_fits(Time now) {
   cut_by_cap(now);
   if (!fits) fall_with_cap(now);
   pending_ = Pending::restart;
-}
-
-// A plan gives way to the least power that is known to serve, once a search under it has found
-// nothing that does, or the lowest mode is over it.
-bool Controller::gives_way(std::int64_t planned_mw, std::int64_t floor_mw) {
-  if (planned_mw >= floor_mw) return false;
-  if (plan_mw_ && infeasible_) nothing_serves_under_plan();
-  return unserved_plan_mw_ && planned_mw <= *unserved_plan_mw_;
-}
-
-// Where it gives way: half of the way from what serves to what nothing was found to serve under,
-// until that is near.
-std::int64_t Controller::sought_mw(std::int64_t floor_mw) const {
-  if (floor_mw - *unserved_plan_mw_ <= kNearMw) return floor_mw;
-  return cap_step_down((floor_mw + *unserved_plan_mw_) / 2);
-}
-
-void Controller::nothing_serves_under_plan() {
-  unserved_plan_mw_ = std::max(*plan_mw_, unserved_plan_mw_.value_or(0));
-  // Under the power that it gives way to, something does.
-  unserved_ = false;
 }
 
 // The least cap at which something measured answers requests in time; nullopt while nothing is
@@ -325,9 +304,8 @@ void Controller::forget_world(const DriftAlarm& alarm, Time now) {
 
 // What goes with the observations that it was told of.
 void Controller::forget_beside_memory() {
-  unserved_plan_mw_.reset();
   credit_.forget();
-  forget_credits();
+  serving_.forget();
   relief_.forget();
   drift_.forget();
   forget_reference();

@@ -20,10 +20,10 @@ void Controller::continue_pending(Time now) {
   if (saves_up(now)) return;
   // The lowest mode may never answer in time: what does is to be found. Nor may others.
   const bool may_serve =
-      aim_ != Aim::nothing && !unserved_ && !(goal_.one_by_one && aim_ == Aim::safe);
-  const bool late = may_serve && !latency_.recovered(now);
+      aim_ != Aim::nothing && !serving_.unserved() && !(goal_.one_by_one && aim_ == Aim::safe);
+  const bool late = may_serve && !serving_.recovered(now);
   if (late && !(pending_ == Pending::resume && nothing_serves(now))) return;
-  if (awaits_requests(now) || roster_.silent() || seek_proof(now) || !proved(now)) return;
+  if (serving_.awaits_requests(now) || roster_.silent() || seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
   pending_ = Pending::nothing;
   over_probe_ = false;
@@ -55,7 +55,7 @@ void Controller::handle_asked(bool late, Time now) {
 // Requests have been late for a while, and the steps of relief have not found what serves them: the
 // search that waits for that may know better.
 bool Controller::nothing_serves(Time now) const {
-  return late_since_ && now - *late_since_ >= kPatience && none_is_known_to_serve();
+  return serving_.late_for(kPatience, now) && none_is_known_to_serve();
 }
 
 // The policy looks for what serves requests alone: what it measures next is as good a way out as

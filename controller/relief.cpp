@@ -24,11 +24,11 @@ constexpr double kServesWell = 0.98;
 // else training waits; else the clocks rise, or where they cannot, the batch is one that serves
 // more.
 void Controller::relieve(double arrivals_per_s, Time now) {
-  latency_.rearm_at(now);
+  serving_.rearm_at(now);
   Goal pressed = exact_goal();
   pressed.arrivals_per_s = kHeadroom * arrivals_per_s;
-  const Observation* best = memory_.best_within(pressed, {wanted_, late_setting_});
-  const double least_share = unserved_ ? kServesSome : Relief::kServes;
+  const Observation* best = memory_.best_within(pressed, {wanted_, serving_.late_setting()});
+  const double least_share = serving_.unserved() ? kServesSome : Relief::kServes;
   if (best != nullptr && !roster_.objection(best->setting)) {
     apply(best->setting, Aim::fallback, now);
   } else if (const Setting* alone = serves_less() ? relieving_setting(least_share) : nullptr) {
@@ -37,34 +37,22 @@ void Controller::relieve(double arrivals_per_s, Time now) {
     Setting setting = with_batches(wanted_);
     setting.run = Run::infer;
     std::int32_t& batch_size = setting.batch_size[index(Kind::infer)];
-    batch_size = std::max(batch_size, serving_batch());  // a smaller one serves fewer
+    // A smaller one serves fewer.
+    batch_size = std::max(batch_size, serving_.batch_size(*roster_.managed(Kind::infer)));
     apply(setting, Aim::relief, now);
   } else if (const Setting* good = relieving_setting(kServesWell)) {
     if (*good != wanted_) apply(*good, Aim::relief, now);
   } else if (const auto raised = raised_setting()) {
     apply(*raised, Aim::relief, now);
   } else {
-    if (!unserved_) {
+    if (serving_.find_unserved()) {
       note(NoteType::late, now,
            "infeasible: no setting that may be tried serves this rate; the best for inference is "
            "held");
     }
-    unserved_ = true;
     const Setting* most = relieving_setting(relief_.share() + kMoreServed);
     if (most != nullptr && *most != wanted_) apply(*most, Aim::relief, now);
   }
-}
-
-// The largest that fills in a quarter of the latency limit: it serves the most, and leaves time for
-// a slow mode; else the smallest.
-std::int32_t Controller::serving_batch() const {
-  const Workload& server = *roster_.managed(Kind::infer);
-  const double most = goal_.arrivals_per_s * seconds(latency_.limit().value_or(Duration{})) / 4;
-  std::int32_t batch_size = server.batch_sizes[0];
-  for (std::size_t i = 0; i < server.batch_size_count; ++i) {
-    if (server.batch_sizes[i] <= most) batch_size = server.batch_sizes[i];
-  }
-  return batch_size;
 }
 
 // The place of the wanted mode in the board's order of unmeasured power.
@@ -112,7 +100,7 @@ bool Controller::serves_less() const {
 const Setting* Controller::relieving_setting(double share) const {
   const Setting* best = relief_.best(share);
   const bool may = best != nullptr && !roster_.objection(*best);
-  return may && latency_.limit() && roster_.managed(Kind::infer) != nullptr ? best : nullptr;
+  return may && serving_.limit() ? best : nullptr;
 }
 
 // Half of the way to the highest mode, or to where relief was over the cap, and back towards this
@@ -122,7 +110,7 @@ std::optional<Setting> Controller::raised_setting() const {
   const std::size_t end = std::min(modes.size(), relief_.end().value_or(modes.size()));
   const std::size_t from = place();
   Setting setting = wanted_;
-  setting.batch_size[index(Kind::infer)] = serving_batch();
+  setting.batch_size[index(Kind::infer)] = serving_.batch_size(*roster_.managed(Kind::infer));
   const std::size_t place = from < end ? from : 0;
   const auto may_try = [this](const Setting& raised) {
     const Observation* known = this->known(raised);

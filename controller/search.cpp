@@ -122,7 +122,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   if (setting != wanted_) {
     credit_.leave(now);
     relief_.begin();
-    stalls_.begin();
+    serving_.change();
     wanted_since_ = now;
     power_before_mw_ = guard_.power_mw(now).value_or(0);
   }
@@ -135,7 +135,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   seeks_reference_ = false;
   measuring_hold_ = false;
   refused_by_workload_ = false;
-  unfilled_ = 0;
+  if (aim == Aim::measure) serving_.measure();
   mode_waits_ = workload_waits_ = false;
   recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
   if (const auto objection = roster_.objection(setting);
@@ -209,7 +209,7 @@ void Controller::on_settled(ApplyState state, Time now) {
     guard_.clears_at(now + 2 * board_.traits().power_averaging);
   }
   if (aim_ == Aim::fallback || aim_ == Aim::relief || aim_ == Aim::safe) {
-    if (latency_.limit()) latency_.rearm_at(now + *latency_.limit());
+    if (serving_.limit()) serving_.rearm_at(now + *serving_.limit());
     if (roster_.any_managed()) measure_hold(now);
     return;
   }
@@ -228,7 +228,7 @@ void Controller::on_settled(ApplyState state, Time now) {
       cut_measurement(Outcome::timed_out, now);
     } else {
       // Those that had queued up before are late whatever serves them.
-      latency_.rearm_at(now + (late_before_ ? latency_.limit().value_or(Duration{}) : Duration{}));
+      serving_.rearm_at(now + (late_before_ ? serving_.limit().value_or(Duration{}) : Duration{}));
       late_before_ = false;
       meter_.begin(wanted_, roster_.expected(wanted_), now);
       return;
@@ -248,8 +248,7 @@ void Controller::on_settled(ApplyState state, Time now) {
 void Controller::record_hold(Time now) {
   failed_holds_ = 0;
   credit_.hold(wanted_, now);
-  late_credit_.hold(wanted_);
-  latency_.rearm_at(now);
+  serving_.hold(wanted_, now);
   note(NoteType::hold, now, {});
   keep_choice(wanted_, known(wanted_), std::nullopt);
   measure_hold(now);

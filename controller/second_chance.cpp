@@ -35,7 +35,7 @@ bool Controller::await_reports(Outcome outcome, Time now) {
 
 // A search has ended that found nothing, or nothing that trains beside requests in time.
 void Controller::arm_second_chance(Time now) {
-  if ((goal_.one_by_one && latency_.limit()) || memory_.any_failed()) second_chance_.arm(now);
+  if ((goal_.one_by_one && serving_.limit()) || memory_.any_failed()) second_chance_.arm(now);
 }
 
 // A stall of the machine makes requests late in any setting, and what was refused or said nothing
@@ -43,11 +43,12 @@ void Controller::arm_second_chance(Time now) {
 // made again without what it was told of those.
 void Controller::try_again(Time now) {
   if (power_lost_ || paused_ || halted_ || !may_serve_all() || board_.away()) return;
-  if (pending_ != Pending::nothing || !settled_ || measuring() || awaits_requests(now)) return;
+  if (pending_ != Pending::nothing || !settled_ || measuring()) return;
+  if (serving_.awaits_requests(now)) return;
   if (!roster_.heard_since(applying_since_)) return;
   // Where nothing serves them, they are late anyway.
-  const bool in_time = latency_.recovered(now);
-  if (!unserved_ && !in_time) return;
+  const bool in_time = serving_.recovered(now);
+  if (!serving_.unserved() && !in_time) return;
   second_chance_.disarm();
   const bool failed = aim_ != Aim::hold && memory_.any_failed();
   const bool any = memory_.forget_passing();
@@ -57,7 +58,7 @@ void Controller::try_again(Time now) {
   } else {
     note(NoteType::late, now, "nothing trained beside them in time: the search is made again");
   }
-  unserved_ = unserved_ && !in_time;
+  if (in_time) serving_.forget_unserved();
   pending_ = Pending::restart;
 }
 
