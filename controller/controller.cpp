@@ -102,7 +102,7 @@ bool Controller::tick(Time now, Time before) {
 // found silent: both follow from their own times. That nothing was guarded meanwhile is told here.
 void Controller::tell_gap(Time before, Time now) {
   if (now - before < kGap) return;
-  excess_.skip(now);  // nobody read what was drawn
+  ration_.skip(now);  // nobody read what was drawn
   // What took so long was not the board, and the guardian may have set other knobs meanwhile.
   if (board_.state() == ApplyState::applying) begin_mode(now);
   note(NoteType::gap, now,
@@ -208,7 +208,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
 void Controller::include_all(Time now) {
   if (paused_ && aim_ == Aim::nothing) hold_paused(now);
   if (aim_ == Aim::nothing) return;
-  wanted_ = with_all(wanted_);
+  wanted_ = roster_.with_all(wanted_);
   if (!paused_ && !halted_ && !duty_.waits()) let_run(wanted_, now);
 }
 
@@ -291,7 +291,7 @@ Phase Controller::phase() const {
   if (!settled_ || board_.away()) return Phase::applying;
   if (aim_ == Aim::measure) return Phase::measuring;
   if (pending_ != Pending::nothing) {
-    if (saving_up_ && !power_lost_ && !infeasible_) return Phase::rationed;
+    if (ration_.waits() && !power_lost_ && !infeasible_) return Phase::rationed;
     if (roster_.silent() && aim_ != Aim::hold) return Phase::waiting;
   }
   return aim_ == Aim::hold ? Phase::holding : Phase::safe;

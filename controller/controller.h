@@ -15,20 +15,22 @@
 #include "controller/cut_excuses.h"
 #include "controller/drift.h"
 #include "controller/duty_cycle.h"
-#include "controller/excess_budget.h"
 #include "controller/guard.h"
 #include "controller/ledger.h"
 #include "controller/limit_source.h"
 #include "controller/memory.h"
 #include "controller/meter.h"
+#include "controller/other_batches.h"
+#include "controller/outside_writes.h"
 #include "controller/policy.h"
+#include "controller/ration.h"
 #include "controller/recorder.h"
 #include "controller/reference_search.h"
 #include "controller/relief.h"
 #include "controller/roster.h"
 #include "controller/second_chance.h"
 #include "controller/serving.h"
-#include "controller/step_pace.h"
+#include "controller/summary.h"
 #include "controller/world.h"
 
 namespace gearshift {
@@ -46,30 +48,6 @@ struct ControllerOptions {
   Duration goal_dwell = std::chrono::seconds(1);  // least time between two looser goals
   // To save work before power ends; then the workloads wait whether or not they have.
   Duration checkpoint_timeout = std::chrono::seconds(30);
-};
-
-// What was chosen under one cap for one goal, whether or not it could be held.
-struct Choice {
-  std::int64_t cap_mw = 0;  // 0: none
-  Goal goal;                // as the policy had it
-  Setting setting;
-  std::optional<Observation> observation;  // nullopt until the setting has been measured
-  std::optional<Setting> held_instead{};   // where a limit did not leave it
-};
-
-struct Summary {
-  // A cap may change twice a minute for months.
-  static constexpr std::size_t kMostChoices = 256;
-
-  Duration duration{};
-  std::vector<Choice> choices;  // one a cap and goal, the newest of each and of them all, in order
-  std::uint32_t measurements = 0;
-  std::optional<std::int64_t> baseload_mw;  // mean idle power before the first workload came
-  std::uint32_t policy_errors = 0;
-  std::uint32_t guard_steps = 0;    // how often the guard stepped in
-  std::uint32_t latency_steps = 0;  // how often requests were late, or nearly, and it was acted on
-  std::uint32_t drifts = 0;         // how often the world was found to have changed
-  Goal goal;                        // at the end
 };
 
 class Controller {
@@ -95,8 +73,6 @@ class Controller {
   static constexpr int kLagWindows = 8;
   // A loop that takes longer from one tick to the next has stood still: it guarded nothing.
   static constexpr Duration kGap = std::chrono::seconds(2);
-  // A program that writes again after so long is told of again.
-  static constexpr Duration kOutsideWriterRests = std::chrono::seconds(10);
   // Measurements within which the test alarms or its suspicion goes.
   static constexpr std::uint32_t kMostProofs = 3;
 
@@ -144,9 +120,6 @@ class Controller {
   void judge_without_larger(Time now);
   const Observation* best_known() const;
   Setting safe_setting() const;
-  Setting with_batches(Setting setting) const;
-  Setting with_all(Setting setting) const;
-  Setting smallest_batches(Setting setting) const;
   bool make_batches_smaller(Time now);
 
   const Observation* known(const Setting& setting) const;
@@ -291,8 +264,9 @@ class Controller {
   std::optional<Meter> cut_meter_;  // as requests cut a measurement, and what came since
   Guard guard_;
   DutyCycle duty_;
-  ExcessBudget excess_;
-  StepPace pace_;
+  Ration ration_;
+  OtherBatches other_batches_;
+  OutsideWrites outside_writes_;
   CapCredit credit_;
   Serving serving_;
   Checkpoint checkpoint_;
@@ -320,13 +294,10 @@ class Controller {
   bool halted_ = false;          // nobody answers who could step down: the workloads wait
   bool mode_begins_ = false;     // no knob was moved for it yet
   bool mode_waits_ = false;  // for lighter batches: the knobs are still those of the setting before
-  bool others_draw_more_ = false;  // batches that still run were over the cap in what is to come
-  Time batches_asked_{};  // since when workloads run other batches than they were asked for
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then
   CutExcuses excuses_;                // for power that may have been the setting's before
-  CutExcuses batch_excuses_;          // for that of batches which still ran
   std::optional<Setting> spared_;     // cut, but not for good: until the policy goes on
   Pending pending_ = Pending::nothing;
   Observation pending_answer_;
@@ -347,16 +318,12 @@ class Controller {
   bool paused_ = false;           // a limit leaves no power to work with: the workloads wait
   bool infeasible_ = false;       // said once: the lowest mode is over the cap
   bool larger_over_ = false;      // it is with larger batches than are asked for, which run out
-  bool over_probe_ = false;       // a setting was cut for its power, which is not back yet
-  bool saving_up_ = false;        // said once: the search waits until it may go over the cap again
   bool lacked_requests_ = false;  // said once: nobody's latency can be the least
   CutExcuses silences_;           // for settings in which a workload fell silent
   SecondChance second_chance_;    // of a search that found nothing
   Relief relief_;                 // what serves requests alone, under this cap
   Time fell_far_ = Time{} - std::chrono::hours(1);
-  std::optional<OutsideWrite> reported_write_;
-  Time outside_write_seen_{};  // the newest that equals it
-  Time stepped_again_{};       // when what a limit asked for was last written once more
+  Time stepped_again_{};  // when what a limit asked for was last written once more
 
   Battery battery_;
   std::int64_t baseload_sum_mw_ = 0;

@@ -36,13 +36,13 @@ void Controller::wait_in_turn() {
     roster_.pause(world_);
     return;
   }
-  Setting serving = with_all(wanted_);
+  Setting serving = roster_.with_all(wanted_);
   serving.run = Run::infer;
   roster_.command(world_, serving);
 }
 
 void Controller::run_in_turn(Time now) {
-  Setting setting = with_all(wanted_);
+  Setting setting = roster_.with_all(wanted_);
   const bool serves = roster_.managed(Kind::infer) != nullptr;
   if (duty_.active() && duty_.stops_all() && serves) setting.run = Run::infer;
   let_run(setting, now);
@@ -57,7 +57,7 @@ void Controller::end_duty(Time now) {
   const bool waited = duty_.active();
   duty_.reset();
   const bool safe = aim_ == Aim::safe;  // else what is wanted has been asked for
-  if (waited && safe && !paused_ && !halted_) let_run(with_all(wanted_), now);
+  if (waited && safe && !paused_ && !halted_) let_run(roster_.with_all(wanted_), now);
 }
 
 }  // namespace gearshift

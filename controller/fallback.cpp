@@ -54,7 +54,7 @@ void Controller::step_down(Time now) {
     // No knob can go lower: the batch is what is left, and no reading has to show that first. A
     // smaller one of requests may draw more, being busy for longer.
     const Setting safe = safe_setting();
-    Setting setting = smallest_batches(safe);
+    Setting setting = roster_.with_smallest_batches(safe);
     setting.batch_size[index(Kind::infer)] = safe.batch_size[index(Kind::infer)];
     if (trainer_waits()) setting.run = wanted_.run;  // it would draw more beside requests
     apply(setting, Aim::safe, now);
@@ -120,7 +120,7 @@ void Controller::hold_safe(std::string_view why, Time now) {
 // Power is over the cap in the lowest mode, below which there is nothing. While larger batches run
 // than were asked for, those that come may fit: the workloads wait in turns meanwhile.
 void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
-  const bool may_come = now - batches_asked_ <= options_.workload_timeout;
+  const bool may_come = now - other_batches_.since() <= options_.workload_timeout;
   larger_over_ = !infeasible_ && may_come && larger_batches_run();
   if (larger_over_ || std::exchange(infeasible_, true)) return;
   if (is_power(*cap_mw_)) {
@@ -166,48 +166,18 @@ Setting Controller::safe_setting() const {
   if (serving_.limit()) {
     setting.batch_size[index(Kind::infer)] = serving_.batch_size(*roster_.managed(Kind::infer));
   }
-  return roster_.normalised(with_batches(setting));
-}
-
-// Batch sizes of kinds that came since are those at attach.
-Setting Controller::with_batches(Setting setting) const {
-  for (const Kind kind : {Kind::train, Kind::infer}) {
-    const Workload* workload = roster_.managed(kind);
-    std::int32_t& batch_size = setting.batch_size[index(kind)];
-    if (workload == nullptr) {
-      batch_size = 0;
-    } else if (batch_size == 0) {
-      batch_size = workload->batch_size;
-    }
-  }
-  return setting;
-}
-
-// What came since runs too: a safe setting keeps nobody waiting.
-Setting Controller::with_all(Setting setting) const {
-  setting.run = Run::both;
-  return roster_.normalised(with_batches(setting));
+  return roster_.normalised(roster_.with_batches(setting));
 }
 
 // In the lowest mode smaller batches are what is left to draw less. False where they are the
 // smallest already.
 bool Controller::make_batches_smaller(Time now) {
-  Setting in_force = with_all(wanted_);  // a workload may have come since
+  Setting in_force = roster_.with_all(wanted_);  // a workload may have come since
   if (trainer_waits()) in_force.run = wanted_.run;
-  const Setting smaller = smallest_batches(in_force);
+  const Setting smaller = roster_.with_smallest_batches(in_force);
   if (smaller == in_force || board_.away()) return false;
   apply(smaller, Aim::safe, now);
   return true;
-}
-
-Setting Controller::smallest_batches(Setting setting) const {
-  for (const Kind kind : {Kind::train, Kind::infer}) {
-    const Workload* workload = roster_.managed(kind);
-    std::int32_t& batch_size = setting.batch_size[index(kind)];
-    if (workload == nullptr || workload->batch_size_count == 0 || batch_size == 0) continue;
-    batch_size = std::min(batch_size, workload->batch_sizes[0]);
-  }
-  return setting;
 }
 
 }  // namespace gearshift

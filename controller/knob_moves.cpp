@@ -14,20 +14,14 @@ constexpr Duration kAsksAgain = std::chrono::seconds(1);
 // are while they cannot be read.
 bool Controller::follows_outside_write(Time now) {
   const Duration lag = kLagWindows * board_.traits().power_window;
-  if (reported_write_ && now - outside_write_seen_ <= lag) return true;
+  if (outside_writes_.wrote_within(lag, now)) return true;
   return aim_ != Aim::nothing && (board_.unreadable() || board_.outside_write());
 }
 
 void Controller::tell_overwritten(Time now) {
   const auto write = board_.overwritten();
-  if (!write) return;
-  const bool known = reported_write_ && reported_write_->knob == write->knob &&
-                     reported_write_->theirs == write->theirs &&
-                     now - outside_write_seen_ < kOutsideWriterRests;
-  outside_write_seen_ = now;
-  if (known) return;
+  if (!write || !outside_writes_.add(*write, now)) return;
   note(NoteType::outside_writer, now, board_.describe(*write), write->theirs);
-  reported_write_ = write;
 }
 
 // Another program may move a knob at any time (nvpmodel.service does): set it again, and say so
@@ -68,7 +62,7 @@ void Controller::step_down_again(Time now) {
 bool Controller::awaits_lighter_batches() const {
   if (aim_ != Aim::measure && aim_ != Aim::hold) return false;
   return awaits_rest() || roster_.awaits_smaller_batches() ||
-         (others_draw_more_ && roster_.awaits_batches());
+         (other_batches_.draw_more() && roster_.awaits_batches());
 }
 
 // A minibatch of training runs to its end before it waits, and draws more than requests alone.

@@ -106,7 +106,7 @@ void Controller::update_cap(Time now) {
 // The cap fell, which is acted on now, not when a reading shows it: only a setting known to fit
 // stays.
 void Controller::keep_what_fits(Time now) {
-  over_probe_ = false;
+  ration_.end_probe();
   const Observation* known = this->known(wanted_);
   const bool fits = known != nullptr && known->within(*cap_mw_);
   cut_by_cap(now);
@@ -182,9 +182,8 @@ void Controller::on_over_cap(Time now) {
     return;
   }
   ++summary_.guard_steps;
-  pace_.add(now);
   const bool chosen = aim_ == Aim::hold;
-  over_probe_ = measuring() || chosen;
+  measuring() || chosen ? ration_.cut_probe(now) : ration_.step_down(now);
   const bool serves_alone = cut_relief(power_mw, now);
   charge_hidden_excess(power_mw, now);
   const bool settable = board_.knobs().size() > 0;
@@ -254,11 +253,10 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   const bool shown = mean_shows || guard_.knows_breach(now);
   const bool foreseen = aim_ == Aim::hold && !shown;
   // Until the workloads have followed, batches of another size run, and they may draw more.
-  const bool others = roster_.awaits_batches() && may_follow(now, batches_asked_);
+  const bool others = roster_.awaits_batches() && may_follow(now, other_batches_.since());
   if (fitted && others) {
-    others_draw_more_ = true;
     // The next time its mode waits for them, unless the board steps down to it.
-    if (batch_excuses_.excuse(cut.setting, now) || steps_down_) return false;
+    if (other_batches_.blame(cut.setting, now) || steps_down_) return false;
   }
   // Once: the setting before may lie as close to the cap, and this one would be tried without end.
   if (!fitted && (before || foreseen) && excuses_.excuse(cut.setting, now)) return false;

@@ -28,7 +28,7 @@ void Controller::update_pause(Time now) {
     return;
   }
   goal_pending_ = false;
-  over_probe_ = false;
+  ration_.end_probe();
   if (!roster_.any_managed()) return;
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
   hold_paused(now);
@@ -54,7 +54,7 @@ void Controller::halt(Time now) {
 // What was wanted is in force, or was refused by somebody who answers: the guard can act again.
 void Controller::end_halt(Time now) {
   if (!std::exchange(halted_, false) || paused_) return;
-  let_run(with_batches(wanted_), now);
+  let_run(roster_.with_batches(wanted_), now);
 }
 
 // Where another kind came meanwhile that cannot run so, the policy is asked anew.

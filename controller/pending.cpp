@@ -26,7 +26,7 @@ void Controller::continue_pending(Time now) {
   if (serving_.awaits_requests(now) || roster_.silent() || seek_proof(now) || !proved(now)) return;
   const Pending pending = pending_;
   pending_ = Pending::nothing;
-  over_probe_ = false;
+  ration_.end_probe();
   if (pending == Pending::restart) {
     restart_policy(now);
     return;

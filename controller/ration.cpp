@@ -1,5 +1,7 @@
 // The part of the loop that rations how much above the cap a search draws, and how often.
-#include <algorithm>
+#include "controller/ration.h"
+
+#include <string>
 
 #include "controller/controller.h"
 
@@ -19,23 +21,22 @@ constexpr int kMeansUntilKnown = 3;
 void Controller::add_to_excess(Time now) {
   const std::optional<std::int64_t> power_mw = guard_.power_mw(now);
   if (!power_mw) {
-    excess_.skip(now);
+    ration_.skip(now);
     return;
   }
-  const bool searches = measuring() || (over_probe_ && !infeasible_ && !larger_over_);
+  const bool searches = measuring() || (ration_.probe_is_over() && !infeasible_ && !larger_over_);
   const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
   const bool is_charged = over_mw > 0 && !follows_outside_write(now);
-  excess_.add(now, *power_mw, is_charged ? over_mw : 0);
+  ration_.add(now, *power_mw, is_charged ? over_mw : 0);
 }
 
 // What was foreseen is over the cap before a reading is, and may be cut before one is.
 void Controller::charge_hidden_excess(std::int64_t judged_mw, Time now) {
-  if (!over_probe_ || judged_mw <= guard_.power_mw(now).value_or(0)) return;
+  if (judged_mw <= guard_.power_mw(now).value_or(0)) return;
   if (board_.traits().power_window > kMostHidden) return;
   // A period for the way back, and one by which cores that came may have been too much before.
   const Duration span = now - guard_.changed() + 2 * options_.period;
-  excess_.charge(judged_mw - cap_mw_.value_or(judged_mw), span);
-  over_probe_ = false;
+  ration_.charge_probe(judged_mw - cap_mw_.value_or(judged_mw), span);
 }
 
 // What a probe draws can be told ahead of the mean only from what a load drew before it, and from
@@ -48,16 +49,13 @@ void Controller::await_steady_power(Time now) {
 
 // A script that asks for one setting over the cap after the other waits between them.
 bool Controller::saves_up(Time now) {
-  const bool drew = excess_.spent();
-  const bool waits = drew || pace_.spent(now);
-  if (waits && !saving_up_) {
-    note(NoteType::rationed, now,
-         drew ? "the search waits: it has drawn its share of the energy above the cap"
-              : "the search waits: the guard has stepped down as often as it may in a minute",
+  const bool waited = ration_.waits();
+  const std::string_view why = ration_.ask(now);
+  if (ration_.waits() && !waited) {
+    note(NoteType::rationed, now, "the search waits: " + std::string(why),
          guard_.power_mw(now).value_or(0));
   }
-  saving_up_ = waits;
-  return saving_up_;
+  return ration_.waits();
 }
 
 }  // namespace gearshift

@@ -34,7 +34,7 @@ void Controller::relieve(double arrivals_per_s, Time now) {
   } else if (const Setting* alone = serves_less() ? relieving_setting(least_share) : nullptr) {
     apply(*alone, Aim::relief, now);
   } else if (trainer_runs()) {
-    Setting setting = with_batches(wanted_);
+    Setting setting = roster_.with_batches(wanted_);
     setting.run = Run::infer;
     std::int32_t& batch_size = setting.batch_size[index(Kind::infer)];
     // A smaller one serves fewer.

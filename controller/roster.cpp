@@ -62,6 +62,34 @@ Setting Roster::normalised(Setting setting) const {
   return setting;
 }
 
+Setting Roster::with_batches(Setting setting) const {
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Workload* workload = managed(kind);
+    std::int32_t& batch_size = setting.batch_size[index(kind)];
+    if (workload == nullptr) {
+      batch_size = 0;
+    } else if (batch_size == 0) {
+      batch_size = workload->batch_size;
+    }
+  }
+  return setting;
+}
+
+Setting Roster::with_all(Setting setting) const {
+  setting.run = Run::both;
+  return normalised(with_batches(setting));
+}
+
+Setting Roster::with_smallest_batches(Setting setting) const {
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Workload* workload = managed(kind);
+    std::int32_t& batch_size = setting.batch_size[index(kind)];
+    if (workload == nullptr || workload->batch_size_count == 0 || batch_size == 0) continue;
+    batch_size = std::min(batch_size, workload->batch_sizes[0]);
+  }
+  return setting;
+}
+
 std::optional<std::string> Roster::objection(const Setting& setting) const {
   bool one_runs = false;
   for (const auto& slot : managed_) {

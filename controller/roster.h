@@ -32,6 +32,12 @@ class Roster {
   // The setting with what does not apply taken out: batch sizes of absent kinds are 0, and `both`
   // becomes the one kind that is there.
   Setting normalised(Setting setting) const;
+  // Batch sizes of kinds that it leaves out are those at attach; of absent kinds they are 0.
+  Setting with_batches(Setting setting) const;
+  // That, and nobody waits.
+  Setting with_all(Setting setting) const;
+  // No batch is larger than the smallest that its workload offers.
+  Setting with_smallest_batches(Setting setting) const;
   // Nullopt when the managed workloads can be asked for the setting; else why not.
   std::optional<std::string> objection(const Setting& setting) const;
 

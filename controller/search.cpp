@@ -145,13 +145,9 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   } else if (paused_ || halted_ || (duty_.waits() && aim == Aim::safe)) {
     roster_.pause(world_);
   } else {
-    const bool awaited = roster_.awaits_batches();
+    if (!roster_.awaits_batches()) other_batches_.begin(now);
     roster_.command(world_, setting);
-    if (!awaited) {
-      batches_asked_ = now;
-      others_draw_more_ = false;
-    }
-    if (batch_excuses_.excused(setting, now)) others_draw_more_ = true;
+    other_batches_.ask(setting, now);
     mode_waits_ = awaits_lighter_batches();
   }
   // Clock writes go out in this very tick; only hot-plug is left for the next ones.
@@ -264,14 +260,7 @@ void Controller::keep_choice(const Setting& setting, const Observation* known,
                 .observation = {},
                 .held_instead = instead != setting ? instead : std::nullopt};
   if (known != nullptr) choice.observation = *known;
-  const auto same = [&](const Choice& one) {
-    return one.cap_mw == choice.cap_mw && one.goal.objective == goal_.objective &&
-           one.goal.energy_weight == goal_.energy_weight;
-  };
-  std::vector<Choice>& choices = summary_.choices;
-  if (!choices.empty() && same(choices.back())) choices.pop_back();
-  if (choices.size() == Summary::kMostChoices) choices.erase(choices.begin());
-  choices.push_back(choice);
+  summary_.keep(choice);
 }
 
 // What is held is measured back to back, so that a change of the world shows.

@@ -44,7 +44,7 @@ class Serving {
   void measure() { unfilled_ = 0; }
   // The policy's choice is in force.
   void hold(const Setting& setting, Time now);
-  // What came before `time` was served by another setting.
+  // Reports that cover any time before `time` are not judged: another setting served them.
   void rearm_at(Time time) { guard_.rearm_at(time); }
   // What was measured is forgotten, and what settings have earned with it.
   void forget();
@@ -75,8 +75,8 @@ class Serving {
   // Requests a second: what is planned for, or what the newest report has, where that is more.
   double pressing_per_s() const;
 
-  // Where requests are late. A minibatch that stalled explains the newest report, and the setting
-  // has credit for that: nothing is to be done.
+  // Where requests are late under a limit. A minibatch that stalled explains the newest report, and
+  // the setting has credit for that: nothing is to be done.
   bool bears_stall(const Setting& setting, Use use);
   // Something is to be done about it, or is being done.
   void begin_lateness(Time now);
@@ -92,10 +92,10 @@ class Serving {
   void forget_unserved() { unserved_ = false; }
   // Nor does anything within the cap of a plan, which is to give way; above it something may.
   void nothing_serves_under(std::int64_t plan_mw);
-  // Whether a plan does: one of more power was found to serve nobody.
+  // Whether a plan does: it allows no more power than one that was found to serve nobody.
   bool gives_way(std::int64_t plan_mw) const;
-  // To what, where the least power that is known to serve is `floor_mw`: half of the way to what
-  // served nobody, until that is near.
+  // To what one that does gives way, where the least power that is known to serve is `floor_mw`:
+  // half of the way from there to what served nobody, until that is near.
   std::int64_t sought_mw(std::int64_t floor_mw) const;
 
  private:

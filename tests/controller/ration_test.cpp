@@ -1,6 +1,9 @@
 // What is tried again and again over the cap: how often, and what is told of it.
+#include "controller/ration.h"
+
 #include <gtest/gtest.h>
 
+#include <string_view>
 #include <vector>
 
 #include "tests/fakes/rig.h"
@@ -11,6 +14,63 @@ namespace {
 using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+constexpr std::string_view kEnergy = "it has drawn its share of the energy above the cap";
+constexpr std::string_view kSteps = "the guard has stepped down as often as it may in a minute";
+
+TEST(Ration, IsAskedBeforeATryAndSaysWhyItMustWaitUntilItIsAskedAgain) {
+  Ration ration;
+  ration.add(Time{}, 20'000, 0);
+  EXPECT_EQ(ration.ask(Time{}), "");
+  EXPECT_FALSE(ration.waits());
+  ration.add(Time{} + seconds(1), 30'000, 10'000);
+  EXPECT_FALSE(ration.waits()) << "nobody has asked";
+  EXPECT_EQ(ration.ask(Time{} + seconds(1)), "") << "0.2 % of 20 W and five minutes were 12 J";
+  ration.add(Time{} + seconds(2), 30'000, 10'000);
+  EXPECT_EQ(ration.ask(Time{} + seconds(2)), kEnergy);
+  EXPECT_TRUE(ration.waits());
+  ration.add(Time{} + seconds(500), 20'000, 0);
+  EXPECT_TRUE(ration.waits());
+  EXPECT_EQ(ration.ask(Time{} + seconds(500)), "");
+  EXPECT_FALSE(ration.waits());
+}
+
+TEST(Ration, CountsEveryStepDownHoweverLittleItDrew) {
+  Ration ration;
+  ration.add(Time{}, 20'000, 0);
+  for (int i = 0; i < 10; ++i) {
+    ration.cut_probe(Time{} + seconds(i));
+    ration.step_down(Time{} + seconds(i));
+  }
+  EXPECT_EQ(ration.ask(Time{} + seconds(10)), kSteps);
+  EXPECT_EQ(ration.ask(Time{} + StepPace::kSpan), "");
+}
+
+TEST(Ration, ChargesAProbeOnceForWhatNoReadingShowed) {
+  Ration ration;
+  ration.add(Time{}, 20'000, 0);
+  ration.charge_probe(20'000, seconds(10));
+  EXPECT_EQ(ration.ask(Time{}), "") << "nothing was probed";
+  ration.cut_probe(Time{});
+  EXPECT_TRUE(ration.probe_is_over());
+  ration.charge_probe(10'000, seconds(1));
+  EXPECT_FALSE(ration.probe_is_over());
+  ration.charge_probe(10'000, seconds(1));
+  EXPECT_EQ(ration.ask(Time{}), "") << "10 of 12 J";
+  ration.cut_probe(Time{});
+  ration.charge_probe(10'000, seconds(1));
+  EXPECT_EQ(ration.ask(Time{}), kEnergy);
+}
+
+TEST(Ration, AProbeIsOverTheCapUntilPowerIsBackOrSomethingElseIsCut) {
+  Ration ration;
+  ration.cut_probe(Time{});
+  ration.end_probe();
+  EXPECT_FALSE(ration.probe_is_over());
+  ration.cut_probe(Time{});
+  ration.step_down(Time{});
+  EXPECT_FALSE(ration.probe_is_over());
+}
 
 // Every mode draws 1 % more than the lowest one, which is as much below the cap: soon after a
 // change the mode before may be to blame. Each time.

@@ -63,5 +63,29 @@ TEST_F(RosterOffersTest, TheSizeAtAttachmentGoesLikeOthers) {
   EXPECT_EQ(roster_.managed(Kind::train)->batch_size, 8);
 }
 
+TEST_F(RosterOffersTest, ASettingHasTheSizesAtAttachmentOfWhomItLeavesOut) {
+  const std::int32_t own = roster_.managed(Kind::train)->batch_size;
+  Setting setting;
+  setting.batch_size[index(Kind::infer)] = 4;
+  setting.run = Run::infer;
+  const Setting with = roster_.with_batches(setting);
+  EXPECT_EQ(with.batch_size[index(Kind::train)], own);
+  EXPECT_EQ(with.batch_size[index(Kind::infer)], 0) << "nobody serves";
+  EXPECT_EQ(with.run, Run::infer);
+  EXPECT_EQ(roster_.with_all(setting).run, Run::train) << "nobody else is there";
+  setting.batch_size[index(Kind::train)] = 8;
+  EXPECT_EQ(roster_.with_batches(setting).batch_size[index(Kind::train)], 8);
+}
+
+TEST_F(RosterOffersTest, TheSmallestBatchesAreNoLargerThanTheyWere) {
+  Setting setting;
+  setting.batch_size[index(Kind::train)] = 32;
+  EXPECT_EQ(roster_.with_smallest_batches(setting).batch_size[index(Kind::train)], 8);
+  setting.batch_size[index(Kind::train)] = 4;
+  EXPECT_EQ(roster_.with_smallest_batches(setting).batch_size[index(Kind::train)], 4);
+  setting.batch_size[index(Kind::train)] = 0;
+  EXPECT_EQ(roster_.with_smallest_batches(setting).batch_size[index(Kind::train)], 0);
+}
+
 }  // namespace
 }  // namespace gearshift
