@@ -395,6 +395,6 @@ if not best then
   log("nothing measured keeps the goal")
   return nil
 end
-log(string.format("chose %.4g %s at %.1f W", best.cost,
-  energy and "J a sample" or goal.objective == "latency" and "s of latency" or "s a sample", best.power))
+log(string.format("chose %.4g %s at %.1f W", best.cost, ({ energy = "J a sample", latency = "s of latency",
+  weighted = "of the reference's cost", target = "J a sample (time has a price)" })[goal.objective] or "s a sample", best.power))
 return setting_at(best.positions)

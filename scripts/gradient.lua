@@ -316,6 +316,7 @@ if not best then
   log("nothing measured keeps the goal")
   return nil
 end
-log(string.format("chose %.4g %s at %.1f W", best.value,
-  energy and "J a sample" or latency_counts and "s of latency" or "s a sample", best.power_w))
+local units = { energy = "J a sample", latency = "s of latency", weighted = "of the reference's cost",
+  target = "J a sample (time has a price)" }
+log(string.format("chose %.4g %s at %.1f W", best.value, units[goal.objective] or "s a sample", best.power_w))
 return best.setting

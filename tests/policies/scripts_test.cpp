@@ -241,6 +241,29 @@ TEST(ShippedScripts, BayesTellsThePowerOfItsChoiceApartFromThePriceOfTime) {
   EXPECT_EQ(log.find("priced at"), std::string::npos) << log;
 }
 
+// A value is seconds, joules or neither, by the objective.
+TEST(ShippedScripts, TellTheUnitOfWhatTheyChose) {
+  const std::pair<Objective, std::string> units[] = {
+      {Objective::energy, " J a sample at "},
+      {Objective::weighted, " of the reference's cost at "},
+      {Objective::target, " J a sample (time has a price) at "}};
+  for (const char* name : {"bayes.lua", "binary_search.lua", "gradient.lua"}) {
+    for (const auto& [objective, unit] : units) {
+      PolicyProblem problem;
+      problem.goal = {.objective = objective, .reference_s = 0.001, .reference_j = 0.02};
+      problem.goal.priced_power_mw = 60'000;
+      ProfileWorld world(problem, [](const Setting&) { return TrueCost{10, 20}; });
+      LuaPolicy policy(name, script_text(name));
+      ASSERT_TRUE(world.run(policy).held) << name << ": " << policy.failure();
+      std::string log;
+      for (std::string line = policy.take_log(); !line.empty(); line = policy.take_log()) {
+        log += line;
+      }
+      EXPECT_NE(log.find(unit), std::string::npos) << name << ": " << log;
+    }
+  }
+}
+
 // Training beside requests that leave it no time in some settings, or in all: measured, and no
 // minibatch.
 TEST(ShippedScripts, CopeWithSettingsInWhichRequestsLeaveNoTimeToTrain) {
