@@ -36,6 +36,9 @@ constexpr std::string_view objective_name(Objective objective) {
 // requests wait until they are nearly late, which a little more training is not worth.
 inline constexpr double kWorthNotFull = 0.97;
 
+// Of the time: requests that come by chance queue up behind more inference than that.
+inline constexpr double kMostBusy = 0.85;
+
 // An absent limit binds nothing.
 struct Goal {
   Objective objective = Objective::time;
@@ -65,6 +68,13 @@ struct Goal {
   double drawn_s(double sample_s) const {
     const bool pauses = one_by_one && arrivals_per_s > 0;
     return pauses ? std::max(sample_s, 1 / arrivals_per_s) : sample_s;
+  }
+
+  // Share of the time, at most, that a server which runs alone may be busy. Least energy is that of
+  // the slowest settings which keep up, behind which requests that come by chance would queue up.
+  double most_busy() const {
+    const bool saves = objective == Objective::energy || weighs();
+    return one_by_one && saves ? kMostBusy : 1;
   }
 
   // Whether the objective has an energy weight.

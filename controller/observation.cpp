@@ -77,7 +77,8 @@ bool Observation::keeps_energy(const Goal& goal) const {
 
 bool Observation::keeps_up(const Goal& goal) const {
   if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
-  return sample_s(Kind::infer) * goal.arrivals_per_s <= 1;
+  const double most_busy = counted() == Kind::infer ? goal.most_busy() : 1;
+  return sample_s(Kind::infer) * goal.arrivals_per_s <= most_busy;
 }
 
 bool Observation::answers_in_time(const Goal& goal) const {

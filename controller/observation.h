@@ -111,7 +111,7 @@ struct Observation {
   // Energy of a sample is within the goal's limit, where it has one.
   bool keeps_energy(const Goal& goal) const;
   // With a known arrival rate: inference keeps up, as a minibatch takes no longer than its batch
-  // takes to arrive. True where inference did not run.
+  // takes to arrive, or, alone, than Goal::most_busy() of that. True where inference did not run.
   bool keeps_up(const Goal& goal) const;
   // With a known arrival rate: latency is within the goal's limit, where it has one. True where
   // inference did not run.

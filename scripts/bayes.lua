@@ -36,10 +36,9 @@ if goal.objective == "throughput" then
     { doubt = 4, price = 0.03, beyond = 0 },
   }
   careful = { least_odds, 0.5, 0.75 }
-  -- One by one, requests leave all their time: what is hardly better is worth hardly more. And settings
-  -- that answer late are found out within seconds.
+  -- One by one, requests leave all their time: what is hardly better is worth hardly more.
   if goal.one_by_one then
-    most_failures, fair = 4, 0.2
+    fair = 0.2
     rounds = {
       { doubt = 1, price = 0.01, beyond = 0.03 },
       { doubt = 1, price = 0.01, beyond = 0 },
@@ -47,6 +46,8 @@ if goal.objective == "throughput" then
     }
   end
 end
+-- Of requests that come one by one, settings that answer late are found out within seconds.
+if goal.one_by_one then most_failures = 4 end
 -- What a table promises is not contradicted by one measurement or two. So after those the model is taken to be
 -- eight times as unsure before a search ends, instead of the second question: there are instructions for three.
 local few_known = 3
@@ -149,7 +150,7 @@ local function choose()
   end
   -- The likeliest of all comes first, since requests are served by what fits surely, should the cap fall. Where
   -- even that was late, others as slow will be: time goes to what promises most of what is nearly sure.
-  if goal.objective == "throughput" and probes > 0 then
+  if (goal.objective == "throughput" or goal.one_by_one) and probes > 0 then
     local sure = gp.next { power_odds = nearly_sure }
     if sure and sure.odds >= nearly_sure then return sure end
   end

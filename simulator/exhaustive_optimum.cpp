@@ -82,7 +82,7 @@ std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_siz
   if (goal.energy_j && sample_j > *goal.energy_j) return std::nullopt;
   if (kind == Kind::infer && goal.arrivals_per_s > 0) {
     const double fill_s = batch_size / goal.arrivals_per_s;
-    if (minibatch_s > fill_s) return std::nullopt;
+    if (minibatch_s > goal.most_busy() * fill_s) return std::nullopt;
     if (!in_time(goal, fill_s, minibatch_s)) return std::nullopt;
     if (goal.objective == Objective::latency) return fill_s + minibatch_s;
   }

@@ -59,10 +59,25 @@ bool teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
   return true;
 }
 
+// Of a server that runs alone and was late: the time of the minibatches that there were, and
+// nothing of power. Whether it has taught anything.
+bool teach_late_server(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) {
+  const LearntAnswer::Part& infer = answer.parts[index(Kind::infer)];
+  if (gp.grid.kind() != Kind::infer || !answer.late || !known(infer)) return false;
+  gp.process->learn({.setting = setting,
+                     .minibatch_ms = infer.ms,
+                     .power_w = std::exp(gp.process->mean(setting).log_power),
+                     .time_noise = cut_noise_of(infer),
+                     .power_noise = kSaysNothing});
+  gp.conditioned = false;
+  return true;
+}
+
 // Of what requests cut short, or left no time to train: the times of the minibatches that there
 // were. Whether it has taught anything.
 bool teach_times(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) {
-  if (!(answer.late || answer.ok) || !gp.interleaved) return false;
+  if (!gp.interleaved) return teach_late_server(gp, answer, setting);
+  if (!answer.late && !answer.ok) return false;
   InterleavedRow row{.setting = setting};
   const auto time = [](const LearntAnswer::Part& part, double& ms, double& noise) {
     if (!known(part)) return false;

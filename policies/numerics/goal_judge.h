@@ -33,11 +33,13 @@ struct GoalJudge {
   double most_ms(double batch_size) const {
     if (!waits) return std::numeric_limits<double>::infinity();
     const double wait = wait_ms(batch_size);
-    if (!goal.latency) return wait;
+    const double busy = goal.most_busy() * wait;
+    if (!goal.latency) return busy;
     const double latency = 1e3 * seconds(*goal.latency);
-    const double full = std::min(wait, latency - wait);
+    const double full = std::min(busy, latency - wait);
     if (!goal.one_by_one) return full;
     const double half_full = 1e3 * seconds(planned_latency(*goal.latency)) - wait / 2;
+    // No full batch in time shows that they do not queue up.
     return std::max(full, std::min(kMostBusy * wait, half_full));
   }
   bool full_in_time(double batch_size, double time_ms) const {
@@ -81,10 +83,6 @@ struct GoalJudge {
   }
 
  private:
-  // Of the time: requests that come by chance queue up behind more inference than that, and no full
-  // batch in time shows that they do not.
-  static constexpr double kMostBusy = 0.85;
-
   // One by one, requests of a server whose batches of that size take less time than to come: what
   // is drawn until the next one comes is a request's, however long its minibatch takes. Mean power
   // is learnt with these pauses.

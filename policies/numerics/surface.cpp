@@ -76,7 +76,8 @@ bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_m
   if (kind != Kind::infer || goal.arrivals_per_s <= 0) return true;
   const double wait_s = batch_size / goal.arrivals_per_s;
   const double minibatch_s = minibatch_ms / 1e3;
-  return minibatch_s <= wait_s && (!goal.latency || wait_s + minibatch_s <= seconds(*goal.latency));
+  return minibatch_s <= goal.most_busy() * wait_s &&
+         (!goal.latency || wait_s + minibatch_s <= seconds(*goal.latency));
 }
 
 std::optional<std::size_t> best_setting(const Surface& surface, const SettingGrid& grid,

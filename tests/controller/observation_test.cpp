@@ -275,6 +275,21 @@ TEST(Observation, ARequestOfAServerThatPausesTakesWhatIsDrawnUntilTheNextOneCome
   EXPECT_DOUBLE_EQ(both.energy_j(goal), 0.4) << "training counts";
 }
 
+TEST(Observation, WhatIsNearlyAlwaysBusyDoesNotKeepUpWhereLeastEnergyAsksForTheSlowest) {
+  Goal goal{.objective = Objective::energy, .arrivals_per_s = 40, .one_by_one = true};
+  const Observation busy = inference(milliseconds(86));  // of 100 ms that four requests take to come
+  EXPECT_FALSE(busy.keeps_up(goal));
+  EXPECT_TRUE(inference(milliseconds(84)).keeps_up(goal));
+  goal.objective = Objective::time;
+  EXPECT_TRUE(busy.keeps_up(goal));
+  goal = {.objective = Objective::weighted, .arrivals_per_s = 40};
+  EXPECT_TRUE(busy.keeps_up(goal)) << "like clockwork, nothing queues up";
+  goal.one_by_one = true;
+  EXPECT_FALSE(busy.keeps_up(goal));
+  EXPECT_TRUE(interleaved(milliseconds(320), milliseconds(86)).keeps_up(goal))
+      << "training gives way";
+}
+
 TEST(Observation, WithoutAServerOrARateLatencyCountsTheTimeOfASample) {
   EXPECT_DOUBLE_EQ(observed().value({Objective::latency, {}, {}, 40}), 0.02);
   EXPECT_DOUBLE_EQ(inference(milliseconds(60)).value({Objective::latency}), 0.015);

@@ -54,6 +54,24 @@ TEST(Gp, NamesWhatItCannotTake) {
       std::string::npos);
 }
 
+// One that answers late was cut before its power had settled; how slow it is says much of the
+// others.
+TEST(Gp, LearnsHowSlowALateServerIs) {
+  const OrinProblem problem(Kind::infer);
+  LuaPolicy policy("late.lua", R"lua(
+local before = gp.next { best = 1 }
+local setting = before.setting
+assert(not gp.learn { setting = setting, ok = false, reason = "late" })
+local slow = { minibatch_ms = 30 * before.minibatch_ms, minibatch_ms_stddev = 0, count = 5 }
+assert(gp.learn { setting = setting, ok = false, reason = "late", infer = slow })
+assert(gp.next { best = 1 }.minibatch_ms > 2 * before.minibatch_ms)
+return setting
+)lua",
+                   orin());
+  const Request request = policy.start(problem.context());
+  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
+}
+
 TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
   EXPECT_NE(failure_of("gp.draw(3)").find("gp.draw: expected a table of terms, got number"),
             std::string::npos);
