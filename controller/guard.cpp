@@ -43,8 +43,9 @@ std::optional<std::int64_t> Guard::judged_mw(Time now) const {
   if (doubts_) mean = doubted_mw(*mean, now);
   if (const auto least = behind_mean_.least_mw(now); least && *least > *cap_mw_)
     return std::max(*mean, *least);
+  if (now >= risen_ || newest_ <= rising_) return mean;
   // A mean's ramp in noise may look like a lag.
-  if (now >= risen_ || behind_mean_.explains_readings(now)) return mean;
+  if (behind_mean_.explains_readings(now)) return mean;
   const auto settling = window_.settling_mw(now);
   const bool breaches = settling && *settling > *cap_mw_ + *cap_mw_ / kSettlingMargin;
   return breaches ? std::max(*mean, *settling) : mean;
@@ -77,6 +78,7 @@ bool Guard::falls(std::int64_t mean_mw, Time now) const {
 bool Guard::recovered(Time now) const {
   if (now - newest_ > stale_after_) return false;
   if (!cap_mw_) return true;
+  if (newest_ <= changed_) return false;
   const auto mean = window_.mean_mw(now);
   return mean && *mean <= *cap_mw_;
 }

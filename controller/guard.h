@@ -42,9 +42,13 @@ class Guard {
   // mean over the cap that still falls is not judged.
   void settles_by(Time time) { settled_ = time; }
 
-  // A change may raise power: until `time`, what the readings of a sensor that lags are on their
-  // way to is judged as well.
-  void rises_by(Time time) { risen_ = time; }
+  // A change may raise power from `since` on: until `time`, what the readings of a sensor that lags
+  // are on their way to is judged as well, but not before there is one of them: the others are of
+  // what was in force before, and nobody's fault now.
+  void rises(Time since, Time time) {
+    rising_ = since;
+    risen_ = time;
+  }
 
   // The knobs were moved now: from here on readings are a mean of what power was and is.
   void changes_at(Time now) {
@@ -77,7 +81,8 @@ class Guard {
   // a load: nothing new is to be tried on top of it, or nobody could tell what that draws.
   void clears_at(Time time) { clear_ = std::max(clear_, time); }
   bool clear(Time now) const { return now >= clear_; }
-  // True when windowed power is known and within the cap.
+  // True when windowed power is known and within the cap, by a reading since the knobs were moved:
+  // what a breach was foreseen by tells nothing of the step down, nor of what is tried next.
   bool recovered(Time now) const;
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
   // As it was read last, however long ago.
@@ -103,6 +108,7 @@ class Guard {
   Time newest_{};
   Time armed_{};
   Time settled_{};
+  Time rising_{};
   Time risen_{};
   Time changed_{};
   Time clear_{};

@@ -111,7 +111,7 @@ void Controller::rearm_limits(Time now) {
   // What is answered until it is in force was served by the setting before.
   serving_.rearm_at(now + board_.traits().apply_timeout);
   guard_.rearm_at(steps_down_ ? now + board_.traits().apply_timeout : now);
-  guard_.rises_by(steps_down_ ? now : now + kLagWindows * board_.traits().power_window);
+  guard_.rises(now, steps_down_ ? now : now + kLagWindows * board_.traits().power_window);
   if (steps_down_) guard_.settles_by(now + kLagWindows * board_.traits().power_window);
 }
 

@@ -44,7 +44,7 @@ TEST(Guard, ForeseesABreachBehindASensorThatLagsAfterAChangeAlone) {
     Guard guard(milliseconds(100), kStaleAfter);
     guard.start(at({}));
     guard.set_cap(40000);
-    if (after_a_change) guard.rises_by(at(milliseconds(800)));
+    if (after_a_change) guard.rises(at({}), at(milliseconds(800)));
     const std::int64_t rising[] = {20000, 24000, 27468, 30474};  // on its way to 50 W
     for (int i = 0; i < 4; ++i) guard.add(power(milliseconds(100 * i), rising[i]));
     EXPECT_EQ(guard.check(at(milliseconds(300))), after_a_change ? Verdict::over : Verdict::within);
@@ -53,6 +53,28 @@ TEST(Guard, ForeseesABreachBehindASensorThatLagsAfterAChangeAlone) {
     guard.set_cap(50000);  // within what is known of it
     EXPECT_EQ(guard.check(at(milliseconds(300))), Verdict::within);
   }
+}
+
+// A search that was cut short by what readings were on their way to goes on at once, since their
+// mean is within the cap: the next setting was cut by the same readings, and the one after it.
+TEST(Guard, BlamesNothingForReadingsFromBeforeIt) {
+  Guard guard(milliseconds(100), kStaleAfter);
+  guard.start(at({}));
+  guard.set_cap(40000);
+  guard.rises(at({}), at(milliseconds(800)));
+  const std::int64_t rising[] = {20000, 24000, 27468, 30474};
+  for (int i = 0; i < 4; ++i) guard.add(power(milliseconds(100 * i), rising[i]));
+  ASSERT_EQ(guard.check(at(milliseconds(310))), Verdict::over);
+
+  guard.changes_at(at(milliseconds(310)));  // the step down
+  EXPECT_FALSE(guard.recovered(at(milliseconds(320))));
+  guard.rises(at(milliseconds(320)), at(milliseconds(1120)));  // something else is tried
+  EXPECT_EQ(guard.check(at(milliseconds(320))), Verdict::within);
+  EXPECT_EQ(guard.judged_mw(at(milliseconds(320))), 30474);
+
+  guard.add(power(milliseconds(400), 33079));  // still on its way, now for what is tried
+  EXPECT_TRUE(guard.recovered(at(milliseconds(400))));
+  EXPECT_EQ(guard.check(at(milliseconds(400))), Verdict::over);
 }
 
 // Behind a mean of 400 ms, a change to 40 W at 2 s: readings are at 30 W when it is known.
