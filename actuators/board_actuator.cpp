@@ -185,14 +185,15 @@ FanPin BoardActuator::pin_fan() {
 void BoardActuator::keep_journal() {
   if (journal_ == nullptr) return;
   try {
-    if (!journal_->write_if_gone()) return;
+    const bool anew = journal_->write_if_gone();
+    lost_ = false;
+    if (!anew) return;
     gone_ = "somebody has removed the knob journal " + journal_path_.string() +
             ", which the knobs are put back from if this process is killed; it is written anew";
-    lost_ = false;
   } catch (const std::runtime_error& error) {
     if (std::exchange(lost_, true)) return;
     gone_ = "somebody has removed the knob journal " + journal_path_.string() +
-            ", and it cannot be written anew (" + error.what() +
+            " or its lock, and it cannot be written anew (" + error.what() +
             "): if this process is killed, the knobs stay as they are set; it is tried again";
   }
 }

@@ -17,6 +17,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "actuators/board_actuator.h"
 #include "actuators/knob_journal.h"
@@ -281,6 +282,14 @@ GuardianState Guardian::state() {
     }
   }
   return state_;
+}
+
+std::string Guardian::take_news() {
+  const GuardianState now = state();
+  if (now == std::exchange(told_, now) || now == GuardianState::watches) return {};
+  const std::string what = now == GuardianState::killed ? "was killed" : "is stopped";
+  return "its guardian process " + what +
+         "; if this process is killed too, `gearshift restore` puts the knobs back";
 }
 
 std::uint32_t Guardian::steps() const { return shared_->steps.load(std::memory_order_relaxed); }

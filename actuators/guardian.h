@@ -66,6 +66,8 @@ class Guardian {
   void beat();
   // What somebody has done to it (SIGSTOP, SIGKILL), as of now.
   GuardianState state();
+  // The same in a sentence for people, once each time that it is stopped or killed; else empty.
+  std::string take_news();
   // True while knobs are saved that it is to put back: for GuardianTerms.
   std::atomic<bool>& saved() const;
   // Lets it go on where somebody has stopped it.
@@ -89,6 +91,7 @@ class Guardian {
   int lifeline_ = -1;         // closes with the daemon, however it ends
   pid_t child_ = -1;
   GuardianState state_ = GuardianState::watches;
+  GuardianState told_ = GuardianState::watches;
 };
 
 // Sets the board to its safe mode though another process holds the journal: only knobs whose state

@@ -303,18 +303,24 @@ void KnobJournal::commit() {
 
 bool KnobJournal::write_if_gone() {
   if (!lock_ || on_disk_.empty()) return false;
-  std::error_code error;
-  if (std::filesystem::exists(path_, error) || error) return false;
-  // The lock of a file that nobody can open any more keeps nobody away.
+  // The lock of a file that nobody can open any more keeps nobody away, so that what is there may
+  // be another process's since.
   if (lock_->removed()) {
+    doubted_ = true;
     HolderLock fresh = lock_journal(path_, LockPurpose::writing);
     lock_.emplace(std::move(fresh));
-    if (std::filesystem::exists(path_)) throw BusyError("another gearshift has written it anew");
   }
   JournalText saved = text_;
   saved.entries = on_disk_;
-  replace_journal_file(path_, format_journal(saved));
-  return true;
+  const std::string text = format_journal(saved);
+  std::error_code error;
+  const bool there = std::filesystem::exists(path_, error) || error;
+  if (there && doubted_ && read_journal_file(path_) != text) {
+    throw BusyError("another gearshift has written it anew");
+  }
+  if (!there) replace_journal_file(path_, text);
+  doubted_ = false;
+  return !there;
 }
 
 void KnobJournal::tell_guardian() const {

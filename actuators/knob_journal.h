@@ -82,9 +82,10 @@ class KnobJournal {
   // Writes the entries to disk and returns when they are there (file and folder synced). Does
   // nothing where all are. Throws std::runtime_error, and has dropped then what is not.
   void commit();
-  // Writes the file anew where somebody has removed it, with its folder or without. True where it
-  // had to. Throws std::runtime_error where it cannot, BusyError where another process has taken
-  // its place. The owner's.
+  // Writes the file anew where somebody has removed it, with its folder or without, and locks it
+  // anew where its lock was removed. True where it had to write. Throws std::runtime_error where it
+  // cannot, BusyError, each time, where another process has the lock or has written a journal of
+  // its own there. The owner's.
   bool write_if_gone();
   // Puts everything back that was committed; removes the journal unless something failed. Later
   // saves begin a new one. While a guardian's step goes on past its patience everything is put
@@ -102,6 +103,7 @@ class KnobJournal {
   std::optional<HolderLock> board_lock_;
   JournalText text_;
   std::vector<SavedEntry> on_disk_;
+  bool doubted_ = false;  // the lock was removed: the file may be another process's
   RestoreReport leftover_;
 };
 

@@ -81,7 +81,6 @@ struct KnobServer::Client {
   StallWatch stall{kLooks};
   Time looked;
   bool hangs = false;
-  GuardianState guarded = GuardianState::watches;  // as it was told
 };
 
 KnobServer::KnobServer(const BoardDescription& board, Sysroot& root, const Clock& clock,
@@ -213,12 +212,8 @@ bool KnobServer::serve(const KnobRequest& request, Time now) {
 void KnobServer::look_after(Time now) {
   Client& client = *client_;
   client.guardian->beat();
-  const GuardianState guarded = client.guardian->state();
-  if (guarded != std::exchange(client.guarded, guarded) && guarded != GuardianState::watches) {
-    const std::string what = guarded == GuardianState::killed ? "was killed" : "is stopped";
-    tell("the guardian process " + what +
-         "; if this process is killed too, `gearshift restore` puts the knobs back");
-  }
+  const std::string news = client.guardian->take_news();
+  if (!news.empty()) tell(news);
   const std::string waits = client.actuator.take_complaint();
   if (!waits.empty()) tell(waits);
   if (now - client.looked < options_.patience / kLooks) return;

@@ -76,12 +76,7 @@ std::string LiveKnobs::beat(Time now) {
     local_->keep_journal();
   }
   std::string trouble = local_->take_complaint();
-  if (!trouble.empty()) return trouble;
-  const GuardianState guarded = guardian_->state();
-  if (guarded == std::exchange(guarded_, guarded) || guarded == GuardianState::watches) return {};
-  const std::string what = guarded == GuardianState::killed ? "was killed" : "is stopped";
-  return "its guardian process " + what +
-         "; if this process is killed too, `gearshift restore` puts the knobs back";
+  return trouble.empty() ? guardian_->take_news() : trouble;
 }
 
 std::string LiveKnobs::set_safe(Board& board) const {

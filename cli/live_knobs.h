@@ -65,8 +65,7 @@ class LiveKnobs {
   KnobSpace knobs_;
   std::vector<AbsentKnob> absent_;
   std::string helper_;
-  GuardianState guarded_ = GuardianState::watches;  // as it was told
-  Time looked_{};                                   // at the journal
+  Time looked_{};  // at the journal
 };
 
 }  // namespace gearshift

@@ -39,6 +39,11 @@ std::uint32_t operator_user() {
   return user;
 }
 
+// What puts the knobs back waits for a guardian's step itself: twice would be twice as long.
+std::chrono::milliseconds bar_patience(OnExit on_exit) {
+  return on_exit == OnExit::restore ? std::chrono::milliseconds(0) : kStepPatience;
+}
+
 std::filesystem::path journal_of(const RunOptions& options) {
   return journal_path(options.state.empty() ? default_state_folder()
                                             : std::filesystem::path(options.state));
@@ -306,7 +311,7 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       restore(board);  // on every way out, whatever --on-exit says
       throw;
     }
-    if (options_.helper.empty()) bar_.emplace(journal_of(options_));
+    if (options_.helper.empty()) bar_.emplace(journal_of(options_), bar_patience(plan_.on_exit));
     return Result{controller.summary(), controller.ledger()};
   };
   Result result;

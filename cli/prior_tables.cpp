@@ -55,6 +55,11 @@ bool is_misspelt(std::string_view name, std::string_view meant) {
          (is_letter_other(one, other) || is_letter_more(one, other) || is_letter_more(other, one));
 }
 
+// What is judged may be the same in many of an evaluation's problems.
+void add_once(std::string line, std::vector<std::string>& lines) {
+  if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+}
+
 bool same_workload(const Profile& table, const Profile& one) {
   return table.device == one.device && table.workload == one.workload && table.kind == one.kind;
 }
@@ -130,10 +135,11 @@ std::vector<std::string> misspelt_priors(const std::vector<std::string>& files, 
       if (std::any_of(tables.begin(), tables.end(), is_of)) continue;
       for (const Profile& table : tables) {
         if (table.kind != meant.kind || !is_misspelt(table.workload, meant.name)) continue;
-        lines.push_back(fmt::format(
-            "--prior {}: {} is taken for another workload than {}; where it is the same, "
-            "give it that name in the file",
-            file, names_of({&table, 1}), meant.name));
+        add_once(fmt::format(
+                     "--prior {}: {} is taken for another workload than {}; where it is the same, "
+                     "give it that name in the file",
+                     file, names_of({&table, 1}), meant.name),
+                 lines);
       }
     }
   }
@@ -165,10 +171,10 @@ std::vector<const Profile*> EvaluationPriors::of(
 std::vector<std::string> EvaluationPriors::warnings(std::span<const Profile* const> judged) {
   std::vector<std::string> lines;
   std::vector<Searched> searched;
-  std::string names;
+  std::vector<std::string> names;
   for (const Profile* one : judged) {
     searched.push_back({one->workload, one->kind});
-    names += (names.empty() ? "" : ", ") + names_of({one, 1});
+    add_once(names_of({one, 1}), names);
   }
   for (const std::string& file : own_files_) {
     const std::vector<Profile>& tables = read_.of(file);
@@ -177,13 +183,15 @@ std::vector<std::string> EvaluationPriors::warnings(std::span<const Profile* con
                          [&](const Profile* one) { return same_workload(table, *one); });
     };
     if (std::any_of(tables.begin(), tables.end(), is_judged)) continue;
-    lines.push_back(
+    add_once(
         fmt::format("--own-prior {}: no table of what is judged, so no policy sees it; it has {}, "
                     "and judged is {}",
-                    file, names_of(tables), names));
+                    file, names_of(tables), fmt::join(names, ", ")),
+        lines);
   }
-  const std::vector<std::string> misspelt = misspelt_priors(prior_files_, read_, searched);
-  lines.insert(lines.end(), misspelt.begin(), misspelt.end());
+  for (std::string& line : misspelt_priors(prior_files_, read_, searched)) {
+    add_once(std::move(line), lines);
+  }
   return lines;
 }
 

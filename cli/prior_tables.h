@@ -35,7 +35,7 @@ struct Searched {
 // A line for each table of a workload whose name is nearly that of a searched one of its kind, in a
 // file without a table of that one: what is measured of a workload is known by its name alone.
 // Nearly: but for case and for what is no letter or digit, or but for one letter or two in another
-// order; other digits are another version.
+// order; other digits are another version. No line comes twice.
 std::vector<std::string> misspelt_priors(const std::vector<std::string>& files, ProfileFiles& read,
                                          std::span<const Searched> searched);
 
@@ -53,7 +53,8 @@ class EvaluationPriors {
         own_(read_prior_tables(own, read_)) {}
   // Borrowed from here.
   std::vector<const Profile*> of(std::initializer_list<const Profile*> judged) const;
-  // A line for each file of `own` without a table of what is judged, and misspelt_priors().
+  // A line for each file of `own` without a table of what is judged, and misspelt_priors(). What is
+  // judged may be told several times.
   std::vector<std::string> warnings(std::span<const Profile* const> judged);
   // Every table: `prior` first.
   std::vector<const Profile*> all() const;

@@ -96,26 +96,29 @@ std::optional<double> ThermalLimit::allowed_w(const Zone& zone, Time now) const 
   return zone.estimate.power_w(*zone.temperature_c, zone.limit.limit_c, options_.horizon);
 }
 
-// The power that was read says nothing of a gap: a board that slept has felt none of it.
-void ThermalLimit::feel(Duration span, Time now) {
+// The power that was read says nothing of a gap: a board that slept has felt none of it. Each zone
+// has gaps of its own, in which it was off or not read, as it may be when the board wakes.
+void ThermalLimit::feel(Time now) {
   const int count = std::exchange(power_count_, 0);
   const double sum_w = std::exchange(power_sum_w_, 0);
-  const bool gap = span > kGap;
-  if (count == 0 && !gap) return;
   const double power_w = count > 0 ? sum_w / count : 0;
   highest_w_ = std::max(highest_w_, power_w);
   for (Zone& zone : zones_) {
     if (zone.off || !zone.temperature_c || lost(zone, now)) continue;
-    if (gap) {
+    const Duration span = now - zone.felt.value_or(*judged_);
+    if (span > kGap) {
       zone.estimate.skip(zone.learnt_c(), span);
-    } else {
+    } else if (count > 0) {
       zone.estimate.add(power_w, zone.learnt_c(), span);
+    } else {
+      continue;  // power is unknown: the span grows, and may become a gap
     }
+    zone.felt = now;
   }
 }
 
 void ThermalLimit::judge(Time now) {
-  feel(now - *judged_, now);
+  feel(now);
   judged_ = now;
   const bool danger =
       std::any_of(zones_.begin(), zones_.end(), [&](const Zone& zone) { return lost(zone, now); });

@@ -51,6 +51,7 @@ class ThermalLimit : public LimitSource {
     std::optional<double> temperature_c{};
     Time read{};  // last, or powered down; when it can be believed
     bool off = false;
+    std::optional<Time> felt{};  // up to when the estimate knows what the zone has felt
     // What was read before one sample that rose by more than a zone falls; nullopt once another
     // sample bears it out, or it was taken back.
     std::optional<double> before_c{};
@@ -65,7 +66,7 @@ class ThermalLimit : public LimitSource {
 
   void take(Zone& zone, const Reading& reading);
   void judge(Time now);
-  void feel(Duration span, Time now);
+  void feel(Time now);
   bool lost(const Zone& zone, Time now) const { return now - zone.read > options_.stale_after; }
   std::optional<double> allowed_w(const Zone& zone, Time now) const;
   void follow(std::optional<double> allowed_w, Time now);

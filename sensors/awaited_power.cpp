@@ -6,7 +6,9 @@ void AwaitedPower::read(Time now, std::vector<Reading>& readings) {
   const bool due = !source_ && (!tried_ || now - *tried_ >= every_);
   if (due && !interrupted_.load(std::memory_order_relaxed)) {
     tried_ = now;
-    source_ = open_();
+    std::vector<std::string> findings;
+    source_ = open_(findings);
+    why_.look_found(findings);
   }
   if (source_) {
     source_->read(now, readings);
@@ -16,7 +18,7 @@ void AwaitedPower::read(Time now, std::vector<Reading>& readings) {
 }
 
 std::string AwaitedPower::explain(const Reading& reading) const {
-  return source_ ? source_->explain(reading) : why_;
+  return source_ ? source_->explain(reading) : why_.text();
 }
 
 }  // namespace gearshift

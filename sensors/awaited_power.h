@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "sensors/awaited_reason.h"
 #include "sensors/sampler.h"
 
 namespace gearshift {
@@ -16,11 +17,12 @@ namespace gearshift {
 // Power is missing until the source can be opened, and what the source says from then on.
 class AwaitedPower : public BlockingSensor {
  public:
-  // Opens the source; null while it cannot be. Called from the thread that reads.
-  using Open = std::function<std::unique_ptr<Sensor>()>;
+  // Opens the source; null while it cannot be, and why not is added to the findings. Called from
+  // the thread that reads.
+  using Open = std::function<std::unique_ptr<Sensor>(std::vector<std::string>& findings)>;
 
-  // `why` there is none yet, for people. The source is tried with the first read, and then so
-  // often.
+  // `why` there is none at the start, for people. The source is tried with the first read, and then
+  // so often.
   AwaitedPower(std::string why, Open open, Duration every)
       : why_(std::move(why)), open_(std::move(open)), every_(every) {}
 
@@ -30,7 +32,7 @@ class AwaitedPower : public BlockingSensor {
   void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
 
  private:
-  const std::string why_;
+  AwaitedReason why_;
   const Open open_;
   const Duration every_;
   std::unique_ptr<Sensor> source_;

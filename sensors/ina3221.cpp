@@ -161,6 +161,7 @@ void Ina3221::look_again(Time now) {
 void Ina3221::await_rails() {
   std::vector<std::string> findings;
   Found found = look(power_, root_, findings);
+  why_.look_found(findings);
   if (found.living_in_total == 0) return;
   if (found.dead_in_total > 0 && ++looks_ < kLooksForAll) return;
   found_ = std::move(found);
@@ -266,7 +267,7 @@ void Ina3221::read(Time now, std::vector<Reading>& readings) {
 
 std::string Ina3221::explain(const Reading& reading) const {
   if (reading.state == ReadingState::ok) return "";
-  if (found_.rails.empty()) return why_;
+  if (found_.rails.empty()) return why_.text();
   const bool absurd = reading.state == ReadingState::absurd;
   const bool is_total = reading.quantity == Quantity::power;
   std::string text;

@@ -10,6 +10,7 @@
 
 #include "boards/board_description.h"
 #include "boards/sysroot.h"
+#include "sensors/awaited_reason.h"
 #include "sensors/sampler.h"
 
 namespace gearshift {
@@ -92,7 +93,7 @@ class Ina3221 : public BlockingSensor {
   Found found_;
   const PowerDescription power_;
   Sysroot& root_;
-  const std::string why_;  // there is no rail, where there is none
+  AwaitedReason why_;  // there is no rail, where there is none
   std::optional<Time> looked_;
   int looks_ = 0;                    // that found some rails of the total, and not all
   std::optional<Reading> complete_;  // the last total that all living rails went into

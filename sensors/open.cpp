@@ -81,11 +81,13 @@ std::unique_ptr<Sensor> await_rapl(const PowerDescription& power, Sysroot& root,
                                    const std::string& why) {
   return std::make_unique<AwaitedPower>(
       why,
-      [power, &root, seen = std::size_t{0}]() mutable -> std::unique_ptr<Sensor> {
-        std::vector<std::string> ignored;
-        std::unique_ptr<Rapl> rapl = Rapl::open(power, root, ignored);
+      [power, &root, seen = std::size_t{0}](
+          std::vector<std::string>& findings) mutable -> std::unique_ptr<Sensor> {
+        std::unique_ptr<Rapl> rapl = Rapl::open(power, root, findings);
         const std::size_t before = std::exchange(seen, rapl ? rapl->packages() : 0);
-        return seen == before ? std::move(rapl) : nullptr;
+        if (seen == before) return rapl;
+        findings.emplace_back("power: RAPL may have more packages in a second");
+        return nullptr;
       },
       std::chrono::seconds(1));
 }
@@ -95,9 +97,8 @@ std::unique_ptr<BlockingSensor> await_nvml(const PowerDescription& power, Sysroo
                                            const std::string& why) {
   return std::make_unique<AwaitedPower>(
       why,
-      [power, &root] {
-        std::vector<std::string> ignored;
-        return NvmlPower::open(power, root, ignored);
+      [power, &root](std::vector<std::string>& findings) {
+        return NvmlPower::open(power, root, findings);
       },
       std::chrono::seconds(10));
 }

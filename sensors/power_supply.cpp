@@ -136,14 +136,15 @@ std::optional<double> PowerSupply::read_capacity_wh() {
 }
 
 // Sysfs calls it the voltage of an empty battery, and most drivers give the nominal one: either way
-// it promises no energy that is not there, and does not move with the load.
+// it promises no energy that is not there, and does not move with the load. It is judged by the
+// first voltage that can be read, and believed until then.
 void PowerSupply::read_design_voltage() {
   const std::optional<double> told_v = value(File::voltage_design);
-  if (!told_v || told_v == told_design_v_) return;
+  if (!told_v || (told_v == told_design_v_ && design_judged_)) return;
   told_design_v_ = told_v;
-  const bool judged = voltage_v_ && plausible_voltage(*voltage_v_);
-  const bool fits = !judged || (*voltage_v_ >= kLeastOfDesign * *told_v &&
-                                *voltage_v_ <= kMostOfDesign * *told_v);
+  design_judged_ = voltage_v_ && plausible_voltage(*voltage_v_);
+  const bool fits = !design_judged_ || (*voltage_v_ >= kLeastOfDesign * *told_v &&
+                                        *voltage_v_ <= kMostOfDesign * *told_v);
   design_v_ = plausible_voltage(*told_v) && fits ? told_v : std::nullopt;
 }
 
@@ -274,6 +275,7 @@ void PowerSupply::open_again(Time now) {
   status_ = std::move(anew.status_);
   voltage_v_ = anew.voltage_v_;
   told_design_v_ = anew.told_design_v_;
+  design_judged_ = anew.design_judged_;
   design_v_ = anew.design_v_;
   newest_sizes_.reset();
   capacity_wh_ = anew.capacity_wh_;

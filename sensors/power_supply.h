@@ -20,8 +20,8 @@ namespace gearshift {
 // the percentage that it is when the battery is opened; that one is a guess, made anew where the
 // energy is over 1.2 times it, or energy and percentage have leapt to another size by as much, for
 // ten seconds: another battery. The voltage that makes an energy of a charge is voltage_min_design
-// where that can be the battery's (voltage_now within 0.7 to 1.6 times it), because it does not sag
-// under a load; else voltage_now. Current is signed by `status`,
+// where that can be the battery's (the first voltage_now that can be read is within 0.7 to 1.6
+// times it), because it does not sag under a load; else voltage_now. Current is signed by `status`,
 // because some drivers show -2 A and others 2 A for the same discharge; where the status is unknown
 // it counts as drawn. A quantity whose file fails is missing. Negative energy, energy of nothing in
 // a battery that has a voltage, energy over 1.2 times the capacity, and a voltage outside 0.5 to
@@ -106,7 +106,8 @@ class PowerSupply : public Sensor {
   std::optional<Time> silent_since_;   // when the energy was missing first
   std::optional<double> voltage_v_;
   std::optional<double> told_design_v_;  // newest, plausible or not
-  std::optional<double> design_v_;       // the same, where it can be the battery's
+  bool design_judged_ = false;           // by a voltage that was read
+  std::optional<double> design_v_;       // the told one, where it can be the battery's
   int error_ = 0;                        // errno of the newest file that failed
 };
 

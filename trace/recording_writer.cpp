@@ -184,7 +184,7 @@ void RecordingWriter::fail(std::string why) {
 void RecordingWriter::work() {
   try {
     bool closing = false;
-    while (!closing && look_for_files()) {
+    while (!closing) {
       {
         std::unique_lock lock(mutex_);
         wake_.wait_for(lock, options_.commit_period, [this] {

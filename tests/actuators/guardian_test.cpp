@@ -26,20 +26,6 @@ namespace {
 using fakes::apply_knob;
 using fakes::DirectoryBoard;
 
-TEST(LockHolder, IsWaitedForWhileItRestoresOrIsDeadAndNotOtherwise) {
-  const pid_t dead = fork();
-  if (dead == 0) _exit(0);
-  siginfo_t ended{};
-  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(dead), &ended, WEXITED | WNOWAIT), 0);
-  EXPECT_TRUE(lock_passes(std::to_string(dead))) << "a zombie's other threads may have it yet";
-  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
-  EXPECT_TRUE(lock_passes(std::to_string(dead))) << "the next one has not written its own yet";
-  EXPECT_TRUE(lock_passes(std::to_string(getpid()) + " restoring"));
-  EXPECT_FALSE(lock_passes(std::to_string(getpid())));
-  EXPECT_FALSE(lock_passes("unknown"));
-  EXPECT_FALSE(lock_passes("0"));
-}
-
 // What the guardian's process says goes through a pipe to whoever reads the other end.
 int told[2] = {-1, -1};
 void tell(const std::string& text) {
@@ -311,6 +297,28 @@ TEST_F(GuardianTest, KeepsNobodyFromEndingWhileItIsStopped) {
   EXPECT_EQ(status, 0);
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
+}
+
+TEST_F(GuardianTest, ToldIsOnceThatItIsStoppedAndThatItWasKilled) {
+  Guardian guardian(description_, root_, clock_, {.journal = journal()});
+  const pid_t child = fakes::child_of(getpid());
+  const auto await = [&](GuardianState state) {
+    while (guardian.state() != state) poll(nullptr, 0, 1);
+  };
+  EXPECT_EQ(guardian.take_news(), "");
+  for (int times = 0; times < 2; ++times) {
+    kill(child, SIGSTOP);
+    await(GuardianState::stopped);
+    EXPECT_NE(guardian.take_news().find("its guardian process is stopped"), std::string::npos);
+    EXPECT_EQ(guardian.take_news(), "");
+    kill(child, SIGCONT);
+    await(GuardianState::watches);
+    EXPECT_EQ(guardian.take_news(), "");
+  }
+  kill(child, SIGKILL);
+  await(GuardianState::killed);
+  EXPECT_NE(guardian.take_news().find("its guardian process was killed"), std::string::npos);
+  EXPECT_EQ(guardian.take_news(), "");
 }
 
 TEST_F(GuardianTest, IsKilledWhereItDoesNotReactToTheEnd) {

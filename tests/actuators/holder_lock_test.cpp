@@ -275,5 +275,19 @@ TEST_F(HolderLockTest, ASecondBoardIsAnotherMatter) {
   EXPECT_TRUE(second.writable());
 }
 
+TEST(LockHolder, IsWaitedForWhileItRestoresOrIsDeadAndNotOtherwise) {
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(dead), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_TRUE(lock_passes(std::to_string(dead))) << "a zombie's other threads may have it yet";
+  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
+  EXPECT_TRUE(lock_passes(std::to_string(dead))) << "the next one has not written its own yet";
+  EXPECT_TRUE(lock_passes(std::to_string(getpid()) + " restoring"));
+  EXPECT_FALSE(lock_passes(std::to_string(getpid())));
+  EXPECT_FALSE(lock_passes("unknown"));
+  EXPECT_FALSE(lock_passes("0"));
+}
+
 }  // namespace
 }  // namespace gearshift

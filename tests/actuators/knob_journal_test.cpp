@@ -91,43 +91,6 @@ TEST_F(KnobJournalTest, AKillAtAnyWriteLeavesAJournalThatRestoresEveryByte) {
   EXPECT_EQ(board_.bytes(), before);
 }
 
-TEST_F(KnobJournalTest, OneThatSomebodyRemovesIsWrittenAnewAndLockedAnew) {
-  const Bytes before = board_.bytes();
-  const std::filesystem::path state = journal().parent_path();
-  auto actuator = std::make_unique<BoardActuator>(board_.description(), root_,
-                                                  BoardActuatorOptions{.journal = journal()});
-  actuator->keep_journal();
-  EXPECT_FALSE(std::filesystem::exists(journal())) << "nothing is set, so nothing is saved";
-  apply_knob(*actuator, "gpu_mhz", 1300500);
-  const std::string saved = state_.get("/state/knobs.journal");
-  actuator->keep_journal();
-  EXPECT_EQ(actuator->take_complaint(), "");
-  for (const std::filesystem::path& removed : {journal(), state}) {
-    std::filesystem::remove_all(removed);
-    actuator->keep_journal();
-    EXPECT_EQ(state_.get("/state/knobs.journal"), saved) << removed;
-    EXPECT_NE(actuator->take_complaint().find("it is written anew"), std::string::npos);
-    EXPECT_THROW(lock_journal(journal(), LockPurpose::writing), BusyError) << removed;
-  }
-  actuator.reset();
-  EXPECT_TRUE(restore_from_journal(root_, journal()).failed.empty());
-  EXPECT_EQ(board_.bytes(), before);
-}
-
-TEST_F(KnobJournalTest, OneThatCannotBeWrittenAnewIsToldOfOnce) {
-  BoardActuator actuator(board_.description(), root_, {.journal = journal()});
-  apply_knob(actuator, "gpu_mhz", 1300500);
-  const std::filesystem::path state = journal().parent_path();
-  std::filesystem::remove_all(state);
-  state_.put("/state", "a file in its way");
-  for (int looks = 0; looks < 3; ++looks) actuator.keep_journal();
-  EXPECT_NE(actuator.take_complaint().find("it cannot be written anew"), std::string::npos);
-  EXPECT_EQ(actuator.take_complaint(), "");
-  std::filesystem::remove(state);
-  actuator.keep_journal();
-  EXPECT_NE(actuator.take_complaint().find("it is written anew"), std::string::npos);
-}
-
 TEST_F(KnobJournalTest, TheNextDaemonRestoresWhatAKilledOneLeft) {
   const Bytes before = board_.bytes();
   ASSERT_TRUE(killed_at(20));

@@ -15,6 +15,7 @@
 #include "tests/actuators/slow_clock.h"
 #include "tests/fakes/proc_files.h"
 #include "tests/fakes/running_knob_server.h"
+#include "tests/fakes/stopped_step.h"
 
 namespace gearshift {
 namespace {
@@ -128,32 +129,20 @@ TEST_F(KnobServerTest, WhatItPutsBackWhileItsGuardianStepsStaysPutBack) {
 TEST_F(KnobServerTest, WhatAStepStillWritesBehindItsRestoreIsPutBackByItsGuardian) {
   const auto before = board_.bytes();
   start([](KnobServerOptions& options) { options.step_patience = std::chrono::milliseconds(20); });
-  int begin[2];
-  ASSERT_EQ(pipe(begin), 0);
-  const pid_t stepping = fork();  // before there is a connection that it would keep open
-  if (stepping == 0) {
-    char word = 0;
-    root_.stop_at_write(1, SIGSTOP);
-    if (read(begin[0], &word, 1) == 1) step_to_safe_mode(description_, root_, clock_, journal());
-    _exit(0);
-  }
+  fakes::StoppedStep step(description_, root_, clock_, journal());
   auto actuator = connect();
   apply(*actuator, "gpu_mhz", 1'300'500);
-  ASSERT_EQ(write(begin[1], "s", 1), 1);
-  int status = 0;
-  ASSERT_EQ(waitpid(stepping, &status, WUNTRACED), stepping);
+  step.begin();
   actuator.reset();
   EXPECT_TRUE(says("left to the guardian process"));
   EXPECT_TRUE(std::filesystem::exists(journal()));
-  kill(stepping, SIGCONT);
-  EXPECT_EQ(waitpid(stepping, &status, 0), stepping);
+  step.go_on();
   ASSERT_TRUE(says("the helper left it to this process"));
   EXPECT_NE(line_.find(" 0 failed"), std::string::npos) << line_;
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
   actuator = connect();
   apply(*actuator, "gpu_mhz", 306'000);
-  for (const int end : begin) close(end);
 }
 
 TEST_F(KnobServerTest, KeepsASettingThatItIsAskedToKeepAndTheNextClientPutsItBack) {

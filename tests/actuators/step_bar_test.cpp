@@ -1,18 +1,15 @@
 #include "actuators/step_bar.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <memory>
 #include <string>
 
 #include "actuators/board_actuator.h"
-#include "actuators/guardian.h"
 #include "tests/fakes/apply_knob.h"
 #include "tests/fakes/directory_board.h"
+#include "tests/fakes/stopped_step.h"
 #include "tests/fakes/ticking_clock.h"
 
 namespace gearshift {
@@ -20,38 +17,8 @@ namespace {
 
 using fakes::DirectoryBoard;
 
-// A step in a process of its own, whose first write does not return before go_on().
 class StepBarTest : public testing::Test {
  protected:
-  StepBarTest() {
-    EXPECT_EQ(pipe(begin_), 0);
-    stepping_ = fork();  // before there is a lock that it would share
-    if (stepping_ != 0) return;
-    char word = 0;
-    if (read(begin_[0], &word, 1) != 1) _exit(1);
-    root_.stop_at_write(1, SIGSTOP);
-    step_to_safe_mode(description_, root_, clock_, journal());
-    _exit(0);
-  }
-  ~StepBarTest() override {
-    for (const int end : begin_) close(end);
-  }
-
-  // Returns once the write is begun.
-  void step() const {
-    ASSERT_EQ(write(begin_[1], "s", 1), 1);
-    int status = 0;
-    ASSERT_EQ(waitpid(stepping_, &status, WUNTRACED), stepping_);
-    ASSERT_TRUE(WIFSTOPPED(status)) << status;
-  }
-  // Returns once the step has ended.
-  void go_on() const {
-    kill(stepping_, SIGCONT);
-    int status = 0;
-    EXPECT_EQ(waitpid(stepping_, &status, 0), stepping_);
-    EXPECT_EQ(status, 0);
-  }
-
   std::filesystem::path journal() const { return state_.at("/state/knobs.journal"); }
   BoardActuatorOptions options() const {
     return {.journal = journal(), .guardian = {.step_patience = std::chrono::milliseconds(20)}};
@@ -69,14 +36,13 @@ class StepBarTest : public testing::Test {
   Sysroot root_{board_.root()};
   const BoardDescription description_ = board_.description();
   const fakes::TickingClock clock_;
-  pid_t stepping_ = -1;
-  int begin_[2] = {-1, -1};
+  fakes::StoppedStep step_{description_, root_, clock_, journal()};
 };
 
 TEST_F(StepBarTest, WhatAStepWritesBehindARestoreIsSavedUntilItIsPutBackBehindTheStep) {
   const auto before = board_.bytes();
   auto owner = owner_with_high_clocks();
-  step();
+  step_.begin();
   try {
     owner->restore();
     FAIL() << "all is said to be back";
@@ -89,7 +55,7 @@ TEST_F(StepBarTest, WhatAStepWritesBehindARestoreIsSavedUntilItIsPutBackBehindTh
   EXPECT_EQ(board_.bytes(), before) << "for as long as the write does not return";
   EXPECT_TRUE(std::filesystem::exists(journal()));
   owner.reset();
-  go_on();
+  step_.go_on();
   board_.settle();
   EXPECT_NE(board_.bytes(), before);
   EXPECT_TRUE(restore_from_journal(root_, journal()).failed.empty());
@@ -102,12 +68,12 @@ TEST_F(StepBarTest, NobodyTakesAJournalOverWhileAStepGoesOn) {
   const auto before = board_.bytes();
   owner_with_high_clocks().reset();
   const auto left = board_.bytes();
-  step();
+  step_.begin();
   EXPECT_THROW(restore_from_journal(root_, journal(), std::chrono::milliseconds(20)), BusyError);
   EXPECT_THROW(BoardActuator(description_, root_, options()), BusyError);
   board_.settle();
   EXPECT_EQ(board_.bytes(), left);
-  go_on();
+  step_.go_on();
   const BoardActuator next(description_, root_, options());
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
@@ -115,10 +81,10 @@ TEST_F(StepBarTest, NobodyTakesAJournalOverWhileAStepGoesOn) {
 
 TEST_F(StepBarTest, AStepEndsAtTheNextKnobBehindABar) {
   const auto owner = owner_with_high_clocks();
-  step();
+  step_.begin();
   const StepBar bar(journal(), std::chrono::milliseconds(0));
   EXPECT_FALSE(bar.clear());
-  go_on();
+  step_.go_on();
   EXPECT_TRUE(bar.clear());
   const bool gpu = board_.get(DirectoryBoard::gpu("max_freq")) == "1300500000";
   const bool cpu = board_.get(DirectoryBoard::policy(0) + "/scaling_max_freq") == "2201600";

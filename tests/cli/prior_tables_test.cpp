@@ -146,6 +146,25 @@ TEST(PriorTables, AnOwnPriorOfNothingThatIsJudgedIsTold) {
                           "(train) on orin, and judged is mobilenet_v3 (train) on orin"));
 }
 
+// Three trainings beside three servers are nine problems, and each names its two workloads.
+TEST(PriorTables, AWarningComesOnceHoweverOftenAWorkloadIsJudged) {
+  const std::string rows = mobilenet("orin", "16,300,20,10", "16,600,10,20", "16,900,7,30");
+  const std::string file = table("prior_often.csv", rows);
+  Profile here, there;
+  here.device = "orin";
+  there.device = "xavier";
+  here.workload = there.workload = "mobilnet";
+  const Profile* const judged[] = {&here, &there, &here};
+  EvaluationPriors priors({file, file}, {file, file});
+  EXPECT_THAT(priors.warnings(judged),
+              ElementsAre(testing::EndsWith("judged is mobilnet (train) on orin, mobilnet (train) "
+                                            "on xavier"),
+                          testing::HasSubstr("is taken for another workload than mobilnet")));
+  ProfileFiles read;
+  const Searched searched[] = {{"mobilnet", Kind::train}, {"mobilnet", Kind::train}};
+  EXPECT_EQ(misspelt_priors({file}, read, searched).size(), 1u);
+}
+
 // As the search judges it: these draw what the limit allows, whatever the workload demands.
 TEST(PriorTables, ASettingThatAPowerLimitHeldDownDoesNotCount) {
   const std::string path = testing::TempDir() + "prior_limited.csv";

@@ -44,6 +44,13 @@ class ThermalLimitTest : public testing::Test {
     for (int i = 0; i < 10 * for_s; ++i) tick(wants_w);
   }
 
+  // In cooler surroundings, with a worse housing.
+  void restart() {
+    ambient_c_ = temperature_c_ = 25;
+    c_per_w_ = 1.1;
+    limit_ = ThermalLimit({.zones = {{0, kLimitC}}});
+  }
+
   // One sample far above what the zone had for ten minutes.
   void leap_after_calm() {
     run(10, 120);
@@ -238,8 +245,7 @@ TEST_F(ThermalLimitTest, ASampleThatIsShownTwiceIsStillOne) {
 
 // It has felt nothing for eight hours, whatever it drew before them and draws behind them.
 TEST_F(ThermalLimitTest, KeepsABoardThatSleptBelowItsLimit) {
-  ambient_c_ = temperature_c_ = 25;
-  c_per_w_ = 1.1;
+  restart();
   turns(17);
   now_ += std::chrono::hours(8);
   temperature_c_ = ambient_c_;
@@ -247,6 +253,41 @@ TEST_F(ThermalLimitTest, KeepsABoardThatSleptBelowItsLimit) {
   read(temperature_c_);
   run(20, 120);
   EXPECT_LE(turns(8), kLimitC);
+}
+
+// A GPU may still be powered down when the board wakes, or its zone answer EAGAIN. Work that begins
+// at once shows whether the zone is thought to be as warm inside as before.
+TEST_F(ThermalLimitTest, AZoneWhoseFirstReadingsFailWhenTheBoardWakesHasSleptAsWell) {
+  for (const ReadingState first : {ReadingState::off, ReadingState::missing}) {
+    SCOPED_TRACE(static_cast<int>(first));
+    restart();
+    turns(17);
+    now_ += std::chrono::hours(8);
+    temperature_c_ = ambient_c_;
+    read_power();
+    read(temperature_c_, first);
+    limit_.power_mw(now_);
+    EXPECT_LE(turns(8), kLimitC - 1);
+  }
+}
+
+TEST_F(ThermalLimitTest, AZoneThatWasOffForAnHourHasFeltWhatItsTemperatureTells) {
+  restart();
+  turns(17);
+  for (int i = 0; i < 36'000; ++i) tick(2, ReadingState::off);
+  EXPECT_LE(turns(8), kLimitC - 1);
+}
+
+TEST_F(ThermalLimitTest, AnHourWithoutAPowerIsAGapToo) {
+  restart();
+  turns(17);
+  temperature_c_ = ambient_c_;
+  for (int i = 0; i < 3600; ++i) {
+    now_ += seconds(1);
+    read(temperature_c_);
+    limit_.power_mw(now_);
+  }
+  EXPECT_LE(turns(8), kLimitC - 1);
 }
 
 TEST_F(ThermalLimitTest, WhatIsOverItsLimitIsCappedBelowWhatItWas) {

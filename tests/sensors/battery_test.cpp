@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sensors/power_supply.h"
-#include "tests/fakes/temp_tree.h"
+#include "tests/sensors/power_supply_fixture.h"
 
 namespace gearshift {
 namespace {
@@ -13,15 +12,8 @@ using std::chrono::seconds;
 
 Time at(int second) { return Time{} + seconds(second); }
 
-class PowerSupplyTest : public testing::Test {
+class PowerSupplyTest : public PowerSupplyFixture {
  protected:
-  void put(const std::string& file, const std::string& text) {
-    tree_.put("/sys/class/power_supply/BAT0/" + file, text + "\n");
-  }
-  std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh = std::nullopt) {
-    findings_.clear();
-    return PowerSupply::open(capacity_wh, root_, findings_);
-  }
   // The readings of a fresh sensor.
   std::vector<Reading> readings(std::optional<double> capacity_wh = std::nullopt) {
     std::vector<Reading> made;
@@ -34,16 +26,6 @@ class PowerSupplyTest : public testing::Test {
     Battery read;
     for (const Reading& reading : readings(capacity_wh)) read.add(reading);
     return read;
-  }
-  static Battery battery_of(PowerSupply& sensor, int second) {
-    std::vector<Reading> readings;
-    sensor.read(at(second), readings);
-    Battery read;
-    for (const Reading& reading : readings) read.add(reading);
-    return read;
-  }
-  static std::optional<double> energy_of(PowerSupply& sensor, int second) {
-    return battery_of(sensor, second).energy_wh;
   }
   // Why the sensor's energy of that second is none.
   static std::string explained(PowerSupply& sensor, int second) {
@@ -58,10 +40,6 @@ class PowerSupplyTest : public testing::Test {
     for (const std::string& finding : findings_) text += finding + "\n";
     return text;
   }
-
-  fakes::TempTree tree_;
-  Sysroot root_{tree_.root()};
-  std::vector<std::string> findings_;
 };
 
 TEST_F(PowerSupplyTest, ReadsEnergyInMicrowatthours) {
@@ -255,6 +233,24 @@ TEST_F(PowerSupplyTest, ADesignedVoltageThatCannotBeTheBatterysIsPassedOver) {
                                   "(voltage_min_design, "),
               std::string::npos)
         << all_findings();
+  }
+}
+
+// The voltage may be unreadable for a moment when gearshift starts.
+TEST_F(PowerSupplyTest, ADesignedVoltageIsJudgedByTheFirstVoltageThatCanBeRead) {
+  put("type", "Battery");
+  put("charge_now", "500000");
+  put("charge_full", "1000000");
+  put("voltage_min_design", "3700000");
+  for (const std::string none : {"", "0"}) {
+    put("voltage_now", none);
+    const auto sensor = open();
+    ASSERT_NE(sensor, nullptr);
+    EXPECT_NEAR(energy_of(*sensor, 1).value_or(0), 1.85, 1e-6) << none;
+    put("voltage_now", "12000000");
+    EXPECT_NEAR(energy_of(*sensor, 2).value_or(0), 6, 1e-6) << none;
+    put("voltage_now", "5000000");
+    EXPECT_NEAR(energy_of(*sensor, 3).value_or(0), 2.5, 1e-6) << "once is enough";
   }
 }
 

@@ -165,12 +165,21 @@ TEST_F(Ina3221Test, MonitorsThatComeLateAreFound) {
   sensor_ = Ina3221::awaited(board_.description().power, root_, "no ina3221");
   const Reading missing = total(read(0));
   EXPECT_EQ(missing.state, ReadingState::missing);
-  EXPECT_EQ(sensor_->explain(missing), "no ina3221");
+  EXPECT_EQ(sensor_->explain(missing), "no ina3221; now: power: no ina3221 below /sys/class/hwmon");
   std::filesystem::rename(away, here);
   EXPECT_EQ(total(read(900)).state, ReadingState::missing) << "looked for once a second";
   EXPECT_EQ(total(read(1000)).value, 15900);
   EXPECT_EQ(read(1000).size(), 5u);
   EXPECT_FALSE(sensor_->estimates());
+}
+
+TEST_F(Ina3221Test, WhyAMonitorThatCameLateIsNotReadIsTold) {
+  for (const char* file : {"curr1_input", "curr2_input", "curr3_input"}) {
+    board_.put(DirectoryBoard::hwmon(file), "");
+  }
+  sensor_ = Ina3221::awaited(board_.description().power, root_, "no ina3221");
+  const std::string why = sensor_->explain(total(read(0)));
+  EXPECT_EQ(why.find("no ina3221; now: power: "), 0u) << why;
 }
 
 // The second monitor of a board may come a moment after the first.

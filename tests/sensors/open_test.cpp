@@ -217,6 +217,34 @@ TEST_F(OpenSensorsTest, RaplThatComesLateIsReadOnceItsPackagesAreAllThere) {
   EXPECT_EQ(total.value, 15'000);
 }
 
+// A driver that is there later may refuse for another reason.
+TEST_F(OpenSensorsTest, WhyAPowerThatIsAwaitedIsNotThereIsToldAsOfTheNewestLook) {
+  fakes::TempTree late;
+  Sysroot root(late.root());
+  BoardDescription board = board_.description();
+  board.power.sources = {PowerSource::rapl};
+  OpenedSensors opened = open_sensors(board, root, clock_);
+  ASSERT_EQ(opened.sensors.size(), 1u);
+  const auto why_at = [&](int second) {
+    std::vector<Reading> readings;
+    opened.sensors[0]->read(Time(std::chrono::seconds(second)), readings);
+    return opened.sensors[0]->explain(readings.at(0));
+  };
+  const std::string at_start = why_at(0);
+  EXPECT_NE(at_start.find("no RAPL package"), std::string::npos) << at_start;
+  EXPECT_EQ(at_start.find("now:"), std::string::npos) << at_start;
+  const std::string folder = "/sys/class/powercap/intel-rapl:0";
+  late.put(folder + "/name", "package-0");
+  const std::string unreadable = why_at(1);
+  EXPECT_NE(unreadable.find(at_start + "; now: power: RAPL package-0 cannot be used: "),
+            std::string::npos)
+      << unreadable;
+  late.put(folder + "/max_energy_range_uj", "262143328850");
+  late.put(folder + "/energy_uj", "0");
+  const std::string soon = why_at(2);
+  EXPECT_NE(soon.find("RAPL may have more packages in a second"), std::string::npos) << soon;
+}
+
 TEST_F(OpenSensorsTest, WhereNothingCanBeReadPowerIsMissingWithTheReasons) {
   fakes::TempTree empty;
   Sysroot nothing(empty.root());

@@ -1,40 +1,20 @@
 // What becomes of a battery's size where another one is put in.
 #include <gtest/gtest.h>
 
-#include "controller/battery.h"
-#include "sensors/power_supply.h"
-#include "tests/fakes/temp_tree.h"
+#include "tests/sensors/power_supply_fixture.h"
 
 namespace gearshift {
 namespace {
 
-class SwappedBatteryTest : public testing::Test {
+class SwappedBatteryTest : public PowerSupplyFixture {
  protected:
-  void put(const std::string& file, const std::string& text) {
-    tree_.put("/sys/class/power_supply/BAT0/" + file, text + "\n");
-  }
   void gauge_tells(double energy_wh, double percentage) {
     put("energy_now", std::to_string(static_cast<std::int64_t>(1e6 * energy_wh)));
     put("capacity", std::to_string(static_cast<int>(percentage)));
   }
-  std::unique_ptr<PowerSupply> open() { return PowerSupply::open(std::nullopt, root_, findings_); }
-  static Battery battery_of(PowerSupply& sensor, int second) {
-    std::vector<Reading> readings;
-    sensor.read(Time{} + std::chrono::seconds(second), readings);
-    Battery read;
-    for (const Reading& reading : readings) read.add(reading);
-    return read;
-  }
-  static std::optional<double> energy_of(PowerSupply& sensor, int second) {
-    return battery_of(sensor, second).energy_wh;
-  }
   static double capacity_of(PowerSupply& sensor, int second) {
     return battery_of(sensor, second).capacity_wh.value_or(0);
   }
-
-  fakes::TempTree tree_;
-  Sysroot root_{tree_.root()};
-  std::vector<std::string> findings_;
 };
 
 // What was open of a battery that is taken out stays dead.
@@ -97,6 +77,29 @@ TEST_F(SwappedBatteryTest, ASizeThatIsToldStandsAgainstThePercentage) {
   put("energy_full", "0");
   EXPECT_FALSE(energy_of(*sensor, 31));
   EXPECT_NEAR(energy_of(*sensor, 41).value_or(0), 18, 1e-6) << "it is told no more";
+}
+
+// A new battery may tell its voltage later than its charge.
+TEST_F(SwappedBatteryTest, TheDesignedVoltageOfASwappedOneIsJudgedOnceItsVoltageIsRead) {
+  put("type", "Battery");
+  put("charge_now", "500000");
+  put("charge_full", "1000000");
+  put("voltage_min_design", "11100000");
+  put("voltage_now", "12000000");
+  const auto sensor = open();
+  ASSERT_NE(sensor, nullptr);
+  EXPECT_NEAR(energy_of(*sensor, 1).value_or(0), 5.55, 1e-6);
+  put("charge_now", "");
+  tree_.remove("/sys/class/power_supply/BAT0");
+  EXPECT_FALSE(energy_of(*sensor, 2));
+  put("type", "Battery");
+  put("charge_now", "600000");
+  put("charge_full", "1000000");
+  put("voltage_min_design", "3700000");
+  put("voltage_now", "");
+  EXPECT_NEAR(energy_of(*sensor, 3).value_or(0), 2.22, 1e-6);
+  put("voltage_now", "12000000");
+  EXPECT_NEAR(energy_of(*sensor, 4).value_or(0), 7.2, 1e-6);
 }
 
 // It need not hold more than the one before when it comes.

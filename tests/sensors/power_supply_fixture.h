@@ -1,0 +1,43 @@
+// A battery in the kernel's power_supply class, and what is read of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "controller/battery.h"
+#include "sensors/power_supply.h"
+#include "tests/fakes/temp_tree.h"
+
+namespace gearshift {
+
+class PowerSupplyFixture : public testing::Test {
+ protected:
+  void put(const std::string& file, const std::string& text) {
+    tree_.put("/sys/class/power_supply/BAT0/" + file, text + "\n");
+  }
+  std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh = std::nullopt) {
+    findings_.clear();
+    return PowerSupply::open(capacity_wh, root_, findings_);
+  }
+  static Battery battery_of(PowerSupply& sensor, int second) {
+    std::vector<Reading> readings;
+    sensor.read(Time{} + std::chrono::seconds(second), readings);
+    Battery read;
+    for (const Reading& reading : readings) read.add(reading);
+    return read;
+  }
+  static std::optional<double> energy_of(PowerSupply& sensor, int second) {
+    return battery_of(sensor, second).energy_wh;
+  }
+
+  fakes::TempTree tree_;
+  Sysroot root_{tree_.root()};
+  std::vector<std::string> findings_;
+};
+
+}  // namespace gearshift
