@@ -197,6 +197,9 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
     return;
   }
   if (session != nullptr) {
+    if (session->workload.kind == hello.kind && caller.rights.has(Right::request_batch_size)) {
+      session->workload.managed = false;  // nobody else is promoted: it takes its own place
+    }
     detach(static_cast<std::size_t>(session - sessions_.data()), "connection replaced", now,
            events);
   }

@@ -4,29 +4,24 @@
 
 namespace gearshift {
 
-void Turns::withdraw(WorkloadHandle workload) {
-  std::erase_if(waiting_, [workload](const Waiting& one) { return one.turn.workload == workload; });
+bool Turns::waits(const Turn& turn) const {
+  return std::any_of(waiting_.begin(), waiting_.end(),
+                     [&turn](const Waiting& one) { return one.turn == turn; });
 }
 
 bool Turns::request(WorkloadHandle workload, Kind kind, std::uint64_t number) {
-  const auto same = [workload, number](const Turn& turn) {
-    return turn.workload == workload && turn.number == number;
-  };
-  if (held_ && same(*held_)) return true;
-  if (std::any_of(waiting_.begin(), waiting_.end(),
-                  [&same](const Waiting& one) { return same(one.turn); })) {
-    return false;
-  }
+  const Turn turn{workload, number};
+  if (held_ == turn) return true;
+  if (waits(turn)) return false;
   leave(workload);
-  waiting_.push_back({{workload, number}, kind});
+  waiting_.push_back({turn, kind});
   return false;
 }
 
 void Turns::end(WorkloadHandle workload, std::uint64_t number) {
-  if (held_ && held_->workload == workload && held_->number == number) held_.reset();
-  std::erase_if(waiting_, [workload, number](const Waiting& one) {
-    return one.turn.workload == workload && one.turn.number == number;
-  });
+  const Turn turn{workload, number};
+  if (held_ == turn) held_.reset();
+  std::erase_if(waiting_, [&turn](const Waiting& one) { return one.turn == turn; });
 }
 
 void Turns::rename(WorkloadHandle before, WorkloadHandle after) {
@@ -34,16 +29,12 @@ void Turns::rename(WorkloadHandle before, WorkloadHandle after) {
 }
 
 bool Turns::knows(WorkloadHandle workload, std::uint64_t number) const {
-  const auto same = [workload, number](const Turn& turn) {
-    return turn.workload == workload && turn.number == number;
-  };
-  return (held_ && same(*held_)) ||
-         std::any_of(waiting_.begin(), waiting_.end(),
-                     [&same](const Waiting& one) { return same(one.turn); });
+  const Turn turn{workload, number};
+  return held_ == turn || waits(turn);
 }
 
 void Turns::leave(WorkloadHandle workload) {
-  withdraw(workload);
+  std::erase_if(waiting_, [workload](const Waiting& one) { return one.turn.workload == workload; });
   if (held_ && held_->workload == workload) held_.reset();
 }
 

@@ -19,6 +19,7 @@ class Turns {
   struct Turn {
     WorkloadHandle workload = 0;
     std::uint64_t number = 0;  // the client's own
+    bool operator==(const Turn&) const = default;
   };
 
   // Who holds the turn for longer than `longest` loses it.
@@ -49,7 +50,7 @@ class Turns {
     Turn turn;
     Kind kind = Kind::train;
   };
-  void withdraw(WorkloadHandle workload);
+  bool waits(const Turn& turn) const;
 
   const Duration longest_;
   std::optional<Turn> held_;

@@ -128,8 +128,10 @@ class Workload {
   }
 
   // What was applied does not fit in memory, as a minibatch showed: what was in force before is
-  // again, with `batch_size` instead, which fits and is offered. Where it is the program's own
-  // size, for which no daemon asked, the workload attaches anew and offers the smaller ones.
+  // again, with `batch_size` instead, which fits: one that is offered and smaller, else
+  // take_message() tells, and nothing changes. Where what failed is the program's own size, for
+  // which no daemon asked, the workload attaches anew and offers the smaller ones; a turn that it
+  // holds ends with that.
   void out_of_memory(std::int32_t batch_size, const std::string& message) {
     if (auto* connection = here()) connection->out_of_memory(batch_size, message);
   }

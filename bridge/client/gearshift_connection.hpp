@@ -10,7 +10,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -120,8 +119,7 @@ class Connection {
       }
     } catch (...) {  // what gives_up() threw: the others need not wait until the turn is lost
       if (!lock.owns_lock()) lock.lock();
-      awaits_turn_ = false;
-      if (attached_) send_turn("turn_end", turn_);
+      if (std::exchange(awaits_turn_, false) && attached_) send_turn("turn_end", turn_);
       throw;
     }
     return std::nullopt;
@@ -145,6 +143,8 @@ class Connection {
 
   void out_of_memory(std::int32_t batch_size, const std::string& message) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    const std::string fault = wishes_.fault_of_smaller(batch_size, options_.batch_sizes);
+    if (!fault.empty()) return messages_.tell(fault);
     refuse(wishes_.in_force.set, "memory", message);
     // For the program's own size nobody asked: it attaches anew, and offers less.
     const Wanted failed = wishes_.fall_back(batch_size);
@@ -207,9 +207,9 @@ class Connection {
                                              const GivesUp& gives_up, bool& gave_up) {
     SteadyClock::time_point asked;
     for (std::uint64_t attachment = 0; attached_ && knows_turns_; service()) {
-      gave_up = over(lock, gives_up);
-      const auto now = SteadyClock::now();
       const bool first = attachment != attachments_;
+      gave_up = !first && over(lock, gives_up);
+      const auto now = SteadyClock::now();
       if (first) {
         ++turn_;
       } else if (gave_up || must_pause()) {

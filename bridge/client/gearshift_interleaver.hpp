@@ -151,7 +151,7 @@ class Interleaver {
       }
       counts = log_.take_due(began, queue_.size());
       if (choice.turn == Turn::wait && !counts && !closed_) {
-        news_.wait_for(lock, longest_wait(choice, began));
+        news_.wait_for(lock, longest_wait(choice, queue_.size(), log_.next_due() - began));
       }
       busy_until_ = now();
       if (choice.turn == Turn::train) busy_until_ += state.train_minibatch;
@@ -178,7 +178,6 @@ class Interleaver {
     Request request;
     std::promise<Answer> promise;
   };
-  static constexpr std::chrono::nanoseconds kLongestWait = std::chrono::milliseconds(200);
   static constexpr const char* kFailed = "dropped: training ended run() by an exception";
   static constexpr const char* kClosed = "dropped: the server closed before its turn came";
 
@@ -205,14 +204,6 @@ class Interleaver {
   bool closed() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return closed_;
-  }
-
-  // Until a request is due, or the daemon is to hear of what became of those before.
-  std::chrono::nanoseconds longest_wait(const TurnChoice& choice,
-                                        std::chrono::nanoseconds at) const {
-    auto longest = std::min(choice.longest_wait, kLongestWait);
-    if (!queue_.empty()) longest = std::min(longest, log_.next_due() - at);
-    return std::max(longest, std::chrono::nanoseconds(0));
   }
 
   // Puts in force what the daemon asks for; whether the kind runs. Nothing is prefetched, so the

@@ -275,4 +275,15 @@ std::int32_t size_to_serve(const BatchTimes& times, std::int32_t size, std::int3
   return rest <= latency ? fewer : size;
 }
 
+// How long nothing runs, while `queued` requests wait: until one is due, as `choice` says, or the
+// daemon is to hear of what became of those before, `until_report` from now. A fifth of a second at
+// most.
+inline std::chrono::nanoseconds longest_wait(const TurnChoice& choice, std::size_t queued,
+                                             std::chrono::nanoseconds until_report) {
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::milliseconds(200);
+  auto longest = std::min(choice.longest_wait, kLongest);
+  if (queued > 0) longest = std::min(longest, until_report);
+  return std::max(longest, std::chrono::nanoseconds(0));
+}
+
 }  // namespace gearshift::client

@@ -76,10 +76,7 @@ class DaemonSocket {
     if (endpoint_.empty() || now - connected_ <= kConnectAgain) return {};
     const std::string endpoint = endpoint_;
     disconnect();
-    const std::string trouble = handshakes_ ? failure_at(endpoint) : std::string();
-    if (trouble.empty() || trouble == told_) return {};
-    told_ = trouble;
-    return trouble;
+    return handshakes_ ? failure_at(endpoint) : std::string();
   }
 
   // False where no daemon takes it now.
@@ -163,7 +160,6 @@ class DaemonSocket {
   std::optional<Handshakes> handshakes_;  // watched over tcp, where a daemon may have keys
   std::string endpoint_;
   std::optional<PublicKey> key_;  // in use
-  std::string told_;              // of handshakes that failed
   Time connected_{0};
   std::uint64_t unanswered_ = 0;  // messages sent since one came, or since it connected
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,15 @@ struct Wishes {
   void apply() {
     if (in_force.set != wanted.set) before = in_force;  // else pause() was told first
     in_force = wanted;
+  }
+  // Why fall_back() is not to be called with it, for people: it is not smaller than what is in
+  // force, or none of those `offered`, ascending. Empty: it is both.
+  std::string fault_of_smaller(std::int32_t batch_size,
+                               const std::vector<std::int32_t>& offered) const {
+    const bool is_offered = std::binary_search(offered.begin(), offered.end(), batch_size);
+    if (is_offered && batch_size < in_force.batch_size) return {};
+    return "out_of_memory(" + std::to_string(batch_size) +
+           "): give a smaller one of the batch sizes offered, " + list_of(offered);
   }
   // It cannot stay in force: what was before does, with this batch size. Returns what failed.
   Wanted fall_back(std::int32_t batch_size) {

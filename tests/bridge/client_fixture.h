@@ -65,6 +65,14 @@ class ClientTest : public testing::Test {
       return std::get<Message>(message);
     }
   }
+  // The next such message, whatever comes before it. What is sent goes to its sender then.
+  template <typename Message>
+  Message expect() {
+    for (;;) {
+      const wire::ClientMessage message = receive_any();
+      if (const auto* const found = std::get_if<Message>(&message)) return *found;
+    }
+  }
   template <typename Message>
   void send(const Message& message) {
     send_bytes(frames::packed(message));

@@ -125,7 +125,6 @@ class ClientKeySocket : public testing::Test {
 TEST_F(ClientKeySocket, ThatAnotherDaemonsKeyIsInTheFileIsNamedAsACause) {
   const std::string key = key_file(make_key_pair().public_key);
   EXPECT_EQ(told(key), closed());
-  EXPECT_EQ(told(key, 5), "") << "it was told";
 }
 
 TEST_F(ClientKeySocket, ThatTheDaemonIsFullIsNamedAsACause) {
@@ -148,7 +147,8 @@ TEST_F(ClientKeySocket, WithAKeyAtADaemonThatUsesNoneIsNotToldThatItIsRefused) {
   endpoint = open.get(zmq::sockopt::last_endpoint);
   const std::string key = key_file(server.public_key);
   std::string text = told(key);
-  if (text == closed()) text = told(key);  // before libzmq had read why
+  // Until libzmq has read why.
+  for (int i = 0; i < kRounds && text == closed(); ++i) text = told(key);
   EXPECT_EQ(text, "the daemon at " + endpoint +
                       " uses no keys, and lets in nobody who has one: give the client none "
                       "(GEARSHIFT_KEY), or start the daemon with --keys");
@@ -158,7 +158,6 @@ TEST_F(ClientKeySocket, WithoutAKeyIsToldThatTheDaemonWantsOne) {
   EXPECT_EQ(told(""), "the daemon at " + endpoint +
                           " wants a key: gearshift keys client NAME there, and "
                           "GEARSHIFT_KEY=FILE here");
-  EXPECT_EQ(told("", 5), "") << "it was told";
 }
 
 TEST_F(ClientKeySocket, AtADaemonThatWantsNoneNothingIsTold) {

@@ -238,6 +238,20 @@ TEST_F(ClientTest, OffersLessWhereItsOwnBatchSizeDoesNotFitInMemory) {
   EXPECT_EQ(report.batch_size, 16);
 }
 
+// With a size that no daemon takes each later hello would fail.
+TEST_F(ClientTest, TellsOfASizeToGoBackToThatIsNotOfferedOrNotSmaller) {
+  client::Workload workload(options());
+  welcome(workload);
+  workload.out_of_memory(12, "16 samples do not fit");
+  EXPECT_EQ(workload.take_message(),
+            "out_of_memory(12): give a smaller one of the batch sizes offered, [8, 16, 32]");
+  workload.out_of_memory(32, "16 samples do not fit");
+  EXPECT_EQ(workload.take_message(),
+            "out_of_memory(32): give a smaller one of the batch sizes offered, [8, 16, 32]");
+  minibatch(workload);
+  EXPECT_EQ(receive<wire::Report>().batch_size, 16) << "and it did not attach anew";
+}
+
 TEST_F(ClientTest, RefusesASizeThatWasAppliedAndDoesNotFitInMemory) {
   client::Workload workload(options());
   welcome(workload);

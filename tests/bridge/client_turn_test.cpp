@@ -110,6 +110,30 @@ TEST_F(ClientTest, WithdrawsATurnWhereWhatItAsksThrows) {
   EXPECT_EQ(receive<wire::TurnEnd>().turn, 1u);
 }
 
+TEST_F(ClientTest, EndsNoTurnWhereWhatItAsksThrowsBeforeOneIsAskedFor) {
+  client::Workload workload(options());
+  welcome(workload);
+  send(wire::Turn{1, seconds(10)});
+  ASSERT_EQ(workload.take_turn(), 1u);
+  receive<wire::TurnRequest>();
+  const auto interrupted = []() -> bool { throw std::runtime_error("interrupted"); };
+  EXPECT_THROW(workload.take_turn(interrupted), std::runtime_error);
+  minibatch(workload);
+  EXPECT_NO_THROW(receive<wire::Report>()) << "it is in its first turn still";
+}
+
+// As one that takes a signal's number, and is then not stopped any more.
+TEST_F(ClientTest, GivesUpATurnWheneverItIsSaidOnce) {
+  client::Workload workload(options());
+  welcome(workload);
+  for (const int when : {1, 2, 3}) {
+    int asked = 0;
+    const auto once = [&] { return ++asked == when || asked == when + 10; };
+    EXPECT_EQ(workload.take_turn(once), std::nullopt);
+    EXPECT_EQ(asked, when);
+  }
+}
+
 TEST_F(ClientTest, WaitsForATurnNoLongerThanTheDaemonLives) {
   client::Workload workload(options());
   welcome(workload);

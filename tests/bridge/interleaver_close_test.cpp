@@ -8,7 +8,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "bridge/client/gearshift_interleaver.hpp"
@@ -52,16 +51,6 @@ class InterleaverEnd : public ClientTest {
     return "answered";
   }
 
-  // Of the next report of requests that were late.
-  milliseconds span_of_late() {
-    for (;;) {
-      const wire::ClientMessage message = receive_any();
-      const auto* const counts = std::get_if<wire::Requests>(&message);
-      if (counts == nullptr || counts->late == 0) continue;
-      return std::chrono::duration_cast<milliseconds>(counts->span);
-    }
-  }
-
   client::InterleaverOptions given;
 };
 
@@ -87,20 +76,32 @@ TEST_F(InterleaverEnd, ByCloseLeavesNobodyWaiting) {
 
 // Main would join a thread that waits for an answer that never comes.
 TEST_F(InterleaverEnd, ByCloseEndsThreadsThatWaitForAnswers) {
+  constexpr int kServed = 3;
+  given.batch_size = 1;
+  int served = 0;
+  std::promise<void> one_more_waits;
   Interleaver<int, int> one(
-      given, [] { return true; }, echo);
+      given, [] { return true; },
+      [&](const std::vector<int>& requests) {
+        ++served;
+        return requests;
+      });
   auto serving = std::async(std::launch::async, [&] {
     int answered = 0;
     try {
-      for (;; ++answered) one.submit(answered).get();
+      for (;; ++answered) {
+        std::future<int> answer = one.submit(answered);
+        if (answered == kServed) one_more_waits.set_value();
+        answer.get();
+      }
     } catch (const RequestNotServed&) {
       return answered;
     }
   });
-  int steps = 0;
-  one.run([&] { return ++steps > 50; });
+  one.run([&] { return served == kServed; });
+  one_more_waits.get_future().wait();
   one.close();
-  EXPECT_GE(serving.get(), 0);
+  EXPECT_EQ(serving.get(), kServed);
 }
 
 TEST_F(InterleaverEnd, SaysByeForBothKinds) {
@@ -171,29 +172,15 @@ TEST_F(InterleaverEnd, TellsEachRequestWhyItGetsNoAnswer) {
             "dropped: it waited 120.0 ms of 100 ms");
 }
 
-// A tenth of a second after, though the others' wait is longer.
-TEST_F(InterleaverEnd, TellsSoonOfRequestsThatWereLate) {
-  bool fails = true;
-  Interleaver<int, int> one(given, {}, [&](const std::vector<int>& requests) {
-    if (fails) throw std::runtime_error("no answer");
-    return requests;
-  });
-  welcome(one.server());
-  std::vector<std::future<int>> futures;
-  milliseconds span = seconds(1);
-  for (int round = 0; round < 20 && span >= milliseconds(190); ++round) {
-    fails = true;
-    for (int i = 0; i < 4; ++i) futures.push_back(one.submit(i));
-    EXPECT_EQ(one.step(), Turn::infer);
-    futures.push_back(one.submit(4));  // one that waits
-    EXPECT_EQ(one.step(), Turn::wait);
-    one.step();
-    span = span_of_late();
-    fails = false;
-    for (int i = 0; i < 3; ++i) futures.push_back(one.submit(i));
-    EXPECT_EQ(one.step(), Turn::infer);
-  }
-  EXPECT_LT(span, milliseconds(190)) << "the wait alone is two tenths";
+// That requests were late is told a tenth of a second after, though the others' wait is longer.
+TEST(LongestWait, IsUntilARequestIsDueOrTheDaemonIsToHearOfTheOthers) {
+  using client::longest_wait;
+  const TurnChoice idle{Turn::wait, seconds(50)};
+  EXPECT_EQ(longest_wait(idle, 0, milliseconds(60)), milliseconds(200)) << "nothing is to be told";
+  EXPECT_EQ(longest_wait(idle, 1, milliseconds(60)), milliseconds(60));
+  EXPECT_EQ(longest_wait(idle, 1, milliseconds(400)), milliseconds(200));
+  EXPECT_EQ(longest_wait(idle, 1, milliseconds(-3)), milliseconds(0));
+  EXPECT_EQ(longest_wait({Turn::wait, milliseconds(7)}, 1, milliseconds(60)), milliseconds(7));
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "bridge/client/gearshift_interleaver.hpp"
@@ -54,17 +53,6 @@ class InterleaverMemory : public ClientTest {
   std::vector<int> infer(const std::vector<int>& requests) {
     if (requests.size() > most) throw std::runtime_error("CUDA out of memory");
     return requests;
-  }
-  // The next such message, whatever comes before it. What is sent goes to its sender then.
-  template <typename Message>
-  Message expect() {
-    for (;;) {
-      zmq::message_t frame;
-      wire::ClientMessage message;
-      if (!daemon.recv(identity) || !daemon.recv(frame)) throw std::runtime_error("no message");
-      if (wire::decode(frame.to_string_view(), message)) throw std::runtime_error("no message");
-      if (const auto* const found = std::get_if<Message>(&message)) return *found;
-    }
   }
   void attach(client::Interleaver<int, int>& one) {
     for (int i = 0; i < 2; ++i) {

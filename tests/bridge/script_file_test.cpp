@@ -1,7 +1,9 @@
 #include "bridge/script_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -214,12 +216,30 @@ TEST(ScriptFile, TellsOnceThatItsFolderIsGone) {
   EXPECT_EQ(script.take_complaint(), "");
 }
 
-std::string told_without_watches() {
+// As many as this process may have: its descriptors are not to end before the watches do.
+void allow_descriptors() {
+  constexpr rlimit kMost{1 << 20, 1 << 20};  // fs.nr_open, where nobody has changed that
+  rlimit files{};
+  if (setrlimit(RLIMIT_NOFILE, &kMost) == 0 || getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
+constexpr int kSaysNothing = 2;
+constexpr int kFewDescriptors = 3;  // they end before the watches do
+
+// What a child that has no watches left ends with; one that threw would go on with its parent's
+// tests.
+int exit_code_without_watches() noexcept {
   const fakes::TempTree tree;
   tree.put("/policy.lua", "return 1");
   while (inotify_init1(IN_CLOEXEC) >= 0) continue;
+  const int descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return kFewDescriptors;
+  close(descriptor);
   ScriptFile script(tree.at("/policy.lua"));
-  return script.take_complaint() + script.take_complaint();
+  const std::string told = script.take_complaint() + script.take_complaint();
+  return told.find("SIGHUP") == std::string::npos ? kSaysNothing : 0;
 }
 
 TEST(ScriptFile, TellsThatEditsAreNotSeenWhereTheSystemHasNoWatchesLeft) {
@@ -227,11 +247,15 @@ TEST(ScriptFile, TellsThatEditsAreNotSeenWhereTheSystemHasNoWatchesLeft) {
   const pid_t child = fork();
   if (child == 0) {
     constexpr uid_t kNobodys = 54322;
+    allow_descriptors();
     if (setgid(kNobodys) != 0 || setuid(kNobodys) != 0) _exit(1);
-    _exit(told_without_watches().find("SIGHUP") == std::string::npos ? 2 : 0);
+    _exit(exit_code_without_watches());
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kFewDescriptors) {
+    GTEST_SKIP() << "a process has fewer descriptors here than a user has watches";
+  }
   EXPECT_EQ(status, 0);
 }
 

@@ -105,6 +105,17 @@ TEST_F(SessionsRights, AReviewPutsOutWhoWasRevokedAndRenewsWhoseRightsChanged) {
   EXPECT_EQ(count(EventType::minibatch), 1);
 }
 
+TEST_F(SessionsRights, AHelloWithoutTheRightToAskLeavesItsPlaceToTheNext) {
+  receive_from(kTrainer, "a", hello());
+  attach("local");
+  Caller reporter = kTrainer;
+  reporter.rights = {Right::report};
+  receive_from(reporter, "a", hello());
+  EXPECT_FALSE(peers.last<wire::Welcome>("a")->managed);
+  ASSERT_TRUE(peers.last<wire::Welcome>("local"));
+  EXPECT_TRUE(peers.last<wire::Welcome>("local")->managed);
+}
+
 TEST_F(SessionsRights, AKeyThatIsAnothersNowEndsTheAttachment) {
   receive_from(kTrainer, "a", hello());
   events.clear();

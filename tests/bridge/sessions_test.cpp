@@ -359,6 +359,19 @@ TEST_F(SessionsTest, AttachesAnewAtASecondHello) {
   EXPECT_EQ(count(EventType::minibatch), 1);
 }
 
+// As where its own batch size does not fit in memory, and it offers less.
+TEST_F(SessionsTest, ManagesWhoWasManagedAtASecondHelloToo) {
+  attach("a");
+  attach("b");
+  receive("a", hello());
+  EXPECT_TRUE(peers.last<wire::Welcome>("a")->managed);
+  EXPECT_EQ(peers.count<wire::Welcome>("b"), 0);
+  receive("a", hello(Kind::infer));
+  EXPECT_TRUE(peers.last<wire::Welcome>("a")->managed);
+  ASSERT_TRUE(peers.last<wire::Welcome>("b")) << "there is no trainer but this one";
+  EXPECT_TRUE(peers.last<wire::Welcome>("b")->managed);
+}
+
 TEST_F(SessionsTest, TellsWhoReportsWithoutAHello) {
   receive("a", report(1));
   EXPECT_EQ(peers.last_error("a"), "unknown_client");

@@ -40,6 +40,13 @@ TEST_F(SessionsTurns, PassOnWhenTheHolderLeaves) {
   EXPECT_EQ(given("server"), 1u);
 }
 
+TEST_F(SessionsTurns, PassOnWhenTheHolderAttachesAnew) {
+  receive("trainer", wire::TurnRequest{1});
+  receive("server", wire::TurnRequest{1});
+  receive("trainer", frames::hello());
+  EXPECT_EQ(given("server"), 1u);
+}
+
 TEST_F(SessionsTurns, PassOnWhenTheHolderIsSilent) {
   receive("trainer", wire::TurnRequest{1});
   receive("server", wire::TurnRequest{1});

@@ -98,6 +98,40 @@ TEST(Turns, AreLostByWhoHoldsThemTooLong) {
   EXPECT_EQ(next(turns), 0);
 }
 
+TEST(Turns, AreKnownWhileTheyAreHeldOrWaitedFor) {
+  Turns turns(seconds(10));
+  EXPECT_FALSE(turns.knows(1, 4));
+  turns.request(1, Kind::train, 4);
+  turns.request(2, Kind::train, 9);
+  EXPECT_TRUE(turns.knows(1, 4)) << "it waits";
+  EXPECT_EQ(next(turns), 1);
+  EXPECT_TRUE(turns.knows(1, 4)) << "it holds it";
+  EXPECT_TRUE(turns.knows(2, 9));
+  EXPECT_FALSE(turns.knows(1, 9));
+  EXPECT_FALSE(turns.knows(2, 4));
+  turns.end(1, 4);
+  turns.end(2, 9);
+  EXPECT_FALSE(turns.knows(1, 4));
+  EXPECT_FALSE(turns.knows(2, 9));
+}
+
+TEST(Turns, HeldGoOnUnderAnotherHandle) {
+  Turns turns(seconds(10));
+  turns.request(1, Kind::train, 4);
+  turns.request(2, Kind::train, 9);
+  EXPECT_EQ(next(turns), 1);
+  turns.rename(1, 7);
+  turns.rename(2, 8);
+  EXPECT_TRUE(turns.knows(7, 4));
+  EXPECT_FALSE(turns.knows(1, 4));
+  EXPECT_FALSE(turns.knows(8, 9)) << "what waits is not carried over";
+  turns.leave(1);  // whose turn it is no more
+  EXPECT_EQ(next(turns), 0);
+  EXPECT_EQ(turns.due(), kNow + seconds(10)) << "no longer than it was to last";
+  turns.end(7, 4);
+  EXPECT_EQ(next(turns), 2);
+}
+
 // Whatever happens in whatever order: one holds it, and nobody waits while nobody holds it.
 TEST(Turns, AreHeldByOneAndNeverIdle) {
   std::mt19937_64 choose(3);

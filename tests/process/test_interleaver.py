@@ -237,7 +237,8 @@ class Interleaving(PretendedTime):
         with self.assertRaisesRegex(ValueError, "latency_ms -1"):
             self.interleaver(latency_ms=-1)
         with self.assertRaisesRegex(ValueError, "^train_batch_size 0: give 1 to 1048576"):
-            self.interleaver(train_batch_size=0)
+            with mock.patch("gearshift.client.attach", side_effect=AssertionError("it attached")):
+                self.interleaver(train_batch_size=0)
         with self.assertRaisesRegex(ValueError, "^batch_size 0: give 1 to 1048576"):
             self.interleaver(batch_size=0, batch_sizes=None)
 

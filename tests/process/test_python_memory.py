@@ -98,6 +98,9 @@ class Memory(ClientTest):
             client.go_back(24, "64 do not fit", NO_ROOM)
         self.assertIn("go_back(24): give one of the batch sizes offered, 8, 16, 32, 64", logs.output[0])
         self.assertEqual(client.wanted_batch_size, 64)
+        with self.assertLogs("gearshift", logging.WARNING) as logs:
+            self.assertEqual(self.train(client, Loader(16, 2), 64), [16, 16])
+        self.assertIn("the loader makes batches of 16, and attach() was told 64", logs.output[0])
 
 
 if __name__ == "__main__":

@@ -213,15 +213,17 @@ class Client:
     def go_back(self, batch_size, message, error):
         """The batch size in force does not fit in memory, as `error` showed: this smaller one, of those offered, is in
         force. The daemon and the user are told; the minibatch that failed is not reported. For loops that catch what
-        their minibatch raises; `batches` makes smaller ones from then on."""
+        their minibatch raises: `batches` of a resizable_loader makes these once what it fetched ahead is used up; other
+        loops ask wanted_batch_size. Where what failed is the size given to attach(), a turn that is held ends."""
         link = self._connection
-        self._failed = self._follows = True
+        self._failed = True
         if batch_size >= link.in_force.batch_size or not link.usable:
             return  # what failed was fetched ahead
         if batch_size not in link.offer.batch_sizes:
             link.tell_once(f"go_back({batch_size!r}): give one of the batch sizes offered, {link.offer.sizes_text}")
             return
         link.tell_once(message, exc_info=error)
+        self._follows = True
         link.go_back(batch_size, message)
 
     @never_raises(None)

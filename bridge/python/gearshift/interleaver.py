@@ -80,15 +80,14 @@ class Interleaver:
         self._train = None if train is None else stepping(train)
         self._infer = infer
         self._synchronize = wire.checked_function("synchronize", synchronize)
+        train_batch_size = wire.checked_size("train_batch_size", train_batch_size)
         self._turns = turns
         self._server = clients.attach(
             infer_name or name, "infer", batch_size, batch_sizes, endpoint=endpoint, latency_ms=latency_ms
         )
         self._trainer = None
         if train is not None:
-            self._trainer = clients.attach(
-                name, "train", wire.checked_size("train_batch_size", train_batch_size), None, samples_per_epoch, endpoint
-            )
+            self._trainer = clients.attach(name, "train", train_batch_size, None, samples_per_epoch, endpoint)
         offer = self._server._connection.offer
         self._latency_ns = offer.latency_ns
         self._samples_per_epoch = self._trainer._connection.offer.samples_per_epoch if self._trainer else 0
