@@ -185,7 +185,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
   checkpoint_.attach(workload);
   if (!roster_.attach(workload)) return;
   if (workload.kind == Kind::infer) meet_server(&workload);
-  infeasible_ = larger_over_ = false;
+  lowest_mode_ = LowestMode::fits;
   await_steady_power(now);
   if (workload.pid > 0) {
     try {
@@ -287,11 +287,12 @@ Phase Controller::phase() const {
   if (!roster_.any_managed()) return Phase::waiting;
   if (paused_ || halted_) return Phase::paused;
   if (checkpoint_.pending()) return Phase::saving;
-  if (duty_.active()) return infeasible_ ? Phase::resting : Phase::applying;
+  const bool over = lowest_mode_ == LowestMode::over;
+  if (duty_.active()) return over ? Phase::resting : Phase::applying;
   if (!settled_ || board_.away()) return Phase::applying;
   if (aim_ == Aim::measure) return Phase::measuring;
   if (pending_ != Pending::nothing) {
-    if (ration_.waits() && !power_lost_ && !infeasible_) return Phase::rationed;
+    if (ration_.waits() && !power_lost_ && !over) return Phase::rationed;
     if (roster_.silent() && aim_ != Aim::hold) return Phase::waiting;
   }
   return aim_ == Aim::hold ? Phase::holding : Phase::safe;

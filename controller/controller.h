@@ -68,6 +68,10 @@ class Controller {
   // What happens once power is back within the cap.
   // asked: the policy was resumed, and its request waits.
   enum class Pending : std::uint8_t { nothing, resume, asked, restart };
+  // What is known of the lowest mode under the cap.
+  // fits: nothing says that it does not; over_with_larger: it is over the cap with larger batches
+  // than are asked for, which run out; over: with those that are asked for, which was said once.
+  enum class LowestMode : std::uint8_t { fits, over_with_larger, over };
   // A sensor with a first-order lag of 0.7 s, which publishes windows of 0.43 s, shows less than
   // 1 % of a step after so many of them.
   static constexpr int kLagWindows = 8;
@@ -119,6 +123,7 @@ class Controller {
   bool larger_batches_run() const;
   void judge_without_larger(Time now);
   const Observation* best_known() const;
+  const Observation* best_without_spare_time() const;
   Setting safe_setting() const;
   bool make_batches_smaller(Time now);
 
@@ -305,9 +310,9 @@ class Controller {
   std::uint32_t measurements_ = 0;  // of this run of the policy
   bool measuring_hold_ = false;     // a setting is held, and measured on and on
   Time hold_measured_since_{};
-  std::uint32_t proofs_ = 0;        // as many measurements, at most, come before the policy goes on
-  bool late_before_ = false;        // requests, when the policy asked for what is wanted now
-  bool seeks_reference_ = false;    // the running measurement is the controller's own
+  std::uint32_t proofs_ = 0;      // as many measurements, at most, come before the policy goes on
+  bool late_before_ = false;      // requests, when the policy asked for what is wanted now
+  bool seeks_reference_ = false;  // the running measurement is the controller's own
   // Where it is, if that is lower than the highest setting, which could not be measured.
   std::optional<ReferenceSearch::Place> lower_reference_;
   std::array<std::int32_t, kKinds> reference_batches_{};  // own_batches() when it was measured
@@ -315,9 +320,8 @@ class Controller {
   std::uint32_t rewrites_ = 0;  // of the running measurement
   bool refused_by_workload_ = false;
   bool power_lost_ = false;
-  bool paused_ = false;           // a limit leaves no power to work with: the workloads wait
-  bool infeasible_ = false;       // said once: the lowest mode is over the cap
-  bool larger_over_ = false;      // it is with larger batches than are asked for, which run out
+  bool paused_ = false;  // a limit leaves no power to work with: the workloads wait
+  LowestMode lowest_mode_ = LowestMode::fits;
   bool lacked_requests_ = false;  // said once: nobody's latency can be the least
   CutExcuses silences_;           // for settings in which a workload fell silent
   SecondChance second_chance_;    // of a search that found nothing

@@ -6,10 +6,10 @@ namespace gearshift {
 
 void Controller::update_duty(Verdict verdict, Time now) {
   const bool asks = cap_mw_ && is_power(*cap_mw_);
-  const bool over = infeasible_ || larger_over_;
-  const bool lowest = over && aim_ == Aim::safe && asks && !paused_ && !halted_;
+  const bool lowest =
+      lowest_mode_ != LowestMode::fits && aim_ == Aim::safe && asks && !paused_ && !halted_;
   if (!lowest || !roster_.any_managed()) {
-    larger_over_ = false;
+    if (lowest_mode_ == LowestMode::over_with_larger) lowest_mode_ = LowestMode::fits;
     end_duty(now);
     return;
   }

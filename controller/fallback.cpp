@@ -1,8 +1,5 @@
 // What the loop takes where what is in force may not stay: the best setting that is known, or the
 // safe one.
-#include <algorithm>
-#include <utility>
-
 #include "controller/controller.h"
 
 namespace gearshift {
@@ -98,17 +95,30 @@ void Controller::fall_far(Time now) {
   }
 }
 
-// Nothing keeps the limits: what serves requests alone within the cap, if that is known.
+// Least energy of a lone server found nothing that keeps up with time to spare: what keeps up at
+// all is next, the fastest of it. Null where nothing is known to, or the goal lets it be busy.
+const Observation* Controller::best_without_spare_time() const {
+  if (goal_.most_busy() >= 1 || best_known() != nullptr) return nullptr;
+  Goal busy = exact_goal();
+  busy.objective = Objective::time;
+  return memory_.best_within(busy, {spared_.value_or(Setting{})});
+}
+
+// Nothing keeps the limits: what serves requests alone within the cap, if that is known, or keeps
+// up with them in all of its time.
 void Controller::hold_nothing(std::string_view why, Time now) {
   if (plan_mw_ && serving_.limit() && latency_floor_mw()) {
     serving_.nothing_serves_under(*plan_mw_);
   }
-  const Setting* alone = relieving_setting(0);
-  if (alone == nullptr) {
+  const Observation* busy = best_without_spare_time();
+  if (const Setting* alone = relieving_setting(0)) {
+    apply(*alone, Aim::relief, now);
+  } else if (busy != nullptr && !roster_.objection(busy->setting)) {
+    apply(busy->setting, Aim::fallback, now);
+  } else {
     hold_safe(why, now);
     return;
   }
-  apply(*alone, Aim::relief, now);
   note(NoteType::safe, now, why);
 }
 
@@ -121,8 +131,10 @@ void Controller::hold_safe(std::string_view why, Time now) {
 // than were asked for, those that come may fit: the workloads wait in turns meanwhile.
 void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
   const bool may_come = now - other_batches_.since() <= options_.workload_timeout;
-  larger_over_ = !infeasible_ && may_come && larger_batches_run();
-  if (larger_over_ || std::exchange(infeasible_, true)) return;
+  if (lowest_mode_ == LowestMode::over) return;
+  const bool run_out = may_come && larger_batches_run();
+  lowest_mode_ = run_out ? LowestMode::over_with_larger : LowestMode::over;
+  if (run_out) return;
   if (is_power(*cap_mw_)) {
     note(NoteType::over_cap, now,
          "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
@@ -143,8 +155,8 @@ bool Controller::larger_batches_run() const {
 
 // What was over the cap in the lowest mode is used up: power is judged anew, once it shows.
 void Controller::judge_without_larger(Time now) {
-  if (!larger_over_ || larger_batches_run()) return;
-  larger_over_ = false;
+  if (lowest_mode_ != LowestMode::over_with_larger || larger_batches_run()) return;
+  lowest_mode_ = LowestMode::fits;
   guard_.settles_by(now + kLagWindows * board_.traits().power_window);
   guard_.rearm_at(now + 2 * board_.traits().power_window + options_.period);
 }

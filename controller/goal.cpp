@@ -1,7 +1,10 @@
 #include "controller/goal.h"
 
+#include <cmath>
 #include <cstdio>
 #include <limits>
+
+#include "controller/interleaving.h"
 
 namespace gearshift {
 namespace {
@@ -31,6 +34,34 @@ double Goal::cost(double time_s, double joules) const {
              weighed(time_weight, static_cast<double>(priced_power_mw) / 1e3 * time_s);
   }
   return kUnknown;
+}
+
+bool Goal::answers_in_time(double batch_size, double minibatch_s) const {
+  if (!latency || arrivals_per_s <= 0) return true;
+  const double fill_s = batch_size / arrivals_per_s;
+  if (fill_s + minibatch_s <= seconds(*latency)) return true;
+  // One by one, requests do not wait for a batch to be full. To the nanosecond, as it is measured.
+  const double half_full_ns = std::round(1e9 * (fill_s / 2 + minibatch_s));
+  return one_by_one && half_full_ns <= static_cast<double>(planned_latency(*latency).count());
+}
+
+bool Goal::keeps_pace(Kind kind, double batch_size, double minibatch_s) const {
+  if (kind != Kind::infer || arrivals_per_s <= 0) return true;
+  return minibatch_s <= most_busy() * (batch_size / arrivals_per_s) &&
+         answers_in_time(batch_size, minibatch_s);
+}
+
+bool Goal::keeps_limits(Kind kind, double batch_size, double minibatch_s, double power_w) const {
+  if (energy_j && drawn_s(kind, minibatch_s / batch_size) * power_w > *energy_j) return false;
+  return keeps_pace(kind, batch_size, minibatch_s);
+}
+
+double Goal::value(Kind kind, double batch_size, double minibatch_s, double power_w) const {
+  if (objective == Objective::latency && kind == Kind::infer && arrivals_per_s > 0) {
+    return batch_size / arrivals_per_s + minibatch_s;
+  }
+  const double sample_s = minibatch_s / batch_size;
+  return cost(sample_s, drawn_s(kind, sample_s) * power_w);
 }
 
 std::string describe(const Goal& goal) {

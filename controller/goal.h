@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "controller/clock.h"
+#include "controller/setting.h"
 
 namespace gearshift {
 
@@ -70,12 +71,32 @@ struct Goal {
     return pauses ? std::max(sample_s, 1 / arrivals_per_s) : sample_s;
   }
 
+  // The same of either kind: a training sample draws it for as long as it takes.
+  double drawn_s(Kind kind, double sample_s) const {
+    return kind == Kind::infer ? drawn_s(sample_s) : sample_s;
+  }
+
   // Share of the time, at most, that a server which runs alone may be busy. Least energy is that of
   // the slowest settings which keep up, behind which requests that come by chance would queue up.
   double most_busy() const {
     const bool saves = objective == Objective::energy || weighs();
     return one_by_one && saves ? kMostBusy : 1;
   }
+
+  // Whether requests are answered in time by minibatches of `batch_size` that take `minibatch_s`
+  // seconds: behind a full batch, or, one by one, behind half of one within nine tenths of the
+  // limit (planned_latency). True where there is no limit, or no rate is known.
+  bool answers_in_time(double batch_size, double minibatch_s) const;
+  // Whether a workload of the kind that runs alone does what its requests ask for: it is busy for
+  // no more than most_busy() of the time that its batches take to come, and answers in time. True
+  // of training, and where no rate is known.
+  bool keeps_pace(Kind kind, double batch_size, double minibatch_s) const;
+  // The same, and a sample takes no more energy than the goal allows at `power_w` watts of mean
+  // board power: as Observation::keeps has it of a measurement, without the power cap.
+  bool keeps_limits(Kind kind, double batch_size, double minibatch_s, double power_w) const;
+  // What the goal minimises of a workload that runs alone, as Observation::value tells it of a
+  // measurement: the latency of a request in seconds, or cost() of a sample.
+  double value(Kind kind, double batch_size, double minibatch_s, double power_w) const;
 
   // Whether the objective has an energy weight.
   bool weighs() const { return objective == Objective::weighted || objective == Objective::target; }

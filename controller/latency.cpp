@@ -14,8 +14,10 @@ constexpr double kGuessed = 0.95;
 
 }  // namespace
 
-// A server came, or left: what was known of its requests is another one's.
+// A server came, or left: what was known of its requests is another one's. One that comes is
+// measured against a reference at its own rate.
 void Controller::meet_server(const Workload* server) {
+  if (server != nullptr) forget_reference();
   goal_ = beside_server(goal_, options_.goal, server == nullptr ? Duration{} : server->latency);
   serving_.meet(server, goal_);
   relief_.forget();
@@ -43,6 +45,8 @@ void Controller::update_arrivals(Time now) {
   relief_.forget_end();
   goal_.arrivals_per_s = per_s;
   goal_.one_by_one = true;
+  // A lone server's energy is of its rate, the reference's too: it is taken anew from memory.
+  if (roster_.managed(Kind::train) == nullptr) forget_reference();
   drift_.change_requests();
   second_chance_.reset();
   char text[64];

@@ -61,7 +61,8 @@ void Controller::update_cap(Time now) {
     std::int64_t power_mw = *said.planned_mw;
     std::string_view name = limit->name();
     // Nothing serves under a plan that the lowest mode is over.
-    if (power_mw < floor_mw && plan_mw_ && infeasible_) serving_.nothing_serves_under(*plan_mw_);
+    const bool over = lowest_mode_ == LowestMode::over;
+    if (power_mw < floor_mw && plan_mw_ && over) serving_.nothing_serves_under(*plan_mw_);
     if (power_mw < floor_mw && serving_.gives_way(power_mw)) {
       power_mw = serving_.sought_mw(floor_mw);
       name = kLatencyFloor;
@@ -91,8 +92,7 @@ void Controller::update_cap(Time now) {
   }
   relief_.forget_end();
   const bool rests_on = falls && duty_.active();
-  infeasible_ = infeasible_ && rests_on;
-  larger_over_ = larger_over_ && rests_on;
+  if (!rests_on) lowest_mode_ = LowestMode::fits;
   note(NoteType::goal, now, source, cap.value_or(0));
   if (paused_ != (cap && *cap <= kNoPowerMw)) {
     update_pause(now);

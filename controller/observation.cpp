@@ -44,6 +44,13 @@ std::string_view outcome_name(Outcome outcome) {
   return "unknown";
 }
 
+std::optional<Outcome> outcome_from_word(std::string_view word) {
+  for (std::uint8_t i = 0; i < kOutcomes; ++i) {
+    if (outcome_name(static_cast<Outcome>(i)) == word) return static_cast<Outcome>(i);
+  }
+  return std::nullopt;
+}
+
 double Observation::sample_s(Kind kind) const {
   const Cost& of_kind = cost[index(kind)];
   const std::int32_t batch_size = setting.batch_size[index(kind)];
@@ -59,10 +66,17 @@ double Observation::sample_j(Kind kind) const {
   return std::isinf(time_s) ? time_s : time_s * static_cast<double>(power_mean_mw) / 1000.0;
 }
 
+Kind Observation::energy_kind(const Goal& goal) const {
+  const bool serves = goal.objective == Objective::latency && goal.arrivals_per_s > 0 &&
+                      cost[index(Kind::infer)].minibatches > 0;
+  return serves ? Kind::infer : counted();
+}
+
 double Observation::energy_j(const Goal& goal) const {
-  const double time_s = sample_s(counted());
-  if (counted() == Kind::train || std::isinf(time_s)) return sample_j(counted());
-  return goal.drawn_s(time_s) * static_cast<double>(power_mean_mw) / 1000.0;
+  const Kind kind = energy_kind(goal);
+  const double time_s = sample_s(kind);
+  if (std::isinf(time_s)) return time_s;
+  return goal.drawn_s(kind, time_s) * static_cast<double>(power_mean_mw) / 1000.0;
 }
 
 double Observation::latency_s(double arrivals_per_s) const {
@@ -83,10 +97,8 @@ bool Observation::keeps_up(const Goal& goal) const {
 
 bool Observation::answers_in_time(const Goal& goal) const {
   if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
-  if (!goal.latency || latency_s(goal.arrivals_per_s) <= seconds(*goal.latency)) return true;
-  // One by one, requests do not wait for a batch to be full.
-  return goal.one_by_one && half_batch(setting, goal) + cost[index(Kind::infer)].minibatch_mean <=
-                                planned_latency(*goal.latency);
+  return goal.answers_in_time(setting.batch_size[index(Kind::infer)],
+                              seconds(cost[index(Kind::infer)].minibatch_mean));
 }
 
 bool Observation::keeps(const Goal& goal) const {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 
@@ -25,7 +26,9 @@ enum class Outcome : std::uint8_t {
   power_unknown,     // power readings missing, stale or absurd
   late,              // cut short: requests were late, or their batch is never full in time
 };
-std::string_view outcome_name(Outcome outcome);  // the `reason` scripts see
+inline constexpr std::uint8_t kOutcomes = static_cast<std::uint8_t>(Outcome::late) + 1;
+std::string_view outcome_name(Outcome outcome);                   // the `reason` scripts see
+std::optional<Outcome> outcome_from_word(std::string_view word);  // nullopt: no outcome's name
 
 // Service time of one kind of workload under a setting. All zero where the kind did not run.
 struct Cost {
@@ -111,23 +114,27 @@ struct Observation {
   // Energy of a sample is within the goal's limit, where it has one.
   bool keeps_energy(const Goal& goal) const;
   // With a known arrival rate: inference keeps up, as a minibatch takes no longer than its batch
-  // takes to arrive, or, alone, than Goal::most_busy() of that. True where inference did not run.
-  bool keeps_up(const Goal& goal) const;
-  // With a known arrival rate: latency is within the goal's limit, where it has one. True where
+  // takes to arrive, or, alone, than Goal::most_busy() of that, as Goal::keeps_pace. True where
   // inference did not run.
+  bool keeps_up(const Goal& goal) const;
+  // With a known arrival rate: latency is within the goal's limit, where it has one, as
+  // Goal::answers_in_time. True where inference did not run.
   bool answers_in_time(const Goal& goal) const;
   // The kind that a goal counts: train where it was measured.
   Kind counted() const {
     return cost[index(Kind::train)].minibatches > 0 ? Kind::train : Kind::infer;
   }
+  // The kind whose energy the goal counts: counted(), but inference where the latency of requests
+  // is to be least and their rate is known, beside training too.
+  Kind energy_kind(const Goal& goal) const;
   // Time of a sample of the kind, in seconds; infinity unless ok and the kind ran.
   double sample_s(Kind kind) const;
   // Energy of a sample of the kind, in joules: mean board power times sample_s. Of a server that
   // pauses between batches it is a part of what a request takes; energy_j() has all of it.
   double sample_j(Kind kind) const;
-  // Energy of a sample of the kind that counts, in joules, as the goal has it: of requests that
-  // come one by one to inference alone, mean board power over their rate (Goal::drawn_s). Infinity
-  // unless ok and the kind ran.
+  // Energy of a sample of energy_kind(), in joules, as the goal has it: of requests that come one
+  // by one, mean board power over their rate (Goal::drawn_s), what trains beside them included.
+  // Infinity unless ok and the kind ran.
   double energy_j(const Goal& goal) const;
   // Seconds a training sample takes beside inference at the goal's rate of arrivals: as many whole
   // training minibatches as fit between two inference minibatches, batch / rate apart; of requests

@@ -24,7 +24,8 @@ void Controller::add_to_excess(Time now) {
     ration_.skip(now);
     return;
   }
-  const bool searches = measuring() || (ration_.probe_is_over() && !infeasible_ && !larger_over_);
+  const bool fits = lowest_mode_ == LowestMode::fits;
+  const bool searches = measuring() || (ration_.probe_is_over() && fits);
   const std::int64_t over_mw = searches && cap_mw_ ? *power_mw - *cap_mw_ : 0;
   const bool is_charged = over_mw > 0 && !follows_outside_write(now);
   ration_.add(now, *power_mw, is_charged ? over_mw : 0);

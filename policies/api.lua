@@ -82,9 +82,14 @@ function log(text) end
 ---known, the goal says time), a mixture, or seconds of a training sample beside inference (docs/objectives.md)
 ---@field power_w number the power cap; math.huge if there is none
 ---@field latency_ms number most latency of a request; math.huge if there is no limit
----@field arrivals_per_s number requests that arrive a second; 0 if not known
+---@field arrivals_per_s number requests that arrive a second; 0 if not known. As planned for, at least two in
+---goal.latency_ms; energy is judged by it too
 ---@field one_by_one boolean requests come one by one, as a server reports them, and training beside them has
 ---all the time that they leave over; else only whole minibatches between two of inference count
+---@field most_busy number share of the time, at most, that a server which runs alone may be busy: 0.85 where
+---requests come one by one and least energy counts, whole or in part, else 1
+---@field most_busy_half_full number the same of batches that only half full are in time: no full one shows that
+---requests do not queue up
 ---@field energy_weight number of weighted and target: 0 counts time alone, 1 energy alone
 ---@field priced_power_w number of target: what a second of training costs, in joules
 ---@field energy_j number most energy of a sample, in joules; math.huge if there is no limit

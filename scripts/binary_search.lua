@@ -13,8 +13,8 @@
 --    with no negative weight. Their best setting within the goal is measured next, and joins the fit,
 --    until they promise nothing better. Only measurements decide.
 --
--- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
--- take no longer than that, nor than the latency limit leaves. A smaller batch that keeps up beats a
+-- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may take
+-- no longer than that (goal.most_busy of it), nor than the latency limit leaves. A smaller batch that keeps up beats a
 -- larger one, so halving keeps to the smallest, refining goes up only where models say it is late, and
 -- in the end a smaller batch that was only just late is tried again. Beside training larger ones leave more
 -- time, so halving keeps to the largest that is full in time, and goes down where what keeps the cap is late.
@@ -36,7 +36,7 @@ local growth = 1.5 -- of the margin to the cap with each setting that turns out 
 local function wait_ms(batch) return rate > 0 and 1e3 * batch / rate or 0 end
 -- The longest a minibatch may take.
 local function most_ms(batch)
-  return rate <= 0 and math.huge or math.min(wait_ms(batch), goal.latency_ms - wait_ms(batch))
+  return rate <= 0 and math.huge or math.min(goal.most_busy * wait_ms(batch), goal.latency_ms - wait_ms(batch))
 end
 
 -- Whether such batches can be in time: one by one beside training, half of one in 0.9 of the limit.

@@ -15,7 +15,7 @@
 -- 1 / value, power rises with value.
 --
 -- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
--- take no longer than that, nor than the latency limit leaves (one by one: leaves to half a batch). The
+-- take no longer than goal.most_busy of that, nor than the latency limit leaves (one by one: to half a batch). The
 -- search starts with the smallest batch, and goes to the next where all that keeps the cap is late: a
 -- smaller batch that keeps up beats a larger one. Elsewhere the batch size is a knob like others.
 --
@@ -41,17 +41,16 @@ local least_wait, least_draw = 0.02, 0.01 -- of the time and the power is every 
 local most_draw = 1 -- of the power is all knobs' share
 local least_gain = 0.003 -- of the cost; less is not worth a measurement
 local reachable = 1.5 -- times too late in the first mode within the cap: the next batch beside training
-local most_busy = 0.85 -- of the time with requests that come one by one: they queue up behind more
-local planned = 0.9 -- of the latency, the same: what half of a batch is to be answered within
+local planned = 0.9 -- of the latency, one by one: what half of a batch is to be answered within
 local hopeless = 1.4 -- times too slow with every knob at its highest: the next batch size is tried
 
 -- The longest a minibatch may take: one by one, half of a batch has to be in time.
 local function most_ms(size)
   if rate <= 0 then return math.huge end
   local wait_ms = 1e3 * size / rate
-  local full = math.min(wait_ms, goal.latency_ms - wait_ms)
+  local full = math.min(goal.most_busy * wait_ms, goal.latency_ms - wait_ms)
   if not goal.one_by_one then return full end
-  return math.max(full, math.min(most_busy * wait_ms, planned * goal.latency_ms - wait_ms / 2))
+  return math.max(full, math.min(goal.most_busy_half_full * wait_ms, planned * goal.latency_ms - wait_ms / 2))
 end
 
 -- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first.

@@ -132,7 +132,7 @@ local function predicted_best(refused)
   local function choose_batch(value)
     size = value
     wait_ms = rate > 0 and 1e3 * size / rate or 0
-    most_ms = rate > 0 and math.min(wait_ms, goal.latency_ms - wait_ms) or math.huge
+    most_ms = rate > 0 and math.min(goal.most_busy * wait_ms, goal.latency_ms - wait_ms) or math.huge
   end
   -- Dimensions from the last, the batch size, to the first.
   local function visit(d, time_ms, power_w)

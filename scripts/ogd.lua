@@ -123,7 +123,7 @@ local function start_serving()
   local part, high = 1, 1
   for i = 1, last and #values[last] or 1 do
     if last and i > 1 then
-      local full_ms = 1000 * values[last][i] / goal.arrivals_per_s * (goal.one_by_one and 0.5 or 1)
+      local full_ms = 1000 * values[last][i] / goal.arrivals_per_s * (goal.one_by_one and 0.5 / 0.9 or 1)
       if full_ms >= goal.latency_ms then return nil end
     end
     local low = 0

@@ -7,7 +7,8 @@
 --    prediction beats what was measured: at last those a deviation of their power above the cap. A
 --    setting that is over it is cut short by the guard, and the next predictions draw more.
 -- 3. Where nothing measured keeps the goal, the predictions mislead: the safe setting is measured, and then the
---    list of modes is halved, as on a board without a model.
+--    list of modes is halved, as on a board without a model; but where that one is over the cap, only smaller
+--    batches are tried.
 --
 -- The fit is robust: a setting that was not applied stands apart from all others, and counts little.
 
@@ -40,8 +41,9 @@ local function ask(setting)
 end
 
 -- The batch sizes in the order in which they are tried without a model: of requests that come at a known rate
--- the smallest first of those that can be full in time; else the one in force and then smaller ones, which draw
--- less. With the field's name, and the sizes that may be tried in the best mode, smallest first.
+-- the smallest first of those that can be full in time (one by one: half full in 0.9 of it); else the one in
+-- force and then smaller ones, which draw less. With the field's name, and the sizes that may be tried in the
+-- best mode, smallest first.
 local function batches()
   local last = dimensions[#dimensions]
   if not last or knobs[last.name] then return { 0 }, nil, {} end
@@ -49,7 +51,7 @@ local function batches()
   local in_force = (last.name == "infer_batch" and workload.infer or workload.train).batch_size
   if last.name == "infer_batch" and goal.arrivals_per_s > 0 then
     for i, size in ipairs(sizes) do
-      local full_ms = 1000 * size / goal.arrivals_per_s * (goal.one_by_one and 0.5 or 1)
+      local full_ms = 1000 * size / goal.arrivals_per_s * (goal.one_by_one and 0.5 / 0.9 or 1)
       if i == 1 or full_ms < goal.latency_ms then order[i] = size end
     end
     sizes = order
@@ -67,12 +69,33 @@ local function too_slow(answer)
   return answer.reason == "late" or answer.ok and cheap and not answer.within
 end
 
+local function chosen()
+  if not best then
+    log("nothing measured keeps the goal")
+    return nil
+  end
+  log(string.format("chose %.4g %s at %.1f W", best.value, ({ energy = "J a sample", latency = "s of latency",
+    weighted = "of the reference's cost", target = "J a sample (time has a price)" })[goal.objective] or "s a sample",
+    best.power_w))
+  return best.setting
+end
+
 -- Without a model: the fastest modes have the highest power, as far as the board's order goes. Where no mode
 -- keeps the goal with one batch size, the next one begins where the cap was: of requests it is larger, and no
 -- mode above that will do. At last larger batches are tried in the best mode, if it leaves room below the cap.
-local function bisect()
+local function bisect(why, lowest)
   local order, name, sizes = batches()
   local high, middle = #modes, (1 + #modes) // 2
+  -- Over the cap in the lowest mode: only smaller batches may fit, and where they were to come after this one, in
+  -- no mode above it.
+  if lowest and lowest.reason == "over_limit" then
+    local tried = name and lowest.setting[name] or 0
+    if order[1] == tried then high, middle = 1, 1 end
+    for i = #order, 1, -1 do
+      if order[i] >= tried then table.remove(order, i) end
+    end
+  end
+  if #order > 0 then log(why .. ": the list of modes is halved instead") end
   for _, batch in ipairs(order) do
     local low = 1
     while low <= high do
@@ -95,12 +118,11 @@ local function bisect()
       if best == before then break end
     end
   end
-  return best and best.setting
+  return chosen()
 end
 
 if not roofline.known then
-  log("no model of this board is known: its list of modes is halved instead")
-  return bisect()
+  return bisect("no model of this board is known")
 end
 
 local model, surface, expected
@@ -163,13 +185,10 @@ for _ = 1, verify do
   try(setting)
 end
 
-if not best then ask(safe) end -- what would be held
+local lowest = not best and ask(safe) -- what would be held
 if not best then
-  log("no prediction keeps the goal: the list of modes is halved instead")
-  local setting = bisect()
-  if not setting then log("nothing measured keeps the goal") end
-  return setting
+  return bisect("nothing that was predicted keeps the goal", lowest)
 end
 log(string.format("fitted to %d measurements: %.1f %% off in time and %.1f %% in power, %d doubted",
   model.rows, 100 * model.time_error, 100 * model.power_error, model.doubted))
-return best.setting
+return chosen()

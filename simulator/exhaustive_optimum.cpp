@@ -4,7 +4,6 @@
 #include <cassert>
 #include <cmath>
 
-#include "controller/interleaving.h"
 #include "controller/reference_search.h"
 
 namespace gearshift {
@@ -14,22 +13,11 @@ bool keeps_power(const Goal& goal, const TrueCost& cost) {
   return !goal.power_mw || cost.power_w <= static_cast<double>(*goal.power_mw) / 1000;
 }
 
-// For how long mean power counts as a sample's.
-double drawn_s(const Goal& goal, Kind kind, double sample_s) {
-  return kind == Kind::infer ? goal.drawn_s(sample_s) : sample_s;
-}
-
 std::optional<TrueCost> mean_cost(const Goal& goal, const SimulatedTask& task,
                                   const PowerMode& mode, std::int32_t batch_size) {
   const auto cost = task.costs->cost(mode, batch_size);
   if (!cost) return std::nullopt;
   return with_pauses(goal, task, mode, batch_size, *cost);
-}
-
-// As Observation::answers_in_time; one by one, requests do not wait for a batch to be full.
-bool in_time(const Goal& goal, double fill_s, double minibatch_s) {
-  if (!goal.latency || fill_s + minibatch_s <= seconds(*goal.latency)) return true;
-  return goal.one_by_one && fill_s / 2 + minibatch_s <= seconds(planned_latency(*goal.latency));
 }
 
 }  // namespace
@@ -49,7 +37,7 @@ Goal judging_goal(const SimulationProblem& problem, const std::optional<Setting>
   const SimulatedTask& task = problem.tasks.front();
   const auto measure_against = [&](const TrueCost& cost, std::int32_t batch_size) {
     goal.reference_s = cost.minibatch_ms / 1e3 / batch_size;
-    goal.reference_j = drawn_s(goal, task.kind, goal.reference_s) * cost.power_w;
+    goal.reference_j = goal.drawn_s(task.kind, goal.reference_s) * cost.power_w;
   };
   if (reference) {
     const std::int32_t batch_size = reference->batch_size[index(task.kind)];
@@ -77,17 +65,10 @@ std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_siz
                              const TrueCost& cost) {
   if (!keeps_power(goal, cost)) return std::nullopt;
   const double minibatch_s = cost.minibatch_ms / 1000;
-  const double sample_s = minibatch_s / batch_size;
-  const double sample_j = drawn_s(goal, kind, sample_s) * cost.power_w;
-  if (goal.energy_j && sample_j > *goal.energy_j) return std::nullopt;
-  if (kind == Kind::infer && goal.arrivals_per_s > 0) {
-    const double fill_s = batch_size / goal.arrivals_per_s;
-    if (minibatch_s > goal.most_busy() * fill_s) return std::nullopt;
-    if (!in_time(goal, fill_s, minibatch_s)) return std::nullopt;
-    if (goal.objective == Objective::latency) return fill_s + minibatch_s;
-  }
-  if (goal.objective == Objective::latency) return std::nullopt;
-  return goal.cost(sample_s, sample_j);
+  if (!goal.keeps_limits(kind, batch_size, minibatch_s, cost.power_w)) return std::nullopt;
+  const bool answers = kind == Kind::infer && goal.arrivals_per_s > 0;
+  if (goal.objective == Objective::latency && !answers) return std::nullopt;
+  return goal.value(kind, batch_size, minibatch_s, cost.power_w);
 }
 
 std::optional<ExhaustiveOptimum> exhaustive_optimum(const SimulationProblem& problem,

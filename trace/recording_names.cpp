@@ -3,7 +3,7 @@
 namespace gearshift {
 namespace {
 
-// More values than either has.
+// More values than there are.
 constexpr std::uint8_t kMost = 64;
 
 }  // namespace
@@ -16,15 +16,6 @@ std::optional<NoteType> note_from_word(std::string_view word, std::string_view t
     const auto type = static_cast<NoteType>(i);
     if (note_name(type) == "unknown") break;
     if (note_name(type) == word) return type;
-  }
-  return std::nullopt;
-}
-
-std::optional<Outcome> outcome_from_word(std::string_view word) {
-  for (std::uint8_t i = 0; i < kMost; ++i) {
-    const auto outcome = static_cast<Outcome>(i);
-    if (outcome_name(outcome) == "unknown") break;
-    if (outcome_name(outcome) == word) return outcome;
   }
   return std::nullopt;
 }

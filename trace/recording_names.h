@@ -77,9 +77,8 @@ constexpr std::optional<E> from_word(std::string_view word) {
 // In the place of what runs, where a workload was asked to save its work.
 inline constexpr std::string_view kCheckpointWord = "checkpoint";
 
-// The controller names these two itself. `text` is the note's: a search that waits was told as
+// The controller names these itself. `text` is the note's: a search that waits was told as
 // over_cap before it had a note of its own.
 std::optional<NoteType> note_from_word(std::string_view word, std::string_view text);
-std::optional<Outcome> outcome_from_word(std::string_view word);
 
 }  // namespace gearshift

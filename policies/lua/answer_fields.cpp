@@ -1,20 +1,13 @@
 #include "policies/lua/answer_fields.h"
 
-#include <array>
 #include <cmath>
+#include <cstdint>
 #include <lua.hpp>
-#include <string_view>
 
 #include "policies/lua/terms.h"
 
 namespace gearshift {
 namespace {
-
-constexpr std::array kOutcomes = {
-    Outcome::complete,       Outcome::over_limit,   Outcome::refused,
-    Outcome::not_applied,    Outcome::timed_out,    Outcome::stalled,
-    Outcome::outside_writer, Outcome::goal_changed, Outcome::workload_changed,
-    Outcome::power_unknown,  Outcome::late};
 
 // Of the value on top of the stack, popped.
 double checked_number(lua_State* lua, const char* what, const char* name) {
@@ -30,9 +23,9 @@ double checked_number(lua_State* lua, const char* what, const char* name) {
 void refuse_reason(lua_State* lua, const char* what, const char* reason) {
   luaL_Buffer known;
   luaL_buffinit(lua, &known);
-  for (const Outcome one : kOutcomes) {
-    if (one != kOutcomes.front()) luaL_addstring(&known, ", ");
-    luaL_addstring(&known, outcome_name(one).data());
+  for (std::uint8_t i = 0; i < kOutcomes; ++i) {
+    if (i > 0) luaL_addstring(&known, ", ");
+    luaL_addstring(&known, outcome_name(static_cast<Outcome>(i)).data());
   }
   luaL_pushresult(&known);
   luaL_error(lua, "%s: reason: '%s' is none of measure's: %s", what, reason, lua_tostring(lua, -1));
@@ -72,13 +65,10 @@ std::optional<Outcome> answer_reason(lua_State* lua, int index, const char* what
     luaL_error(lua, "%s: reason: expected a string, got %s", what, luaL_typename(lua, -1));
   }
   const char* reason = lua_tostring(lua, -1);
-  for (const Outcome one : kOutcomes) {
-    if (outcome_name(one) != std::string_view(reason)) continue;
-    lua_pop(lua, 1);
-    return one;
-  }
-  refuse_reason(lua, what, reason);
-  return std::nullopt;
+  const std::optional<Outcome> outcome = outcome_from_word(reason);
+  if (!outcome) refuse_reason(lua, what, reason);
+  lua_pop(lua, 1);
+  return outcome;
 }
 
 }  // namespace gearshift

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <limits>
+#include <optional>
 
 #include "policies/lua/answer_fields.h"
 #include "policies/lua/gp_search.h"
@@ -59,16 +60,25 @@ bool teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
   return true;
 }
 
-// Of a server that runs alone and was late: the time of the minibatches that there were, and
-// nothing of power. Whether it has taught anything.
-bool teach_late_server(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) {
+// Of requests without training that were late: the time of the minibatches that there were, and
+// nothing of power. nullopt where it tells nothing.
+std::optional<CostRow> late_row(const CostProcess& process, const LearntAnswer& answer,
+                                std::size_t setting) {
   const LearntAnswer::Part& infer = answer.parts[index(Kind::infer)];
-  if (gp.grid.kind() != Kind::infer || !answer.late || !known(infer)) return false;
-  gp.process->learn({.setting = setting,
-                     .minibatch_ms = infer.ms,
-                     .power_w = std::exp(gp.process->mean(setting).log_power),
-                     .time_noise = cut_noise_of(infer),
-                     .power_noise = kSaysNothing});
+  if (!answer.late || !known(infer)) return std::nullopt;
+  return CostRow{.setting = setting,
+                 .minibatch_ms = infer.ms,
+                 .power_w = std::exp(process.mean(setting).log_power),
+                 .time_noise = cut_noise_of(infer),
+                 .power_noise = kSaysNothing};
+}
+
+// Of a server that runs alone. Whether it has taught anything.
+bool teach_late_server(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) {
+  if (gp.grid.kind() != Kind::infer) return false;
+  const std::optional<CostRow> row = late_row(*gp.process, answer, setting);
+  if (!row) return false;
+  gp.process->learn(*row);
   gp.conditioned = false;
   return true;
 }
@@ -99,18 +109,14 @@ bool teach_times(GpSearch& gp, const LearntAnswer& answer, std::size_t setting) 
 // way to is as often wrong as right.
 bool teach_alone(GpSearch::Alone& alone, const LearntAnswer& answer, CostRow row) {
   if (row.over_limit) return false;
-  const LearntAnswer::Part& infer = answer.parts[index(Kind::infer)];
   if (row.minibatch_ms > 0) {
     if (positive(answer.power_max_w)) row.power_w = std::max(row.power_w, answer.power_max_w);
-  } else if (answer.late && known(infer)) {
-    row.minibatch_ms = infer.ms;
-    row.time_noise = cut_noise_of(infer);
-    row.power_w = std::exp(alone.process.mean(row.setting).log_power);
-    row.power_noise = kSaysNothing;
+    alone.process.learn(row);
+  } else if (const auto late = late_row(alone.process, answer, row.setting)) {
+    alone.process.learn(*late);
   } else {
     return false;
   }
-  alone.process.learn(row);
   alone.conditioned = false;
   return true;
 }

@@ -252,7 +252,7 @@ void push_prediction(lua_State* lua, const RooflinePrediction& prediction, doubl
   const double power_w = std::exp(prediction.log_power);
   const Goal& goal = state_of(lua).context.goal;
   const double value =
-      goal_value(goal, checked_grid(lua).kind(), batch_size, minibatch_ms, power_w);
+      goal.value(checked_grid(lua).kind(), batch_size, minibatch_ms / 1e3, power_w);
   luaL_checkstack(lua, 2, "prediction");
   lua_createtable(lua, 0, 5);
   const auto set = [lua](const char* name, double number) {

@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "controller/knob.h"
+#include "policies/lua/goal_fields.h"
 #include "policies/lua/script_state.h"
+#include "policies/lua/set_fields.h"
 #include "policies/lua/terms.h"
 
 namespace gearshift {
@@ -21,35 +23,6 @@ constexpr double kHuge = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kModeCharge = 25;
 constexpr std::int64_t kObservationCharge = 60;
 constexpr std::int64_t kPriorCharge = 40;
-
-void push_text(lua_State* lua, std::string_view text) {
-  lua_pushlstring(lua, text.data(), text.size());
-}
-
-// Whole numbers as integers, so that they print as people write them: 3199, not 3199.0.
-void push_scaled(lua_State* lua, std::int64_t value, Unit unit) {
-  const auto scale = static_cast<std::int64_t>(unit_scale(unit));
-  if (value % scale == 0) {
-    lua_pushinteger(lua, value / scale);
-  } else {
-    lua_pushnumber(lua, static_cast<double>(value) / static_cast<double>(scale));
-  }
-}
-
-void set_number(lua_State* lua, const char* field, double value) {
-  lua_pushnumber(lua, value);
-  lua_setfield(lua, -2, field);
-}
-
-void set_integer(lua_State* lua, const char* field, std::int64_t value) {
-  lua_pushinteger(lua, value);
-  lua_setfield(lua, -2, field);
-}
-
-void set_text(lua_State* lua, const char* field, std::string_view text) {
-  push_text(lua, text);
-  lua_setfield(lua, -2, field);
-}
 
 void push_mode_of(lua_State* lua, const KnobSpace& space, const PowerMode& mode, int more_fields) {
   lua_createtable(lua, 0, static_cast<int>(space.size()) + more_fields);
@@ -64,8 +37,6 @@ void push_mode(lua_State* lua, const PowerMode& mode, int more_fields) {
   push_mode_of(lua, *state_of(lua).context.knobs, mode, more_fields);
 }
 
-double milliseconds(Duration duration) { return static_cast<double>(duration.count()) / 1e6; }
-
 // `known`: the observation is complete and the kind ran; all else costs for ever.
 void set_cost(lua_State* lua, const Observation& answer, Kind kind, bool known) {
   const Cost& cost = answer.cost[index(kind)];
@@ -76,7 +47,8 @@ void set_cost(lua_State* lua, const Observation& answer, Kind kind, bool known) 
   set_number(lua, "compute_ms", known ? milliseconds(cost.compute_mean) : kHuge);
   set_number(lua, "sample_ms", known ? 1e3 * answer.sample_s(kind) : kHuge);
   const Goal& goal = state_of(lua).context.goal;
-  const double energy_j = kind == answer.counted() ? answer.energy_j(goal) : answer.sample_j(kind);
+  const double energy_j =
+      kind == answer.energy_kind(goal) ? answer.energy_j(goal) : answer.sample_j(kind);
   set_number(lua, "energy_j", known ? energy_j : kHuge);
   set_integer(lua, "count", cost.minibatches);
 }
@@ -125,8 +97,7 @@ int observations_item(lua_State* lua) {
   const auto position = static_cast<std::size_t>(i - 1);
   push_answer(lua, observations[position]);
   if (state.overruled[position]) {
-    lua_pushboolean(lua, 0);
-    lua_setfield(lua, -2, "within");
+    set_flag(lua, "within", false);
   }
   return 1;
 }
@@ -186,27 +157,6 @@ void add_handle(lua_State* lua, const char* name, lua_CFunction length, lua_CFun
   lua_setfield(lua, -2, "__newindex");
   lua_setmetatable(lua, -2);
   lua_setfield(lua, -2, name);
-}
-
-void add_goal(lua_State* lua, const Goal& goal) {
-  lua_createtable(lua, 0, 10);
-  set_text(lua, "objective", objective_name(goal.objective));
-  if (goal.power_mw) {
-    push_scaled(lua, *goal.power_mw, Unit::mw);
-  } else {
-    lua_pushnumber(lua, kHuge);
-  }
-  lua_setfield(lua, -2, "power_w");
-  set_number(lua, "latency_ms", goal.latency ? milliseconds(*goal.latency) : kHuge);
-  set_number(lua, "arrivals_per_s", goal.arrivals_per_s);
-  lua_pushboolean(lua, goal.one_by_one ? 1 : 0);
-  lua_setfield(lua, -2, "one_by_one");
-  set_number(lua, "energy_weight", goal.energy_weight);
-  set_number(lua, "priced_power_w", static_cast<double>(goal.priced_power_mw) / 1e3);
-  set_number(lua, "energy_j", goal.energy_j.value_or(kHuge));
-  set_number(lua, "reference_ms", 1e3 * goal.reference_s);
-  set_number(lua, "reference_j", goal.reference_j);
-  lua_setfield(lua, -2, "goal");
 }
 
 void add_knobs(lua_State* lua, const KnobSpace& space) {
@@ -322,7 +272,8 @@ void copy_field(lua_State* lua, SettingField& field) {
 
 void add_values(lua_State* lua) {
   const PolicyContext& context = state_of(lua).context;
-  add_goal(lua, context.goal);
+  push_goal(lua, context.goal);
+  lua_setfield(lua, -2, "goal");
   add_knobs(lua, *context.knobs);
   add_workloads(lua, context);
   add_dimensions(lua, context);
@@ -355,11 +306,9 @@ void push_answer(lua_State* lua, const Observation& answer) {
   const bool known = measured(answer, kind);
   luaL_checkstack(lua, 6, "answer");
   lua_createtable(lua, 0, 27);
-  lua_pushboolean(lua, ok);
-  lua_setfield(lua, -2, "ok");
+  set_flag(lua, "ok", ok);
   set_text(lua, "reason", outcome_name(answer.outcome));
-  lua_pushboolean(lua, answer.keeps(context.goal));
-  lua_setfield(lua, -2, "within");
+  set_flag(lua, "within", answer.keeps(context.goal));
   push_setting(lua, answer.setting);
   lua_setfield(lua, -2, "setting");
   set_number(lua, "power_w", watts_or_huge(ok, answer.power_mean_mw));

@@ -48,16 +48,13 @@ struct GoalJudge {
   // Of a sample's energy over the most that the goal allows; minus infinity: any.
   double log_energy_over(double batch_size, double log_time, double log_power) const {
     if (!goal.energy_j) return -std::numeric_limits<double>::infinity();
-    if (pauses(batch_size, log_time)) {
-      return log_power - std::log(goal.arrivals_per_s * *goal.energy_j);
-    }
-    return log_time + log_power - std::log(1e3 * batch_size * *goal.energy_j);
+    return log_drawn_s(log_sample_s(batch_size, log_time)) + log_power - std::log(*goal.energy_j);
   }
   // Of Observation::value: seconds, joules or a mixture.
   double log_value(double batch_size, double log_time, double log_power) const {
     if (latency_counts()) return std::log((wait_ms(batch_size) + std::exp(log_time)) / 1e3);
-    const double log = log_time - std::log(1e3) - std::log(batch_size);
-    const double drawn = pauses(batch_size, log_time) ? -std::log(goal.arrivals_per_s) : log;
+    const double log = log_sample_s(batch_size, log_time);
+    const double drawn = log_drawn_s(log);
     if (goal.objective == Objective::energy) return drawn + log_power;
     return mixes() ? std::log(goal.cost(std::exp(log), std::exp(drawn + log_power))) : log;
   }
@@ -65,11 +62,11 @@ struct GoalJudge {
   // log power, which are independent.
   double deviation(double batch_size, double log_time, double log_power, double time,
                    double power) const {
-    const bool pausing = pauses(batch_size, log_time);
+    const bool pausing = pauses(std::exp(log_sample_s(batch_size, log_time)));
     if (goal.objective == Objective::energy) return pausing ? power : std::hypot(time, power);
     if (mixes() && pausing) {
       const double time_s = std::exp(log_time) / 1e3 / batch_size;
-      const double joules = std::exp(log_power) / goal.arrivals_per_s;
+      const double joules = goal.drawn_s(kind, time_s) * std::exp(log_power);
       const double time_share = goal.cost(time_s, 0) / goal.cost(time_s, joules);
       return std::hypot(time_share * time, (1 - time_share) * power);
     }
@@ -86,8 +83,15 @@ struct GoalJudge {
   // One by one, requests of a server whose batches of that size take less time than to come: what
   // is drawn until the next one comes is a request's, however long its minibatch takes. Mean power
   // is learnt with these pauses.
-  bool pauses(double batch_size, double log_time) const {
-    return waits && goal.one_by_one && std::exp(log_time) < wait_ms(batch_size);
+  bool pauses(double sample_s) const {
+    return goal.one_by_one && sample_s < goal.drawn_s(kind, sample_s);
+  }
+  double log_sample_s(double batch_size, double log_time) const {
+    return log_time - std::log(1e3) - std::log(batch_size);
+  }
+  // Of Goal::drawn_s. Like clockwork it is the time itself.
+  double log_drawn_s(double log_s) const {
+    return goal.one_by_one ? std::log(goal.drawn_s(kind, std::exp(log_s))) : log_s;
   }
   bool latency_counts() const { return goal.objective == Objective::latency && waits; }
   // Of time and energy. Until its reference is known a weighted goal counts time.

@@ -14,26 +14,18 @@ bool allowed(const Surface& surface, std::size_t i, const SurfaceChoice& among) 
   return high <= std::log(among.power_w);
 }
 
-// For how long mean power counts as a sample's.
-double drawn_s(const Goal& goal, Kind kind, double sample_s) {
-  return kind == Kind::infer ? goal.drawn_s(sample_s) : sample_s;
-}
-
 // Infinity where it is not in time.
 double value_of(const Surface& surface, const SettingGrid& grid, const Goal& goal, std::size_t i,
                 double time_deviations) {
   const double batch_size = grid.batch_size(i);
   const double log_time = static_cast<double>(surface.log_time[i]);
   const double late = time_deviations * static_cast<double>(surface.time_deviation[i]);
-  if (!keeps_up(goal, grid.kind(), batch_size, std::exp(log_time + late))) {
-    return std::numeric_limits<double>::infinity();
-  }
-  const double minibatch_ms = std::exp(log_time);
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  if (!goal.keeps_pace(grid.kind(), batch_size, std::exp(log_time + late) / 1e3)) return kNever;
+  const double minibatch_s = std::exp(log_time) / 1e3;
   const double power_w = std::exp(static_cast<double>(surface.log_power[i]));
-  if (!keeps_limits(goal, grid.kind(), batch_size, minibatch_ms, power_w)) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return goal_value(goal, grid.kind(), batch_size, minibatch_ms, power_w);
+  if (!goal.keeps_limits(grid.kind(), batch_size, minibatch_s, power_w)) return kNever;
+  return goal.value(grid.kind(), batch_size, minibatch_s, power_w);
 }
 
 }  // namespace
@@ -54,30 +46,6 @@ Surface roofline_surface(const DeviceParameters& device, const RooflineEstimate&
     surface.power_deviation[i] = static_cast<float>(one.power_deviation);
   }
   return surface;
-}
-
-double goal_value(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
-                  double power_w) {
-  const double sample_s = minibatch_ms / 1e3 / batch_size;
-  if (goal.objective == Objective::latency && kind == Kind::infer && goal.arrivals_per_s > 0) {
-    return batch_size * (sample_s + 1 / goal.arrivals_per_s);
-  }
-  return goal.cost(sample_s, drawn_s(goal, kind, sample_s) * power_w);
-}
-
-bool keeps_limits(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
-                  double power_w) {
-  const double sample_s = minibatch_ms / 1e3 / batch_size;
-  if (goal.energy_j && drawn_s(goal, kind, sample_s) * power_w > *goal.energy_j) return false;
-  return keeps_up(goal, kind, batch_size, minibatch_ms);
-}
-
-bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_ms) {
-  if (kind != Kind::infer || goal.arrivals_per_s <= 0) return true;
-  const double wait_s = batch_size / goal.arrivals_per_s;
-  const double minibatch_s = minibatch_ms / 1e3;
-  return minibatch_s <= goal.most_busy() * wait_s &&
-         (!goal.latency || wait_s + minibatch_s <= seconds(*goal.latency));
 }
 
 std::optional<std::size_t> best_setting(const Surface& surface, const SettingGrid& grid,

@@ -35,16 +35,6 @@ struct Surface {
 Surface roofline_surface(const DeviceParameters& device, const RooflineEstimate& estimate,
                          const SettingGrid& grid);
 
-// What the goal minimises, as Observation::value tells it of a measurement.
-double goal_value(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
-                  double power_w);
-// False where a sample takes more energy than the goal allows, and where inference falls behind its
-// arrivals or answers late; as Observation::keeps, without the power cap.
-bool keeps_limits(const Goal& goal, Kind kind, double batch_size, double minibatch_ms,
-                  double power_w);
-// The same of arrivals and latency alone.
-bool keeps_up(const Goal& goal, Kind kind, double batch_size, double minibatch_ms);
-
 // Which settings a choice is made among: not excluded, with power at most `power_w` even so many
 // deviations above its mean, and in time for the goal even with log time so many above its own.
 struct SurfaceChoice {

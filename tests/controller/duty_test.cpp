@@ -184,6 +184,27 @@ TEST(Duty, LargerBatchesThatDoNotEndAreCalledInfeasibleAfterAMinute) {
   EXPECT_EQ(rig.world.published.phase, Phase::resting);
 }
 
+// A refusal ends nothing: they run on, and are what is wanted from then on.
+TEST(Duty, LargerBatchesThatNoSmallerOnesFollowAreCalledInfeasibleAtOnce) {
+  FetchedRig rig(13'500);
+  rig.world.at(seconds(5), [&rig] { rig.world.prefetched = 100'000; });
+  Event refusal;
+  refusal.type = EventType::refused;
+  refusal.handle = 1;
+  refusal.text = BoundedText<96>("batch_size: an epoch has 20 samples");
+  for (Duration time = seconds(20); time < seconds(25); time += milliseconds(100)) {
+    rig.world.at(time, [&rig, refusal, time]() mutable {
+      refusal.set_sequence = rig.world.commands.back().sequence;
+      refusal.batch_size = rig.world.commands.back().batch_size;
+      if (refusal.batch_size < 32) rig.world.at(time, refusal);
+    });
+  }
+  rig.run();
+  EXPECT_EQ(reports(rig, "infeasible"), 1U);
+  EXPECT_EQ(rig.world.published.phase, Phase::resting);
+  EXPECT_LE(longest_over(rig, seconds(15), 13'500), milliseconds(1'300));
+}
+
 // Nobody knows what was drawn while the machine slept.
 TEST(Duty, OwesNothingForTheTimeThatTheMachineSlept) {
   for (const int beyond : {0, 100, 200, 300, 400, 500}) {

@@ -3,6 +3,7 @@
 
 #include "controller/controller.h"
 #include "tests/fakes/low_rig.h"
+#include "tests/fakes/serving_rig.h"
 
 namespace gearshift {
 namespace {
@@ -104,6 +105,29 @@ TEST(Fallback, ABatchOfATrainerThatComesWhilePowerIsOverTheCapIsMadeSmallerToo) 
   const KeptNote next = first_setting_since(rig, rig.time_of(NoteType::attached));
   EXPECT_EQ(next.time, rig.time_of(NoteType::attached)) << "at once";
   EXPECT_EQ(next.setting.batch_size[index(Kind::train)], 8);
+}
+
+// A server alone, without a limit of latency, whose fastest setting answers 250 requests a second.
+Setting held_for_least_energy(double per_s, const ListPolicy::Decide& decide) {
+  Rig rig(decide, seconds(30));
+  rig.options.goal.objective = Objective::energy;
+  Workload lone = server();
+  lone.latency = {};
+  rig.world.attach_server(seconds(1), per_s, lone);
+  rig.run();
+  EXPECT_FALSE(rig.recorder.of(NoteType::safe).empty()) << "the policy found no setting";
+  return rig.world.published.setting;
+}
+
+TEST(Fallback, WhereNothingHasTimeToSpareForLeastEnergyTheFastestThatKeepsUpIsHeld) {
+  const auto both = best_of({with_batch(measure(kSlow), 4), with_batch(measure(kFast), 4)});
+  EXPECT_EQ(held_for_least_energy(220, both).mode, kFast) << "busy for 90 % of the time";
+  EXPECT_EQ(held_for_least_energy(270, both).mode, kSlow) << "nothing keeps up";
+  const auto nil = [](const PolicyContext&, const std::vector<Observation>& answers) {
+    if (answers.empty()) return with_batch(measure(kFast), 4);
+    return Request{Request::What::hold_safe, {}};
+  };
+  EXPECT_EQ(held_for_least_energy(60, nil).mode, kSlow) << "the policy would not have it";
 }
 
 }  // namespace

@@ -57,6 +57,45 @@ TEST(Goal, ValueOfARecurringJobIsItsEpochs) {
   EXPECT_TRUE(std::isinf(seen.value(goal)));
 }
 
+TEST(Goal, KeepsALimitOfEnergyAtTheLimitAndBreaksItPastIt) {
+  const Goal goal{.energy_j = 0.5};
+  EXPECT_TRUE(goal.keeps_limits(Kind::train, 16, 0.5, 16));
+  EXPECT_FALSE(goal.keeps_limits(Kind::train, 16, 0.5, 16.1));
+  EXPECT_FALSE(goal.keeps_limits(Kind::train, 16, 0.501, 16));
+}
+
+TEST(Goal, CountsWhatAServerDrawsUntilTheNextRequestComes) {
+  Goal goal{.objective = Objective::energy, .arrivals_per_s = 30, .one_by_one = true};
+  EXPECT_DOUBLE_EQ(goal.value(Kind::infer, 4, 0.0124, 7.66), 7.66 / 30);
+  EXPECT_DOUBLE_EQ(goal.value(Kind::train, 4, 0.0124, 7.66), 0.0031 * 7.66);
+  EXPECT_DOUBLE_EQ(goal.drawn_s(Kind::infer, 0.0031), 1.0 / 30);
+  EXPECT_DOUBLE_EQ(goal.drawn_s(Kind::train, 0.0031), 0.0031);
+  goal.energy_j = 0.3;
+  EXPECT_TRUE(goal.keeps_limits(Kind::infer, 4, 0.0124, 7.66));
+  EXPECT_FALSE(goal.keeps_limits(Kind::infer, 16, 0.0281, 11.61));
+}
+
+TEST(Goal, LikeClockworkABatchIsToBeFullInTime) {
+  const Goal goal{Objective::latency, 30'000, Duration(2'500'000'000), 20};
+  EXPECT_TRUE(goal.keeps_pace(Kind::infer, 32, 0.8));
+  EXPECT_FALSE(goal.keeps_pace(Kind::infer, 32, 1)) << "1.6 s for the batch to fill";
+  EXPECT_FALSE(goal.keeps_pace(Kind::infer, 8, 0.5)) << "falls behind";
+  EXPECT_TRUE(goal.keeps_pace(Kind::train, 8, 5));
+  EXPECT_DOUBLE_EQ(goal.value(Kind::infer, 32, 0.8, 10), 2.4);
+  EXPECT_DOUBLE_EQ(goal.value(Kind::train, 32, 0.8, 10), 0.025) << "nobody is answered";
+}
+
+TEST(Goal, OneByOneABatchIsToBeHalfFullInNineTenthsOfTheTime) {
+  Goal goal{.latency = std::chrono::milliseconds(500), .arrivals_per_s = 30, .one_by_one = true};
+  EXPECT_TRUE(goal.keeps_pace(Kind::infer, 16, 0.0265));
+  EXPECT_TRUE(goal.keeps_pace(Kind::infer, 16, 0.183));
+  EXPECT_FALSE(goal.keeps_pace(Kind::infer, 16, 0.184)) << "450.7 ms of 450";
+  EXPECT_TRUE(goal.keeps_pace(Kind::infer, 6, 0.2)) << "as fast as they come";
+  goal.objective = Objective::energy;
+  EXPECT_FALSE(goal.keeps_pace(Kind::infer, 6, 0.171)) << "busy for more than 0.85 of 200 ms";
+  EXPECT_TRUE(goal.keeps_pace(Kind::infer, 6, 0.169));
+}
+
 TEST(Goal, ChangesOnlyWhatAChangeNames) {
   const Goal goal = weighted(0.25);
   EXPECT_EQ(changed(goal, {}), goal);

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "controller/controller.h"
-#include "tests/fakes/rig.h"
+#include "tests/fakes/serving_rig.h"
 
 namespace gearshift {
 namespace {
@@ -200,6 +200,38 @@ TEST(Objective, OneThatComesBackWithAnotherBatchIsMeasuredAgainstItsOwnReference
   ASSERT_EQ(notes.size(), 2U);
   EXPECT_EQ(notes[0].setting.batch_size[index(Kind::train)], 16);
   EXPECT_EQ(notes[1].setting.batch_size[index(Kind::train)], 32);
+}
+
+// Its energy is what the board draws until the next request comes, which changes with their rate.
+TEST(Objective, TheReferenceOfALoneServerIsOfTheRateThatItsRequestsComeAt) {
+  WeightedRig rig(std::nullopt, 0.5);
+  rig.policy = ListPolicy(best_of({with_batch(measure(kMiddle), 4)}));
+  rig.world.detach(seconds(1));
+  Workload lone = server();
+  lone.latency = {};
+  FakeServer& served = rig.world.attach_server(seconds(2), 60, lone);
+  rig.world.at(seconds(20), [&served] { served.per_s = 120; });
+  rig.world.detach(seconds(40), lone.handle);
+  Event again;
+  again.type = EventType::attached;
+  again.handle = lone.handle;
+  again.workload = lone;
+  rig.world.at(seconds(42), again);
+  rig.run();
+  std::vector<double> rates;
+  for (const Goal& goal : rig.policy.goals) rates.push_back(std::round(goal.arrivals_per_s));
+  EXPECT_EQ(rates, (std::vector<double>{60, 125, 0, 125}));
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_EQ(notes.size(), rates.size());
+  std::vector<Observation> measured;
+  for (const KeptNote& note : rig.recorder.of(NoteType::observation)) {
+    if (note.observation->ok()) measured.push_back(*note.observation);
+  }
+  ASSERT_EQ(measured.size(), 2U) << "the reference and the middle mode, once each";
+  for (const KeptNote& note : notes) EXPECT_EQ(note.setting, measured[0].setting);
+  for (const Goal& goal : rig.policy.goals) {
+    EXPECT_DOUBLE_EQ(measured[0].value(goal), 1) << goal.arrivals_per_s;
+  }
 }
 
 // A knob was refused when the reference was sought, and is not any more.

@@ -277,7 +277,8 @@ TEST(Observation, ARequestOfAServerThatPausesTakesWhatIsDrawnUntilTheNextOneCome
 
 TEST(Observation, WhatIsNearlyAlwaysBusyDoesNotKeepUpWhereLeastEnergyAsksForTheSlowest) {
   Goal goal{.objective = Objective::energy, .arrivals_per_s = 40, .one_by_one = true};
-  const Observation busy = inference(milliseconds(86));  // of 100 ms that four requests take to come
+  const Observation busy =
+      inference(milliseconds(86));  // of 100 ms that four requests take to come
   EXPECT_FALSE(busy.keeps_up(goal));
   EXPECT_TRUE(inference(milliseconds(84)).keeps_up(goal));
   goal.objective = Objective::time;
@@ -293,6 +294,16 @@ TEST(Observation, WhatIsNearlyAlwaysBusyDoesNotKeepUpWhereLeastEnergyAsksForTheS
 TEST(Observation, WithoutAServerOrARateLatencyCountsTheTimeOfASample) {
   EXPECT_DOUBLE_EQ(observed().value({Objective::latency, {}, {}, 40}), 0.02);
   EXPECT_DOUBLE_EQ(inference(milliseconds(60)).value({Objective::latency}), 0.015);
+}
+
+TEST(Observation, FindsEveryOutcomeByItsName) {
+  for (std::uint8_t i = 0; i < kOutcomes; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    EXPECT_EQ(outcome_from_word(outcome_name(outcome)), outcome);
+  }
+  EXPECT_EQ(outcome_name(static_cast<Outcome>(kOutcomes)), "unknown") << "kOutcomes counts all";
+  EXPECT_EQ(outcome_from_word("unknown"), std::nullopt);
+  EXPECT_EQ(outcome_from_word("over_limt"), std::nullopt);
 }
 
 TEST(Observation, KeepsLimitsOfEnergyAndLatencyTogether) {

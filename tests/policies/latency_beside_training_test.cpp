@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 
 #include "policies/lua/lua_policy.h"
+#include "policies/numerics/goal_judge.h"
 #include "tests/policies/interleaved_problem.h"
 #include "tests/policies/script_text.h"
 
@@ -60,6 +62,28 @@ return nil)lua",
   char text[64];
   std::snprintf(text, sizeof text, "20 320 %g", latency_s);
   EXPECT_EQ(policy.take_log(), text);
+}
+
+// What the search believes of a setting and what its answer says are of one kind.
+TEST(LatencyBesideTraining, ALimitOfEnergyIsOfTheRequestsThatAreSearched) {
+  LatencyProblem problem;
+  problem.goal.power_mw = 1'000'000;
+  const SettingGrid grid(problem.context(), highest_mode(&problem.board), kMostGridSettings);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < 2 * grid.size(); ++i) {
+    const Observation answer = problem.measured(grid.setting(i / 2));
+    problem.goal.one_by_one = i % 2 != 0;
+    problem.goal.energy_j = problem.goal.one_by_one ? 0.6 : 0.1;
+    const GoalJudge judge(problem.goal, grid.kind(), std::numeric_limits<double>::infinity());
+    const Cost& cost = answer.cost[index(Kind::infer)];
+    const double over =
+        judge.log_energy_over(grid.batch_size(i / 2), std::log(1e3 * seconds(cost.minibatch_mean)),
+                              std::log(static_cast<double>(answer.power_mean_mw) / 1e3));
+    EXPECT_EQ(answer.keeps_energy(problem.goal), over <= 0) << i;
+    kept += over <= 0 ? 1U : 0U;
+  }
+  EXPECT_GT(kept, 0U);
+  EXPECT_LT(kept, 2 * grid.size());
 }
 
 TEST(LatencyBesideTraining, ScriptsSearchTheBatchOfRequests) {

@@ -35,9 +35,50 @@ TEST(RooflineSearch, SaysWhenNothingKeepsTheCap) {
     request = policy.resume(answer);
   }
   EXPECT_EQ(request.what, What::hold_safe) << policy.failure();
-  EXPECT_EQ(policy.take_log(), "no prediction keeps the goal: the list of modes is halved instead");
+  EXPECT_EQ(policy.take_log(),
+            "nothing that was predicted keeps the goal: the list of modes is halved instead");
   EXPECT_EQ(policy.take_log(), "nothing measured keeps the goal");
+  EXPECT_EQ(policy.take_log(), "");
   EXPECT_LE(measurements, 12);
+}
+
+TEST(RooflineSearch, EndsWhereTheLowestModeIsOverTheCapAndNoBatchIsSmaller) {
+  PolicyProblem problem;
+  problem.trainer.batch_size_count = 0;
+  LuaPolicy policy = shipped();
+  Request request = policy.start(problem.context());
+  Setting last;
+  while (request.what == What::measure) {
+    last = request.setting;
+    Observation answer = cut_short(request.setting, Outcome::over_limit);
+    answer.limit_mw = 30'000;
+    request = policy.resume(answer);
+  }
+  EXPECT_EQ(request.what, What::hold_safe) << policy.failure();
+  EXPECT_EQ(last.mode, problem.knobs.lowest()) << "nothing was tried after it";
+  EXPECT_EQ(policy.take_log(), "nothing measured keeps the goal");
+  EXPECT_EQ(policy.take_log(), "");
+}
+
+// Batches of 16 draw too much in every mode: none but the lowest is tried with smaller ones.
+TEST(RooflineSearch, TriesSmallerBatchesWhereTheLowestModeIsOverTheCap) {
+  const PolicyProblem problem;
+  LuaPolicy policy = shipped();
+  Request request = policy.start(problem.context());
+  std::vector<Setting> asked;
+  while (request.what == What::measure && asked.size() < 30) {
+    asked.push_back(request.setting);
+    const bool fits = request.setting == Setting{problem.knobs.lowest(), {8, 0}, Run::train};
+    Observation answer =
+        fits ? complete(request.setting, 400, 25) : cut_short(request.setting, Outcome::over_limit);
+    answer.limit_mw = 30'000;
+    request = policy.resume(answer);
+  }
+  ASSERT_EQ(request.what, What::hold) << policy.failure();
+  EXPECT_EQ(request.setting.batch_size[index(Kind::train)], 8);
+  std::string log;
+  for (std::string line = policy.take_log(); !line.empty(); line = policy.take_log()) log = line;
+  EXPECT_EQ(log, "chose 0.05 s a sample at 25.0 W");
 }
 
 // The board draws less than half of what the model says: no mode is expected below the cap.

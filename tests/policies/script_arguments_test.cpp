@@ -111,6 +111,10 @@ const WrongArgument kWrong[] = {
      "gp.learn: ok: expected true or false, got string"},
     {"learns_reason_misspelt", "gp.learn(with{ok = false, reason = 'over_limt'})",
      "gp.learn: reason: 'over_limt' is none of measure's"},
+    {"learns_reason_unknown", "gp.learn(with{ok = false, reason = 'unknown'})",
+     "gp.learn: reason: 'unknown' is none of measure's: complete, over_limit, refused, "
+     "not_applied, timed_out, stalled, outside_writer, goal_changed, workload_changed, "
+     "power_unknown, late"},
     {"learns_reason_number", "gp.learn(with{reason = 3})",
      "gp.learn: reason: expected a string, got number"},
     {"learns_without_reason", "gp.learn{setting = safe, resaon = 'over_limit', limit_w = 20}",

@@ -110,6 +110,50 @@ TEST(ServingBatches, HalvingGoesUpWhereRequestsAreLate) {
   EXPECT_EQ(asked.back(), problem.knobs.highest());
 }
 
+// One clock, of which a server's time and power are simple functions: two settings tell all others.
+struct OneClockProblem : PolicyProblem {
+  OneClockProblem() {
+    knobs.knobs = {{"gpu_mhz", Unit::khz, KnobClass::clock, {}}};
+    modes.clear();
+    for (std::int64_t mhz = 200; mhz <= 1'000; mhz += 50) {
+      knobs.knobs[0].values.push_back(1'000 * mhz);
+      modes.push_back({{1'000 * mhz}, 1});
+    }
+    trainer.kind = Kind::infer;
+    trainer.batch_size = 1;
+    trainer.batch_size_count = 0;
+    goal = {Objective::energy, 30'000, 1'000ms, 100};
+    goal.one_by_one = true;
+  }
+};
+
+// How often a server is tried that is busy for more than 0.85 of the time, but not all of it.
+int tries_nearly_always_busy(const char* script, double (*ms_at)(double ghz)) {
+  ProfileWorld world(OneClockProblem(), [ms_at](const Setting& setting) {
+    const double ghz = static_cast<double>(setting.mode.values[0]) / 1e6;
+    return TrueCost{ms_at(ghz), 5 + 10 * ghz};
+  });
+  LuaPolicy policy(script, script_text(script));
+  const SearchOutcome outcome = world.run(policy);
+  EXPECT_TRUE(outcome.held) << script << ": " << outcome.failure;
+  EXPECT_TRUE(world.truth(outcome.setting).keeps(world.problem().goal));
+  int tries = 0;
+  for (const Observation& one : world.problem().observations) {
+    const double busy = 100 * one.sample_s(Kind::infer);
+    tries += busy > 0.85 && busy <= 1 ? 1 : 0;
+  }
+  return tries;
+}
+
+// Requests that come by chance would queue up behind it. What a search begins with may be.
+TEST(ServingBatches, LeastEnergyIsSoughtBelowTheMostThatAServerMayBeBusy) {
+  const auto falls = [](double ghz) { return 16.2 - 10 * ghz; };
+  const auto is_inverse = [](double ghz) { return 2 + 4 / ghz; };
+  EXPECT_LE(tries_nearly_always_busy("linear.lua", falls), 1);
+  EXPECT_EQ(tries_nearly_always_busy("linear_inverse.lua", is_inverse), 0);
+  EXPECT_LE(tries_nearly_always_busy("binary_search.lua", is_inverse), 1);
+}
+
 SearchOutcome roofline(ProfileWorld& world) {
   LuaPolicy policy("roofline.lua", script_text("roofline.lua"));
   const SearchOutcome outcome = world.run(policy);

@@ -1,0 +1,36 @@
+#include "policies/lua/goal_fields.h"
+
+#include <limits>
+#include <lua.hpp>
+
+#include "policies/lua/set_fields.h"
+
+namespace gearshift {
+namespace {
+
+constexpr double kHuge = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+void push_goal(lua_State* lua, const Goal& goal) {
+  lua_createtable(lua, 0, 12);
+  set_text(lua, "objective", objective_name(goal.objective));
+  if (goal.power_mw) {
+    push_scaled(lua, *goal.power_mw, Unit::mw);
+  } else {
+    lua_pushnumber(lua, kHuge);
+  }
+  lua_setfield(lua, -2, "power_w");
+  set_number(lua, "latency_ms", goal.latency ? milliseconds(*goal.latency) : kHuge);
+  set_number(lua, "arrivals_per_s", goal.arrivals_per_s);
+  set_flag(lua, "one_by_one", goal.one_by_one);
+  set_number(lua, "most_busy", goal.most_busy());
+  set_number(lua, "most_busy_half_full", kMostBusy);
+  set_number(lua, "energy_weight", goal.energy_weight);
+  set_number(lua, "priced_power_w", static_cast<double>(goal.priced_power_mw) / 1e3);
+  set_number(lua, "energy_j", goal.energy_j.value_or(kHuge));
+  set_number(lua, "reference_ms", 1e3 * goal.reference_s);
+  set_number(lua, "reference_j", goal.reference_j);
+}
+
+}  // namespace gearshift
