@@ -190,7 +190,7 @@ Trial ConcurrentEvaluation::run(const Case& one) const {
           .modes_profiled = static_cast<std::uint32_t>(result.measured.size()),
           .probes_over_cap = result.measured_over_cap,
           .refused = result.refused,
-          .over_ws = result.energy.over_cap_j,
+          .over_cap_j = result.energy.over_cap_j,
           .search_s = seconds(result.search),
           .search_j = result.search_j,
           .failure = result.policy_error,

@@ -205,7 +205,7 @@ Trial EvaluateGrid::run(const Case& one) const {
           .filled_nearest = result.filled_nearest,
           .filled_model = result.filled_model,
           .refused = result.refused,
-          .over_ws = result.energy.over_cap_j,
+          .over_cap_j = result.energy.over_cap_j,
           .search_s = seconds(result.search),
           .search_j = result.search_j,
           .failure = result.policy_error,

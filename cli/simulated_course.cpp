@@ -94,7 +94,7 @@ json SimulatedCourse::to_json() const {
     list.push_back(
         {{"begin_s", seconds(phase.begin - Time{})},
          {"end_s", seconds(phase.end - Time{})},
-         {"rate_per_s", phase.rate_per_s},
+         {"arrivals_per_s", phase.rate_per_s},
          {"cap_w", phase.cap_mw ? json(static_cast<double>(*phase.cap_mw) / 1000) : json()},
          {"minibatches_per_s", phase.minibatches_per_s()},
          {"optimum", phase.best ? json(phase.best->cost.minibatches_per_s) : json()}});

@@ -133,10 +133,10 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"not_applied", result.not_applied},
               {"search_s", seconds(result.search)},
               {"search_j", result.search_j},
-              {"over_ws", result.energy.over_cap_j},
-              {"over_s", result.energy.over_cap_s},
+              {"over_cap_j", result.energy.over_cap_j},
+              {"over_cap_s", result.energy.over_cap_s},
               {"breaches", result.energy.breaches},
-              {"longest_over_s", result.energy.longest_over_cap_s},
+              {"longest_over_cap_s", result.energy.longest_over_cap_s},
               {"energy_j", result.energy.energy_j},
               {"duration_s", seconds(result.duration)},
               {"train_samples", result.samples[index(Kind::train)]},
@@ -148,7 +148,7 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
   out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1000) : json();
   out["energy_limit_j"] = goal.energy_j ? json(*goal.energy_j) : json();
   out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();
-  out["rate_per_s"] = goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json();
+  out["arrivals_per_s"] = goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json();
   out["held"] = to_json(problem.knobs, result.setting);
   out["held_s"] = result.observation ? json(seconds(result.held_for)) : json();
   out["observation"] = result.observation ? to_json(problem.knobs, *result.observation) : json();

@@ -16,43 +16,64 @@
 namespace gearshift {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 struct StatusOptions {
   ControlAddress control;
   bool json = false;
 };
 
-// The fields of PROTOCOL.md under the same names, each kind by its own name.
-std::string status_json(const wire::StatusAnswer& status) {
-  nlohmann::ordered_json json = {{"phase", status.phase},
-                                 {"power_known", status.power_known},
-                                 {"power_is_estimate", status.power_is_estimate},
-                                 {"power_mw", status.power_mw},
-                                 {"cap_mw", status.cap_mw},
-                                 {"cap_source", status.cap_source},
-                                 {"objective", status.objective},
-                                 {"energy_weight_ppm", status.energy_weight_ppm},
-                                 {"reference_ns", status.reference_ns},
-                                 {"reference_uj", status.reference_uj},
-                                 {"priced_power_mw", status.priced_power_mw},
-                                 {"latency_ns", status.latency_ns},
-                                 {"energy_uj", status.energy_uj},
-                                 {"mode", nlohmann::ordered_json::object()}};
-  for (const auto& [knob, value] : status.mode) json["mode"][knob] = value;
-  for (const Kind kind : {Kind::train, Kind::infer}) {
-    const std::string name(kind_name(kind));
-    json["batch_size"][name] = status.batch_size[index(kind)];
-    json["minibatch_ns"][name] = status.minibatch_ns[index(kind)];
+double watts_number(std::int64_t power_mw) { return static_cast<double>(power_mw) / 1e3; }
+
+// What the answer has of it: what is minimised, and the limits beside the power cap.
+Goal goal_of(const wire::StatusAnswer& status) {
+  Goal goal;
+  for (const Objective objective : kObjectives) {
+    if (objective_name(objective) == status.objective) goal.objective = objective;
   }
-  json["run"] = status.run;
+  goal.energy_weight = static_cast<double>(status.energy_weight_ppm) / 1e6;
+  goal.reference_s = static_cast<double>(status.reference_ns) / 1e9;
+  goal.reference_j = static_cast<double>(status.reference_uj) / 1e6;
+  goal.priced_power_mw = status.priced_power_mw;
+  if (status.latency_ns > 0) goal.latency = Duration(status.latency_ns);
+  if (status.energy_uj > 0) goal.energy_j = static_cast<double>(status.energy_uj) / 1e6;
+  if (status.arrival_interval_ns > 0) {
+    goal.arrivals_per_s = 1e9 / static_cast<double>(status.arrival_interval_ns);
+  }
+  return goal;
+}
+
+// The fields, names and units of the notes `status` of `gearshift run --json`.
+std::string status_json(const wire::StatusAnswer& status) {
+  Json json = {{"phase", status.phase}};
+  json["power_w"] = status.power_known ? Json(watts_number(status.power_mw)) : Json();
+  json["power_is_estimate"] = status.power_is_estimate;
+  json["cap_w"] = status.cap_mw > 0 ? Json(watts_number(status.cap_mw)) : Json();
+  json["cap_source"] = status.cap_source;
+  json.update(to_json(goal_of(status)));
+  json["objective"] = status.objective;
+  Json& setting = json["setting"] = Json::object();
+  for (const auto& [knob, value] : status.mode) setting[knob] = value;
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const std::int64_t batch_size = status.batch_size[index(kind)];
+    if (batch_size > 0) setting[std::string(kind_name(kind)) + "_batch"] = batch_size;
+  }
+  setting["run"] = status.run;
+  for (const Kind kind : {Kind::train, Kind::infer}) {
+    const Duration minibatch{status.minibatch_ns[index(kind)]};
+    if (minibatch <= Duration::zero()) continue;
+    json[std::string(kind_name(kind)) + "_minibatch_ms"] = 1e3 * seconds(minibatch);
+  }
+  if (status.arrival_interval_ns > 0) {
+    json["requests"] = {{"served", status.requests_served},
+                        {"late", status.requests_late},
+                        {"queued", status.requests_queued},
+                        {"latency_p99_ms", 1e3 * seconds(Duration(status.latency_p99_ns))}};
+  }
   json["workloads"] = status.workloads;
   json["measurements"] = status.measurements;
   json["repeats"] = status.repeats;
   json["drifts"] = status.drifts;
-  json["arrival_interval_ns"] = status.arrival_interval_ns;
-  json["latency_p99_ns"] = status.latency_p99_ns;
-  json["requests_served"] = status.requests_served;
-  json["requests_late"] = status.requests_late;
-  json["requests_queued"] = status.requests_queued;
   if (status.battery.known()) {
     json["battery"] = to_json(status.battery, Duration(status.battery_age_ns));
   }

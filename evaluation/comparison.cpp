@@ -99,8 +99,8 @@ ComparisonTable cost_table(const Grid& grid, std::span<const Standing> standings
     line.push_back(fixed(score.modes_profiled.most, 0));
     line.push_back(fixed(score.probes_over_cap.mean, 1));
     line.push_back(fixed(score.probes_over_cap.most, 0));
-    line.push_back(fixed(score.over_ws.mean, 1));
-    line.push_back(fixed(score.over_ws.most, 1));
+    line.push_back(fixed(score.over_cap_j.mean, 1));
+    line.push_back(fixed(score.over_cap_j.most, 1));
     line.push_back(fixed(score.search_s.mean, 1));
     line.push_back(fixed(score.search_kj.mean, 2));
     table.lines.push_back(std::move(line));

@@ -127,7 +127,7 @@ json to_json(const Grid& grid, const ConcurrentRow& row) {
               {"problem", "concurrent"},
               {"cap_w", goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1e3) : json()},
               {"latency_ms", std::chrono::duration<double, std::milli>(*goal.latency).count()},
-              {"rate_per_s", goal.arrivals_per_s},
+              {"arrivals_per_s", goal.arrivals_per_s},
               {"seed", grid.seeds[row.of.seed]}};
   out.update(judgement(row));
   out["optimum_mode"] = row.best ? json(space.describe(row.best->infer->mode)) : json();
@@ -141,7 +141,7 @@ json to_json(const Grid& grid, const ConcurrentRow& row) {
   out["modes_profiled"] = row.trial.modes_profiled;
   out["power_modes"] = row.trial.power_modes;
   out["probes_over_cap"] = row.trial.probes_over_cap;
-  out["over_ws"] = row.trial.over_ws;
+  out["over_cap_j"] = row.trial.over_cap_j;
   out["search_s"] = row.trial.search_s;
   out["failure"] = row.trial.failure;
   return out;

@@ -15,18 +15,18 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
   const Problem& problem = grid.problems[row.of.problem];
   const Goal& goal = problem.goal;
   const KnobSpace& space = grid.workloads[row.of.workload].optimum.profile().knobs();
-  std::optional<double> cap_w, latency_ms, rate_per_s;
+  std::optional<double> cap_w, latency_ms, arrivals_per_s;
   if (goal.power_mw) cap_w = static_cast<double>(*goal.power_mw) / 1e3;
   if (goal.latency) {
     latency_ms = std::chrono::duration<double, std::milli>(*goal.latency).count();
   }
-  if (problem.kind == Kind::infer) rate_per_s = goal.arrivals_per_s;
+  if (problem.kind == Kind::infer) arrivals_per_s = goal.arrivals_per_s;
   return {grid.policies[row.of.policy].name,
           grid.workloads[row.of.workload].name,
           std::string(kind_name(problem.kind)),
           number_or_empty(cap_w),
           number_or_empty(latency_ms),
-          number_or_empty(rate_per_s),
+          number_or_empty(arrivals_per_s),
           std::to_string(grid.seeds[row.of.seed]),
           truth(row.solvable),
           truth(row.solved),
@@ -36,7 +36,7 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
           number_or_empty(row.power_w),
           std::to_string(row.trial.modes_profiled),
           std::to_string(row.trial.probes_over_cap),
-          exact(row.trial.over_ws),
+          exact(row.trial.over_cap_j),
           space.describe(row.trial.held.mode),
           std::to_string(row.trial.held.batch_size[index(problem.kind)]),
           truth(row.trial.infeasible),
@@ -55,8 +55,9 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
 
 std::string csv_report(const Grid& grid, std::span<const Row> rows, const AllCells* all) {
   std::string text =
-      "policy,workload,problem,cap_w,latency_ms,rate_per_s,seed,solvable,solved,optimum,chosen,"
-      "excess,power_w,modes_profiled,probes_over_cap,over_ws,mode,batch_size,infeasible,search_s,"
+      "policy,workload,problem,cap_w,latency_ms,arrivals_per_s,seed,solvable,solved,optimum,chosen,"
+      "excess,power_w,modes_profiled,probes_over_cap,over_cap_j,mode,batch_size,infeasible,search_"
+      "s,"
       "search_j,filled_nearest,filled_model,refused,failure,objective,energy_weight,energy_limit_"
       "j";
   text += all == nullptr ? "\n" : ",solvable_all,solved_all,optimum_all,excess_all\n";

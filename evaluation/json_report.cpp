@@ -31,7 +31,7 @@ json to_json(const Grid& grid, const Row& row) {
   out["latency_ms"] = goal.latency
                           ? json(std::chrono::duration<double, std::milli>(*goal.latency).count())
                           : json();
-  out["rate_per_s"] = infer ? json(goal.arrivals_per_s) : json();
+  out["arrivals_per_s"] = infer ? json(goal.arrivals_per_s) : json();
   out["seed"] = grid.seeds[row.of.seed];
   out["solvable"] = row.solvable;
   out["solved"] = row.solved;
@@ -41,7 +41,7 @@ json to_json(const Grid& grid, const Row& row) {
   out["power_w"] = number_or_null(row.power_w);
   out["modes_profiled"] = row.trial.modes_profiled;
   out["probes_over_cap"] = row.trial.probes_over_cap;
-  out["over_ws"] = row.trial.over_ws;
+  out["over_cap_j"] = row.trial.over_cap_j;
   out["infeasible"] = row.trial.infeasible;
   out["failure"] = row.trial.failure;
   return out;
@@ -77,7 +77,7 @@ json to_json(const Score& score) {
           {"policy_failed", score.failed},
           {"modes_profiled", to_json(score.modes_profiled)},
           {"probes_over_cap", to_json(score.probes_over_cap)},
-          {"over_ws", to_json(score.over_ws)},
+          {"over_cap_j", to_json(score.over_cap_j)},
           {"search_s", to_json(score.search_s)},
           {"search_kj", to_json(score.search_kj)}};
 }

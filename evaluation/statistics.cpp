@@ -63,7 +63,7 @@ double median(std::vector<double> values) {
 
 Score score(std::span<const Row* const> rows) {
   Score score;
-  std::vector<double> excess, over_w, modes, over_cap, over_ws, search_s, search_kj;
+  std::vector<double> excess, over_w, modes, over_cap, over_cap_j, search_s, search_kj;
   for (const Row* row : rows) {
     ++score.rows;
     if (row->solved) {
@@ -81,7 +81,7 @@ Score score(std::span<const Row* const> rows) {
     if (!row->trial.failure.empty()) ++score.failed;
     modes.push_back(row->trial.modes_profiled);
     over_cap.push_back(row->trial.probes_over_cap);
-    over_ws.push_back(row->trial.over_ws);
+    over_cap_j.push_back(row->trial.over_cap_j);
     search_s.push_back(row->trial.search_s);
     search_kj.push_back(row->trial.search_j / 1e3);
   }
@@ -89,7 +89,7 @@ Score score(std::span<const Row* const> rows) {
   score.over_w = distribution(std::move(over_w));
   score.modes_profiled = distribution(std::move(modes));
   score.probes_over_cap = distribution(std::move(over_cap));
-  score.over_ws = distribution(std::move(over_ws));
+  score.over_cap_j = distribution(std::move(over_cap_j));
   score.search_s = distribution(std::move(search_s));
   score.search_kj = distribution(std::move(search_kj));
   return score;

@@ -41,7 +41,7 @@ struct Score {
   std::size_t failed = 0;       // rows where the script failed
   Distribution modes_profiled;
   Distribution probes_over_cap;
-  Distribution over_ws;
+  Distribution over_cap_j;
   Distribution search_s;
   Distribution search_kj;
 };

@@ -20,10 +20,10 @@ struct Trial {
   std::uint32_t filled_nearest = 0;
   std::uint32_t filled_model = 0;
   std::uint32_t refused = 0;
-  double over_ws = 0;   // watt-seconds over the limit, by true power
-  double search_s = 0;  // virtual time until the last setting was held
-  double search_j = 0;  // and the energy it took
-  std::string failure;  // of the policy's script; empty where it did not fail
+  double over_cap_j = 0;  // watt-seconds over the limit, by true power
+  double search_s = 0;    // virtual time until the last setting was held
+  double search_j = 0;    // and the energy it took
+  std::string failure;    // of the policy's script; empty where it did not fail
   // Online problems only: every measurement in order, by the index of its cell in the profile. It
   // ends early where the policy has made up its mind: `held` is all that would follow.
   std::vector<std::uint32_t> sequence{};

@@ -53,7 +53,7 @@ std::string format_trial(std::uint64_t key, const Trial& trial) {
                {"filled_nearest", trial.filled_nearest},
                {"filled_model", trial.filled_model},
                {"refused", trial.refused},
-               {"over_ws", trial.over_ws},
+               {"over_cap_j", trial.over_cap_j},
                {"search_s", trial.search_s},
                {"search_j", trial.search_j},
                {"failure", trial.failure}};
@@ -91,7 +91,7 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     trial.filled_nearest = whole<std::uint32_t>(line.at("filled_nearest"));
     trial.filled_model = whole<std::uint32_t>(line.at("filled_model"));
     trial.refused = whole<std::uint32_t>(line.at("refused"));
-    line.at("over_ws").get_to(trial.over_ws);
+    line.at("over_cap_j").get_to(trial.over_cap_j);
     line.at("search_s").get_to(trial.search_s);
     line.at("search_j").get_to(trial.search_j);
     line.at("failure").get_to(trial.failure);

@@ -66,7 +66,7 @@ inline RunCase any_cell(const Grid& grid) {
     Trial trial;
     trial.held = setting_of(profile.cells()[which], profile.kind);
     trial.modes_profiled = static_cast<std::uint32_t>(one.problem % 5 + 1);
-    trial.over_ws = 0.1 * static_cast<double>(one.problem);
+    trial.over_cap_j = 0.1 * static_cast<double>(one.problem);
     return trial;
   };
 }

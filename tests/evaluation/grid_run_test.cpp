@@ -178,7 +178,7 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   trial.filled_nearest = 3;
   trial.filled_model = 5;
   trial.refused = 7;
-  trial.over_ws = 0.1 + 0.2;
+  trial.over_cap_j = 0.1 + 0.2;
   trial.search_s = 1e-9;
   trial.search_j = 12345.678;
   trial.failure = "a.lua:1: \"quoted\"";
@@ -189,7 +189,7 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->first, 0xfedcba9876543210U);
   EXPECT_EQ(format_trial(read->first, read->second), line);
-  EXPECT_EQ(read->second.over_ws, trial.over_ws);
+  EXPECT_EQ(read->second.over_cap_j, trial.over_cap_j);
   EXPECT_EQ(read->second.sequence, trial.sequence);
   EXPECT_EQ(read->second.drifts, trial.drifts);
   for (std::size_t cut = 0; cut < line.size(); ++cut) {

@@ -45,11 +45,11 @@ TEST_F(Reports, GiveJsonRowsOfTheFieldsThatAreDocumented) {
   ASSERT_EQ(out["rows"].size(), grid.size());
   std::vector<std::string> names;
   for (const auto& [name, value] : out["rows"][0].items()) names.push_back(name);
-  EXPECT_THAT(names,
-              ElementsAre("policy", "workload", "problem", "objective", "energy_weight",
-                          "energy_limit_j", "cap_w", "latency_ms", "rate_per_s", "seed", "solvable",
-                          "solved", "optimum", "chosen", "excess", "power_w", "modes_profiled",
-                          "probes_over_cap", "over_ws", "infeasible", "failure"));
+  EXPECT_THAT(names, ElementsAre("policy", "workload", "problem", "objective", "energy_weight",
+                                 "energy_limit_j", "cap_w", "latency_ms", "arrivals_per_s", "seed",
+                                 "solvable", "solved", "optimum", "chosen", "excess", "power_w",
+                                 "modes_profiled", "probes_over_cap", "over_cap_j", "infeasible",
+                                 "failure"));
   const auto& unsolvable = out["rows"][0];
   EXPECT_EQ(unsolvable["cap_w"], 10);
   EXPECT_FALSE(unsolvable["solvable"]);

@@ -35,7 +35,7 @@ class Battery(unittest.TestCase):
             told = json.loads(asked.stdout)
             self.assertEqual((told["phase"], told["plan"]), ("paused", "reserve"))
             self.assertAlmostEqual(told["battery"]["capacity_wh"], 0.1, 6)
-            self.assertEqual((told["cap_mw"], told["cap_source"]), (1, "battery"))
+            self.assertEqual((told["cap_w"], told["cap_source"]), (0.001, "battery"))
             self.assertEqual((status["cap_w"], daemon.notes("goal")[-1]["cap_w"]), (0.001, 0.001))
             self.assertIn("plan          reserve", self.text(stack, "status"))
             self.assertIn("cap           0 W (battery)\n", self.text(stack, "status"))

@@ -17,7 +17,7 @@ class ColdStart(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         result = json.loads(run.stdout)
         (phase,), requests = result["phases"], result["requests"]
-        return phase["minibatches_per_s"] / phase["optimum"], requests["late"] / requests["arrived"], result["over_s"]
+        return phase["minibatches_per_s"] / phase["optimum"], requests["late"] / requests["arrived"], result["over_cap_s"]
 
     # What was cut short for late requests used to teach nothing: a quarter of the optimum was trained in
     # the mean of these seeds, and nothing in the second pair, where half of the requests were late.

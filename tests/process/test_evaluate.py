@@ -15,9 +15,9 @@ from pathlib import Path
 from harness import BINARY, SOURCE, Program
 
 COLUMNS = "device,workload,kind,batch_size,cpu_cores,cpu_mhz,gpu_mhz,mem_mhz,power_limit_w,minibatch_ms,epoch_s,power_w"
-FIELDS = ["policy", "workload", "problem", "objective", "energy_weight", "energy_limit_j", "cap_w", "latency_ms", "rate_per_s", "seed", "solvable",
+FIELDS = ["policy", "workload", "problem", "objective", "energy_weight", "energy_limit_j", "cap_w", "latency_ms", "arrivals_per_s", "seed", "solvable",
           "solved", "optimum", "chosen", "excess", "power_w", "modes_profiled", "probes_over_cap",
-          "over_ws", "infeasible", "failure"]
+          "over_cap_j", "infeasible", "failure"]
 BINARY_SEARCH = SOURCE / "scripts/binary_search.lua"
 EVERY_MODE = """local best
 for i = 1, #modes do
@@ -57,7 +57,7 @@ def optimum_ms(cells, row):
         if row["problem"] == "train":
             values.append(time_ms)
             continue
-        fill_ms = 1000 * int(cell["batch_size"]) / row["rate_per_s"]
+        fill_ms = 1000 * int(cell["batch_size"]) / row["arrivals_per_s"]
         if time_ms <= fill_ms and fill_ms + time_ms <= row["latency_ms"]:
             values.append(fill_ms + time_ms)
     return min(values, default=None)
@@ -183,7 +183,7 @@ class Evaluate(unittest.TestCase):
         for row in rows:
             self.assertEqual((row["failure"], row["solved"], row["late"], row["over_w"]), ("", True, False, 0))
             # Batches of 4 leave no time to train where requests come fast and the cap is low.
-            if row["cap_w"] == 16 and row["rate_per_s"] == 60 and row["latency_ms"] >= 600:
+            if row["cap_w"] == 16 and row["arrivals_per_s"] == 60 and row["latency_ms"] >= 600:
                 self.assertEqual(row["infer_batch"], 16)
         self.assertLess(sum(row["minibatches_per_s"]["loss"] for row in rows), 0.1 * len(rows))
 
@@ -210,7 +210,7 @@ class Evaluate(unittest.TestCase):
             values = {"trusted": [], "all": []}
             self.assertGreaterEqual(*(one["minibatches_per_s"] or 0 for one in row["separate_clocks"]))
             for (mode, batch), ((train_ms, train_w), (infer_ms, infer_w)) in both.items():
-                fill_ms = 1000 * batch / row["rate_per_s"]
+                fill_ms = 1000 * batch / row["arrivals_per_s"]
                 late = infer_ms > fill_ms or fill_ms + infer_ms > row["latency_ms"]
                 if late or max(train_w, infer_w) > row["cap_w"]:
                     continue

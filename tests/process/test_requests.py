@@ -103,7 +103,7 @@ class Requests(unittest.TestCase):
                          "--arrivals", "poisson:40", "--latency", "500ms", "--hold", "60s")  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
-        self.assertEqual(found["rate_per_s"], 40)
+        self.assertEqual(found["arrivals_per_s"], 40)
         fared = found["requests"]
         self.assertGreater(fared["arrived"], 40 * 60)
         self.assertGreaterEqual(found["duration_s"], 60)

@@ -80,7 +80,7 @@ class Simulate(unittest.TestCase):
             result = json.loads(one.stdout)
             phases = result["phases"]
             self.assertEqual([phase["begin_s"] for phase in phases], [0, 60, 80, 100])
-            self.assertEqual([phase["rate_per_s"] for phase in phases], [60, 180, 60, 60])
+            self.assertEqual([phase["arrivals_per_s"] for phase in phases], [60, 180, 60, 60])
             self.assertEqual([phase["cap_w"] for phase in phases], [30, 30, 30, 24])
             self.assertAlmostEqual(phases[0]["optimum"], phases[2]["optimum"])
             self.assertLess(phases[1]["optimum"], phases[0]["optimum"])
@@ -212,7 +212,7 @@ class Simulate(unittest.TestCase):
             self.assertLessEqual(result["guard_steps"], 12, result)
             self.assertGreater(result["train_samples"], 10200, result)
             self.assertEqual(result["infer_samples"], 0)
-            self.assertLessEqual(result["longest_over_s"], 0.3)
+            self.assertLessEqual(result["longest_over_cap_s"], 0.3)
 
     def test_a_recorded_simulation_replays_and_is_a_profile_itself(self):
         with Stack(board=False) as stack:
