@@ -136,9 +136,14 @@ void Controller::on_late(Time now) {
       pending_ = for_reference ? Pending::restart : Pending::resume;
     }
   } else {
-    if (aim_ != Aim::relief && serving_.blames(wanted_, use())) memory_.mark_late(wanted_, rate);
-    // A policy that found no setting, or failed, is not asked again for that.
-    if (pending_ == Pending::nothing && aim_ == Aim::hold) pending_ = Pending::restart;
+    const bool blamed = aim_ != Aim::relief && serving_.blames(wanted_, use());
+    if (blamed) memory_.mark_late(wanted_, serving_.late_per_s());
+    // A policy that found no setting, or failed, is not asked again for that. Nor is one whose
+    // choice is not to blame: it knows no more than when it chose.
+    if (pending_ == Pending::nothing && aim_ == Aim::hold) {
+      pending_ = blamed ? Pending::restart : Pending::asked;
+      asked_ = {.what = Request::What::hold, .setting = wanted_};
+    }
   }
   relieve(rate, now);
 }

@@ -3,6 +3,7 @@
 #include "controller/relief.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "controller/controller.h"
 
@@ -103,23 +104,42 @@ const Setting* Controller::relieving_setting(double share) const {
   return may && serving_.limit() ? best : nullptr;
 }
 
+// The first mode from `place` on, below `end`, of which no knob is lower than of `from`: a board's
+// order goes by power, and what draws more with one knob far down may be slower. Null: none is.
+const PowerMode* Controller::raised_mode(std::size_t place, std::size_t end,
+                                         const PowerMode& from) const {
+  const std::vector<PowerMode>& modes = board_.traits().modes;
+  for (; place < end; ++place) {
+    const PowerMode& mode = modes[place];
+    if (std::equal(mode.values.begin(), mode.values.begin() + mode.count, from.values.begin(),
+                   std::greater_equal<>())) {
+      return &mode;
+    }
+  }
+  return nullptr;
+}
+
 // Half of the way to the highest mode, or to where relief was over the cap, and back towards this
-// one past those that are over it; where no other is left, this one with another batch.
+// one past those that are over it; without a cap all of the way. Where no other is left, this one
+// with another batch.
 std::optional<Setting> Controller::raised_setting() const {
   const std::vector<PowerMode>& modes = board_.traits().modes;
   const std::size_t end = std::min(modes.size(), relief_.end().value_or(modes.size()));
   const std::size_t from = place();
   Setting setting = wanted_;
   setting.batch_size[index(Kind::infer)] = serving_.batch_size(*roster_.managed(Kind::infer));
-  const std::size_t place = from < end ? from : 0;
+  const bool goes_up = from < end;
+  const std::size_t place = goes_up ? from : 0;
   const auto may_try = [this](const Setting& raised) {
     const Observation* known = this->known(raised);
     const bool over = known != nullptr && (known->outcome == Outcome::over_limit ||
                                            (cap_mw_ && known->ok() && !known->within(*cap_mw_)));
     return !over && !roster_.objection(raised);
   };
-  for (std::size_t step = (end - place) / 2; step > 0; step /= 2) {
-    setting.mode = modes[std::min(place + step, modes.size() - 1)];
+  for (std::size_t step = cap_mw_ ? (end - place) / 2 : end - place; step > 0; step /= 2) {
+    const std::size_t at = std::min(place + step, modes.size() - 1);
+    const PowerMode* raised = goes_up ? raised_mode(at, end, wanted_.mode) : nullptr;
+    setting.mode = raised != nullptr ? *raised : modes[at];
     if (setting.mode != wanted_.mode && may_try(setting)) return setting;
   }
   setting.mode = wanted_.mode;

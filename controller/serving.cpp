@@ -1,6 +1,7 @@
 #include "controller/serving.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "controller/limit_source.h"
@@ -98,6 +99,12 @@ std::string Serving::lateness() const {
 
 double Serving::pressing_per_s() const {
   return std::max(planned_per_s_, newest().arrived / std::max(1e-3, seconds(newest().span)));
+}
+
+double Serving::late_per_s() const {
+  const double expected = planned_per_s_ * seconds(newest().span);
+  const bool by_chance = newest().arrived <= expected + 3 * std::sqrt(expected);
+  return by_chance ? planned_per_s_ : pressing_per_s();
 }
 
 bool Serving::bears_stall(const Setting& setting, Use use) {

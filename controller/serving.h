@@ -74,6 +74,9 @@ class Serving {
   std::string lateness() const;
   // Requests a second: what is planned for, or what the newest report has, where that is more.
   double pressing_per_s() const;
+  // The rate at which what is late now is so: the same, but what is planned for where the newest
+  // report has no more than chance brings, three standard deviations of a Poisson count.
+  double late_per_s() const;
 
   // Where requests are late under a limit. A minibatch that stalled explains the newest report, and
   // the setting has credit for that: nothing is to be done.

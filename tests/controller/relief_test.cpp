@@ -138,6 +138,29 @@ TEST(ReliefLoop, FindsItsPlaceBelowTheCapAndStaysThere) {
   }
 }
 
+// A server alone that is late with one core at 900 MHz: the mode that relief takes.
+PowerMode raised(std::optional<std::int64_t> cap_mw) {
+  ServingRig rig(best_of({with_batch(measure(mode(1, 900000)), 1)}), seconds(20), cap_mw,
+                 by_power());
+  rig.world.detach(milliseconds(0));
+  rig.world.attach_server(milliseconds(1), 400);
+  rig.run();
+  Time late = Time::max();
+  for (const KeptNote& note : rig.recorder.of(NoteType::late)) {
+    if (note.setting.mode == mode(1, 900000)) late = std::min(late, note.time);
+  }
+  for (const Setting& setting : rig.settings_since(late - Time{})) {
+    if (setting.mode != mode(1, 900000)) return setting.mode;
+  }
+  return {};
+}
+
+// By power four cores at 600 MHz come half of the way up, and serve less: a server whose memory
+// clock fell so answered a second of requests late.
+TEST(ReliefLoop, NoKnobFallsWhereClocksAreToRise) { EXPECT_EQ(raised(100'000), mode(3, 900000)); }
+
+TEST(ReliefLoop, WithoutACapTheHighestModeIsTakenAtOnce) { EXPECT_EQ(raised({}), mode(4, 900000)); }
+
 // Single requests are served alone at 30 a second, which is known; of 105 a second one in twenty is
 // not.
 TEST(ReliefLoop, WhereMoreComeThanWhatServedThemServesTheBatchGrows) {

@@ -159,6 +159,18 @@ TEST(Serving, IsPressedByWhatComesNowWhereThatIsMore) {
   EXPECT_DOUBLE_EQ(serving.pressing_per_s(), serving.planned_per_s());
 }
 
+// At five requests a second, six in one are no higher rate: a setting that is late then was held
+// again and again, since it was late at six alone.
+TEST(Serving, TakesWhatChanceBringsForNoHigherRate) {
+  Serving serving = counted(60);
+  const double planned = serving.planned_per_s();
+  serving.add(report(milliseconds(60'500), 70, 1));
+  EXPECT_DOUBLE_EQ(serving.late_per_s(), planned);
+  EXPECT_DOUBLE_EQ(serving.pressing_per_s(), 140);
+  serving.add(report(milliseconds(61'000), 80, 1));
+  EXPECT_DOUBLE_EQ(serving.late_per_s(), 160);
+}
+
 TEST(Serving, BearsWhatAStallExplainsWhileTheSettingHasCreditForIt) {
   Serving serving = counted(60);
   serving.add(report(milliseconds(60'500), 50, 5));
