@@ -11,7 +11,7 @@ namespace {
 
 // Requests that are served in batches less than half full, in batches, until the batch size is held
 // to be too large to fill in time.
-constexpr std::int64_t kUnfilledBatches = 4;
+constexpr double kUnfilledBatches = 4;
 // Even a batch of one waits no longer than half the limit at the rate that is planned for: below
 // it, requests do not wait for each other.
 constexpr double kFewestInALimit = 2;
@@ -80,7 +80,12 @@ std::int32_t Serving::batch_size(const Workload& server) const {
 }
 
 bool Serving::never_fills(std::int32_t batch_size) const {
-  return unfilled_ > kUnfilledBatches * batch_size;
+  double filling = batch_size;
+  // Twice what comes within the limit: a batch larger than that is never half full in time.
+  if (limit() && planned_per_s_ > 0) {
+    filling = std::min(filling, std::max(1.0, 2 * planned_per_s_ * seconds(*limit())));
+  }
+  return static_cast<double>(unfilled_) > kUnfilledBatches * filling;
 }
 
 bool Serving::late(Time now) {

@@ -115,7 +115,7 @@ function surface:exclude_known() end
 function surface:best(terms) end
 
 ---The setting whose measurement would tell most, late or not: the largest product of the deviations
----of time and power. On a surface of roofline this is the next one of a D-optimal design.
+---of time and power. Of requests that come one by one none whose batch is never half full in time. On a surface of roofline this is the next one of a D-optimal design.
 ---@param terms? surface_terms
 ---@return setting|nil, prediction|nil
 function surface:least_known(terms) end

@@ -127,7 +127,9 @@ int surface_least_known(lua_State* lua) {
   const Surface& surface = checked_surface(lua, 1, "surface:least_known");
   const SurfaceChoice among = checked_choice(lua, 2, "surface:least_known");
   charge_look(lua, surface);
-  return push_choice(lua, surface, least_known_setting(surface, among));
+  const auto setting =
+      least_known_setting(surface, checked_grid(lua), state_of(lua).context.goal, among);
+  return push_choice(lua, surface, setting);
 }
 
 struct Front {

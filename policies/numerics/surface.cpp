@@ -62,12 +62,15 @@ std::optional<std::size_t> best_setting(const Surface& surface, const SettingGri
   return best;
 }
 
-std::optional<std::size_t> least_known_setting(const Surface& surface, const SurfaceChoice& among) {
+std::optional<std::size_t> least_known_setting(const Surface& surface, const SettingGrid& grid,
+                                               const Goal& goal, const SurfaceChoice& among) {
+  const bool waits = goal.one_by_one && grid.kind() == Kind::infer;
   std::optional<std::size_t> widest;
   float most = 0;
   for (std::size_t i = 0; i < surface.size(); ++i) {
     const float width = surface.time_deviation[i] * surface.power_deviation[i];
     if (!(width > most) || !allowed(surface, i, among)) continue;
+    if (waits && !goal.answers_in_time(grid.batch_size(i), 0)) continue;
     most = width;
     widest = i;
   }

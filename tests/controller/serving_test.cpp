@@ -131,6 +131,19 @@ TEST(Serving, ABatchThatIsNotHalfFullFourTimesOverNeverFills) {
   EXPECT_FALSE(serving.never_fills(4)) << "another measurement";
 }
 
+// 100 a second are six in the limit of 60 ms: 64 are never half full, and it took 256 requests to
+// see that, of five a second most of a minute.
+TEST(Serving, ABatchOfMoreThanTwiceWhatComesInTimeIsSoonKnownNeverToFill) {
+  Serving serving = counted(60);
+  serving.measure();
+  serving.credit(report(seconds(61), 45), batch_of(64), Use::measured);
+  const double in_time = serving.planned_per_s() * 0.06;
+  ASSERT_LT(4 * 2 * in_time, 55);
+  EXPECT_FALSE(serving.never_fills(64));
+  serving.credit(report(seconds(62), 10), batch_of(64), Use::measured);
+  EXPECT_TRUE(serving.never_fills(64));
+}
+
 TEST(Serving, IsLateSinceTheFirstTimeUntilRequestsAreInTimeAgain) {
   Serving serving = met();
   EXPECT_FALSE(serving.late(Time{}));

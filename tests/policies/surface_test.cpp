@@ -97,11 +97,11 @@ TEST(Surface, ChoosesTheLeastValueWithinThePower) {
 TEST(Surface, ChoosesWhatIsLeastKnown) {
   const Problem problem;
   Surface surface = descending(problem.grid);
-  EXPECT_EQ(least_known_setting(surface, {}), 7U);
-  EXPECT_EQ(least_known_setting(surface, {12}), 0U);
+  EXPECT_EQ(least_known_setting(surface, problem.grid, problem.goal, {}), 7U);
+  EXPECT_EQ(least_known_setting(surface, problem.grid, problem.goal, {12}), 0U);
   surface.excluded[7] = 1;
-  EXPECT_EQ(least_known_setting(surface, {}), 0U);
-  EXPECT_FALSE(least_known_setting(surface, {5}).has_value());
+  EXPECT_EQ(least_known_setting(surface, problem.grid, problem.goal, {}), 0U);
+  EXPECT_FALSE(least_known_setting(surface, problem.grid, problem.goal, {5}).has_value());
 }
 
 TEST(Surface, LeavesOutWhatAnswersLate) {
@@ -137,6 +137,26 @@ TEST(Surface, OneByOneItChoosesABatchThatHalfFullIsInTime) {
   const auto best = best_setting(surface, grid, goal, {});
   ASSERT_TRUE(best.has_value());
   EXPECT_EQ(grid.batch_size(*best), 16);
+}
+
+// Five requests a second: 32 are half full after three seconds, and none of them ever runs.
+TEST(Surface, OneByOneTheLeastKnownIsNoBatchThatIsNeverHalfFullInTime) {
+  Problem problem;
+  problem.trainer.kind = Kind::infer;
+  const SettingGrid grid(problem.context(), {12, 2, 1.3, 3});
+  Goal goal{Objective::energy, 30'000, std::chrono::milliseconds(2000), 5};
+  Surface surface(grid.size());
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    surface.log_power[i] = static_cast<float>(std::log(12));
+    surface.power_deviation[i] = 0.1F;
+    surface.time_deviation[i] = 0.01F * static_cast<float>(grid.batch_size(i));
+  }
+  const auto least_known = [&] {
+    return grid.batch_size(least_known_setting(surface, grid, goal, {}).value());
+  };
+  EXPECT_GT(least_known(), 16) << "like clockwork it is measured";
+  goal.one_by_one = true;
+  EXPECT_EQ(least_known(), 16);
 }
 
 TEST(Surface, DrawsItsFrontFromTheAllowed) {
