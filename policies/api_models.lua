@@ -25,7 +25,8 @@ roofline = {
 ---@field power_noise number
 
 ---Fits the model to measured answers: those given, or where `answers` is nil all that are known. An
----answer that the guard cut short says that power is above its cap; others that are not ok say
+---answer that the guard cut short says that power is above its cap, one of inference that was cut
+---short for late requests after eight minibatches what they took; others that are not ok say
 ---nothing, nor do answers of settings that do not run what is fitted. What the answers cannot tell stays near `expected`, another workload's model, or near a
 ---workload of no particular kind; so a fit to no answer is what is expected before the first. Takes
 ---about 30,000 instructions, and 13,000 an answer, 6,000 where there are more than 24; of more than 64

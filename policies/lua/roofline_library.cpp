@@ -57,7 +57,12 @@ const DeviceParameters& parameters(lua_State* lua) {
 
 bool usable(double number) { return std::isfinite(number) && number > 0; }
 
-// A measured row, or one that the guard cut: that drew more than its cap.
+// Fewer minibatches of what was cut short for late requests say little: the first began in another
+// mode.
+constexpr double kFewestLate = 8;
+
+// A measured row, one that the guard cut, which drew more than its cap, or one whose requests were
+// late: of it the time alone is known.
 std::optional<RooflineRow> row_of(const SettingGrid& grid, const Observation& answer) {
   const Kind kind = grid.kind();
   if (!runs(answer.setting.run, kind)) return std::nullopt;
@@ -68,8 +73,11 @@ std::optional<RooflineRow> row_of(const SettingGrid& grid, const Observation& an
     return row;
   }
   const Cost& cost = answer.cost[index(kind)];
-  if (!answer.ok() || cost.minibatches == 0) return std::nullopt;
+  const bool late =
+      kind == Kind::infer && answer.outcome == Outcome::late && cost.minibatches >= kFewestLate;
+  if (!late && (!answer.ok() || cost.minibatches == 0)) return std::nullopt;
   row.minibatch_ms = static_cast<double>(cost.minibatch_mean.count()) / 1e6;
+  if (late) return usable(row.minibatch_ms) ? std::optional(row) : std::nullopt;
   row.power_w = static_cast<double>(answer.power_mean_mw) / 1e3;
   if (!usable(row.minibatch_ms) || !usable(row.power_w)) return std::nullopt;
   return row;
@@ -86,6 +94,19 @@ void take_known(const ScriptState& state, Rows& rows) noexcept {
   }
 }
 
+// ms of a minibatch of a late answer, the table at `answer`; 0 where it does not tell.
+double late_time(lua_State* lua, int answer, const char* what) {
+  if (lua_getfield(lua, answer, kind_name(Kind::infer).data()) != LUA_TTABLE) {
+    lua_pop(lua, 1);
+    return 0;
+  }
+  const int part = lua_gettop(lua);
+  const bool tells = optional_number(lua, part, what, "count") >= kFewestLate;
+  const double minibatch_ms = tells ? needed_number(lua, part, what, "minibatch_ms") : 0;
+  lua_pop(lua, 1);
+  return minibatch_ms;
+}
+
 // The answer on top of the stack, popped; `number` counts from 1.
 void take_answer(lua_State* lua, std::size_t number, Rows& rows) {
   const int answer = lua_gettop(lua);
@@ -99,11 +120,15 @@ void take_answer(lua_State* lua, std::size_t number, Rows& rows) {
   const SettingGrid& grid = checked_grid(lua);
   RooflineRow row{.mode = grid.mode(setting),
                   .batch_size = static_cast<double>(setting.batch_size[index(grid.kind())])};
-  const bool over = answer_reason(lua, answer, what) == Outcome::over_limit;
-  if (!over) row.minibatch_ms = needed_number(lua, answer, what, "minibatch_ms");
-  row.power_w = needed_number(lua, answer, what, over ? "limit_w" : "power_w");
+  const std::optional<Outcome> reason = answer_reason(lua, answer, what);
+  const bool over = reason == Outcome::over_limit;
+  const bool late = reason == Outcome::late;
+  if (!over && !late) row.minibatch_ms = needed_number(lua, answer, what, "minibatch_ms");
+  if (late && grid.kind() == Kind::infer) row.minibatch_ms = late_time(lua, answer, what);
+  if (!late) row.power_w = needed_number(lua, answer, what, over ? "limit_w" : "power_w");
   lua_settop(lua, answer - 1);
   if (!runs(setting.run, grid.kind())) return;
+  if (late && usable(row.minibatch_ms)) rows.add(row);
   if (usable(row.power_w) && (over || usable(row.minibatch_ms))) rows.add(row);
 }
 

@@ -155,7 +155,7 @@ RooflineRow middle_row(std::span<const RooflineRow> rows) {
   std::array<std::size_t, kMostRooflineRows> timed;
   std::size_t count = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].minibatch_ms > 0) timed[count++] = i;
+    if (rows[i].minibatch_ms > 0 && rows[i].power_w > 0) timed[count++] = i;
   }
   if (count == 0) {
     return {.mode = {4, 1, 1, 1}, .batch_size = 16, .minibatch_ms = 100, .power_w = 10};
@@ -233,7 +233,8 @@ class Fit {
 
   // Squared deviations of a measured row from the estimate, in units of the noise.
   static std::array<double, 2> deviations(const RooflineRow& row, const Row& model) {
-    const double power = (model.power - std::log(row.power_w)) / kPowerNoise;
+    const bool drew = row.power_w > 0;
+    const double power = drew ? (model.power - std::log(row.power_w)) / kPowerNoise : 0;
     if (row.minibatch_ms > 0) {
       return {(model.time - std::log(row.minibatch_ms)) / kTimeNoise, power};
     }
@@ -252,7 +253,7 @@ class Fit {
   void add_row(const RooflineRow& row, const Row& model, State& state) const {
     const auto [time, power] = deviations(row, model);
     const double squared = time * time + power * power;
-    const double seen = row.minibatch_ms > 0 ? 2 : 1;
+    const double seen = row.minibatch_ms > 0 && row.power_w > 0 ? 2 : 1;
     state.loss += 0.5 * (kFreedom + seen) * std::log1p(squared / kFreedom);
     const double weight = (kFreedom + seen) / (kFreedom + squared);
     if (row.minibatch_ms > 0) {
@@ -260,7 +261,7 @@ class Fit {
       state.slope += weight * time * by;
       state.curvature += weight * by * by.transpose();
     }
-    if (row.minibatch_ms > 0 || power < 0) {
+    if (row.power_w > 0 && (row.minibatch_ms > 0 || power < 0)) {
       const Vector by = model.power_by / kPowerNoise;
       state.slope += weight * power * by;
       state.curvature += weight * by * by.transpose();
@@ -282,8 +283,8 @@ void judge(const DeviceParameters& device, std::span<const RooflineRow> rows,
   const double log_scale = std::log(estimate.power_scale());
   double time = kPrior * kTimeNoise * kTimeNoise;
   double power = kPrior * kPowerNoise * kPowerNoise;
-  double weights = kPrior;
-  double timed = 0;
+  double time_weights = kPrior, power_weights = kPrior;
+  double timed = 0, drew = 0;
   for (const RooflineRow& row : rows) {
     const Row model = row_at(device, workload, log_scale, row.mode, row.batch_size);
     const auto [time_off, power_off] = Fit::deviations(row, model);
@@ -292,19 +293,20 @@ void judge(const DeviceParameters& device, std::span<const RooflineRow> rows,
     if (row.minibatch_ms <= 0) continue;
     const double weight = std::min(1.0, (kFreedom + 2) / (kFreedom + squared));
     time += weight * std::pow(time_off * kTimeNoise, 2);
-    power += weight * std::pow(power_off * kPowerNoise, 2);
-    weights += weight;
+    time_weights += weight;
     timed += 1;
     estimate.time_error += std::fabs(std::exp(model.time) / row.minibatch_ms - 1);
+    if (row.power_w <= 0) continue;
+    power += weight * std::pow(power_off * kPowerNoise, 2);
+    power_weights += weight;
+    drew += 1;
     estimate.power_error += std::fabs(std::exp(model.power) / row.power_w - 1);
   }
   estimate.rows = rows.size();
-  estimate.time_noise = std::sqrt(time / weights);
-  estimate.power_noise = std::sqrt(power / weights);
-  if (timed > 0) {
-    estimate.time_error /= timed;
-    estimate.power_error /= timed;
-  }
+  estimate.time_noise = std::sqrt(time / time_weights);
+  estimate.power_noise = std::sqrt(power / power_weights);
+  if (timed > 0) estimate.time_error /= timed;
+  if (drew > 0) estimate.power_error /= drew;
 }
 
 }  // namespace

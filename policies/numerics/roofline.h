@@ -17,7 +17,7 @@ struct RooflineRow {
   ModelMode mode;
   double batch_size = 0;
   double minibatch_ms = 0;  // 0: not known, only that power is above power_w
-  double power_w = 0;
+  double power_w = 0;       // 0: not known, only the time: of what was cut short for late requests
 };
 
 // More rows than this say little more.

@@ -41,6 +41,24 @@ TEST(RooflineOfScripts, FitsWhatWasMeasured) {
   EXPECT_EQ(said("log(roofline.fit().rows)", problem.context()), "1");
 }
 
+TEST(RooflineOfScripts, FitsTheTimesOfWhatAnsweredLate) {
+  PolicyProblem problem;
+  problem.trainer.kind = Kind::infer;
+  Observation late = cut_short({problem.modes[5], {0, 16}, Run::infer}, Outcome::late);
+  Cost& cost = late.cost[index(Kind::infer)];
+  cost.minibatch_mean = std::chrono::milliseconds(50);
+  cost.minibatches = 7;
+  problem.observations = {late};
+  EXPECT_EQ(
+      said("log(roofline.fit().rows .. roofline.fit({observations[1]}).rows)", problem.context()),
+      "00")
+      << "the first began in another mode";
+  problem.observations[0].cost[index(Kind::infer)].minibatches = 8;
+  EXPECT_EQ(
+      said("log(roofline.fit().rows .. roofline.fit({observations[1]}).rows)", problem.context()),
+      "11");
+}
+
 TEST(RooflineOfScripts, PredictsWhatItMeasured) {
   EXPECT_EQ(said("local a = measure(modes[3])\n"
                  "local p = roofline.predict(roofline.fit({a}), a.setting)\n"

@@ -154,6 +154,27 @@ TEST(Roofline, LearnsFromAModeThatWasCutAboveItsCap) {
   EXPECT_NEAR(same.log_power, before.log_power, 0.02);
 }
 
+// What was cut short for late requests shows its time and no power.
+TEST(Roofline, LearnsTheTimeOfWhatAnsweredLate) {
+  const WorkloadParameters& truth = workload("resnet", Kind::infer);
+  std::vector<RooflineRow> told = rows(truth, 3, 1, {1, 4, 16});
+  const auto off = [&] {
+    const RooflineEstimate estimate =
+        fit_roofline(orin().parameters(Kind::infer), told, {.kind = Kind::infer}, nullptr);
+    EXPECT_LT(estimate.power_error, 0.1);
+    return errors(estimate, rows(truth, 100, 2, {1, 4, 16}));
+  };
+  const Errors before = off();
+  for (RooflineRow late : rows(truth, 10, 3, {1, 4, 16})) {
+    late.power_w = 0;
+    told.push_back(late);
+  }
+  const Errors after = off();
+  EXPECT_LT(after.time, 0.2 * before.time);
+  EXPECT_LT(after.time, 0.05);
+  EXPECT_LT(after.power, 1.2 * before.power);
+}
+
 TEST(Roofline, SaysHowSureItIs) {
   // Measurements with noise land within two of the deviations that were foretold, most of the time.
   const DeviceParameters& device = orin().parameters(Kind::train);
