@@ -104,17 +104,18 @@ const Setting* Controller::relieving_setting(double share) const {
   return may && serving_.limit() ? best : nullptr;
 }
 
-// The first mode from `place` on, below `end`, of which no knob is lower than of `from`: a board's
-// order goes by power, and what draws more with one knob far down may be slower. Null: none is.
-const PowerMode* Controller::raised_mode(std::size_t place, std::size_t end,
-                                         const PowerMode& from) const {
+// The mode nearest to place `at`, between `from` and `end`, of which no knob is lower than of the
+// one at `from`: a board's order goes by power, and what draws more with one knob far down may be
+// slower. Null: there is none.
+const PowerMode* Controller::raised_mode(std::size_t at, std::size_t from, std::size_t end) const {
   const std::vector<PowerMode>& modes = board_.traits().modes;
-  for (; place < end; ++place) {
-    const PowerMode& mode = modes[place];
-    if (std::equal(mode.values.begin(), mode.values.begin() + mode.count, from.values.begin(),
-                   std::greater_equal<>())) {
-      return &mode;
-    }
+  const auto is_raised = [&](const PowerMode& mode) {
+    return std::equal(mode.values.begin(), mode.values.begin() + mode.count,
+                      modes[from].values.begin(), std::greater_equal<>());
+  };
+  for (std::size_t far = 0; far < end - from; ++far) {
+    if (at + far < end && is_raised(modes[at + far])) return &modes[at + far];
+    if (at > from + far && is_raised(modes[at - far])) return &modes[at - far];
   }
   return nullptr;
 }
@@ -138,7 +139,7 @@ std::optional<Setting> Controller::raised_setting() const {
   };
   for (std::size_t step = cap_mw_ ? (end - place) / 2 : end - place; step > 0; step /= 2) {
     const std::size_t at = std::min(place + step, modes.size() - 1);
-    const PowerMode* raised = goes_up ? raised_mode(at, end, wanted_.mode) : nullptr;
+    const PowerMode* raised = goes_up ? raised_mode(at, from, end) : nullptr;
     setting.mode = raised != nullptr ? *raised : modes[at];
     if (setting.mode != wanted_.mode && may_try(setting)) return setting;
   }
