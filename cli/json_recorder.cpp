@@ -6,14 +6,11 @@
 #include <string>
 
 namespace gearshift {
-namespace {
 
 using nlohmann::json;
 
 double to_watts(std::int64_t power_mw) { return static_cast<double>(power_mw) / 1000.0; }
 double to_ms(Duration duration) { return seconds(duration) * 1e3; }
-
-}  // namespace
 
 json to_json(const KnobSpace& space, const Setting& setting) {
   json out = json::object();

@@ -14,6 +14,10 @@
 
 namespace gearshift {
 
+// W of mW, and ms.
+double to_watts(std::int64_t power_mw);
+double to_ms(Duration duration);
+
 // {"cpu_cores": 12, "cpu_mhz": 2201.6, ..., "train_batch": 16, "run": "both"}.
 nlohmann::json to_json(const KnobSpace& space, const Setting& setting);
 // {"objective": "weighted", "energy_weight": 0.75, "reference_ms": ..., "reference_j": ...}: what

@@ -39,11 +39,6 @@ std::uint32_t operator_user() {
   return user;
 }
 
-// What puts the knobs back waits for a guardian's step itself: twice would be twice as long.
-std::chrono::milliseconds bar_patience(OnExit on_exit) {
-  return on_exit == OnExit::restore ? std::chrono::milliseconds(0) : kStepPatience;
-}
-
 std::filesystem::path journal_of(const RunOptions& options) {
   return journal_path(options.state.empty() ? default_state_folder()
                                             : std::filesystem::path(options.state));
@@ -291,6 +286,10 @@ Board LiveRun::make_board() {
   }
   return Board(recorded(live_knobs_.take(), *recording_),
                recorded(std::move(sensors_.sensors), *recording_), traits_);
+}
+
+std::chrono::milliseconds bar_patience(OnExit on_exit) {
+  return on_exit == OnExit::restore ? std::chrono::milliseconds(0) : kStepPatience;
 }
 
 LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::function<bool()>& done,

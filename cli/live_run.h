@@ -2,6 +2,7 @@
 // and the loop on top of them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -41,6 +42,10 @@ void use_all_descriptors();
 // One heap for all threads: with one each, what a client that floods leaves in them is not used
 // again, and stays. Called as early.
 void share_heap();
+
+// How long the end of a run waits for a guardian's step before it leaves the knobs so: what puts
+// them back waits for one itself, and twice would be twice as long.
+std::chrono::milliseconds bar_patience(OnExit on_exit);
 
 class LiveRun {
  public:

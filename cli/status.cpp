@@ -23,8 +23,6 @@ struct StatusOptions {
   bool json = false;
 };
 
-double watts_number(std::int64_t power_mw) { return static_cast<double>(power_mw) / 1e3; }
-
 // What the answer has of it: what is minimised, and the limits beside the power cap.
 Goal goal_of(const wire::StatusAnswer& status) {
   Goal goal;
@@ -46,9 +44,9 @@ Goal goal_of(const wire::StatusAnswer& status) {
 // The fields, names and units of the notes `status` of `gearshift run --json`.
 std::string status_json(const wire::StatusAnswer& status) {
   Json json = {{"phase", status.phase}};
-  json["power_w"] = status.power_known ? Json(watts_number(status.power_mw)) : Json();
+  json["power_w"] = status.power_known ? Json(to_watts(status.power_mw)) : Json();
   json["power_is_estimate"] = status.power_is_estimate;
-  json["cap_w"] = status.cap_mw > 0 ? Json(watts_number(status.cap_mw)) : Json();
+  json["cap_w"] = status.cap_mw > 0 ? Json(to_watts(status.cap_mw)) : Json();
   json["cap_source"] = status.cap_source;
   json.update(to_json(goal_of(status)));
   json["objective"] = status.objective;
@@ -62,13 +60,13 @@ std::string status_json(const wire::StatusAnswer& status) {
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Duration minibatch{status.minibatch_ns[index(kind)]};
     if (minibatch <= Duration::zero()) continue;
-    json[std::string(kind_name(kind)) + "_minibatch_ms"] = 1e3 * seconds(minibatch);
+    json[std::string(kind_name(kind)) + "_minibatch_ms"] = to_ms(minibatch);
   }
   if (status.arrival_interval_ns > 0) {
     json["requests"] = {{"served", status.requests_served},
                         {"late", status.requests_late},
                         {"queued", status.requests_queued},
-                        {"latency_p99_ms", 1e3 * seconds(Duration(status.latency_p99_ns))}};
+                        {"latency_p99_ms", to_ms(Duration(status.latency_p99_ns))}};
   }
   json["workloads"] = status.workloads;
   json["measurements"] = status.measurements;

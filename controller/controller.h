@@ -66,7 +66,7 @@ class Controller {
   // What the setting that is being applied or is in force is for.
   enum class Aim : std::uint8_t { nothing, measure, hold, fallback, relief, safe };
   // What happens once power is back within the cap.
-  // asked: the policy was resumed, and its request waits.
+  // asked: the policy was resumed, and its request waits; or what it held before is held again.
   enum class Pending : std::uint8_t { nothing, resume, asked, restart };
   // What is known of the lowest mode under the cap.
   // fits: nothing says that it does not; over_with_larger: it is over the cap with larger batches

@@ -56,10 +56,9 @@ std::vector<std::string> fields_of(const Grid& grid, const Row& row) {
 std::string csv_report(const Grid& grid, std::span<const Row> rows, const AllCells* all) {
   std::string text =
       "policy,workload,problem,cap_w,latency_ms,arrivals_per_s,seed,solvable,solved,optimum,chosen,"
-      "excess,power_w,modes_profiled,probes_over_cap,over_cap_j,mode,batch_size,infeasible,search_"
-      "s,"
-      "search_j,filled_nearest,filled_model,refused,failure,objective,energy_weight,energy_limit_"
-      "j";
+      "excess,power_w,modes_profiled,probes_over_cap,over_cap_j,mode,batch_size,infeasible,"
+      "search_s,search_j,filled_nearest,filled_model,refused,failure,objective,energy_weight,"
+      "energy_limit_j";
   text += all == nullptr ? "\n" : ",solvable_all,solved_all,optimum_all,excess_all\n";
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::vector<std::string> fields = fields_of(grid, rows[i]);

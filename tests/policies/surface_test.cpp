@@ -120,39 +120,46 @@ TEST(Surface, LeavesOutWhatAnswersLate) {
   EXPECT_FALSE(best_setting(surface, grid, goal, {.time_deviations = 2}).has_value());  // 855 ms
 }
 
+// Of a server, of whose settings each draws as much as the others.
+struct Served {
+  Served() { surface.log_power.assign(grid.size(), static_cast<float>(std::log(12))); }
+  static PolicyProblem server() {
+    PolicyProblem problem;
+    problem.trainer.kind = Kind::infer;
+    return problem;
+  }
+  const PolicyProblem problem = server();
+  const SettingGrid grid{problem.context(), {12, 2, 1.3, 3}};
+  Surface surface{grid.size()};
+};
+
 // As a measurement of it would be judged: 267 ms until half of sixteen have come.
 TEST(Surface, OneByOneItChoosesABatchThatHalfFullIsInTime) {
-  Problem problem;
-  problem.trainer.kind = Kind::infer;
-  const SettingGrid grid(problem.context(), {12, 2, 1.3, 3});
+  Served served;
+  const SettingGrid& grid = served.grid;
   Goal goal{Objective::energy, 30'000, std::chrono::milliseconds(500), 30};
-  Surface surface(grid.size());
   for (std::size_t i = 0; i < grid.size(); ++i) {
     const bool sixteen = grid.batch_size(i) == 16;
-    surface.log_time[i] = static_cast<float>(std::log(sixteen ? 26.5 : 5000));
-    surface.log_power[i] = static_cast<float>(std::log(12));
+    served.surface.log_time[i] = static_cast<float>(std::log(sixteen ? 26.5 : 5000));
   }
-  EXPECT_FALSE(best_setting(surface, grid, goal, {}).has_value()) << "533 ms to fill";
+  EXPECT_FALSE(best_setting(served.surface, grid, goal, {}).has_value()) << "533 ms to fill";
   goal.one_by_one = true;
-  const auto best = best_setting(surface, grid, goal, {});
+  const auto best = best_setting(served.surface, grid, goal, {});
   ASSERT_TRUE(best.has_value());
   EXPECT_EQ(grid.batch_size(*best), 16);
 }
 
 // Five requests a second: 32 are half full after three seconds, and none of them ever runs.
 TEST(Surface, OneByOneTheLeastKnownIsNoBatchThatIsNeverHalfFullInTime) {
-  Problem problem;
-  problem.trainer.kind = Kind::infer;
-  const SettingGrid grid(problem.context(), {12, 2, 1.3, 3});
+  Served served;
+  const SettingGrid& grid = served.grid;
   Goal goal{Objective::energy, 30'000, std::chrono::milliseconds(2000), 5};
-  Surface surface(grid.size());
+  served.surface.power_deviation.assign(grid.size(), 0.1F);
   for (std::size_t i = 0; i < grid.size(); ++i) {
-    surface.log_power[i] = static_cast<float>(std::log(12));
-    surface.power_deviation[i] = 0.1F;
-    surface.time_deviation[i] = 0.01F * static_cast<float>(grid.batch_size(i));
+    served.surface.time_deviation[i] = 0.01F * static_cast<float>(grid.batch_size(i));
   }
   const auto least_known = [&] {
-    return grid.batch_size(least_known_setting(surface, grid, goal, {}).value());
+    return grid.batch_size(least_known_setting(served.surface, grid, goal, {}).value());
   };
   EXPECT_GT(least_known(), 16) << "like clockwork it is measured";
   goal.one_by_one = true;

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import time
 import unittest
 from pathlib import Path
 
@@ -155,18 +154,14 @@ class GuardianProcess(unittest.TestCase):
             daemon.note("status")
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
 
-    def test_the_end_waits_two_seconds_for_a_step_that_goes_on_and_not_twice(self):
+    def test_the_end_leaves_the_knobs_to_the_guardian_while_its_step_goes_on(self):
         with self.holding() as (stack, daemon):
             with open(Path(stack.state) / "knobs.journal.step", "r+b") as locks:
                 fcntl.lockf(locks, fcntl.LOCK_EX, 1)  # as a guardian has it whose write does not return
-                began = time.monotonic()
                 daemon.send(signal.SIGINT)
                 told = daemon.wait_for(lambda line: "not restored" in line)
-                took_s = time.monotonic() - began
                 self.assertEqual(daemon.process.wait(DEADLINE_S), 1)
             self.assertIn("step to the safe mode still goes on", told)
-            self.assertGreater(took_s, 1.9)
-            self.assertLess(took_s, 3.8)
             self.assertIn(" 0 failed", daemon.wait_for(lambda line: "the daemon is gone" in line))
 
     def test_a_state_folder_that_is_removed_is_made_anew_with_the_journal(self):

@@ -200,11 +200,7 @@ TEST_F(PowerSupplyTest, PassesOverWhatTellsNoFullEnergyAndSaysHowToGiveIt) {
 
 // A load makes the voltage sag, and uses up no energy.
 TEST_F(PowerSupplyTest, AChargeIsAnEnergyByTheDesignedVoltageWhichDoesNotSag) {
-  put("type", "Battery");
-  put("charge_now", "500000");
-  put("charge_full", "1000000");
-  put("voltage_min_design", "11100000");
-  put("voltage_now", "12000000");
+  put_charge_gauge();
   const auto sensor = open();
   ASSERT_NE(sensor, nullptr);
   EXPECT_NE(all_findings().find("by charge_now times voltage_min_design, 11.10 V"),

@@ -20,6 +20,14 @@ class PowerSupplyFixture : public testing::Test {
   void put(const std::string& file, const std::string& text) {
     tree_.put("/sys/class/power_supply/BAT0/" + file, text + "\n");
   }
+  // Half full, of 1 Ah: it counts charge, and tells its designed voltage, 11.1 V, and 12 V.
+  void put_charge_gauge() {
+    put("type", "Battery");
+    put("charge_now", "500000");
+    put("charge_full", "1000000");
+    put("voltage_min_design", "11100000");
+    put("voltage_now", "12000000");
+  }
   std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh = std::nullopt) {
     findings_.clear();
     return PowerSupply::open(capacity_wh, root_, findings_);

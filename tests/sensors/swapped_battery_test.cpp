@@ -81,11 +81,7 @@ TEST_F(SwappedBatteryTest, ASizeThatIsToldStandsAgainstThePercentage) {
 
 // A new battery may tell its voltage later than its charge.
 TEST_F(SwappedBatteryTest, TheDesignedVoltageOfASwappedOneIsJudgedOnceItsVoltageIsRead) {
-  put("type", "Battery");
-  put("charge_now", "500000");
-  put("charge_full", "1000000");
-  put("voltage_min_design", "11100000");
-  put("voltage_now", "12000000");
+  put_charge_gauge();
   const auto sensor = open();
   ASSERT_NE(sensor, nullptr);
   EXPECT_NEAR(energy_of(*sensor, 1).value_or(0), 5.55, 1e-6);
