@@ -122,8 +122,14 @@ class DaemonSocket {
     const Handshakes::Failure failure = handshakes_->take_failure();
     const std::string daemon = "the daemon at " + endpoint;
     if (!key_) {
-      if (failure != Handshakes::Failure::one_side_has_keys) return {};
-      return daemon + " wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here";
+      if (failure == Handshakes::Failure::none) return {};
+      const std::string wish =
+          " wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here";
+      if (failure == Handshakes::Failure::one_side_has_keys) return daemon + wish;
+      return daemon +
+             " closes the connection before it has heard the client: it holds as many as it takes, "
+             "128 at most, or" +
+             wish;
     }
     switch (failure) {
       case Handshakes::Failure::none:

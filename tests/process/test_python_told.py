@@ -148,23 +148,66 @@ class TowardsKeys(ClientTest):
         public, secret = zmq.curve_keypair()
         return public, self.tcp(curve_server=True, curve_publickey=public, curve_secretkey=secret)[1]
 
-    def told(self, wanted="", **options):
-        """What a client with these options is told until it was told what is wanted, and however often it looks then."""
+    def told(self, **options):
+        """What a client with these options is told until it was told anything, and however often it looks then."""
         with mock.patch("gearshift.daemon_socket.CONNECT_AGAIN_NS", 0), mock.patch(
             "gearshift.connection.HELLO_AGAIN_NS", 10**8
         ), self.assertLogs("gearshift", logging.WARNING) as logs:
             client = self.attach(**options)
-            self.until(lambda: any(wanted in line for line in logs.output))
+            self.until(lambda: logs.output)
             looked, disconnect = [], client._connection._socket.disconnect_if_stuck
             client._connection._socket.disconnect_if_stuck = lambda now: (looked.append(now), disconnect(now))
             self.until(lambda: len(looked) > 2)
         return [record.getMessage() for record in logs.records]
 
+    @contextlib.contextmanager
+    def greeting(self, mechanism):
+        """One that greets as a daemon of this mechanism does and then waits for ever: of one that hangs up at once
+        libzmq may read the greeting or not. https://rfc.zeromq.org/spec/23/"""
+        greeting = (b"\xff" + bytes(8) + b"\x7f\x03\x00" + mechanism).ljust(64, b"\0")
+        taken = []
+        with self.closing_server(lambda connection: (taken.append(connection), connection.sendall(greeting))):
+            yield
+        for connection in taken:
+            connection.close()
+
+    @contextlib.contextmanager
+    def closing_server(self, welcome=lambda connection: connection.close()):
+        """One that does this to each connection, at self.endpoint."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self.endpoint = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+            def take():
+                with contextlib.suppress(OSError):
+                    while True:
+                        welcome(server.accept()[0])
+
+            takes = threading.Thread(target=take)
+            takes.start()
+            try:
+                yield
+            finally:
+                server.shutdown(socket.SHUT_RDWR)
+                takes.join(DEADLINE_SECONDS)
+
+    def wish(self):
+        return "wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
+
     def test_at_a_daemon_that_has_keys_it_is_told_once(self):
+        with self.greeting(b"CURVE"):
+            self.assertEqual(self.told(), [f"the daemon at {self.endpoint} {self.wish()}"])
+
+    def test_without_a_key_that_it_is_closed_at_once_is_no_silence(self):
+        with self.closing_server():
+            self.assertEqual(self.told(), [
+                f"the daemon at {self.endpoint} closes the connection before it has heard the client: it holds as many "
+                f"as it takes, 128 at most, or {self.wish()}"
+            ])
+
+    def test_at_a_real_one_that_has_keys_the_key_is_told_of(self):
         self.keyed()
-        self.assertEqual(self.told(), [
-            f"the daemon at {self.endpoint} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
-        ])
+        for text in self.told():
+            self.assertIn(self.wish(), text)
 
     def key_file(self, server):
         """Of a client that trusts the daemon whose public key this is; and the client's own."""
@@ -186,19 +229,8 @@ class TowardsKeys(ClientTest):
         self.assertEqual(self.told(key=self.key_file(zmq.curve_keypair()[0])[0]), self.closed())
 
     def test_that_the_daemon_is_full_is_named_as_a_cause(self):
-        with socket.create_server(("127.0.0.1", 0)) as full:
-            self.endpoint = f"tcp://127.0.0.1:{full.getsockname()[1]}"
-
-            def shut():
-                with contextlib.suppress(OSError):
-                    while True:
-                        full.accept()[0].close()
-
-            shuts = threading.Thread(target=shut)
-            shuts.start()
+        with self.closing_server():
             self.assertEqual(self.told(key=self.key_file(zmq.curve_keypair()[0])[0]), self.closed())
-            full.shutdown(socket.SHUT_RDWR)
-            shuts.join(DEADLINE_SECONDS)
 
     def test_a_key_that_is_not_authorised_is_refused(self):
         server, context = self.keyed()
@@ -213,13 +245,11 @@ class TowardsKeys(ClientTest):
         ])
 
     def test_a_key_at_one_that_uses_none_is_too_much(self):
-        self.tcp()
-        told = self.told("uses no keys", key=self.key_file(zmq.curve_keypair()[0])[0])  # or else it just closed before
-        self.assertEqual(
-            told[-1],
-            f"the daemon at {self.endpoint} uses no keys, and lets in nobody who has one: give the client none "
-            "(GEARSHIFT_KEY), or start the daemon with --keys",
-        )
+        with self.greeting(b"NULL"):
+            self.assertEqual(self.told(key=self.key_file(zmq.curve_keypair()[0])[0]), [
+                f"the daemon at {self.endpoint} uses no keys, and lets in nobody who has one: give the client none "
+                "(GEARSHIFT_KEY), or start the daemon with --keys"
+            ])
 
     def test_at_one_that_has_none_nothing_is_told(self):
         router, _ = self.tcp()

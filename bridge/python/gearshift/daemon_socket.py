@@ -79,10 +79,12 @@ class DaemonSocket:
     def _tell_of_failure(self, daemon, failure):
         """What became of the handshakes with it, and the way out."""
         if not self._key:
-            if failure == keys.ONE_SIDE_HAS_KEYS:
-                self._tell_once(
-                    f"{daemon} wants a key: gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
-                )
+            way = "gearshift keys client NAME there, and GEARSHIFT_KEY=FILE here"
+            self._tell_once(
+                f"{daemon} wants a key: {way}" if failure == keys.ONE_SIDE_HAS_KEYS else
+                f"{daemon} closes the connection before it has heard the client: it holds as many as it takes, 128 at "
+                f"most, or wants a key: {way}"
+            )
             return
         name, public = self._key.name, self._key.public
         self._tell_once({
