@@ -40,6 +40,8 @@
 ---@field power_margin_w number noise margin of the mean: 3 standard deviations
 ---@field limit_w number the cap it was measured under, or the highest that it was seen to be over; math.huge if there was none
 ---@field cut_at_w number of a setting that the guard cut short: what was read of its power by then; else math.huge
+---@field slower_than_ms number what a minibatch takes more than: of inference that was cut short because requests
+---were late, the most that would have answered them in time; else 0
 ---@field minibatch_ms number
 ---@field minibatch_ms_stddev number
 ---@field minibatch_ms_p99 number

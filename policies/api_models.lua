@@ -26,7 +26,8 @@ roofline = {
 
 ---Fits the model to measured answers: those given, or where `answers` is nil all that are known. An
 ---answer that the guard cut short says that power is above its cap, one of inference that was cut
----short for late requests after eight minibatches what they took; others that are not ok say
+---short for late requests after eight minibatches what they took, and before that what they take
+---more than (`slower_than_ms`); others that are not ok say
 ---nothing, nor do answers of settings that do not run what is fitted. What the answers cannot tell stays near `expected`, another workload's model, or near a
 ---workload of no particular kind; so a fit to no answer is what is expected before the first. Takes
 ---about 30,000 instructions, and 13,000 an answer, 6,000 where there are more than 24; of more than 64
@@ -116,7 +117,7 @@ function surface:exclude_known() end
 function surface:best(terms) end
 
 ---The setting whose measurement would tell most, late or not: the largest product of the deviations
----of time and power. Of requests that come one by one none whose batch is never half full in time. On a surface of roofline this is the next one of a D-optimal design.
+---of time and power, of requests that come one by one times the odds to be in time, as what is late is cut short. On a surface of roofline this is the next one of a D-optimal design.
 ---@param terms? surface_terms
 ---@return setting|nil, prediction|nil
 function surface:least_known(terms) end

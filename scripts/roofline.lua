@@ -25,6 +25,7 @@ local roomy = 0.95 -- of the cap: above it a larger batch would be over it
 local least_gain = 0.002 -- of the value; less is not worth a measurement
 
 local best, margin_w = nil, 0
+local shy_time = 0 -- deviations: what was predicted to be in time and was late is slower than that
 local shy_w = 0 -- what was cut so close to the cap can be told from what fits only further below it
 
 -- The best answer that keeps the goal is kept, and what tells power from the cap.
@@ -142,7 +143,7 @@ local function promising()
     local setting, prediction = surface:best({
       power_w = math.max(goal.power_w - margin_w - shy_w, goal.power_w / 2),
       deviations = bold[i],
-      time_deviations = not best and bold[i] or 0,
+      time_deviations = shy_time + (not best and bold[i] or 0),
     })
     if setting and (not best or prediction.value < best.value * (1 - least_gain)) then return setting end
   end
@@ -183,6 +184,7 @@ for _ = 1, verify do
   local setting = promising()
   if not setting then break end
   try(setting)
+  if rows[#rows].reason == "late" then shy_time = shy_time + 1 end
 end
 
 local lowest = not best and ask(safe) -- what would be held

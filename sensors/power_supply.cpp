@@ -157,7 +157,7 @@ std::optional<double> PowerSupply::charge_voltage_v() const {
 std::string PowerSupply::charge_text() const {
   if (source_ != File::charge_now) return "";
   if (design_v_) return " times voltage_min_design, " + amount(*design_v_, "V");
-  const std::string present = " times voltage_now, so that a load that rises looks like a drain";
+  std::string present = " times voltage_now, so that a load that rises looks like a drain";
   if (!told_design_v_) return present;
   return present + " (voltage_min_design, " + amount(*told_design_v_, "V") + ", cannot be its)";
 }

@@ -47,6 +47,7 @@ const BoardModel& checked_board(lua_State* lua) {
   const BoardModel* board = state_of(lua).board;
   if (board == nullptr) {
     luaL_error(lua, "roofline: no model of this board is known; test `roofline.known` first");
+    __builtin_unreachable();  // it does not return
   }
   return *board;
 }
@@ -61,9 +62,18 @@ bool usable(double number) { return std::isfinite(number) && number > 0; }
 // mode.
 constexpr double kFewestLate = 8;
 
+// Of what was cut short for late requests, after these minibatches of this mean: its time, or what
+// it takes more than, alone. 0 where neither is known.
+void set_late_time(double minibatches, double minibatch_ms, double slower_than_ms,
+                   RooflineRow& row) {
+  row.slower = minibatches < kFewestLate;
+  row.minibatch_ms = row.slower ? slower_than_ms : minibatch_ms;
+}
+
 // A measured row, one that the guard cut, which drew more than its cap, or one whose requests were
-// late: of it the time alone is known.
-std::optional<RooflineRow> row_of(const SettingGrid& grid, const Observation& answer) {
+// late: of it the time alone is known, or that it takes more.
+std::optional<RooflineRow> row_of(const SettingGrid& grid, const Observation& answer,
+                                  const Goal& goal) {
   const Kind kind = grid.kind();
   if (!runs(answer.setting.run, kind)) return std::nullopt;
   RooflineRow row{.mode = grid.mode(answer.setting),
@@ -73,11 +83,13 @@ std::optional<RooflineRow> row_of(const SettingGrid& grid, const Observation& an
     return row;
   }
   const Cost& cost = answer.cost[index(kind)];
-  const bool late =
-      kind == Kind::infer && answer.outcome == Outcome::late && cost.minibatches >= kFewestLate;
-  if (!late && (!answer.ok() || cost.minibatches == 0)) return std::nullopt;
-  row.minibatch_ms = static_cast<double>(cost.minibatch_mean.count()) / 1e6;
-  if (late) return usable(row.minibatch_ms) ? std::optional(row) : std::nullopt;
+  const double minibatch_ms = static_cast<double>(cost.minibatch_mean.count()) / 1e6;
+  if (kind == Kind::infer && answer.outcome == Outcome::late) {
+    set_late_time(cost.minibatches, minibatch_ms, slower_than_ms(answer, goal), row);
+    return usable(row.minibatch_ms) ? std::optional(row) : std::nullopt;
+  }
+  if (!answer.ok() || cost.minibatches == 0) return std::nullopt;
+  row.minibatch_ms = minibatch_ms;
   row.power_w = static_cast<double>(answer.power_mean_mw) / 1e3;
   if (!usable(row.minibatch_ms) || !usable(row.power_w)) return std::nullopt;
   return row;
@@ -90,21 +102,22 @@ void take_known(const ScriptState& state, Rows& rows) noexcept {
   for (std::size_t i = 0; i < length; ++i) {
     if (!rows.takes(i, length)) continue;
     const Observation& answer = i < before.size() ? before[i] : state.answers[i - before.size()];
-    if (const auto row = row_of(*state.grid, answer)) rows.add(*row);
+    if (const auto row = row_of(*state.grid, answer, state.context.goal)) rows.add(*row);
   }
 }
 
-// ms of a minibatch of a late answer, the table at `answer`; 0 where it does not tell.
-double late_time(lua_State* lua, int answer, const char* what) {
-  if (lua_getfield(lua, answer, kind_name(Kind::infer).data()) != LUA_TTABLE) {
-    lua_pop(lua, 1);
-    return 0;
+// The same of the late answer that the table at `answer` is.
+void take_late_time(lua_State* lua, int answer, const char* what, RooflineRow& row) {
+  double minibatches = 0, minibatch_ms = 0;
+  if (lua_getfield(lua, answer, kind_name(Kind::infer).data()) == LUA_TTABLE) {
+    const int part = lua_gettop(lua);
+    minibatches = optional_number(lua, part, what, "count");
+    if (minibatches >= kFewestLate) minibatch_ms = needed_number(lua, part, what, "minibatch_ms");
   }
-  const int part = lua_gettop(lua);
-  const bool tells = optional_number(lua, part, what, "count") >= kFewestLate;
-  const double minibatch_ms = tells ? needed_number(lua, part, what, "minibatch_ms") : 0;
   lua_pop(lua, 1);
-  return minibatch_ms;
+  if (!(minibatches >= kFewestLate)) minibatches = 0;  // NaN: it does not tell
+  const double slower = optional_number(lua, answer, what, "slower_than_ms");
+  set_late_time(minibatches, minibatch_ms, slower, row);
 }
 
 // The answer on top of the stack, popped; `number` counts from 1.
@@ -124,7 +137,7 @@ void take_answer(lua_State* lua, std::size_t number, Rows& rows) {
   const bool over = reason == Outcome::over_limit;
   const bool late = reason == Outcome::late;
   if (!over && !late) row.minibatch_ms = needed_number(lua, answer, what, "minibatch_ms");
-  if (late && grid.kind() == Kind::infer) row.minibatch_ms = late_time(lua, answer, what);
+  if (late && grid.kind() == Kind::infer) take_late_time(lua, answer, what, row);
   if (!late) row.power_w = needed_number(lua, answer, what, over ? "limit_w" : "power_w");
   lua_settop(lua, answer - 1);
   if (!runs(setting.run, grid.kind())) return;
@@ -160,6 +173,7 @@ const RooflineEstimate& checked_model(lua_State* lua, int index, const char* wha
   if (model == nullptr) {
     luaL_error(lua, "%s: expected a model of roofline.fit, got %s", what,
                luaL_typename(lua, index));
+    __builtin_unreachable();  // it does not return
   }
   return *model;
 }

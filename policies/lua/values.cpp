@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "controller/knob.h"
+#include "policies/lua/answer_fields.h"
 #include "policies/lua/goal_fields.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/set_fields.h"
@@ -305,7 +306,7 @@ void push_answer(lua_State* lua, const Observation& answer) {
   const bool ok = answer.ok();
   const bool known = measured(answer, kind);
   luaL_checkstack(lua, 6, "answer");
-  lua_createtable(lua, 0, 27);
+  lua_createtable(lua, 0, 28);
   set_flag(lua, "ok", ok);
   set_text(lua, "reason", outcome_name(answer.outcome));
   set_flag(lua, "within", answer.keeps(context.goal));
@@ -317,6 +318,7 @@ void push_answer(lua_State* lua, const Observation& answer) {
   set_number(lua, "limit_w", watts_or_huge(answer.limit_mw > 0, answer.limit_mw));
   const bool read = answer.outcome == Outcome::over_limit && answer.power_mean_mw > 0;
   set_number(lua, "cut_at_w", watts_or_huge(read, answer.power_mean_mw));
+  set_number(lua, "slower_than_ms", slower_than_ms(answer, context.goal));
   set_number(lua, "duration_s", seconds(answer.duration));
   const bool trained_epoch = ok && answer.job.state != JobState::none;
   set_number(lua, "value", known || trained_epoch ? answer.value(context.goal) : kHuge);

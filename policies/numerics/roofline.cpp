@@ -19,6 +19,9 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMost, k
 // What a measurement is expected to be off by: noise, and what the formulas leave out.
 constexpr double kTimeNoise = 0.04;
 constexpr double kPowerNoise = 0.02;
+constexpr double kSlowerNoise =
+    0.1;  // of the time that requests which were late say it takes more than
+constexpr double kSlowerTurn = 3;     // deviations: the loss grows no faster beyond them
 constexpr double kFreedom = 3;        // of the Student-t distribution: less is more forgiving
 constexpr double kScaleWidth = 0.02;  // of the scale of power
 constexpr double kMostLog = 16;
@@ -235,10 +238,9 @@ class Fit {
   static std::array<double, 2> deviations(const RooflineRow& row, const Row& model) {
     const bool drew = row.power_w > 0;
     const double power = drew ? (model.power - std::log(row.power_w)) / kPowerNoise : 0;
-    if (row.minibatch_ms > 0) {
-      return {(model.time - std::log(row.minibatch_ms)) / kTimeNoise, power};
-    }
-    return {0, std::min(0.0, power)};
+    if (row.minibatch_ms <= 0) return {0, std::min(0.0, power)};
+    const double time = (model.time - std::log(row.minibatch_ms)) / kTimeNoise;
+    return {row.slower ? std::min(0.0, time) : time, power};
   }
 
  private:
@@ -250,7 +252,21 @@ class Fit {
     state.curvature(layout_.scale, layout_.scale) += weight;
   }
 
+  // Requests that were late are no reading that is off: what they say of the time weighs the more
+  // the farther the estimate is from it (Huber's loss).
+  void add_slower(const RooflineRow& row, const Row& model, State& state) const {
+    const double time = std::min(0.0, model.time - std::log(row.minibatch_ms)) / kSlowerNoise;
+    const double weight = std::min(1.0, kSlowerTurn / -time);
+    const double turned = std::min(-time, kSlowerTurn);
+    state.loss += turned * (-time - turned / 2);
+    if (time == 0) return;
+    const Vector by = model.time_by / kSlowerNoise;
+    state.slope += weight * time * by;
+    state.curvature += weight * by * by.transpose();
+  }
+
   void add_row(const RooflineRow& row, const Row& model, State& state) const {
+    if (row.slower) return add_slower(row, model, state);
     const auto [time, power] = deviations(row, model);
     const double squared = time * time + power * power;
     const double seen = row.minibatch_ms > 0 && row.power_w > 0 ? 2 : 1;
@@ -290,7 +306,7 @@ void judge(const DeviceParameters& device, std::span<const RooflineRow> rows,
     const auto [time_off, power_off] = Fit::deviations(row, model);
     const double squared = time_off * time_off + power_off * power_off;
     estimate.doubted += squared > 18 ? 1 : 0;
-    if (row.minibatch_ms <= 0) continue;
+    if (row.minibatch_ms <= 0 || row.slower) continue;
     const double weight = std::min(1.0, (kFreedom + 2) / (kFreedom + squared));
     time += weight * std::pow(time_off * kTimeNoise, 2);
     time_weights += weight;
@@ -346,7 +362,12 @@ RooflineEstimate fit_roofline(const DeviceParameters& device, std::span<const Ro
   }
   RooflineEstimate estimate;
   estimate.shape = shape;
-  const Matrix covariance = best.curvature.inverse();
+  // What is slower than was allowed may be so by any factor: of that the estimate is no surer.
+  std::array<RooflineRow, kMostRooflineRows> measured;
+  const auto end = std::remove_copy_if(rows.begin(), rows.end(), measured.begin(),
+                                       [](const RooflineRow& row) { return row.slower; });
+  const Fit sure(device, std::span(measured.begin(), end), shape, expectation);
+  const Matrix covariance = sure.at(best.logs).curvature.inverse();
   for (int i = 0; i < layout.count; ++i) {
     estimate.logs[static_cast<std::size_t>(i)] = best.logs[i];
     for (int j = 0; j < layout.count; ++j) {

@@ -18,6 +18,7 @@ struct RooflineRow {
   double batch_size = 0;
   double minibatch_ms = 0;  // 0: not known, only that power is above power_w
   double power_w = 0;       // 0: not known, only the time: of what was cut short for late requests
+  bool slower = false;      // than minibatch_ms, which is all that is known of its time
 };
 
 // More rows than this say little more.

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "policies/numerics/goal_judge.h"
+#include "policies/numerics/normal.h"
 #include "policies/numerics/pareto_front.h"
 
 namespace gearshift {
@@ -64,13 +66,21 @@ std::optional<std::size_t> best_setting(const Surface& surface, const SettingGri
 
 std::optional<std::size_t> least_known_setting(const Surface& surface, const SettingGrid& grid,
                                                const Goal& goal, const SurfaceChoice& among) {
-  const bool waits = goal.one_by_one && grid.kind() == Kind::infer;
+  const bool cut = goal.one_by_one && grid.kind() == Kind::infer;
+  const GoalJudge judge(goal, grid.kind(), among.power_w);
   std::optional<std::size_t> widest;
-  float most = 0;
+  double most = 0;
   for (std::size_t i = 0; i < surface.size(); ++i) {
-    const float width = surface.time_deviation[i] * surface.power_deviation[i];
+    const auto deviation = static_cast<double>(surface.time_deviation[i]);
+    double width = deviation * static_cast<double>(surface.power_deviation[i]);
     if (!(width > most) || !allowed(surface, i, among)) continue;
-    if (waits && !goal.answers_in_time(grid.batch_size(i), 0)) continue;
+    if (cut) {
+      const double most_ms = judge.most_ms(grid.batch_size(i));
+      if (most_ms <= 0) continue;
+      const double spare = std::log(most_ms) - static_cast<double>(surface.log_time[i]);
+      width *= normal_odds(spare / deviation);
+    }
+    if (!(width > most)) continue;
     most = width;
     widest = i;
   }

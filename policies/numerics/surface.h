@@ -47,9 +47,9 @@ struct SurfaceChoice {
 std::optional<std::size_t> best_setting(const Surface& surface, const SettingGrid& grid,
                                         const Goal& goal, const SurfaceChoice& among);
 // The one whose measurement would tell most: the largest product of the deviations of time and
-// power. It need not be in time; but of requests that come one by one, a batch that is never half
-// full in time could not be measured. With a model of few parameters this is, to first order, the
-// next point of a D-optimal design.
+// power. It need not be in time; but of requests that come one by one, what is late is cut short,
+// and the product counts with the odds that it is in time. With a model of few parameters this is,
+// to first order, the next point of a D-optimal design.
 std::optional<std::size_t> least_known_setting(const Surface& surface, const SettingGrid& grid,
                                                const Goal& goal, const SurfaceChoice& among);
 

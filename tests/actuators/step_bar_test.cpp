@@ -35,7 +35,7 @@ class StepBarTest : public testing::Test {
   fakes::TempTree state_;
   Sysroot root_{board_.root()};
   const BoardDescription description_ = board_.description();
-  const fakes::TickingClock clock_;
+  const fakes::TickingClock clock_{};
   fakes::StoppedStep step_{description_, root_, clock_, journal()};
 };
 

@@ -80,7 +80,7 @@ void greet(zmq::socket_t& stream, const std::string& mechanism) {
   zmq::message_t bytes;
   while (stream.recv(from, zmq::recv_flags::dontwait) &&
          stream.recv(bytes, zmq::recv_flags::dontwait)) {
-    if (bytes.size() != 0) continue;  // not of a new connection
+    if (!bytes.empty()) continue;  // not of a new connection
     std::string greeting = "\xff" + std::string(8, '\0') + "\x7f\x03";
     greeting += '\0' + mechanism;
     greeting.resize(64, '\0');
@@ -130,7 +130,7 @@ class ClientKeySocket : public testing::Test {
   }
   // A client's key file that names a daemon of this key.
   std::string key_file(const std::string& server_key) {
-    const std::string path = tree.at("/drone7.key");
+    std::string path = tree.at("/drone7.key");
     write_key_file(path, {"drone7", pair, server_key});
     return path;
   }

@@ -31,7 +31,8 @@ struct SearchOutcome {
 
 // Answers a policy from a cost function, and from memory as the controller does: one that was cut
 // short answers only while the cap is no looser than it was. A setting whose power is over the cap
-// is cut short, as the guard does it: the policy learns what was read by then.
+// is cut short, as the guard does it: the policy learns what was read by then. So is one that is
+// late where requests come one by one, before a minibatch has ended.
 class ProfileWorld {
  public:
   using CostOf = std::function<TrueCost(const Setting&)>;
@@ -96,6 +97,11 @@ class ProfileWorld {
       fresh = cut_short(request.setting, Outcome::over_limit);
       fresh.power_mean_mw = fresh.power_max_mw = read_mw;
       ++outcome.over_limit;
+    }
+    const Goal& goal = problem_.goal;
+    if (fresh.ok() && goal.one_by_one && !(fresh.keeps_up(goal) && fresh.answers_in_time(goal))) {
+      fresh = cut_short(request.setting, Outcome::late);
+      fresh.late_per_s = goal.arrivals_per_s;
     }
     fresh.limit_mw = cap_mw;
     made.push_back(fresh);

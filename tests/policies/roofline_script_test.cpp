@@ -59,6 +59,30 @@ TEST(RooflineOfScripts, FitsTheTimesOfWhatAnsweredLate) {
       "11");
 }
 
+TEST(RooflineOfScripts, FitsThatWhatAnsweredLateIsSlower) {
+  PolicyProblem problem;
+  problem.trainer.kind = Kind::infer;
+  problem.goal = {Objective::energy, 30'000, std::chrono::milliseconds(500), 60};
+  problem.observations = {cut_short({problem.modes[5], {0, 16}, Run::infer}, Outcome::late)};
+  const auto rows = [&problem](const char* known) {
+    return said(std::string("log(roofline.fit(") + known + ").rows)", problem.context());
+  };
+  EXPECT_EQ(rows("nil") + rows("{observations[1]}"), "00") << "late at no rate that is known";
+  problem.observations[0].late_per_s = 60;
+  EXPECT_EQ(rows("nil") + rows("{observations[1]}"), "11");
+  for (const char* known : {"nil", "{observations[1]}"}) {
+    const std::string fit = std::string("local fit = roofline.fit(") + known + ")\n";
+    EXPECT_EQ(said(fit + "local one = observations[1]\n"
+                         "local p = roofline.predict(fit, one.setting)\n"
+                         "log(tostring(p.minibatch_ms > 0.9 * one.slower_than_ms and "
+                         "roofline.predict(roofline.fit({}), one.setting).minibatch_ms < "
+                         "0.7 * one.slower_than_ms))",
+                   problem.context()),
+              "true")
+        << known;
+  }
+}
+
 TEST(RooflineOfScripts, PredictsWhatItMeasured) {
   EXPECT_EQ(said("local a = measure(modes[3])\n"
                  "local p = roofline.predict(roofline.fit({a}), a.setting)\n"

@@ -73,6 +73,38 @@ TEST(Roofline, FindsAWorkloadFromTenModesWithoutAPrior) {
   }
 }
 
+// What was cut short for late requests before a minibatch had ended: it takes more, by any factor.
+TEST(Roofline, LearnsThatWhatAnsweredLateIsSlower) {
+  const WorkloadParameters& truth = workload("resnet", Kind::infer);
+  const std::vector<RooflineRow> told = {measured(truth, {4, 1.0368, 1.3005, 3.199}, 4),
+                                         measured(truth, {8, 2.2016, 0.4, 3.199}, 4),
+                                         measured(truth, {12, 2.2016, 1.3005, 3.199}, 16)};
+  const RooflineRow slow = measured(truth, {8, 2.2016, 1.3005, 0.204}, 16);
+  struct Fitted {
+    RooflineEstimate estimate;
+    RooflinePrediction of_slow;
+  };
+  const auto fitted = [&](double minibatch_ms, bool slower = true) {
+    std::vector<RooflineRow> all = told;
+    if (minibatch_ms > 0) all.push_back({slow.mode, 16, minibatch_ms, 0, slower});
+    const DeviceParameters& device = orin().parameters(Kind::infer);
+    const RooflineEstimate estimate = fit_roofline(device, all, {.kind = Kind::infer}, nullptr);
+    return Fitted{estimate, RooflinePredictor(device, estimate, 16).predict(slow.mode)};
+  };
+  const Fitted before = fitted(0);
+  const double expected_ms = std::exp(before.of_slow.log_time);
+  const Fitted known = fitted(0.9 * expected_ms);
+  EXPECT_NEAR(known.of_slow.log_time, before.of_slow.log_time, 1e-3) << "no news";
+  EXPECT_NEAR(known.of_slow.time_deviation, before.of_slow.time_deviation, 1e-3);
+  const double slower_ms = 0.9 * slow.minibatch_ms;
+  EXPECT_LT(expected_ms, 0.7 * slower_ms);
+  const Fitted slower = fitted(slower_ms);
+  EXPECT_GT(std::exp(slower.of_slow.log_time), 0.9 * slower_ms);
+  EXPECT_GT(slower.of_slow.time_deviation, 3 * fitted(slower_ms, false).of_slow.time_deviation);
+  EXPECT_LT(slower.estimate.time_error, 0.01) << "what was measured is believed as well";
+  EXPECT_EQ(slower.estimate.doubted, 0U);
+}
+
 TEST(Roofline, FindsInferenceOfSeveralBatchSizes) {
   const WorkloadParameters& truth = workload("resnet", Kind::infer);
   const RooflineEstimate estimate =

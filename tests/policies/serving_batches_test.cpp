@@ -156,7 +156,7 @@ TEST(ServingBatches, LeastEnergyIsSoughtBelowTheMostThatAServerMayBeBusy) {
 
 SearchOutcome roofline(ProfileWorld& world) {
   LuaPolicy policy("roofline.lua", script_text("roofline.lua"));
-  const SearchOutcome outcome = world.run(policy);
+  SearchOutcome outcome = world.run(policy);
   EXPECT_TRUE(outcome.held) << outcome.failure;
   EXPECT_TRUE(world.truth(outcome.setting).keeps(world.problem().goal));
   return outcome;

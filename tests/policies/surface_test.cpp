@@ -166,6 +166,25 @@ TEST(Surface, OneByOneTheLeastKnownIsNoBatchThatIsNeverHalfFullInTime) {
   EXPECT_EQ(least_known(), 16);
 }
 
+// One by one, what is late is cut short before its power is known.
+TEST(Surface, OneByOneTheLeastKnownIsLikelyToBeInTime) {
+  Served served;
+  const SettingGrid& grid = served.grid;
+  Goal goal{Objective::energy, 30'000, std::chrono::milliseconds(500), 60};
+  served.surface.power_deviation.assign(grid.size(), 0.1F);
+  served.surface.time_deviation.assign(grid.size(), 0.3F);
+  served.surface.log_time.assign(grid.size(), static_cast<float>(std::log(5)));
+  const std::size_t late = 0, in_time = grid.size() - 1;
+  served.surface.time_deviation[late] = 0.5F;
+  served.surface.time_deviation[in_time] = 0.4F;
+  served.surface.log_time[late] = static_cast<float>(std::log(5000));
+  EXPECT_EQ(least_known_setting(served.surface, grid, goal, {}), late) << "like clockwork";
+  goal.one_by_one = true;
+  EXPECT_NE(least_known_setting(served.surface, grid, goal, {}), late);
+  served.surface.log_time[late] = served.surface.log_time[in_time];
+  EXPECT_EQ(least_known_setting(served.surface, grid, goal, {}), late) << "in time as well";
+}
+
 TEST(Surface, DrawsItsFrontFromTheAllowed) {
   const Problem problem;
   Surface surface = descending(problem.grid);
