@@ -1,44 +1,42 @@
--- Multi-dimensional binary search over every knob and the batch size: about log2(N) measurements for
--- N settings, and a choice that was measured to keep the goal.
+-- Multi-dimensional binary search over every knob and the batch size: about log2(N) measurements for N settings, and
+-- a choice that was measured to keep the goal.
 --
--- 1. Halve. Measure the middle of the ranges that are left. Within the cap, the lower half of one
---    range goes; over it, the upper half; ranges take turns until each has one value left. Where the
---    first three are all over it, every range loses its upper half until one is not. This is
---    section 4.2 of "Optimization of Training Time and Generalizability for DNN Training on Edge
---    Devices" (IISc, 2024). It leaves open what to do where a setting keeps the cap but is slower
---    than the best: power is left to turn into speed, so the lower half goes there too.
+-- 1. Halve. Measure the middle of the ranges that are left. Within the cap, the lower half of one range goes; over
+--    it, the upper half; ranges take turns until each has one value left. Where the first three are all over it,
+--    every range loses its upper half until one is not. This is section 4.2 of "Optimization of Training Time and
+--    Generalizability for DNN Training on Edge Devices" (IISc, 2024). It leaves open what to do where a setting keeps
+--    the cap but is slower than the best: power is left to turn into speed, so the lower half goes there too.
 -- 2. Refine. Halving cannot trade one knob against another. Two models of what was measured can:
 --      time  = sum over resources of (w + v * batch) / knob   each is waited for in turn
 --      power = e0 + sum of e * knob + k * batch / time        clocks cost, and so does the work done
---    with no negative weight. Their best setting within the goal is measured next, and joins the fit,
---    until they promise nothing better. Only measurements decide.
+--    with no negative weight. Their best setting within the goal is measured next, and joins the fit, until they
+--    promise nothing better. Only measurements decide. What was cut short for late requests is slower than they allow.
 --
--- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may take
--- no longer than that (goal.most_busy of it), nor than the latency limit leaves. A smaller batch that keeps up beats a
--- larger one, so halving keeps to the smallest, refining goes up only where models say it is late, and
--- in the end a smaller batch that was only just late is tried again. Beside training larger ones leave more
--- time, so halving keeps to the largest that is full in time, and goes down where what keeps the cap is late.
---
--- Under a new goal the script starts again: what it meets in `observations` replaces the halving. Where all
--- of it is over the cap, models have one try; if that is over it too, halving knows the way better.
+-- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may take no longer
+-- than that (goal.most_busy of it), nor than the latency limit leaves. A smaller batch that keeps up beats a larger
+-- one, so halving keeps to the smallest, refining goes up only where models say it is late, and in the end a smaller
+-- batch that was only just late is tried again. Beside training larger ones leave more time, so halving keeps to the
+-- largest that is full in time, and goes down where what keeps the cap is late.
+-- Under a new goal the script starts again: what it meets in `observations` replaces the halving. Where all of it is
+-- over the cap, models have one try; if that is over it too, halving knows the way better.
 
 local kind = workload.train and goal.objective ~= "latency" and "train" or "infer"
 local energy, rate = goal.objective == "energy", kind == "infer" and goal.arrivals_per_s or 0
 local slowest = 6 -- times the center: measuring what is slower still would take minutes
 local likeness, optimism, step_cost, leap_cost, step_margin = 1, 0.01, 0.01, 0.03, 0.01
-local enough_over = 3 -- settings over the cap, and none within: all ranges lose their upper halves
+local enough_over, enough_late = 3, 2 -- settings over the cap or late, and no other: all ranges lose a half
 local challenges, just_late = 3, 0.3 -- tries at a batch that was late by e^just_late at most
 local unmeasured_batch = 0.5 -- of its predicted lateness: models know least of a batch never tried
 local pull = 0.1 -- towards what is expected before anything is measured
 local most_recalled = 160 -- answers of before: fits take 256 rows, and time for each
 local growth = 1.5 -- of the margin to the cap with each setting that turns out over it
+local most_looked, looked = 20000, 0 -- at settings since the newest measurement: more take too many instructions
 
 local function wait_ms(batch) return rate > 0 and 1e3 * batch / rate or 0 end
 -- The longest a minibatch may take.
 local function most_ms(batch)
   return rate <= 0 and math.huge or math.min(goal.most_busy * wait_ms(batch), goal.latency_ms - wait_ms(batch))
 end
-
 -- Whether such batches can be in time: one by one beside training, half of one in 0.9 of the limit.
 local function in_time(batch)
   local longest = (kind == "train" and goal.one_by_one and 2 * 0.9 or 1) * goal.latency_ms
@@ -59,12 +57,11 @@ end
 local count, knob_count = #names, batch_at and #names - 1 or #names
 local beside = kind == "train" and names[count] == "infer_batch" -- requests, whose batch is the last knob
 if batch_sizes.infer and not in_time(batch_sizes.infer[1]) then
-  log("no batch size is full in time: the rate is too low, or the latency limit")
-  return nil
+  return log("no batch size is full in time: the rate is too low, or the latency limit")
 end
 
--- What is known: complete answers, and settings that were not measured to the end.
-local points, failures, seen, measurements_left = {}, {}, {}, 0
+-- What is known: complete answers, settings cut short for their power, and those cut short for late requests.
+local points, failures, lates, seen, measurements_left = {}, {}, {}, {}, 0
 
 -- A setting is held as one position a dimension.
 local function setting_at(positions)
@@ -98,6 +95,8 @@ local function learn(positions, answer)
     points[#points + 1] = point
   elseif answer.reason == "over_limit" then
     failures[#failures + 1] = point
+  elseif kind == "infer" and answer.reason == "late" and answer.slower_than_ms > 0 then
+    point.time, lates[#lates + 1] = answer.slower_than_ms, point
   end
 end
 
@@ -108,6 +107,7 @@ end
 
 local function ask(positions)
   local answer = measure(setting_at(positions))
+  looked = 0
   if not seen[table.concat(positions, " ")] then measurements_left = measurements_left - 1 end
   learn(positions, answer)
   return answer
@@ -128,18 +128,17 @@ end
 
 -- Where the models are centered: the best, or while nothing keeps the goal, what comes closest.
 local function center_point()
-  local closest = best_point()
-  if closest then return closest end
+  local closest
   for _, point in ipairs(points) do
     if not closest or point.miss < closest.miss then closest = point end
   end
-  return closest
+  return best_point() or closest
 end
 
-local function halve()
+local function halve(smallest)
   local low, high, turn, over = {}, {}, 0, 0
   for d = 1, count do low[d], high[d] = 1, #values[d] end
-  if batch_at and rate > 0 then high[batch_at] = 1 end
+  if batch_at and rate > 0 then low[batch_at], high[batch_at] = smallest or 1, smallest or 1 end
   if beside and not goal.one_by_one then low[count] = high[count] end
   while true do
     local middle, open = {}, {}
@@ -152,7 +151,9 @@ local function halve()
     local d = open[turn % #open + 1]
     turn = turn + 1
     if answer.reason == "late" or answer.ok and answer.power_w + answer.power_margin_w <= goal.power_w then
-      low[d] = math.min(middle[d] + 1, high[d])
+      for _, one in ipairs(#points == 0 and #lates >= enough_late and open or { d }) do
+        low[one] = math.min(middle[one] + 1, high[one])
+      end
     else
       over = over + 1
       for _, one in ipairs(none_within_cap() and over >= enough_over and open or { d }) do
@@ -188,10 +189,11 @@ local function fit_models(center)
     return math.exp(-likeness * distance)
   end
   local rows, ones, expected = {}, {}, {}
-  for _, point in ipairs(points) do
+  for i = 1, #points + #lates do
+    local point = points[i] or lates[i - #points]
     local row = time_features(point, center, center.time / point.time)
-    row.weight = weight_of(point)
-    rows[#rows + 1], ones[#ones + 1] = row, 1
+    row.weight, row.at_least = weight_of(point), i > #points
+    rows[i], ones[i] = row, 1
   end
   local unit = time_features(center, center, 1)
   for i = 1, #unit do expected[i] = 1 / #unit end
@@ -238,7 +240,7 @@ local function steps_everywhere(center)
       steps[d] = steps_around(center.positions[d], #values[d], base)
       settings = settings * #steps[d]
     end
-    if settings <= 20000 or base == 16 then return steps end
+    if settings <= most_looked - looked or base == 16 then return steps end
   end
 end
 
@@ -263,9 +265,7 @@ local function propose(center, caution, margin, only_batch)
   end
   local function look_at_batch(batch, penalty_of_batch)
     local grown = batch / center.batch
-    local function weight(i)
-      return w[i] + (batch_at and grown * w[knob_count + 1 + i] or 0)
-    end
+    local function weight(i) return w[i] + (batch_at and grown * w[knob_count + 1 + i] or 0) end
     local times = {}
     for d = 1, knob_count do
       times[d] = {}
@@ -273,11 +273,11 @@ local function propose(center, caution, margin, only_batch)
         times[d][i] = weight(d + 1) * center.value[d] / values[d][i]
       end
     end
-    local allowed, wait = most_ms(batch), wait_ms(batch)
+    local allowed, wait, latency = most_ms(batch), wait_ms(batch), goal.objective == "latency"
     local activity, slow = e[knob_count + 2] * grown, slowest * grown
-    local latency = goal.objective == "latency"
     local function visit(d, time, power, penalty)
       if d > knob_count then
+        looked = looked + 1
         power = power + activity / time
         if power > limit then return end
         local ms = time * center.time * penalty
@@ -325,7 +325,7 @@ local function refine()
         caution, margin = math.max(step_cost, caution / 2), margin / 2
       elseif answer.ok and not center.within then
         margin = margin / 2
-      elseif answer.ok then
+      elseif answer.ok or answer.reason == "late" then
         caution = 2 * caution + 0.01
       else
         margin = center.within and growth * margin + step_margin or 2 * margin + 0.02
@@ -360,7 +360,7 @@ end
 local recalled = recall(most_recalled)
 for i = #recalled, 1, -1 do
   local answer = observations[recalled[i]]
-  local says = answer.ok or answer.reason == "over_limit" and goal.power_w <= answer.limit_w
+  local says = answer.ok or answer.reason == "late" or answer.reason == "over_limit" and goal.power_w <= answer.limit_w
   local positions = says and positions_of(answer.setting)
   if positions then learn(positions, answer) end
 end
@@ -370,7 +370,10 @@ refine()
 local halved = #points <= count or none_within_cap()
 -- Halving takes log2(N) measurements, refining one a dimension; where halving is left out, three.
 measurements_left = halved and math.ceil(math.log(combinations, 2)) + count or 3 * count
-if halved then halve() end
+-- The next batch where the smaller one is late however fast it is.
+for smallest = 1, halved and (batch_at and rate > 0 and #values[batch_at] or 1) or 0 do
+  if smallest == 1 or #points == 0 and #lates > 0 then halve(smallest) end
+end
 if #points > 0 then refine() end
 if batch_at and goal.objective == "latency" and best_point() then challenge() refine() end
 if not best_point() and not halved then halve() end
@@ -391,10 +394,7 @@ while best and not measure(setting_at(best.positions)).within do
   best.within = false
   best = best_point()
 end
-if not best then
-  log("nothing measured keeps the goal")
-  return nil
-end
+if not best then return log("nothing measured keeps the goal") end
 log(string.format("chose %.4g %s at %.1f W", best.cost, ({ energy = "J a sample", latency = "s of latency",
   weighted = "of the reference's cost", target = "J a sample (time has a price)" })[goal.objective] or "s a sample", best.power))
 return setting_at(best.positions)

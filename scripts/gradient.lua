@@ -40,7 +40,7 @@ local margin_step = 0.02 -- kept to the cap after that
 local least_wait, least_draw = 0.02, 0.01 -- of the time and the power is every knob's share, at least
 local most_draw = 1 -- of the power is all knobs' share
 local least_gain = 0.003 -- of the cost; less is not worth a measurement
-local reachable = 1.5 -- times too late in the first mode within the cap: the next batch beside training
+local reachable = goal.one_by_one and 0.8 or 1.5 -- times what is in time, in the first mode within the cap: the next batch beside training
 local planned = 0.9 -- of the latency, one by one: what half of a batch is to be answered within
 local hopeless = 1.4 -- times too slow with every knob at its highest: the next batch size is tried
 
@@ -117,9 +117,24 @@ local function time_change(d, from, to) return waits[d] * (1 / values[d][to] - 1
 
 local function power_change(d, from, to) return draws[d] * (values[d][to] - values[d][from]) end
 
+-- Of one that was cut short for late requests it is known that it takes more than was allowed: the knobs
+-- that were lowered wait for at least as long.
+local function learn_late(from, answer)
+  local lost, expected = answer.slower_than_ms / (batch or 1) - from.sample_ms, 0
+  for d = 1, count do
+    local time = time_change(d, from.positions[d], answer.positions[d])
+    if time > 0 then expected = expected + time else lost = lost - time end
+  end
+  if expected <= 0 or lost <= expected then return end
+  for d = 1, count do
+    if answer.positions[d] < from.positions[d] then waits[d] = waits[d] * lost / expected end
+  end
+end
+
 -- What a change from `from` says of the knobs that were raised, or of those lowered where none was;
 -- knobs that were lowered with them are taken as predicted. One that went over the cap draws more.
 local function learn_step(from, answer)
+  if answer.reason == "late" then return learn_late(from, answer) end
   if not answer.ok and answer.reason ~= "over_limit" then return end
   local moved, raised = {}, false
   for d = 1, count do raised = raised or answer.positions[d] > from.positions[d] end
@@ -147,23 +162,32 @@ local function learn_step(from, answer)
   end
 end
 
--- The given positions, or while those are over the cap, half way from there to the lowest of all; and
--- the highest positions that a knob alone is worth trying at next. Nil where nothing keeps the cap.
+-- The given positions, or while those are over the cap, half way from there to the lowest of all, and
+-- while requests are late in them, to the highest; and the highest positions that a knob alone is worth
+-- trying at next. Nil where nothing keeps the cap, or requests are late wherever it is kept; then also
+-- whether they were.
 local function first_within(positions)
-  local ends = {}
+  local ends, over_cap, late = {}, false, false
   for d = 1, count do ends[d] = #values[d] end
   while measurements_left > 0 do
     local answer = ask(positions)
     if answer.keeps_cap then return answer, ends end
-    local lowest, lower = true, {}
+    if answer.reason == "late" then late = true else over_cap = true end
+    local last, next = true, {}
     for d = 1, count do
-      lowest = lowest and positions[d] == 1
-      ends[d] = math.min(#values[d], math.max(2, positions[d]))
-      lower[d] = positions[d] == 2 and 1 or (positions[d] + 1) // 2
+      local at = positions[d]
+      if answer.reason == "late" then
+        next[d] = (at + #values[d] + 1) // 2
+      else
+        ends[d] = math.min(#values[d], math.max(2, at))
+        next[d] = at == 2 and 1 or (at + 1) // 2
+      end
+      last = last and next[d] == at
     end
-    if lowest then return nil end
-    positions = lower
+    if last or (late and over_cap) then break end
+    positions = next
   end
+  return nil, ends, late
 end
 
 local function probe_each_knob(from, ends)
@@ -205,7 +229,8 @@ local function fit_slopes(from)
 end
 
 -- One change of a knob, or of one up and another just as far down as that takes, that gains most.
-local function best_change(positions, time, power, limit)
+-- A sample takes `longest` at most.
+local function best_change(positions, time, power, limit, longest)
   local most, chosen = 1e-6, nil
   local now = cost_of(time, power)
   local function gain_of(time_after, power_after)
@@ -216,7 +241,7 @@ local function best_change(positions, time, power, limit)
       local time_after = time + time_change(d, positions[d], to)
       local power_after = power + power_change(d, positions[d], to)
       local gain = gain_of(time_after, power_after)
-      if gain > most and power_after <= limit then
+      if gain > most and power_after <= limit and time_after <= longest then
         most, chosen = gain, { d, to, time = time_after, power = power_after }
       elseif to > positions[d] and power_after > limit and (energy or gain > most) then
         for down = 1, count do
@@ -225,7 +250,7 @@ local function best_change(positions, time, power, limit)
             if drawn <= limit then
               local taken = time_after + time_change(down, positions[down], down_to)
               gain = gain_of(taken, drawn)
-              if gain > most then
+              if gain > most and taken <= longest then
                 most, chosen = gain, { d, to, down, down_to, time = taken, power = drawn }
               end
               break
@@ -238,12 +263,15 @@ local function best_change(positions, time, power, limit)
   return chosen
 end
 
--- Where the slopes lead from `from`, change after change; nil where that is nowhere new.
-local function best_target(from, margin)
+-- Where the slopes lead from `from`, change after change; nil where that is nowhere new. Nothing is slowed
+-- down by more than this part of the time that is left until requests are late.
+local function best_target(from, margin, part)
   local positions, time, power = { table.unpack(from.positions) }, from.sample_ms, from.power
+  local longest = math.huge
+  if kind == "infer" and batch then longest = time + part * math.max(0, most_ms(batch) / batch - time) end
   local before = cost_of(time, power)
   for _ = 1, 4 * count do
-    local change = best_change(positions, time, power, goal.power_w * (1 - margin))
+    local change = best_change(positions, time, power, goal.power_w * (1 - margin), longest)
     if not change then break end
     positions[change[1]], time, power = change[2], change.time, change.power
     if change[3] then positions[change[3]] = change[4] end
@@ -260,16 +288,20 @@ local function least_ms(from)
 end
 
 local function climb()
-  local margin = 0
+  local margin, part = 0, 1
   while measurements_left > 0 do
     local from = fastest_within()
     fit_slopes(from)
     if batch and not beside and not best and least_ms(from) > most_ms(batch) * hopeless then return end
-    local positions = best_target(from, margin) or best_target(from, 0)
+    local positions = best_target(from, margin, part) or best_target(from, 0, part)
     if not positions then return end
     local answer = ask(positions)
     learn_step(from, answer)
-    margin = answer.keeps_cap and margin / 2 or margin * 2 + margin_step
+    if answer.reason == "late" then
+      part = part / 2
+    else
+      margin = answer.keeps_cap and margin / 2 or margin * 2 + margin_step
+    end
   end
 end
 
@@ -278,7 +310,12 @@ for d = 1, count do middle[d] = (#values[d] + 1) // 2 end
 local tried = 1
 batch = batches[1]
 if beside then measurements_left = 2 * count + 1 end
-local from, ends = first_within(middle)
+local from, ends, late = first_within(middle)
+while not from and late and tried < #batches do
+  tried = tried + 1
+  batch, measurements_left = batches[tried], measurements_left + measurements_a_batch
+  from, ends, late = first_within(middle)
+end
 -- A batch that the middle is far too late for is not worth its slopes, where the next one is less so.
 local function lateness(answer) return answer.infer.minibatch_ms / most_ms(answer.batch) end
 while beside and from and tried < #batches and lateness(from) > reachable do

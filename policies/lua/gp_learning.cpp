@@ -16,6 +16,10 @@ namespace {
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Relative standard deviation of a minibatch time that was seen before power had settled.
 constexpr double kCutNoise = 0.1;
+// What is known to be slower than was allowed is taken to be so by this factor, more or less,
+// unless it is believed to be slower anyway: by the mean of a normal distribution of a quarter, cut
+// below.
+constexpr double kSlower = 1.2, kSlowerNoise = 0.25;
 // Of what was read of a setting that was cut: the mean may hold some of the setting before, which
 // may have drawn more, and a reading over the limit is rather too high than too low.
 constexpr double kLeastMargin = 0.05;
@@ -60,17 +64,23 @@ bool teach(GpSearch& gp, const LearntAnswer& answer, const CostRow& row) {
   return true;
 }
 
-// Of requests without training that were late: the time of the minibatches that there were, and
-// nothing of power. nullopt where it tells nothing.
+// Of requests without training that were late: the time of the minibatches that there were, or that
+// it is longer than was allowed, and nothing of power. nullopt where it tells nothing.
 std::optional<CostRow> late_row(const CostProcess& process, const LearntAnswer& answer,
                                 std::size_t setting) {
+  if (!answer.late) return std::nullopt;
   const LearntAnswer::Part& infer = answer.parts[index(Kind::infer)];
-  if (!answer.late || !known(infer)) return std::nullopt;
-  return CostRow{.setting = setting,
-                 .minibatch_ms = infer.ms,
-                 .power_w = std::exp(process.mean(setting).log_power),
-                 .time_noise = cut_noise_of(infer),
-                 .power_noise = kSaysNothing};
+  const CostProcess::Mean believed = process.mean(setting);
+  CostRow row{.setting = setting,
+              .minibatch_ms = infer.ms,
+              .power_w = std::exp(believed.log_power),
+              .time_noise = cut_noise_of(infer),
+              .power_noise = kSaysNothing};
+  if (known(infer)) return row;
+  if (!positive(answer.slower_than_ms)) return std::nullopt;
+  row.minibatch_ms = std::max(kSlower * answer.slower_than_ms, std::exp(believed.log_time));
+  row.time_noise = kSlowerNoise;
+  return row;
 }
 
 // Of a server that runs alone. Whether it has taught anything.
@@ -157,6 +167,7 @@ void copy_answer(lua_State* lua, LearntAnswer& answer) {
   answer.minibatch_ms = optional_number(lua, 1, kLearn, "minibatch_ms");
   answer.minibatch_ms_stddev = optional_number(lua, 1, kLearn, "minibatch_ms_stddev");
   answer.count = optional_number(lua, 1, kLearn, "count");
+  answer.slower_than_ms = optional_number(lua, 1, kLearn, "slower_than_ms");
   answer.power_w = optional_number(lua, 1, kLearn, "power_w");
   answer.power_max_w = optional_number(lua, 1, kLearn, "power_max_w");
   answer.power_margin_w = optional_number(lua, 1, kLearn, "power_margin_w");

@@ -25,7 +25,8 @@ struct LearntAnswer {
   double power_max_w = 0;  // of a window
   double power_margin_w = 0;
   double limit_w = 0;
-  double cut_at_w = 0;  // what was read as the guard cut it short; infinity where it did not
+  double slower_than_ms = 0;  // of a minibatch of what was late; NaN or 0 where it does not tell
+  double cut_at_w = 0;        // what was read as the guard cut it short; infinity where it did not
   // Of each kind, where both ran.
   struct Part {
     bool given = false;

@@ -72,6 +72,28 @@ return setting
   EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
 }
 
+// Before a minibatch had ended nothing is known but that it takes more than was allowed.
+TEST(Gp, LearnsThatALateServerIsSlower) {
+  const OrinProblem problem(Kind::infer);
+  LuaPolicy policy("slower.lua", R"lua(
+local before = gp.next { best = 1 }
+local late = { setting = before.setting, ok = false, reason = "late" }
+late.slower_than_ms = 0
+assert(not gp.learn(late))
+late.slower_than_ms = before.minibatch_ms / 30
+assert(gp.learn(late))
+local known = gp.next { best = 1 }.minibatch_ms
+late.slower_than_ms = 30 * before.minibatch_ms
+assert(gp.learn(late))
+local after = gp.next { best = 1 }.minibatch_ms
+assert(known < 2 * before.minibatch_ms and after > 2 * before.minibatch_ms)
+return before.setting
+)lua",
+                   orin());
+  const Request request = policy.start(problem.context());
+  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
+}
+
 TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
   EXPECT_NE(failure_of("gp.draw(3)").find("gp.draw: expected a table of terms, got number"),
             std::string::npos);

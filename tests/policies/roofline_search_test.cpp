@@ -10,7 +10,6 @@
 
 #include "boards/board_model.h"
 #include "policies/lua/lua_policy.h"
-#include "policies/numerics/setting_grid.h"
 #include "tests/policies/measured_problem.h"
 #include "tests/policies/orin_problem.h"
 #include "tests/policies/script_text.h"
@@ -80,48 +79,6 @@ TEST(RooflineSearch, TriesSmallerBatchesWhereTheLowestModeIsOverTheCap) {
   std::string log;
   for (std::string line = policy.take_log(); !line.empty(); line = policy.take_log()) log = line;
   EXPECT_EQ(log, "chose 0.05 s a sample at 25.0 W");
-}
-
-// What answers late is cut short before its time is known. The search used to go on to settings
-// that were expected to be in time by as little, and then held what takes a fifth more energy.
-TEST(RooflineSearch, LooksAmongFasterSettingsWhereThoseExpectedInTimeAreLate) {
-  const BoardDescription& orin = *find_board("jetson-agx-orin", built_in_boards());
-  const BoardModel board = *built_in_board_model("jetson-agx-orin");
-  const WorkloadParameters& resnet = orin.find_workload("resnet18", Kind::infer)->second;
-  OrinProblem problem(Kind::infer);
-  problem.knobs = MeasuredTable::sub_grid();
-  problem.knobs.knobs[0].values = {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
-  problem.knobs.knobs[2].values = {306'000, 408'000,   510'000,   612'000,   714'000,  816'000,
-                                   918'000, 1'020'000, 1'122'000, 1'224'000, 1'300'500};
-  problem.knobs.knobs[3].values = {204'000, 665'600, 2'133'000, 3'199'000};
-  problem.modes = {problem.knobs.lowest(), problem.knobs.highest()};
-  problem.trainer.batch_sizes = {1, 4, 16, 32, 64};
-  problem.trainer.batch_size_count = 5;
-  problem.goal = {Objective::energy, std::nullopt, std::chrono::milliseconds(500), 60};
-  problem.goal.one_by_one = true;
-  ProfileWorld world(problem, [&](const Setting& setting) {
-    const MinibatchCost one = minibatch_cost(
-        orin.parameters(Kind::infer), resnet.demand(setting.batch_size[index(Kind::infer)]),
-        model_mode(problem.knobs, setting.mode, board.highest));
-    return TrueCost{one.minibatch_ms, one.power_w};
-  });
-  LuaPolicy policy = shipped();
-  const SearchOutcome outcome = world.run(policy);
-  ASSERT_TRUE(outcome.held) << outcome.failure;
-  const SettingGrid grid(world.problem().context(), board.highest);
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < grid.size(); ++i) {
-    const Observation one = world.truth(grid.setting(i));
-    if (one.keeps(problem.goal)) least = std::min(least, one.value(problem.goal));
-  }
-  const Observation held = world.truth(outcome.setting);
-  EXPECT_TRUE(held.keeps(problem.goal));
-  EXPECT_LT(held.value(problem.goal), 1.05 * least);
-  const std::vector<Observation>& made = world.problem().observations;
-  EXPECT_LE(made.size(), 10U);
-  EXPECT_LE(std::count_if(made.begin(), made.end(),
-                          [](const Observation& one) { return one.outcome == Outcome::late; }),
-            4);
 }
 
 // The board draws less than half of what the model says: no mode is expected below the cap.
