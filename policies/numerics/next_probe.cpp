@@ -21,6 +21,8 @@ constexpr double kHuge = std::numeric_limits<double>::infinity();
 // of it, are not looked at closely, nor those that are so late.
 constexpr double kFarOver = 0.16;
 constexpr double kFarLate = 0.7;
+// So many of those looked at are in time on average.
+constexpr std::ptrdiff_t kLeastInTime = kMostProbed / 8;
 // How much a setting over the limit on average counts as slower in the choice of those looked at.
 constexpr double kOverWeight = 1.25;
 // What a setting that is no better than the slowest one still counts while nothing is known to keep
@@ -43,6 +45,33 @@ constexpr double kShareOfOthers = 0.1;
 // none of those nearer to it has the odds that are asked for. The first is no such bound.
 constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
 
+// A setting by its value on average, or by how unlikely it is to keep the goal.
+struct Candidate {
+  double rank = 0;
+  std::size_t setting = 0;
+  bool in_time = false;  // on average
+  bool operator<(const Candidate& other) const {
+    return rank != other.rank ? rank < other.rank : setting < other.setting;
+  }
+};
+
+// Leaves the first of them in order. A part of these are in time on average, if so many are: of a
+// small batch that hardly keeps up, thousands of settings would have a better value if they did.
+void take_first(std::vector<Candidate>& candidates) {
+  const std::size_t count = std::min(kMostProbed, candidates.size());
+  const auto middle = candidates.begin() + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(candidates.begin(), middle, candidates.end());
+  const auto in_time = [](const Candidate& one) { return one.in_time; };
+  const auto found = std::count_if(candidates.begin(), middle, in_time);
+  const auto rest = std::partition(middle, candidates.end(), in_time);
+  const auto wanted =
+      std::min<std::ptrdiff_t>(std::max<std::ptrdiff_t>(0, kLeastInTime - found), rest - middle);
+  std::partial_sort(middle, middle + wanted, rest);
+  std::copy_n(middle, wanted, middle - wanted);
+  std::inplace_merge(candidates.begin(), middle - wanted, middle);
+  candidates.resize(count);
+}
+
 // Settings worth a closer look, best first, and the worst mean value among them.
 std::vector<std::size_t> screened(const CostProcess& process, const GoalJudge& judge,
                                   std::span<const std::uint8_t> excluded, bool safest, double below,
@@ -50,7 +79,7 @@ std::vector<std::size_t> screened(const CostProcess& process, const GoalJudge& j
   const double far_over = safest || below > 0 || judge.log_limit == kHuge
                               ? kFarOver
                               : std::max(kFarOver, process.typical_power_deviation());
-  std::vector<std::pair<double, std::size_t>> ranked;
+  std::vector<Candidate> ranked;
   for (std::size_t i = 0; i < process.size(); ++i) {
     const double most_ms = judge.most_ms(process.batch_size(i));
     if (excluded[i] != 0 || most_ms <= 0) continue;
@@ -60,20 +89,17 @@ std::vector<std::size_t> screened(const CostProcess& process, const GoalJudge& j
         std::max(most_ms == kHuge ? -kHuge : mean.log_time - std::log(most_ms),
                  judge.log_energy_over(process.batch_size(i), mean.log_time, mean.log_power));
     if (safest) {
-      ranked.emplace_back(std::max(over, late / 2), i);
+      ranked.push_back({std::max(over, late / 2), i, true});
       continue;
     }
     if (over > (below > 0 ? -below : far_over) || late > kFarLate) continue;
     const double value = judge.log_value(process.batch_size(i), mean.log_time, mean.log_power);
-    ranked.emplace_back(value + kOverWeight * std::max(0.0, over), i);
+    ranked.push_back({value + kOverWeight * std::max(0.0, over), i, late <= 0});
   }
-  const std::size_t count = std::min(kMostProbed, ranked.size());
-  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(count),
-                    ranked.end());
-  ranked.resize(count);
-  worst_log = ranked.empty() ? 0 : ranked.back().first;
+  take_first(ranked);
+  worst_log = ranked.empty() ? 0 : ranked.back().rank;
   std::vector<std::size_t> settings;
-  for (const auto& [value, setting] : ranked) settings.push_back(setting);
+  for (const Candidate& one : ranked) settings.push_back(one.setting);
   return settings;
 }
 

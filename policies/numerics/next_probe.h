@@ -48,7 +48,7 @@ struct Probe {
 
 // Nullopt where no setting but those of `excluded` (one entry a setting, not 0) has such odds. Of
 // equals the first. Looks closely at kMostProbed settings that the process holds for good on
-// average.
+// average, an eighth of which are also in time on average, where so many are.
 inline constexpr std::size_t kMostProbed = 400;
 std::optional<Probe> next_probe(const CostProcess& process, const Goal& goal, Kind kind,
                                 std::span<const std::uint8_t> excluded, const ProbeTerms& terms);
