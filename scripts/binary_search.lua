@@ -82,7 +82,7 @@ end
 local function learn(positions, answer)
   local key = table.concat(positions, " ")
   if seen[key] then return end
-  seen[key] = true
+  seen[key] = answer.reason ~= "late" or known(answer.setting) -- or late at a higher rate than now
   local point = { positions = positions, value = {}, within = answer.within }
   for d = 1, count do point.value[d] = values[d][positions[d]] end
   point.batch = batch_at and point.value[batch_at] or workload[kind].batch_size
@@ -282,7 +282,7 @@ local function propose(center, caution, margin, only_batch)
         if power > limit then return end
         local ms = time * center.time * penalty
         if ms > allowed then
-          local lateness = ms / allowed * (tried[batch] and 1 or unmeasured_batch)
+          local lateness = center.within and math.huge or ms / allowed * (tried[batch] and 1 or unmeasured_batch)
           if lateness < least_late and is_new(positions) then least_late, late = lateness, { table.unpack(positions) } end
           return
         end

@@ -40,7 +40,7 @@ local margin_step = 0.02 -- kept to the cap after that
 local least_wait, least_draw = 0.02, 0.01 -- of the time and the power is every knob's share, at least
 local most_draw = 1 -- of the power is all knobs' share
 local least_gain = 0.003 -- of the cost; less is not worth a measurement
-local reachable = goal.one_by_one and 0.8 or 1.5 -- times what is in time, in the first mode within the cap: the next batch beside training
+local reachable = goal.one_by_one and 0.8 or 1.5 -- times what is in time: beside training the next batch then
 local planned = 0.9 -- of the latency, one by one: what half of a batch is to be answered within
 local hopeless = 1.4 -- times too slow with every knob at its highest: the next batch size is tried
 
@@ -173,19 +173,19 @@ local function first_within(positions)
     local answer = ask(positions)
     if answer.keeps_cap then return answer, ends end
     if answer.reason == "late" then late = true else over_cap = true end
-    local last, next = true, {}
+    local last, following = true, {}
     for d = 1, count do
       local at = positions[d]
       if answer.reason == "late" then
-        next[d] = (at + #values[d] + 1) // 2
+        following[d] = (at + #values[d] + 1) // 2
       else
         ends[d] = math.min(#values[d], math.max(2, at))
-        next[d] = at == 2 and 1 or (at + 1) // 2
+        following[d] = at == 2 and 1 or (at + 1) // 2
       end
-      last = last and next[d] == at
+      last = last and following[d] == at
     end
     if last or (late and over_cap) then break end
-    positions = next
+    positions = following
   end
   return nil, ends, late
 end

@@ -82,7 +82,7 @@ class ProfileWorld {
     if (request.what == Request::What::measure) {
       for (const auto* known : {&problem_.observations, &made}) {
         for (const Observation& one : *known) {
-          if (one.setting == request.setting && (one.ok() || cap_mw <= one.limit_mw)) {
+          if (one.setting == request.setting && one.answers(cap_mw, problem_.goal.arrivals_per_s)) {
             Observation copy = one;
             copy.from_memory = true;
             return copy;
