@@ -8,101 +8,29 @@
 #include <limits>
 
 #include "boards/first_guesses.h"
+#include "policies/numerics/roofline_parameters.h"
 
 namespace gearshift {
 namespace {
 
-constexpr int kMost = static_cast<int>(kMostDemandParameters);
-using Vector = Eigen::Matrix<double, Eigen::Dynamic, 1, 0, kMost, 1>;
-using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, kMost, kMost>;
+using roofline::chain_of;
+using roofline::fill;
+using roofline::kMost;
+using roofline::Layout;
+using roofline::Matrix;
+using roofline::Row;
+using roofline::row_at;
+using roofline::Vector;
 
 // What a measurement is expected to be off by: noise, and what the formulas leave out.
 constexpr double kTimeNoise = 0.04;
 constexpr double kPowerNoise = 0.02;
-constexpr double kSlowerNoise =
-    0.1;  // of the time that requests which were late say it takes more than
+constexpr double kSlowerNoise = 0.1;  // of what a minibatch is said to take more than
 constexpr double kSlowerTurn = 3;     // deviations: the loss grows no faster beyond them
 constexpr double kFreedom = 3;        // of the Student-t distribution: less is more forgiving
 constexpr double kScaleWidth = 0.02;  // of the scale of power
 constexpr double kMostLog = 16;
 constexpr int kMostSteps = 40;
-
-// Where a parameter acts.
-struct Layout {
-  int count, a0, kg, scale;
-  bool train;
-  explicit Layout(Kind kind)
-      : count(kind == Kind::train ? 8 : 12),
-        a0(kind == Kind::train ? 5 : -1),
-        kg(kind == Kind::train ? 6 : 10),
-        scale(kind == Kind::train ? 7 : 11),
-        train(kind == Kind::train) {}
-};
-
-void fill(WorkloadParameters& workload, const double* logs) {
-  const Layout layout(workload.kind);
-  const auto demands = [&](Demand& demand, int first) {
-    demand.A = std::exp(logs[first]);
-    demand.B = std::exp(logs[first + 1]);
-    demand.L = std::exp(logs[first + 2]);
-    demand.P = std::exp(logs[first + 3]);
-    demand.O = std::exp(logs[first + 4]);
-  };
-  demands(layout.train ? workload.base : workload.slope, 0);
-  if (layout.train) {
-    workload.a0 = std::exp(logs[layout.a0]);
-  } else {
-    demands(workload.base, 5);
-  }
-  workload.base.kg = std::exp(logs[layout.kg]);
-}
-
-// By how much the logarithms of a batch size's demands change where those of the parameters do.
-using Chain = Eigen::Matrix<double, kDemands, Eigen::Dynamic, 0, kDemands, kMost>;
-
-Chain chain_of(const WorkloadParameters& workload, const Demand& demand, double batch_size) {
-  const Layout layout(workload.kind);
-  Chain chain = Chain::Zero(kDemands, layout.count);
-  if (layout.train) {
-    for (int i = 0; i < 5; ++i) chain(i, i) = 1;
-    const double a0 = workload.a0;
-    const double by_a0 = a0 / (batch_size + a0) - a0 / (workload.reference_batch + a0);
-    chain(0, layout.a0) = chain(1, layout.a0) = by_a0;
-  } else {
-    const Demand& base = workload.base;
-    const double constant[] = {base.A, base.B, base.L, base.P, base.O};
-    const double whole[] = {demand.A, demand.B, demand.L, demand.P, demand.O};
-    for (int i = 0; i < 5; ++i) {
-      chain(i, 5 + i) = constant[i] / whole[i];
-      chain(i, i) = 1 - chain(i, 5 + i);
-    }
-  }
-  chain(5, layout.kg) = 1;
-  return chain;
-}
-
-// Logarithms of time and power with their derivatives by the parameters.
-struct Row {
-  double time = 0;
-  double power = 0;
-  Vector time_by, power_by;
-};
-
-Row row_at(const DeviceParameters& device, const WorkloadParameters& workload, double log_scale,
-           const ModelMode& mode, double batch_size) {
-  const Layout layout(workload.kind);
-  const Demand demand = workload.demand(batch_size);
-  const LogCost cost = log_cost(device, demand, mode);
-  const Chain chain = chain_of(workload, demand, batch_size);
-  using Demands = Eigen::Matrix<double, kDemands, 1>;
-  Row row;
-  row.time = cost.time;
-  row.power = cost.power + log_scale;
-  row.time_by = chain.transpose() * Eigen::Map<const Demands>(cost.time_by.data());
-  row.power_by = chain.transpose() * Eigen::Map<const Demands>(cost.power_by.data());
-  row.power_by[layout.scale] += 1;
-  return row;
-}
 
 // What is known of a workload before it is measured.
 struct Expectation {

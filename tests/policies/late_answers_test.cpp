@@ -106,6 +106,30 @@ Came search(const char* script, const LateServer& server) {
   return {outcome.setting, outcome.measurements, std::count_if(made.begin(), made.end(), is_late)};
 }
 
+TEST(LateAnswers, TellWhatTheirMinibatchesTakeMoreThan) {
+  PolicyProblem problem;
+  problem.goal = {Objective::energy, std::nullopt, std::chrono::milliseconds(500), 30};
+  problem.observations = {cut_short({problem.modes[0], {0, 16}, Run::infer}, Outcome::late)};
+  const auto slower = [&problem] {
+    LuaPolicy policy("slower.lua", "log(string.format('%.3f', observations[1].slower_than_ms))");
+    policy.start(problem.context());
+    return policy.failure().empty() ? policy.take_log() : std::string(policy.failure());
+  };
+  EXPECT_EQ(slower(), "0.000") << "at no rate that is known";
+  problem.observations[0].late_per_s = 64;
+  EXPECT_EQ(slower(), "250.000") << "sixteen come in as long";
+  problem.observations[0].late_per_s = 40;
+  EXPECT_EQ(slower(), "100.000") << "sixteen come in 400 ms";
+  problem.observations[0].late_per_s = 30;
+  EXPECT_EQ(slower(), "0.000") << "late however fast";
+  problem.observations[0].late_per_s = 64;
+  problem.observations[0].setting.run = Run::both;
+  EXPECT_EQ(slower(), "0.000") << "training ran as well";
+  problem.observations[0].setting.run = Run::infer;
+  problem.observations[0].outcome = Outcome::over_limit;
+  EXPECT_EQ(slower(), "0.000");
+}
+
 struct Expected {
   const char* script;
   double most_excess;

@@ -13,6 +13,7 @@ from gearshift.turns import TurnToRun, waited_within
 
 UNOFFERED_IN_A_ROW = 10  # after which it is no last, smaller minibatch of an epoch that counts for nothing
 UNTAKEN_IN_A_ROW = 32  # more than what is fetched ahead
+LONGEST_AT_IT_S = 0.1  # the other thread blocks on nothing, but may wait for its turn with the interpreter
 
 
 def attach(
@@ -229,7 +230,7 @@ class Client:
     @never_raises(None)
     def send_reports(self):
         """Sends the reports that are gathered for up to 50 ms: where another's report is to come after them."""
-        self._connection.service_if_free()
+        self._connection.service_if_free(LONGEST_AT_IT_S)
 
     @never_raises(None)
     def report_requests(self, counts):

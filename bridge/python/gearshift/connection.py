@@ -166,9 +166,9 @@ class Connection:
         else:
             self.dropped_reports += 1
 
-    def service_if_free(self):
-        """Sends what is waiting and takes what came, unless the other thread is at it."""
-        if self._lock.acquire(blocking=False):
+    def service_if_free(self, timeout_s=0):
+        """Sends what is waiting and takes what came, unless the other thread is at it, for so long."""
+        if self._lock.acquire(timeout=timeout_s):
             try:
                 self._holder = threading.get_ident()
                 self._service()
