@@ -1,13 +1,10 @@
 #include "policies/lua/answer_fields.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <lua.hpp>
 
 #include "policies/lua/terms.h"
-#include "policies/numerics/goal_judge.h"
 
 namespace gearshift {
 namespace {
@@ -56,16 +53,6 @@ bool optional_flag(lua_State* lua, int index, const char* what, const char* name
   const bool is_set = lua_toboolean(lua, -1) != 0;
   lua_pop(lua, 1);
   return is_set;
-}
-
-double slower_than_ms(const Observation& answer, const Goal& goal) {
-  const bool late = answer.outcome == Outcome::late && answer.setting.run == Run::infer;
-  if (!late || answer.late_per_s <= 0) return 0;
-  Goal then = goal;
-  then.arrivals_per_s = answer.late_per_s;
-  const GoalJudge judge(then, Kind::infer, std::numeric_limits<double>::infinity());
-  const double most = judge.most_ms(answer.setting.batch_size[index(Kind::infer)]);
-  return std::isfinite(most) ? std::max(0.0, most) : 0;
 }
 
 std::optional<Outcome> answer_reason(lua_State* lua, int index, const char* what) {

@@ -18,11 +18,6 @@ double needed_number(lua_State* lua, int index, const char* what, const char* na
 // A field that is true or false; false where there is nothing.
 bool optional_flag(lua_State* lua, int index, const char* what, const char* name);
 
-// What a minibatch takes more than, in ms: of inference alone that was cut short for late requests,
-// the longest that keeps up and answers in time at the rate at which they were late, under this
-// goal's latency limit. 0 of all else.
-double slower_than_ms(const Observation& answer, const Goal& goal);
-
 // `reason`; nullopt where there is none. Raises an error where measure never gives such a one.
 std::optional<Outcome> answer_reason(lua_State* lua, int index, const char* what);
 

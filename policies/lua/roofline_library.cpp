@@ -13,6 +13,7 @@
 #include "policies/lua/terms.h"
 #include "policies/lua/values.h"
 #include "policies/numerics/cost_prior.h"
+#include "policies/numerics/goal_judge.h"
 #include "policies/numerics/roofline.h"
 
 namespace gearshift {

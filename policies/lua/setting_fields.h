@@ -33,8 +33,8 @@ using ErrorText = BoundedText<480>;
 // The fields of a setting: a number for every knob in the unit people read (MHz, W), and optionally
 // train_batch, infer_batch (samples; by default the batch size at attach) and run ("train", "infer"
 // or "both"; by default whatever is attached). A value must be one of the allowed ones, clocks
-// and powers to within half of the knob's smallest unit. Returns true and sets `setting`, or false and sets `error` to a
-// message with field, value and the way out.
+// and powers to within half of the knob's smallest unit. Returns true and sets `setting`, or false
+// and sets `error` to a message with field, value and the way out.
 bool read_setting(const SettingFields& fields, const PolicyContext& context, Setting& setting,
                   ErrorText& error) noexcept;
 

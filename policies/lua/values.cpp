@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "controller/knob.h"
-#include "policies/lua/answer_fields.h"
 #include "policies/lua/goal_fields.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/set_fields.h"
 #include "policies/lua/terms.h"
+#include "policies/numerics/goal_judge.h"
 
 namespace gearshift {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "controller/goal.h"
 #include "controller/interleaving.h"
+#include "controller/observation.h"
 #include "controller/setting.h"
 
 namespace gearshift {
@@ -100,5 +101,18 @@ struct GoalJudge {
            (goal.objective == Objective::weighted && goal.has_reference());
   }
 };
+
+// What a minibatch takes more than, in ms: of inference alone that was cut short for late requests,
+// the longest that keeps up and answers in time at the rate at which they were late, under this
+// goal's latency limit. 0 of all else.
+inline double slower_than_ms(const Observation& answer, const Goal& goal) {
+  const bool late = answer.outcome == Outcome::late && answer.setting.run == Run::infer;
+  if (!late || answer.late_per_s <= 0) return 0;
+  Goal then = goal;
+  then.arrivals_per_s = answer.late_per_s;
+  const GoalJudge judge(then, Kind::infer, std::numeric_limits<double>::infinity());
+  const double most = judge.most_ms(answer.setting.batch_size[index(Kind::infer)]);
+  return std::isfinite(most) ? std::max(0.0, most) : 0;
+}
 
 }  // namespace gearshift

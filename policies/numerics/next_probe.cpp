@@ -55,20 +55,19 @@ struct Candidate {
   }
 };
 
-// Leaves the first of them in order. A part of these are in time on average, if so many are: of a
-// small batch that hardly keeps up, thousands of settings would have a better value if they did.
+// Leaves the first of them in order, kLeastInTime that are in time on average among them, if so
+// many are: of a small batch that hardly keeps up, thousands of settings would have a better value
+// if they did.
 void take_first(std::vector<Candidate>& candidates) {
+  const auto begin = candidates.begin();
   const std::size_t count = std::min(kMostProbed, candidates.size());
-  const auto middle = candidates.begin() + static_cast<std::ptrdiff_t>(count);
-  std::partial_sort(candidates.begin(), middle, candidates.end());
-  const auto in_time = [](const Candidate& one) { return one.in_time; };
-  const auto found = std::count_if(candidates.begin(), middle, in_time);
-  const auto rest = std::partition(middle, candidates.end(), in_time);
-  const auto wanted =
-      std::min<std::ptrdiff_t>(std::max<std::ptrdiff_t>(0, kLeastInTime - found), rest - middle);
-  std::partial_sort(middle, middle + wanted, rest);
-  std::copy_n(middle, wanted, middle - wanted);
-  std::inplace_merge(candidates.begin(), middle - wanted, middle);
+  const auto in_time =
+      std::partition(begin, candidates.end(), [](const Candidate& one) { return one.in_time; });
+  const auto sure = begin + std::min<std::ptrdiff_t>(kLeastInTime, in_time - begin);
+  std::partial_sort(begin, sure, in_time);
+  const auto end = begin + static_cast<std::ptrdiff_t>(count);
+  std::partial_sort(sure, end, candidates.end());
+  std::inplace_merge(begin, sure, end);
   candidates.resize(count);
 }
 
