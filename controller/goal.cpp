@@ -9,6 +9,9 @@
 namespace gearshift {
 namespace {
 
+// Of the time, where requests queue up: the wait is then bounded, and still rises.
+constexpr double kLeastIdle = 0.001;
+
 // A term of weight 0 counts nothing, even where its factor is infinite.
 double weighed(double weight, double value) { return weight > 0 ? weight * value : 0; }
 
@@ -56,9 +59,17 @@ bool Goal::keeps_limits(Kind kind, double batch_size, double minibatch_s, double
   return keeps_pace(kind, batch_size, minibatch_s);
 }
 
+double Goal::counted_latency_s(double batch_size, double minibatch_s) const {
+  const double fill_s = batch_size / arrivals_per_s;
+  if (!one_by_one) return fill_s + minibatch_s;
+  const double busy = minibatch_s / fill_s;
+  const double queued_s = minibatch_s * busy / std::max(1 - busy, kLeastIdle) / (2 * batch_size);
+  return (batch_size - 1) / arrivals_per_s / 2 + queued_s + minibatch_s;
+}
+
 double Goal::value(Kind kind, double batch_size, double minibatch_s, double power_w) const {
   if (objective == Objective::latency && kind == Kind::infer && arrivals_per_s > 0) {
-    return batch_size / arrivals_per_s + minibatch_s;
+    return counted_latency_s(batch_size, minibatch_s);
   }
   const double sample_s = minibatch_s / batch_size;
   return cost(sample_s, drawn_s(kind, sample_s) * power_w);

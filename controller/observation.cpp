@@ -140,7 +140,10 @@ double Observation::value(const Goal& goal) const {
     return interleaved_sample_s(goal);
   }
   const bool serves = setting.batch_size[index(Kind::infer)] > 0 && goal.arrivals_per_s > 0;
-  if (goal.objective == Objective::latency && serves) return latency_s(goal.arrivals_per_s);
+  if (goal.objective == Objective::latency && serves) {
+    const double batch_size = setting.batch_size[index(Kind::infer)];
+    return goal.counted_latency_s(batch_size, batch_size * sample_s(Kind::infer));
+  }
   if (ok() && job.state != JobState::none) {
     const double epoch_s = seconds(job.epoch);
     return goal.cost(epoch_s, epoch_s * static_cast<double>(power_mean_mw) / 1000.0);

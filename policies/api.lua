@@ -98,6 +98,9 @@ function log(text) end
 ---@field reference_ms number of weighted: what a sample takes and costs in the reference, which is
 ---among `observations`; 0 if not known
 ---@field reference_j number
+---@field latency_of fun(batch_size: number, minibatch_ms: number): number what objective latency counts of a batch
+---size and a minibatch time, in ms: batch_size / arrivals_per_s + minibatch_ms; one by one, the mean of requests that
+---come by chance, behind others that wait; minibatch_ms where the rate is not known
 goal = {}
 
 ---Every knob's allowed values, lowest first, by the knob's name.

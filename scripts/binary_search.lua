@@ -286,7 +286,7 @@ local function propose(center, caution, margin, only_batch)
           if lateness < least_late and is_new(positions) then least_late, late = lateness, { table.unpack(positions) } end
           return
         end
-        local cost = latency and (wait + ms) / 1e3
+        local cost = latency and goal.latency_of(batch, ms) / 1e3
           or energy and (goal.one_by_one and math.max(ms, wait) or ms) / 1e3 / batch * (power * center.power) or ms / 1e3 / batch
         if cost < least and is_new(positions) then least, chosen = cost, { table.unpack(positions) } end
         return
@@ -300,7 +300,7 @@ local function propose(center, caution, margin, only_batch)
       end
     end
     -- No minibatch takes less than nothing, so a batch that waits longer than the best is no better.
-    if not latency or wait / 1e3 < least then visit(1, weight(1), e[1], penalty_of_batch) end
+    if not latency or goal.latency_of(batch, 0) / 1e3 < least then visit(1, weight(1), e[1], penalty_of_batch) end
   end
   if batch_at then
     for _, i in ipairs(steps[batch_at]) do

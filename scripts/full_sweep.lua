@@ -107,7 +107,7 @@ end
 
 -- The least that a setting can cost that takes so long, whatever it draws.
 local function least_value(sample_ms, size)
-  if goal.objective == "latency" then return size / goal.arrivals_per_s + sample_ms * size / 1e3 end
+  if goal.objective == "latency" then return goal.latency_of(size, sample_ms * size) / 1e3 end
   if not time_weight then return 0 end
   return sample_ms * (math.max(0, time_weight) + math.max(0, energy_weight) * TRUST * least_w / 1e3)
 end

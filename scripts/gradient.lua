@@ -16,8 +16,8 @@
 --
 -- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
 -- take no longer than goal.most_busy of that, nor than the latency limit leaves (one by one: to half a batch). The
--- search starts with the smallest batch, and goes to the next where all that keeps the cap is late: a
--- smaller batch that keeps up beats a larger one. Elsewhere the batch size is a knob like others.
+-- search starts with the smallest batch, and goes to the next where all that keeps the cap is late, and where it is
+-- better (like clockwork, latency is not). Elsewhere the batch size is a knob like others.
 --
 -- Training beside inference, the slopes are those of training, and it is the batch of requests that is
 -- backtracked, from the largest that is full in time: what that leaves of the time to train is most.
@@ -330,11 +330,11 @@ if from then
   probe_each_knob(from, ends)
   climb()
 end
--- The next batch size, from the fastest mode so far: where requests are late, and where latency is only
--- a limit, as long as larger batches are better.
-local latency_counts = goal.objective == "latency"
+-- The next batch size, from the fastest mode so far: where requests are late, and, unless they come like
+-- clockwork and their latency is to be least, as long as larger batches are better.
+local smallest_is_best = goal.objective == "latency" and not goal.one_by_one
 for i = tried + 1, from and #batches or 0 do
-  if best and (latency_counts or best.batch ~= batch) then break end
+  if best and (smallest_is_best or best.batch ~= batch) then break end
   local before = fastest_within()
   batch, measurements_left = batches[i], measurements_left + measurements_a_batch
   from = first_within(before.positions)

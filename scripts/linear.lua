@@ -139,7 +139,7 @@ local function predicted_best(refused)
     if d == 0 then
       if power_w > goal.power_w or time_ms <= 0 or time_ms > most_ms then return end
       local drawn_ms = pauses and math.max(time_ms, wait_ms) or time_ms -- with the pauses between batches
-      local value = latency_counts and wait_ms + time_ms or energy and drawn_ms / size * power_w or time_ms / size
+      local value = latency_counts and goal.latency_of(size, time_ms) or energy and drawn_ms / size * power_w or time_ms / size
       if value < least and not refused[table.concat(values, " ")] then
         least, chosen = value, { table.unpack(values) }
       end

@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 
 
 class Program:

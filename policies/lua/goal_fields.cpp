@@ -3,6 +3,7 @@
 #include <limits>
 #include <lua.hpp>
 
+#include "policies/lua/script_state.h"
 #include "policies/lua/set_fields.h"
 
 namespace gearshift {
@@ -10,10 +11,21 @@ namespace {
 
 constexpr double kHuge = std::numeric_limits<double>::infinity();
 
+// goal.latency_of(batch_size, minibatch_ms)
+int latency_of(lua_State* lua) {
+  const Goal& goal = state_of(lua).context.goal;
+  const double batch_size = luaL_checknumber(lua, 1);
+  const double minibatch_ms = luaL_checknumber(lua, 2);
+  const bool known = goal.arrivals_per_s > 0;
+  lua_pushnumber(
+      lua, known ? 1e3 * goal.counted_latency_s(batch_size, minibatch_ms / 1e3) : minibatch_ms);
+  return 1;
+}
+
 }  // namespace
 
 void push_goal(lua_State* lua, const Goal& goal) {
-  lua_createtable(lua, 0, 12);
+  lua_createtable(lua, 0, 13);
   set_text(lua, "objective", objective_name(goal.objective));
   if (goal.power_mw) {
     push_scaled(lua, *goal.power_mw, Unit::mw);
@@ -31,6 +43,8 @@ void push_goal(lua_State* lua, const Goal& goal) {
   set_number(lua, "energy_j", goal.energy_j.value_or(kHuge));
   set_number(lua, "reference_ms", 1e3 * goal.reference_s);
   set_number(lua, "reference_j", goal.reference_j);
+  lua_pushcfunction(lua, latency_of);
+  lua_setfield(lua, -2, "latency_of");
 }
 
 }  // namespace gearshift

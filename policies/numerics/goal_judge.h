@@ -53,7 +53,9 @@ struct GoalJudge {
   }
   // Of Observation::value: seconds, joules or a mixture.
   double log_value(double batch_size, double log_time, double log_power) const {
-    if (latency_counts()) return std::log((wait_ms(batch_size) + std::exp(log_time)) / 1e3);
+    if (latency_counts()) {
+      return std::log(goal.counted_latency_s(batch_size, std::exp(log_time) / 1e3));
+    }
     const double log = log_sample_s(batch_size, log_time);
     const double drawn = log_drawn_s(log);
     if (goal.objective == Objective::energy) return drawn + log_power;
@@ -76,6 +78,11 @@ struct GoalJudge {
       return std::hypot(time, energy_share * power);
     }
     if (!latency_counts()) return time;
+    // Queues: a first order would promise settings that keep up by luck far too much.
+    if (goal.one_by_one) {
+      return log_value(batch_size, log_time, log_power) -
+             log_value(batch_size, log_time - time, log_power);
+    }
     const double time_ms = std::exp(log_time);
     return time * time_ms / (wait_ms(batch_size) + time_ms);
   }

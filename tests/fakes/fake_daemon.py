@@ -8,7 +8,7 @@ import time
 import msgpack
 import zmq
 
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 60
 
 
 class FakeDaemon:

@@ -66,6 +66,19 @@ TEST(GoalJudge, OneByOneItCountsWhatIsDrawnUntilTheNextRequestComes) {
               0.3 * (value_at(0, step) - value_at(0, 0)) / step, 1e-5);
 }
 
+TEST(GoalJudge, OneByOneItCountsTheWaitBehindOtherRequests) {
+  const Goal goal{.objective = Objective::latency, .arrivals_per_s = 60, .one_by_one = true};
+  const GoalJudge judge(goal, Kind::infer, 30);
+  const double log_time = std::log(15.5);  // busy for 0.93 of the time
+  EXPECT_NEAR(std::exp(judge.log_value(1, log_time, 2)), goal.counted_latency_s(1, 0.0155), 1e-12);
+  EXPECT_NEAR(judge.deviation(1, log_time, 2, 0.1, 0.3),
+              std::log(goal.counted_latency_s(1, 0.0155)) -
+                  std::log(goal.counted_latency_s(1, 0.0155 * std::exp(-0.1))),
+              1e-12)
+      << "what a minibatch of that much less gains, and power nothing";
+  EXPECT_EQ(judge.deviation(1, log_time, 2, 0, 0.3), 0);
+}
+
 TEST(GoalJudge, WithoutRequestsLatencyCountsTheTimeOfASample) {
   const Goal goal{.objective = Objective::latency};
   EXPECT_NEAR(std::exp(GoalJudge(goal, Kind::train, 30).log_value(16, std::log(320), 0)), 0.02,

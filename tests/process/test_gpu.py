@@ -133,7 +133,7 @@ class Gpu(unittest.TestCase):
         self.gpu.train_batches(self.stack.endpoint)  # 589 W, before there is a daemon
         daemon = self.daemon("bayes", power="420W")
         held = daemon.note("hold")
-        self.assertEqual(held["setting"]["train_batch"], 64)
+        self.assertEqual(held["setting"]["train_batch"], 64, daemon.notes("observation"))
         measured = [seen["setting"]["train_batch"] for seen in daemon.notes("observation")]
         # On a busy machine one may be looked at again, or the last one not any more.
         self.assertEqual(measured, sorted(measured), "from below")
