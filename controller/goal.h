@@ -95,11 +95,12 @@ struct Goal {
   // board power: as Observation::keeps has it of a measurement, without the power cap.
   bool keeps_limits(Kind kind, double batch_size, double minibatch_s, double power_w) const;
   // What the latency objective counts, in seconds, of a server whose batches take `minibatch_s`
-  // seconds, at a known rate: batch / rate + minibatch time. One by one, the mean latency of requests
-  // that come by chance: a request waits until half of the others in its batch have come, behind
-  // batches that are not done yet (J. F. C. Kingman, "The single server queue in heavy traffic",
-  // 1961, of batches that come as every b-th of Poisson arrivals does and all take as long), and for
-  // its minibatch. Rises with minibatch_s, also past where batches come faster than they are done.
+  // seconds, at a known rate: batch / rate + minibatch time. One by one, the mean latency of
+  // requests that come by chance: a request waits until half of the others in its batch have come,
+  // behind batches that are not done yet (J. F. C. Kingman, "The single server queue in heavy
+  // traffic", 1961, of batches that come as every b-th of Poisson arrivals does and all take as
+  // long), and for its minibatch. Rises with minibatch_s, also past where batches come faster than
+  // they are done.
   double counted_latency_s(double batch_size, double minibatch_s) const;
   // What the goal minimises of a workload that runs alone, as Observation::value tells it of a
   // measurement: the latency of a request in seconds, or cost() of a sample.

@@ -13,12 +13,10 @@
 --    promise nothing better. Only measurements decide. What was cut short for late requests is slower than they allow.
 --
 -- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may take no longer
--- than that (goal.most_busy of it), nor than the latency limit leaves. A smaller batch that keeps up beats a larger
--- one, so halving keeps to the smallest, refining goes up only where models say it is late, and in the end a smaller
--- batch that was only just late is tried again. Beside training larger ones leave more time, so halving keeps to the
--- largest that is full in time, and goes down where what keeps the cap is late.
--- Under a new goal the script starts again: what it meets in `observations` replaces the halving. Where all of it is
--- over the cap, models have one try; if that is over it too, halving knows the way better.
+-- than that (goal.most_busy of it), nor than the latency limit leaves. Halving keeps to the smallest batch, refining
+-- goes up where models say it is late, and a batch that was only just late is tried again. Beside training, halving
+-- keeps to the largest that is full in time, and goes down where what keeps the cap is late.
+-- Under a new goal what is met in `observations` replaces the halving; over the cap, after one try by the models, not.
 
 local kind = workload.train and goal.objective ~= "latency" and "train" or "infer"
 local energy, rate = goal.objective == "energy", kind == "infer" and goal.arrivals_per_s or 0
@@ -33,8 +31,7 @@ local growth = 1.5 -- of the margin to the cap with each setting that turns out 
 local most_looked, looked = 20000, 0 -- at settings since the newest measurement: more take too many instructions
 
 local function wait_ms(batch) return rate > 0 and 1e3 * batch / rate or 0 end
--- The longest a minibatch may take.
-local function most_ms(batch)
+local function most_ms(batch) -- the longest a minibatch may take
   return rate <= 0 and math.huge or math.min(goal.most_busy * wait_ms(batch), goal.latency_ms - wait_ms(batch))
 end
 -- Whether such batches can be in time: one by one beside training, half of one in 0.9 of the limit.
@@ -100,7 +97,7 @@ local function learn(positions, answer)
   end
 end
 
--- What is known but was not recalled would be answered from memory: that takes instructions and gives none.
+-- What is known but was not recalled would be answered from memory, for instructions.
 local function is_new(positions)
   return not seen[table.concat(positions, " ")] and not known(setting_at(positions))
 end
@@ -126,8 +123,7 @@ local function best_point()
   return best
 end
 
--- Where the models are centered: the best, or while nothing keeps the goal, what comes closest.
-local function center_point()
+local function center_point() -- of the models: the best, or while nothing keeps the goal, what comes closest
   local closest
   for _, point in ipairs(points) do
     if not closest or point.miss < closest.miss then closest = point end
@@ -180,8 +176,7 @@ local function sum_of_products(weights, row)
   return sum
 end
 
--- Both models around `center`, in units of its time and power, and exact there. Nearby points count
--- more. Before any is seen, every resource is held to take an equal share, and idling 0.4 of the power.
+-- Both models around `center`, in its units, and exact there: nearby points count more. Expected are equal shares.
 local function fit_models(center)
   local function weight_of(point)
     local distance = math.log(point.batch / center.batch) ^ 2
@@ -244,9 +239,8 @@ local function steps_everywhere(center)
   end
 end
 
--- The unmeasured setting with the least predicted cost within the goal, if it beats `center` or that
--- does not keep the goal; else the one that is predicted to be least late. Each step away from the
--- center costs `caution`, a leap more than steps in several dimensions, and `margin` is kept to the cap.
+-- The unmeasured setting with the least predicted cost within the goal, if it beats `center` or that does not keep the
+-- goal; else the least late one by prediction. Each step away costs `caution`, a leap more, and `margin` is kept to the cap.
 local function propose(center, caution, margin, only_batch)
   local w, e = fit_models(center)
   local limit = goal.power_w / center.power * math.exp(-margin)
@@ -338,8 +332,7 @@ local function refine()
   end
 end
 
--- A smaller batch that keeps up is worth much more than the best of a larger one: where it was only just
--- late, the settings that are predicted to be least late are tried too.
+-- A smaller batch that was only just late: the settings that are predicted to be least late are tried too.
 local function challenge()
   local margin = 0
   for _ = 1, challenges do
@@ -355,8 +348,15 @@ local function challenge()
   end
 end
 
--- The newest answer of a setting counts: one that fitted and later went over the cap does not fit. One
--- that was cut short under a tighter cap than this says nothing.
+-- One by one, requests may wait for less time in all where more of them are answered at once.
+local function try_larger(best)
+  local larger = { table.unpack(best.positions) }
+  larger[batch_at] = larger[batch_at] + 1
+  local size = goal.one_by_one and values[batch_at][larger[batch_at]]
+  if size and goal.latency_of(size, 0) / 1e3 < best.cost and is_new(larger) then ask(larger) end
+end
+
+-- The newest answer of a setting counts; one that was cut short under a tighter cap than this says nothing.
 local recalled = recall(most_recalled)
 for i = #recalled, 1, -1 do
   local answer = observations[recalled[i]]
@@ -375,7 +375,7 @@ for smallest = 1, halved and (batch_at and rate > 0 and #values[batch_at] or 1) 
   if smallest == 1 or #points == 0 and #lates > 0 then halve(smallest) end
 end
 if #points > 0 then refine() end
-if batch_at and goal.objective == "latency" and best_point() then challenge() refine() end
+if batch_at and goal.objective == "latency" and best_point() then challenge() try_larger(best_point()) refine() end
 if not best_point() and not halved then halve() end
 -- Such batches are late in whatever keeps the cap.
 while beside and not best_point() and not none_within_cap() and #values[count] > 1 do

@@ -35,6 +35,20 @@ std::string said(const PolicyContext& context, const std::string& text) {
 
 std::string said(const std::string& text) { return said(PolicyProblem().context(), text); }
 
+// Of a goal, what scripts compute of predicted times.
+TEST(ScriptArguments, LatencyIsOfABatchSizeAndAMinibatchTimeAtTheRateOfTheGoal) {
+  PolicyProblem problem;
+  const char* text = "log(string.format('%.3f', goal.latency_of(4, 50)))";
+  EXPECT_EQ(said(problem.context(), text), "50.000") << "no rate is known";
+  problem.goal.arrivals_per_s = 20;
+  EXPECT_EQ(said(problem.context(), text), "250.000") << "four come in 200 ms";
+  problem.goal.one_by_one = true;
+  EXPECT_NEAR(std::stod(said(problem.context(), text)), 75 + 50 + 50 * 0.25 / 0.75 / 8, 1e-3);
+  const std::string wrong = said(problem.context(), "goal.latency_of(4)");
+  EXPECT_NE(wrong.find("bad argument #2 to 'latency_of' (number expected"), std::string::npos)
+      << wrong;
+}
+
 struct WrongArgument {
   const char* name;
   const char* text;
