@@ -7,9 +7,11 @@
 // and loaded again, so that every call answers UNINITIALIZED until nvmlInit, which removes it.
 // `hang`, a FIFO: calls of that GPU hang until somebody opens it to write. What is set goes to
 // limit_mw and to gpu_lock and memory_lock ("MHz MHz", empty: unlocked), where the clocks follow.
-// set_limit and set_clocks say what setting does: "error N", or "ignore", which answers success and
-// sets nothing.
+// energy_mj may be "mJ ns mW": so much at that time of the monotonic clock, and so much drawn
+// since. set_limit and set_clocks say what setting does: "error N", or "ignore", which answers
+// success and sets nothing.
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -200,7 +202,17 @@ int nvmlDeviceGetPowerUsage(void* device, unsigned* power) {
   return number(device, "power_usage", power);
 }
 int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* energy) {
-  return number(device, "energy_mj", energy);
+  std::vector<long long> values;
+  const int code = numbers(device, "energy_mj", 1, values);
+  if (code != kSuccess) return code;
+  double counted_mj = static_cast<double>(values[0]);
+  if (values.size() == 3) {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    const std::chrono::duration<double> since = now - std::chrono::nanoseconds(values[1]);
+    counted_mj += since.count() * static_cast<double>(values[2]);
+  }
+  *energy = static_cast<unsigned long long>(counted_mj);
+  return kSuccess;
 }
 int nvmlDeviceGetFieldValues(void* device, int count, gearshift::NvmlFieldValue* values) {
   if (const int code = check(device); code != kSuccess) return code;

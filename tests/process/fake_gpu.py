@@ -102,18 +102,19 @@ class FakeGpu:
         return clock_mhz(int(self.get("limit_mw")) / 1000, int(lock[1]) if lock else CLOCKS[-1])
 
     def move(self):
-        before = time.monotonic()
+        before, drawn_w = time.monotonic(), IDLE_W
         while not self.stopped:
             time.sleep(STEP_S)
             now = time.monotonic()
             mhz, held = self.clock()
             draw_w = self.draw_w or (power_w(mhz) if self.training else IDLE_W)
-            self.energy_mj += 1000 * draw_w * (now - before)
-            before = now
+            self.energy_mj += 1000 * drawn_w * (now - before)
+            before, drawn_w = now, draw_w
             self.put("gpu_clock", str(round(mhz)))
             self.put("reasons", "4" if held and self.training else "0" if self.training else "1")
             self.put("power_instant", str(round(1000 * draw_w)))
-            self.put("energy_mj", str(round(self.energy_mj)))
+            # The library counts on from there, however late the next step is.
+            self.put("energy_mj", f"{self.energy_mj:.0f} {1e9 * now:.0f} {1000 * draw_w:.0f}")
 
     def hang(self):
         """Calls do not return before go_on()."""
