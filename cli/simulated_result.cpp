@@ -165,15 +165,15 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
 
 namespace {
 
-std::string objective_text(const Goal& goal, double value) {
-  switch (goal.objective) {
+std::string objective_text(const SimulationProblem& problem, double value) {
+  switch (problem.goal.objective) {
     case Objective::time:
       return fmt::format("{:.3f} ms a sample", 1e3 * value);
     case Objective::energy:
       return fmt::format("{:.3f} J a sample", value);
     case Objective::latency:
       return fmt::format("{:.1f} ms of latency{}", 1e3 * value,
-                         goal.one_by_one ? " in the mean" : "");
+                         problem.tasks.front().arrivals ? " in the mean" : "");
     case Objective::weighted:
       return fmt::format("{:.4f} of the reference's cost", value);
     case Objective::target:
@@ -188,7 +188,7 @@ void print_cost(const char* what, const SimulationProblem& problem, const Settin
                 const TrueCost& cost, const std::optional<double>& value) {
   fmt::print("  {:<9}{}: {:.1f} W, {:.1f} ms a minibatch{}\n", what,
              describe(problem.knobs, setting), cost.power_w, cost.minibatch_ms,
-             value ? ", " + objective_text(problem.goal, *value)
+             value ? ", " + objective_text(problem, *value)
                    : std::string("; its true cost breaks a limit"));
 }
 
