@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "boards/nvml_library.h"
+#include "cli/boottime_clock.h"
 
 namespace {
 
@@ -207,8 +208,8 @@ int nvmlDeviceGetTotalEnergyConsumption(void* device, unsigned long long* energy
   if (code != kSuccess) return code;
   double counted_mj = static_cast<double>(values[0]);
   if (values.size() == 3) {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    const std::chrono::duration<double> since = now - std::chrono::nanoseconds(values[1]);
+    const std::chrono::duration<double> since =
+        gearshift::monotonic_since_boot() - std::chrono::nanoseconds(values[1]);
     counted_mj += since.count() * static_cast<double>(values[2]);
   }
   *energy = static_cast<unsigned long long>(counted_mj);
