@@ -16,9 +16,8 @@ namespace {
 constexpr double kRequestsPerS = 60;
 
 Goal least_latency(bool one_by_one) {
-  return {.objective = Objective::latency,
-          .arrivals_per_s = kRequestsPerS,
-          .one_by_one = one_by_one};
+  return {
+      .objective = Objective::latency, .arrivals_per_s = kRequestsPerS, .one_by_one = one_by_one};
 }
 
 // Mean latency of requests that come by chance, in seconds: batches are served in order, full, and

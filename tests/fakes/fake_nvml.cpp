@@ -162,6 +162,8 @@ int unlock(void* device, const char* lock_file) {
 
 }  // namespace
 
+// The names are NVIDIA's.
+// NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 
 int nvmlInit_v2() {
@@ -274,3 +276,4 @@ int nvmlDeviceSetMemoryLockedClocks(void* device, unsigned least, unsigned most)
 int nvmlDeviceResetMemoryLockedClocks(void* device) { return unlock(device, "memory_lock"); }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
