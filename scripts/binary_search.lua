@@ -16,7 +16,7 @@
 -- than that (goal.most_busy of it), nor than the latency limit leaves. Halving keeps to the smallest batch, refining
 -- goes up where models say it is late, and a batch that was only just late is tried again. Beside training, halving
 -- keeps to the largest that is full in time, and goes down where what keeps the cap is late.
--- Under a new goal what is met in `observations` replaces the halving; over the cap, after one try by the models, not.
+-- Under a new goal `observations` replace the halving, unless they and the models' one try are all over the cap.
 
 local kind = workload.train and goal.objective ~= "latency" and "train" or "infer"
 local energy, rate = goal.objective == "energy", kind == "infer" and goal.arrivals_per_s or 0
@@ -97,7 +97,7 @@ local function learn(positions, answer)
   end
 end
 
--- What is known but was not recalled would be answered from memory, for instructions.
+-- What is known but was not recalled would be answered from memory: that takes instructions and gives none.
 local function is_new(positions)
   return not seen[table.concat(positions, " ")] and not known(setting_at(positions))
 end
@@ -176,7 +176,7 @@ local function sum_of_products(weights, row)
   return sum
 end
 
--- Both models around `center`, in its units, and exact there: nearby points count more. Expected are equal shares.
+-- Both models around `center`, in its units and exact there. Nearby points count more; equal shares are expected.
 local function fit_models(center)
   local function weight_of(point)
     local distance = math.log(point.batch / center.batch) ^ 2
@@ -240,7 +240,7 @@ local function steps_everywhere(center)
 end
 
 -- The unmeasured setting with the least predicted cost within the goal, if it beats `center` or that does not keep the
--- goal; else the least late one by prediction. Each step away costs `caution`, a leap more, and `margin` is kept to the cap.
+-- goal; else the least late by prediction. A step away costs `caution`, a leap more; `margin` is kept to the cap.
 local function propose(center, caution, margin, only_batch)
   local w, e = fit_models(center)
   local limit = goal.power_w / center.power * math.exp(-margin)

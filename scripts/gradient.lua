@@ -16,8 +16,8 @@
 --
 -- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may
 -- take no longer than goal.most_busy of that, nor than the latency limit leaves (one by one: to half a batch). The
--- search starts with the smallest batch, and goes to the next where all that keeps the cap is late, and where it is
--- better (like clockwork, latency is not). Elsewhere the batch size is a knob like others.
+-- search starts with the smallest batch, and goes to the next where all that keeps the cap is late, and as long as
+-- that is better, which for latency like clockwork it never is. Elsewhere the batch size is a knob like others.
 --
 -- Training beside inference, the slopes are those of training, and it is the batch of requests that is
 -- backtracked, from the largest that is full in time: what that leaves of the time to train is most.
