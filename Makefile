@@ -117,8 +117,9 @@ reference: build  ## make the reference of `gearshift powertrain` anew, from the
 .PHONY: lint
 lint:  ## clang-format and clang-tidy; SINCE=HEAD~3 checks only what changed since that commit
 	@$(call install,$(packages_build) $(packages_lint))
-	# clang cannot read what g++ precompiled: the flags are those of a folder without it, where nothing is built.
-	$(call configure,build-lint,-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON)
+	# clang cannot read what g++ precompiled, and reads each file by itself: the flags are those of a folder without
+	# precompiled headers and without files that are compiled together, where nothing is built.
+	cmake -G Ninja -B build-lint -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON -DGEARSHIFT_UNITY=OFF >/dev/null
 	if [[ -n "$(SINCE)" ]]; then
 	  mapfile -t files < <(git diff --name-only --diff-filter=d "$(SINCE)" -- '*.h' '*.cpp')
 	else

@@ -10,8 +10,6 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int64_t kHzPerKhz = 1000;
-
 // devfreq counts in Hz, the knob in kHz.
 class GpuClock : public KnobControl {
  public:
@@ -25,7 +23,7 @@ class GpuClock : public KnobControl {
   void save(KnobJournal& journal) override { limits_.save(journal); }
 
   Progress write(std::int64_t value, KnobJournal&) override {
-    wanted_hz_ = value * kHzPerKhz;
+    wanted_hz_ = value * kHzInKhz;
     watch_.expect(*wanted_hz_);
     limits_.pin(*wanted_hz_);
     if (limits_.pinned(*wanted_hz_)) return read_back_.taken();
@@ -36,12 +34,12 @@ class GpuClock : public KnobControl {
     const auto limits = limits_.read();
     if (!limits) return std::nullopt;
     const std::int64_t limit_hz = held(*limits, wanted_hz_);
-    if (limit_hz != wanted_hz_ || !current_) return limit_hz / kHzPerKhz;
+    if (limit_hz != wanted_hz_ || !current_) return limit_hz / kHzInKhz;
     // The limits hold what we wrote; the clock may still not follow them.
     const std::optional<std::int64_t> current_hz = current_->try_read_integer();
-    if (!current_hz || *current_hz <= 0) return limit_hz / kHzPerKhz;
+    if (!current_hz || *current_hz <= 0) return limit_hz / kHzInKhz;
     const bool stale = !ClockWatch::follows(*current_hz, limit_hz) && is_railgated();
-    return (stale ? limit_hz : watch_.judge(*current_hz)) / kHzPerKhz;
+    return (stale ? limit_hz : watch_.judge(*current_hz)) / kHzInKhz;
   }
 
  private:
@@ -99,7 +97,7 @@ std::unique_ptr<KnobControl> open_gpu_clock(const KnobDescription& description, 
     if (!limits.read()) throw KnobError(folder + " has limits that cannot be read");
     Knob knob = description.knob;
     const ClockTable table =
-        parse_clock_table(root.try_read(folder + "/available_frequencies").value_or(""), kHzPerKhz);
+        parse_clock_table(root.try_read(folder + "/available_frequencies").value_or(""), kHzInKhz);
     if (!table.khz.empty()) knob.values = table.khz;
     finding = "GPU at " + root.resolve(folder) + ", " + std::to_string(knob.values.size()) +
               " frequencies " + table.origin();

@@ -27,7 +27,7 @@ constexpr std::string_view kRestoring = " restoring";
 constexpr auto kRestorePause = std::chrono::milliseconds(20);
 constexpr int kRestoreTries = 500;
 
-[[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
+[[noreturn]] void fail_lock(const std::string& what, const std::filesystem::path& path) {
   throw std::runtime_error("cannot " + what + ' ' + path.string() + ": " + std::strerror(errno));
 }
 
@@ -62,9 +62,9 @@ std::filesystem::path board_locks() {
     folder = "/tmp/gearshift-boards-" + std::to_string(geteuid());
     if (own != nullptr && *own == '/') folder = std::filesystem::path(own) / "gearshift-boards";
   }
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail("make the folder", folder);
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail_lock("make the folder", folder);
   struct stat found {};
-  if (lstat(folder.c_str(), &found) != 0) fail("look at", folder);
+  if (lstat(folder.c_str(), &found) != 0) fail_lock("look at", folder);
   if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 0022) != 0) {
     throw std::runtime_error(folder.string() +
                              " is not a folder that this user alone may write; remove it");
@@ -89,7 +89,7 @@ HolderLock::HolderLock(const std::filesystem::path& path, LockPurpose purpose,
     descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     read_only_ = true;
   }
-  if (descriptor_ < 0) fail("open", path);
+  if (descriptor_ < 0) fail_lock("open", path);
   fchmod(descriptor_, 0600);
   for (int tries = 0; flock(descriptor_, LOCK_EX | LOCK_NB) != 0; ++tries) {
     const int error = errno;
@@ -101,7 +101,7 @@ HolderLock::HolderLock(const std::filesystem::path& path, LockPurpose purpose,
     close(descriptor_);
     if (error != EWOULDBLOCK) {
       errno = error;
-      fail("lock", path);
+      fail_lock("lock", path);
     }
     throw BusyError("another gearshift (pid " + holder + ") " + holds +
                     "; stop it first: only one may set a board's knobs");
@@ -136,7 +136,7 @@ void HolderLock::write_line(std::string_view line) {
   const std::string text = line.empty() ? holder_ : holder_ + '\n' + std::string(line);
   if (ftruncate(descriptor_, 0) != 0 ||
       pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    fail("write", path_);
+    fail_lock("write", path_);
   }
 }
 
@@ -154,7 +154,7 @@ HolderLock lock_journal(const std::filesystem::path& journal, LockPurpose purpos
 
 HolderLock lock_board(const Sysroot& root, LockPurpose purpose) {
   struct stat board {};
-  if (stat(root.prefix().c_str(), &board) != 0) fail("look at", root.prefix());
+  if (stat(root.prefix().c_str(), &board) != 0) fail_lock("look at", root.prefix());
   const std::string name =
       "board-" + std::to_string(board.st_dev) + '-' + std::to_string(board.st_ino) + ".lock";
   return {

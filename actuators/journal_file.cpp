@@ -16,7 +16,7 @@
 namespace gearshift {
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::filesystem::path& path) {
+[[noreturn]] void fail_journal(const std::string& what, const std::filesystem::path& path) {
   throw std::runtime_error("knob journal: cannot " + what + ' ' + path.string() + ": " +
                            std::strerror(errno) +
                            "; give a state folder that this user may write with --state");
@@ -26,7 +26,7 @@ void write_all(int descriptor, std::string_view text, const std::filesystem::pat
   while (!text.empty()) {
     const ssize_t put = write(descriptor, text.data(), text.size());
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail("write", path);
+    if (put < 0) fail_journal("write", path);
     text.remove_prefix(static_cast<std::size_t>(put));
   }
 }
@@ -41,7 +41,7 @@ struct Descriptor {
 
 void sync_folder(const std::filesystem::path& folder) {
   const Descriptor descriptor{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (descriptor.value < 0 || fsync(descriptor.value) != 0) fail("sync", folder);
+  if (descriptor.value < 0 || fsync(descriptor.value) != 0) fail_journal("sync", folder);
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& path) {
@@ -83,7 +83,7 @@ void replace_journal_file(const std::filesystem::path& path, std::string_view te
   unlink(fresh.c_str());
   {
     const Descriptor descriptor{open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
-    if (descriptor.value < 0) fail("make", fresh);
+    if (descriptor.value < 0) fail_journal("make", fresh);
     try {
       require_own(descriptor.value);
     } catch (const JournalError& error) {
@@ -94,13 +94,13 @@ void replace_journal_file(const std::filesystem::path& path, std::string_view te
     }
     try {
       write_all(descriptor.value, text, fresh);
-      if (fsync(descriptor.value) != 0) fail("sync", fresh);
+      if (fsync(descriptor.value) != 0) fail_journal("sync", fresh);
     } catch (const std::runtime_error&) {
       unlink(fresh.c_str());  // half of one takes up what is left of a full disk
       throw;
     }
   }
-  if (rename(fresh.c_str(), path.c_str()) != 0) fail("rename", fresh);
+  if (rename(fresh.c_str(), path.c_str()) != 0) fail_journal("rename", fresh);
   if (mark) unlink(mark->c_str());
   sync_folder(folder_of(path));
 }
@@ -108,14 +108,14 @@ void replace_journal_file(const std::filesystem::path& path, std::string_view te
 std::string read_journal_file(const std::filesystem::path& path) {
   const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
   if (file.value < 0 && errno == ELOOP) throw JournalError("it is a symbolic link");
-  if (file.value < 0) fail("read", path);
+  if (file.value < 0) fail_journal("read", path);
   require_own(file.value);
   std::string text(kMaxJournalBytes + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
     const ssize_t got = read(file.value, text.data() + size, text.size() - size);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail("read", path);
+    if (got < 0) fail_journal("read", path);
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
   }

@@ -20,7 +20,7 @@
 namespace gearshift {
 namespace {
 
-constexpr int kLooks = 10;  // in the patience
+constexpr int kLooksInPatience = 10;  // in the patience
 constexpr Duration kComplaintEvery = std::chrono::seconds(1);
 constexpr int kThrottledMs = 10;
 
@@ -78,7 +78,7 @@ struct KnobServer::Client {
   std::array<char, 64 * kRequestBytes> bytes{};
   std::size_t size = 0;        // of what is in `bytes`
   std::uint64_t requests = 1;  // what it said; connecting counts
-  StallWatch stall{kLooks};
+  StallWatch stall{kLooksInPatience};
   Time looked;
   bool hangs = false;
 };
@@ -108,7 +108,8 @@ bool KnobServer::turn(int stop_descriptor) {
   std::array<pollfd, 3> items = {pollfd{stop_descriptor, POLLIN, 0},
                                  pollfd{full ? -1 : socket_.descriptor(), POLLIN, 0},
                                  pollfd{client, POLLIN, 0}};
-  const auto look = std::chrono::ceil<std::chrono::milliseconds>(options_.patience / kLooks);
+  const auto look =
+      std::chrono::ceil<std::chrono::milliseconds>(options_.patience / kLooksInPatience);
   int timeout_ms = client_ == nullptr ? -1 : static_cast<int>(look.count());
   if (full || throttled) timeout_ms = kThrottledMs;
   if (poll(items.data(), items.size(), timeout_ms) < 0 && errno != EINTR) {
@@ -216,7 +217,7 @@ void KnobServer::look_after(Time now) {
   if (!news.empty()) tell(news);
   const std::string waits = client.actuator.take_complaint();
   if (!waits.empty()) tell(waits);
-  if (now - client.looked < options_.patience / kLooks) return;
+  if (now - client.looked < options_.patience / kLooksInPatience) return;
   client.looked = now;
   client.actuator.keep_journal();
   // Its loop has ended, and what it has set is to stay.

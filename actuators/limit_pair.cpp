@@ -28,8 +28,8 @@ void LimitPair::pin(std::int64_t value) {
 }
 
 bool LimitPair::pinned(std::int64_t value) {
-  constexpr int kReadBacks = 200;
-  for (int i = 0; i < kReadBacks; ++i) {
+  constexpr int kPinReadBacks = 200;
+  for (int i = 0; i < kPinReadBacks; ++i) {
     const std::optional<Limits> limits = read();
     if (!limits) return false;
     if (limits->minimum == value && limits->maximum == value) return true;

@@ -9,7 +9,6 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int64_t kHzPerKhz = 1000;
 // nvpmodel's limit, in Hz, where JetPack 6 and where 4 and 5 have it; 0 and a missing file both
 // mean that there is none.
 constexpr std::string_view kCaps[] = {"/sys/kernel/nvpmodel_clk_cap/emc",
@@ -35,7 +34,7 @@ class MemoryClock : public KnobControl {
   }
 
   Progress write(std::int64_t value, KnobJournal&) override {
-    const std::int64_t rate_hz = value * kHzPerKhz;
+    const std::int64_t rate_hz = value * kHzInKhz;
     if (lock_.file.read_integer() != 1) lock_.file.write("1");
     if (state_.file.read_integer() != 1) state_.file.write("1");
     // A cap is raised before the rate that needs it, and goes back after it.
@@ -47,13 +46,13 @@ class MemoryClock : public KnobControl {
     const std::optional<std::int64_t> actual_hz = rate_.file.try_read_integer();
     if (actual_hz == rate_hz) return read_back_.taken();
     return read_back_.not_taken(knob_, value,
-                                actual_hz ? std::optional(*actual_hz / kHzPerKhz) : std::nullopt,
+                                actual_hz ? std::optional(*actual_hz / kHzInKhz) : std::nullopt,
                                 rate_.file.path());
   }
 
   std::optional<std::int64_t> read() override {
     const std::optional<std::int64_t> rate_hz = rate_.file.try_read_integer();
-    return rate_hz ? std::optional(*rate_hz / kHzPerKhz) : std::nullopt;
+    return rate_hz ? std::optional(*rate_hz / kHzInKhz) : std::nullopt;
   }
 
  private:

@@ -116,7 +116,6 @@ ModelMode model_mode(const KnobSpace& space, const PowerMode& mode, const ModelM
     const std::optional<std::size_t> knob = space.find(name);
     return knob ? static_cast<double>(mode.values[*knob]) / scale : otherwise;
   };
-  constexpr double kKhzInGhz = 1e6;
   return {.cpu_cores = value("cpu_cores", 1, fallback.cpu_cores),
           .cpu_ghz = value("cpu_mhz", kKhzInGhz, fallback.cpu_ghz),
           .gpu_ghz = value("gpu_mhz", kKhzInGhz, fallback.gpu_ghz),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <msgpack.hpp>
@@ -13,6 +14,9 @@
 #include "bridge/protocol.h"
 
 namespace gearshift::wire {
+
+// Numbers go out as whole ones of a small unit.
+inline std::int64_t rounded(double number) { return std::llround(number); }
 
 // Replaces what is in a buffer by one map: its type, then as many fields as were announced.
 class AnswerWriter {

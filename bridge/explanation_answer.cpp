@@ -20,8 +20,6 @@ constexpr std::size_t kRowsPerPage = 10;  // of 220 bytes at most, beside a head
 constexpr std::int64_t kOutcomes = static_cast<std::int64_t>(Outcome::late) + 1;
 constexpr std::array<std::string_view, 4> kUnitNames = {"count", "khz", "mw", "percent"};
 
-std::int64_t rounded(double number) { return std::llround(number); }
-
 // The knobs' values in their smallest units, the batch sizes, and what runs.
 Row row_of(const Setting& setting, std::size_t knobs) {
   Row row(setting.mode.values.begin(),

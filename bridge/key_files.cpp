@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxKeyFileBytes = 4096;
 
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+[[noreturn]] void fail_key(const std::filesystem::path& path, const std::string& why) {
   throw std::runtime_error(path.string() + ": " + why);
 }
 
@@ -32,14 +32,14 @@ std::string octal(mode_t mode) {
 // Refuses what another user may have written or may read.
 void require_private(const std::filesystem::path& path, const struct stat& status) {
   if (status.st_uid != ::geteuid()) {
-    fail(path, "belongs to user " + std::to_string(status.st_uid) + ", not to this one (" +
-                   std::to_string(::geteuid()) + "); keys are used by their owner only");
+    fail_key(path, "belongs to user " + std::to_string(status.st_uid) + ", not to this one (" +
+                       std::to_string(::geteuid()) + "); keys are used by their owner only");
   }
   if ((status.st_mode & 077U) != 0) {
     const char* const mode = S_ISDIR(status.st_mode) ? "0700 " : "0600 ";
-    fail(path, "has mode " + octal(status.st_mode) +
-                   ", so that other users can get at it; after chmod " + mode + path.string() +
-                   " it is used, but where others may have read a secret key make new ones");
+    fail_key(path, "has mode " + octal(status.st_mode) +
+                       ", so that other users can get at it; after chmod " + mode + path.string() +
+                       " it is used, but where others may have read a secret key make new ones");
   }
 }
 
@@ -65,11 +65,11 @@ std::optional<std::string> read_private(const std::filesystem::path& path, std::
     if (code == ENOENT) return std::nullopt;
     std::error_code ignored;
     const bool link = code == ELOOP && std::filesystem::is_symlink(path, ignored);
-    fail(path, link ? "is a link, and is not used; give the file itself" : std::strerror(code));
+    fail_key(path, link ? "is a link, and is not used; give the file itself" : std::strerror(code));
   }
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) fail(path, std::strerror(errno));
-  if (!S_ISREG(status.st_mode)) fail(path, "is no file");
+  if (::fstat(file.get(), &status) != 0) fail_key(path, std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) fail_key(path, "is no file");
   require_private(path, status);
   std::string text(most_bytes + 1, '\0');
   std::size_t size = 0;
@@ -78,8 +78,8 @@ std::optional<std::string> read_private(const std::filesystem::path& path, std::
          (count = ::read(file.get(), text.data() + size, text.size() - size)) > 0) {
     size += static_cast<std::size_t>(count);
   }
-  if (count < 0) fail(path, std::strerror(errno));
-  if (size > most_bytes) fail(path, "is larger than " + std::to_string(most_bytes) + " bytes");
+  if (count < 0) fail_key(path, std::strerror(errno));
+  if (size > most_bytes) fail_key(path, "is larger than " + std::to_string(most_bytes) + " bytes");
   text.resize(size);
   return text;
 }
@@ -90,7 +90,7 @@ enum class Existing { refuse, replace };
 void write_private(const std::filesystem::path& path, const std::string& text, Existing existing) {
   std::string beside = path.string() + ".XXXXXX";
   const Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));  // of mode 0600 from the beginning
-  if (file.get() < 0) fail(path, std::string("cannot be written: ") + std::strerror(errno));
+  if (file.get() < 0) fail_key(path, std::string("cannot be written: ") + std::strerror(errno));
   const bool written =
       ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
       ::fsync(file.get()) == 0;
@@ -101,11 +101,11 @@ void write_private(const std::filesystem::path& path, const std::string& text, E
   if (!named || existing == Existing::refuse) ::unlink(beside.c_str());
   if (named) return;
   if (written && code == EEXIST) {
-    fail(path,
-         "is there already and is not overwritten: who has the old pair would be shut out; "
-         "remove the file first where that is what you want");
+    fail_key(path,
+             "is there already and is not overwritten: who has the old pair would be shut out; "
+             "remove the file first where that is what you want");
   }
-  fail(path, std::string("cannot be written: ") + std::strerror(code));
+  fail_key(path, std::string("cannot be written: ") + std::strerror(code));
 }
 
 std::string parse_key(const std::string& word, std::string_view value) {
@@ -154,7 +154,7 @@ auto parse_file(const std::filesystem::path& path, const Parse& parse) {
   try {
     return parse();
   } catch (const std::runtime_error& error) {
-    fail(path, error.what());
+    fail_key(path, error.what());
   }
 }
 
@@ -212,12 +212,12 @@ bool KeyFolder::has_server() const {
 
 void KeyFolder::make() const {
   if (::mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) {
-    fail(folder_, std::string("cannot be made: ") + std::strerror(errno) +
-                      "; give another folder with --keys");
+    fail_key(folder_, std::string("cannot be made: ") + std::strerror(errno) +
+                          "; give another folder with --keys");
   }
   struct stat status {};
-  if (::lstat(folder_.c_str(), &status) != 0) fail(folder_, std::strerror(errno));
-  if (!S_ISDIR(status.st_mode)) fail(folder_, "is no folder");
+  if (::lstat(folder_.c_str(), &status) != 0) fail_key(folder_, std::strerror(errno));
+  if (!S_ISDIR(status.st_mode)) fail_key(folder_, "is no folder");
   require_private(folder_, status);
 }
 
@@ -225,7 +225,8 @@ KeyPair KeyFolder::read_server() const {
   struct stat status {};
   if (::lstat(folder_.c_str(), &status) == 0) require_private(folder_, status);
   const std::optional<std::string> text = read_private(server_path(), kMaxKeyFileBytes);
-  if (!text) fail(server_path(), "is missing; make the daemon's keys with gearshift keys server");
+  if (!text)
+    fail_key(server_path(), "is missing; make the daemon's keys with gearshift keys server");
   return parse_file(server_path(), [&] { return parse_key_file(*text); }).pair;
 }
 
@@ -240,7 +241,7 @@ void KeyFolder::write_clients(const ClientTable& clients) const {
 
 KeyFile read_client_key(const std::filesystem::path& path) {
   const std::optional<std::string> text = read_private(path, kMaxKeyFileBytes);
-  if (!text) fail(path, "is missing; gearshift keys client makes one");
+  if (!text) fail_key(path, "is missing; gearshift keys client makes one");
   return parse_file(path, [&] {
     KeyFile file = parse_key_file(*text);
     if (file.server_key.empty()) {
@@ -260,7 +261,7 @@ KeyFolderLock::KeyFolderLock(const KeyFolder& folder)
   if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX) != 0) {
     const int code = errno;
     if (descriptor_ >= 0) ::close(descriptor_);
-    fail(folder.path(), std::strerror(code));
+    fail_key(folder.path(), std::strerror(code));
   }
 }
 

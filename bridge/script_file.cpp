@@ -13,7 +13,7 @@
 namespace gearshift {
 namespace {
 
-[[noreturn]] void fail(const std::filesystem::path& path, const std::string& why) {
+[[noreturn]] void fail_script(const std::filesystem::path& path, const std::string& why) {
   throw std::runtime_error("script " + path.string() + ": " + why);
 }
 
@@ -48,8 +48,8 @@ ScriptFile::ScriptFile(std::filesystem::path path) : path_(std::move(path)), wat
   if (path_.empty()) return;
   std::optional<std::string> text = read_bounded(path_);
   const int code = errno;
-  if (!text) fail(path_, std::string(std::strerror(code)) + "; give a Lua file to read");
-  if (text->size() > kMaxScriptBytes) fail(path_, too_large());
+  if (!text) fail_script(path_, std::string(std::strerror(code)) + "; give a Lua file to read");
+  if (text->size() > kMaxScriptBytes) fail_script(path_, too_large());
   text_ = std::move(*text);
   if (!watch_.watches()) complain_unwatched();
 }

@@ -9,12 +9,6 @@
 #include "bridge/battery_answer.h"
 
 namespace gearshift::wire {
-namespace {
-
-std::int64_t rounded(double number) { return std::llround(number); }
-
-}  // namespace
-
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs, std::string_view plan,
           std::string_view heat) {
   AnswerWriter answer(buffer, "status", 30);

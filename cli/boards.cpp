@@ -22,20 +22,20 @@ struct BoardsOptions {
 };
 
 void print_json(const BoardsOptions& options, Sysroot& root) {
-  nlohmann::ordered_json json;
-  json["boards"] = nlohmann::ordered_json::array();
+  nlohmann::ordered_json out;
+  out["boards"] = nlohmann::ordered_json::array();
   for (const BoardDescription& board : built_in_boards())
-    json["boards"].push_back(board_json(board));
+    out["boards"].push_back(board_json(board));
   if (options.explain) {
-    json["machine"] = machine_json(examine_machine(options.board, options.gpu, root));
+    out["machine"] = machine_json(examine_machine(options.board, options.gpu, root));
   } else {
     const Detection detected = detect_board(root, built_in_boards());
-    json["detected"] = detected.board->id;
-    json["gpus"] = gpus_json(detected.gpus);
+    out["detected"] = detected.board->id;
+    out["gpus"] = gpus_json(detected.gpus);
   }
   // Device texts may hold any bytes; those that are no UTF-8 are replaced, not fatal.
   constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-  std::printf("%s\n", json.dump(-1, ' ', false, kReplace).c_str());
+  std::printf("%s\n", out.dump(-1, ' ', false, kReplace).c_str());
 }
 
 void boards(BoardsOptions options) {

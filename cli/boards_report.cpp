@@ -160,27 +160,27 @@ std::string machine_text(const MachineReport& report) {
 }
 
 Json board_json(const BoardDescription& board) {
-  Json json = {{"id", board.id},
-               {"name", board.name},
-               {"source", board.source},
-               {"compatible", board.compatible},
-               {"l4t_majors", board.l4t_majors},
-               {"knobs", Json::array()},
-               {"workloads", Json::array()}};
+  Json out = {{"id", board.id},
+              {"name", board.name},
+              {"source", board.source},
+              {"compatible", board.compatible},
+              {"l4t_majors", board.l4t_majors},
+              {"knobs", Json::array()},
+              {"workloads", Json::array()}};
   for (const KnobDescription& knob : board.knobs) {
-    json["knobs"].push_back({{"name", knob.knob.name},
-                             {"driver", driver_name(knob.driver)},
-                             {"path", knob.path},
-                             {"values", values_json(knob.knob)}});
+    out["knobs"].push_back({{"name", knob.knob.name},
+                            {"driver", driver_name(knob.driver)},
+                            {"path", knob.path},
+                            {"values", values_json(knob.knob)}});
   }
   for (const auto& [name, workload] : board.workloads) {
-    json["workloads"].push_back({{"name", name}, {"kind", kind_name(workload.kind)}});
+    out["workloads"].push_back({{"name", name}, {"kind", kind_name(workload.kind)}});
   }
-  return json;
+  return out;
 }
 
 Json gpus_json(std::span<const GpuSummary> gpus) {
-  Json json = Json::array();
+  Json out = Json::array();
   for (const GpuSummary& gpu : gpus) {
     const auto watts = [](std::int64_t mw) {
       return static_cast<double>(mw) / unit_scale(Unit::mw);
@@ -195,16 +195,16 @@ Json gpus_json(std::span<const GpuSummary> gpus) {
       entry["limit_most_w"] = watts(gpu.limit->most_mw);
       entry["limit_default_w"] = watts(gpu.limit->default_mw);
     }
-    json.push_back(std::move(entry));
+    out.push_back(std::move(entry));
   }
-  return json;
+  return out;
 }
 
 Json machine_json(const MachineReport& report) {
-  Json json = {{"evidence", report.evidence},    {"detected", report.detected},
-               {"gpus", gpus_json(report.gpus)}, {"board", report.board.id},
-               {"source", report.board.source},  {"knobs", Json::array()},
-               {"sensors", report.sensors},      {"power_is_estimate", report.power_is_estimate}};
+  Json out = {{"evidence", report.evidence},    {"detected", report.detected},
+              {"gpus", gpus_json(report.gpus)}, {"board", report.board.id},
+              {"source", report.board.source},  {"knobs", Json::array()},
+              {"sensors", report.sensors},      {"power_is_estimate", report.power_is_estimate}};
   for (const KnobReport& knob : report.knobs) {
     Json entry = {{"name", knob.described.knob.name}, {"absent", !knob.live.has_value()}};
     if (knob.live) entry["values"] = values_json(*knob.live);
@@ -212,9 +212,9 @@ Json machine_json(const MachineReport& report) {
       entry["now"] = static_cast<double>(*knob.now) / unit_scale(knob.live->unit);
     }
     entry[knob.live ? "finding" : "reason"] = knob.text;
-    json["knobs"].push_back(std::move(entry));
+    out["knobs"].push_back(std::move(entry));
   }
-  return json;
+  return out;
 }
 
 }  // namespace gearshift

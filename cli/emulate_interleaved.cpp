@@ -31,7 +31,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // A clock that changes in mid-minibatch counts from the next slice on.
-constexpr Duration kSlice = milliseconds(20);
+constexpr Duration kInterleavedSlice = milliseconds(20);
 
 // One kind's side: its connection, and its line in the board's list of loads.
 struct Side {
@@ -61,7 +61,7 @@ class InterleavedEmulation {
     while (!duration || clock_.now() - began_ < *duration) {
       const ModelMode& mode = clocks_.read();
       const Duration until = began_ + (work_.next_change(mode) - Time{}) - clock_.now();
-      if (signals_.sleep(std::min(kSlice, until))) break;
+      if (signals_.sleep(std::min(kInterleavedSlice, until))) break;
       const Time now = Time{} + (clock_.now() - began_);
       while (work_.now() < now) {
         if (work_.advance(now, clocks_.read())) change();
@@ -217,7 +217,7 @@ class InterleavedEmulation {
   std::array<std::int64_t, kKinds> minibatches_{};
 };
 
-void print(const nlohmann::json& summary) {
+void print_summary(const nlohmann::json& summary) {
   const double duration_s = summary["duration_s"];
   const double arrived = summary["arrived"];
   const double late = summary["late"];
@@ -247,7 +247,7 @@ int emulate_interleaved(const EmulateOptions& options, const BoardDescription& b
   if (options.json) {
     std::printf("%s\n", summary.dump().c_str());
   } else {
-    print(summary);
+    print_summary(summary);
   }
   return kExitOk;
 }

@@ -12,7 +12,7 @@ namespace {
 
 // Reads `text` by `parse` into `value`, where it is given.
 template <typename Parse, typename Value>
-void read(const char* flag, const std::string& text, Parse parse, Value& value) {
+void read_flag(const char* flag, const std::string& text, Parse parse, Value& value) {
   if (!text.empty()) value = flag_value(flag, text, parse);
 }
 
@@ -51,12 +51,12 @@ Objective parse_objective(std::string_view name) {
 
 Goal make_goal(const GoalFlags& flags) {
   Goal goal;
-  read("--rate", flags.rate, parse_rate, goal.arrivals_per_s);
+  read_flag("--rate", flags.rate, parse_rate, goal.arrivals_per_s);
   if (!flags.objective.empty()) goal.objective = parse_objective(flags.objective);
-  read("--energy-weight", flags.energy_weight, parse_energy_weight, goal.energy_weight);
-  read("--priced-power", flags.priced_power, parse_power_mw, goal.priced_power_mw);
-  read("--energy-per-sample", flags.energy_per_sample, parse_energy_j, goal.energy_j);
-  read("--latency", flags.latency, parse_latency, goal.latency);
+  read_flag("--energy-weight", flags.energy_weight, parse_energy_weight, goal.energy_weight);
+  read_flag("--priced-power", flags.priced_power, parse_power_mw, goal.priced_power_mw);
+  read_flag("--energy-per-sample", flags.energy_per_sample, parse_energy_j, goal.energy_j);
+  read_flag("--latency", flags.latency, parse_latency, goal.latency);
   if (!flags.energy_weight.empty() && !goal.weighs()) {
     fail("--energy-weight counts with --objective weighted or target");
   }

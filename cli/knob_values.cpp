@@ -11,7 +11,7 @@
 namespace gearshift {
 namespace {
 
-std::string values_text(const Knob& knob) {
+std::string all_values_text(const Knob& knob) {
   std::string text;
   for (const std::int64_t value : knob.values) {
     text += (text.empty() ? "" : ", ") + describe_value(knob.unit, value);
@@ -58,7 +58,7 @@ KnobValues parse_knob_values(const KnobSpace& knobs, const std::string& option,
     if (error != std::errc() || (rest != end && *rest != ',') || !is_value) {
       throw std::invalid_argument(fmt::format("{}: '{}' is no value of {}, which has {}", option,
                                               std::string_view(at, end), knob.name,
-                                              values_text(knob)));
+                                              all_values_text(knob)));
     }
     parsed.values.push_back(value);
     if (rest == end) break;

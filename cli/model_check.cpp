@@ -143,33 +143,33 @@ void print_profiles(const CheckResult& result) {
 
 Json target_json(const JudgedTarget& one) {
   const ModelTarget& target = one.target;
-  Json json = {{"id", target.id},
-               {"device", target.device},
-               {"workload", target.workload},
-               {"kind", kind_name(target.kind)},
-               {"label", target.label},
-               {"metric", target.metric},
-               {"unit", target.unit},
-               {"published", target.value},
-               {"tolerance", target.tolerance},
-               {"expressible", one.expressible()}};
+  Json out = {{"id", target.id},
+              {"device", target.device},
+              {"workload", target.workload},
+              {"kind", kind_name(target.kind)},
+              {"label", target.label},
+              {"metric", target.metric},
+              {"unit", target.unit},
+              {"published", target.value},
+              {"tolerance", target.tolerance},
+              {"expressible", one.expressible()}};
   if (one.expressible()) {
-    json["predicted"] = *one.judgement.predicted;
+    out["predicted"] = *one.judgement.predicted;
     const std::optional<double> error = one.error_percent();
-    json["error_percent"] = error ? Json(*error) : Json();
-    json["within"] = one.within();
+    out["error_percent"] = error ? Json(*error) : Json();
+    out["within"] = one.within();
   } else {
-    json["reason"] = one.judgement.reason;
+    out["reason"] = one.judgement.reason;
   }
-  return json;
+  return out;
 }
 
 void print_json(const CheckResult& result) {
-  Json json = {{"targets", Json::array()},
-               {"profiles", Json::array()},
-               {"expressible", result.expressible},
-               {"within", result.within}};
-  for (const JudgedTarget& one : result.targets) json["targets"].push_back(target_json(one));
+  Json out = {{"targets", Json::array()},
+              {"profiles", Json::array()},
+              {"expressible", result.expressible},
+              {"within", result.within}};
+  for (const JudgedTarget& one : result.targets) out["targets"].push_back(target_json(one));
   for (const JudgedProfile& one : result.profiles) {
     Json profile = {{"device", one.device},
                     {"workload", one.workload},
@@ -180,10 +180,10 @@ void print_json(const CheckResult& result) {
     } else {
       profile["reason"] = one.reason;
     }
-    json["profiles"].push_back(std::move(profile));
+    out["profiles"].push_back(std::move(profile));
   }
   // Texts of a file may be no UTF-8.
-  std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+  std::printf("%s\n", out.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
 int run_check(const CheckOptions& options) {

@@ -155,15 +155,15 @@ void print(const FittedProfile& fitted, const FitOptions& options) {
 }
 
 Json fit_json(const FittedProfile& fitted, const FitOptions& options) {
-  Json json = {{"board", fitted.board->id},
-               {"workload", fitted.workload},
-               {"kind", kind_name(fitted.fit.workload.kind)},
-               {"seed", options.seed},
-               {"fitted", error_json(fitted.fit.error)},
-               {"held_out", error_json(fitted.held_out)},
-               {"toml", workload_toml(fitted.workload, fitted.fit.workload)}};
-  if (fitted.board_file) json["board_file"] = error_json(*fitted.board_file);
-  return json;
+  Json out = {{"board", fitted.board->id},
+              {"workload", fitted.workload},
+              {"kind", kind_name(fitted.fit.workload.kind)},
+              {"seed", options.seed},
+              {"fitted", error_json(fitted.fit.error)},
+              {"held_out", error_json(fitted.held_out)},
+              {"toml", workload_toml(fitted.workload, fitted.fit.workload)}};
+  if (fitted.board_file) out["board_file"] = error_json(*fitted.board_file);
+  return out;
 }
 
 // Nothing that was asked for is dropped silently.
@@ -179,7 +179,7 @@ void check_unused_options(const CLI::App& command, const FitOptions& options) {
 }
 
 int run_fit(const FitOptions& options) {
-  Json json = {{"fits", Json::array()}};
+  Json out = {{"fits", Json::array()}};
   for (const Profile& profile : with_rows(read_profiles(options.profile), options.profile)) {
     if (options.choose == "roofline") {
       const BoardDescription& board = board_of(profile, options);
@@ -187,7 +187,7 @@ int run_fit(const FitOptions& options) {
       const ChosenFit fit = fit_chosen(
           board, profile, cells, {options.start, options.cells, options.repeats, options.seed});
       if (options.json) {
-        json["fits"].push_back(to_json(fit));
+        out["fits"].push_back(to_json(fit));
       } else {
         print(fit);
       }
@@ -195,12 +195,12 @@ int run_fit(const FitOptions& options) {
     }
     const FittedProfile fitted = fit_profile(profile, options);
     if (options.json) {
-      json["fits"].push_back(fit_json(fitted, options));
+      out["fits"].push_back(fit_json(fitted, options));
     } else {
       print(fitted, options);
     }
   }
-  if (options.json) std::printf("%s\n", json.dump().c_str());
+  if (options.json) std::printf("%s\n", out.dump().c_str());
   return kExitOk;
 }
 

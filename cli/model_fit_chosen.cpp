@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Start {
+struct StartWorkload {
   std::string name;  // "BOARD/WORKLOAD"
   const WorkloadParameters* workload = nullptr;
 };
@@ -25,7 +25,7 @@ bool is_of(const Profile& profile, const std::string& name, const WorkloadParame
 }
 
 // The first of the kind that is not the profile's, on the board itself if it has one.
-Start default_start(const BoardDescription& board, const Profile& profile) {
+StartWorkload default_start(const BoardDescription& board, const Profile& profile) {
   std::vector<const BoardDescription*> boards = {&board};
   for (const BoardDescription& other : built_in_boards()) boards.push_back(&other);
   for (const BoardDescription* one : boards) {
@@ -38,7 +38,7 @@ Start default_start(const BoardDescription& board, const Profile& profile) {
                            profile.workload);
 }
 
-Start named_start(const std::string& named, const Profile& profile) {
+StartWorkload named_start(const std::string& named, const Profile& profile) {
   const std::size_t slash = named.find('/');
   const BoardDescription* board = find_board(named.substr(0, slash), built_in_boards());
   if (slash == std::string::npos || board == nullptr) {
@@ -81,7 +81,7 @@ ChosenFit fit_chosen(const BoardDescription& board, const Profile& profile,
                                 std::to_string(kMostRooflineRows) + " cells, not " +
                                 std::to_string(options.cells));
   }
-  const Start start =
+  const StartWorkload start =
       options.start.empty() ? default_start(board, profile) : named_start(options.start, profile);
   const RooflineEstimate expected = estimate_of(*start.workload);
   std::vector<RooflineRow> rows;

@@ -22,7 +22,7 @@
 namespace gearshift {
 namespace {
 
-struct ProfileOptions {
+struct ModelProfileOptions {
   std::string board;
   std::string workload;
   std::string kind = "train";
@@ -40,7 +40,7 @@ std::string name_of(const std::string& workload, Kind kind) {
                                     : workload;
 }
 
-int run_profile(const ProfileOptions& options) {
+int run_profile(const ModelProfileOptions& options) {
   CommandFiles files;
   files.reads_board("--board", options.board);
   files.writes("-o", options.output);
@@ -80,7 +80,7 @@ int run_profile(const ProfileOptions& options) {
 }  // namespace
 
 void add_model_profile(CLI::App& model, int& exit_code) {
-  auto options = std::make_shared<ProfileOptions>();
+  auto options = std::make_shared<ModelProfileOptions>();
   CLI::App* command =
       model.add_subcommand("profile", "Write what the model says of every mode as a profile");
   command->add_option("--board", options->board, "id of a built-in board, or a board file")

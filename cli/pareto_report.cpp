@@ -83,34 +83,34 @@ Json cost_json(const SettingCost& cost) {
 
 Json setting_json(const Pareto& pareto, const TradeOff& costs, std::size_t index) {
   const SettingCost& cost = costs.settings[index];
-  Json json = Json::object();
+  Json out = Json::object();
   for (std::size_t i = 0; i < pareto.knobs.size(); ++i) {
     const Knob& knob = pareto.knobs.knobs[i];
-    json[knob.name] = static_cast<double>(cost.mode.values[i]) / unit_scale(knob.unit);
+    out[knob.name] = static_cast<double>(cost.mode.values[i]) / unit_scale(knob.unit);
   }
-  json["batch_size"] = cost.batch_size;
-  json.update(cost_json(cost));
+  out["batch_size"] = cost.batch_size;
+  out.update(cost_json(cost));
   if (pareto.predicted && &costs == &*pareto.predicted) {
     const SettingCost* const measured = measured_cost(pareto, cost);
-    if (measured != nullptr) json["measured"] = cost_json(*measured);
+    if (measured != nullptr) out["measured"] = cost_json(*measured);
   }
-  return json;
+  return out;
 }
 
 Json costs_json(const Pareto& pareto, const TradeOff& costs) {
   const auto all = [&](std::span<const std::size_t> front) {
-    Json json = Json::array();
-    for (const std::size_t index : front) json.push_back(setting_json(pareto, costs, index));
-    return json;
+    Json out = Json::array();
+    for (const std::size_t index : front) out.push_back(setting_json(pareto, costs, index));
+    return out;
   };
-  Json json = {{"settings", costs.settings.size()},
-               {"power_and_time", all(costs.power_and_time)},
-               {"energy_and_time", all(costs.energy_and_time)}};
+  Json out = {{"settings", costs.settings.size()},
+              {"power_and_time", all(costs.power_and_time)},
+              {"energy_and_time", all(costs.energy_and_time)}};
   if (pareto.cap_w) {
     const auto choice = fastest_under(costs, *pareto.cap_w);
-    json["choice"] = choice ? setting_json(pareto, costs, *choice) : Json();
+    out["choice"] = choice ? setting_json(pareto, costs, *choice) : Json();
   }
-  return json;
+  return out;
 }
 
 }  // namespace
@@ -147,17 +147,17 @@ std::string pareto_text(const Pareto& pareto) {
 }
 
 Json pareto_json(const Pareto& pareto) {
-  Json json = {{"device", pareto.device},
-               {"workload", pareto.workload},
-               {"kind", kind_name(pareto.kind)},
-               {"samples", pareto.any().samples}};
+  Json out = {{"device", pareto.device},
+              {"workload", pareto.workload},
+              {"kind", kind_name(pareto.kind)},
+              {"samples", pareto.any().samples}};
   if (pareto.model) {
-    json["model"] = {{"device", pareto.model->device}, {"workload", pareto.model->workload}};
+    out["model"] = {{"device", pareto.model->device}, {"workload", pareto.model->workload}};
   }
-  if (pareto.cap_w) json["cap_w"] = *pareto.cap_w;
-  if (pareto.measured) json["measured"] = costs_json(pareto, *pareto.measured);
-  if (pareto.predicted) json["predicted"] = costs_json(pareto, *pareto.predicted);
-  return json;
+  if (pareto.cap_w) out["cap_w"] = *pareto.cap_w;
+  if (pareto.measured) out["measured"] = costs_json(pareto, *pareto.measured);
+  if (pareto.predicted) out["predicted"] = costs_json(pareto, *pareto.predicted);
+  return out;
 }
 
 }  // namespace gearshift

@@ -28,17 +28,17 @@ Json network_json(const PredictorNetwork& network) {
 }
 
 void show_progress(const TrainingProgress& progress) {
-  constexpr std::size_t kBar = 30;
+  constexpr std::size_t kEpochBar = 30;
   constexpr std::size_t kLines = 4;  // of a training, where no terminal can be written over
   const bool terminal = isatty(STDERR_FILENO) == 1;
   const bool ends = progress.epoch == progress.epochs;
   const std::size_t step = (progress.epochs + kLines - 1) / kLines;
   if (!terminal && !ends && progress.epoch % step != 0) return;
-  const std::size_t filled = kBar * progress.epoch / progress.epochs;
+  const std::size_t filled = kEpochBar * progress.epoch / progress.epochs;
   const std::string text =
       fmt::format("{:<5} [{:=<{}}{:<{}}] {}/{} epochs, loss {:.4g}, validation {:.4g}",
-                  progress.target, "", filled, "", kBar - filled, progress.epoch, progress.epochs,
-                  progress.training_loss, progress.validation_loss);
+                  progress.target, "", filled, "", kEpochBar - filled, progress.epoch,
+                  progress.epochs, progress.training_loss, progress.validation_loss);
   tell(stderr, "{}{}{}", terminal ? "\r\033[K" : "", text, !terminal || ends ? "\n" : "");
 }
 

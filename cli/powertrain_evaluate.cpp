@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct EvaluateOptions {
+struct PowertrainEvaluateOptions {
   std::string reference;
   std::vector<std::string> targets;
   ComparisonOptions comparison;
@@ -33,7 +33,7 @@ std::string profile_name(const ComparisonRow& row) {
   return row.batch_size == 0 ? name : name + '/' + std::to_string(row.batch_size);
 }
 
-void print(const std::vector<ComparisonRow>& rows, const EvaluateOptions& options) {
+void print(const std::vector<ComparisonRow>& rows, const PowertrainEvaluateOptions& options) {
   std::printf(
       "Mean absolute error in percent: median (quartiles) of %zu repeats, published median\n\n",
       options.comparison.repeats);
@@ -57,7 +57,7 @@ Json error_json(const Quartiles& quartiles, const std::optional<double>& publish
   return json;
 }
 
-void print_json(const std::vector<ComparisonRow>& rows, const EvaluateOptions& options) {
+void print_json(const std::vector<ComparisonRow>& rows, const PowertrainEvaluateOptions& options) {
   Json json = {{"repeats", options.comparison.repeats},
                {"seed", options.comparison.training.seed},
                {"rows", Json::array()}};
@@ -75,7 +75,7 @@ void print_json(const std::vector<ComparisonRow>& rows, const EvaluateOptions& o
   std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-int run_evaluate(EvaluateOptions options) {
+int run_evaluate(PowertrainEvaluateOptions options) {
   const Profile reference = read_one_profile(options.reference);
   std::vector<Profile> targets;
   for (const std::string& path : options.targets) targets.push_back(read_one_profile(path));
@@ -99,7 +99,7 @@ int run_evaluate(EvaluateOptions options) {
 }  // namespace
 
 void add_powertrain_evaluate(CLI::App& powertrain, int& exit_code) {
-  auto options = std::make_shared<EvaluateOptions>();
+  auto options = std::make_shared<PowertrainEvaluateOptions>();
   CLI::App* command = powertrain.add_subcommand(
       "evaluate", "Compare predictions with measured profiles, and with the published errors");
   command->add_option("--reference", options->reference, "the profile to transfer from")

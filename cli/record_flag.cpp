@@ -14,7 +14,7 @@
 namespace gearshift {
 namespace {
 
-void refuse(const std::string& path, const std::string& why) {
+void refuse_file(const std::string& path, const std::string& why) {
   throw std::invalid_argument(fmt::format("--record {}: {}", path, why));
 }
 
@@ -24,9 +24,9 @@ void check_unused(const std::string& path, const std::string& file) {
   if (!user) return;
   const std::string who =
       user->pid > 0 ? fmt::format("process {}", user->pid) : std::string("another program");
-  refuse(path, fmt::format("{} has the file open, a run that goes on, say, and it is not "
-                           "overwritten; end that first, or give another name",
-                           who));
+  refuse_file(path, fmt::format("{} has the file open, a run that goes on, say, and it is not "
+                                "overwritten; end that first, or give another name",
+                                who));
 }
 
 }  // namespace
@@ -36,12 +36,13 @@ void check_record_flag(const std::string& path, bool overwrites) {
   const auto status = std::filesystem::status(path, error);
   const bool there = std::filesystem::exists(status);
   if (there && !std::filesystem::is_regular_file(status)) {
-    refuse(path, "is no file, and is not replaced; give another name");
+    refuse_file(path, "is no file, and is not replaced; give another name");
   }
   if (there && !overwrites) {
-    refuse(path,
-           "the file is there already, and is not overwritten; give another name, or --overwrite "
-           "to replace it");
+    refuse_file(
+        path,
+        "the file is there already, and is not overwritten; give another name, or --overwrite "
+        "to replace it");
   }
   try {
     check_replaceable(path);
@@ -54,12 +55,13 @@ void check_record_flag(const std::string& path, bool overwrites) {
     const auto beside = std::filesystem::symlink_status(files[i], error);
     if (!std::filesystem::exists(beside)) continue;
     if (!std::filesystem::is_regular_file(beside)) {
-      refuse(path, files[i] + " is no file, and is not replaced; give another name");
+      refuse_file(path, files[i] + " is no file, and is not replaced; give another name");
     }
     if (overwrites) continue;
-    refuse(path, files[i] +
-                     " is there already, of a run that was killed, say, and is not overwritten; "
-                     "give another name, or --overwrite to replace it");
+    refuse_file(path,
+                files[i] +
+                    " is there already, of a run that was killed, say, and is not overwritten; "
+                    "give another name, or --overwrite to replace it");
   }
 }
 

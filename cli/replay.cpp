@@ -27,12 +27,12 @@ struct ReplayOptions {
   bool json = false;
 };
 
-void print(const json& line) {
+void print_line(const json& line) {
   // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
   std::printf("%s\n", line.dump(-1, ' ', false, json::error_handler_t::replace).c_str());
 }
 
-std::string cap_text(const Goal& goal) {
+std::string goal_cap_text(const Goal& goal) {
   if (!goal.power_mw) return "no cap";
   return fmt::format("cap {:.1f} W", static_cast<double>(*goal.power_mw) / 1e3);
 }
@@ -96,7 +96,7 @@ json to_json(const KnobSpace& space, const ComparedSearch& search) {
 
 void print_search(const KnobSpace& space, const ComparedSearch& search, std::size_t number) {
   std::printf("\nsearch %zu at %.1f s, %s\n", number, seconds(search.since_start),
-              cap_text(search.goal).c_str());
+              goal_cap_text(search.goal).c_str());
   const std::size_t rows = std::max(search.recorded.size(), search.other.size());
   const auto row = [&](const std::vector<Request>& list, std::size_t i) {
     return i < list.size() ? exact_text(space, list[i]) : std::string("-");
@@ -141,7 +141,7 @@ int replay(const ReplayOptions& options) {
   if (options.policy.empty()) {
     const ReplayResult result = replay.run(recorded);
     if (options.json) {
-      print(to_json(result, reader));
+      print_line(to_json(result, reader));
     } else {
       print_result(result, reader);
     }
@@ -159,7 +159,7 @@ int replay(const ReplayOptions& options) {
     for (const ComparedSearch& search : compared.searches()) {
       line["searches"].push_back(to_json(header.knobs, search));
     }
-    print(line);
+    print_line(line);
   } else {
     print_result(result, reader);
     std::size_t number = 0;

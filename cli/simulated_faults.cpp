@@ -53,7 +53,7 @@ struct Parts {
   Fault span;
 };
 
-[[noreturn]] void refuse(const std::string& option, const std::string& why) {
+[[noreturn]] void refuse_fault(const std::string& option, const std::string& why) {
   throw std::invalid_argument(fmt::format("{}: {}", option, why));
 }
 
@@ -61,7 +61,7 @@ Time parse_time(const std::string& option, const std::string& text) {
   try {
     return Time{} + parse_duration(text);
   } catch (const std::invalid_argument& error) {
-    refuse(option, error.what());
+    refuse_fault(option, error.what());
   }
 }
 
@@ -78,7 +78,7 @@ Parts parts_of(const std::string& text) {
   const std::size_t dots = std::min(when.find(".."), when.size());
   parts.span.begin = parse_time(parts.option, when.substr(0, dots));
   if (dots < when.size()) parts.span.end = parse_time(parts.option, when.substr(dots + 2));
-  if (parts.span.end <= parts.span.begin) refuse(parts.option, "it ends before it begins");
+  if (parts.span.end <= parts.span.begin) refuse_fault(parts.option, "it ends before it begins");
   return parts;
 }
 
@@ -86,17 +86,18 @@ Fault fault_of(const Parts& parts, const KnobSpace& knobs) {
   const auto* const word = std::find_if(std::begin(kWords), std::end(kWords),
                                         [&](const Word& one) { return one.name == parts.word; });
   if (word == std::end(kWords)) {
-    refuse(parts.option, fmt::format("'{}' is no fault; {}", parts.word, kForms));
+    refuse_fault(parts.option, fmt::format("'{}' is no fault; {}", parts.word, kForms));
   }
   Fault fault = parts.span;
   fault.kind = word->kind;
   if (word->operand == Operand::none && !parts.operand.empty()) {
-    refuse(parts.option, fmt::format("{} takes no ':{}'", parts.word, parts.operand));
+    refuse_fault(parts.option, fmt::format("{} takes no ':{}'", parts.word, parts.operand));
   }
   if (word->operand == Operand::knob) fault.knob = parse_knob(knobs, parts.option, parts.operand);
   if (word->operand == Operand::knob_value) {
     const KnobValues held = parse_knob_values(knobs, parts.option, parts.operand);
-    if (held.values.size() != 1) refuse(parts.option, "give one value that it does not go above");
+    if (held.values.size() != 1)
+      refuse_fault(parts.option, "give one value that it does not go above");
     fault.knob = held.knob;
     fault.value = held.values.front();
   }
@@ -113,21 +114,23 @@ CapStep cap_step_of(const Parts& parts) {
   try {
     return {parts.span, parse_power_mw(parts.operand)};
   } catch (const std::invalid_argument& error) {
-    refuse(parts.option, error.what());
+    refuse_fault(parts.option, error.what());
   }
 }
 
 WorldChange world_change_of(const Parts& parts) {
   WorldChange change{.begin = parts.span.begin, .end = parts.span.end};
   if (parts.word == kWorkload) {
-    if (parts.operand.empty()) refuse(parts.option, "name the profile, or the model's workload");
+    if (parts.operand.empty())
+      refuse_fault(parts.option, "name the profile, or the model's workload");
     change.workload = parts.operand;
     return change;
   }
   const char* const end = parts.operand.data() + parts.operand.size();
   const auto [rest, error] = std::from_chars(parts.operand.data(), end, change.factor);
   if (error != std::errc() || rest != end || !(change.factor >= 0.1 && change.factor <= 1)) {
-    refuse(parts.option, "give what is left of the clocks, 0.1 to 1, for example throttle:0.8");
+    refuse_fault(parts.option,
+                 "give what is left of the clocks, 0.1 to 1, for example throttle:0.8");
   }
   return change;
 }

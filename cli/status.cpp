@@ -43,14 +43,14 @@ Goal goal_of(const wire::StatusAnswer& status) {
 
 // The fields, names and units of the notes `status` of `gearshift run --json`.
 std::string status_json(const wire::StatusAnswer& status) {
-  Json json = {{"phase", status.phase}};
-  json["power_w"] = status.power_known ? Json(to_watts(status.power_mw)) : Json();
-  json["power_is_estimate"] = status.power_is_estimate;
-  json["cap_w"] = status.cap_mw > 0 ? Json(to_watts(status.cap_mw)) : Json();
-  json["cap_source"] = status.cap_source;
-  json.update(to_json(goal_of(status)));
-  json["objective"] = status.objective;
-  Json& setting = json["setting"] = Json::object();
+  Json out = {{"phase", status.phase}};
+  out["power_w"] = status.power_known ? Json(to_watts(status.power_mw)) : Json();
+  out["power_is_estimate"] = status.power_is_estimate;
+  out["cap_w"] = status.cap_mw > 0 ? Json(to_watts(status.cap_mw)) : Json();
+  out["cap_source"] = status.cap_source;
+  out.update(to_json(goal_of(status)));
+  out["objective"] = status.objective;
+  Json& setting = out["setting"] = Json::object();
   for (const auto& [knob, value] : status.mode) setting[knob] = value;
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const std::int64_t batch_size = status.batch_size[index(kind)];
@@ -60,24 +60,24 @@ std::string status_json(const wire::StatusAnswer& status) {
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Duration minibatch{status.minibatch_ns[index(kind)]};
     if (minibatch <= Duration::zero()) continue;
-    json[std::string(kind_name(kind)) + "_minibatch_ms"] = to_ms(minibatch);
+    out[std::string(kind_name(kind)) + "_minibatch_ms"] = to_ms(minibatch);
   }
   if (status.arrival_interval_ns > 0) {
-    json["requests"] = {{"served", status.requests_served},
-                        {"late", status.requests_late},
-                        {"queued", status.requests_queued},
-                        {"latency_p99_ms", to_ms(Duration(status.latency_p99_ns))}};
+    out["requests"] = {{"served", status.requests_served},
+                       {"late", status.requests_late},
+                       {"queued", status.requests_queued},
+                       {"latency_p99_ms", to_ms(Duration(status.latency_p99_ns))}};
   }
-  json["workloads"] = status.workloads;
-  json["measurements"] = status.measurements;
-  json["repeats"] = status.repeats;
-  json["drifts"] = status.drifts;
+  out["workloads"] = status.workloads;
+  out["measurements"] = status.measurements;
+  out["repeats"] = status.repeats;
+  out["drifts"] = status.drifts;
   if (status.battery.known()) {
-    json["battery"] = to_json(status.battery, Duration(status.battery_age_ns));
+    out["battery"] = to_json(status.battery, Duration(status.battery_age_ns));
   }
-  if (!status.plan.empty()) json["plan"] = status.plan;
-  if (!status.heat.empty()) json["heat"] = status.heat;
-  return json.dump();
+  if (!status.plan.empty()) out["plan"] = status.plan;
+  if (!status.heat.empty()) out["heat"] = status.heat;
+  return out.dump();
 }
 
 std::string number(const char* format, double value) {

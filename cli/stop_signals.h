@@ -19,9 +19,9 @@ class StopSignals {
   }
   // Sleeps until the time is over or a signal came: true then.
   bool sleep(Duration duration) const {
-    constexpr std::int64_t kNsInSecond = 1'000'000'000;
     const std::int64_t ns = std::max<std::int64_t>(0, duration.count());
-    const timespec timeout{ns / kNsInSecond, ns % kNsInSecond};
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const timespec timeout{ns / kSecond, ns % kSecond};
     return sigtimedwait(&set_, nullptr, &timeout) > 0;
   }
 

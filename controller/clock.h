@@ -25,6 +25,10 @@ class Clock {
   virtual Time now() const = 0;
 };
 
+// A Duration counts nanoseconds.
+inline constexpr double kNsInMs = 1e6;
+inline constexpr double kNsInSecond = 1e9;
+
 inline constexpr double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }

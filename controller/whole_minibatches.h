@@ -12,7 +12,6 @@ namespace gearshift {
 // counted wherever they are, which a quotient of fractions does not promise. 0 where inference
 // leaves too little, or a minibatch has no time.
 inline std::int64_t whole_minibatches(double fill_ms, double infer_ms, double train_ms) {
-  constexpr double kNsInMs = 1e6;
   const std::int64_t left = std::llround(kNsInMs * fill_ms) - std::llround(kNsInMs * infer_ms);
   const std::int64_t train = std::llround(kNsInMs * train_ms);
   return left > 0 && train > 0 ? left / train : 0;

@@ -27,11 +27,6 @@ bool has_energy_limit(const Grid& grid) {
   return false;
 }
 
-std::string share(std::size_t count, std::size_t rows) {
-  if (rows == 0) return "-";
-  return percent(static_cast<double>(count) / static_cast<double>(rows));
-}
-
 }  // namespace
 
 ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standings, Rows rows) {
@@ -62,20 +57,20 @@ ComparisonTable quality_table(const Grid& grid, std::span<const Standing> standi
     const bool some = excess.count > 0;
     std::vector<std::string> line = names_of(grid, standing);
     line.push_back(std::to_string(score.rows));
-    line.push_back(share(score.solved, score.rows));
-    if (failed) line.push_back(share(score.failed, score.rows));
-    if (gave_up) line.push_back(share(score.gave_up, score.rows));
+    line.push_back(share_text(score.solved, score.rows));
+    if (failed) line.push_back(share_text(score.failed, score.rows));
+    if (gave_up) line.push_back(share_text(score.gave_up, score.rows));
     line.push_back(some ? percent(excess.median) : "-");
     line.push_back(some ? percent(excess.first_quartile) + " to " + percent(excess.third_quartile)
                         : "-");
     line.push_back(some ? percent(excess.mean) : "-");
     line.push_back(some ? percent(excess.most) : "-");
-    line.push_back(share(score.over_budget, score.rows));
+    line.push_back(share_text(score.over_budget, score.rows));
     line.push_back(score.over_budget == 0
                        ? "-"
                        : fixed(score.over_w.mean, 1) + ", most " + fixed(score.over_w.most, 1));
-    if (infer) line.push_back(share(score.late, score.rows));
-    if (saves) line.push_back(share(score.over_energy, score.rows));
+    if (infer) line.push_back(share_text(score.late, score.rows));
+    if (saves) line.push_back(share_text(score.over_energy, score.rows));
     table.lines.push_back(std::move(line));
   }
   return table;
@@ -117,7 +112,7 @@ ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> sta
     if (standing.unsolvable == 0) continue;
     std::vector<std::string> line = names_of(grid, standing);
     line.push_back(std::to_string(standing.unsolvable));
-    line.push_back(share(standing.recognised, standing.unsolvable));
+    line.push_back(share_text(standing.recognised, standing.unsolvable));
     table.lines.push_back(std::move(line));
   }
   return table;

@@ -46,10 +46,6 @@ std::vector<std::string> names_of(const Grid& grid, const ConcurrentStanding& st
           standing.workload ? grid.workloads[*standing.workload].name : std::string("all")};
 }
 
-std::string share(std::size_t count, std::size_t rows) {
-  return rows == 0 ? "-" : percent(static_cast<double>(count) / static_cast<double>(rows));
-}
-
 ComparisonTable quality_table(const Grid& grid, std::span<const ConcurrentStanding> standings,
                               bool all_cells) {
   const auto in_some = [&](std::size_t ConcurrentStanding::*count) {
@@ -72,15 +68,15 @@ ComparisonTable quality_table(const Grid& grid, std::span<const ConcurrentStandi
     const bool some = one.solved > 0;
     line.push_back(std::to_string(one.solvable));
     line.push_back(std::to_string(one.too_short));
-    line.push_back(share(one.solved, one.solvable));
-    if (failed) line.push_back(share(one.failed_solvable, one.solvable));
-    if (gave_up) line.push_back(share(one.gave_up, one.solvable));
+    line.push_back(share_text(one.solved, one.solvable));
+    if (failed) line.push_back(share_text(one.failed_solvable, one.solvable));
+    if (gave_up) line.push_back(share_text(one.gave_up, one.solvable));
     for (const double loss : {one.loss_second.mean, one.loss_second.median, one.loss_second.most,
                               one.loss_window.mean, one.loss_window.median}) {
       line.push_back(some ? percent(loss) : "-");
     }
-    line.push_back(share(one.over_budget, one.solvable));
-    line.push_back(share(one.late, one.solvable));
+    line.push_back(share_text(one.over_budget, one.solvable));
+    line.push_back(share_text(one.late, one.solvable));
     table.lines.push_back(std::move(line));
   }
   return table;
@@ -100,7 +96,7 @@ ComparisonTable search_table(const Grid& grid, std::span<const ConcurrentStandin
     line.push_back(fixed(one.probes_over_cap.most, 0));
     line.push_back(fixed(one.search_s.mean, 1));
     line.push_back(std::to_string(one.unsolvable));
-    line.push_back(share(one.recognised, one.unsolvable));
+    line.push_back(share_text(one.recognised, one.unsolvable));
     table.lines.push_back(std::move(line));
   }
   return table;
@@ -147,7 +143,7 @@ json to_json(const Grid& grid, const ConcurrentRow& row) {
   return out;
 }
 
-json to_json(const Distribution& of) {
+json spread_json(const Distribution& of) {
   if (of.count == 0) return {};
   return {{"mean", of.mean}, {"median", of.median}, {"least", of.least}, {"most", of.most}};
 }
@@ -166,12 +162,12 @@ json to_json(const Grid& grid, const ConcurrentStanding& one) {
           {"over_budget", one.over_budget},
           {"over_budget_most_w", one.most_over_w},
           {"late", one.late},
-          {"loss_per_s", to_json(one.loss_second)},
-          {"loss_per_window", to_json(one.loss_window)},
-          {"modes_profiled", to_json(one.modes_profiled)},
-          {"power_modes", to_json(one.power_modes)},
-          {"probes_over_cap", to_json(one.probes_over_cap)},
-          {"search_s", to_json(one.search_s)},
+          {"loss_per_s", spread_json(one.loss_second)},
+          {"loss_per_window", spread_json(one.loss_window)},
+          {"modes_profiled", spread_json(one.modes_profiled)},
+          {"power_modes", spread_json(one.power_modes)},
+          {"probes_over_cap", spread_json(one.probes_over_cap)},
+          {"search_s", spread_json(one.search_s)},
           {"policy_failed", one.failed},
           {"unsolvable", {{"rows", one.unsolvable}, {"recognised", one.recognised}}}};
 }

@@ -25,6 +25,10 @@ std::string percent(double share) {
   return fixed(value, std::abs(value) < 0.995 ? 2 : std::abs(value) < 99.95 ? 1 : 0);
 }
 
+std::string share_text(std::size_t count, std::size_t rows) {
+  return rows == 0 ? "-" : percent(static_cast<double>(count) / static_cast<double>(rows));
+}
+
 std::string exact(double value) {
   std::array<char, 32> text{};
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);

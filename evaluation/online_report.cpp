@@ -15,8 +15,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 template <typename Figure>
 double median_of(std::span<const OnlineRow> rows, Figure figure) {
   std::vector<double> values;

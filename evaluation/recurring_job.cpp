@@ -14,8 +14,6 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 // The problem of "Zeus: Understanding and Optimizing GPU Energy Consumption of DNN Training"
 // (NSDI 2023): jobs, targets, default batch sizes and most epochs.
 struct PublishedTerms {

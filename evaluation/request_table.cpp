@@ -9,7 +9,7 @@ namespace gearshift {
 namespace {
 
 // Of the rows of one policy that were held beside one pattern of arrivals.
-struct Sum {
+struct RequestSum {
   std::size_t rows = 0;
   std::size_t in_time = 0;  // with enough minutes in time
   double share_in_time = 0;
@@ -28,7 +28,7 @@ struct Sum {
 
 void add_line(const Grid& grid, std::span<const ConcurrentRow> rows, std::size_t policy,
               std::size_t pattern, bool trains, ComparisonTable& table) {
-  Sum sum;
+  RequestSum sum;
   std::string arrivals;
   for (const ConcurrentRow& row : rows) {
     if (row.of.policy != policy || pattern >= row.requests.size()) continue;

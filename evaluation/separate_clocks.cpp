@@ -11,8 +11,6 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
 std::vector<std::int64_t> shared_values(const KnobSpace& knobs, const PowerMode& mode) {
   std::vector<std::int64_t> values;
   for (std::size_t i = 0; i < knobs.size(); ++i) {
@@ -22,7 +20,7 @@ std::vector<std::int64_t> shared_values(const KnobSpace& knobs, const PowerMode&
 }
 
 // Of one pair and one time that a change of clocks takes.
-struct Sum {
+struct ClocksSum {
   std::size_t problems = 0;  // where the best shared mode trains
   double gain = 0;
   double chosen = 0;  // where the better of both is taken
@@ -99,7 +97,7 @@ ComparisonTable separate_table(const Grid& grid, std::span<const ConcurrentRow> 
   for (const ConcurrentRow& row : rows) times = std::max(times, row.separate.size());
   for (std::size_t workload = 0; workload < grid.workloads.size(); ++workload) {
     for (std::size_t time = 0; time < times; ++time) {
-      Sum sum;
+      ClocksSum sum;
       double switch_ms = 0;
       for (const ConcurrentRow& row : rows) {
         const bool first = row.of.policy == 0 && row.of.seed == 0;

@@ -17,15 +17,13 @@
 namespace gearshift {
 namespace {
 
-using nlohmann::json;
-
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
   throw std::runtime_error(path + ": " + what);
 }
 
 // Throws where the number has a fraction or does not fit.
 template <typename Integer>
-Integer whole(const json& number) {
+Integer whole(const nlohmann::json& number) {
   if (!number.is_number_integer()) throw std::out_of_range("no integer");
   const bool fits = number.is_number_unsigned()
                         ? std::in_range<Integer>(number.get<std::uint64_t>())
@@ -39,32 +37,32 @@ Integer whole(const json& number) {
 std::string format_trial(std::uint64_t key, const Trial& trial) {
   std::array<char, 17> hex{};
   std::snprintf(hex.data(), hex.size(), "%016llx", static_cast<unsigned long long>(key));
-  json modes = json::array();
+  nlohmann::json modes = nlohmann::json::array();
   for (std::size_t i = 0; i < trial.held.mode.count; ++i) {
     modes.push_back(trial.held.mode.values[i]);
   }
-  json line = {{"key", hex.data()},
-               {"mode", modes},
-               {"batch", trial.held.batch_size},
-               {"run", trial.held.run},
-               {"infeasible", trial.infeasible},
-               {"modes_profiled", trial.modes_profiled},
-               {"probes_over_cap", trial.probes_over_cap},
-               {"filled_nearest", trial.filled_nearest},
-               {"filled_model", trial.filled_model},
-               {"refused", trial.refused},
-               {"over_cap_j", trial.over_cap_j},
-               {"search_s", trial.search_s},
-               {"search_j", trial.search_j},
-               {"failure", trial.failure}};
+  nlohmann::json line = {{"key", hex.data()},
+                         {"mode", modes},
+                         {"batch", trial.held.batch_size},
+                         {"run", trial.held.run},
+                         {"infeasible", trial.infeasible},
+                         {"modes_profiled", trial.modes_profiled},
+                         {"probes_over_cap", trial.probes_over_cap},
+                         {"filled_nearest", trial.filled_nearest},
+                         {"filled_model", trial.filled_model},
+                         {"refused", trial.refused},
+                         {"over_cap_j", trial.over_cap_j},
+                         {"search_s", trial.search_s},
+                         {"search_j", trial.search_j},
+                         {"failure", trial.failure}};
   if (!trial.sequence.empty()) line["sequence"] = trial.sequence;
   if (trial.power_modes > 0) line["power_modes"] = trial.power_modes;
   if (trial.drifts > 0) line["drifts"] = trial.drifts;
-  return line.dump(-1, ' ', false, json::error_handler_t::replace);
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text) {
-  const json line = json::parse(text, nullptr, false);
+  const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
   if (!line.is_object()) return std::nullopt;
   try {
     const std::string& hex = line.at("key").get_ref<const std::string&>();
@@ -72,12 +70,12 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     const auto [rest, error] = std::from_chars(hex.data(), hex.data() + hex.size(), key, 16);
     if (error != std::errc() || hex.size() != 16 || rest != hex.data() + 16) return std::nullopt;
     Trial trial;
-    const json& mode = line.at("mode");
+    const nlohmann::json& mode = line.at("mode");
     if (!mode.is_array() || mode.size() > kMaxKnobs) return std::nullopt;
-    for (const json& value : mode) {
+    for (const nlohmann::json& value : mode) {
       trial.held.mode.values[trial.held.mode.count++] = whole<std::int64_t>(value);
     }
-    const json& batch = line.at("batch");
+    const nlohmann::json& batch = line.at("batch");
     if (!batch.is_array() || batch.size() != kKinds) return std::nullopt;
     for (std::size_t i = 0; i < kKinds; ++i) {
       trial.held.batch_size[i] = whole<std::int32_t>(batch[i]);
@@ -95,11 +93,12 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     line.at("search_s").get_to(trial.search_s);
     line.at("search_j").get_to(trial.search_j);
     line.at("failure").get_to(trial.failure);
-    trial.power_modes = whole<std::uint32_t>(line.value("power_modes", json(0U)));
-    trial.drifts = whole<std::uint32_t>(line.value("drifts", json(0U)));
-    const json sequence = line.value("sequence", json::array());
+    trial.power_modes = whole<std::uint32_t>(line.value("power_modes", nlohmann::json(0U)));
+    trial.drifts = whole<std::uint32_t>(line.value("drifts", nlohmann::json(0U)));
+    const nlohmann::json sequence = line.value("sequence", nlohmann::json::array());
     if (!sequence.is_array()) return std::nullopt;
-    for (const json& cell : sequence) trial.sequence.push_back(whole<std::uint32_t>(cell));
+    for (const nlohmann::json& cell : sequence)
+      trial.sequence.push_back(whole<std::uint32_t>(cell));
     return std::pair{key, std::move(trial)};
   } catch (const std::exception&) {  // a field is missing, of another type or out of range
     return std::nullopt;

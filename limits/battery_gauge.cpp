@@ -8,13 +8,13 @@ namespace gearshift {
 namespace {
 
 // A gauge that counts in percent steps by so much at once, and by as much again where it rounds.
-constexpr double kStep = 0.02;
+constexpr double kGaugeStep = 0.02;
 // Gauges calibrate themselves: a full battery may read more than its capacity.
 constexpr double kMostOfCapacity = 1.2;
 // So many times longer than bad news must good news agree with itself before it is believed.
 constexpr int kGoodNewsPatience = 10;
 // Ticks so far apart are a gap, and so long after it an answer is awaited.
-constexpr Duration kGap = std::chrono::seconds(2);
+constexpr Duration kGaugeGap = std::chrono::seconds(2);
 constexpr Duration kAnswerPatience = std::chrono::seconds(10);
 
 }  // namespace
@@ -42,7 +42,7 @@ void BatteryGauge::judge_capacity(const Reading& reading) {
   const bool first = !known() || !believed_.capacity_wh;
   const double held_wh = believed_.capacity_wh.value_or(told_wh);
   const bool grows = told_wh > held_wh;
-  if (first || (told_wh >= held_wh && told_wh <= (1 + kStep) * held_wh)) {
+  if (first || (told_wh >= held_wh && told_wh <= (1 + kGaugeStep) * held_wh)) {
     believed_ = next;
     doubted_capacity_.reset();
     return;
@@ -60,7 +60,7 @@ void BatteryGauge::judge_capacity(const Reading& reading) {
 }
 
 void BatteryGauge::look(Time now) {
-  if (looked_ && now - *looked_ >= kGap && !late(*looked_)) awaited_since_ = now;
+  if (looked_ && now - *looked_ >= kGaugeGap && !late(*looked_)) awaited_since_ = now;
   looked_ = now;
 }
 
@@ -89,7 +89,7 @@ void BatteryGauge::judge_energy(const Reading& reading) {
 
 bool BatteryGauge::possible(double energy_wh, Time taken, const Battery& since) const {
   const double span_h = std::max(0.0, seconds(taken - since.taken)) / kJoulesInWh;
-  const double step_wh = kStep * since.capacity_wh.value_or(most_seen_wh_);
+  const double step_wh = kGaugeStep * since.capacity_wh.value_or(most_seen_wh_);
   return std::abs(energy_wh - *since.energy_wh) <= most_w_ * span_h + step_wh;
 }
 

@@ -6,9 +6,7 @@
 namespace gearshift {
 namespace {
 
-// A charger may give all that the board draws: energy is then no limit, and nothing divides by 0.
-constexpr double kLeastDrainW = 1e-3;
-
+// A charger may give all that the board draws: energy is then no limit.
 double drain_w(double power_w, const BatteryTask& task) {
   return std::max(kLeastDrainW, power_w + task.other_w);
 }

@@ -17,7 +17,7 @@ constexpr double kHides = 0.1;
 // are: so many of them make good for it.
 constexpr double kLeastSteps = 4;
 // Of the largest step: what moved by less is no step, from which on a gauge would be exact.
-constexpr double kStep = 0.5;
+constexpr double kMeterStep = 0.5;
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void DrainMeter::add_energy(double energy_wh, double capacity_wh, Time taken) {
     return;
   }
   const double step = step_wh(capacity_wh);
-  const bool moved = change_wh > 0 && change_wh >= kStep * step;
+  const bool moved = change_wh > 0 && change_wh >= kMeterStep * step;
   const Duration span = taken - began_;
   if (moved && !on_step_ && hides(step, window_)) {
     on_step_ = true;

@@ -8,7 +8,7 @@
 namespace gearshift {
 namespace {
 
-constexpr Duration kStep = std::chrono::minutes(5);
+constexpr Duration kForecastStep = std::chrono::minutes(5);
 constexpr std::size_t kLevels = 161;
 constexpr int kPowers = 65;  // that are tried, evenly over the hull
 
@@ -49,11 +49,11 @@ ForecastPlan::ForecastPlan(const PowerHull& hull, std::span<const ForecastStep> 
   const double most_samples_per_wh = vertices[hull.most_efficient(0)].samples_per_s /
                                      vertices[hull.most_efficient(0)].power_w * kJoulesInWh;
   worth_of_reserve_ = 100 * most_samples_per_wh;
-  const auto steps =
-      static_cast<std::size_t>(std::max<std::int64_t>(1, (until + kStep - Duration(1)) / kStep));
+  const auto steps = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, (until + kForecastStep - Duration(1)) / kForecastStep));
   for (std::size_t i = 0; i < steps; ++i) {
-    const Duration begin = kStep * static_cast<std::int64_t>(i);
-    charger_w_.push_back(share * mean_w(forecast, begin, begin + kStep));
+    const Duration begin = kForecastStep * static_cast<std::int64_t>(i);
+    charger_w_.push_back(share * mean_w(forecast, begin, begin + kForecastStep));
   }
   values_.assign((steps + 1) * kLevels, 0);
   for (std::size_t step = steps; step-- > 0;) {
@@ -83,7 +83,7 @@ double ForecastPlan::after_wh(std::size_t step, double energy_wh, double power_w
 
 ForecastPlan::Best ForecastPlan::best(std::size_t step, double energy_wh) const {
   Best found{-1e300, actions_.front().power_w};
-  const double step_s = seconds(kStep);
+  const double step_s = seconds(kForecastStep);
   for (const Action& action : actions_) {
     const double next_wh = after_wh(step, energy_wh, action.power_w, step_s);
     const double below_wh = std::max(0.0, battery_.reserve_wh - next_wh);
@@ -95,7 +95,8 @@ ForecastPlan::Best ForecastPlan::best(std::size_t step, double energy_wh) const 
 }
 
 std::size_t ForecastPlan::step_at(Duration since_start) const {
-  const auto step = static_cast<std::size_t>(std::max(Duration::zero(), since_start) / kStep);
+  const auto step =
+      static_cast<std::size_t>(std::max(Duration::zero(), since_start) / kForecastStep);
   return std::min(step, charger_w_.size() - 1);
 }
 
@@ -111,7 +112,7 @@ double ForecastPlan::least_wh(Duration since_start, double energy_wh) const {
   double least_wh = energy_wh;
   Duration from = std::max(Duration::zero(), since_start);
   for (std::size_t step = step_at(from); from < until_; ++step) {
-    const Duration to = std::min(until_, kStep * static_cast<std::int64_t>(step + 1));
+    const Duration to = std::min(until_, kForecastStep * static_cast<std::int64_t>(step + 1));
     energy_wh = after_wh(step, energy_wh, actions_.front().power_w, seconds(to - from));
     least_wh = std::min(least_wh, energy_wh);
     from = to;

@@ -6,9 +6,6 @@
 namespace gearshift {
 namespace {
 
-// A charger may give more than the board draws, and nothing divides by 0.
-constexpr double kLeastDrainW = 1e-3;
-
 bool usable(const WorkPoint& point) {
   return std::isfinite(point.power_w) && std::isfinite(point.samples_per_s) && point.power_w > 0 &&
          point.samples_per_s >= 0;

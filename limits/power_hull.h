@@ -8,6 +8,10 @@
 
 namespace gearshift {
 
+// A charger may give more than the board draws, and nothing divides by 0: what a battery counts as
+// drained by at least, in W.
+inline constexpr double kLeastDrainW = 1e-3;
+
 // What a setting does: mean power of the board in W, and samples a second there.
 struct WorkPoint {
   double power_w = 0;

@@ -7,9 +7,9 @@
 namespace gearshift {
 namespace {
 
-constexpr Duration kStep = std::chrono::seconds(1);
+constexpr Duration kThermalStep = std::chrono::seconds(1);
 // After more than this between two judgements the board has slept, or the loop stood still.
-constexpr Duration kGap = std::chrono::seconds(5);
+constexpr Duration kThermalGap = std::chrono::seconds(5);
 // A cap leaves so much room below what is allowed, and rises only where much more has been allowed
 // for a while, so that searches are not restarted by every degree.
 constexpr double kRoom = 0.98;
@@ -106,7 +106,7 @@ void ThermalLimit::feel(Time now) {
   for (Zone& zone : zones_) {
     if (zone.off || !zone.temperature_c || lost(zone, now)) continue;
     const Duration span = now - zone.felt.value_or(*judged_);
-    if (span > kGap) {
+    if (span > kThermalGap) {
       zone.estimate.skip(zone.learnt_c(), span);
     } else if (count > 0) {
       zone.estimate.add(power_w, zone.learnt_c(), span);
@@ -155,7 +155,7 @@ Limit ThermalLimit::limit(Time now) {
     judged_ = now;
     for (Zone& zone : zones_) zone.read = std::max(zone.read, now);
   }
-  if (now - *judged_ >= kStep) judge(now);
+  if (now - *judged_ >= kThermalStep) judge(now);
   return {.power_mw = cap_mw_, .moves = true};
 }
 

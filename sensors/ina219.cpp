@@ -6,19 +6,15 @@
 #include <string_view>
 #include <utility>
 
+#include "sensors/hwmon.h"
+#include "sensors/look_again.h"
+
 namespace gearshift {
 namespace {
 
-constexpr std::string_view kHwmon = "/sys/class/hwmon";
 constexpr std::string_view kChips[] = {"ina219", "ina220", "ina226", "ina230", "ina231"};
 constexpr std::int64_t kLeastVoltageMv = 500;
 constexpr std::int64_t kMostVoltageMv = 100'000;
-constexpr Duration kLookEvery = std::chrono::seconds(1);
-
-std::string error_text(int code) {
-  const char* name = strerrorname_np(code);
-  return name != nullptr ? name : "cannot be read";
-}
 
 }  // namespace
 

@@ -8,11 +8,12 @@
 #include <string_view>
 #include <utility>
 
+#include "sensors/hwmon.h"
+#include "sensors/look_again.h"
+
 namespace gearshift {
 namespace {
 
-constexpr std::string_view kHwmon = "/sys/class/hwmon";
-constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr int kLooksForAll = 3;
 
 // A current reads in steps of 40 uV over its shunt, rounded down, and the chip's own offset is up
@@ -33,11 +34,6 @@ struct Channel {
   std::string current_path;
   std::int64_t least_ma = 0;  // of one that draws nothing
 };
-
-std::string error_text(int code) {
-  const char* name = strerrorname_np(code);
-  return name != nullptr ? name : "errno " + std::to_string(code);
-}
 
 std::int64_t least_ma(const Sysroot& root, const std::string& shunt_path) {
   const std::string text = root.try_read(shunt_path).value_or("");

@@ -7,14 +7,15 @@
 #include <string_view>
 #include <utility>
 
+#include "sensors/look_again.h"
+
 namespace gearshift {
 namespace {
 
 constexpr std::string_view kPowercap = "/sys/class/powercap";
 constexpr std::string_view kPrefix = "intel-rapl:";
 // Counters move about once a millisecond: over less than this their steps would show, or none.
-constexpr Duration kLeastSpan = std::chrono::milliseconds(20);
-constexpr Duration kLookEvery = std::chrono::seconds(1);
+constexpr Duration kLeastCounterSpan = std::chrono::milliseconds(20);
 constexpr std::string_view kFirst = "a power needs two readings of the energy counter";
 constexpr std::string_view kGap =
     "too long since the last reading: a counter may have wrapped twice";
@@ -61,7 +62,7 @@ std::unique_ptr<Rapl> Rapl::open(const PowerDescription& power, Sysroot& root,
 Rapl::Rapl(std::vector<Package> packages, const PowerDescription& power, Sysroot& root)
     : packages_(std::move(packages)),
       root_(root),
-      period_(std::max(power.period, kLeastSpan)),
+      period_(std::max(power.period, kLeastCounterSpan)),
       plausible_max_mw_(power.plausible_max_mw),
       reason_(kFirst) {}
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sensors/look_again.h"
+
 namespace gearshift {
 namespace {
 
@@ -24,7 +26,6 @@ constexpr std::int64_t kHottestWhole = kHottest / 1000;
 constexpr std::int64_t kColdestTenths = kColdest / 100;
 constexpr std::int64_t kHottestTenths = kHottest / 100;
 constexpr int kTries = 3;
-constexpr Duration kLookEvery = std::chrono::seconds(1);
 constexpr std::size_t kMaxZones = 255;
 constexpr int kMaxTrips = 16;
 

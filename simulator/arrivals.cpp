@@ -11,7 +11,7 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 constexpr double kMostSeconds = 9e9;  // that a Time can hold
 constexpr double kStepsInADay = 1440;
 
@@ -80,7 +80,7 @@ double Arrivals::work() {
 }
 
 double Arrivals::base_rate() {
-  segment_end_s_ = kNever;
+  segment_end_s_ = kNoEnd;
   const double low = spec_->rate_per_s;
   const double high = spec_->highest_rate_per_s;
   if (spec_->pattern == ArrivalPattern::mmpp) {
@@ -119,7 +119,7 @@ void Arrivals::pop() {
   }
   double left = work();
   while (true) {
-    const double span_s = rate_per_s_ > 0 ? left / rate_per_s_ : kNever;
+    const double span_s = rate_per_s_ > 0 ? left / rate_per_s_ : kNoEnd;
     if (now_s_ + span_s <= segment_end_s_ || segment_end_s_ > kMostSeconds) {
       now_s_ += span_s;
       break;

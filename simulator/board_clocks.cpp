@@ -12,7 +12,6 @@ constexpr std::string_view kCpu = "/sys/devices/system/cpu";
 constexpr std::string_view kDevfreq = "/sys/class/devfreq";
 constexpr std::string_view kMemoryRate = "/sys/kernel/debug/bpmp/debug/clk/emc/rate";
 constexpr std::string_view kClockPercent = "/.virtual/faults/clock_percent";
-constexpr double kKhzInGhz = 1e6;
 constexpr double kHzInGhz = 1e9;
 constexpr std::size_t kMostCores = 1024;
 

@@ -10,12 +10,9 @@
 namespace gearshift {
 namespace {
 
-using std::chrono::milliseconds;
-
 constexpr std::string_view kVirtual = "/.virtual";
-constexpr Duration kFirstOrderConstant = milliseconds(700);
-constexpr Duration kHotplugTime = milliseconds(20);
-constexpr double kKhzInGhz = 1e6;
+constexpr Duration kFirstOrderConstant = std::chrono::milliseconds(700);
+constexpr Duration kHotplugTime = std::chrono::milliseconds(20);
 
 // nvpmodel's MODE_30W, which the board boots into.
 constexpr std::size_t kBootCores = 8;
@@ -63,7 +60,8 @@ BoardState::BoardState(const BoardDescription& board, BoardStateOptions options)
       thermal_(generation_.jetpack, now_, gpu_, faults_),
       optimum_(board) {
   if (board.power.reads_block) {
-    faults_.block_read_ms = std::chrono::duration_cast<milliseconds>(board.power.window).count();
+    faults_.block_read_ms =
+        std::chrono::duration_cast<std::chrono::milliseconds>(board.power.window).count();
   }
   add_identity(tree_, generation_, options.seed);
   cpu_.add_files(tree_);
@@ -236,7 +234,7 @@ Duration BoardState::delay(std::string_view path, FileAccess access) const {
   const BoardNode* node = visible(tree_.follow(path));
   if (!node || node->kind != NodeKind::file) return Duration::zero();
   if (access == FileAccess::read) {
-    return is_rail(*node) ? milliseconds(faults_.block_read_ms) : Duration::zero();
+    return is_rail(*node) ? std::chrono::milliseconds(faults_.block_read_ms) : Duration::zero();
   }
   const bool hotplug =
       node->path.starts_with("/sys/devices/system/cpu/cpu") && node->path.ends_with("/online");

@@ -9,8 +9,8 @@ namespace gearshift {
 namespace {
 
 constexpr std::string_view kFolder = "/sys/devices/system/cpu";
-constexpr std::string_view kGovernors[] = {"conservative", "ondemand",    "userspace",
-                                           "powersave",    "performance", "schedutil"};
+constexpr std::string_view kCpuGovernors[] = {"conservative", "ondemand",    "userspace",
+                                              "powersave",    "performance", "schedutil"};
 constexpr std::string_view kDefaultGovernor = "schedutil";
 constexpr std::int64_t kTransitionNs = 300'000;
 
@@ -129,7 +129,8 @@ int CpuClusters::write_limit(Cluster& cluster, Limit limit, std::string_view tex
 
 int CpuClusters::write_governor(Cluster& cluster, std::string_view text) {
   if (!active(cluster)) return asleep_error();
-  if (std::find(std::begin(kGovernors), std::end(kGovernors), text) == std::end(kGovernors)) {
+  if (std::find(std::begin(kCpuGovernors), std::end(kCpuGovernors), text) ==
+      std::end(kCpuGovernors)) {
     return EINVAL;
   }
   cluster.governor = text;
@@ -210,7 +211,7 @@ void CpuClusters::add_cluster(BoardTree& tree, Cluster& cluster) {
   add("scaling_available_frequencies", 0444, [this] { return line(joined(table_khz_)); });
   add("scaling_available_governors", 0444, [] {
     std::string text;
-    for (const std::string_view governor : kGovernors) text += std::string(governor) + ' ';
+    for (const std::string_view governor : kCpuGovernors) text += std::string(governor) + ' ';
     return line(text);
   });
   add("affected_cpus", 0444, [this, &cluster] { return line(online_cores(cluster, ' ')); });

@@ -6,21 +6,19 @@
 namespace gearshift {
 namespace {
 
-using std::chrono::milliseconds;
-
 void switch_on(std::string_view word, Effects& effects) {
   if (word == "jitter") {
     effects.jitter = 0.03;
     effects.highest_jitter = 0.057;
   } else if (word == "first") {
-    effects.first_minibatch = milliseconds(3500);
-    effects.first_minibatch_most = milliseconds(14'000);
+    effects.first_minibatch = std::chrono::milliseconds(3500);
+    effects.first_minibatch_most = std::chrono::milliseconds(14'000);
   } else if (word == "lag") {
     effects.lag = LagShape::boxcar;
-    effects.lag_constant = milliseconds(430);
+    effects.lag_constant = std::chrono::milliseconds(430);
   } else if (word == "slow-lag") {
     effects.lag = LagShape::first_order;
-    effects.lag_constant = milliseconds(700);
+    effects.lag_constant = std::chrono::milliseconds(700);
   } else if (word == "noise") {
     effects.sensor_noise = 0.02;
   } else if (word == "quantised") {
@@ -30,7 +28,7 @@ void switch_on(std::string_view word, Effects& effects) {
   } else if (word == "hotplug") {
     effects.hotplug = true;
   } else if (word == "stalls") {
-    effects.stall = milliseconds(45);
+    effects.stall = std::chrono::milliseconds(45);
   } else {
     throw std::invalid_argument(
         "'" + std::string(word) +

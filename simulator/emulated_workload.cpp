@@ -9,8 +9,6 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNsInMs = 1e6;
-
 double milliseconds_of(Duration duration) {
   return static_cast<double>(duration.count()) / kNsInMs;
 }

@@ -12,7 +12,7 @@
 namespace gearshift {
 namespace {
 
-constexpr std::string_view kFolder = "/.virtual/faults/";
+constexpr std::string_view kFaultsFolder = "/.virtual/faults/";
 constexpr std::int64_t kLongestBlockMs = 10'000;
 constexpr std::int64_t kLeastClockPercent = 10;
 constexpr std::int64_t kShortestPeriodMs = 1;
@@ -79,7 +79,8 @@ FileText shown(std::string_view text) { return line(text.empty() ? "none" : text
 
 void add_switch(BoardTree& tree, std::string_view name, bool& value) {
   tree.add_file(
-      std::string(kFolder) + std::string(name), 0644, [&value] { return line(value ? 1 : 0); },
+      std::string(kFaultsFolder) + std::string(name), 0644,
+      [&value] { return line(value ? 1 : 0); },
       [&value](std::string_view text) {
         if (text != "0" && text != "1") return EINVAL;
         value = text == "1";
@@ -89,7 +90,7 @@ void add_switch(BoardTree& tree, std::string_view name, bool& value) {
 
 void add_ignored_clock(BoardTree& tree, std::string_view name, IgnoredClock& value) {
   tree.add_file(
-      std::string(kFolder) + std::string(name), 0644,
+      std::string(kFaultsFolder) + std::string(name), 0644,
       [&value] { return line(static_cast<std::int64_t>(value)); },
       [&value](std::string_view text) {
         const std::optional<std::int64_t> wanted = whole_integer(text);
@@ -108,7 +109,7 @@ std::optional<std::string> real_path(const BoardTree& tree, const std::string& p
 
 void add_path(BoardTree& tree, std::string_view name, std::string& value) {
   tree.add_file(
-      std::string(kFolder) + std::string(name), 0644, [&value] { return shown(value); },
+      std::string(kFaultsFolder) + std::string(name), 0644, [&value] { return shown(value); },
       [&tree, &value](std::string_view text) {
         if (switches_off(text)) {
           value.clear();
@@ -167,7 +168,7 @@ bool at_or_below(std::string_view path, std::string_view top) {
 }
 
 void Faults::add_files(BoardTree& tree) {
-  const std::string folder(kFolder);
+  const std::string folder(kFaultsFolder);
   tree.add_file(folder + "README", 0444, [] { return FileText{std::string(kReadme)}; });
   add_ignored_clock(tree, "ignore_gpu_clock", ignore_gpu_clock);
   add_ignored_clock(tree, "ignore_cpu_clock", ignore_cpu_clock);

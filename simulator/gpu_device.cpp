@@ -11,9 +11,8 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int64_t kHzInKhz = 1000;
-constexpr std::string_view kGovernors[] = {"wmark_active", "nvhost_podgov", "userspace",
-                                           "performance",  "powersave",     "simple_ondemand"};
+constexpr std::string_view kGpuGovernors[] = {"wmark_active", "nvhost_podgov", "userspace",
+                                              "performance",  "powersave",     "simple_ondemand"};
 // Every kernel has more devfreq devices than the GPU: a reader must tell them apart.
 constexpr std::string_view kOthers[] = {"154c0000.nvenc", "15480000.nvdec", "15340000.vic"};
 
@@ -70,7 +69,8 @@ int GpuDevice::write_limit(Limit limit, std::string_view text) {
 }
 
 int GpuDevice::write_governor(std::string_view text) {
-  if (std::find(std::begin(kGovernors), std::end(kGovernors), text) == std::end(kGovernors)) {
+  if (std::find(std::begin(kGpuGovernors), std::end(kGpuGovernors), text) ==
+      std::end(kGpuGovernors)) {
     return EINVAL;
   }
   governor_ = text;
@@ -99,7 +99,7 @@ void GpuDevice::add_clock_files(BoardTree& tree, const std::string& folder) {
         return 0;
       });
   std::string governors;
-  for (const std::string_view governor : kGovernors) {
+  for (const std::string_view governor : kGpuGovernors) {
     governors += (governors.empty() ? "" : " ") + std::string(governor);
   }
   tree.add_text(folder + "/available_governors", governors);

@@ -10,7 +10,6 @@
 namespace gearshift {
 namespace {
 
-constexpr std::int64_t kHzInKhz = 1000;
 constexpr std::string_view kDebug = "/sys/kernel/debug";
 
 }  // namespace

@@ -11,8 +11,6 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNsInMs = 1e6;
-
 Workload hello_of(const SimulatedTask& task, WorkloadHandle handle) {
   Workload hello;
   hello.handle = handle;

@@ -8,8 +8,6 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNsInMs = 1e6;
-
 TrueCost between(const TrueCost& one, const TrueCost& other, double share) {
   const auto mean = [&](double a, double b) { return a + share * (b - a); };
   TrueCost cost = other;

@@ -10,14 +10,13 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNsInMs = 1e6;
 constexpr Duration kMinute = std::chrono::minutes(1);
 
 Duration from_ms(double ms) { return std::max(Duration(1), Duration(std::llround(ms * kNsInMs))); }
 
-class Run {
+class RequestTurns {
  public:
-  explicit Run(const RequestRun& run)
+  explicit RequestTurns(const RequestRun& run)
       : run_(run),
         jitter_(run.jitter),
         queue_(Arrivals(run.arrivals, run.seed), run.latency),
@@ -113,7 +112,7 @@ class Run {
 
 RequestRunResult run_requests(const RequestRun& run) {
   assert(run.minutes > 0 && run.batch_size > 0 && !run.infer.empty());
-  return Run(run).result();
+  return RequestTurns(run).result();
 }
 
 }  // namespace gearshift

@@ -17,13 +17,10 @@
 namespace gearshift {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
 // While the guard waits for power to fall the safe setting is held too, for less than this.
-constexpr Duration kSafeLongEnough = seconds(10);
+constexpr Duration kSafeLongEnough = std::chrono::seconds(10);
 // And while it waits for requests to be in time: for their limit, kQuiet, and less than this.
-constexpr Duration kReportsWithin = seconds(3);
+constexpr Duration kReportsWithin = std::chrono::seconds(3);
 
 Duration safe_long_enough(const Goal& goal) {
   const Duration in_time = goal.latency.value_or(Duration{}) + LatencyGuard::kQuiet;
@@ -290,8 +287,8 @@ BoardTraits simulated_traits(const SimulationProblem& problem) {
     traits.power_window = std::max(traits.power_window, traits.power_averaging);
   }
   if (problem.effects.quantised) traits.power_rounding_mw = kTotalRoundingMw;
-  traits.stale_after = std::max<Duration>(milliseconds(1000), 2 * traits.power_window);
-  traits.apply_timeout = milliseconds(5000);
+  traits.stale_after = std::max<Duration>(std::chrono::milliseconds(1000), 2 * traits.power_window);
+  traits.apply_timeout = std::chrono::milliseconds(5000);
   traits.modes = unmeasured_order(problem.knobs);
   const auto exists = [&](const PowerMode& mode) {
     return std::all_of(problem.tasks.begin(), problem.tasks.end(), [&](const SimulatedTask& task) {

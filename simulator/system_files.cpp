@@ -21,20 +21,20 @@ constexpr std::array<NamedMode, 4> kModes = {
      {"MODE_30W", 8, "1728000", "612000000", "0", "240"},
      {"MODE_50W", 12, "1497600", "816000000", "0", "0"}}};
 constexpr int kDefaultMode = 2;
-const std::string kCpu = "/sys/devices/system/cpu";
+const std::string kCpuFolder = "/sys/devices/system/cpu";
 
 std::string parameters(std::size_t cores) {
   std::string text = "# Power modes of the virtual board, in the grammar of nvpmodel.\n";
   text += "< PARAM TYPE=FILE NAME=CPU_ONLINE >\n";
   for (std::size_t core = 0; core < cores; ++core) {
     const std::string number = std::to_string(core);
-    text += "CORE_" + number + ' ' + kCpu + "/cpu" + number + "/online\n";
+    text += "CORE_" + number + ' ' + kCpuFolder + "/cpu" + number + "/online\n";
   }
   text += "\n< PARAM TYPE=FILE NAME=TPC_POWER_GATING >\n";
   text += "TPC_PG_MASK /sys/devices/platform/17000000.gpu/tpc_pg_mask\n";
   for (std::size_t core = 0; core < cores; ++core) {
     const std::string number = std::to_string(core);
-    const std::string folder = kCpu + "/cpu" + number + "/cpufreq/";
+    const std::string folder = kCpuFolder + "/cpu" + number + "/cpufreq/";
     text += "\n< PARAM TYPE=CLOCK NAME=CPU_A78_" + number + " >\n";
     text += "FREQ_TABLE " + folder + "scaling_available_frequencies\n";
     text += "MAX_FREQ " + folder + "scaling_max_freq\nMIN_FREQ " + folder + "scaling_min_freq\n";
@@ -78,8 +78,8 @@ void add_idle_states(BoardTree& tree, std::size_t cores) {
   constexpr std::array<const char*, 2> kStates = {"WFI", "c7"};
   for (std::size_t core = 0; core < cores; ++core) {
     for (std::size_t state = 0; state < kStates.size(); ++state) {
-      const std::string folder =
-          kCpu + "/cpu" + std::to_string(core) + "/cpuidle/state" + std::to_string(state) + '/';
+      const std::string folder = kCpuFolder + "/cpu" + std::to_string(core) + "/cpuidle/state" +
+                                 std::to_string(state) + '/';
       tree.add_text(folder + "name", kStates[state]);
       for (const char* file : {"disable", "time", "usage"}) tree.add_text(folder + file, "0");
     }

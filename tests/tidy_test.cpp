@@ -278,6 +278,30 @@ TEST(TidyTypes, HaveANameOfTheirOwnInTheirNamespace) {
   EXPECT_EQ(rules(check(same, {})), Rules{"type:4"});
 }
 
+TEST(TidyOwnNames, AreGivenOnceInARoom) {
+  const auto file = [](const std::string& of_its_own) {
+    return "namespace gearshift {\nnamespace {\n" + of_its_own + "\n}  // namespace\n}\n";
+  };
+  const auto rules_of = [&](const std::string& one, const std::string& other,
+                            const std::string& path = "boards/b.cpp") {
+    const std::vector<Source> sources = {{"boards/a.cpp", file(one)}, {path, file(other)}};
+    return rules(check(sources, {}));
+  };
+  const Rules found = {"own-name:3"};
+  const std::string constant = "constexpr double kStep = 0.5;";
+  EXPECT_EQ(rules_of(constant, "constexpr Duration kGap = {}, kStep = {};"), found);
+  EXPECT_EQ(rules_of("constexpr int kSteps[] = {1};", "const std::string kSteps[2] = {};"), found);
+  EXPECT_EQ(rules_of("struct Sum {\n};", "class Sum : public Total {\n};"), found);
+  EXPECT_EQ(rules_of("double square(double x) { return x * x; }",
+                     "double square(double x) { return x * x; }"),
+            found);
+  // Another room's, an overload, and a name that is only used.
+  EXPECT_EQ(rules_of(constant, constant, "sensors/b.cpp"), Rules{});
+  EXPECT_EQ(rules_of(constant, constant, "tests/boards/b.cpp"), Rules{});
+  EXPECT_EQ(rules_of("int text(int x) {\n}", "int text(double x) {\n}"), Rules{});
+  EXPECT_EQ(rules_of(constant, "constexpr double kHalf = kStep / 2;"), Rules{});
+}
+
 // Files below the source tree that people write; build folders and caches are not.
 std::vector<Source> read_tree(const std::filesystem::path& root) {
   constexpr std::array<std::string_view, 9> kExtensions = {".cpp", ".h",    ".hpp", ".py",   ".lua",

@@ -12,7 +12,6 @@ namespace gearshift {
 namespace {
 
 constexpr double kMostSeconds = 4e9;  // dates since 1970 are seconds too
-constexpr double kNsInSecond = 1e9;
 
 Duration read_time(const CsvLines& lines, const std::string& text) {
   double value = -1;

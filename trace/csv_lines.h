@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
@@ -14,6 +15,9 @@ namespace gearshift {
 struct CsvError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+
+// The largest batch size that a file may name, in samples.
+inline constexpr std::int32_t kMostBatchSize = 1'000'000;
 
 // A file may hold any bytes; an error message may not: at most 80 characters of printable ASCII.
 std::string printable(std::string_view text);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "trace/profile_csv.h"
+#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -25,10 +26,6 @@ std::filesystem::path as_file(const std::filesystem::path& path) {
 bool is_there(const std::filesystem::path& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
-}
-
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : ".";
 }
 
 // Why no file can be made in the folder, else `error`: SQLite looks twice, and where it may not

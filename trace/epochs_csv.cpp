@@ -19,7 +19,6 @@ constexpr std::array<std::string_view, 8> kColumns = {
     "dataset",       "network",       "optimizer", "batch_size",
     "learning_rate", "target_metric", "runs",      "epochs"};
 constexpr bool is_optional(std::size_t column) { return column == rate || column == runs; }
-constexpr std::int32_t kMostBatch = 1'000'000;
 constexpr std::uint32_t kMostEpochs = 1'000'000;
 
 class EpochsParser {
@@ -128,7 +127,7 @@ void EpochsParser::read_row() {
   row.network = name(network);
   row.optimizer = name(optimizer);
   const auto batch_size = number<std::int32_t>(field(batch));
-  if (!batch_size || *batch_size < 1 || *batch_size > kMostBatch) {
+  if (!batch_size || *batch_size < 1 || *batch_size > kMostBatchSize) {
     fail(batch, field(batch), "must be a whole number from 1 to 1000000");
   }
   row.batch_size = *batch_size;

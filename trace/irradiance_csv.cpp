@@ -9,9 +9,8 @@
 namespace gearshift {
 namespace {
 
-constexpr double kMostSeconds = 366 * 86400.0;
+constexpr double kMostIrradianceSeconds = 366 * 86400.0;
 constexpr double kMostIrradiance = 2000;  // above the sun's outside the atmosphere
-constexpr double kNsInSecond = 1e9;
 
 std::size_t place_of(const CsvLines& lines, const char* column, const char* meaning) {
   const auto found = std::find(lines.fields().begin(), lines.fields().end(), column);
@@ -50,7 +49,8 @@ std::vector<Irradiance> parse_irradiance(std::string_view text, std::string_view
     if (day.size() == kMostIrradianceRows) {
       lines.fail("more than " + std::to_string(kMostIrradianceRows) + " lines; thin the file out");
     }
-    const Duration after(std::llround(number(lines, "t_s", time, kMostSeconds) * kNsInSecond));
+    const Duration after(
+        std::llround(number(lines, "t_s", time, kMostIrradianceSeconds) * kNsInSecond));
     if (!day.empty() && after <= day.back().after) {
       lines.fail("t_s = '" + printable(lines.fields()[time]) +
                  "': is not after the line above it; sort the file by time");

@@ -35,7 +35,6 @@ constexpr std::size_t kQuota = 5;  // written only where a profile has it
 
 constexpr std::array<std::string_view, 8> kOtherColumns = {
     "device", "workload", "kind", "batch_size", "minibatch_ms", "epoch_s", "power_w", "energy_j"};
-constexpr double kMostBatch = 1'000'000;
 constexpr double kMostTime = 1e9;           // ms or s: more than any measurement takes
 constexpr double kLeastMinibatchMs = 1e-3;  // no device begins and ends one sooner
 constexpr double kMostPowerW = 1e6;         // a container full of servers
@@ -198,8 +197,8 @@ void ProfileParser::read_row() {
   const std::string workload = name("workload");
   const std::string& kind = field("kind");
   if (kind != "train" && kind != "infer") fail("kind", kind, "must be train or infer");
-  row.cell.batch_size =
-      static_cast<std::int32_t>(whole("batch_size", needed_number("batch_size", kMostBatch), 1));
+  row.cell.batch_size = static_cast<std::int32_t>(
+      whole("batch_size", needed_number("batch_size", kMostBatchSize), 1));
   for (std::size_t i = 0; i < kKnobColumns.size(); ++i) {
     const KnobColumn& knob = kKnobColumns[i];
     const std::optional<double> value = number(knob.name, knob.most);

@@ -14,11 +14,6 @@ namespace {
 // More rows of one table in one tick than this are no recording of ours.
 constexpr std::size_t kMostRows = 1 << 16;
 
-struct Placed {
-  std::uint32_t position;
-  Event event;
-};
-
 Setting read_setting(const Cursor& row, std::size_t knobs) {
   Setting setting;
   for (const Kind kind : {Kind::train, Kind::infer}) {
@@ -105,6 +100,11 @@ auto naming(const std::string& file, Action action) {
 
 // One cursor a table, all at the same tick.
 struct RecordingReader::Tables {
+  struct Placed {
+    std::uint32_t position;
+    Event event;
+  };
+
   explicit Tables(Database opened)
       : database(in_one_view(std::move(opened))),
         header(read_header(database, version)),

@@ -24,10 +24,6 @@ struct Descriptor {
   }
 };
 
-std::filesystem::path folder_of(const std::filesystem::path& path) {
-  return path.has_parent_path() ? path.parent_path() : ".";
-}
-
 // A file system that cannot sync a folder says EINVAL; it keeps its names in its own way.
 bool sync_folder_of(const std::filesystem::path& path) {
   const Descriptor descriptor{open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -108,6 +104,10 @@ void write_into(const std::filesystem::path& file, const std::filesystem::path& 
 }
 
 }  // namespace
+
+std::filesystem::path folder_of(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
 
 std::filesystem::path behind_links(const std::filesystem::path& path) {
   constexpr int kMostLinks = 40;  // as the kernel has it

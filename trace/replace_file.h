@@ -20,6 +20,9 @@ void replace_file(const std::filesystem::path& path, std::string_view text);
 void replace_file(const std::filesystem::path& path,
                   const std::function<void(std::ostream&)>& write);
 
+// The folder that a file is in; "." where the path names none.
+std::filesystem::path folder_of(const std::filesystem::path& path);
+
 // What can be told before there is anything to write: throws as replace_file does where `path` is a
 // folder, or its folder is not there or not writable. Writes nothing.
 void check_replaceable(const std::filesystem::path& path);

@@ -15,7 +15,6 @@ constexpr std::array<std::string_view, 6> kKnobs = {
     "cpu_cores", "cpu_mhz", "gpu_mhz", "mem_mhz", "power_limit_w", "cpu_quota_percent"};
 constexpr std::array<std::string_view, 6> kOthers = {"device",     "workload",     "kind",
                                                      "batch_size", "minibatch_ms", "power_w"};
-constexpr std::int32_t kMostBatch = 1'000'000;
 constexpr double kMostNumber = 1e9;
 constexpr double kRounding = 0.01;  // of times and powers, ms and W
 
@@ -102,7 +101,7 @@ SuspectCell SuspectParser::read_row() const {
     fail("kind", "must be train or infer, or empty");
   }
   const auto batch_size = number("batch_size");
-  if (!batch_size || *batch_size > kMostBatch || *batch_size != std::floor(*batch_size)) {
+  if (!batch_size || *batch_size > kMostBatchSize || *batch_size != std::floor(*batch_size)) {
     fail("batch_size", "must be a whole number from 1 to 1000000");
   }
   cell.batch_size = static_cast<std::int32_t>(*batch_size);

@@ -9,9 +9,9 @@ namespace gearshift {
 namespace {
 
 constexpr std::size_t kLongestLine = 64 << 10;
-constexpr std::size_t kMostItems = 256;  // cores, zones or rails of a line
-constexpr double kZoneIsOff_c = -250;    // a powered-down zone tells -256
-constexpr std::int64_t kMost = 1 << 30;  // of any number in a line
+constexpr std::size_t kMostItems = 256;         // cores, zones or rails of a line
+constexpr double kZoneIsOff_c = -250;           // a powered-down zone tells -256
+constexpr std::int64_t kMostReading = 1 << 30;  // of any number in a line
 
 // Walks over a piece of text and takes what it expects.
 class Scan {
@@ -27,7 +27,7 @@ class Scan {
   std::optional<std::int64_t> integer() {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc() || value < 0 || value > kMost) return std::nullopt;
+    if (error != std::errc() || value < 0 || value > kMostReading) return std::nullopt;
     rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
     return value;
   }

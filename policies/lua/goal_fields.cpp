@@ -5,11 +5,10 @@
 
 #include "policies/lua/script_state.h"
 #include "policies/lua/set_fields.h"
+#include "policies/numerics/elementary.h"
 
 namespace gearshift {
 namespace {
-
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 
 // goal.latency_of(batch_size, minibatch_ms)
 int latency_of(lua_State* lua) {

@@ -8,12 +8,12 @@
 
 #include "policies/lua/answer_fields.h"
 #include "policies/lua/gp_search.h"
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/goal_judge.h"
 
 namespace gearshift {
 namespace {
 
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Relative standard deviation of a minibatch time that was seen before power had settled.
 constexpr double kCutNoise = 0.1;
 // What is known to be slower than was allowed is taken to be so by this factor, more or less,

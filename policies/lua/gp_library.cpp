@@ -12,8 +12,10 @@
 #include "policies/lua/gp_learning.h"
 #include "policies/lua/gp_search.h"
 #include "policies/lua/script_state.h"
+#include "policies/lua/set_fields.h"
 #include "policies/lua/terms.h"
 #include "policies/lua/values.h"
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/goal_judge.h"
 #include "policies/numerics/interleaved_probe.h"
 #include "policies/numerics/next_probe.h"
@@ -21,7 +23,6 @@
 namespace gearshift {
 namespace {
 
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 // In instructions, by what they take on the machines of docs/policies.md.
 constexpr std::int64_t kChargeToBegin = 600'000;
 constexpr std::int64_t kChargeToInterleave = 450'000;
@@ -142,11 +143,6 @@ std::int64_t charge_to_ask(const GpSearch& gp) {
                   kChargeToAsk + kChargePerSetting * static_cast<std::int64_t>(gp.grid.size()));
 }
 
-void set_field(lua_State* lua, const char* name, double value) {
-  lua_pushnumber(lua, value);
-  lua_setfield(lua, -2, name);
-}
-
 // Whether the terms ask for what runs inference alone.
 bool asks_alone(lua_State* lua) {
   if (lua_type(lua, 1) != LUA_TTABLE) return false;
@@ -205,13 +201,13 @@ int next(lua_State* lua) {
   if (alone) setting.run = Run::infer;
   push_setting(lua, setting);
   lua_setfield(lua, -2, "setting");
-  set_field(lua, "gain", probe->gain);
-  set_field(lua, "power_odds", probe->power_odds);
-  set_field(lua, "odds", probe->odds);
-  set_field(lua, "minibatch_ms", probe->minibatch_ms);
-  set_field(lua, "power_w", probe->power_w);
-  set_field(lua, "time_deviation", probe->time_deviation);
-  set_field(lua, "power_deviation", probe->power_deviation);
+  set_number(lua, "gain", probe->gain);
+  set_number(lua, "power_odds", probe->power_odds);
+  set_number(lua, "odds", probe->odds);
+  set_number(lua, "minibatch_ms", probe->minibatch_ms);
+  set_number(lua, "power_w", probe->power_w);
+  set_number(lua, "time_deviation", probe->time_deviation);
+  set_number(lua, "power_deviation", probe->power_deviation);
   return 1;
 }
 
@@ -256,11 +252,11 @@ int push_drawn(lua_State* lua, const char* function, const DrawTerms& terms, Wor
   lua_createtable(lua, 0, 6);
   push_setting(lua, state.gp->grid.setting(drawn->setting));
   lua_setfield(lua, -2, "setting");
-  set_field(lua, "value", drawn->value);
-  set_field(lua, "expected", drawn->expected);
-  set_field(lua, "deviation", drawn->deviation);
-  set_field(lua, "power_odds", drawn->power_odds);
-  set_field(lua, "odds", drawn->odds);
+  set_number(lua, "value", drawn->value);
+  set_number(lua, "expected", drawn->expected);
+  set_number(lua, "deviation", drawn->deviation);
+  set_number(lua, "power_odds", drawn->power_odds);
+  set_number(lua, "odds", drawn->odds);
   return 1;
 }
 

@@ -40,6 +40,8 @@ struct GpSearch {
   // Of interleaving, inference while training waits: its power is less, by the pauses between
   // requests, and so is not learnt together with what both draw.
   struct Alone {
+    explicit Alone(const CostProcess& inference) : process(inference) {}
+
     CostProcess process;
     bool conditioned = true;
   };

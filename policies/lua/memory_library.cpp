@@ -13,9 +13,8 @@ namespace gearshift {
 namespace {
 
 constexpr lua_Integer kMostRecalled = 1024;
-// Instructions: what recalling takes for each observation there is, and reading a setting.
+// Instructions: what recalling takes for each observation there is.
 constexpr std::int64_t kRecallCharge = 10;
-constexpr std::int64_t kSettingCharge = 30;
 
 // A newer one that answers no more hides those before it, as it does for `measure`.
 void note(KnownSettings& known, const Observation& one, const Goal& goal) {

@@ -6,6 +6,7 @@
 #include <lua.hpp>
 
 #include "policies/lua/script_state.h"
+#include "policies/lua/set_fields.h"
 #include "policies/lua/terms.h"
 #include "policies/numerics/normal_inverse_gamma.h"
 
@@ -13,12 +14,12 @@ namespace gearshift {
 namespace {
 
 constexpr std::size_t kMostValues = 256;
-constexpr double kMost = 1e15;  // squares and their sums stay finite
+constexpr double kMostBelief = 1e15;  // squares and their sums stay finite
 
-// Whether there is a number from `least` to kMost at `index`.
+// Whether there is a number from `least` to kMostBelief at `index`.
 bool is_within(lua_State* lua, int index, double least) {
   const double value = lua_type(lua, index) == LUA_TNUMBER ? lua_tonumber(lua, index) : NAN;
-  return value >= least && value <= kMost;
+  return value >= least && value <= kMostBelief;
 }
 
 double belief_field(lua_State* lua, const char* function, const char* name, double least) {
@@ -39,16 +40,11 @@ NormalInverseGamma checked_belief(lua_State* lua, const char* function, double l
                function, luaL_typename(lua, 1));
   }
   NormalInverseGamma belief;
-  belief.mean = belief_field(lua, function, "mean", -kMost);
+  belief.mean = belief_field(lua, function, "mean", -kMostBelief);
   belief.weight = belief_field(lua, function, "weight", least_weight);
   belief.shape = belief_field(lua, function, "shape", kLeastShape);
   belief.scale = belief_field(lua, function, "scale", 0);
   return belief;
-}
-
-void set_field(lua_State* lua, const char* name, double value) {
-  lua_pushnumber(lua, value);
-  lua_setfield(lua, -2, name);
 }
 
 int update(lua_State* lua) {
@@ -62,24 +58,24 @@ int update(lua_State* lua) {
   std::array<double, kMostValues> values;
   for (std::size_t i = 0; i < count; ++i) {
     lua_rawgeti(lua, 2, static_cast<lua_Integer>(i + 1));
-    if (!is_within(lua, -1, -kMost)) {
+    if (!is_within(lua, -1, -kMostBelief)) {
       return luaL_error(lua,
                         "posterior.update: value %d: expected a number from %f to 1e15, got %s",
-                        static_cast<int>(i + 1), -kMost, shown(lua, -1));
+                        static_cast<int>(i + 1), -kMostBelief, shown(lua, -1));
     }
     values[i] = lua_tonumber(lua, -1);
     lua_pop(lua, 1);
   }
   const NormalInverseGamma after = prior.updated({values.data(), count});
   lua_createtable(lua, 0, 4);
-  set_field(lua, "mean", after.mean);
-  set_field(lua, "weight", after.weight);
-  set_field(lua, "shape", after.shape);
-  set_field(lua, "scale", after.scale);
+  set_number(lua, "mean", after.mean);
+  set_number(lua, "weight", after.weight);
+  set_number(lua, "shape", after.shape);
+  set_number(lua, "scale", after.scale);
   return 1;
 }
 
-int draw(lua_State* lua) {
+int draw_belief(lua_State* lua) {
   constexpr double kLeastWeight = 1e-6;
   const NormalInverseGamma belief = checked_belief(lua, "posterior.draw", kLeastWeight);
   charge(lua, 50);
@@ -93,7 +89,7 @@ void add_posterior(lua_State* lua) {
   lua_createtable(lua, 0, 2);
   lua_pushcfunction(lua, update);
   lua_setfield(lua, -2, "update");
-  lua_pushcfunction(lua, draw);
+  lua_pushcfunction(lua, draw_belief);
   lua_setfield(lua, -2, "draw");
   lua_setfield(lua, -2, "posterior");
 }

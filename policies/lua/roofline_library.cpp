@@ -19,7 +19,7 @@
 namespace gearshift {
 namespace {
 
-constexpr const char* kHandle = "roofline model";
+constexpr const char* kModelHandle = "roofline model";
 // Instructions of the budget, at 5 to 10 ns each.
 constexpr std::int64_t kFitCharge = 30'000;
 constexpr std::int64_t kFitRowCharge = 13'000;
@@ -165,12 +165,13 @@ void take_answers(lua_State* lua, int index, Rows& rows) {
 RooflineEstimate* new_model(lua_State* lua) {
   auto* model = static_cast<RooflineEstimate*>(lua_newuserdatauv(lua, sizeof(RooflineEstimate), 0));
   *model = {};
-  luaL_setmetatable(lua, kHandle);
+  luaL_setmetatable(lua, kModelHandle);
   return model;
 }
 
 const RooflineEstimate& checked_model(lua_State* lua, int index, const char* what) {
-  const auto* model = static_cast<const RooflineEstimate*>(luaL_testudata(lua, index, kHandle));
+  const auto* model =
+      static_cast<const RooflineEstimate*>(luaL_testudata(lua, index, kModelHandle));
   if (model == nullptr) {
     luaL_error(lua, "%s: expected a model of roofline.fit, got %s", what,
                luaL_typename(lua, index));
@@ -338,7 +339,7 @@ constexpr luaL_Reg kFunctions[] = {
 }  // namespace
 
 void add_roofline(lua_State* lua) {
-  luaL_newmetatable(lua, kHandle);
+  luaL_newmetatable(lua, kModelHandle);
   lua_pushcfunction(lua, model_field);
   lua_setfield(lua, -2, "__index");
   lua_pop(lua, 1);

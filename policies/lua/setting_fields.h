@@ -21,6 +21,8 @@ struct SettingField {
   bool is_text = false;
 };
 
+// Instructions that reading a setting, and finding it, counts as.
+inline constexpr std::int64_t kSettingCharge = 30;
 inline constexpr std::size_t kMaxSettingFields = kMaxKnobs + 8;
 
 struct SettingFields {

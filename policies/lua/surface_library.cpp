@@ -11,13 +11,12 @@
 namespace gearshift {
 namespace {
 
-constexpr const char* kHandle = "surface";
+constexpr const char* kSurfaceHandle = "surface";
 // Instructions of the budget, at 5 to 10 ns each: what predicting a setting takes, what looking at
 // one does, and what a full collection of garbage does.
 constexpr std::int64_t kPredictCharge = 40;
 constexpr std::int64_t kLookCharge = 4;
-constexpr std::int64_t kSettingCharge = 30;  // reading a setting, and finding it
-constexpr std::int64_t kKnownCharge = 10;    // finding one that was observed
+constexpr std::int64_t kKnownCharge = 10;  // finding one that was observed
 constexpr std::int64_t kCollectCharge = 50'000;
 constexpr std::size_t kMostFront = 64;
 
@@ -197,7 +196,7 @@ double power_option(lua_State* lua, int index, const char* what, double otherwis
 }  // namespace
 
 void add_surfaces(lua_State* lua) {
-  luaL_newmetatable(lua, kHandle);
+  luaL_newmetatable(lua, kSurfaceHandle);
   lua_createtable(lua, 0, 6);
   luaL_setfuncs(lua, kMethods, 0);
   lua_setfield(lua, -2, "__index");
@@ -233,14 +232,14 @@ Surface& push_surface(lua_State* lua) {
   }
   auto* handle = static_cast<Handle*>(lua_newuserdatauv(lua, sizeof(Handle), 0));
   *handle = {};
-  luaL_setmetatable(lua, kHandle);
+  luaL_setmetatable(lua, kSurfaceHandle);
   handle->slot = slot;
   make_surface(state, slot);
   return *state.surfaces[slot];
 }
 
 Surface& checked_surface(lua_State* lua, int index, const char* what) {
-  const auto* handle = static_cast<const Handle*>(luaL_testudata(lua, index, kHandle));
+  const auto* handle = static_cast<const Handle*>(luaL_testudata(lua, index, kSurfaceHandle));
   const std::size_t slot = handle == nullptr ? kMostSurfaces : handle->slot;
   if (slot >= kMostSurfaces) {
     luaL_error(lua, "%s: expected a surface, got %s; call it with a colon, surface:best()", what,

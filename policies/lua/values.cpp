@@ -12,12 +12,12 @@
 #include "policies/lua/script_state.h"
 #include "policies/lua/set_fields.h"
 #include "policies/lua/terms.h"
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/goal_judge.h"
 
 namespace gearshift {
 namespace {
 
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 // What looking at one entry takes, in instructions: it is a new table each time. Less than it would
 // be by the clock (100, 800 and 150), so that a script may look at all of them; docs/policies.md
 // has what a script that does nothing else then takes.

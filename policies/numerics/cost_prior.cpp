@@ -10,12 +10,13 @@
 #include <utility>
 
 #include "boards/model_fit.h"
+#include "policies/numerics/elementary.h"
 
 namespace gearshift {
 namespace {
 
 // The best measured of the boards that have a model.
-constexpr std::string_view kStandIn = "jetson-agx-orin";
+constexpr std::string_view kStandInBoard = "jetson-agx-orin";
 
 // Over how much of the logarithm of a knob's values costs are alike: the residuals of the cost
 // model on measured grids change within a step of the memory clock, and over several of the others.
@@ -41,10 +42,10 @@ constexpr double kLeastLoad = 2;  // ms*GHz of loading a sample
 constexpr double kLeastScale = 0.1;
 // What the model leaves of a cell's power, relative; how far all power may be from what it says, as
 // a share, and what a workload draws of a busy GPU from the fit of it.
-constexpr double kCellDeviation = 0.04, kScaleDeviation = 0.5, kKgDeviation = 10;
+constexpr double kCellDeviation = 0.04, kTableScaleDeviation = 0.5, kTableKgDeviation = 10;
 
 const BoardModel& stand_in() {
-  static const BoardModel model = *built_in_board_model(kStandIn);
+  static const BoardModel model = *built_in_board_model(kStandInBoard);
   return model;
 }
 
@@ -89,8 +90,6 @@ const BoardModel* model_of(const Profile& profile, const BoardModel* board,
   other = built_in_board_model(profile.device);
   return other ? &*other : nullptr;
 }
-
-double square(double x) { return x * x; }
 
 double share_of(double value, double highest, double of) {
   return highest > 0 ? value * of / highest : of;
@@ -191,8 +190,8 @@ double power_scale(const DeviceParameters& device, const WorkloadParameters& wor
     off[row] = 1 - share(workload.base.kg);
   }
   Eigen::Matrix2d normal = slopes.transpose() * slopes;
-  normal(0, 0) += square(kCellDeviation / kScaleDeviation);
-  normal(1, 1) += square(kCellDeviation / kKgDeviation);
+  normal(0, 0) += square(kCellDeviation / kTableScaleDeviation);
+  normal(1, 1) += square(kCellDeviation / kTableKgDeviation);
   const Eigen::Vector2d moved = normal.ldlt().solve(slopes.transpose() * off);
   const double log = moved[0] > -1 ? std::log1p(moved[0]) : 0.0;
   return std::abs(log) > kLeastScale ? log : 0.0;

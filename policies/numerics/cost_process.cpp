@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "policies/numerics/cost_parameters.h"
+#include "policies/numerics/elementary.h"
 
 namespace gearshift {
 namespace {
@@ -28,8 +29,6 @@ constexpr double kLeastGain = 1e-3;
 constexpr double kOutlierDeviations = 4;
 constexpr double kOutlierNoise = 0.3;
 constexpr std::size_t kLeastRowsToDoubt = 5;
-
-double square(double x) { return x * x; }
 
 // The mean of two measurements, weighed by their noise, and its noise, in place of the second.
 void average(double older, double older_noise, double& mean, double& noise) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policies/numerics/cost_process.h"
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/normal.h"
 
 namespace gearshift {
@@ -15,8 +16,6 @@ namespace {
 constexpr double kMostScatter = 0.3;
 constexpr std::size_t kLooks = 15;   // settings that tell what is typical
 constexpr double kLeastWeight = -8;  // log of the least over the greatest weight of a sample
-
-double square(double x) { return x * x; }
 
 // How alike a setting is to each row, by the process.
 template <typename Likeness>

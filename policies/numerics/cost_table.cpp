@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policies/numerics/cost_process.h"
+#include "policies/numerics/elementary.h"
 
 namespace gearshift {
 namespace {
@@ -21,8 +22,6 @@ constexpr std::size_t kMostPairs = 1'000'000;
 // Another workload's misfit beyond this is a wrong reading.
 constexpr float kMostMisfit = 0.25;
 constexpr double kContradiction = 3;
-
-double square(double x) { return x * x; }
 
 }  // namespace
 

@@ -9,53 +9,52 @@
 #include <vector>
 
 #include "controller/interleaving.h"
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/goal_judge.h"
 #include "policies/numerics/normal.h"
+#include "policies/numerics/probe_screen.h"
 
 namespace gearshift {
 namespace {
 
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 // So many settings are looked at closely: those that promise most on average, and those nearest to
 // keeping the goal.
 constexpr std::size_t kPromising = 160, kSafe = 100;
-constexpr double kFarOver = 0.16, kFarLate = 0.4, kOverWeight = 1.25;
-constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
-constexpr double kLeastImprovement = 0.05;
+constexpr double kFarLateBeside = 0.4;
 // Of the time that requests have: what they leave beyond it is headroom enough, and what headroom
 // gains, as a share of the training that the whole time would have room for.
 constexpr double kLightLoad = 0.5, kHeadroomWeight = 0.05;
 // While nothing keeps the goal: what promises most is measured where its odds are so much of the
 // likeliest setting's, and one with the odds of power that are asked where its odds are so much of
 // what is likeliest without asking.
-constexpr double kFairShare = 1, kBoldShare = 0.7;
+constexpr double kFairShareBeside = 1, kBoldShare = 0.7;
 // How unsure a mean is taken to be where settings are only ranked.
 constexpr double kRoughly = 0.06;
 // Places of equal probability of an inference time that is in time.
 constexpr std::array<double, 5> kQuantiles = {0.1, 0.3, 0.5, 0.7, 0.9};
 constexpr double kWide = 4;  // standard deviations that count
 constexpr int kMostTerms = 200;
-constexpr std::size_t kLooks = 15;  // settings that tell how unsure times are
+constexpr std::size_t kLooksBeside = 15;  // settings that tell how unsure times are
 
 // Of the logarithm of an inference time, as it is believed in the middle one of some settings.
 double typical_deviation(const InterleavedProcess& process, double doubt) {
   std::vector<double> deviations;
-  for (std::size_t k = 0; k < kLooks; ++k) {
-    const std::size_t setting = (2 * k + 1) * process.size() / (2 * kLooks);
+  for (std::size_t k = 0; k < kLooksBeside; ++k) {
+    const std::size_t setting = (2 * k + 1) * process.size() / (2 * kLooksBeside);
     deviations.push_back(process.infer_time(setting, doubt).deviation);
   }
-  const auto middle = deviations.begin() + kLooks / 2;
+  const auto middle = deviations.begin() + kLooksBeside / 2;
   std::nth_element(deviations.begin(), middle, deviations.end());
   return *middle;
 }
 
-struct Search {
+struct SearchBeside {
   const InterleavedProcess& process;
   const GoalJudge judge;
   std::span<const std::uint8_t> excluded;
   const InterleavedTerms& terms;
   // Of the logarithm of an inference time: how far off it may be, typically.
-  double time_deviation = kFarLate;
+  double time_deviation = kFarLateBeside;
 
   double windows_per_s(std::size_t setting) const {
     return judge.goal.arrivals_per_s / process.infer_batch(setting);
@@ -117,7 +116,7 @@ struct Search {
   std::optional<Probe> best_of(bool safest, double below, bool desperate = false) const;
 };
 
-std::vector<std::size_t> Search::screened(bool safest, double below) const {
+std::vector<std::size_t> SearchBeside::screened(bool safest, double below) const {
   std::vector<std::pair<double, std::size_t>> ranked;
   for (std::size_t i = 0; i < process.size(); ++i) {
     const double most_ms = judge.most_ms(process.infer_batch(i));
@@ -129,7 +128,7 @@ std::vector<std::size_t> Search::screened(bool safest, double below) const {
       ranked.emplace_back(unlikely(over, late), i);
       continue;
     }
-    if (over > (below > 0 ? -below : kFarOver) || late > std::max(kFarLate, time_deviation))
+    if (over > (below > 0 ? -below : kFarOver) || late > std::max(kFarLateBeside, time_deviation))
       continue;
     ranked.emplace_back(-promise(i, mean) * std::exp(-kOverWeight * std::max(0.0, over)), i);
   }
@@ -142,7 +141,7 @@ std::vector<std::size_t> Search::screened(bool safest, double below) const {
 }
 
 // `scale`: a gain of so many minibatches a second counts as 1; 0: it is what is returned.
-Probe Search::weigh(std::size_t setting, double scale) const {
+Probe SearchBeside::weigh(std::size_t setting, double scale) const {
   const double doubt = terms.probe.doubt;
   const double batch_size = process.infer_batch(setting);
   const LogBelief train = process.train_time(setting, doubt);
@@ -171,7 +170,7 @@ Probe Search::weigh(std::size_t setting, double scale) const {
   return probe;
 }
 
-std::optional<Probe> Search::best_of(bool safest, double below, bool desperate) const {
+std::optional<Probe> SearchBeside::best_of(bool safest, double below, bool desperate) const {
   const std::vector<std::size_t> settings = screened(safest, below);
   double scale = terms.best_rate.value_or(0);
   if (!(scale > 0)) {
@@ -231,8 +230,8 @@ std::optional<Probe> interleaved_probe(const InterleavedProcess& process, const 
                                        std::span<const std::uint8_t> excluded,
                                        const InterleavedTerms& terms) {
   assert(excluded.size() == process.size() && goal.arrivals_per_s > 0);
-  const Search search{process, GoalJudge(goal, Kind::infer, terms.probe.limit_w), excluded, terms,
-                      typical_deviation(process, terms.probe.doubt)};
+  const SearchBeside search{process, GoalJudge(goal, Kind::infer, terms.probe.limit_w), excluded,
+                            terms, typical_deviation(process, terms.probe.doubt)};
   for (const double below : kBelow) {
     const std::optional<Probe> best = search.best_of(false, below);
     if (!best) {
@@ -245,7 +244,7 @@ std::optional<Probe> interleaved_probe(const InterleavedProcess& process, const 
       const std::optional<Probe> careful = search.best_of(true, 0);
       if (careful && careful->odds >= kBoldShare * safest->odds) safest = careful;
     }
-    return safest && best->odds < kFairShare * safest->odds ? safest : best;
+    return safest && best->odds < kFairShareBeside * safest->odds ? safest : best;
   }
   return terms.probe.safest_odds ? search.best_of(true, 0, true) : std::nullopt;
 }

@@ -9,25 +9,20 @@
 #include <utility>
 #include <vector>
 
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/goal_judge.h"
 #include "policies/numerics/normal.h"
+#include "policies/numerics/probe_screen.h"
 #include "policies/numerics/random_draw.h"
 
 namespace gearshift {
 namespace {
 
-constexpr double kHuge = std::numeric_limits<double>::infinity();
-// Settings whose mean power is farther over the limit than e^this, and than the process is unsure
-// of it, are not looked at closely, nor those that are so late.
-constexpr double kFarOver = 0.16;
+// Settings that are later than e^this, and than the process is unsure of it, are not looked at
+// closely.
 constexpr double kFarLate = 0.7;
 // So many of those looked at are in time on average.
 constexpr std::ptrdiff_t kLeastInTime = kMostProbed / 8;
-// How much a setting over the limit on average counts as slower in the choice of those looked at.
-constexpr double kOverWeight = 1.25;
-// What a setting that is no better than the slowest one still counts while nothing is known to keep
-// the goal.
-constexpr double kLeastImprovement = 0.05;
 
 double odds_below(double log_limit, double log_mean, double deviation) {
   return log_limit == kHuge ? 1 : normal_odds((log_limit - log_mean) / deviation);
@@ -40,10 +35,6 @@ double odds_below(double log_limit, double log_mean, double deviation) {
 constexpr double kFairShare = 0.5;
 // A batch size waits only for others of which a setting has this share of its odds.
 constexpr double kShareOfOthers = 0.1;
-
-// How far below the limit mean power must be (natural logarithm) of the settings looked at, where
-// none of those nearer to it has the odds that are asked for. The first is no such bound.
-constexpr double kBelow[] = {0, 0.03, 0.08, 0.15, 0.3};
 
 // A setting by its value on average, or by how unlikely it is to keep the goal.
 struct Candidate {

@@ -25,12 +25,12 @@ using roofline::Vector;
 // What a measurement is expected to be off by: noise, and what the formulas leave out.
 constexpr double kTimeNoise = 0.04;
 constexpr double kPowerNoise = 0.02;
-constexpr double kSlowerNoise = 0.1;  // of what a minibatch is said to take more than
-constexpr double kSlowerTurn = 3;     // deviations: the loss grows no faster beyond them
-constexpr double kFreedom = 3;        // of the Student-t distribution: less is more forgiving
-constexpr double kScaleWidth = 0.02;  // of the scale of power
-constexpr double kMostLog = 16;
-constexpr int kMostSteps = 40;
+constexpr double kSlowerFitNoise = 0.1;  // of what a minibatch is said to take more than
+constexpr double kSlowerTurn = 3;        // deviations: the loss grows no faster beyond them
+constexpr double kStudentFreedom = 3;    // of the Student-t distribution: less is more forgiving
+constexpr double kScaleWidth = 0.02;     // of the scale of power
+constexpr double kMostFitLog = 16;
+constexpr int kMostFitSteps = 40;
 
 // What is known of a workload before it is measured.
 struct Expectation {
@@ -122,13 +122,14 @@ class Fit {
   State descend(const Vector& logs) const {
     State best = at(logs);
     double damping = 1e-3;
-    for (int step = 0; step < kMostSteps; ++step) {
+    for (int step = 0; step < kMostFitSteps; ++step) {
       Matrix damped = best.curvature;
       damped.diagonal() *= 1 + damping;
       const Vector change = -damped.ldlt().solve(best.slope);
       if (!change.allFinite()) break;
-      const Vector moved =
-          (best.logs + change.cwiseMax(-2.0).cwiseMin(2.0)).cwiseMax(-kMostLog).cwiseMin(kMostLog);
+      const Vector moved = (best.logs + change.cwiseMax(-2.0).cwiseMin(2.0))
+                               .cwiseMax(-kMostFitLog)
+                               .cwiseMin(kMostFitLog);
       State next = at(moved);
       if (next.loss < best.loss) {
         const bool settled = best.loss - next.loss < 1e-6 * (1 + best.loss);
@@ -183,12 +184,12 @@ class Fit {
   // Requests that were late are no reading that is off: what they say of the time weighs the more
   // the farther the estimate is from it (Huber's loss).
   void add_slower(const RooflineRow& row, const Row& model, State& state) const {
-    const double time = std::min(0.0, model.time - std::log(row.minibatch_ms)) / kSlowerNoise;
+    const double time = std::min(0.0, model.time - std::log(row.minibatch_ms)) / kSlowerFitNoise;
     const double weight = std::min(1.0, kSlowerTurn / -time);
     const double turned = std::min(-time, kSlowerTurn);
     state.loss += turned * (-time - turned / 2);
     if (time == 0) return;
-    const Vector by = model.time_by / kSlowerNoise;
+    const Vector by = model.time_by / kSlowerFitNoise;
     state.slope += weight * time * by;
     state.curvature += weight * by * by.transpose();
   }
@@ -198,8 +199,8 @@ class Fit {
     const auto [time, power] = deviations(row, model);
     const double squared = time * time + power * power;
     const double seen = row.minibatch_ms > 0 && row.power_w > 0 ? 2 : 1;
-    state.loss += 0.5 * (kFreedom + seen) * std::log1p(squared / kFreedom);
-    const double weight = (kFreedom + seen) / (kFreedom + squared);
+    state.loss += 0.5 * (kStudentFreedom + seen) * std::log1p(squared / kStudentFreedom);
+    const double weight = (kStudentFreedom + seen) / (kStudentFreedom + squared);
     if (row.minibatch_ms > 0) {
       const Vector by = model.time_by / kTimeNoise;
       state.slope += weight * time * by;
@@ -235,7 +236,7 @@ void judge(const DeviceParameters& device, std::span<const RooflineRow> rows,
     const double squared = time_off * time_off + power_off * power_off;
     estimate.doubted += squared > 18 ? 1 : 0;
     if (row.minibatch_ms <= 0 || row.slower) continue;
-    const double weight = std::min(1.0, (kFreedom + 2) / (kFreedom + squared));
+    const double weight = std::min(1.0, (kStudentFreedom + 2) / (kStudentFreedom + squared));
     time += weight * std::pow(time_off * kTimeNoise, 2);
     time_weights += weight;
     timed += 1;

@@ -7,12 +7,12 @@
 #include <limits>
 #include <utility>
 
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/random_draw.h"
 
 namespace gearshift {
 namespace {
 
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 // Deviations, of logarithms of the value: the process, the slopes and bends over a knob's whole
 // range, the level, and what is a setting's own with the noise of a measurement.
 constexpr double kAmplitude = 0.2;
@@ -20,12 +20,12 @@ constexpr double kSlope = 0.5;
 constexpr double kLevel = 1;
 constexpr double kOwn = 0.04;
 // Of a knob's range, over which values are alike; which of them holds is drawn.
-constexpr double kLengths[] = {0.5, 1};
+constexpr double kSmoothLengths[] = {0.5, 1};
 // How far above the best counts as it is; what is much farther counts by its logarithm, for a
 // setting that is many times as dear would bend every slope.
 constexpr double kDear = 0.4;
 // A reading so far from what its neighbours say counts as being so far.
-constexpr double kMostMisfit = 0.1;
+constexpr double kMostSmoothMisfit = 0.1;
 constexpr int kRefits = 3;
 constexpr double kOptimism = 0.5;    // deviations for each of the normal number drawn
 constexpr double kMostRepeats = 32;  // that a mean is of
@@ -96,7 +96,7 @@ SmoothValues::Vector SmoothValues::pulls(const Eigen::LLT<Matrix>& factor) const
   Vector pull = factor.solve(kept);
   for (int i = 0; i < kRefits; ++i) {
     const Vector smooth = kept - kOwn * kOwn * pull;
-    kept = smooth + (seen - smooth).cwiseMax(-kMostMisfit).cwiseMin(kMostMisfit);
+    kept = smooth + (seen - smooth).cwiseMax(-kMostSmoothMisfit).cwiseMin(kMostSmoothMisfit);
     pull = factor.solve(kept);
   }
   return pull;
@@ -106,7 +106,7 @@ std::vector<double> SmoothValues::draw(std::mt19937_64& random,
                                        std::span<const std::uint8_t> excluded) const {
   if (rows_.empty()) return {};
   const auto scales = this->scales(draw_uniform(random) < 0.5);
-  const double length = kLengths[draw_uniform(random) < 0.5 ? 0 : 1];
+  const double length = kSmoothLengths[draw_uniform(random) < 0.5 ? 0 : 1];
   const double optimism = kOptimism * std::abs(draw_normal(random));
   const auto count = static_cast<Eigen::Index>(rows_.size());
   std::vector<Vector> places;

@@ -27,13 +27,13 @@ using fakes::apply_knob;
 using fakes::DirectoryBoard;
 
 // What the guardian's process says goes through a pipe to whoever reads the other end.
-int told[2] = {-1, -1};
+int told_pipe[2] = {-1, -1};
 void tell(const std::string& text) {
-  [[maybe_unused]] const ssize_t size = write(told[1], text.data(), text.size());
+  [[maybe_unused]] const ssize_t size = write(told_pipe[1], text.data(), text.size());
 }
 std::string next_told() {
   char text[256];
-  const ssize_t size = read(told[0], text, sizeof text);
+  const ssize_t size = read(told_pipe[0], text, sizeof text);
   return {text, static_cast<std::size_t>(std::max<ssize_t>(0, size))};
 }
 
@@ -67,7 +67,9 @@ bool watches(Guardian& guardian) { return guardian.state() == GuardianState::wat
 
 class GuardianTest : public testing::Test {
  protected:
-  GuardianTest() { told[0] = told[1] = -1; }  // an earlier test's numbers are of other files now
+  GuardianTest() {
+    told_pipe[0] = told_pipe[1] = -1;
+  }  // an earlier test's numbers are of other files now
 
   std::filesystem::path journal() const { return state_.at("/state/knobs.journal"); }
 
@@ -164,7 +166,7 @@ TEST_F(GuardianTest, LeavesABoardAloneThatNoKnobWasWrittenOf) {
 }
 
 TEST_F(GuardianTest, StepsToTheSafeModeWhenTheLoopStandsStill) {
-  ASSERT_EQ(pipe(told), 0);
+  ASSERT_EQ(pipe(told_pipe), 0);
   const int status = run(std::chrono::milliseconds(50), [&](Guardian& guardian) {
     BoardActuator actuator(description_, root_, {journal()});
     raise_clocks(actuator);
@@ -175,15 +177,15 @@ TEST_F(GuardianTest, StepsToTheSafeModeWhenTheLoopStandsStill) {
     if (board_.get(DirectoryBoard::gpu("max_freq")) != "306000000") _exit(3);
   });
   EXPECT_EQ(status, 0);
-  close(told[0]);
-  close(told[1]);
+  close(told_pipe[0]);
+  close(told_pipe[1]);
 }
 
 // As with `gearshift run 2>&1 | tee log`, where tee has gone.
 TEST_F(GuardianTest, PutsEveryByteBackThoughNobodyReadsWhatItTells) {
   const auto before = board_.bytes();
-  ASSERT_EQ(pipe(told), 0);
-  close(told[0]);
+  ASSERT_EQ(pipe(told_pipe), 0);
+  close(told_pipe[0]);
   run(std::chrono::milliseconds(50), [&](Guardian& guardian) {
     BoardActuator actuator(description_, root_, {journal()});
     raise_clocks(actuator);
@@ -192,7 +194,7 @@ TEST_F(GuardianTest, PutsEveryByteBackThoughNobodyReadsWhatItTells) {
     while (watches(guardian) && !stepped()) poll(nullptr, 0, 1);
     raise(SIGKILL);
   });
-  close(told[1]);
+  close(told_pipe[1]);
   board_.settle();
   EXPECT_EQ(board_.bytes(), before);
 }
@@ -338,7 +340,7 @@ TEST_F(GuardianTest, IsKilledWhereItDoesNotReactToTheEnd) {
 }
 
 TEST_F(GuardianTest, SaysThatTheJournalIsGoneWhereKnobsAreSet) {
-  ASSERT_EQ(pipe(told), 0);
+  ASSERT_EQ(pipe(told_pipe), 0);
   run(std::chrono::milliseconds(50), [&](Guardian& guardian) {
     BoardActuator actuator(description_, root_,
                            {.journal = journal(), .guardian = {.saved = &guardian.saved()}});
@@ -348,16 +350,16 @@ TEST_F(GuardianTest, SaysThatTheJournalIsGoneWhereKnobsAreSet) {
     while (watches(guardian) && guardian.steps() == 0) poll(nullptr, 0, 1);
     raise(SIGKILL);
   });
-  close(told[1]);
+  close(told_pipe[1]);
   std::string text;
   for (std::string more = next_told(); !more.empty(); more = next_told()) text += more;
-  close(told[0]);
+  close(told_pipe[0]);
   EXPECT_NE(text.find("no safe mode is set: somebody has removed"), std::string::npos) << text;
   EXPECT_NE(text.find("the daemon is gone; and somebody has removed"), std::string::npos) << text;
 }
 
 TEST_F(GuardianTest, SaysNothingOfAJournalThatIsGoneForAllIsBack) {
-  ASSERT_EQ(pipe(told), 0);
+  ASSERT_EQ(pipe(told_pipe), 0);
   const int status = run(std::chrono::milliseconds(20), [&](Guardian& guardian) {
     BoardActuator actuator(description_, root_,
                            {.journal = journal(), .guardian = {.saved = &guardian.saved()}});
@@ -369,9 +371,9 @@ TEST_F(GuardianTest, SaysNothingOfAJournalThatIsGoneForAllIsBack) {
     raise(SIGKILL);
   });
   EXPECT_TRUE(WIFSIGNALED(status));
-  close(told[1]);
+  close(told_pipe[1]);
   EXPECT_EQ(next_told(), "");
-  close(told[0]);
+  close(told_pipe[0]);
 }
 
 TEST_F(GuardianTest, BesideAJournalNothingNewIsSavedAndSoNothingNewWritten) {

@@ -14,7 +14,7 @@
 namespace gearshift {
 namespace {
 
-constexpr int kRounds = 1000;  // of twenty milliseconds: only a failure waits for all of them
+constexpr int kKeyRounds = 1000;  // of twenty milliseconds: only a failure waits for all of them
 
 // Answers libzmq's question whether a key is let in, where one waits. True where it did.
 bool answer_handshake(zmq::socket_t& door, const std::string& code) {
@@ -55,7 +55,7 @@ TEST(ClientKey, ThatIsLetInLaterIsTriedAgainAndThatItIsRefusedIsTold) {
   int asked = 0;
   bool heard = false;
   std::string told;
-  for (int i = 0; i < kRounds && !heard; ++i) {
+  for (int i = 0; i < kKeyRounds && !heard; ++i) {
     zmq::pollitem_t items[] = {{door.handle(), 0, ZMQ_POLLIN, 0},
                                {daemon.handle(), 0, ZMQ_POLLIN, 0}};
     zmq::poll(items, 2, std::chrono::milliseconds(20));
@@ -102,7 +102,7 @@ class ClientKeySocket : public testing::Test {
   // The first that is told, with this key file; empty where `rounds` of handshakes pass.
   std::string told(
       const std::string& key, const std::function<void()>& meanwhile = [] {},
-      int rounds = kRounds) {
+      int rounds = kKeyRounds) {
     std::string text;
     for (int i = 0; i < rounds && text.empty(); ++i) {
       const std::chrono::seconds now{10 * ++looks};

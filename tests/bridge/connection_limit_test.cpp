@@ -16,7 +16,8 @@
 namespace gearshift {
 namespace {
 
-constexpr int kRounds = 2000;  // of ten milliseconds: only a failure waits for all of them
+constexpr int kConnectionRounds =
+    2000;  // of ten milliseconds: only a failure waits for all of them
 
 class ConnectionLimitTest : public testing::Test {
  protected:
@@ -41,7 +42,7 @@ class ConnectionLimitTest : public testing::Test {
   }
   template <typename Condition>
   bool serve(Condition done) {
-    for (int i = 0; i < kRounds; ++i) {
+    for (int i = 0; i < kConnectionRounds; ++i) {
       zmq::pollitem_t item{limit.socket().handle(), 0, ZMQ_POLLIN, 0};
       zmq::poll(&item, 1, std::chrono::milliseconds(10));
       limit.enforce();

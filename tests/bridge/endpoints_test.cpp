@@ -22,7 +22,7 @@ namespace {
 using fakes::mode_of;
 using fakes::says;
 
-std::string failure_of(const std::string& endpoint) {
+std::string endpoint_failure(const std::string& endpoint) {
   zmq::context_t context(1);
   try {
     const Router router(context, endpoint, ::geteuid());
@@ -202,7 +202,7 @@ TEST(Endpoints, LeaveALivingDaemonAlone) {
   const std::string endpoint = "ipc://" + tree.at("/a.ipc").string();
   zmq::context_t context(1);
   Router living(context, endpoint, ::geteuid());
-  const std::string failure = failure_of(endpoint);
+  const std::string failure = endpoint_failure(endpoint);
   EXPECT_TRUE(says(failure, "another daemon")) << failure;
   EXPECT_TRUE(says(failure, "gearshift stop")) << failure;
   // It still answers at its path.
@@ -227,7 +227,7 @@ TEST(Endpoints, ReplaceTheSocketFileOfADeadDaemon) {
   ASSERT_EQ(::bind(dead, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
   ::close(dead);  // the file stays, as after SIGKILL
   ASSERT_TRUE(std::filesystem::exists(path));
-  EXPECT_EQ(failure_of("ipc://" + path), "");
+  EXPECT_EQ(endpoint_failure("ipc://" + path), "");
 }
 
 TEST(Endpoints, TellOnceThatTheirSocketFileIsGone) {
@@ -236,8 +236,8 @@ TEST(Endpoints, TellOnceThatTheirSocketFileIsGone) {
   zmq::context_t context(1);
   Router router(context, "ipc://" + path, ::geteuid());
   const Time start(std::chrono::hours(1));
-  const auto after = [&](int seconds) {
-    return router.take_complaint(start + std::chrono::seconds(seconds));
+  const auto after = [&](int after_s) {
+    return router.take_complaint(start + std::chrono::seconds(after_s));
   };
   EXPECT_EQ(after(0), "");
   std::filesystem::remove(path);
@@ -252,25 +252,28 @@ TEST(Endpoints, TellOnceThatTheirSocketFileIsGone) {
 TEST(Endpoints, SayWhyAPlaceIsNoGood) {
   const fakes::TempTree tree;
   tree.put("/file", "not a socket");
-  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/file").string()), "no socket"));
+  EXPECT_TRUE(says(endpoint_failure("ipc://" + tree.at("/file").string()), "no socket"));
   EXPECT_EQ(tree.get("/file"), "not a socket");
-  EXPECT_TRUE(
-      says(failure_of("ipc://" + tree.at("/no/such/folder/a.ipc").string()), "cannot make folder"));
+  EXPECT_TRUE(says(endpoint_failure("ipc://" + tree.at("/no/such/folder/a.ipc").string()),
+                   "cannot make folder"));
   tree.folder("/open");
   tree.mode("/open", 0777);
-  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/open/a.ipc").string()), "every user may write"));
+  EXPECT_TRUE(
+      says(endpoint_failure("ipc://" + tree.at("/open/a.ipc").string()), "every user may write"));
   tree.link("/link", "open");
-  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/link/a.ipc").string()), "every user may write"));
-  EXPECT_TRUE(says(failure_of("ipc://" + tree.at("/" + std::string(120, 'a')).string()), "bytes"));
-  EXPECT_TRUE(says(failure_of("tcp://0.0.0.0:5555"), "gearshift keys server"));
-  EXPECT_TRUE(says(failure_of("tcp://127.0.0.1:port"), "a port of 1 to 65535"));
+  EXPECT_TRUE(
+      says(endpoint_failure("ipc://" + tree.at("/link/a.ipc").string()), "every user may write"));
+  EXPECT_TRUE(
+      says(endpoint_failure("ipc://" + tree.at("/" + std::string(120, 'a')).string()), "bytes"));
+  EXPECT_TRUE(says(endpoint_failure("tcp://0.0.0.0:5555"), "gearshift keys server"));
+  EXPECT_TRUE(says(endpoint_failure("tcp://127.0.0.1:port"), "a port of 1 to 65535"));
 }
 
 TEST(Endpoints, TellThatAPortIsTaken) {
   zmq::context_t context(1);
   Router first(context, "tcp://127.0.0.1:*", ::geteuid());
   const std::string taken = first.socket().get(zmq::sockopt::last_endpoint);
-  EXPECT_TRUE(says(failure_of(taken), "another program"));
+  EXPECT_TRUE(says(endpoint_failure(taken), "another program"));
 }
 
 TEST(Endpoints, DropMessagesOfAnyOtherNumberOfFrames) {

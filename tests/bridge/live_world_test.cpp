@@ -29,7 +29,7 @@ using frames::packed;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kGiveUpMs = 20'000;  // generous: only a failure waits for it
+constexpr int kWorldGivesUpMs = 20'000;  // generous: only a failure waits for it
 
 int free_port() {
   const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -62,7 +62,7 @@ class LiveWorldTest : public testing::Test {
   zmq::socket_t connect(const std::string& endpoint) {
     zmq::socket_t socket(context, zmq::socket_type::dealer);
     socket.set(zmq::sockopt::linger, 0);
-    socket.set(zmq::sockopt::rcvtimeo, kGiveUpMs);
+    socket.set(zmq::sockopt::rcvtimeo, kWorldGivesUpMs);
     socket.connect(endpoint);
     return socket;
   }
@@ -291,7 +291,7 @@ TEST_F(LiveWorldTest, RequestsWithoutARightEndNoWait) {
   std::thread others([&] {
     zmq::socket_t flood(context, zmq::socket_type::dealer);
     flood.set(zmq::sockopt::linger, 0);
-    flood.set(zmq::sockopt::rcvtimeo, kGiveUpMs);
+    flood.set(zmq::sockopt::rcvtimeo, kWorldGivesUpMs);
     flood.set(zmq::sockopt::curve_serverkey, server.public_key);
     flood.set(zmq::sockopt::curve_publickey, pair.public_key);
     flood.set(zmq::sockopt::curve_secretkey, pair.secret_key);

@@ -108,7 +108,7 @@ TEST(RandomScript, MeasuresTenSettingsAndHoldsTheBestOfThem) {
   EXPECT_EQ(other.measurements, 10);
 }
 
-struct SettingHash {
+struct HashOfSetting {
   std::size_t operator()(const Setting& setting) const { return hash(setting); }
 };
 
@@ -141,7 +141,7 @@ TEST(FullSweepScript, FindsTheOptimumAndLeavesOutWhatCannotBeBetter) {
       // Under a low cap even the best is slow, and little can be left out.
       EXPECT_LE(outcome.measurements, cap_mw > 20'000 ? 441 * 4 * 9 / 10 : 441 * 4)
           << objective_name(objective) << ' ' << cap_mw;
-      std::unordered_set<Setting, SettingHash> asked;
+      std::unordered_set<Setting, HashOfSetting> asked;
       for (const Observation& one : world.problem().observations) asked.insert(one.setting);
       EXPECT_EQ(asked.size(), world.problem().observations.size()) << "something was asked twice";
     }

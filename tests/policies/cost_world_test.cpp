@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "policies/numerics/cost_prior.h"
+#include "policies/numerics/elementary.h"
 #include "policies/numerics/next_probe.h"
 #include "tests/policies/orin_problem.h"
 
 namespace gearshift {
 namespace {
-
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 
 class CostWorldTest : public testing::Test {
  protected:

@@ -11,11 +11,11 @@
 namespace gearshift {
 namespace {
 
-std::optional<BoardModel> orin() { return built_in_board_model("jetson-agx-orin"); }
+std::optional<BoardModel> orin_model() { return built_in_board_model("jetson-agx-orin"); }
 
 std::string failure_of(const std::string& text) {
   const OrinProblem problem;
-  LuaPolicy policy("gp.lua", text, orin());
+  LuaPolicy policy("gp.lua", text, orin_model());
   policy.start(problem.context());
   return std::string(policy.failure());
 }
@@ -67,7 +67,7 @@ assert(gp.learn { setting = setting, ok = false, reason = "late", infer = slow }
 assert(gp.next { best = 1 }.minibatch_ms > 2 * before.minibatch_ms)
 return setting
 )lua",
-                   orin());
+                   orin_model());
   const Request request = policy.start(problem.context());
   EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
 }
@@ -89,7 +89,7 @@ local after = gp.next { best = 1 }.minibatch_ms
 assert(known < 2 * before.minibatch_ms and after > 2 * before.minibatch_ms)
 return before.setting
 )lua",
-                   orin());
+                   orin_model());
   const Request request = policy.start(problem.context());
   EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
 }
@@ -108,7 +108,7 @@ TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
                    "log(string.format('%s %s', drawn.value > 0, drawn.deviation > 0))\n"
                    "log(string.format('%s', drawn.odds > 0.99 and drawn.power_odds > 0.99))\n"
                    "measure(drawn.setting)",
-                   orin());
+                   orin_model());
   EXPECT_EQ(policy.start(problem.context()).what, Request::What::measure) << policy.failure();
   EXPECT_EQ(policy.take_log(), "true true");
   EXPECT_EQ(policy.take_log(), "true");
@@ -130,7 +130,7 @@ TEST(Gp, DrawsWithoutTheBoardWhereSomethingWasLearnt) {
                    "local drawn = gp.draw_smooth { over_odds = 0.1 }\n"
                    "log(string.format('%s %s', drawn.value > 0, drawn.odds > 0.99))\n"
                    "measure(drawn.setting)",
-                   orin());
+                   orin_model());
   EXPECT_EQ(policy.start(problem.context()).what, Request::What::measure) << policy.failure();
   EXPECT_EQ(policy.take_log(), "nil");
   EXPECT_EQ(policy.take_log(), "true true");
@@ -145,7 +145,7 @@ TEST(Gp, CanBeAskedTwiceAtTheBeginningOnALargeBoard) {
     values.clear();
     for (std::int64_t i = 1; i <= 26; ++i) values.push_back(i * 50'000);
   }
-  LuaPolicy policy("gp.lua", "gp.next() gp.next() measure(safe)", orin());
+  LuaPolicy policy("gp.lua", "gp.next() gp.next() measure(safe)", orin_model());
   EXPECT_EQ(policy.start(problem.context()).what, Request::What::measure) << policy.failure();
 }
 
@@ -162,7 +162,7 @@ TEST(Gp, TakesAnyNumberOfSettingsOverTheCap) {
       "  return gp.next { power_odds = 0.5, safest = 0, most_over = over }.setting.infer_batch\n"
       "end\n"
       "log(string.format('%s', batch(nil) == batch(1e20)))\n",
-      orin());
+      orin_model());
   policy.start(problem.context());
   EXPECT_EQ(policy.take_log(), "true") << policy.failure();
 }
@@ -174,7 +174,7 @@ TEST(Gp, CannotBeAskedForEver) {
 TEST(Gp, ForgetsNothingOfOneRunAndAllOfTheLast) {
   const OrinProblem problem;
   LuaPolicy policy("gp.lua", "local first = gp.next() log(first.power_w) measure(first.setting)",
-                   orin());
+                   orin_model());
   policy.start(problem.context());
   const std::string once = policy.take_log();
   policy.start(problem.context());
@@ -190,7 +190,7 @@ bool asked_again(std::int64_t cap_mw) {
   LuaPolicy policy("gp.lua",
                    "gp.learn { setting = gp.next().setting, reason = 'over_limit', limit_w = 20 }\n"
                    "log(tostring(gp.next { safest = 0 } ~= nil))",
-                   orin());
+                   orin_model());
   policy.start(problem.context());
   EXPECT_EQ(policy.failure(), "");
   return policy.take_log() == "true";
@@ -206,7 +206,7 @@ double expected_w(const std::string& cut_at_w, const std::string& before = "") {
       "local first = gp.next { safest = 0 }.setting\n" + before +
           "gp.learn { setting = first, reason = 'over_limit', limit_w = 20, cut_at_w = " +
           cut_at_w + " }\nlog(gp.next { safest = 0 }.power_w)",
-      orin());
+      orin_model());
   policy.start(problem.context());
   EXPECT_EQ(policy.failure(), "");
   return std::atof(policy.take_log().c_str());
@@ -229,7 +229,7 @@ TEST(Gp, MeasuresAgainWhatALowerCapCut) {
 // What the script holds in a world, and how far that is from the best.
 double excess(const OrinProblem& problem, const std::optional<BoardModel>& known,
               std::int64_t cap_mw, SearchOutcome& outcome) {
-  const BoardModel board = *orin();
+  const BoardModel board = *orin_model();
   ProfileWorld world = problem.world(board);
   LuaPolicy policy("bayes.lua", script_text("bayes.lua"), known);
   outcome = world.run(policy, cap_mw);
@@ -249,7 +249,7 @@ TEST(BayesScript, FindsTheBestOfAModelledWorkloadInTenProbes) {
   double sum = 0;
   for (const std::int64_t cap_mw : {18'000, 22'000, 27'000, 33'000, 40'000}) {
     SearchOutcome outcome;
-    const double one = excess(OrinProblem(), orin(), cap_mw, outcome);
+    const double one = excess(OrinProblem(), orin_model(), cap_mw, outcome);
     EXPECT_LT(one, 0.1) << cap_mw;
     EXPECT_LE(outcome.measurements, 10) << cap_mw;
     EXPECT_LE(outcome.over_limit, 4) << cap_mw;
@@ -269,12 +269,12 @@ TEST(BayesScript, SavesEnergyWithoutACap) {
   OrinProblem problem;
   problem.goal = {Objective::energy, std::nullopt};
   SearchOutcome outcome;
-  EXPECT_LT(excess(problem, orin(), 1'000'000, outcome), 0.05);
+  EXPECT_LT(excess(problem, orin_model(), 1'000'000, outcome), 0.05);
 }
 
 TEST(BayesScript, SaysSoAfterAFewProbesWhereNothingFits) {
   SearchOutcome outcome;
-  excess(OrinProblem(), orin(), 8'000, outcome);
+  excess(OrinProblem(), orin_model(), 8'000, outcome);
   EXPECT_FALSE(outcome.held);
   EXPECT_LE(outcome.measurements, 3);
 }
@@ -283,12 +283,12 @@ TEST(BayesScript, HoldsTheOnlyModeOfABoard) {
   OrinProblem problem;
   for (Knob& knob : problem.knobs.knobs) knob.values.resize(1);
   SearchOutcome outcome;
-  EXPECT_EQ(excess(problem, orin(), 30'000, outcome), 0);
+  EXPECT_EQ(excess(problem, orin_model(), 30'000, outcome), 0);
   EXPECT_EQ(outcome.measurements, 1);
 }
 
 TEST(BayesScript, SurvivesModesThatAreNotApplied) {
-  const BoardModel board = *orin();
+  const BoardModel board = *orin_model();
   const OrinProblem problem;
   ProfileWorld world(problem, [&](const Setting& setting) {
     ModelMode mode = model_mode(problem.knobs, setting.mode, board.highest);
@@ -304,7 +304,7 @@ TEST(BayesScript, SurvivesModesThatAreNotApplied) {
 }
 
 TEST(BayesScript, StartsFromATableOfAnotherWorkload) {
-  const BoardModel board = *orin();
+  const BoardModel board = *orin_model();
   OrinProblem problem;
   Profile table(problem.knobs);
   table.device = "jetson-agx-orin";

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "policies/numerics/cost_prior.h"
+#include "policies/numerics/elementary.h"
 #include "tests/policies/orin_problem.h"
 
 namespace gearshift {
 namespace {
-
-constexpr double kHuge = std::numeric_limits<double>::infinity();
 
 class NextProbeTest : public testing::Test {
  protected:

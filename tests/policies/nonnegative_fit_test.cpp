@@ -54,7 +54,7 @@ TEST(NonnegativeFit, LetsABoundRowBeAboveItsTargetAndNotBelow) {
 }
 
 // What a script that fits `arguments` says: its log, or how it failed.
-std::string fit_in_a_script(const std::string& arguments) {
+std::string nonnegative_fit_in_a_script(const std::string& arguments) {
   const PolicyProblem problem;
   LuaPolicy policy("fit.lua", "local w = numerics.nonnegative_fit(" + arguments +
                                   ")\nlog(string.format('%.2f %.2f', w[1], w[2]))");
@@ -63,16 +63,18 @@ std::string fit_in_a_script(const std::string& arguments) {
 }
 
 TEST(NumericsOfScripts, FitWithoutNegativeWeights) {
-  EXPECT_EQ(fit_in_a_script("{{1, 2}, {1, 5, weight = 2}, {9, 9, at_least = true}}, {7, 13, 1}, "
-                            "{1, 1}, 1e-6"),
+  EXPECT_EQ(nonnegative_fit_in_a_script(
+                "{{1, 2}, {1, 5, weight = 2}, {9, 9, at_least = true}}, {7, 13, 1}, "
+                "{1, 1}, 1e-6"),
             "3.00 2.00");
   // A row of weight 0 says nothing.
-  EXPECT_EQ(fit_in_a_script("{{1, 0}, {1, 0, weight = 0}}, {4, 900}, {4, 5}, 0.1"), "4.00 5.00");
+  EXPECT_EQ(nonnegative_fit_in_a_script("{{1, 0}, {1, 0, weight = 0}}, {4, 900}, {4, 5}, 0.1"),
+            "4.00 5.00");
 }
 
 TEST(NumericsOfScripts, SayWhatAFitLacks) {
   const auto says = [](const std::string& arguments, const std::string& message) {
-    const std::string said = fit_in_a_script(arguments);
+    const std::string said = nonnegative_fit_in_a_script(arguments);
     EXPECT_NE(said.find(message), std::string::npos) << said;
   };
   says("{{1, 2}}, {7}", "expected: expected a list, got no value");

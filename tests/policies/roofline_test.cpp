@@ -13,15 +13,15 @@
 namespace gearshift {
 namespace {
 
-const BoardDescription& orin() { return *find_board("jetson-agx-orin", built_in_boards()); }
+const BoardDescription& orin_board() { return *find_board("jetson-agx-orin", built_in_boards()); }
 
 const WorkloadParameters& workload(const char* name, Kind kind = Kind::train) {
-  return orin().find_workload(name, kind)->second;
+  return orin_board().find_workload(name, kind)->second;
 }
 
 RooflineRow measured(const WorkloadParameters& of, const ModelMode& mode, double batch_size) {
   const MinibatchCost cost =
-      minibatch_cost(orin().parameters(of.kind), of.demand(batch_size), mode);
+      minibatch_cost(orin_board().parameters(of.kind), of.demand(batch_size), mode);
   return {mode, batch_size, cost.minibatch_ms, cost.power_w};
 }
 
@@ -50,7 +50,7 @@ struct Errors {
 Errors errors(const RooflineEstimate& estimate, const std::vector<RooflineRow>& truth) {
   Errors sum;
   for (const RooflineRow& row : truth) {
-    const RooflinePredictor predictor(orin().parameters(estimate.shape.kind), estimate,
+    const RooflinePredictor predictor(orin_board().parameters(estimate.shape.kind), estimate,
                                       row.batch_size);
     const RooflinePrediction one = predictor.predict(row.mode);
     sum.time += std::fabs(std::exp(one.log_time) / row.minibatch_ms - 1);
@@ -64,7 +64,7 @@ TEST(Roofline, FindsAWorkloadFromTenModesWithoutAPrior) {
   for (const char* name : {"resnet", "mobnet", "lstm"}) {
     const WorkloadParameters& truth = workload(name);
     const RooflineEstimate estimate =
-        fit_roofline(orin().parameters(Kind::train), rows(truth, 10, 1), {}, nullptr);
+        fit_roofline(orin_board().parameters(Kind::train), rows(truth, 10, 1), {}, nullptr);
     const Errors off = errors(estimate, rows(truth, 100, 2));
     EXPECT_LT(off.time, 0.03) << name;
     EXPECT_LT(off.power, 0.015) << name;
@@ -87,7 +87,7 @@ TEST(Roofline, LearnsThatWhatAnsweredLateIsSlower) {
   const auto fitted = [&](double minibatch_ms, bool slower = true) {
     std::vector<RooflineRow> all = told;
     if (minibatch_ms > 0) all.push_back({slow.mode, 16, minibatch_ms, 0, slower});
-    const DeviceParameters& device = orin().parameters(Kind::infer);
+    const DeviceParameters& device = orin_board().parameters(Kind::infer);
     const RooflineEstimate estimate = fit_roofline(device, all, {.kind = Kind::infer}, nullptr);
     return Fitted{estimate, RooflinePredictor(device, estimate, 16).predict(slow.mode)};
   };
@@ -108,7 +108,7 @@ TEST(Roofline, LearnsThatWhatAnsweredLateIsSlower) {
 TEST(Roofline, FindsInferenceOfSeveralBatchSizes) {
   const WorkloadParameters& truth = workload("resnet", Kind::infer);
   const RooflineEstimate estimate =
-      fit_roofline(orin().parameters(Kind::infer), rows(truth, 20, 1, {1, 4, 16, 64}),
+      fit_roofline(orin_board().parameters(Kind::infer), rows(truth, 20, 1, {1, 4, 16, 64}),
                    {.kind = Kind::infer}, nullptr);
   const Errors off = errors(estimate, rows(truth, 100, 2, {1, 4, 16, 64}));
   EXPECT_LT(off.time, 0.05);
@@ -117,7 +117,7 @@ TEST(Roofline, FindsInferenceOfSeveralBatchSizes) {
 
 TEST(Roofline, IsNotRuinedByModesThatWereNotApplied) {
   const WorkloadParameters& truth = workload("mobnet");
-  const DeviceParameters& device = orin().parameters(Kind::train);
+  const DeviceParameters& device = orin_board().parameters(Kind::train);
   std::vector<RooflineRow> some = rows(truth, 10, 1);
   const Errors before = errors(fit_roofline(device, some, {}, nullptr), rows(truth, 100, 2));
   for (RooflineRow& row : some) {  // asked for the highest clocks, and at the lowest ones
@@ -141,13 +141,14 @@ TEST(Roofline, TakesASensorThatShowsHalfAsMuchAgain) {
   for (std::vector<RooflineRow>* all : {&some, &others}) {
     for (RooflineRow& row : *all) row.power_w *= 1.5;
   }
-  const RooflineEstimate estimate = fit_roofline(orin().parameters(Kind::train), some, {}, nullptr);
+  const RooflineEstimate estimate =
+      fit_roofline(orin_board().parameters(Kind::train), some, {}, nullptr);
   EXPECT_NEAR(estimate.power_scale(), 1.5, 0.03);
   EXPECT_LT(errors(estimate, others).power, 0.015);
 }
 
 TEST(Roofline, ExpectsAnotherWorkloadBeforeItIsTold) {
-  const DeviceParameters& device = orin().parameters(Kind::train);
+  const DeviceParameters& device = orin_board().parameters(Kind::train);
   const WorkloadParameters& other = workload("mobnet");
   const RooflineEstimate prior = fit_roofline(device, rows(other, 40, 3), {}, nullptr);
   const RooflineEstimate untold = fit_roofline(device, {}, {}, &prior);
@@ -168,7 +169,7 @@ TEST(Roofline, ExpectsAnotherWorkloadBeforeItIsTold) {
 }
 
 TEST(Roofline, LearnsFromAModeThatWasCutAboveItsCap) {
-  const DeviceParameters& device = orin().parameters(Kind::train);
+  const DeviceParameters& device = orin_board().parameters(Kind::train);
   const WorkloadParameters& truth = workload("resnet");
   std::vector<RooflineRow> some = rows(truth, 2, 5);
   const ModelMode highest{12, 2.2016, 1.3005, 3.199};
@@ -192,7 +193,7 @@ TEST(Roofline, LearnsTheTimeOfWhatAnsweredLate) {
   std::vector<RooflineRow> told = rows(truth, 3, 1, {1, 4, 16});
   const auto off = [&] {
     const RooflineEstimate estimate =
-        fit_roofline(orin().parameters(Kind::infer), told, {.kind = Kind::infer}, nullptr);
+        fit_roofline(orin_board().parameters(Kind::infer), told, {.kind = Kind::infer}, nullptr);
     EXPECT_LT(estimate.power_error, 0.1);
     return errors(estimate, rows(truth, 100, 2, {1, 4, 16}));
   };
@@ -209,7 +210,7 @@ TEST(Roofline, LearnsTheTimeOfWhatAnsweredLate) {
 
 TEST(Roofline, SaysHowSureItIs) {
   // Measurements with noise land within two of the deviations that were foretold, most of the time.
-  const DeviceParameters& device = orin().parameters(Kind::train);
+  const DeviceParameters& device = orin_board().parameters(Kind::train);
   const WorkloadParameters& truth = workload("lstm");
   std::mt19937_64 engine(9);
   const auto noise = [&](double deviation) {  // a sum of twelve uniform draws is nearly normal
@@ -238,7 +239,7 @@ TEST(Roofline, SaysHowSureItIs) {
 
 TEST(Roofline, GivesEqualBytesForEqualRows) {
   const std::vector<RooflineRow> some = rows(workload("resnet"), 7, 4);
-  const DeviceParameters& device = orin().parameters(Kind::train);
+  const DeviceParameters& device = orin_board().parameters(Kind::train);
   const RooflineEstimate one = fit_roofline(device, some, {}, nullptr);
   const RooflineEstimate other = fit_roofline(device, some, {}, nullptr);
   EXPECT_EQ(one.logs, other.logs);
@@ -246,7 +247,7 @@ TEST(Roofline, GivesEqualBytesForEqualRows) {
 }
 
 TEST(Roofline, StaysFiniteWhateverTheRows) {
-  const DeviceParameters& device = orin().parameters(Kind::train);
+  const DeviceParameters& device = orin_board().parameters(Kind::train);
   const ModelMode mode{1, 0.1, 0.1, 0.2};
   std::vector<RooflineRow> odd = {{mode, 1, 1e-6, 1e-6}, {mode, 1e6, 1e9, 1e9}, {mode, 16, 1, 1}};
   odd.resize(kMostRooflineRows, odd.back());

@@ -24,7 +24,7 @@ constexpr const char* kBegin =
     "end\n";
 
 // How a script fails; what it logs where it does not.
-std::string said(const PolicyContext& context, const std::string& text) {
+std::string arguments_said(const PolicyContext& context, const std::string& text) {
   LuaPolicy policy("arguments.lua", kBegin + text, built_in_board_model("jetson-agx-orin"));
   Request request = policy.start(context);
   for (int i = 0; i < 9 && request.what == Request::What::measure; ++i) {
@@ -33,18 +33,21 @@ std::string said(const PolicyContext& context, const std::string& text) {
   return policy.failure().empty() ? policy.take_log() : std::string(policy.failure());
 }
 
-std::string said(const std::string& text) { return said(PolicyProblem().context(), text); }
+std::string arguments_said(const std::string& text) {
+  return arguments_said(PolicyProblem().context(), text);
+}
 
 // Of a goal, what scripts compute of predicted times.
 TEST(ScriptArguments, LatencyIsOfABatchSizeAndAMinibatchTimeAtTheRateOfTheGoal) {
   PolicyProblem problem;
   const char* text = "log(string.format('%.3f', goal.latency_of(4, 50)))";
-  EXPECT_EQ(said(problem.context(), text), "50.000") << "no rate is known";
+  EXPECT_EQ(arguments_said(problem.context(), text), "50.000") << "no rate is known";
   problem.goal.arrivals_per_s = 20;
-  EXPECT_EQ(said(problem.context(), text), "250.000") << "four come in 200 ms";
+  EXPECT_EQ(arguments_said(problem.context(), text), "250.000") << "four come in 200 ms";
   problem.goal.one_by_one = true;
-  EXPECT_NEAR(std::stod(said(problem.context(), text)), 75 + 50 + 50 * 0.25 / 0.75 / 8, 1e-3);
-  const std::string wrong = said(problem.context(), "goal.latency_of(4)");
+  EXPECT_NEAR(std::stod(arguments_said(problem.context(), text)), 75 + 50 + 50 * 0.25 / 0.75 / 8,
+              1e-3);
+  const std::string wrong = arguments_said(problem.context(), "goal.latency_of(4)");
   EXPECT_NE(wrong.find("bad argument #2 to 'latency_of' (number expected"), std::string::npos)
       << wrong;
 }
@@ -156,7 +159,7 @@ const WrongArgument kWrong[] = {
 class WrongArguments : public testing::TestWithParam<WrongArgument> {};
 
 TEST_P(WrongArguments, AreNamed) {
-  const std::string failure = said(GetParam().text);
+  const std::string failure = arguments_said(GetParam().text);
   EXPECT_EQ(failure.find("arguments.lua:10: "), 0U) << failure;
   EXPECT_NE(failure.find(GetParam().expected), std::string::npos) << failure;
 }
@@ -165,17 +168,19 @@ INSTANTIATE_TEST_SUITE_P(Table, WrongArguments, testing::ValuesIn(kWrong),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(ScriptArguments, MayBeWhatMeasureAnswersWhereNothingWasMeasured) {
-  EXPECT_EQ(said("local costs = {minibatch_ms = math.huge, power_w = math.huge, ok = false}\n"
-                 "for _, reason in ipairs{'stalled', 'over_limit', 'outside_writer', 'late'} do\n"
-                 "  costs.reason, costs.limit_w = reason, math.huge\n"
-                 "  assert(not gp.learn(with(costs)))\n"
-                 "  assert(roofline.fit({with(costs)}).rows == 0)\n"
-                 "end\n"
-                 "log(#pareto.front({a, with(costs)}))"),
+  EXPECT_EQ(arguments_said(
+                "local costs = {minibatch_ms = math.huge, power_w = math.huge, ok = false}\n"
+                "for _, reason in ipairs{'stalled', 'over_limit', 'outside_writer', 'late'} do\n"
+                "  costs.reason, costs.limit_w = reason, math.huge\n"
+                "  assert(not gp.learn(with(costs)))\n"
+                "  assert(roofline.fit({with(costs)}).rows == 0)\n"
+                "end\n"
+                "log(#pareto.front({a, with(costs)}))"),
             "1");
-  EXPECT_EQ(said("log(roofline.fit({}).rows .. #pareto.front({}) .. #numerics.least_squares(\n"
-                 "  {{1}}, {1}) .. posterior.update({mean = 0, weight = 0, shape = 1, scale = 1},\n"
-                 "  {}).shape)"),
+  EXPECT_EQ(arguments_said(
+                "log(roofline.fit({}).rows .. #pareto.front({}) .. #numerics.least_squares(\n"
+                "  {{1}}, {1}) .. posterior.update({mean = 0, weight = 0, shape = 1, scale = 1},\n"
+                "  {}).shape)"),
             "0011.0");
 }
 
@@ -184,22 +189,23 @@ TEST(ScriptArguments, AreNoRowsOfTrainingWhereInferenceRanAlone) {
   InterleavedProblem problem;
   problem.observations = {complete({problem.knobs.lowest(), {16, 1}, Run::infer}, 9, 12),
                           complete({problem.knobs.lowest(), {16, 1}, Run::both}, 90, 14)};
-  EXPECT_EQ(said(problem.context(), "log(roofline.fit({observations[1], observations[2]}).rows)"),
+  EXPECT_EQ(arguments_said(problem.context(),
+                           "log(roofline.fit({observations[1], observations[2]}).rows)"),
             "1");
   problem.observations[0] = cut_short(problem.observations[0].setting, Outcome::over_limit);
   problem.observations[0].limit_mw = 20'000;
-  EXPECT_EQ(said(problem.context(), "log(roofline.fit(observations and nil).rows)"), "2")
+  EXPECT_EQ(arguments_said(problem.context(), "log(roofline.fit(observations and nil).rows)"), "2")
       << "the answer that the script began with, too";
 }
 
 TEST(ScriptArguments, NeedTheCostsOfInferenceBesideTraining) {
   InterleavedProblem problem;
-  const std::string failure = said(problem.context(), "gp.learn(with{infer = none})");
+  const std::string failure = arguments_said(problem.context(), "gp.learn(with{infer = none})");
   EXPECT_NE(failure.find("gp.learn: infer: an answer of training beside inference has its costs"),
             std::string::npos)
       << failure;
   // Where no request came there are none.
-  EXPECT_EQ(said(problem.context(), "log(tostring(gp.learn(a)))"), "false");
+  EXPECT_EQ(arguments_said(problem.context(), "log(tostring(gp.learn(a)))"), "false");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@
 namespace gearshift {
 namespace {
 
-const BoardModel& orin() {
+const BoardModel& unmodelled_orin() {
   static const BoardModel model = *built_in_board_model("jetson-agx-orin");
   return model;
 }
@@ -27,8 +27,8 @@ const BoardModel& orin() {
 ProfileWorld scaled_world(const OrinProblem& problem, double scale) {
   const KnobSpace knobs = problem.knobs;
   return {problem, [knobs, scale](const Setting& setting) {
-            TrueCost cost =
-                OrinProblem::cost(orin(), model_mode(knobs, setting.mode, orin().highest), 16);
+            TrueCost cost = OrinProblem::cost(
+                unmodelled_orin(), model_mode(knobs, setting.mode, unmodelled_orin().highest), 16);
             cost.power_w *= scale;
             return cost;
           }};
@@ -76,7 +76,7 @@ TEST(UnmodelledBoard, BayesForgivesATableOfAnotherScale) {
   const Demand demand{.A = 60, .B = 100, .L = 40, .P = 140, .O = 6, .workers = 4, .kg = 10};
   for (std::size_t i = 0; i < grid.size(); ++i) {
     const MinibatchCost cost =
-        minibatch_cost(orin().parameters[index(Kind::train)], demand, grid.mode(i));
+        minibatch_cost(unmodelled_orin().parameters[index(Kind::train)], demand, grid.mode(i));
     ASSERT_TRUE(
         table.add({grid.setting(i).mode, 16, cost.minibatch_ms, 20 * cost.power_w, std::nullopt}));
   }
@@ -125,12 +125,12 @@ TEST(UnmodelledBoard, ARefusedSettingIsNoReasonToGiveUp) {
   const OrinProblem problem;
   for (const double cap_w : {18.0, 22.0, 27.0, 33.0}) {
     ProfileWorld world(problem, [&](const Setting& setting) {
-      const ModelMode mode = model_mode(problem.knobs, setting.mode, orin().highest);
+      const ModelMode mode = model_mode(problem.knobs, setting.mode, unmodelled_orin().highest);
       std::int64_t sum = 0;
       for (const std::int64_t value : setting.mode.values) sum += value / 4;
-      return sum % 3 == 0 ? OrinProblem::cost(orin(), mode, 16) : TrueCost{};
+      return sum % 3 == 0 ? OrinProblem::cost(unmodelled_orin(), mode, 16) : TrueCost{};
     });
-    LuaPolicy policy("bayes.lua", script_text("bayes.lua"), orin());
+    LuaPolicy policy("bayes.lua", script_text("bayes.lua"), unmodelled_orin());
     const auto cap_mw = static_cast<std::int64_t>(1e3 * cap_w);
     const SearchOutcome outcome = world.run(policy, cap_mw);
     ASSERT_TRUE(outcome.held) << cap_w << outcome.failure;
@@ -141,7 +141,7 @@ TEST(UnmodelledBoard, ARefusedSettingIsNoReasonToGiveUp) {
 TEST(UnmodelledBoard, ABoardThatRefusesEverythingIsGivenUp) {
   const OrinProblem problem;
   ProfileWorld world(problem, [](const Setting&) { return TrueCost{}; });
-  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), orin());
+  LuaPolicy policy("bayes.lua", script_text("bayes.lua"), unmodelled_orin());
   const SearchOutcome outcome = world.run(policy, 30'000);
   EXPECT_FALSE(outcome.held);
   EXPECT_LE(outcome.measurements, 35);

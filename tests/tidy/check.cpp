@@ -47,9 +47,8 @@ constexpr Exemption kExemptions[] = {
     {"path", "cli/privileged.cpp", "where this program's own file is"},
     {"path", "bridge/sessions.cpp", "the owner of a client's process"},
     {"path", "sensors/cpu_time_estimate.cpp", "the kernel's CPU times, which no board moves"},
-    {"path", "sensors/ina219.cpp", "the class folder in which the chip is looked for by name"},
     {"path", "sensors/power_supply.cpp", "the class folder in which batteries are looked for"},
-    {"path", "sensors/ina3221.cpp", "the class folder in which the chip is looked for by name"},
+    {"path", "sensors/hwmon.h", "the class folder in which chips are looked for by name"},
     {"path", "sensors/rapl.cpp", "the class folder in which packages are looked for by name"},
     {"clock", "tests/fakes/wall_clock.cpp", "plays a clock on the wall that somebody sets"},
     {"thread", "tests/sensors/nut_battery_test.cpp", "plays the daemon that is asked"},
@@ -89,6 +88,7 @@ std::span<const Exemption> exemptions() { return kExemptions; }
 
 std::vector<Finding> check(std::span<const Source> sources, std::span<const Exemption> exemptions) {
   std::vector<Finding> kept = check_types(sources);
+  append(kept, check_own_names(sources));
   std::vector<bool> used(exemptions.size(), false);
   for (const Source& source : sources) {
     for (Finding& finding : check_file(source)) {

@@ -59,6 +59,8 @@ std::vector<Finding> check_lengths(const Source& source, const Views& views);
 std::vector<Finding> check_layout(const Source& source);
 // Types that two headers define under one full name. Of all files at once.
 std::vector<Finding> check_types(std::span<const Source> sources);
+// Names that two .cpp files of one room each have in an anonymous namespace. Of all files at once.
+std::vector<Finding> check_own_names(std::span<const Source> sources);
 
 // All rules over all files, without what `exemptions` allow; an exemption that no file needs, or
 // that gives no reason, is a finding too.

@@ -1,0 +1,71 @@
+// Names that two files of a room each have for themselves. The files of a room are compiled
+// together (CMakeLists.txt), so many at a time: which of them meet changes with every file that is
+// added.
+#include <map>
+#include <regex>
+#include <utility>
+
+#include "tests/tidy/tidy.h"
+
+namespace gearshift::tidy {
+namespace {
+
+// The room whose target compiles the file; "" where it is compiled by itself.
+std::string room_of(const Source& source) {
+  if (is_header(source.path) || below(source.path, "tests") || below(source.path, "bench") ||
+      below(source.path, "bridge/client")) {
+    return "";
+  }
+  for (const std::string_view room : {"policies/powertrain", "simulator/virtual_board"}) {
+    if (below(source.path, room)) return std::string(room);
+  }
+  return source.path.substr(0, source.path.find('/'));
+}
+
+// What a line of an anonymous namespace names: constants, a type, or a function with what it takes.
+std::vector<std::string> names_in(const std::string& line) {
+  static const std::regex constant(R"(\b(k[A-Z][A-Za-z0-9]*)(?:\[.*?\])? ?[={])");
+  static const std::regex type(
+      R"((?:struct|class|enum class|union) ([A-Za-z0-9_]+)\b[^;(]*[{=].*)");
+  static const std::regex function(
+      R"((?:\[\[.*\]\] )?[A-Za-z].*?[ *&]([a-z0-9_]+\(.*\)) (?:const )?\{.*)");
+  std::vector<std::string> names;
+  std::smatch match;
+  if (line.starts_with("const")) {
+    for (std::sregex_iterator at(line.begin(), line.end(), constant), end; at != end; ++at) {
+      names.push_back((*at)[1]);
+    }
+  } else if (std::regex_match(line, match, type) || std::regex_match(line, match, function)) {
+    names.push_back(match[1]);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Finding> check_own_names(std::span<const Source> sources) {
+  std::map<std::string, std::string> first;  // "room name" to the file that has it
+  std::vector<Finding> findings;
+  for (const Source& source : sources) {
+    const std::string room = is_cpp(source.path) ? room_of(source) : "";
+    if (room.empty()) continue;
+    const Views views = split_views(source.text);
+    bool own = false;
+    for (std::size_t i = 0; i < views.code.size(); ++i) {
+      if (views.code[i].starts_with("namespace {")) own = true;
+      if (views.code[i].starts_with("}") && views.raw[i] == "}  // namespace") own = false;
+      if (!own) continue;
+      for (const std::string& name : names_in(views.code[i])) {
+        const auto [known, is_new] = first.emplace(room + ' ' + name, source.path);
+        if (is_new || known->second == source.path) continue;
+        findings.push_back(
+            {source.path, i + 1, "own-name",
+             name + " is also in " + known->second +
+                 ", with which it is compiled: share it, or give one of them a name of its own"});
+      }
+    }
+  }
+  return findings;
+}
+
+}  // namespace gearshift::tidy
