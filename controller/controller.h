@@ -124,6 +124,7 @@ class Controller {
   void judge_without_larger(Time now);
   const Observation* best_known() const;
   const Observation* best_without_spare_time() const;
+  std::optional<Setting> most_serving_setting() const;
   Setting safe_setting() const;
   bool make_batches_smaller(Time now);
 

@@ -26,8 +26,8 @@ const Observation* Controller::best_known() const {
   return memory_.best_within(exact_goal(), {spared_.value_or(Setting{})});
 }
 
-// The best setting known to be within the cap, else what serves requests alone within it, else the
-// safe one.
+// The best setting known to be within the cap, else what serves requests alone within it, or the
+// most of them, else the safe one.
 void Controller::fall_back(Time now) {
   const Observation* best = cap_mw_ || serving_.limit() ? best_known() : nullptr;
   const bool awaits_requests = serving_.awaits_requests(now);
@@ -35,6 +35,8 @@ void Controller::fall_back(Time now) {
     apply(best->setting, Aim::fallback, now);
   } else if (const Setting* alone = awaits_requests ? nullptr : relieving_setting(0)) {
     apply(*alone, Aim::fallback, now);
+  } else if (const auto most = awaits_requests ? std::nullopt : most_serving_setting()) {
+    apply(*most, Aim::fallback, now);
   } else {
     Setting safe = safe_setting();
     // Training that waits for requests would begin a minibatch, which takes seconds there.
@@ -104,8 +106,19 @@ const Observation* Controller::best_without_spare_time() const {
   return memory_.best_within(busy, {spared_.value_or(Setting{})});
 }
 
+// Requests come one by one, more than anything serves: what serves the most of them, as far as is
+// known, while training waits. They are late in the lowest mode until relief has risen from there.
+std::optional<Setting> Controller::most_serving_setting() const {
+  if (!goal_.one_by_one || !serving_.limit()) return std::nullopt;
+  const Observation* most = memory_.most_serving(exact_goal());
+  if (most == nullptr) return std::nullopt;
+  Setting setting = most->setting;
+  if (roster_.managed(Kind::train) != nullptr) setting.run = Run::infer;
+  return roster_.objection(setting) ? std::nullopt : std::optional(setting);
+}
+
 // Nothing keeps the limits: what serves requests alone within the cap, if that is known, or keeps
-// up with them in all of its time.
+// up with them in all of its time, or else serves the most of them.
 void Controller::hold_nothing(std::string_view why, Time now) {
   if (plan_mw_ && serving_.limit() && latency_floor_mw()) {
     serving_.nothing_serves_under(*plan_mw_);
@@ -115,6 +128,8 @@ void Controller::hold_nothing(std::string_view why, Time now) {
     apply(*alone, Aim::relief, now);
   } else if (busy != nullptr && !roster_.objection(busy->setting)) {
     apply(busy->setting, Aim::fallback, now);
+  } else if (const auto most = most_serving_setting()) {
+    apply(*most, Aim::relief, now);
   } else {
     hold_safe(why, now);
     return;

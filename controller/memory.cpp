@@ -92,6 +92,22 @@ const Observation* Memory::least_power_serving(const Goal& goal) const {
   return least;
 }
 
+const Observation* Memory::most_serving(const Goal& goal) const {
+  constexpr Kind kInfer = Kind::infer;
+  const Observation* most = nullptr;
+  for (std::size_t i = 0; i < observations_.size(); ++i) {
+    const Observation& observation = observations_[i];
+    const Cost& cost = observation.cost[index(kInfer)];
+    if (!observation.within(goal.power_mw.value_or(0)) || cost.minibatches == 0) continue;
+    if (newest_.at(observation.setting) != i) continue;
+    if (goal.latency && cost.minibatch_mean > *goal.latency) continue;
+    if (most == nullptr || observation.sample_s(kInfer) < most->sample_s(kInfer)) {
+      most = &observation;
+    }
+  }
+  return most;
+}
+
 void Memory::forget() {
   observations_.clear();
   aside_.clear();

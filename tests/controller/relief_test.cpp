@@ -138,6 +138,24 @@ TEST(ReliefLoop, FindsItsPlaceBelowTheCapAndStaysThere) {
   }
 }
 
+// Of 40 requests a second, which all three settings answer beside training, 500 become.
+TEST(ReliefLoop, WhereNothingThatIsKnownServesThemWhatServesTheMostOfThemIsHeldAtOnce) {
+  ServingRig rig(best_of(kThree), seconds(60));
+  FakeServer& server = rig.world.attach_server(milliseconds(0), 40);
+  Time burst = Time::max();
+  rig.world.at(seconds(40), [&server] { server.per_s = 500; });
+  rig.run();
+  for (const KeptNote& note : rig.recorder.of(NoteType::safe)) {
+    if (note.text == "the policy found no setting") burst = std::min(burst, note.time);
+  }
+  ASSERT_LT(burst, Time{} + seconds(45));
+  const std::vector<Setting> settings = rig.settings_since(burst - Time{});
+  ASSERT_FALSE(settings.empty());
+  EXPECT_EQ(settings.front().mode, kFast) << "not the lowest";
+  EXPECT_EQ(settings.front().run, Run::infer);
+  for (const Setting& setting : settings) EXPECT_NE(setting.mode, kSlow);
+}
+
 // A server alone that is late with one core at 900 MHz: the mode that relief takes.
 PowerMode raised(std::optional<std::int64_t> cap_mw) {
   ServingRig rig(best_of({with_batch(measure(mode(1, 900000)), 1)}), seconds(20), cap_mw,
