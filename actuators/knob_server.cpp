@@ -20,7 +20,7 @@
 namespace gearshift {
 namespace {
 
-constexpr int kLooksInPatience = 10;  // in the patience
+constexpr int kLooksInPatience = 10;
 constexpr Duration kComplaintEvery = std::chrono::seconds(1);
 constexpr int kThrottledMs = 10;
 

@@ -1,7 +1,6 @@
 #include "bridge/status_answer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <msgpack.hpp>
 

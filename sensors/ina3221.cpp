@@ -4,8 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <string_view>
 #include <utility>
 
 #include "sensors/hwmon.h"

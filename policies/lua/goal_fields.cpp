@@ -1,6 +1,5 @@
 #include "policies/lua/goal_fields.h"
 
-#include <limits>
 #include <lua.hpp>
 
 #include "policies/lua/script_state.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <limits>
 #include <lua.hpp>
 #include <memory>
 #include <optional>

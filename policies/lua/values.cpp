@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <lua.hpp>
 #include <string_view>
 

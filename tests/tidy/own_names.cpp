@@ -3,6 +3,7 @@
 // added.
 #include <map>
 #include <regex>
+#include <string_view>
 #include <utility>
 
 #include "tests/tidy/tidy.h"
