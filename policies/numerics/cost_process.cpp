@@ -256,7 +256,7 @@ CostProcess::Fit CostProcess::doubt_scale(const Fit& trusting) {
   const Matrix covariance = covariance_;
   const double evidence = log_evidence(trusting);
   deviation_[kPower] = kDoubtedPowerDeviation;
-  const Fit doubting = descend(trusting.parameters);
+  Fit doubting = descend(trusting.parameters);
   if (log_evidence(doubting) + kLogOddsOfDoubt > evidence) return doubting;
   deviation_[kPower] = trust;
   covariance_ = covariance;
