@@ -6,6 +6,7 @@
 #include "actuators/knob_control.h"
 #include "actuators/limit_pair.h"
 #include "actuators/number_list.h"
+#include "boards/clock_units.h"
 
 namespace gearshift {
 namespace {

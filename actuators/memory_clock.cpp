@@ -5,6 +5,7 @@
 
 #include "actuators/knob_control.h"
 #include "actuators/number_list.h"
+#include "boards/clock_units.h"
 
 namespace gearshift {
 namespace {

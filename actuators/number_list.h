@@ -22,8 +22,6 @@ struct ClockTable {
   // "of the kernel", and what was refused; "of the board file" where no clock is left.
   std::string origin() const;
 };
-inline constexpr std::int64_t kHzInKhz = 1000;
-
 // The numbers at the start of the text, of which `units_in_khz` make 1 kHz; a part of one is cut.
 ClockTable parse_clock_table(std::string_view text, std::int64_t units_in_khz = 1);
 

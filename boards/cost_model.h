@@ -10,8 +10,6 @@
 
 namespace gearshift {
 
-inline constexpr double kKhzInGhz = 1e6;
-
 // Clocks of a mode as the model takes them.
 struct ModelMode {
   double cpu_cores = 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "boards/board_description.h"
+#include "boards/clock_units.h"
 
 namespace gearshift {
 namespace {

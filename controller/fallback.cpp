@@ -106,10 +106,12 @@ const Observation* Controller::best_without_spare_time() const {
   return memory_.best_within(busy, {spared_.value_or(Setting{})});
 }
 
-// Requests come one by one, more than anything serves: what serves the most of them, as far as is
-// known, while training waits. They are late in the lowest mode until relief has risen from there.
+// Of requests that come one by one nothing that is known answers all in time: what answers the most
+// of them, while training waits. In the lowest mode they are late until relief has risen from
+// there. Null where nothing is known, or something keeps the limits, which the policy would not
+// have.
 std::optional<Setting> Controller::most_serving_setting() const {
-  if (!goal_.one_by_one || !serving_.limit()) return std::nullopt;
+  if (!goal_.one_by_one || !serving_.limit() || best_known() != nullptr) return std::nullopt;
   const Observation* most = memory_.most_serving(exact_goal());
   if (most == nullptr) return std::nullopt;
   Setting setting = most->setting;

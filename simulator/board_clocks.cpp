@@ -5,6 +5,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "boards/clock_units.h"
+
 namespace gearshift {
 namespace {
 

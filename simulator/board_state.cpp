@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "boards/clock_units.h"
 #include "simulator/system_files.h"
 
 namespace gearshift {

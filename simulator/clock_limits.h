@@ -9,9 +9,6 @@
 
 namespace gearshift {
 
-// devfreq and the memory clock count in Hz, clock tables in kHz.
-inline constexpr std::int64_t kHzInKhz = 1000;
-
 // The highest value of the table that is not above `value`; its lowest where all are.
 inline std::int64_t at_most(const std::vector<std::int64_t>& table, std::int64_t value) {
   const auto above = std::upper_bound(table.begin(), table.end(), value);

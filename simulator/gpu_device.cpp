@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "boards/clock_units.h"
 #include "simulator/noise.h"
 
 namespace gearshift {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "boards/clock_units.h"
 #include "simulator/clock_limits.h"
 
 namespace gearshift {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace gearshift {
 namespace {
 
@@ -29,6 +31,42 @@ Observation cut_by(std::int64_t value, std::int64_t limit_mw) {
   observation.outcome = Outcome::over_limit;
   observation.limit_mw = limit_mw;
   return observation;
+}
+
+// In batches of one, that take so long.
+Observation served(std::int64_t value, std::int64_t power_mw, std::int64_t minibatch_ms) {
+  Observation observation = observed(value, power_mw);
+  std::swap(observation.cost[0], observation.cost[1]);
+  observation.setting.batch_size = {0, 1};
+  observation.setting.run = Run::infer;
+  observation.cost[1].minibatch_mean = std::chrono::milliseconds(minibatch_ms);
+  return observation;
+}
+
+TEST(Memory, WhatServesTheMostIsWithinTheCapAndEndsABatchInTime) {
+  Memory memory;
+  Goal goal{.objective = Objective::throughput,
+            .power_mw = 20'000,
+            .latency = std::chrono::milliseconds(30),
+            .arrivals_per_s = 1000};
+  const auto most = [&] {
+    const Observation* found = memory.most_serving(goal);
+    return found != nullptr ? found->setting.mode.values[0] : 0;
+  };
+  EXPECT_EQ(most(), 0);
+  memory.add(observed(1));
+  EXPECT_EQ(most(), 0) << "it only trains";
+  memory.add(served(2, 19'000, 31));
+  EXPECT_EQ(most(), 0) << "no request of it is in time";
+  memory.add(served(3, 20'000, 30));
+  EXPECT_EQ(most(), 3);
+  memory.add(served(4, 18'000, 20));
+  memory.add(served(5, 20'001, 10));
+  EXPECT_EQ(most(), 4) << "the faster one is over the cap";
+  memory.add(served(4, 18'000, 40));
+  EXPECT_EQ(most(), 3) << "the newest tells";
+  goal.power_mw = {};
+  EXPECT_EQ(most(), 5);
 }
 
 TEST(Memory, FindsNothingItWasNotTold) {

@@ -156,6 +156,34 @@ TEST(ReliefLoop, WhereNothingThatIsKnownServesThemWhatServesTheMostOfThemIsHeldA
   for (const Setting& setting : settings) EXPECT_NE(setting.mode, kSlow);
 }
 
+// The cap falls below what is held; of what is left the faster answers two thirds of the requests.
+TEST(ReliefLoop, ACapThatLeavesNothingThatServesThemAllLeavesWhatServesTheMost) {
+  ServingRig rig(best_of(kThree), seconds(60), 40'000);
+  FakeServer& server = rig.world.attach_server(milliseconds(0), 40);
+  rig.world.at(seconds(39), [&server] { server.per_s = 240; });
+  rig.world.cap(seconds(45), 18'000);
+  rig.run();
+  const std::vector<Setting> settings = rig.settings_since(seconds(45));
+  ASSERT_FALSE(settings.empty());
+  EXPECT_EQ(settings.front().mode, kMiddle);
+  EXPECT_EQ(settings.front().run, Run::infer);
+  for (const Setting& setting : settings) EXPECT_NE(setting.mode, kSlow);
+}
+
+// What serves is known, and the policy would not have it.
+TEST(ReliefLoop, APolicyThatFindsNothingThoughSomethingServesHoldsTheSafeMode) {
+  const auto nil = [](const PolicyContext&, const std::vector<Observation>& answers) {
+    if (answers.size() < kThree.size()) return kThree[answers.size()];
+    return Request{Request::What::hold_safe, {}};
+  };
+  ServingRig rig(nil, seconds(40));
+  rig.world.attach_server(milliseconds(0), 40);
+  rig.run();
+  const KeptNote told = rig.recorder.of(NoteType::safe).back();
+  EXPECT_EQ(told.text, "the policy found no setting");
+  EXPECT_EQ(rig.settings_since(told.time - Time{}).front().mode, kSlow);
+}
+
 // A server alone that is late with one core at 900 MHz: the mode that relief takes.
 PowerMode raised(std::optional<std::int64_t> cap_mw) {
   ServingRig rig(best_of({with_batch(measure(mode(1, 900000)), 1)}), seconds(20), cap_mw,
