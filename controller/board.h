@@ -82,6 +82,8 @@ class Board {
   // refused write is a state.
   ApplyState advance(Time now);
   ApplyState state() const { return state_; }
+  // The mode that was begun last; of no values before the first.
+  const PowerMode& wanted() const { return wanted_; }
   // The newest call of advance() found nobody who sets the knobs. The change waits in `applying`,
   // however long: begin() it again, for whoever comes back may have others in force.
   bool away() const { return away_; }

@@ -122,6 +122,7 @@ class Controller {
   void tell_infeasible(std::int64_t power_mw, Time now);
   bool larger_batches_run() const;
   void judge_without_larger(Time now);
+  bool known_over(const Setting& setting) const;
   const Observation* best_known() const;
   const Observation* best_without_spare_time() const;
   std::optional<Setting> most_serving_setting() const;
@@ -140,6 +141,7 @@ class Controller {
   bool awaits_rest() const;
   bool may_follow(Time now, Time since, int part = 1) const;
   bool lets_mode_go(Time now);
+  void keep_mode();
   void begin_mode(Time now, Route route = Route::direct);
   ApplyState move_knobs(Time now);
   void rearm_limits(Time now);

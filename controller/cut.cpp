@@ -31,6 +31,7 @@ void Controller::cut_measurement(Outcome outcome, Time now) {
                   .observation = &observation});
   pending_answer_ = observation;
   aim_ = Aim::fallback;
+  keep_mode();
 }
 
 // The cap fell. Where it leaves the lowest mode alone, what is in force, and nobody knows, may have
@@ -51,6 +52,7 @@ void Controller::cut_by_cap(Time now) {
   cut.duration = now - applying_since_;
   keep_observation(cut, now);
   aim_ = Aim::fallback;
+  keep_mode();
 }
 
 bool Controller::completes_cut() const {

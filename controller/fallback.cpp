@@ -8,6 +8,21 @@ namespace {
 constexpr double kFarBelow = 0.93;  // of the cap
 constexpr Duration kFarAgain = std::chrono::seconds(5);
 
+// Of the power of a setting at work, that of one which is at work for this share of the time: at
+// rest it is taken to draw half. A guess, so that what comes of it must be somewhat below the cap.
+constexpr double kGuessed = 0.95;
+double power_share(double busy) { return 0.5 + 0.5 * busy; }
+
+// What is known of inference alone was drawn at fewer requests, for a share of the time.
+double fully_busy_mw(const Observation& of) {
+  if (of.setting.run != Run::infer || of.duration <= Duration{}) {
+    return static_cast<double>(of.power_mean_mw);
+  }
+  const Cost& cost = of.cost[index(Kind::infer)];
+  const double busy = cost.minibatches * seconds(cost.minibatch_mean) / seconds(of.duration);
+  return static_cast<double>(of.power_mean_mw) / power_share(std::min(1.0, busy));
+}
+
 }  // namespace
 
 Goal Controller::exact_goal() const {
@@ -19,6 +34,13 @@ Goal Controller::exact_goal() const {
 // What the setting is known to cost under the limits of now; null where nothing is.
 const Observation* Controller::known(const Setting& setting) const {
   return memory_.find(setting, cap_mw_.value_or(0), goal_.arrivals_per_s);
+}
+
+// Whether the setting is known to be over the cap of now.
+bool Controller::known_over(const Setting& setting) const {
+  const Observation* known = cap_mw_ ? this->known(setting) : nullptr;
+  if (known == nullptr) return false;
+  return known->outcome == Outcome::over_limit || (known->ok() && !known->within(*cap_mw_));
 }
 
 // The best by the goal under the exact cap; null where nothing that is known keeps the limits.
@@ -73,10 +95,7 @@ bool Controller::prefetched_are_over(const Setting& setting) const {
   Setting meanwhile = setting;
   meanwhile.batch_size[index(Kind::train)] = roster_.running_batch(Kind::train);
   if (meanwhile == setting || !runs(setting.run, Kind::train)) return false;
-  if (setting.mode == wanted_.mode) return true;
-  const Observation* known = this->known(meanwhile);
-  if (known == nullptr) return false;
-  return known->outcome == Outcome::over_limit || (known->ok() && !known->within(*cap_mw_));
+  return setting.mode == wanted_.mode || known_over(meanwhile);
 }
 
 // To the safe setting; where requests must be answered, once to what is known to answer them far
@@ -112,11 +131,34 @@ const Observation* Controller::best_without_spare_time() const {
 // have.
 std::optional<Setting> Controller::most_serving_setting() const {
   if (!goal_.one_by_one || !serving_.limit() || best_known() != nullptr) return std::nullopt;
-  const Observation* most = memory_.most_serving(exact_goal());
-  if (most == nullptr) return std::nullopt;
-  Setting setting = most->setting;
-  if (roster_.managed(Kind::train) != nullptr) setting.run = Run::infer;
-  return roster_.objection(setting) ? std::nullopt : std::optional(setting);
+  const auto alone = [this](Setting setting) {
+    if (roster_.managed(Kind::train) != nullptr) setting.run = Run::infer;
+    return setting;
+  };
+  const Observation* most = memory_.most_serving(exact_goal(), [&](const Observation& measured) {
+    const Setting setting = alone(measured.setting);
+    if (cap_mw_ && fully_busy_mw(measured) > static_cast<double>(*cap_mw_)) return false;
+    return measured.setting != spared_ && setting != spared_ && !roster_.objection(setting) &&
+           !known_over(setting);
+  });
+  return most != nullptr ? std::optional(alone(most->setting)) : std::nullopt;
+}
+
+// Training waits, in the setting that is known to draw the least: inference alone is busy for its
+// share of the time only.
+std::optional<Setting> Controller::serving_alone() const {
+  if (!goal_.one_by_one || !serving_.limit() || !cap_mw_) return std::nullopt;
+  Goal uncapped = goal_;
+  uncapped.power_mw.reset();
+  const Observation* least = memory_.least_power_serving(uncapped);
+  if (least == nullptr) return std::nullopt;
+  const double busy = goal_.arrivals_per_s * least->sample_s(Kind::infer);
+  const double most_mw = static_cast<double>(least->power_mean_mw) * power_share(busy);
+  if (most_mw > kGuessed * static_cast<double>(*cap_mw_)) return std::nullopt;
+  Setting setting = least->setting;
+  setting.run = Run::infer;
+  if (roster_.objection(setting) || known_over(setting)) return std::nullopt;
+  return setting;
 }
 
 // Nothing keeps the limits: what serves requests alone within the cap, if that is known, or keeps

@@ -77,6 +77,9 @@ class Guard {
   bool wants_readings(Time now) const;
 
   Verdict check(Time now) const;
+  // Whether the change of the knobs is so long ago that what is in force may be told from what was
+  // before.
+  bool judges(Time now) const { return now >= armed_; }
   // Until `time` readings are a mix of what power was before and after a step down or the begin of
   // a load: nothing new is to be tried on top of it, or nobody could tell what that draws.
   void clears_at(Time time) { clear_ = std::max(clear_, time); }

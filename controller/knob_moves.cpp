@@ -68,6 +68,14 @@ bool Controller::awaits_lighter_batches() const {
 // A minibatch of training runs to its end before it waits, and draws more than requests alone.
 bool Controller::awaits_rest() const { return trainer_waits() && !roster_.rests(Kind::train); }
 
+// The mode that waits does not begin, where another is in force. What runs is what is wanted until
+// another setting is, so that what comes of it is held against nothing else.
+void Controller::keep_mode() {
+  if (!mode_waits_ || board_.wanted().count == 0) return;
+  mode_waits_ = false;
+  wanted_.mode = board_.wanted();
+}
+
 void Controller::begin_mode(Time now, Route route) {
   board_.begin(wanted_.mode, now, route);
   mode_begins_ = true;
@@ -127,12 +135,13 @@ bool Controller::may_follow(Time now, Time since, int part) const {
 // A mode waits no longer than half of the time that a workload has, nor than a request may that
 // comes meanwhile: the one in force may be slow.
 bool Controller::lets_mode_go(Time now) {
-  if (!mode_waits_) return true;
+  // Who refused its batch size will not follow: the setting has failed, in the mode before it.
+  if (!mode_waits_ || refused_by_workload_) return true;
   bool late = !may_follow(now, applying_since_, 2);
   if (goal_.one_by_one && serving_.limit() && !awaits_rest()) {
     late = late || now - applying_since_ > *serving_.limit();
   }
-  if (awaits_lighter_batches() && !refused_by_workload_ && !late) return false;
+  if (awaits_lighter_batches() && !late) return false;
   mode_waits_ = false;
   begin_mode(now);
   return true;

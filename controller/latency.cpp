@@ -5,14 +5,6 @@
 #include "controller/controller.h"
 
 namespace gearshift {
-namespace {
-
-// What a board draws at rest, of what it does at work in the same mode: a guess, so that what comes
-// of it must be somewhat below the cap.
-constexpr double kIdlePower = 0.5;
-constexpr double kGuessed = 0.95;
-
-}  // namespace
 
 // A server came, or left: what was known of its requests is another one's. One that comes is
 // measured against a reference at its own rate.
@@ -101,10 +93,12 @@ void Controller::enforce_latency(Time now) {
   }
   // The guard of power is at work: its steps go first.
   const bool steps_down = !settled_ && (aim_ == Aim::fallback || aim_ == Aim::safe);
-  // Nothing draws less than the lowest mode: before power is back within the cap nothing else may.
-  const bool over = aim_ == Aim::safe && !guard_.recovered(now);
+  // What the board stepped down to is judged first: on top of it nobody could tell what relief
+  // draws.
+  const bool over = (aim_ == Aim::fallback || aim_ == Aim::safe) && !guard_.recovered(now);
+  const bool unjudged = aim_ == Aim::fallback && !guard_.judges(now);
   prove_relief(now);
-  if (serving_.late(now) && !steps_down && !over) on_late(now);
+  if (serving_.late(now) && !steps_down && !over && !unjudged) on_late(now);
 }
 
 void Controller::on_late(Time now) {
@@ -156,24 +150,6 @@ void Controller::fall_with_cap(Time now) {
   } else {
     step_down(now);
   }
-}
-
-// Training waits, in the setting that is known to draw the least: inference alone is busy for its
-// share of the time only.
-std::optional<Setting> Controller::serving_alone() const {
-  if (!goal_.one_by_one || !serving_.limit() || !cap_mw_) return std::nullopt;
-  Goal uncapped = goal_;
-  uncapped.power_mw.reset();
-  const Observation* least = memory_.least_power_serving(uncapped);
-  if (least == nullptr) return std::nullopt;
-  const double busy = goal_.arrivals_per_s * least->sample_s(Kind::infer);
-  const double most_mw =
-      static_cast<double>(least->power_mean_mw) * (kIdlePower + (1 - kIdlePower) * busy);
-  if (most_mw > kGuessed * static_cast<double>(*cap_mw_)) return std::nullopt;
-  Setting setting = least->setting;
-  setting.run = Run::infer;
-  if (roster_.objection(setting)) return std::nullopt;
-  return setting;
 }
 
 }  // namespace gearshift

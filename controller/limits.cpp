@@ -141,6 +141,7 @@ void Controller::update_goal(Time now) {
   if (looser && lower_reference_) forget_reference();
   goal_.power_mw = wanted;
   goal_changed_ = now;
+  second_chance_.reset();
   if (!roster_.any_managed()) return;
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
   pending_ = Pending::restart;
@@ -305,6 +306,7 @@ void Controller::forget_beside_memory() {
   credit_.forget();
   serving_.forget();
   relief_.forget();
+  second_chance_.reset();
   drift_.forget();
   forget_reference();
 }

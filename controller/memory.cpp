@@ -92,7 +92,8 @@ const Observation* Memory::least_power_serving(const Goal& goal) const {
   return least;
 }
 
-const Observation* Memory::most_serving(const Goal& goal) const {
+const Observation* Memory::most_serving(
+    const Goal& goal, const std::function<bool(const Observation&)>& allowed) const {
   constexpr Kind kInfer = Kind::infer;
   const Observation* most = nullptr;
   for (std::size_t i = 0; i < observations_.size(); ++i) {
@@ -101,9 +102,8 @@ const Observation* Memory::most_serving(const Goal& goal) const {
     if (!observation.within(goal.power_mw.value_or(0)) || cost.minibatches == 0) continue;
     if (newest_.at(observation.setting) != i) continue;
     if (goal.latency && cost.minibatch_mean > *goal.latency) continue;
-    if (most == nullptr || observation.sample_s(kInfer) < most->sample_s(kInfer)) {
-      most = &observation;
-    }
+    const bool more = most == nullptr || observation.sample_s(kInfer) < most->sample_s(kInfer);
+    if (more && allowed(observation)) most = &observation;
   }
   return most;
 }

@@ -52,9 +52,11 @@ class Memory {
                                  std::initializer_list<Setting> except = {}) const;
   // Of those that best_within() chooses from and that run inference, the one that draws the least.
   const Observation* least_power_serving(const Goal& goal) const;
-  // Of those whose newest observation keeps the cap, what serves the most requests a second in
-  // minibatches that end within the latency limit, whatever else it keeps; null where none does.
-  const Observation* most_serving(const Goal& goal) const;
+  // Of those that are allowed and whose newest observation keeps the cap, what serves the most
+  // requests a second in minibatches that end within the latency limit, whatever else it keeps;
+  // null where none does.
+  const Observation* most_serving(const Goal& goal,
+                                  const std::function<bool(const Observation&)>& allowed) const;
   std::span<const Observation> observations() const { return observations_; }
   void forget();
   // Forgets what may be otherwise another time: what was late, cut short for it or found to be

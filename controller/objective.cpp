@@ -29,6 +29,7 @@ void Controller::change_goal(const GoalChange& change, Time now) {
   note(NoteType::objective, now, describe(wanted));
   if (wanted == goal_) return;
   goal_ = wanted;
+  second_chance_.reset();
   if (!roster_.any_managed()) return;
   if (measuring()) cut_measurement(Outcome::goal_changed, now);
   pending_ = Pending::restart;

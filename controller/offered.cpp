@@ -40,6 +40,7 @@ bool Controller::withdraw_ignored(Time now) {
 void Controller::offer_less(Outcome outcome, Time now) {
   if (measuring()) cut_measurement(outcome, now);
   if (aim_ == Aim::hold) aim_ = Aim::fallback;
+  keep_mode();
   for (const Kind kind : {Kind::train, Kind::infer}) {
     const Workload* workload = roster_.managed(kind);
     std::int32_t& batch_size = wanted_.batch_size[index(kind)];

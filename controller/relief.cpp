@@ -40,6 +40,8 @@ void Controller::relieve(double arrivals_per_s, Time now) {
     std::int32_t& batch_size = setting.batch_size[index(Kind::infer)];
     // A smaller one serves fewer.
     batch_size = std::max(batch_size, serving_.batch_size(*roster_.managed(Kind::infer)));
+    // From the lowest mode clocks rise again.
+    if (known_over(setting)) setting.mode = board_.safe();
     apply(setting, Aim::relief, now);
   } else if (const Setting* good = relieving_setting(kServesWell)) {
     if (*good != wanted_) apply(*good, Aim::relief, now);
@@ -132,10 +134,7 @@ std::optional<Setting> Controller::raised_setting() const {
   const bool goes_up = from < end;
   const std::size_t place = goes_up ? from : 0;
   const auto may_try = [this](const Setting& raised) {
-    const Observation* known = this->known(raised);
-    const bool over = known != nullptr && (known->outcome == Outcome::over_limit ||
-                                           (cap_mw_ && known->ok() && !known->within(*cap_mw_)));
-    return !over && !roster_.objection(raised);
+    return !known_over(raised) && !roster_.objection(raised);
   };
   for (std::size_t step = cap_mw_ ? (end - place) / 2 : end - place; step > 0; step /= 2) {
     const std::size_t at = std::min(place + step, modes.size() - 1);

@@ -102,7 +102,11 @@ void Controller::hold(const Setting& setting, Time now) {
   const bool late = known != nullptr && known->known_late(goal_.arrivals_per_s);
   if (fits && !late) {
     second_chance_.disarm();
-    if (known != nullptr && std::isinf(known->value(goal_))) arm_second_chance(now);
+    if (known != nullptr && std::isinf(known->value(goal_))) {
+      arm_second_chance(now);
+    } else {
+      second_chance_.found(now);
+    }
     apply(setting, Aim::hold, now);
     return;
   }

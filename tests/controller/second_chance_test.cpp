@@ -33,6 +33,21 @@ TEST(SecondChance, IsDueLaterEachTime) {
   EXPECT_TRUE(chance.due(now + minutes(1)));
 }
 
+TEST(SecondChance, IsDueAfterAMinuteAgainWhereWhatWasFoundHadLasted) {
+  SecondChance chance;
+  Time now{};
+  for (int times = 0; times < 3; ++times) chance.arm(now);
+  chance.found(now);
+  now += minutes(8);
+  chance.arm(now);
+  EXPECT_FALSE(chance.due(now + minutes(8) - milliseconds(1))) << "no longer than it had to wait";
+  chance.found(now);
+  chance.found(now + minutes(16));
+  now += minutes(16) + milliseconds(1);
+  chance.arm(now);
+  EXPECT_TRUE(chance.due(now + minutes(1)));
+}
+
 std::vector<Time> searches_made_again(const Rig& rig) {
   std::vector<Time> times;
   for (const KeptNote& note : rig.recorder.of(NoteType::late)) {
