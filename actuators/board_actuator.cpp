@@ -97,9 +97,10 @@ BoardActuator::BoardActuator(const BoardDescription& board, Sysroot& root,
   // What an earlier daemon left changes what the files say, so they are opened anew.
   open_all();
   for (const std::string& text : leftover.restored)
-    findings_.push_back("left over, restored: " + text);
-  for (const std::string& text : leftover.failed) findings_.push_back("left over, FAILED: " + text);
-  for (const std::string& text : leftover.notes) findings_.push_back("left over: " + text);
+    leftover_.push_back("left over, restored: " + text);
+  for (const std::string& text : leftover.failed) leftover_.push_back("left over, FAILED: " + text);
+  for (const std::string& text : leftover.notes) leftover_.push_back("left over: " + text);
+  findings_.insert(findings_.end(), leftover_.begin(), leftover_.end());
 }
 
 BoardActuator::~BoardActuator() = default;

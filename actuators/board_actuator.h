@@ -52,6 +52,8 @@ class BoardActuator : public Actuator {
   bool writable() const { return !controls_.empty(); }
   // One sentence each, for people: which files each knob uses, and what a leftover journal held.
   const std::vector<std::string>& findings() const { return findings_; }
+  // Those of the journal alone.
+  const std::vector<std::string>& leftover() const { return leftover_; }
   // Sees to it that the journal is there while a knob is set, about once a second: where somebody
   // has removed it, it is written anew.
   void keep_journal();
@@ -71,7 +73,7 @@ class BoardActuator : public Actuator {
   KnobSpace knobs_;
   std::vector<std::unique_ptr<KnobControl>> controls_;  // indexed like knobs_
   std::vector<AbsentKnob> absent_;
-  std::vector<std::string> findings_;
+  std::vector<std::string> findings_, leftover_;
   std::unique_ptr<KnobJournal> journal_;
   HeatWait heat_;
   const std::filesystem::path journal_path_;

@@ -3,10 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
@@ -61,6 +64,24 @@ std::vector<std::int64_t> members(const Sysroot& root, const std::string& folder
   return parse_numbers(text);
 }
 
+// A process and its descendants that run as the same user (all of root's).
+std::vector<std::int32_t> family_of(const Sysroot& root, std::int32_t pid) {
+  const std::optional<std::uint32_t> user = user_of_process(root, pid);
+  std::vector<std::int32_t> family = {pid};
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    const std::string tasks = "/proc/" + std::to_string(family[i]) + "/task";
+    for (const std::string& task : root.list(tasks)) {
+      const auto children = root.try_read(tasks + '/' + task + "/children");
+      for (const std::int64_t child : parse_numbers(children.value_or(""))) {
+        if (user != 0u && user_of_process(root, child) != user) continue;
+        if (family.size() == kMostProcesses) return family;
+        family.push_back(static_cast<std::int32_t>(child));
+      }
+    }
+  }
+  return family;
+}
+
 }  // namespace
 
 ControlGroup::ControlGroup(Sysroot& root, const std::string& mount, std::string controller)
@@ -88,6 +109,8 @@ ControlGroup::ControlGroup(Sysroot& root, const std::string& mount, std::string 
                     ": not writable; run as root, or delegate the group to this user");
   }
 }
+
+bool ControlGroup::empty() const { return !made() || members(root_, folder_).empty(); }
 
 std::string ControlGroup::home_of(const std::string& process) const {
   const std::string file = "/proc/" + process + "/cgroup";
@@ -131,35 +154,54 @@ void ControlGroup::find(const KnobJournal& journal) {
   }
 }
 
-void ControlGroup::adopt_one(std::int32_t pid, KnobJournal& journal) {
-  const std::string process = std::to_string(pid);
-  const std::string home = home_of(process);
-  if (home == folder_) return;
-  journal.save(SavedRole::group_home, folder_, process + ' ' + home);
-  journal.commit();
-  root_.write(folder_ + "/cgroup.procs", process);
-}
-
+// A home is on disk before its process is moved, and one commit costs as much as another: a process
+// with all that it has started is saved at once. What it starts meanwhile is met in another round.
 void ControlGroup::adopt(std::int32_t pid, KnobJournal& journal) {
+  constexpr int kRounds = 10;
   journal.forget_homes(folder_, members(root_, folder_));
-  adopt_one(pid, journal);
-  const std::optional<std::uint32_t> user = user_of_process(root_, pid);
-  std::vector<std::int32_t> family = {pid};
-  for (std::size_t i = 0; i < family.size() && family.size() < kMostProcesses; ++i) {
-    const std::string tasks = "/proc/" + std::to_string(family[i]) + "/task";
-    for (const std::string& task : root_.list(tasks)) {
-      const auto children = root_.try_read(tasks + '/' + task + "/children");
-      for (const std::int64_t child : parse_numbers(children.value_or(""))) {
-        if (user != 0u && user_of_process(root_, child) != user) continue;
-        family.push_back(static_cast<std::int32_t>(child));
-        try {
-          adopt_one(family.back(), journal);
-        } catch (const FileError&) {
-          // It has ended meanwhile: a child lives as short as it likes.
-        }
+  std::set<std::int32_t> met;
+  std::string failure;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::vector<std::int32_t> found = save_homes(pid, met, journal, failure);
+    if (found.empty()) break;
+    journal.commit();
+    for (const std::int32_t process : found) {
+      try {
+        root_.write(folder_ + "/cgroup.procs", std::to_string(process));
+      } catch (const FileError&) {
+        // It has ended meanwhile: a child lives as short as it likes.
+        if (process == pid) throw;
       }
     }
   }
+  if (!failure.empty()) throw KnobError(failure);
+}
+
+// Of the family of `pid` those that are elsewhere and are not `met`. What keeps one of its
+// descendants from being saved is no reason to leave the others.
+std::vector<std::int32_t> ControlGroup::save_homes(std::int32_t pid, std::set<std::int32_t>& met,
+                                                   KnobJournal& journal, std::string& failure) {
+  std::vector<std::int32_t> found;
+  for (const std::int32_t process : family_of(root_, pid)) {
+    if (!met.insert(process).second) continue;
+    try {
+      const std::string number = std::to_string(process);
+      const std::string home = home_of(number);
+      if (home == folder_) continue;
+      journal.save(SavedRole::group_home, folder_, number + ' ' + home);
+      found.push_back(process);
+    } catch (const FileError&) {
+      if (process == pid) throw;  // else it has ended
+    } catch (const KnobError& error) {
+      if (process == pid) throw;
+      if (failure.empty()) failure = error.what();
+    } catch (const std::runtime_error& error) {  // the journal is full
+      if (process == pid) throw;
+      failure = error.what();
+      break;
+    }
+  }
+  return found;
 }
 
 namespace {
@@ -238,6 +280,31 @@ class GroupRemoval {
   std::string failure_;
 };
 
+// What a file of version 2 begins with where nobody has set a limit.
+struct Unlimited {
+  std::string_view controller, file, text;
+};
+constexpr std::array<Unlimited, 4> kUnlimited = {{{"cpuset", "cpuset.cpus", ""},
+                                                  {"cpuset", "cpuset.mems", ""},
+                                                  {"cpu", "cpu.max", "max"},
+                                                  {"cpu", "cpu.weight", "100"}}};
+
+// A limit that another group below `parent` would lose with what `change` takes back, in words;
+// empty where there is none. The kernel refuses (EBUSY) for the sake of groups of groups alone.
+std::string limit_of_another(const Sysroot& root, const std::string& parent,
+                             std::string_view change) {
+  for (const std::string& group : root.list(parent)) {
+    for (const Unlimited& none : kUnlimited) {
+      if (!lists(change, ' ', '-' + std::string(none.controller))) continue;
+      const std::string file = parent + '/' + group + '/' + std::string(none.file);
+      const std::string text = root.try_read(file).value_or(std::string(none.text));
+      const bool set = none.text.empty() ? !text.empty() : !lists(text, ' ', none.text);
+      if (set) return file + " reads " + text;
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<SavedEntry> empty_groups(Sysroot& root, const std::vector<SavedEntry>& entries,
@@ -257,6 +324,12 @@ std::vector<SavedEntry> empty_groups(Sysroot& root, const std::vector<SavedEntry
   }
   for (const SavedEntry& entry : entries) {
     if (entry.role != SavedRole::controllers) continue;
+    const std::string limit = limit_of_another(root, parent_of(entry.path), entry.text);
+    if (!limit.empty()) {
+      report.notes.push_back(entry.path + ": " + entry.text + " is not written, for " + limit +
+                             ": a limit that somebody has set meanwhile, and that would go");
+      continue;
+    }
     try {
       root.write(entry.path, entry.text);
       report.restored.push_back(entry.path + ": " + entry.text);

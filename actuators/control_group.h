@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ class ControlGroup {
   // The group this program was found in: what limits hold for it hold for its groups.
   const std::string& own_home() const { return own_home_; }
   bool made() const { return !folder_.empty(); }
+  // Whether no process is in it, made or not.
+  bool empty() const;
   // Board path of the group; empty until made.
   const std::string& folder() const { return folder_; }
 
@@ -40,7 +43,8 @@ class ControlGroup {
   void find(const KnobJournal& journal);
   // Moves the process with all its threads in, and those of its descendants that run as the same
   // user (all of root's): what it started by sudo is another's. Where each was is journalled
-  // before. Throws KnobError and FileError.
+  // before, for all that are found at once by one commit. Throws KnobError and FileError; one that
+  // tells of a descendant alone when all others are in.
   void adopt(std::int32_t pid, KnobJournal& journal);
   // The journal has removed the group.
   void forget() { folder_.clear(); }
@@ -48,7 +52,8 @@ class ControlGroup {
  private:
   std::string home_of(const std::string& process) const;
   void enable_controller(const std::string& parent, KnobJournal& journal);
-  void adopt_one(std::int32_t pid, KnobJournal& journal);
+  std::vector<std::int32_t> save_homes(std::int32_t pid, std::set<std::int32_t>& met,
+                                       KnobJournal& journal, std::string& failure);
 
   Sysroot& root_;
   const std::string controller_;

@@ -30,14 +30,16 @@ class GpuClockLock : public KnobControl {
     const bool graphics = clock_ == ClockDomain::graphics;
     const SavedRole role = graphics ? SavedRole::gpu_clock_lock : SavedRole::gpu_memory_lock;
     const std::string path = gpu_path(gpu_.uuid(), graphics ? "gpu_clock" : "memory_clock");
+    const bool known = journal.has(role, path);
     journal.save(role, path, "unlocked");
     journal.commit();
     try {
       gpu_.lock_clock(clock_, value / kKhzPerMhz);
       locked_ = true;
     } catch (const NvmlError& error) {
-      // What never was locked is not to be unlocked: a lock may be another's.
-      if (!locked_) journal.forget(role, path);
+      // What never was locked is not to be unlocked: a lock may be another's. An entry that was
+      // there before tells of one of ours that could not be unlocked.
+      if (!locked_ && !known) journal.forget(role, path);
       // Many a GPU tells of several clocks and lets none be locked: it runs at the highest by
       // itself.
       const bool highest = value == knob_.values.back();

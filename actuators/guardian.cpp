@@ -40,8 +40,16 @@ constexpr Duration kKilled = std::chrono::milliseconds(500);
 constexpr char kGoodbye = 'q';
 constexpr char kHandOver = 'h';
 
-[[noreturn]] void fail(const char* what) {
-  throw std::runtime_error(std::string("guardian process: ") + what + ": " + std::strerror(errno));
+[[noreturn]] void fail_guardian(const char* what, const char* way_out) {
+  throw std::runtime_error(std::string("guardian process: ") + what + ": " + std::strerror(errno) +
+                           "; " + way_out);
+}
+
+// Where a guardian cannot be made: a process that makes many runs out of descriptors else.
+void close_both(const int (&ends)[2]) {
+  const int error = errno;
+  for (const int end : ends) close(end);
+  errno = error;
 }
 
 void say(const GuardianOptions& options, const std::string& text) {
@@ -176,12 +184,17 @@ std::optional<std::string> step_to_safe_mode(const BoardDescription& board, Sysr
 Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& clock,
                    const GuardianOptions& options)
     : farewell_(options.farewell) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    fail_guardian("no socket pair", "give this process more descriptors (ulimit -n, LimitNOFILE=)");
+  }
   void* page =
       mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (page == MAP_FAILED) fail("no shared page");
+  if (page == MAP_FAILED) {
+    close_both(ends);
+    fail_guardian("no shared page", "free memory of the system, or raise MemoryMax= of its unit");
+  }
   shared_ = new (page) Shared;
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) fail("no socket pair");
   const pid_t daemon = getpid();
   const sigset_t spared = signals_to_end();
   sigset_t before;
@@ -195,8 +208,12 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
     return;
   }
   if (child_ < 0) {
+    munmap(page, sizeof(Shared));
+    close_both(ends);
     errno = error;
-    fail("cannot fork");
+    fail_guardian(
+        "cannot fork",
+        "free processes or memory of the system, or raise TasksMax= of its unit and ulimit -u");
   }
   close(ends[1]);
   for (const int descriptor : options.closed) close(descriptor);

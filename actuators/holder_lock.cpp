@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -24,6 +25,7 @@ namespace gearshift {
 namespace {
 
 constexpr std::string_view kRestoring = " restoring";
+constexpr char kEnd = '\0';  // of a line, which is a path: it has any byte but this
 constexpr auto kRestorePause = std::chrono::milliseconds(20);
 constexpr int kRestoreTries = 500;
 
@@ -36,10 +38,10 @@ std::pair<std::string, std::string> lines_of(int descriptor) {
   std::array<char, 64 + PATH_MAX> bytes{};
   const ssize_t size = pread(descriptor, bytes.data(), bytes.size(), 0);
   const std::string_view text(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  const std::size_t end = text.find('\n');
   if (text.empty()) return {"unknown", ""};
-  if (end == std::string_view::npos) return {std::string(text), ""};
-  return {std::string(text.substr(0, end)), std::string(text.substr(end + 1))};
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view rest = text.substr(std::min(end + 1, text.size()));
+  return {std::string(text.substr(0, end)), std::string(rest.substr(0, rest.find(kEnd)))};
 }
 
 // A killed process whose first thread is gone is a zombie, while another thread of it may be about
@@ -81,7 +83,7 @@ bool lock_passes(const std::string& holder) {
 
 HolderLock::HolderLock(const std::filesystem::path& path, LockPurpose purpose,
                        const std::string& holds)
-    : path_(path), holder_(std::to_string(getpid())) {
+    : path_(path), holder_(std::to_string(getpid())), purpose_(purpose) {
   if (purpose == LockPurpose::restoring) holder_ += kRestoring;
   descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (descriptor_ < 0 && errno == EROFS && purpose == LockPurpose::restoring) {
@@ -118,6 +120,7 @@ HolderLock::HolderLock(const std::filesystem::path& path, LockPurpose purpose,
 HolderLock::HolderLock(HolderLock&& other) noexcept
     : path_(std::move(other.path_)),
       holder_(std::move(other.holder_)),
+      purpose_(other.purpose_),
       line_before_(std::move(other.line_before_)),
       read_only_(other.read_only_),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
@@ -133,11 +136,14 @@ bool HolderLock::removed() const {
 
 void HolderLock::write_line(std::string_view line) {
   if (read_only_) return;
-  const std::string text = line.empty() ? holder_ : holder_ + '\n' + std::string(line);
-  if (ftruncate(descriptor_, 0) != 0 ||
-      pwrite(descriptor_, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    fail_lock("write", path_);
-  }
+  const std::string text = holder_ + '\n' + std::string(line) + kEnd;
+  // In place: on a full disk the block of an emptied file is soon another's. Until the file is cut
+  // what was there stays behind the end, where nobody reads.
+  const bool written =
+      pwrite(descriptor_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+      ftruncate(descriptor_, static_cast<off_t>(text.size())) == 0;
+  // What puts knobs back has the lock, and waits for no room on a disk.
+  if (!written && purpose_ != LockPurpose::restoring) fail_lock("write", path_);
 }
 
 HolderLock lock_journal(const std::filesystem::path& journal, LockPurpose purpose) {

@@ -45,13 +45,14 @@ class HolderLock {
   bool removed() const;
   // The line behind the holder's, as the last one left it; empty where there was none.
   const std::string& line_before() const { return line_before_; }
-  // Replaces it. Throws std::runtime_error. Nothing is written where the lock is held to restore on
-  // a file system that is read-only: the pid of the one before, who is gone, stays.
+  // Replaces it. Throws std::runtime_error, but where the lock is held to restore: on a file system
+  // that is read-only or full the pid of the one before, who is gone, stays.
   void write_line(std::string_view line);
 
  private:
   std::filesystem::path path_;
   std::string holder_;
+  const LockPurpose purpose_;
   std::string line_before_;
   bool read_only_ = false;
   int descriptor_ = -1;

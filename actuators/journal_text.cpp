@@ -50,6 +50,13 @@ void append_field(std::string& line, std::string_view field) {
   }
 }
 
+void append_entry(std::string& text, const SavedEntry& entry) {
+  append_field(text, role_name(entry.role));
+  append_field(text, entry.path);
+  append_field(text, entry.text);
+  text += '\n';
+}
+
 [[noreturn]] void fail(std::size_t line, const std::string& what) {
   throw JournalError("line " + std::to_string(line) + ": " + what);
 }
@@ -165,13 +172,14 @@ std::string format_journal(const JournalText& journal) {
   text += "\nsysroot";
   append_field(text, journal.prefix);
   text += '\n';
-  for (const SavedEntry& entry : journal.entries) {
-    append_field(text, role_name(entry.role));
-    append_field(text, entry.path);
-    append_field(text, entry.text);
-    text += '\n';
-  }
+  for (const SavedEntry& entry : journal.entries) append_entry(text, entry);
   return text + "end " + std::to_string(journal.entries.size()) + ' ' + crc_text(text) + '\n';
+}
+
+std::size_t line_bytes(const SavedEntry& entry) {
+  std::string line;
+  append_entry(line, entry);
+  return line.size();
 }
 
 JournalText parse_journal(std::string_view bytes) {

@@ -66,6 +66,8 @@ inline constexpr std::size_t kMaxJournalBytes = 1 << 20;
 inline constexpr std::size_t kMaxJournalEntries = 4096;
 
 std::string format_journal(const JournalText& journal);
+// How many bytes the line of an entry takes up in it.
+std::size_t line_bytes(const SavedEntry& entry);
 // Takes any bytes. Throws JournalError unless they are a whole, undamaged journal of this version
 // within the limits above whose paths are absolute and without "..".
 JournalText parse_journal(std::string_view bytes);

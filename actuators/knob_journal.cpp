@@ -15,6 +15,8 @@ namespace gearshift {
 namespace {
 
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
+// By so many the last line of a journal may grow with its number of entries.
+constexpr std::size_t kCountDigits = 4;
 constexpr std::string_view kStepGoesOn =
     "a guardian's step to the safe mode still goes on (process gs-guardian): a write of it to the "
     "board does not return, and may change a knob when it does";
@@ -221,6 +223,7 @@ KnobJournal::KnobJournal(Sysroot& root, std::filesystem::path path, JournalUse u
     text_.entries = restore_file(root_, path_, load(root_, path_), leftover_);
     on_disk_ = text_.entries;
   }
+  count_bytes();
   if (text_.entries.empty()) clear_line(board_lock_);
   tell_guardian();
 }
@@ -243,16 +246,19 @@ void KnobJournal::save(SavedRole role, std::string_view path, std::string_view t
     throw std::runtime_error("knob journal " + path_.string() +
                              ": another process has it, so nothing new is saved or written");
   }
+  most_bytes_ += line_bytes(entry);
   text_.entries.push_back(std::move(entry));
+  if (most_bytes_ > kMaxJournalBytes) count_bytes();
   // One that is too long to be read again would put nothing back.
-  if (text_.entries.size() > kMaxJournalEntries ||
-      format_journal(text_).size() > kMaxJournalBytes) {
+  if (text_.entries.size() > kMaxJournalEntries || most_bytes_ > kMaxJournalBytes) {
     text_.entries.pop_back();
     throw std::runtime_error("knob journal " + path_.string() + " is full (" +
                              std::to_string(text_.entries.size()) +
                              " entries): nothing more is saved or written");
   }
 }
+
+void KnobJournal::count_bytes() { most_bytes_ = format_journal(text_).size() + kCountDigits; }
 
 void KnobJournal::drop_behind(std::size_t entries) {
   if (entries < text_.entries.size()) text_.entries.resize(entries);
@@ -294,6 +300,7 @@ void KnobJournal::commit() {
   } catch (const std::runtime_error&) {
     // What is not on disk is not written, and so is nothing to put back: others may set it.
     text_.entries = on_disk_;
+    count_bytes();
     if (on_disk_.empty()) remove_journal_file(path_);
     throw;
   }
@@ -338,6 +345,7 @@ RestoreReport KnobJournal::restore() {
   RestoreReport report;
   assert(lock_);
   text_.entries = on_disk_;  // nothing else was written
+  count_bytes();
   if (text_.entries.empty()) return report;
   // Until the journal is gone: a step takes that for its sign.
   const StepBar bar(path_, terms_.step_patience);

@@ -95,6 +95,7 @@ class KnobJournal {
  private:
   void remove(RestoreReport& report);
   void tell_guardian() const;
+  void count_bytes();
 
   Sysroot& root_;
   const std::filesystem::path path_;
@@ -103,7 +104,8 @@ class KnobJournal {
   std::optional<HolderLock> board_lock_;
   JournalText text_;
   std::vector<SavedEntry> on_disk_;
-  bool doubted_ = false;  // the lock was removed: the file may be another process's
+  std::size_t most_bytes_ = 0;  // the text has no more: what is forgotten may be counted yet
+  bool doubted_ = false;        // the lock was removed: the file may be another process's
   RestoreReport leftover_;
 };
 

@@ -21,25 +21,14 @@ class GroupKnob : public KnobControl {
   void save(KnobJournal&) override {}
 
   Progress write(std::int64_t value, KnobJournal&) override {
-    if (!file_ && !no_group_.empty()) {
-      throw KnobError(knob_.name + ": cannot be set: " + no_group_);
-    }
     wanted_ = value;
-    if (!file_) return Progress::done;
-    file_->file.write(text_of(value));
-    const std::optional<std::int64_t> actual = read();
-    if (actual == value) return read_back_.taken();
-    return read_back_.not_taken(knob_, value, actual, file_->file.path());
+    if (!no_group_.empty()) throw KnobError(knob_.name + ": cannot be set: " + no_group_);
+    return file_ ? set(value) : Progress::done;
   }
 
   std::optional<std::int64_t> read() override {
-    if (!file_ && !no_group_.empty()) return std::nullopt;
-    if (!file_) return wanted_.value_or(knob_.values.back());
-    try {
-      return value_of(file_->file.read());
-    } catch (const FileError&) {
-      return std::nullopt;
-    }
+    if (!no_group_.empty()) return std::nullopt;
+    return file_ ? in_force() : wanted_.value_or(knob_.values.back());
   }
 
   bool manages() const override { return true; }
@@ -48,20 +37,29 @@ class GroupKnob : public KnobControl {
     if (pid <= 0) {
       throw KnobError("the workload gave no process id of a user that may be acted on");
     }
-    if (!group_.made()) {
+    try {
       group_.make(pid, journal);
-      prepare();
-      file_.emplace(root_, group_.folder() + '/' + file_name());
-      write(wanted_.value_or(knob_.values.back()), journal);
+      if (!file_ || !no_group_.empty()) {
+        prepare();
+        file_.emplace(root_, group_.folder() + '/' + file_name());
+        set(wanted_.value_or(knob_.values.back()));
+      }
+      group_.adopt(pid, journal);
+      no_group_.clear();
+    } catch (const std::runtime_error& error) {
+      // What is set of a group that holds nobody changes nothing, however well it reads back.
+      no_group_ = !file_ || group_.empty() ? error.what() : "";
+      throw;
     }
-    group_.adopt(pid, journal);
   }
 
   void stand_beside(const KnobJournal& journal) override {
     no_group_ = "no workload is in a control group";
     group_.find(journal);
+    if (!group_.made()) return;
     try {
-      if (group_.made()) file_.emplace(root_, group_.folder() + '/' + file_name());
+      file_.emplace(root_, group_.folder() + '/' + file_name());
+      no_group_.clear();
     } catch (const FileError& error) {
       no_group_ = error.what();
     }
@@ -70,6 +68,7 @@ class GroupKnob : public KnobControl {
   void restored() override {
     file_.reset();
     group_.forget();
+    no_group_.clear();
   }
 
  protected:
@@ -83,8 +82,23 @@ class GroupKnob : public KnobControl {
   ControlGroup group_;
 
  private:
+  Progress set(std::int64_t value) {
+    file_->file.write(text_of(value));
+    const std::optional<std::int64_t> actual = in_force();
+    if (actual == value) return read_back_.taken();
+    return read_back_.not_taken(knob_, value, actual, file_->file.path());
+  }
+
+  std::optional<std::int64_t> in_force() {
+    try {
+      return value_of(file_->file.read());
+    } catch (const FileError&) {
+      return std::nullopt;
+    }
+  }
+
   std::optional<KnobFile> file_;  // once the group is made
-  std::string no_group_;          // beside the process that makes it: why there is none
+  std::string no_group_;          // why no workload is in it, where one should be
   std::optional<std::int64_t> wanted_;
   ReadBack read_back_;
 };

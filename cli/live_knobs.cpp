@@ -32,7 +32,8 @@ LiveKnobs::LiveKnobs(const BoardDescription& board, Sysroot& root, const Clock& 
               .journal = journal, .clock = &clock, .guardian = {.saved = &guardian_->saved()}})),
       local_(own_.get()),
       knobs_(own_->knobs()),
-      absent_(own_->absent()) {}
+      absent_(own_->absent()),
+      leftover_(own_->leftover()) {}
 
 LiveKnobs::LiveKnobs(const BoardDescription& board, Sysroot& root, const Clock& clock,
                      const std::string& socket)

@@ -32,6 +32,9 @@ class LiveKnobs {
 
   const KnobSpace& knobs() const { return knobs_; }
   const std::vector<AbsentKnob>& absent() const { return absent_; }
+  // What an earlier daemon's journal held and what became of it, one sentence each, for people. A
+  // helper tells of its own.
+  const std::vector<std::string>& leftover() const { return leftover_; }
   // The helper's, one line for people; empty where there is none.
   const std::string& helper() const { return helper_; }
   // Turns the fan to full speed until the knobs are put back. Before take().
@@ -64,6 +67,7 @@ class LiveKnobs {
   BoardActuator* local_ = nullptr;    // the same, of this process's own knobs
   KnobSpace knobs_;
   std::vector<AbsentKnob> absent_;
+  std::vector<std::string> leftover_;
   std::string helper_;
   Time looked_{};  // at the journal
 };

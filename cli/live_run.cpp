@@ -104,6 +104,7 @@ OpenedSensors open_all_sensors(const BoardDescription& description, const RunPla
   if (plan.battery) {
     BatteryDescription battery = *plan.battery;
     battery.awake = monotonic_since_boot;
+    battery.stale_after = std::max(battery.stale_after, description.power.stale_after);
     const std::size_t of_board = opened.findings.size();
     if (!open_battery(battery, root, opened)) {
       throw std::runtime_error("--battery auto: " + battery_reasons(opened.findings, of_board));
@@ -248,6 +249,7 @@ std::vector<std::string> LiveRun::findings() const {
   for (const AbsentKnob& knob : live_knobs_.absent()) {
     lines.push_back(fmt::format("  knob {}: absent: {}", knob.name, knob.reason));
   }
+  for (const std::string& left : leftover()) lines.push_back("  " + left);
   if (knobs_.knobs.empty()) {
     lines.emplace_back("  no knob can be set here: measuring and advising only");
   }

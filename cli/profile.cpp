@@ -130,6 +130,8 @@ bool profile(const ProfileOptions& options, const RunPlan& plan) {
     tell(stdout, "{} modes to measure, into {}\nlistening on {}\n", grid.mode_count(), options.out,
          live.workload_endpoint());
     std::fflush(stdout);
+  } else {
+    for (const std::string& left : live.leftover()) tell(stderr, "gearshift profile: {}\n", left);
   }
   Outlet out(STDOUT_FILENO, options.run.json ? json_gap : gap_text);
   ProfileProgress progress(policy, live.knobs(), std::move(known),

@@ -58,6 +58,9 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   Outlet out(STDOUT_FILENO, options.json ? json_gap : gap_text);
   std::unique_ptr<Recorder> front;
   if (options.json) {
+    for (const std::string& left : live.leftover()) {
+      std::fprintf(stderr, "gearshift run: %s\n", left.c_str());
+    }
     front = std::make_unique<JsonRecorder>(live.knobs(), out);
   } else {
     for (const std::string& finding : live.findings()) std::printf("%s\n", finding.c_str());

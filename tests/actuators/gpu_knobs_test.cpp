@@ -258,6 +258,27 @@ TEST_F(GpuKnobsTest, AKilledDaemonIsPutBackByTheNextOneOrByRestore) {
   }
 }
 
+TEST_F(GpuKnobsTest, ALockThatAnEarlierDaemonLeftStaysInTheJournalUntilItIsUnlocked) {
+  {
+    BoardActuator killed = make();
+    write(killed, "gpu_mhz", 600000);
+  }
+  gpus_.put("set_clocks", "error 999");
+  {
+    BoardActuator next = make();
+    EXPECT_TRUE(contains(knob_failure(next, "gpu_mhz", 900000), "999"));
+    EXPECT_THROW(next.restore(), KnobError);
+    EXPECT_TRUE(contains(knob_failure(next, "gpu_mhz", 900000), "999"));
+  }
+  gpus_.remove("set_clocks");
+  EXPECT_EQ(gpus_.get("gpu_lock"), "600 600");
+  const RestoreReport report = restore_from_journal(root_, journal());
+  ASSERT_FALSE(report.restored.empty());
+  EXPECT_EQ(report.restored[0], "/nvml/GPU-00000000-aaaa/gpu_clock: unlocked");
+  EXPECT_EQ(gpus_.get("gpu_lock"), "");
+  EXPECT_FALSE(std::filesystem::exists(journal()));
+}
+
 TEST_F(GpuKnobsTest, ALostGpuIsRefusedToldAndKeptInTheJournal) {
   BoardActuator actuator = make();
   write(actuator, "power_limit_w", 100000);

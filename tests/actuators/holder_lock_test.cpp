@@ -1,6 +1,8 @@
 #include "actuators/holder_lock.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -265,6 +267,68 @@ TEST_F(HolderLockTest, KnobsArePutBackWhereTheBoardCannotBeLocked) {
   const fakes::TempTree home;
   std::filesystem::permissions(home.root(), std::filesystem::perms(0777));
   EXPECT_EQ(code_of_restore_without_locks(home.root()), 0);
+}
+
+// What `act` comes to in a process whose files may not grow beyond `bytes`, as on a full disk.
+int code_with_files_of(rlim_t bytes, const std::function<int()>& act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    const rlimit most{.rlim_cur = bytes, .rlim_max = bytes};
+    _exit(setrlimit(RLIMIT_FSIZE, &most) == 0 ? act() : 4);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_F(HolderLockTest, OnAFullDiskItIsHeldToRestoreAndKeepsWhatItSaid) {
+  std::filesystem::create_directories(folder_.at("/locks"));
+  const std::filesystem::path path = folder_.at("/locks/one.lock");
+  HolderLock(path, LockPurpose::writing, "has it").write_line("/state/one");
+  const auto hold = [&path] {
+    try {
+      const HolderLock lock(path, LockPurpose::restoring, "has it");
+      return refusal([&path] { HolderLock(path, LockPurpose::writing, "has it"); }).empty() ? 1 : 0;
+    } catch (const std::runtime_error&) {
+      return 2;
+    }
+  };
+  EXPECT_EQ(code_with_files_of(0, hold), 0);
+  EXPECT_EQ(HolderLock(path, LockPurpose::restoring, "has it").line_before(), "/state/one");
+  const auto write = [&path] {
+    try {
+      HolderLock(path, LockPurpose::writing, "has it");
+    } catch (const std::runtime_error&) {
+      return 0;
+    }
+    return 1;
+  };
+  EXPECT_EQ(code_with_files_of(0, write), 0) << "a daemon says who it is";
+}
+
+TEST_F(HolderLockTest, OnAFullDiskEverythingIsPutBack) {
+  const auto before = board_.bytes();
+  {
+    BoardActuator killed = actuator(root_, "first");
+    for (const auto& [knob, value] : {std::pair("gpu_mhz", 306000), std::pair("cpu_cores", 4)}) {
+      apply_knob(killed, knob, value);
+    }
+    board_.settle();
+  }
+  ASSERT_NE(board_.bytes(), before);
+  constexpr rlim_t kLongestKnob = 12;  // a knob's text has fewer bytes, a lock's has more
+  const auto restore = [this] {
+    try {
+      return restore_from_journal(root_, journal("first")).failed.empty() ? 0 : 1;
+    } catch (const std::runtime_error&) {
+      return 2;
+    }
+  };
+  EXPECT_EQ(code_with_files_of(kLongestKnob, restore), 0);
+  board_.settle();
+  EXPECT_EQ(board_.bytes(), before);
+  EXPECT_FALSE(std::filesystem::exists(journal("first")));
 }
 
 TEST_F(HolderLockTest, ASecondBoardIsAnotherMatter) {

@@ -109,5 +109,12 @@ TEST(JournalText, IsBounded) {
   EXPECT_NE(refusal(std::string(kMaxJournalBytes + 1, 'x')), "");
 }
 
+TEST(JournalText, ALineHasAsManyBytesAsItsEntryAddsToTheText) {
+  JournalText text{"boot", "/", {{SavedRole::fan_duty, "/sys/pwm1", "128"}}};
+  const std::size_t before = format_journal(text).size();
+  text.entries.push_back({SavedRole::group_home, "/sys/a folder", "12 /100%\n"});
+  EXPECT_EQ(format_journal(text).size() - before, line_bytes(text.entries.back()));
+}
+
 }  // namespace
 }  // namespace gearshift

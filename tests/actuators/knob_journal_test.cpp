@@ -95,12 +95,18 @@ TEST_F(KnobJournalTest, TheNextDaemonRestoresWhatAKilledOneLeft) {
   const Bytes before = board_.bytes();
   ASSERT_TRUE(killed_at(20));
   ASSERT_NE(board_.bytes(), before);
-  BoardActuator actuator(board_.description(), root_, {journal()});
-  EXPECT_EQ(board_.bytes(), before);
-  const auto& findings = actuator.findings();
-  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const std::string& finding) {
-    return finding.find("left over, restored: ") == 0;
-  }));
+  {
+    const BoardActuator next(board_.description(), root_, {journal()});
+    EXPECT_EQ(board_.bytes(), before);
+    EXPECT_FALSE(next.leftover().empty());
+    for (const std::string& line : next.leftover()) {
+      EXPECT_TRUE(line.starts_with("left over, restored: ")) << line;
+      const auto& findings = next.findings();
+      EXPECT_EQ(std::count(findings.begin(), findings.end(), line), 1) << line;
+    }
+  }
+  const BoardActuator third(board_.description(), root_, {journal()});
+  EXPECT_TRUE(third.leftover().empty()) << "it was told";
 }
 
 TEST_F(KnobJournalTest, TheJournalIsOnDiskBeforeTheFirstWriteWithAllKnobsInIt) {
@@ -251,6 +257,23 @@ TEST_F(KnobJournalTest, WhatWouldBeTooLongToBeReadAgainIsNotSaved) {
   EXPECT_THROW(other.save(SavedRole::group, "/" + std::string(300, 'x'), ""), std::runtime_error);
   other.commit();
   EXPECT_NO_THROW(parse_journal(state_.get("/other/knobs.journal")));
+}
+
+TEST_F(KnobJournalTest, WhatIsForgottenMakesRoom) {
+  KnobJournal knobs(root_, journal());
+  const std::string group = "/sys/fs/cgroup/gearshift-1";
+  const std::string home(kMaxJournalBytes / 4, 'x');
+  const auto save = [&](int pid) {
+    knobs.save(SavedRole::group_home, group, std::to_string(pid) + " /" + home);
+  };
+  for (int pid = 1; pid <= 3; ++pid) save(pid);
+  EXPECT_THROW(save(4), std::runtime_error);
+  knobs.forget_homes(group, {});  // but the first one's
+  save(5);
+  save(6);
+  EXPECT_THROW(save(7), std::runtime_error);
+  knobs.commit();
+  EXPECT_EQ(parse_journal(state_.get("/state/knobs.journal")).entries.size(), 3u);
 }
 
 // Who can open a file can lock it: then neither guardian nor next daemon could put anything back.

@@ -149,6 +149,32 @@ TEST_F(WorkloadCpusTest, RefusesAProcessThatIsNotThere) {
   actuator.restore();
 }
 
+// A folder in the way of the journal stands for a full disk.
+TEST_F(WorkloadCpusTest, NothingIsSaidToBeSetOfAWorkloadThatIsInNoGroup) {
+  IdleProcess process;
+  const std::string before = groups(process.pid());
+  BoardActuator actuator = make();
+  state_.folder("/knobs.journal.new");
+  EXPECT_THROW(actuator.manage(process.pid(), Kind::train), KnobError);
+  EXPECT_EQ(groups(process.pid()), before);
+  try {
+    actuator.write(1, 30);
+    ADD_FAILURE() << "no KnobError";
+  } catch (const KnobError& error) {
+    EXPECT_NE(std::string(error.what()).find("cpu_quota_percent: cannot be set: knob journal"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(actuator.read(1), std::nullopt);
+  state_.remove("/knobs.journal.new");
+  actuator.manage(process.pid(), Kind::train);
+  EXPECT_EQ(actuator.read(1), 30) << "what was asked for last";
+  EXPECT_EQ(actuator.write(1, 50), Progress::done);
+  EXPECT_EQ(actuator.read(1), 50);
+  actuator.restore();
+  EXPECT_EQ(groups(process.pid()), before);
+}
+
 TEST_F(WorkloadCpusTest, AKilledDaemonsGroupIsEmptiedAndRemoved) {
   IdleProcess process;
   const std::string before = groups(process.pid());
