@@ -49,7 +49,7 @@ class Workload {
 
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
-  // Says bye.
+  // Says bye. Blocks for half a second at most, where the name of the daemon's host is looked up.
   ~Workload() {
     // Nothing of a child's copy can be ended: the threads that it would wait for are the parent's.
     if (here() == nullptr) static_cast<void>(connection_.release());

@@ -22,7 +22,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -39,6 +38,7 @@
 #include "bridge/client/gearshift.hpp"
 #include "bridge/client/gearshift_interleaver_options.hpp"
 #include "bridge/client/gearshift_memory.hpp"
+#include "bridge/client/gearshift_news.hpp"
 #include "bridge/client/gearshift_requests.hpp"
 #include "bridge/client/gearshift_service_times.hpp"
 #include "controller/interleaving.h"
@@ -360,7 +360,7 @@ class Interleaver {
   std::int32_t most_answered_ = 0;         // requests at once
 
   std::mutex mutex_;  // guards all below
-  std::condition_variable news_;
+  detail::News news_;
   ShutOut shut_;
   ServiceTimes train_times_;
   BatchTimes infer_times_;

@@ -14,8 +14,10 @@
 #include <utility>
 #include <zmq.hpp>
 
+#include "bridge/client/gearshift_context.hpp"
 #include "bridge/client/gearshift_endpoint.hpp"
 #include "bridge/client/gearshift_key.hpp"
+#include "bridge/client/gearshift_patience.hpp"
 #include "bridge/client/gearshift_wire.hpp"
 
 namespace gearshift::client::detail {
@@ -30,7 +32,8 @@ inline void wait_readable(std::unique_lock<std::mutex>& lock, int descriptor,
   lock.lock();
 }
 
-// Not for several threads at once. No call blocks but wait().
+// Not for several threads at once. No call blocks but wait(), nor does its end for longer than half
+// a second.
 class DaemonSocket {
  public:
   using Time = std::chrono::nanoseconds;  // since any moment
@@ -43,6 +46,13 @@ class DaemonSocket {
     socket_.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(kMaxMessageBytes));
     socket_.set(zmq::sockopt::reconnect_ivl, 100);
   }
+  ~DaemonSocket() {
+    handshakes_.reset();
+    socket_.close();
+    end_context(std::move(context_), kLongestEnd);
+  }
+  DaemonSocket(const DaemonSocket&) = delete;
+  DaemonSocket& operator=(const DaemonSocket&) = delete;
 
   // Where it is not connected there already, and anew where it does not answer: a daemon that
   // stands still takes no connection, and would find all messages at once when it goes on. To
@@ -73,10 +83,13 @@ class DaemonSocket {
   // After a send that failed: the next connect() is a new one, unless this one is young. libzmq
   // gives up for good where a handshake fails. Returns what people should know, or nothing.
   std::string disconnect_if_stuck(Time now) {
-    if (endpoint_.empty() || now - connected_ <= kConnectAgain) return {};
+    if (endpoint_.empty() || !patience_.over(now - connected_)) return {};
     const std::string endpoint = endpoint_;
     disconnect();
-    return handshakes_ ? failure_at(endpoint) : std::string();
+    if (!handshakes_) return {};
+    std::string failure = failure_at(endpoint);
+    failure.empty() ? patience_.was_in_vain() : patience_.restart();
+    return failure;
   }
 
   // False where no daemon takes it now.
@@ -97,6 +110,7 @@ class DaemonSocket {
       return false;
     }
     unanswered_ = 0;
+    patience_.restart();
     return true;
   }
   // Blocks until a message is here, so long at most. False where a signal came.
@@ -114,7 +128,7 @@ class DaemonSocket {
   int descriptor() const { return socket_.get(zmq::sockopt::fd); }
 
  private:
-  static constexpr Time kConnectAgain = std::chrono::seconds(3);
+  static constexpr std::chrono::milliseconds kLongestEnd{500};
   static constexpr std::uint64_t kMostUnanswered = 3;
 
   // What became of the handshakes with the daemon there, for people; empty where none failed.
@@ -167,6 +181,7 @@ class DaemonSocket {
   std::string endpoint_;
   std::optional<PublicKey> key_;  // in use
   Time connected_{0};
+  ConnectPatience patience_;
   std::uint64_t unanswered_ = 0;  // messages sent since one came, or since it connected
 };
 

@@ -4,12 +4,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <vector>
 
 #include "bridge/client/gearshift_interleaver.hpp"
+#include "bridge/client/gearshift_news.hpp"
 #include "tests/bridge/client_fixture.h"
 
 namespace gearshift {
@@ -93,6 +96,51 @@ TEST_F(ClientTest, AForkedChildAnswersInSmallerBatchesWhatDoesNotFitInMemory) {
               return 0;
             }),
             0);
+}
+
+// Another thread of the parent's is in run(), and waits there: in the child it is not.
+TEST_F(ClientTest, AForkedChildEndsAnInterleaverThatServes) {
+  client::InterleaverOptions given;
+  given.name = "lenet";
+  given.endpoint = endpoint;
+  auto one = std::make_unique<client::Interleaver<int, int>>(
+      given, std::function<bool()>(), [](const std::vector<int>& requests) { return requests; });
+  auto serves = std::async(std::launch::async, [&] { one->run([] { return false; }); });
+  EXPECT_EQ(serves.wait_for(milliseconds(60)), std::future_status::timeout) << "it waits";
+  EXPECT_EQ(in_child([&] {
+              one.reset();
+              return 0;
+            }),
+            0);
+  one->close();
+}
+
+TEST(ClientNews, OfAForkedChildIsNotForThreadsOfItsParent) {
+  auto news = std::make_unique<client::detail::News>();
+  std::mutex mutex;
+  std::promise<void> has_the_lock;
+  bool over = false;
+  auto waits = std::async(std::launch::async, [&] {
+    std::unique_lock<std::mutex> lock(mutex);
+    has_the_lock.set_value();
+    while (!over) news->wait_for(lock, std::chrono::seconds(10));
+  });
+  has_the_lock.get_future().wait();
+  std::unique_lock<std::mutex> lock(mutex);  // so it waits for news
+  EXPECT_EQ(in_child([&] {
+              for (int i = 0; i < 5; ++i) news->notify_one();
+              news->wait_for(lock, milliseconds(1));
+              news.reset();
+              return 0;
+            }),
+            0);
+  EXPECT_EQ(in_child([&] {
+              news.reset();
+              return 0;
+            }),
+            0);
+  over = true;
+  news->notify_one();
 }
 
 }  // namespace

@@ -314,7 +314,9 @@ class Reporting(PretendedTime):
 
     def test_says_bye_for_its_trainer_when_training_is_over(self):
         daemon, one, hellos = self.attached_interleaver(train=lambda: False)
-        self.steps(one, 1)
+        with mock.patch.object(one._trainer._connection, "close") as close:
+            self.steps(one, 1)
+        close.assert_not_called()  # it waits, and requests with it
         daemon.expect("bye")
         self.assertEqual(daemon._peer, hellos["train"]["peer"])
         self.assertTrue(one._server.attached)

@@ -6,9 +6,11 @@ import json
 import logging
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import weakref
 
@@ -104,6 +106,42 @@ class Forgotten(ClientTest):
         self.assertEqual(daemon.drain(), [])
 
 
+class Held(ClientTest):
+    """While libzmq looks up the name of the daemon's host it does not end."""
+
+    def setUp(self):
+        super().setUp()
+        self.over = threading.Event()
+        self.addCleanup(self.over.set)
+
+    def looking(self, client):
+        """Its libzmq does, until the test is over. The connection."""
+        link = client._connection
+        end = link._socket.end
+        link._socket.end = lambda: (self.over.wait(DEADLINE_SECONDS), end())
+        return link
+
+    def test_it_waits_no_longer_than_half_a_second(self):
+        daemon, client = self.attached()
+        link = self.looking(client)
+        began = time.monotonic()
+        client.close()
+        self.assertLess(time.monotonic() - began, 2)  # a busy machine's
+        self.assertTrue(link._thread.is_alive())
+        daemon.expect("bye")
+        self.over.set()
+        link._thread.join(DEADLINE_SECONDS)
+        self.assertFalse(link._thread.is_alive())
+
+    def test_the_training_thread_does_not_wait_where_it_says_bye_itself(self):
+        daemon, client = self.attached()
+        link = self.looking(client)
+        with link._holding():
+            client._connection.let_go()
+        self.assertTrue(link._thread.is_alive())
+        daemon.expect("bye")
+
+
 class Forked(ClientTest):
     def in_a_child(self, work):
         """Runs it in a forked child; what that told, and what work() returned."""
@@ -143,6 +181,22 @@ class Forked(ClientTest):
         _, client = self.attached()
         self.assertEqual(self.in_a_child(lambda: [client.attached, client.wanted_batch_size, client.close()]),
                          ([], [False, 16, None]))
+
+    def test_a_child_trains_and_serves_through_an_interleaver(self):
+        served = []
+        interleaver = gearshift.Interleaver(lambda: None, lambda batch: served.extend(batch) or batch, name="lenet",
+                                            endpoint=self.endpoint)  # fmt: skip
+        self.addCleanup(interleaver.close)
+        link = interleaver._trainer._connection
+        self.until(lambda: link._flushed_ns and not link._lock.locked())  # else no child ever gets the lock
+
+        def work():
+            signal.alarm(10)
+            interleaver.submit(1)
+            interleaver.run(1)  # requests are to be reported in it
+            return [served, interleaver.train_minibatches > 0]
+
+        self.assertEqual(self.in_a_child(work)[1], [[1], True])
 
     def test_who_closed_it_knows(self):
         _, client = self.attached()

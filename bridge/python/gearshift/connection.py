@@ -41,6 +41,7 @@ TURN_POLL_MS = 10  # between two looks whether the turn is still wanted: request
 GATHER_NS = 50 * 10**6
 GATHER_MESSAGES = 32
 BYE_LINGER_MS = 100
+LONGEST_CLOSE_S = 0.5
 
 
 class Connection:
@@ -49,23 +50,19 @@ class Connection:
     def __init__(self, offer: wire.Offer, endpoint: str, key: str = ""):
         self.offer = offer
         self.attachment = 0  # its number; a new one when an attachment begins, and when it ends
-        self.attached = False
-        self.managed = False
+        self.attached = self.managed = False
         self.in_force = Command(0, 0, offer.batch_size, "both")
         self._before = self.in_force  # what the newest one took the place of
         self.asked = self.in_force  # newest command
         self._refused = self.in_force
-        self.checkpoint = None  # newest that was asked for
-        self._answered_checkpoint = None
+        self.checkpoint = self._answered_checkpoint = None  # newest that was asked for; that was answered
         self._budget = ReportBudget()
         self.dropped_reports = 0
         self._process = os.getpid()
-        self._closed = False
-        self._ended = False  # closed, and bye is said
+        self._closed = self._ended = False  # ended: closed, and bye is said
         self._sequence = 0
         self._request_sequence = 0
-        self._turn = 0  # number of the newest turn asked for
-        self._turn_given = 0  # of the newest one given
+        self._turn = self._turn_given = 0  # number of the newest turn asked for; of the newest one given
         self._knows_turns = True  # the daemon of this attachment does, as far as is known
         self._outbox = Outbox()
         self._told = set()
@@ -167,8 +164,9 @@ class Connection:
             self.dropped_reports += 1
 
     def service_if_free(self, timeout_s=0):
-        """Sends what is waiting and takes what came, unless the other thread is at it, for so long."""
-        if self._lock.acquire(timeout=timeout_s):
+        """Sends what is waiting and takes what came, unless the other thread is at it, for so long. Not in a forked
+        child, where the socket fails and pyzmq tries again for ever."""
+        if os.getpid() == self._process and self._lock.acquire(timeout=timeout_s):
             try:
                 self._holder = threading.get_ident()
                 self._service()
@@ -234,24 +232,24 @@ class Connection:
             self._wake.put(None)
 
     def close(self):
-        """Says bye. Takes a tenth of a second at most where a daemon does not read. Happens at exit by itself."""
+        """Says bye. Takes a tenth of a second at most where a daemon does not read, half a second while the name of
+        its host is looked up. Happens at exit by itself."""
         self.let_go()
-        if self._ended or os.getpid() != self._process:
+        if os.getpid() != self._process:
             return
         me = threading.get_ident()
         if me == self._thread.ident or (self._lock.locked() and self._holder == me):
             return  # a signal's handler, or a collector's: what it interrupted says bye
-        self._thread.join(2)
+        self._thread.join(LONGEST_CLOSE_S)
         self._end()
 
-    def _end(self):
-        if self._ended or not self._lock.acquire(timeout=2):
-            return  # held for good: the process is being torn down
+    def _end(self, timeout_s=0):
+        if self._ended or not self._lock.acquire(timeout=timeout_s):
+            return  # who has it does this once it lets go of it
         try:
             self._holder = threading.get_ident()
             if not self._ended:
                 self._ended = True
-                atexit.unregister(self.close)
                 self._flush()
                 if self.attached:
                     self._send({"type": "bye"})
@@ -297,7 +295,9 @@ class Connection:
                 self.tell_once("the connection failed; training goes on", exc_info=True)
             with contextlib.suppress(queue.Empty):
                 self._wake.get(timeout=self._wake_ns / 1e9)
-        self._end()
+        self._end(timeout_s=-1)  # however long that takes
+        self._socket.end()
+        atexit.unregister(self.close)
 
     def _service(self):
         if self._closed:

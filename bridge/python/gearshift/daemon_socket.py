@@ -11,6 +11,7 @@ from gearshift import key as keys
 from gearshift import wire
 
 CONNECT_AGAIN_NS = 3 * 10**9
+LONGEST_CONNECT_NS = 60 * 10**9
 MOST_UNANSWERED = 3  # messages; more hellos that a daemon finds at once when it goes on are too many for it
 MAX_MESSAGES_TAKEN = 64  # at once, so that no daemon can hold up a minibatch
 
@@ -25,6 +26,7 @@ class DaemonSocket:
         self._key = None  # the one in use
         self._connected_endpoint = ""
         self._connected_ns = 0
+        self._patience_ns = CONNECT_AGAIN_NS  # with a connection that cannot be sent by
         self._unanswered = 0  # messages sent since one came, or since it connected
         self._in_second_frame = False
         self._context = zmq.Context(1)
@@ -66,15 +68,21 @@ class DaemonSocket:
     def disconnect_if_stuck(self, now_ns):
         """After a send that failed: the next connect() is a new one, unless this one is young.
 
-        libzmq gives up for good on a peer that breaks its framing: it is told anew.
+        libzmq gives up for good on a peer that breaks its framing: it is told anew. Over tcp it may be looking up a
+        name, for which it begins again then: it has twice the time each time.
         """
         endpoint = self._connected_endpoint
-        if not endpoint or now_ns - self._connected_ns <= CONNECT_AGAIN_NS:
+        if not endpoint or now_ns - self._connected_ns <= self._patience_ns:
             return
         self._disconnect()
-        failure = self._handshakes.take_failure() if self._handshakes is not None else None
+        if self._handshakes is None:
+            return
+        failure = self._handshakes.take_failure()
         if failure is not None:
+            self._patience_ns = CONNECT_AGAIN_NS
             self._tell_of_failure(f"the daemon at {endpoint}", failure)
+        else:
+            self._patience_ns = min(2 * self._patience_ns, LONGEST_CONNECT_NS)
 
     def _tell_of_failure(self, daemon, failure):
         """What became of the handshakes with it, and the way out."""
@@ -116,18 +124,21 @@ class DaemonSocket:
             if not self._socket.getsockopt(zmq.EVENTS) & zmq.POLLIN:
                 return
             frame = self._socket.recv(zmq.NOBLOCK)
-            self._unanswered = 0
+            self._unanswered, self._patience_ns = 0, CONNECT_AGAIN_NS
             more, in_second = self._socket.getsockopt(zmq.RCVMORE), self._in_second_frame
             self._in_second_frame = bool(more)
             if not more and not in_second:
                 yield frame
 
     def close(self, linger_ms):
-        """linger_ms: how long to try to send what was not yet."""
+        """Never waits. linger_ms: how long end() tries to send what was not yet."""
         self._socket.setsockopt(zmq.LINGER, linger_ms)
         if self._handshakes is not None:
             self._handshakes.close()
         self._socket.close()
+
+    def end(self):
+        """After close(). Blocks while libzmq looks up the name of the daemon's host, which may take long."""
         self._context.term()
 
     def _disconnect(self):

@@ -330,7 +330,7 @@ class Interleaver:
         began_ns = clock.now_ns()
         if not self._train():
             self._train = None
-            self._trainer.close()  # else settings are tuned for work that never comes
+            self._trainer._connection.let_go()  # else settings are tuned for work that never comes
             return
         ended_ns = self._ended()
         self._train_times.add(ended_ns - asked_ns)
