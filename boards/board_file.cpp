@@ -137,13 +137,20 @@ PowerDescription parse_power(TomlFields fields) {
     any_in_total = any_in_total || sign == 1;
     power.rounding_mw += sign * step_mw / 2;
   }
-  const bool has_ina = std::find(power.sources.begin(), power.sources.end(),
-                                 PowerSource::ina3221) != power.sources.end();
+  const auto has = [&](PowerSource source) {
+    return std::find(power.sources.begin(), power.sources.end(), source) != power.sources.end();
+  };
+  const bool has_ina = has(PowerSource::ina3221);
   if (has_ina && !any_in_total) {
     fields.fail("rail", "ina3221 needs at least one [[power.rail]] with sign = 1");
   }
   power.estimate_idle_w = fields.number("estimate_idle_w", 0, 10'000, 0);
   power.estimate_core_w = fields.number("estimate_core_w", 0, 1'000, 0);
+  if (has(PowerSource::cpu_time_estimate)) {
+    const std::string reason = "must be above 0: cpu_time_estimate is among the sources";
+    if (power.estimate_idle_w <= 0) fields.fail("estimate_idle_w", reason);
+    if (power.estimate_core_w <= 0) fields.fail("estimate_core_w", reason);
+  }
   power.window = duration_ms(fields.number("window_ms", 1, kMostMs));
   // An INA3221 shows a running mean. What counters of energy rose by from one reading to the next
   // knows nothing of what was before.

@@ -2,6 +2,7 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <stdexcept>
 #include <utility>
 
 #include "cli/flag_value.h"
@@ -27,6 +28,13 @@ std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan,
                                                  std::span<const ThermalZone> zones,
                                                  std::vector<std::string>& findings) {
   if (plan.off) return nullptr;
+  if (plan.limit_c && zones.empty()) {
+    throw std::invalid_argument(fmt::format(
+        "--thermal {:g}C: nothing here reads a temperature (of the thermal zones that the board's "
+        "file names there is none); leave it out, and the board has only what it does by itself "
+        "against heat",
+        *plan.limit_c));
+  }
   ThermalLimitOptions options;
   for (const ThermalZone& zone : zones) {
     std::optional<double> limit_c = plan.limit_c;

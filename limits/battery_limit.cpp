@@ -130,7 +130,7 @@ void BatteryLimit::choose_workload() {
 void BatteryLimit::read(const Reading& reading) {
   if (reading.quantity == Quantity::power) {
     drain_.add_power(reading);
-    if (reading.state == ReadingState::ok) power_w_ = static_cast<double>(reading.value) / 1000;
+    if (reading.state == ReadingState::ok) power_ = reading;
     return;
   }
   gauge_.read(reading);
@@ -237,9 +237,16 @@ void BatteryLimit::plan_forecast(const BatteryTask& task, Time now) {
   if (least_wh < reserve_wh()) plan_.shortfall = Shortfall::energy;
 }
 
+// W. While it is not read the board is in its safe mode, and what was read before says nothing.
+std::optional<double> BatteryLimit::drawn_w(Time now) const {
+  if (!power_ || now - power_->taken > kBrownOutRest) return std::nullopt;
+  return static_cast<double>(power_->value) / 1000;
+}
+
 bool BatteryLimit::browned_out(Time now) {
   if (!options_.brownout_v) return false;
   const std::optional<double> voltage_v = gauge_.voltage_v(now);
+  const std::optional<double> power_w = drawn_w(now);
   const bool saw = !std::exchange(blind_, !voltage_v);
   if (blind_) {
     browned_out_ = now;
@@ -248,7 +255,7 @@ bool BatteryLimit::browned_out(Time now) {
   if (*voltage_v < *options_.brownout_v) {
     if (state_ != BatteryState::brown_out || !saw) {
       ++brown_outs_;
-      ceiling_.sagged(power_w_, gauge_.energy_wh(now));
+      if (power_w) ceiling_.sagged(*power_w, gauge_.energy_wh(now));
     }
     browned_out_ = now;
     return true;
@@ -256,7 +263,9 @@ bool BatteryLimit::browned_out(Time now) {
   if (state_ != BatteryState::brown_out) return false;
   const bool recovered = *voltage_v > kVoltageRecovered * *options_.brownout_v;
   if (!recovered || now - browned_out_ < kBrownOutRest) return true;
-  ceiling_.recovered(power_w_);
+  // Or a ceiling may be left that is below what the lowest mode draws.
+  if (!power_w && ceiling_.learnt()) return true;
+  if (power_w) ceiling_.recovered(*power_w);
   return false;
 }
 

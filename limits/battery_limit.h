@@ -103,6 +103,7 @@ class BatteryLimit : public LimitSource {
   std::string_view uncounted() const;
   bool awaits_reading(Time now) const;
   BatteryState judge(Time now);
+  std::optional<double> drawn_w(Time now) const;
   bool browned_out(Time now);
   double share_wh(double share) const { return share * gauge_.capacity_wh(options_.capacity_wh); }
   double reserve_wh() const { return share_wh(options_.reserve_share); }
@@ -146,8 +147,8 @@ class BatteryLimit : public LimitSource {
   double cycle_share_ = 0;  // of the higher power, in this cycle
   std::optional<std::int64_t> low_mw_;
   std::optional<std::int64_t> high_mw_;
-  double power_w_ = 0;      // newest reading of the board's
-  VoltageCeiling ceiling_;  // at which the voltage does not sag below the threshold
+  std::optional<Reading> power_;  // the board's newest that is ok
+  VoltageCeiling ceiling_;        // at which the voltage does not sag below the threshold
   Time browned_out_{};
   bool blind_ = false;  // no voltage is read that would show a brown-out
   std::uint32_t brown_outs_ = 0;

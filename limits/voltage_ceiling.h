@@ -18,6 +18,8 @@ class VoltageCeiling {
   // It came back while the board drew `power_w`, W, in the lowest mode: the ceiling leaves that,
   // and a little more for noise.
   void recovered(double power_w);
+  // Whether any sag is known.
+  bool learnt() const { return !sags_.empty(); }
   // The most that the board may draw, W; nullopt where no sag is known. A ceiling that was raised
   // falls again half a step below where it was, so that one does not move with a gauge's noise.
   // Where `step_wh` is not above 0 none is raised.

@@ -2,21 +2,20 @@
 
 #include <algorithm>
 
-#include "controller/battery.h"
-
 namespace gearshift {
 namespace {
 
-// W, by the readings of one tick.
+// W, by the readings of one tick. A sensor that hangs repeats its newest one.
 struct Flow {
   std::optional<double> board_w;
   std::optional<double> terminals_w;  // out of the battery
 };
 
-Flow flow_of(const std::vector<Reading>& readings) {
+Flow flow_of(const std::vector<Reading>& readings, Time taken_since) {
   Battery terminals;
   Flow flow;
   for (const Reading& reading : readings) {
+    if (reading.taken < taken_since) continue;
     terminals.add(reading);
     if (reading.quantity == Quantity::power && reading.state == ReadingState::ok) {
       flow.board_w = static_cast<double>(reading.value) / 1000;
@@ -31,7 +30,7 @@ Flow flow_of(const std::vector<Reading>& readings) {
 }  // namespace
 
 void BatteryIntegral::read(Time now, std::vector<Reading>& readings) {
-  const Flow flow = flow_of(readings);
+  const Flow flow = flow_of(readings, now - stale_after_);
   terminals_read_ = terminals_read_ || flow.terminals_w;
   const std::optional<double> measured_w = terminals_read_ ? flow.terminals_w : flow.board_w;
   if (measured_w) most_measured_w_ = std::max(most_measured_w_, *measured_w);

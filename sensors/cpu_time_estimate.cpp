@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "sensors/look_again.h"
+
 namespace gearshift {
 namespace {
 
@@ -59,18 +61,18 @@ std::unique_ptr<CpuTimeEstimate> CpuTimeEstimate::open(const PowerDescription& p
     findings.push_back("power: an estimate from the CPU time of " + std::to_string(cpus) +
                        " CPUs in " + counter.path() + "; nothing here measures power");
     return std::unique_ptr<CpuTimeEstimate>(
-        new CpuTimeEstimate(std::move(counter), exact, cpus, power));
+        new CpuTimeEstimate(std::move(counter), exact, root, power));
   } catch (const FileError& error) {
     findings.push_back("power: no estimate from CPU time: " + std::string(error.what()));
     return nullptr;
   }
 }
 
-CpuTimeEstimate::CpuTimeEstimate(DeviceFile counter, bool exact, int cpus,
+CpuTimeEstimate::CpuTimeEstimate(DeviceFile counter, bool exact, Sysroot& root,
                                  const PowerDescription& power)
     : counter_(std::move(counter)),
       exact_(exact),
-      cpus_(cpus),
+      root_(root),
       idle_w_(power.estimate_idle_w),
       core_w_(power.estimate_core_w),
       period_(std::max(power.period, Duration(1))),
@@ -80,7 +82,20 @@ CpuTimeEstimate::CpuTimeEstimate(DeviceFile counter, bool exact, int cpus,
 
 std::optional<CpuTimeEstimate::CpuTime> CpuTimeEstimate::count(Time now) {
   if (!exact_) return parse(counter_.read());
-  return CpuTime{counter_.read_integer(), cpus_ * now.time_since_epoch().count()};
+  return CpuTime{counter_.read_integer(), now.time_since_epoch().count()};
+}
+
+// A cgroup's time may be of more CPUs than there were when it began.
+double CpuTimeEstimate::busy_cores(const CpuTime& since, const CpuTime& until, Time now) {
+  const double share =
+      static_cast<double>(until.busy - since.busy) / static_cast<double>(until.total - since.total);
+  if (exact_) return share;
+  if (cpus_ == 0 || now >= count_again_) {
+    count_again_ = now + kLookEvery;
+    // Their lines may be more than one reading of a sensor's file holds.
+    if (const auto text = root_.try_read(kStatistics)) cpus_ = count_cpus(*text);
+  }
+  return cpus_ * std::min(share, 1.0);
 }
 
 void CpuTimeEstimate::sample(Time now) {
@@ -95,11 +110,9 @@ void CpuTimeEstimate::sample(Time now) {
     // Told by explain(), from the file's last error.
   }
   if (time && last_ && time->total > last_->total && time->busy >= last_->busy) {
-    const double share = std::clamp(static_cast<double>(time->busy - last_->busy) /
-                                        static_cast<double>(time->total - last_->total),
-                                    0.0, 1.0);
-    newest_.value = std::llround((idle_w_ + core_w_ * share * cpus_) * 1000);
-    newest_.state = newest_.value <= plausible_max_mw_ ? ReadingState::ok : ReadingState::absurd;
+    newest_.value = std::llround((idle_w_ + core_w_ * busy_cores(*last_, *time, now)) * 1000);
+    const bool plausible = newest_.value > 0 && newest_.value <= plausible_max_mw_;
+    newest_.state = plausible ? ReadingState::ok : ReadingState::absurd;
   }
   last_ = time;
 }
@@ -112,7 +125,7 @@ void CpuTimeEstimate::read(Time now, std::vector<Reading>& readings) {
 std::string CpuTimeEstimate::explain(const Reading& reading) const {
   if (reading.state == ReadingState::ok) return "";
   if (reading.state == ReadingState::absurd) {
-    return "the estimate of " + std::to_string(reading.value) + " mW is above " +
+    return "the estimate of " + std::to_string(reading.value) + " mW is outside 0 to " +
            std::to_string(plausible_max_mw_) + " mW";
   }
   if (!last_) return counter_.path() + " cannot be read as CPU times";

@@ -85,16 +85,19 @@ void NvmlPower::count(Time now) {
     reason_ = energy_mj_ ? "the energy counter went back: the driver was restarted"
                          : "a power needs two readings of the energy counter";
     reading_ = {Quantity::power, ReadingState::missing, false, 0, 0, now};
-    energy_mj_ = seen_mj_ = energy_mj;
-    counted_ = now;
-    forget_pace(now);
+    count_from(energy_mj, now);
     return;
   }
   if (energy_mj == seen_mj_) {
-    if (now - moved_ > kStandsStill) {
-      ask(now);
-      forget_pace(moved_);
-    }
+    stands_still_ = now - moved_ > kStandsStill;
+    if (!stands_still_) return;
+    ask(now);
+    due_ = Time{};
+    return;
+  }
+  if (stands_still_) {
+    ask(now);
+    count_from(energy_mj, now);
     return;
   }
   seen_mj_ = energy_mj;
@@ -106,6 +109,13 @@ void NvmlPower::count(Time now) {
   take(std::llround(used_mj * 1e9 / static_cast<double>(elapsed.count())), now);
   energy_mj_ = energy_mj;
   counted_ = now;
+}
+
+void NvmlPower::count_from(std::int64_t energy_mj, Time now) {
+  energy_mj_ = seen_mj_ = energy_mj;
+  counted_ = now;
+  stands_still_ = false;
+  forget_pace(now);
 }
 
 // The counter has moved. Once its pace is known it is not looked at before nine tenths of that: a

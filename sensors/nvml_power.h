@@ -17,8 +17,9 @@ namespace gearshift {
 // energy used between two moves of the counter that are 80 ms or more apart, divided by that time;
 // between them the reading before is repeated with its time. A look at the counter costs 4 ms of
 // processor time (H200, driver 580), so that it is looked at only when it is due to move. A counter
-// that stands still for a second is not believed: then, without one, and while the driver does not
-// offer it any more, power is what NVML says it is at present. NVML samples power, on some GPUs a
+// that stands still for a second is not believed, nor what it has then counted: until it has moved
+// again, without one, and while the driver does not offer it any more, power is what NVML says it
+// is at present. NVML samples power, on some GPUs a
 // quarter of the time only; the counter misses nothing. Missing: the counter's first reading, one
 // that went back (the driver was restarted), and a GPU that does not answer. No power at all is
 // absurd.
@@ -36,6 +37,7 @@ class NvmlPower : public BlockingSensor {
  private:
   NvmlPower(NvmlGpu gpu, bool counts, const PowerDescription& power);
   void count(Time now);
+  void count_from(std::int64_t energy_mj, Time now);
   std::optional<std::int64_t> look();
   void ask(Time now);
   void take(std::int64_t power_mw, Time now);
@@ -49,7 +51,8 @@ class NvmlPower : public BlockingSensor {
   Time counted_{};
   std::int64_t seen_mj_ = 0;  // the newest that the counter showed
   Time moved_{};              // since when
-  Time due_{};                // before it the counter is not looked at
+  bool stands_still_ = false;
+  Time due_{};  // before it the counter is not looked at
   Time learns_since_{};
   int moves_ = 0;    // since then, as far as they are learnt from
   Duration pace_{};  // the mean time from one to the next

@@ -34,8 +34,8 @@ bool open_energy(const BatteryDescription& battery, Sysroot& root, OpenedSensors
         "or --nut 127.0.0.1 where Network UPS Tools watch it");
     return false;
   }
-  opened.sensors.push_back(std::make_unique<BatteryIntegral>(*battery.capacity_wh, battery.charge,
-                                                             battery.most_w, battery.awake));
+  opened.sensors.push_back(std::make_unique<BatteryIntegral>(
+      *battery.capacity_wh, battery.charge, battery.most_w, battery.stale_after, battery.awake));
   opened.findings.emplace_back(measured ? "battery: an estimate, by what flows at its terminals"
                                         : "battery: an estimate, by the power of the board alone");
   return true;

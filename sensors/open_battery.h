@@ -14,8 +14,10 @@ struct BatteryDescription {
   std::optional<double> capacity_wh{};  // given by the user, where no gauge tells
   double charge = 1;                    // at the start, 0 to 1, where no gauge tells
   double most_w = 100;                  // that is ever drawn, where nothing was measured yet
-  std::optional<NutAddress> nut{};      // of a daemon of Network UPS Tools, where one is asked
-  AwakeClock awake{};                   // that an estimate goes by
+  // An estimate does not go by readings older than this.
+  Duration stale_after = kTerminalsStaleAfter;
+  std::optional<NutAddress> nut{};  // of a daemon of Network UPS Tools, where one is asked
+  AwakeClock awake{};               // that an estimate goes by
 };
 
 // Appends its sensors and findings to `opened`, behind those of the board: a power_supply, else an

@@ -48,6 +48,18 @@ TEST(ThermalFlag, IsNoLimitWhereItIsOffOrNothingIsToBeKept) {
   EXPECT_EQ(make_thermal_limit(make_thermal_plan("off"), kZones, findings), nullptr);
   EXPECT_TRUE(findings.empty());
   EXPECT_EQ(make_thermal_limit({}, {}, findings), nullptr);
+  EXPECT_EQ(make_thermal_limit(make_thermal_plan("off"), {}, findings), nullptr);
+}
+
+TEST(ThermalFlag, ATemperatureIsRefusedWhereNothingReadsOne) {
+  std::vector<std::string> findings;
+  try {
+    make_thermal_limit(make_thermal_plan("70C"), {}, findings);
+    FAIL() << "it would be a limit that nothing keeps";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("--thermal 70C: nothing here reads"),
+              std::string::npos);
+  }
 }
 
 TEST(ThermalFlag, NamesTheFlagAndWhatIsAllowed) {

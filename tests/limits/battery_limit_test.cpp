@@ -136,9 +136,9 @@ TEST(BatteryLimit, HoldsTheLowestModeInTheTickOfABrownOutAndStaysBelowThatPower)
   run.battery(10, 9.9);
   EXPECT_EQ(run.cap(), kLowestModeMw);
   EXPECT_EQ(run.limit.brown_outs(), 1U);
-  run.read(Quantity::power, 10);
   run.now += seconds(5);
   run.battery(10, 11);
+  run.read(Quantity::power, 10);
   EXPECT_EQ(run.cap(), kLowestModeMw);
   run.now += seconds(6);
   run.battery(10, 11);
@@ -185,8 +185,8 @@ TEST(BatteryLimit, CountsABrownOutThatShowsWhenTheVoltageIsReadAgain) {
     EXPECT_EQ(run.cap(), kLowestModeMw);
   }
   EXPECT_EQ(run.limit.brown_outs(), 1U);
-  run.read(Quantity::power, 10);
   run.now += seconds(11);
+  run.read(Quantity::power, 10);
   run.battery(10, 11);
   EXPECT_EQ(run.cap(), 25'500) << "85 % of the power that it was seen to sag at";
 }

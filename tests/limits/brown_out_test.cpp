@@ -17,8 +17,8 @@ void sag(Limited& run, double energy_wh) {
   run.read(Quantity::power, 30);
   run.battery(energy_wh, 9.9);
   EXPECT_EQ(run.cap(), kLowestModeMw);
-  run.read(Quantity::power, 10);
   run.now += seconds(11);
+  run.read(Quantity::power, 10);
   run.battery(energy_wh, 11);
 }
 
@@ -62,8 +62,8 @@ TEST(BrownOut, HoldsTheLowestModeThatThereIsNotTheLowestThatIsKnown) {
   run.read(Quantity::power, 20);
   run.battery(5, 9.9);
   EXPECT_EQ(run.cap(), kLowestModeMw);
-  run.read(Quantity::power, 4);
   run.now += seconds(11);
+  run.read(Quantity::power, 4);
   run.battery(5, 11);
   EXPECT_EQ(run.cap(), 17'000) << "where nothing is known to fit";
 }
@@ -75,10 +75,44 @@ TEST(BrownOut, ItsCeilingLeavesWhatTheVoltageCameBackAt) {
   run.read(Quantity::power, 11);
   run.battery(5, 9.9);
   run.cap();
-  run.read(Quantity::power, 10);
   run.now += seconds(11);
+  run.read(Quantity::power, 10);
   run.battery(5, 11);
   EXPECT_EQ(run.cap(), 10'300);
+}
+
+// A ceiling of nothing would stop the work for good.
+TEST(BrownOut, WhereNoPowerWasReadItTeachesNoCeiling) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 100, .brownout_v = 10});
+  run.battery(5, 11);
+  run.cap();
+  run.battery(5, 9.9);
+  EXPECT_EQ(run.cap(), kLowestModeMw);
+  run.now += seconds(11);
+  run.battery(5, 11);
+  EXPECT_EQ(run.cap(), std::nullopt);
+}
+
+TEST(BrownOut, WhatWasDrawnLongBeforeTeachesNoCeiling) {
+  Limited run({.aim = BatteryAim::finish, .epochs = 100, .brownout_v = 10});
+  run.battery(5, 11);
+  run.read(Quantity::power, 40);
+  run.cap();
+  run.now += seconds(10) + milliseconds(1);
+  run.battery(5, 9.9);
+  EXPECT_EQ(run.cap(), kLowestModeMw);
+  run.now += seconds(11);
+  run.battery(5, 11);
+  EXPECT_EQ(run.cap(), std::nullopt) << "40 W are too old for the sag";
+  run.read(Quantity::power, 40);
+  run.now += seconds(10);
+  run.battery(5, 9.9);
+  EXPECT_EQ(run.cap(), kLowestModeMw);
+  run.now += seconds(11);
+  run.battery(5, 11);
+  EXPECT_EQ(run.cap(), kLowestModeMw) << "and for what it came back at: that is not read";
+  run.read(Quantity::power, 4);
+  EXPECT_EQ(run.cap(), 34'000);
 }
 
 TEST(BrownOut, WhoWaitsByThePlanWaitsInItToo) {

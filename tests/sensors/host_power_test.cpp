@@ -219,6 +219,43 @@ TEST_F(HostPowerTest, TheEstimateFollowsTheBusyCoresAndSaysWhatItIs) {
   EXPECT_EQ(read(*sensor, milliseconds(300))[0].value, 40'000);
 }
 
+TEST_F(HostPowerTest, TheEstimateCountsTheCpusThatAreOnlineNow) {
+  cpu_time(0, 0);
+  const auto sensor = CpuTimeEstimate::open(power_, root_, findings_);
+  read(*sensor, milliseconds(0));
+  cpu_time(20, 0);
+  EXPECT_EQ(read(*sensor, milliseconds(100))[0].value, 40'000) << "two busy cores of two";
+  tree_.put("/proc/stat",
+            "cpu  100 0 0 0 0 0 0 0\ncpu0 1\ncpu1 1\ncpu2 1\ncpu3 1\ncpu4 1\nintr 0\n");
+  EXPECT_EQ(read(*sensor, milliseconds(1100))[0].value, 85'000) << "five of five";
+}
+
+// Their lines are more than one reading of a sensor's file holds.
+TEST_F(HostPowerTest, TheEstimateCountsHundredsOfCpus) {
+  power_.plausible_max_mw = 1'000'000;
+  std::string lines;
+  for (int cpu = 0; cpu < 256; ++cpu) {
+    lines += "cpu" + std::to_string(cpu) + " 100000 0 200000 3000000 0 0 0 0 0 0\n";
+  }
+  tree_.put("/proc/stat", "cpu  0 0 0 0 0 0 0 0\n" + lines);
+  const auto sensor = CpuTimeEstimate::open(power_, root_, findings_);
+  EXPECT_NE(findings_.back().find("256 CPUs"), std::string::npos);
+  read(*sensor, milliseconds(0));
+  tree_.put("/proc/stat", "cpu  64 0 0 192 0 0 0 0\n" + lines);
+  EXPECT_EQ(read(*sensor, milliseconds(100))[0].value, 970'000) << "64 of them are busy";
+}
+
+TEST_F(HostPowerTest, AnEstimateOfNoPowerIsAbsurd) {
+  power_.estimate_idle_w = power_.estimate_core_w = 0;
+  cpu_time(0, 0);
+  const auto sensor = CpuTimeEstimate::open(power_, root_, findings_);
+  read(*sensor, milliseconds(0));
+  cpu_time(10, 10);
+  const Reading reading = read(*sensor, milliseconds(100))[0];
+  EXPECT_EQ(reading.state, ReadingState::absurd);
+  EXPECT_NE(sensor->explain(reading).find("0 mW is outside"), std::string::npos);
+}
+
 TEST_F(HostPowerTest, TheEstimateIsOfNanosecondsWhereCgroupsCountAllProcesses) {
   cpu_time(10, 10);
   const auto used = [this](std::string_view ns) {
@@ -236,10 +273,12 @@ TEST_F(HostPowerTest, TheEstimateIsOfNanosecondsWhereCgroupsCountAllProcesses) {
   const Reading reading = read(*sensor, milliseconds(100))[0];
   EXPECT_EQ(reading.value, 16'300);
   EXPECT_TRUE(reading.estimate);
+  used("5542000000");  // of more than the two CPUs that there were
+  EXPECT_EQ(read(*sensor, milliseconds(200))[0].value, 85'000);
   used("4000000000");
-  EXPECT_EQ(read(*sensor, milliseconds(200))[0].state, ReadingState::missing) << "it went back";
+  EXPECT_EQ(read(*sensor, milliseconds(300))[0].state, ReadingState::missing) << "it went back";
   used("garbage");
-  const Reading none = read(*sensor, milliseconds(300))[0];
+  const Reading none = read(*sensor, milliseconds(400))[0];
   EXPECT_EQ(none.state, ReadingState::missing);
   EXPECT_NE(sensor->explain(none).find("cpuacct.usage"), std::string::npos);
 }

@@ -106,6 +106,36 @@ TEST_F(NvmlPowerTest, ACounterThatStandsStillIsNotBelieved) {
   EXPECT_EQ(present.taken, at(1101));
 }
 
+// Neither its power nor its pace is a mean that the stand-still is in.
+TEST_F(NvmlPowerTest, ACounterThatStoodStillIsCountedAnewFromItsNextMoveOn) {
+  const auto sensor = open();
+  int ms = 0;
+  std::int64_t energy_mj = 5000;
+  const auto move = [&](int of_mj) {
+    for (int look = 0; look < 9; ++look) read(*sensor, ms += 10);
+    return read(*sensor, ms += 10, energy_mj += of_mj);
+  };
+  read(*sensor, ms, energy_mj);
+  for (int moves = 0; moves < 9; ++moves) EXPECT_EQ(move(20'000).value, 200'000);
+  for (int look = 0; look < 40; ++look) read(*sensor, ms += 100);
+  EXPECT_EQ(move(20'000).value, 60'000) << "the present power";
+  for (int moves = 0; moves < 12; ++moves) {
+    const Reading reading = move(20'000);
+    EXPECT_EQ(reading.value, 200'000);
+    EXPECT_EQ(reading.taken, at(ms));
+  }
+  for (int look = 0; look < 40; ++look) read(*sensor, ms += 100);
+  EXPECT_EQ(move(820'000).value, 60'000) << "that it makes up for it says nothing of now";
+  EXPECT_EQ(move(20'000).value, 200'000);
+}
+
+TEST_F(NvmlPowerTest, ACounterThatIsSeldomLookedAtDoesNotStandStill) {
+  const auto sensor = open();
+  read(*sensor, 0, 5000);
+  EXPECT_EQ(read(*sensor, 2000, 5000 + 400'000).value, 200'000);
+  EXPECT_EQ(read(*sensor, 4000, 5000 + 800'000).value, 200'000);
+}
+
 TEST_F(NvmlPowerTest, ACounterThatWentBackStartsAnew) {
   const auto sensor = open();
   read(*sensor, 0, 50'000);

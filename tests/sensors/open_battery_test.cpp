@@ -76,7 +76,9 @@ Reading power(double power_w, ReadingState state = ReadingState::ok) {
   return {Quantity::power, state, false, 0, static_cast<std::int64_t>(1000 * power_w), at(0)};
 }
 
+// Those of that second.
 double left_wh(BatteryIntegral& sensor, int second, std::vector<Reading> readings) {
+  for (Reading& reading : readings) reading.taken = at(second);
   sensor.read(at(second), readings);
   Battery battery;
   for (const Reading& reading : readings) battery.add(reading);
@@ -113,6 +115,29 @@ TEST(BatteryIntegral, TakesTheMostWhereTheTerminalsAreReadNoMore) {
   EXPECT_NEAR(left_wh(sensor, 100, {power(10), voltage, current}), 9, 1e-6);
   current.state = ReadingState::missing;
   EXPECT_NEAR(left_wh(sensor, 200, {power(10), voltage, current}), 8, 1e-6);  // 36 W
+}
+
+TEST(BatteryIntegral, TakesTheMostWhileASensorThatHangsRepeatsItself) {
+  for (const bool terminals : {false, true}) {
+    BatteryIntegral sensor(10, 1, 90);
+    const Reading voltage{Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at(0)};
+    const Reading current{Quantity::battery_current, ReadingState::ok, false, 0, 1'500, at(0)};
+    std::vector<Reading> repeated = {power(18)};
+    if (terminals) repeated = {power(0, ReadingState::missing), voltage, current};
+    for (Reading& reading : repeated) reading.taken = at(20);
+    left_wh(sensor, 0, {});
+    EXPECT_NEAR(left_wh(sensor, 10, {power(36)}), 9.9, 1e-6);
+    const auto left = [&](int second) {
+      std::vector<Reading> readings = repeated;
+      sensor.read(at(second), readings);
+      Battery battery;
+      for (const Reading& reading : readings) battery.add(reading);
+      return battery.energy_wh.value();
+    };
+    EXPECT_NEAR(left(20), 9.85, 1e-6);
+    EXPECT_NEAR(left(30), 9.8, 1e-6) << "18 W, ten seconds old";
+    EXPECT_NEAR(left(40), 9.7, 1e-6) << "36 W";
+  }
 }
 
 // The loop's clock counts the sleep: eight hours at the power of the moment after would be 160 Wh.
