@@ -19,6 +19,7 @@
 #include "cli/tell.h"
 #include "cli/written_output.h"
 #include "evaluation/drift_report.h"
+#include "evaluation/statistics.h"
 #include "limits/operator_limit.h"
 #include "limits/schedule_limit.h"
 #include "policies/lua/lua_policy.h"
@@ -90,9 +91,8 @@ class DriftWatch : public Recorder {
     if (newest_.size() < kNewest) return excess(in_force);
     std::vector<double> all;
     for (const Setting& setting : newest_) all.push_back(excess(setting).value_or(HUGE_VAL));
-    std::nth_element(all.begin(), all.begin() + kNewest / 2, all.end());
-    const double median = all[kNewest / 2];
-    return std::isfinite(median) ? std::optional(median) : std::nullopt;
+    const double middle = median(std::move(all));
+    return std::isfinite(middle) ? std::optional(middle) : std::nullopt;
   }
 
   const Setting& before() const { return before_; }

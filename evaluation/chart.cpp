@@ -156,8 +156,19 @@ std::string rectangle(double x, double y, double width, double height, std::size
          number(height) + "\"/>";
 }
 
+// Of UTF-8, in which the bytes that go on with a character begin with the bits 10.
+bool begins_character(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80; }
+
+std::size_t characters(const std::string& name) {
+  return static_cast<std::size_t>(std::ranges::count_if(name, begins_character));
+}
+
 std::string short_name(const std::string& name) {
-  return name.size() <= kMostName ? name : name.substr(0, kMostName - 1) + "\u2026";
+  if (characters(name) <= kMostName) return name;
+  std::size_t begun = 0;
+  const auto end = std::ranges::find_if(
+      name, [&](char byte) { return begins_character(byte) && ++begun == kMostName; });
+  return std::string(name.begin(), end) + "\u2026";
 }
 
 // Room for the marker and the longest name.
@@ -165,7 +176,7 @@ double range_left(const RangeChart& chart) {
   constexpr double kCharacter = 6.6;
   std::size_t longest = 10;
   for (const Range& range : chart.ranges) {
-    longest = std::max(longest, std::min(kMostName, range.name.size()));
+    longest = std::max(longest, std::min(kMostName, characters(range.name)));
   }
   return 24 + kCharacter * static_cast<double>(longest);
 }

@@ -8,9 +8,10 @@ double arrival_ms(const Problem& problem, std::int32_t batch_size) {
   return 1e3 * batch_size / problem.goal.arrivals_per_s;
 }
 
+// The quotient is the power that a table says by the same digits; a product of it may be more.
 bool keeps_power(const Problem& problem, const ProfileCell& cell) {
   return !problem.goal.power_mw ||
-         1e3 * cell.power_w <= static_cast<double>(*problem.goal.power_mw);
+         cell.power_w <= static_cast<double>(*problem.goal.power_mw) / 1e3;
 }
 
 double sample_s(const ProfileCell& cell) { return cell.minibatch_ms / 1e3 / cell.batch_size; }

@@ -13,6 +13,8 @@ double quantile(const std::vector<double>& sorted, double share) {
   const double position = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  // Infinity less itself, or times nothing, is no number.
+  if (position == std::floor(position) || sorted[below] == sorted[above]) return sorted[below];
   return sorted[below] + (position - std::floor(position)) * (sorted[above] - sorted[below]);
 }
 

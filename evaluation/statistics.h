@@ -21,10 +21,10 @@ struct Distribution {
   double most = 0;
 };
 // Quartiles are interpolated between the two nearest values (method 7 of Hyndman and Fan 1996).
+// Infinite values are as good as any other: between a finite and an infinite one lies infinity.
 Distribution distribution(std::vector<double> values);
 
-// The middle value, of an even count the mean of the two. Infinite values are as good as any other,
-// where quantiles that interpolate would make them NaN. Infinity where there is none.
+// The middle value, of an even count the mean of the two. Infinity where there is none.
 double median(std::vector<double> values);
 
 // What a policy came to over some solvable rows.

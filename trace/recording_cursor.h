@@ -15,6 +15,10 @@ namespace gearshift {
 // Times and powers beyond these are no measurement; sums of a few of them cannot overflow.
 inline constexpr std::int64_t kMostTimeNs = std::int64_t{1} << 60;
 inline constexpr std::int64_t kMostPowerMw = std::int64_t{1} << 40;
+// Of a battery, which are read as floating point.
+inline constexpr std::int64_t kMostEnergyMj = std::int64_t{1} << 53;
+// 366 days, as a flag may say.
+inline constexpr std::int64_t kMostLatencyNs = 8784 * std::int64_t{3'600'000'000'000};
 
 class Cursor {
  public:
@@ -59,6 +63,9 @@ class Cursor {
   }
   std::int64_t power_mw(int column, std::string_view name) const {
     return integer<std::int64_t>(column, name, -kMostPowerMw, kMostPowerMw);
+  }
+  std::int64_t energy_mj(int column, std::string_view name) const {
+    return integer<std::int64_t>(column, name, -kMostEnergyMj, kMostEnergyMj);
   }
   template <typename E>
   E word(int column, std::string_view name) const {

@@ -79,7 +79,9 @@ Event read_workload(const Cursor& row, std::int64_t version) {
   }
   workload.samples_per_epoch = row.integer<std::int64_t>(8, "samples_per_epoch", 0);
   workload.name = BoundedText<64>(row.text(9));
-  if (version > 1) workload.latency = row.duration(10, "latency_ns");
+  if (version > 1) {
+    workload.latency = Duration(row.integer<std::int64_t>(10, "latency_ns", 0, kMostLatencyNs));
+  }
   if (version > 2) workload.saves = row.flag(11, "saves");
   return event;
 }

@@ -34,6 +34,14 @@ Setting read_setting(const Cursor& row, std::size_t knobs) {
   return setting;
 }
 
+// What is absurd or missing may be any number.
+std::int64_t read_value(const Cursor& row, const Reading& reading) {
+  if (reading.state != ReadingState::ok) return row.integer<std::int64_t>(5, "value");
+  const bool energy = reading.quantity == Quantity::battery_energy ||
+                      reading.quantity == Quantity::battery_capacity;
+  return energy ? row.energy_mj(5, "value") : row.power_mw(5, "value");
+}
+
 Cost read_cost(const Cursor& row, int first) {
   Cost cost;
   cost.minibatches = row.integer<std::uint32_t>(first, "minibatches");
@@ -255,9 +263,7 @@ bool RecordingReader::Tables::read(RecordedTick& tick) {
     reading.channel = row.integer<std::uint8_t>(2, "channel");
     reading.state = row.word<ReadingState>(3, "state");
     reading.estimate = row.flag(4, "estimate");
-    // What is absurd or missing may be any number.
-    reading.value = reading.state == ReadingState::ok ? row.power_mw(5, "value")
-                                                      : row.integer<std::int64_t>(5, "value");
+    reading.value = read_value(row, reading);
     reading.taken = row.time(6, "taken_ns");
   });
   tick.knob_calls.clear();

@@ -43,6 +43,22 @@ double ticks_end(const std::string& picture) {
   return std::strtod(picture.c_str() + at + 3, nullptr);
 }
 
+TEST(RangeChart, CutsLongNamesBetweenCharacters) {
+  const auto picture = [](std::string name) {
+    Range range;
+    range.name = std::move(name);
+    return svg(RangeChart{
+        .description = "ranges", .x = Axis("over, %", Spacing::linear, 0, 10), .ranges = {range}});
+  };
+  const auto times = [](std::string_view letter, int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += letter;
+    return text;
+  };
+  EXPECT_THAT(picture(times("\u0436", 20)), HasSubstr(times("\u0436", 20) + "<"));
+  EXPECT_THAT(picture(times("\u0436", 21)), HasSubstr(">" + times("\u0436", 19) + "\u2026<"));
+}
+
 TEST(Chart, MarksEachPointOfAShortLine) {
   Chart chart = chart_of(15, 10);
   EXPECT_EQ(markers_of(chart), 15u);

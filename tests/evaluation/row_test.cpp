@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "evaluation/number_text.h"
 #include "evaluation/statistics.h"
 #include "tests/evaluation/fake_grid.h"
 
@@ -141,6 +144,26 @@ TEST(Distribution, InterpolatesQuartiles) {
   EXPECT_DOUBLE_EQ(of.most, 4);
   EXPECT_DOUBLE_EQ(distribution({7}).third_quartile, 7);
   EXPECT_EQ(distribution({}).count, 0u);
+}
+
+TEST(Distribution, TakesAnInfiniteValueAsAnyOther) {
+  const Distribution of = distribution({kNever, 1, 2});
+  EXPECT_EQ(of.median, 2);
+  EXPECT_EQ(of.third_quartile, kNever);
+  EXPECT_EQ(distribution({kNever, kNever, kNever, 1}).median, kNever);
+}
+
+// A product of 1e3 and 16.1 is more than 16,100.
+TEST(KeepsPower, ExactlyTheCapIsWithinIt) {
+  for (std::int64_t mw = 1; mw <= 100'000; ++mw) {
+    Problem problem;
+    problem.goal.power_mw = mw;
+    ProfileCell cell;
+    cell.power_w = std::stod(std::to_string(mw) + "e-3");
+    ASSERT_TRUE(keeps_power(problem, cell)) << mw << " mW";
+    cell.power_w = std::stod(std::to_string(mw) + "0001e-7");
+    ASSERT_FALSE(keeps_power(problem, cell)) << mw << " mW and a ten-thousandth";
+  }
 }
 
 TEST_F(RowTest, SummarisesSolvableBindingAndUnsolvableRowsApart) {

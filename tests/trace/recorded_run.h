@@ -14,6 +14,7 @@
 #include "tests/fakes/fake_world.h"
 #include "tests/fakes/temp_tree.h"
 #include "trace/recorded_inputs.h"
+#include "trace/recording_reader.h"
 #include "trace/recording_writer.h"
 
 namespace gearshift::fakes {
@@ -81,6 +82,18 @@ inline void change_file(const std::filesystem::path& file, const std::string& sq
   EXPECT_EQ(error, nullptr) << error;
   sqlite3_free(error);
   sqlite3_close(database);
+}
+
+// What the reader says of a file that it cannot read to its end.
+inline std::string error_of(const std::filesystem::path& file) {
+  try {
+    RecordingReader reader(file);
+    RecordedTick tick;
+    while (reader.next(tick)) continue;
+  } catch (const RecordingError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 struct RecordedRun {

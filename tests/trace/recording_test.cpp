@@ -15,17 +15,6 @@ namespace {
 using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::seconds;
 
-std::string error_of(const std::filesystem::path& file) {
-  try {
-    RecordingReader reader(file);
-    RecordedTick tick;
-    while (reader.next(tick)) continue;
-  } catch (const RecordingError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(Recording, GivesTheHeaderBack) {
   RecordedRun run;
   run.header.options.duration = seconds(7);
