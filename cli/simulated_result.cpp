@@ -3,6 +3,7 @@
 #include <spdlog/fmt/fmt.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "cli/goal_flags.h"
 #include "cli/json_recorder.h"
@@ -23,7 +24,8 @@ struct Verdict {
   std::optional<ExhaustiveOptimum> optimum;
 
   std::optional<double> excess() const {
-    if (!value || !optimum) return std::nullopt;
+    // Without a reference a weighted cost is infinite, that of the optimum too.
+    if (!value || !optimum || !std::isfinite(*value)) return std::nullopt;
     return *value / optimum->value - 1;
   }
 };

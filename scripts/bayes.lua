@@ -142,7 +142,7 @@ local function choose()
       end
     end
     -- Where nothing can train, requests should at least be in time when they come in bursts.
-    if best.value == math.huge and probes > 0 then
+    if goal.objective == "throughput" and best.value == math.huge and probes > 0 then
       local probe = gp.next { best = best.value, power_odds = odds, busy_ms = spare(best) }
       if probe and probe.gain > least_gain then return probe end
     end

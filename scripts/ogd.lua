@@ -40,6 +40,7 @@ local known, all = {}, {}
 local failures = {} -- by coordinate and value: measurements that told nothing; none once one told something
 for d = 1, count do failures[d] = {} end
 local best = nil
+local idle = nil -- of what serves and leaves no time to train, what serves in the least time
 local measurements = 0
 
 local function cell_of(x)
@@ -67,6 +68,10 @@ local function learn(position, answer)
   if not point then
     point = { position = position, cost = math.huge, repeats = 0 }
     known[key], all[#all + 1] = point, point
+  end
+  if answer.within and answer.value == math.huge and answer.infer then
+    local sample_ms = answer.infer.sample_ms
+    if not idle or sample_ms < idle.sample_ms then idle = { setting = answer.setting, sample_ms = sample_ms } end
   end
   if answer.within and answer.value > 0 then
     local cost = math.log(answer.value)
@@ -273,8 +278,8 @@ end
 
 local x = start()
 if not x then
-  log("nothing measured keeps the goal")
-  return nil
+  log(idle and "nothing measured leaves time to train" or "nothing measured keeps the goal")
+  return idle and idle.setting
 end
 descend(x)
 x = by_limit(best)
@@ -297,5 +302,5 @@ while true do
   end
   -- One lucky reading is not enough to move.
   if best == point and point ~= before then ask(position) end
-  if not best then return nil end
+  if not best then return idle and idle.setting end
 end

@@ -19,8 +19,9 @@ local most_recalled = 64 -- answers of before: networks learn from 64
 -- can be looked at after a measurement. Where they are more, predictions that are ruled out are passed over, as
 -- many as predicting all modes, or looking at them, leaves instructions for.
 local most_looks, most_modes = 9000, 15500
-local most_skipped = (1800000 - (#modes <= most_modes and math.max(100 * #modes, 900000 + 40 * #modes) or 40 * #modes))
-  // (4 * #modes + 2000)
+local surveyed = math.min(#modes, 24576) -- that a surface has
+local most_skipped = (1800000 - (#modes <= most_modes and math.max(100 * #modes, 900000 + 40 * #modes)
+  or 500000 + 40 * surveyed)) // (4 * surveyed + 2000)
 local candidates = 300 -- looked at for each mode that covers
 local step_down = 0.98 -- after a mode over the cap, predictions below this part of its own come next
 

@@ -123,6 +123,8 @@ ProfileCosts::Place ProfileCosts::place_of(const PowerMode& mode, std::int32_t b
 }
 
 const ProfileCell& ProfileCosts::nearest(const PowerMode& mode, std::int32_t batch_size) const {
+  const ProfileCell* const exact = profile_.find(mode, batch_size);
+  if (exact != nullptr && exact->timed()) return *exact;
   // Farther than any difference of knobs: another batch size is taken only where there is no cell
   // of this one.
   constexpr double kOtherBatch = 1e6;

@@ -1,6 +1,7 @@
 // What the Lua table gp knows of every setting: the beliefs of one run of a script.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -68,9 +69,11 @@ struct GpSearch {
   // Sums over the answers with a power: of their noise margins relative to it, and their number.
   double margins = 0;
   std::size_t margin_count = 0;
-  // Their mean; 0 before the first.
+  // Their mean, bounded: where batches are few and large, as of one setting, windows of power are
+  // of some or none, and other settings are not ruled out by that. 0 before the first.
   double margin() const {
-    return margin_count > 0 ? margins / static_cast<double>(margin_count) : 0;
+    constexpr double kMost = 0.15;
+    return margin_count > 0 ? std::min(kMost, margins / static_cast<double>(margin_count)) : 0;
   }
 };
 

@@ -219,6 +219,23 @@ TEST(Gp, LearnsWhatWasReadOfASettingThatWasCut) {
   EXPECT_EQ(expected_w("20.5"), nothing) << "may be noise";
 }
 
+// Of large and few batches windows of power are of one or of none.
+TEST(Gp, OneNoisyAnswerRulesNoOtherSettingOut) {
+  const auto likeliest = [](const char* margin_w) {
+    const OrinProblem problem;
+    LuaPolicy policy("gp.lua",
+                     "gp.learn { setting = safe, ok = true, minibatch_ms = 400, power_w = 10, "
+                     "power_margin_w = " +
+                         std::string(margin_w) + " }\nlog(tostring(gp.next { safest = 0 }.odds))",
+                     orin_model());
+    policy.start(problem.context());
+    EXPECT_EQ(policy.failure(), "");
+    return std::atof(policy.take_log().c_str());
+  };
+  EXPECT_LT(likeliest("1.5"), likeliest("0"));
+  EXPECT_GT(likeliest("6"), 0.9);
+}
+
 TEST(Gp, MeasuresAgainWhatALowerCapCut) {
   EXPECT_FALSE(asked_again(15'000));
   EXPECT_FALSE(asked_again(20'000));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "controller/interleaving.h"
+#include "policies/lua/lua_policy.h"
 #include "policies/numerics/cost_prior.h"
 #include "policies/numerics/normal.h"
 #include "policies/numerics/random_draw.h"
@@ -248,6 +249,28 @@ TEST(InterleavedProcess, TimesThatAreKnownWithoutPowerAreLearnt) {
   EXPECT_GT(world.process.train_time(beside, 1).mean, train.mean + 0.1);
   // Not as sure as what was measured to its end.
   EXPECT_GT(world.process.train_time(setting, 1).deviation, 0.01);
+}
+
+// Whatever a script says of a cut setting, and of minibatches that were not there.
+TEST(InterleavedProcess, TimesThatAScriptMadeUpBreakNothing) {
+  const InterleavedProblem problem;
+  LuaPolicy policy("made_up.lua", R"lua(
+local setting = safe
+setting.infer_batch, setting.train_batch, setting.run = batch_sizes.infer[1], 16, "both"
+local function late(infer) return gp.learn { setting = setting, ok = false, reason = "late", infer = infer } end
+assert(late { minibatch_ms = 90, minibatch_ms_stddev = 1, count = 3 })
+assert(not late(nil) and not late {} and not late { minibatch_ms = 1 / 0, count = 2 })
+assert(not late { minibatch_ms = 0, count = 2 } and not late { minibatch_ms = 90, count = 0 })
+for _, count in ipairs { 1e-300, 1e300 } do
+  assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 1 / 0, count = count })
+  assert(late { minibatch_ms = 1e300, minibatch_ms_stddev = 1e308, count = count })
+end
+local probe = gp.next { power_odds = 0.15, safest = 0, doubt = 1 }
+assert(not probe or probe.odds == probe.odds)
+return setting
+)lua");
+  const Request request = policy.start(problem.context());
+  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
 }
 
 }  // namespace

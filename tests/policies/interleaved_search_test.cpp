@@ -173,6 +173,17 @@ TEST(InterleavedSearch, HoldsASettingThatAnswersInTimeWhereNothingTrains) {
   NothingTrains(30, 60).holds();  // only batch 1, every 33 ms
 }
 
+TEST(InterleavedSearch, ByDescentHoldsASettingThatAnswersInTimeWhereNothingTrains) {
+  const NothingTrains problem(30, 60);
+  LuaPolicy policy("ogd.lua", script_text("ogd.lua"), problem.board);
+  Request request = policy.start(problem.context());
+  for (int i = 0; i < 1000 && request.what == Request::What::remeasure; ++i) {
+    request = policy.resume(problem.measured(request.setting));
+  }
+  ASSERT_EQ(request.what, Request::What::hold) << policy.failure();
+  EXPECT_TRUE(problem.measured(request.setting).keeps(problem.goal));
+}
+
 double busy_s_per_request(const Observation& answer) {
   return seconds(answer.cost[index(Kind::infer)].minibatch_mean) /
          answer.setting.batch_size[index(Kind::infer)];
@@ -366,28 +377,6 @@ TEST(InterleavedDimensions, EndWithTheInferenceBatch) {
   LuaPolicy policy("d.lua", "log(dimensions[#dimensions].name) return nil", problem.board);
   policy.start(problem.context());
   EXPECT_EQ(policy.take_log(), "infer_batch");
-}
-
-// Whatever a script says of a cut setting, and of minibatches that were not there.
-TEST(InterleavedProcess, TimesThatAScriptMadeUpBreakNothing) {
-  const InterleavedProblem problem;
-  LuaPolicy policy("made_up.lua", R"lua(
-local setting = safe
-setting.infer_batch, setting.train_batch, setting.run = batch_sizes.infer[1], 16, "both"
-local function late(infer) return gp.learn { setting = setting, ok = false, reason = "late", infer = infer } end
-assert(late { minibatch_ms = 90, minibatch_ms_stddev = 1, count = 3 })
-assert(not late(nil) and not late {} and not late { minibatch_ms = 1 / 0, count = 2 })
-assert(not late { minibatch_ms = 0, count = 2 } and not late { minibatch_ms = 90, count = 0 })
-for _, count in ipairs { 1e-300, 1e300 } do
-  assert(late { minibatch_ms = 1e-300, minibatch_ms_stddev = 1 / 0, count = count })
-  assert(late { minibatch_ms = 1e300, minibatch_ms_stddev = 1e308, count = count })
-end
-local probe = gp.next { power_odds = 0.15, safest = 0, doubt = 1 }
-assert(not probe or probe.odds == probe.odds)
-return setting
-)lua");
-  const Request request = policy.start(problem.context());
-  EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
 }
 
 }  // namespace

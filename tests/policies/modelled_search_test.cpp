@@ -129,6 +129,23 @@ TEST(ModelledBayes, StartsOverWithinItsInstructionsWhereTrainingAloneIsTheGoal) 
   }
 }
 
+// Just above the lowest mode hardly anything fits, and what is asked in vain costs instructions
+// too: of a weighted cost without a reference, which is infinite, and of what is hardly known to
+// fit.
+TEST(ModelledBoards, KeepTheirInstructionsWhereHardlyAnythingFits) {
+  const ModelledBoard board("resnet18");
+  for (const char* script : {"bayes.lua", "roofline.lua"}) {
+    for (const std::int64_t cap_mw : {11'800, 12'000, 12'200, 12'500, 13'000}) {
+      ProfileWorld world = board.world();
+      world.problem().goal.objective = Objective::weighted;
+      LuaPolicy policy(script, script_text(script), built_in_board_model("jetson-agx-orin"));
+      const SearchOutcome outcome = world.run(policy, cap_mw);
+      EXPECT_EQ(outcome.failure, "") << script << ' ' << cap_mw;
+      EXPECT_TRUE(outcome.held) << script << ' ' << cap_mw;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Scripts, ModelledSearch,
                          testing::Values("binary_search.lua", "gradient.lua", "bayes.lua"),
                          [](const auto& script) {

@@ -185,9 +185,8 @@ TEST(RooflineSearch, HalvesTheListOfModesOfABoardWithoutAModel) {
   EXPECT_EQ(request.setting.mode.values[1], 624'750);
 }
 
-// A board of more settings than a surface has, three tables measured before, and many answers
-// known: the dearest first decision that there can be.
-TEST(RooflineSearch, KeepsItsInstructionsOnTheLargestBoards) {
+// A board of four knobs with so many cores and twenty values of each clock.
+PolicyProblem twenty_values_each() {
   PolicyProblem problem;
   problem.modes.clear();
   problem.knobs.knobs.clear();
@@ -198,21 +197,29 @@ TEST(RooflineSearch, KeepsItsInstructionsOnTheLargestBoards) {
   problem.knobs.knobs[0].unit = Unit::count;
   for (std::int64_t i = 0; i < 20; ++i)
     problem.knobs.knobs[0].values[static_cast<std::size_t>(i)] = i + 1;
-  const auto cost = [](const Setting& setting) {
-    TrueCost one{2.0 * setting.batch_size[0], 10};
-    for (std::size_t i = 1; i < 4; ++i) {
-      const double value = static_cast<double>(setting.mode.values[i]) / 1e6;
-      one.minibatch_ms += setting.batch_size[0] / value;
-      one.power_w += 5 * value;
-    }
-    return one;
-  };
+  return problem;
+}
+
+TrueCost of_clocks(const Setting& setting) {
+  TrueCost one{2.0 * setting.batch_size[0], 10};
+  for (std::size_t i = 1; i < 4; ++i) {
+    const double value = static_cast<double>(setting.mode.values[i]) / 1e6;
+    one.minibatch_ms += setting.batch_size[0] / value;
+    one.power_w += 5 * value;
+  }
+  return one;
+}
+
+// A board of more settings than a surface has, three tables measured before, and many answers
+// known: the dearest first decision that there can be.
+TEST(RooflineSearch, KeepsItsInstructionsOnTheLargestBoards) {
+  PolicyProblem problem = twenty_values_each();
   Profile table(problem.knobs);
   table.device = "jetson-agx-orin";
   for (std::int64_t i = 1; i <= 20; ++i) {
     for (std::int64_t j = 1; j <= 20; ++j) {
       const PowerMode mode{{4, i * 100'000, j * 100'000, 2'000'000}, 4};
-      const TrueCost one = cost({mode, {16, 0}, Run::train});
+      const TrueCost one = of_clocks({mode, {16, 0}, Run::train});
       ASSERT_TRUE(table.add({mode, 16, one.minibatch_ms, one.power_w, {}}));
     }
   }
@@ -226,7 +233,7 @@ TEST(RooflineSearch, KeepsItsInstructionsOnTheLargestBoards) {
         Setting setting{problem.knobs.lowest(), {16, 0}, Run::train};
         setting.mode.values[1] = problem.knobs.knobs[1].values[static_cast<std::size_t>(i % 20)];
         setting.mode.values[2] = problem.knobs.knobs[2].values[static_cast<std::size_t>(i / 20)];
-        const TrueCost one = cost(setting);
+        const TrueCost one = of_clocks(setting);
         again.observations.push_back(complete(setting, one.minibatch_ms, one.power_w));
       }
       PolicyContext context = again.context();
@@ -234,11 +241,24 @@ TEST(RooflineSearch, KeepsItsInstructionsOnTheLargestBoards) {
       LuaPolicy policy = shipped();
       Request request = policy.start(context);
       for (int i = 0; i < 100 && request.what == What::measure; ++i) {
-        const TrueCost one = cost(request.setting);
+        const TrueCost one = of_clocks(request.setting);
         request = policy.resume(complete(request.setting, one.minibatch_ms, one.power_w));
       }
       EXPECT_EQ(request.what, What::hold) << cores << ' ' << known << ": " << policy.failure();
     }
+  }
+}
+
+// Nothing is sure to fit: what was predicted for learning serves for what is verified too.
+TEST(RooflineSearch, KeepsItsInstructionsWhereHardlyAnythingFits) {
+  PolicyProblem problem = twenty_values_each();
+  problem.knobs.knobs[0].values.resize(3);
+  problem.trainer.batch_size_count = 0;
+  for (const std::int64_t cap_mw : {11'400, 11'600, 12'000, 12'500, 13'000}) {
+    ProfileWorld world(problem, of_clocks);
+    LuaPolicy policy = shipped();
+    const SearchOutcome outcome = world.run(policy, cap_mw);
+    EXPECT_EQ(outcome.failure, "") << cap_mw;
   }
 }
 
