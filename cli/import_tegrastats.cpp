@@ -1,10 +1,14 @@
 // `gearshift import-tegrastats`: a log of NVIDIA's tegrastats, as CSV.
+#include <spdlog/fmt/fmt.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <stdexcept>
+#include <string>
 
 #include "boards/board_description.h"
 #include "cli/commands.h"
@@ -34,6 +38,19 @@ TotalRails total_of(const BoardDescription& board) {
   return rails;
 }
 
+[[noreturn]] void refuse_rails(const TegrastatsLog& log, const std::string& board,
+                               const TotalRails& total) {
+  std::set<std::string> there;
+  for (const TegrastatsSample& sample : log.samples) {
+    for (const auto& [rail, power_mw] : sample.rails_mw) there.insert(rail);
+  }
+  throw std::invalid_argument(fmt::format(
+      "--board {}: its power is {}, and the log has {}; leave --board out, and the board whose "
+      "rails these are is taken",
+      board, fmt::join(total, " + "),
+      there.empty() ? "no rail" : fmt::format("{}", fmt::join(there, ", "))));
+}
+
 // The board of that id; for auto the one that counts most of the rails that the log has.
 TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
   TotalRails best;
@@ -41,7 +58,10 @@ TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
   for (const BoardDescription& board : built_in_boards()) {
     TotalRails rails = total_of(board);
     known += (known.empty() ? "" : ", ") + board.id;
-    if (board.id == wanted) return rails;
+    if (board.id == wanted) {
+      if (!rails.empty() && !has_rails(log, rails)) refuse_rails(log, wanted, rails);
+      return rails;
+    }
     if (wanted != "auto") continue;
     if (!rails.empty() && rails.size() > best.size() && has_rails(log, rails)) {
       best = std::move(rails);

@@ -83,8 +83,9 @@ PowerMode mode_of(const KnobSpace& knobs, const std::vector<std::string>& texts)
 
 [[noreturn]] void no_cell(const std::string& file, const Profile& profile, const PowerMode& mode,
                           std::int32_t batch_size) {
-  throw std::runtime_error(fmt::format("{}: no cell for {} with a batch of {}", file,
-                                       profile.knobs().describe(mode), batch_size));
+  throw std::runtime_error(fmt::format(
+      "{}: no cell for {} with a batch of {}; it has batches of {}", file,
+      profile.knobs().describe(mode), batch_size, fmt::join(profile.batch_sizes(), ", ")));
 }
 
 // The one profile of `file`, of that kind.

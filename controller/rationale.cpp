@@ -44,7 +44,13 @@ void Rationale::consume(const Event& event) {
   // Costs are those of the workloads that ran together. Who left alone may come back.
   const std::string key = roster_.key();
   if (key.empty()) return;
-  if (key != key_) forget();
+  // Of two, who stays ran beside who left: what was tried of both is told until something is of the
+  // one alone.
+  if (event.type == EventType::detached) {
+    one_left_ = one_left_ || key != key_;
+    return;
+  }
+  if (key != key_ || one_left_) forget();
   key_ = key;
   // One that came back under its name may offer other batch sizes than it did.
   set_aside(tried_, aside_, kMostTried,
@@ -52,6 +58,7 @@ void Rationale::consume(const Event& event) {
 }
 
 void Rationale::forget() {
+  one_left_ = false;
   tried_.clear();
   aside_.clear();
 }
@@ -159,6 +166,10 @@ bool Rationale::known_to_fit(const Setting& setting) const {
 
 void Rationale::take(const Observation& observation) {
   if (says_nothing(observation.outcome)) return;
+  if (one_left_) {
+    forget();
+    key_ = roster_.key();
+  }
   Tried entry{observation};
   if (predict_) entry.predicted = predict_(observation.setting);
   const auto same = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& one) {

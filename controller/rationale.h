@@ -132,6 +132,7 @@ class Rationale final : public Recorder {
   std::vector<Tried> aside_;  // whose batch sizes the workloads do not offer now
   Roster roster_;
   std::string key_;         // of the workloads that were tried
+  bool one_left_ = false;   // of two, since
   std::string search_end_;  // why the search was ended, until the hold that follows
   Predict predict_;
   std::function<std::string()> tell_plan_;

@@ -228,6 +228,21 @@ TEST_F(RationaleTest, ForgetsAWorkloadOnceAnotherCame) {
   EXPECT_TRUE(rationale.tried().empty()) << "those were the other's";
 }
 
+TEST_F(RationaleTest, OfTwoThatLeaveOneAfterTheOtherKeepsWhatWasTried) {
+  for (const bool goes_on : {false, true}) {
+    rationale = Rationale();
+    attach(7, "mobilenet", Kind::infer);
+    search();
+    detach(1);
+    EXPECT_EQ(rationale.tried().size(), 3u);
+    if (goes_on) observe(measured(600, 5, 20'000));
+    detach(7);
+    EXPECT_EQ(rationale.tried().size(), goes_on ? 1u : 3u) << "what ran alone is told alone";
+    attach(8, "mobilenet", Kind::infer);
+    EXPECT_EQ(rationale.tried().size(), goes_on ? 1u : 0u) << "as the run does";
+  }
+}
+
 TEST_F(RationaleTest, CountsOnlyWhatTheWorkloadStillOffersAndTheRestOnceItDoesAgain) {
   search();
   ASSERT_NE(rationale.best().observation, nullptr);

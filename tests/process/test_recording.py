@@ -162,6 +162,14 @@ class Recordings(unittest.TestCase):
             self.assertEqual(times, ["time_s", "", "0", "3600"])
             self.assertIn("1 of 3 samples without a date that can be read: time_s is empty", done.stderr)
 
+    def test_a_log_of_tegrastats_of_another_board_is_refused_with_its_rails(self):
+        with Stack(board=False) as stack:
+            log = stack.folder / "tegrastats.log"
+            log.write_text("RAM 331/3964MB CPU [10%@102] VDD_GPU_SOC 1000mW/1000mW VIN_SYS_5V0 900mW/900mW\n")
+            done = stack.gearshift("import-tegrastats", log, "--board", "jetson-nano")
+            self.assertNotEqual(done.returncode, 0, done.stdout)
+            self.assertIn("the log has VDD_GPU_SOC, VIN_SYS_5V0", done.stderr)
+
     def test_who_locks_the_file_delays_its_last_rows_and_not_the_board(self):
         with Stack() as stack:
             path, knobs = stack.folder / "run.db", stack.knobs()
