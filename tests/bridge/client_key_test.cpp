@@ -84,7 +84,9 @@ void greet(zmq::socket_t& stream, const std::string& mechanism) {
     std::string greeting = "\xff" + std::string(8, '\0') + "\x7f\x03";
     greeting += '\0' + mechanism;
     greeting.resize(64, '\0');
-    stream.send(from, zmq::send_flags::sndmore);
+    // Who has hung up meanwhile takes nothing, and would be waited for.
+    const auto to = zmq::send_flags::sndmore | zmq::send_flags::dontwait;
+    if (!stream.send(from, to)) continue;
     stream.send(zmq::buffer(greeting), zmq::send_flags::none);
   }
 }
