@@ -58,9 +58,7 @@ Distribution distribution(std::vector<double> values) {
 double median(std::vector<double> values) {
   if (values.empty()) return std::numeric_limits<double>::infinity();
   std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return values[middle - 1] / 2 + values[middle] / 2;
+  return quantile(values, 0.5);
 }
 
 Score score(std::span<const Row* const> rows) {

@@ -19,10 +19,9 @@ namespace gearshift {
 // processor time (H200, driver 580), so that it is looked at only when it is due to move. A counter
 // that stands still for a second is not believed, nor what it has then counted: until it has moved
 // again, without one, and while the driver does not offer it any more, power is what NVML says it
-// is at present. NVML samples power, on some GPUs a
-// quarter of the time only; the counter misses nothing. Missing: the counter's first reading, one
-// that went back (the driver was restarted), and a GPU that does not answer. No power at all is
-// absurd.
+// is at present. NVML samples power, on some GPUs a quarter of the time only; the counter misses
+// nothing. Missing: the counter's first reading, one that went back (the driver was restarted), and
+// a GPU that does not answer. No power at all is absurd.
 class NvmlPower : public BlockingSensor {
  public:
   // Probed by reading power: that NVML is there tells nothing. Null, and a finding says why.

@@ -131,18 +131,35 @@ TEST(ControlGroups, AGroupThatNoWorkloadCouldBeMovedIntoIsNotSaidToBeSet) {
 constexpr int kWorkers = 64;
 
 // Process 7 of put_shell(), with workers that it has started.
-void put_family(const fakes::TempTree& tree) {
-  put_shell(tree);
-  tree.put("/proc/7/status", running_as(1000));
-  std::string children;
-  for (int child = 100; child < 100 + kWorkers; ++child) {
-    const std::string folder = "/proc/" + std::to_string(child);
-    children += std::to_string(child) + ' ';
-    tree.put(folder + "/cgroup", "0::/user/shell");
-    tree.put(folder + "/status", running_as(1000));
+struct FamilyTree {
+  FamilyTree() {
+    put_shell(tree);
+    tree.put("/proc/7/status", running_as(1000));
+    std::string children;
+    for (int child = 100; child < 100 + kWorkers; ++child) {
+      const std::string folder = "/proc/" + std::to_string(child);
+      children += std::to_string(child) + ' ';
+      tree.put(folder + "/cgroup", "0::/user/shell");
+      tree.put(folder + "/status", running_as(1000));
+    }
+    tree.put("/proc/7/task/7/children", children);
   }
-  tree.put("/proc/7/task/7/children", children);
-}
+  const fakes::TempTree tree;
+};
+
+// With a group for them.
+struct Families : FamilyTree, testing::Test {
+  void make_group() {
+    group.make(7, journal);
+    tree.put(group.folder() + "/cgroup.procs", "");
+  }
+  std::size_t saved() const { return parse_journal(state.get("/knobs.journal")).entries.size(); }
+
+  const fakes::TempTree state;
+  Sysroot root{tree.root()};
+  KnobJournal journal{root, state.at("/knobs.journal")};
+  ControlGroup group{root, kMount, "cpu"};
+};
 
 // How often a file of that name was moved into the folder that `watch` looks at.
 int moves_to(int watch, std::string_view name) {
@@ -160,58 +177,37 @@ int moves_to(int watch, std::string_view name) {
 }
 
 // Each time that it is written to disk takes the loop about 10 ms.
-TEST(ControlGroups, TheJournalIsWrittenOnceForAWholeFamily) {
-  const fakes::TempTree tree;
-  put_family(tree);
-  Sysroot root(tree.root());
-  const fakes::TempTree state;
-  KnobJournal journal(root, state.at("/knobs.journal"));
-  ControlGroup group(root, kMount, "cpu");
+TEST_F(Families, TheJournalIsWrittenOnceForAllOfOne) {
   const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   // What is made too, for of two equal events one after another the kernel tells one.
   ASSERT_GE(inotify_add_watch(watch, state.root().c_str(), IN_MOVED_TO | IN_CREATE), 0);
-  group.make(7, journal);
-  tree.put(group.folder() + "/cgroup.procs", "");
+  make_group();
   group.adopt(7, journal);
   EXPECT_EQ(moves_to(watch, "knobs.journal"), 2) << "for the group, and for the homes";
   close(watch);
   EXPECT_EQ(root.writes(), 1u + kWorkers);
-  EXPECT_EQ(parse_journal(state.get("/knobs.journal")).entries.size(), 2u + kWorkers);
+  EXPECT_EQ(saved(), 2u + kWorkers);
 }
 
-TEST(ControlGroups, AWholeFamilyIsSavedBeforeTheFirstOfItIsMoved) {
-  const fakes::TempTree tree;
-  put_family(tree);
-  const fakes::TempTree state;
+TEST_F(Families, AWholeOneIsSavedBeforeTheFirstOfItIsMoved) {
+  make_group();
   const pid_t daemon = fork();
   if (daemon == 0) {
-    Sysroot root(tree.root());
     root.stop_at_write(1);
-    KnobJournal journal(root, state.at("/knobs.journal"));
-    ControlGroup group(root, kMount, "cpu");
-    group.make(7, journal);
-    tree.put(group.folder() + "/cgroup.procs", "");
     group.adopt(7, journal);
     _exit(0);
   }
   int status = 0;
   ASSERT_EQ(waitpid(daemon, &status, 0), daemon);
   ASSERT_TRUE(WIFSIGNALED(status));
-  EXPECT_EQ(parse_journal(state.get("/knobs.journal")).entries.size(), 2u + kWorkers);
+  EXPECT_EQ(saved(), 2u + kWorkers);
 }
 
 // One is in a group that this program cannot see, say a container's.
-TEST(ControlGroups, AChildThatCannotBeMovedIsToldWhenTheOthersAreIn) {
-  const fakes::TempTree tree;
-  put_family(tree);
+TEST_F(Families, AChildThatCannotBeMovedIsToldWhenTheOthersAreIn) {
   tree.put("/proc/100/cgroup", "0::/../container");
   tree.remove("/proc/101");  // has ended
-  Sysroot root(tree.root());
-  const fakes::TempTree state;
-  KnobJournal journal(root, state.at("/knobs.journal"));
-  ControlGroup group(root, kMount, "cpu");
-  group.make(7, journal);
-  tree.put(group.folder() + "/cgroup.procs", "");
+  make_group();
   try {
     group.adopt(7, journal);
     ADD_FAILURE() << "no KnobError";

@@ -98,15 +98,21 @@ TEST_F(ClientTest, AForkedChildAnswersInSmallerBatchesWhatDoesNotFitInMemory) {
             0);
 }
 
-// Another thread of the parent's is in run(), and waits there: in the child it is not.
+// Another thread of the parent's is in run(), and has waited there: in the child it is not.
 TEST_F(ClientTest, AForkedChildEndsAnInterleaverThatServes) {
   client::InterleaverOptions given;
   given.name = "lenet";
   given.endpoint = endpoint;
   auto one = std::make_unique<client::Interleaver<int, int>>(
       given, std::function<bool()>(), [](const std::vector<int>& requests) { return requests; });
-  auto serves = std::async(std::launch::async, [&] { one->run([] { return false; }); });
-  EXPECT_EQ(serves.wait_for(milliseconds(60)), std::future_status::timeout) << "it waits";
+  std::promise<void> has_waited;
+  auto serves = std::async(std::launch::async, [&] {
+    one->run([&has_waited, looks = 0]() mutable {
+      if (++looks == 2) has_waited.set_value();
+      return false;
+    });
+  });
+  has_waited.get_future().wait();
   EXPECT_EQ(in_child([&] {
               one.reset();
               return 0;
