@@ -190,7 +190,9 @@ class Controller {
   bool cut_relief(std::int64_t power_mw, Time now);
   bool serves_less() const;
   const Setting* relieving_setting(double share) const;
-  const PowerMode* raised_mode(std::size_t at, std::size_t from, std::size_t end) const;
+  double slowness(const PowerMode& mode) const;
+  const PowerMode* raised_mode(std::size_t at, std::size_t reach, std::size_t from,
+                               std::size_t end) const;
   std::optional<Setting> raised_setting() const;
 
   // offered.cpp: batch sizes that a workload does not take up.

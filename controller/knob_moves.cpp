@@ -133,12 +133,17 @@ bool Controller::may_follow(Time now, Time since, int part) const {
 }
 
 // A mode waits no longer than half of the time that a workload has, nor than a request may that
-// comes meanwhile: the one in force may be slow.
+// comes meanwhile: the one in force may be slow. For training to rest it does, unless that keeps
+// requests out: a minibatch that takes a second elsewhere may take half a minute in the lowest
+// mode.
 bool Controller::lets_mode_go(Time now) {
   // Who refused its batch size will not follow: the setting has failed, in the mode before it.
   if (!mode_waits_ || refused_by_workload_) return true;
   bool late = !may_follow(now, applying_since_, 2);
-  if (goal_.one_by_one && serving_.limit() && !awaits_rest()) {
+  // Once: what training drew then is not held against the setting.
+  const bool keeps_out =
+      serving_.answers_none_since(applying_since_) && !excuses_.excused(wanted_, now);
+  if (goal_.one_by_one && serving_.limit() && (!awaits_rest() || keeps_out)) {
     late = late || now - applying_since_ > *serving_.limit();
   }
   if (awaits_lighter_batches() && !late) return false;

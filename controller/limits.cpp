@@ -259,8 +259,12 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
     // The next time its mode waits for them, unless the board steps down to it.
     if (other_batches_.blame(cut.setting, now) || steps_down_) return false;
   }
+  // The minibatch after which training waits draws more than requests alone.
+  const bool trains_on = !settled_ && awaits_rest();
   // Once: the setting before may lie as close to the cap, and this one would be tried without end.
-  if (!fitted && (before || foreseen) && excuses_.excuse(cut.setting, now)) return false;
+  if (!fitted && (before || foreseen || trains_on) && excuses_.excuse(cut.setting, now)) {
+    return false;
+  }
   std::optional<DriftAlarm> alarm;
   if (fitted && !shows_another && !others) {
     Observation seen = cut;

@@ -18,6 +18,8 @@ constexpr double kHeadroom = 1.1;
 constexpr double kServesSome = 0.3, kMoreServed = 0.05;
 // What serves so many is not left to look for more: each look makes others late.
 constexpr double kServesWell = 0.98;
+// Clocks rise to a mode within so small a part of the way of where it leads.
+constexpr std::size_t kReach = 4;
 
 }  // namespace
 
@@ -106,20 +108,38 @@ const Setting* Controller::relieving_setting(double share) const {
   return may && serving_.limit() ? best : nullptr;
 }
 
-// The mode nearest to place `at`, between `from` and `end`, of which no knob is lower than of the
-// one at `from`: a board's order goes by power, and what draws more with one knob far down may be
-// slower. Null: there is none.
-const PowerMode* Controller::raised_mode(std::size_t at, std::size_t from, std::size_t end) const {
+// How much slower than the last of `modes` a minibatch is that shares its time evenly between all
+// knobs, and follows each: a knob far down costs more than others further up make good.
+double Controller::slowness(const PowerMode& mode) const {
+  const PowerMode& highest = board_.traits().modes.back();
+  double sum = 0;
+  for (std::size_t knob = 0; knob < mode.count; ++knob) {
+    sum += static_cast<double>(highest.values[knob]) / static_cast<double>(mode.values[knob]);
+  }
+  return sum;
+}
+
+// A mode about place `at`, between `from` and `end`, of which no knob is lower than of the one at
+// `from`: a board's order goes by power, and what draws more with one knob far down may be slower.
+// The least slow of those within `reach`, else the nearest. Null: there is none.
+const PowerMode* Controller::raised_mode(std::size_t at, std::size_t reach, std::size_t from,
+                                         std::size_t end) const {
   const std::vector<PowerMode>& modes = board_.traits().modes;
   const auto is_raised = [&](const PowerMode& mode) {
     return std::equal(mode.values.begin(), mode.values.begin() + mode.count,
                       modes[from].values.begin(), std::greater_equal<>());
   };
-  for (std::size_t far = 0; far < end - from; ++far) {
-    if (at + far < end && is_raised(modes[at + far])) return &modes[at + far];
-    if (at > from + far && is_raised(modes[at - far])) return &modes[at - far];
+  const PowerMode* best = nullptr;
+  const auto take = [&](std::size_t place) {
+    const PowerMode& mode = modes[place];
+    if (!is_raised(mode) || (best != nullptr && slowness(mode) >= slowness(*best))) return;
+    best = &mode;
+  };
+  for (std::size_t far = 0; far < end - from && (far <= reach || best == nullptr); ++far) {
+    if (at + far < end) take(at + far);
+    if (far > 0 && at > from + far) take(at - far);
   }
-  return nullptr;
+  return best;
 }
 
 // Half of the way to the highest mode, or to where relief was over the cap, and back towards this
@@ -138,7 +158,7 @@ std::optional<Setting> Controller::raised_setting() const {
   };
   for (std::size_t step = cap_mw_ ? (end - place) / 2 : end - place; step > 0; step /= 2) {
     const std::size_t at = std::min(place + step, modes.size() - 1);
-    const PowerMode* raised = goes_up ? raised_mode(at, from, end) : nullptr;
+    const PowerMode* raised = goes_up ? raised_mode(at, step / kReach, from, end) : nullptr;
     setting.mode = raised != nullptr ? *raised : modes[at];
     if (setting.mode != wanted_.mode && may_try(setting)) return setting;
   }

@@ -93,6 +93,12 @@ bool Serving::late(Time now) {
   return guard_.near();
 }
 
+bool Serving::answers_none_since(Time time) const {
+  const RequestReport& report = newest();
+  const std::uint32_t ended = report.served + report.refused;
+  return report.received - report.span >= time && report.late > 0 && report.late >= ended;
+}
+
 std::string Serving::lateness() const {
   const RequestReport& report = newest();
   char text[96];

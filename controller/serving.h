@@ -70,6 +70,8 @@ class Serving {
   bool recovered(Time now) const { return guard_.recovered(now); }
   bool late_for(Duration span, Time now) const { return late_since_ && now - *late_since_ >= span; }
   const RequestReport& newest() const { return guard_.newest(); }
+  // All requests of the newest report were late, and came after `time`.
+  bool answers_none_since(Time time) const;
   // "p99 71.2 ms of 60.0 ms, 3 late among 40": of the newest report. Needs a limit.
   std::string lateness() const;
   // Requests a second: what is planned for, or what the newest report has, where that is more.

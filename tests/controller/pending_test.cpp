@@ -90,7 +90,7 @@ TEST(Pending, WhatTrainsBesideThemWaitsUntilTheyAreInTime) {
   Flooded rig({with_batch(measure(kSlow), 4), with_batch(measure(kMiddle), 4)}, kAnyFits, 300);
   rig.run();
   const Duration waited = rig.first(kMiddle, Run::both) - rig.late(1);
-  EXPECT_GT(waited, seconds(4));
+  EXPECT_GT(waited, seconds(3));
   EXPECT_LT(waited, seconds(10));
 }
 
@@ -120,6 +120,31 @@ TEST(Pending, AModeForRequestsAloneWaitsUntilTheTrainerDoes) {
   ASSERT_LT(asked, Time{} + seconds(2));
   EXPECT_EQ(before, (std::vector<std::int64_t>{1, 300000}));
   EXPECT_EQ(after, (std::vector<std::int64_t>{4, 900000}));
+}
+
+// In the lowest mode that minibatch may take half a minute.
+TEST(Pending, AModeForRequestsAloneWaitsForNoTrainerThatKeepsThemAllOut) {
+  Flooded rig({alone(kFast)});
+  rig.world.answers_after = seconds(6);
+  rig.server.late_ms = 1000;
+  std::vector<std::int64_t> after;
+  rig.world.at(milliseconds(3500), [&] { after = rig.hardware.values; });
+  rig.run();
+  ASSERT_LT(rig.first(kFast, Run::infer), Time{} + seconds(2));
+  EXPECT_EQ(after, (std::vector<std::int64_t>{4, 900000}));
+}
+
+// 26 W with the minibatch under way, 22 W without.
+TEST(Pending, WhatTheTrainersLastMinibatchDrawsIsNotHeldAgainstRequestsAlone) {
+  Flooded rig({alone(kFast), alone(kFast)}, 24'000, 60);
+  rig.hardware.training_mw = 4000;
+  rig.world.answers_after = seconds(3);
+  rig.server.late_ms = 1000;
+  rig.world.at(milliseconds(3500), [&] { rig.server.late_ms = 0; });
+  rig.run();
+  ASSERT_EQ(rig.policy.answers.size(), 2U);
+  EXPECT_EQ(rig.policy.answers[0].outcome, Outcome::over_limit);
+  EXPECT_TRUE(rig.policy.answers[1].ok()) << static_cast<int>(rig.policy.answers[1].outcome);
 }
 
 }  // namespace

@@ -184,19 +184,18 @@ TEST(ReliefLoop, APolicyThatFindsNothingThoughSomethingServesHoldsTheSafeMode) {
   EXPECT_EQ(rig.settings_since(told.time - Time{}).front().mode, kSlow);
 }
 
-// A server alone that is late with one core at 900 MHz: the mode that relief takes.
-PowerMode raised(std::optional<std::int64_t> cap_mw) {
-  ServingRig rig(best_of({with_batch(measure(mode(1, 900000)), 1)}), seconds(20), cap_mw,
-                 by_power());
+// A server alone that is late in this mode: the one that relief takes.
+PowerMode raised(std::optional<std::int64_t> cap_mw, const PowerMode& from = mode(1, 900000)) {
+  ServingRig rig(best_of({with_batch(measure(from), 1)}), seconds(20), cap_mw, by_power());
   rig.world.detach(milliseconds(0));
   rig.world.attach_server(milliseconds(1), 400);
   rig.run();
   Time late = Time::max();
   for (const KeptNote& note : rig.recorder.of(NoteType::late)) {
-    if (note.setting.mode == mode(1, 900000)) late = std::min(late, note.time);
+    if (note.setting.mode == from) late = std::min(late, note.time);
   }
   for (const Setting& setting : rig.settings_since(late - Time{})) {
-    if (setting.mode != mode(1, 900000)) return setting.mode;
+    if (setting.mode != from) return setting.mode;
   }
   return {};
 }
@@ -204,6 +203,11 @@ PowerMode raised(std::optional<std::int64_t> cap_mw) {
 // By power four cores at 600 MHz come half of the way up, and serve less: a server whose memory
 // clock fell so answered a second of requests late.
 TEST(ReliefLoop, NoKnobFallsWhereClocksAreToRise) { EXPECT_EQ(raised(100'000), mode(3, 900000)); }
+
+// By power one core at 900 MHz is half of the way up, and the next one is faster.
+TEST(ReliefLoop, OfModesThatDrawAsMuchTheOneWithNoKnobFarDownIsTaken) {
+  EXPECT_EQ(raised(100'000, kSlow), mode(3, 600000));
+}
 
 TEST(ReliefLoop, WithoutACapTheHighestModeIsTakenAtOnce) { EXPECT_EQ(raised({}), mode(4, 900000)); }
 

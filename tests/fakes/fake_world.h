@@ -167,7 +167,6 @@ class FakeWorld : public World {
     if (serves) {
       server_->command(command);
     } else {
-      paused_ = command.run == Run::infer;
       follow(command);
     }
   }
@@ -244,6 +243,7 @@ class FakeWorld : public World {
     fetching_.reset();
   }
   void follow(const WorkloadCommand& command) {
+    paused_ = command.run == Run::infer;
     if (!running_) return;
     running_->batch_size = command.batch_size;
     hardware_.batch_size = command.batch_size;
