@@ -228,7 +228,8 @@ bool ConcurrentEvaluation::hold_beside_requests(RequestChecks& checks,
          .mode = held.mode,
          .infer_batch = held.batch_size[index(Kind::infer)],
          .train_minibatch_ms = pair.train->find(held.mode, pair.train_batch)->minibatch_ms,
-         .goal = grid_.problems[row.of.problem].goal});
+         .goal = grid_.problems[row.of.problem].goal,
+         .seed = row.of.seed});
     progress.progress(done, 0, solved.size());
   }
   progress.end();

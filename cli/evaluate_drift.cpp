@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "cli/evaluate_run.h"
 #include "cli/policy_transfer.h"
+#include "cli/prior_tables.h"
 #include "cli/simulated_problem.h"
 #include "cli/tell.h"
 #include "cli/written_output.h"
@@ -137,6 +138,15 @@ void check_one_workload_each(ProfileFiles& files, const std::vector<std::string>
   }
 }
 
+// Of a file that has one.
+const Profile& training_table(ProfileFiles& files, const std::string& path) {
+  const auto& tables = files.of(path);
+  return *std::find_if(tables.begin(), tables.end(),
+                       [](const Profile& table) { return table.kind == Kind::train; });
+}
+
+constexpr std::string_view kBecomes = "workload:";  // a fault: another profile's
+
 struct Change {
   std::string name;
   std::string fault;  // empty: none
@@ -145,14 +155,15 @@ struct Change {
 class DriftEvaluation {
  public:
   // Of options that check_evaluate_options lets pass.
-  explicit DriftEvaluation(const EvaluateOptions& options) : options_(options) {
+  explicit DriftEvaluation(const EvaluateOptions& options)
+      : options_(options), priors_(options.prior, {}) {
     check_one_workload_each(*files_, options.profile);
     const std::vector<double> caps_w = parse_numbers("--caps", options.caps);
     caps_mw_[0] = std::llround(1e3 * caps_w.front());
     caps_mw_[1] = std::llround(1e3 * caps_w.back());
     changes_.push_back({"throttle", "throttle:0.8"});
     if (options.profile.size() == 2) {
-      changes_.push_back({"workload", "workload:" + options.profile[1]});
+      changes_.push_back({"workload", std::string(kBecomes) + options.profile[1]});
     }
     if (caps_w.size() == 2) changes_.push_back({"cap", ""});
     changes_.push_back({"none", ""});
@@ -172,13 +183,13 @@ class DriftEvaluation {
   }
 
  private:
-  // The workload of the first profile; `fault` may be empty.
+  // The workload of the first profile; `fault` may be empty. Of the priors a policy sees what is of
+  // no workload that it meets.
   SimulatedProblem problem(const std::string& fault, std::uint64_t seed) const {
     SimulateOptions one;
     one.files = files_;
     one.profile = options_.profile.front();
     one.keep = options_.keep;
-    one.prior = options_.prior;
     one.effects = effects_of(options_);
     one.missing = options_.missing;
     one.board = options_.board;
@@ -188,6 +199,10 @@ class DriftEvaluation {
     if (!fault.empty()) one.faults = {fault};
     SimulatedProblem made = make_simulated_problem(one);
     made.problem.goal.power_mw = caps_mw_[0];
+    const Profile& first = training_table(*files_, options_.profile.front());
+    const bool becomes = fault.starts_with(kBecomes);
+    const Profile& last = becomes ? training_table(*files_, options_.profile.back()) : first;
+    made.problem.prior = priors_.of({&first, &last});
     return made;
   }
 
@@ -248,6 +263,7 @@ class DriftEvaluation {
 
   const EvaluateOptions& options_;
   const std::shared_ptr<ProfileFiles> files_ = std::make_shared<ProfileFiles>();
+  const EvaluationPriors priors_;
   std::int64_t caps_mw_[2] = {0, 0};
   std::vector<Change> changes_;
   ReferenceTransfer transfer_ = policy_transfer();

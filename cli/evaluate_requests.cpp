@@ -5,6 +5,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "simulator/noise.h"
 #include "simulator/request_run.h"
 #include "trace/arrival_csv.h"
 
@@ -39,9 +40,16 @@ std::vector<InferenceTime> infer_times(const HeldSetting& held) {
   return times;
 }
 
+std::uint64_t seed_of(std::string_view text) {
+  std::uint64_t seed = 0;
+  for (const char one : text) seed = mixed(seed ^ static_cast<unsigned char>(one));
+  return seed;
+}
+
 }  // namespace
 
-RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern) const {
+RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern,
+                                    std::uint64_t seed) const {
   RequestRun run;
   run.arrivals = patterns_[pattern];
   run.arrivals.rate_per_s = held.goal.arrivals_per_s;
@@ -50,6 +58,7 @@ RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern
   run.batch_size = held.infer_batch;
   run.jitter = jitter_;
   run.minutes = minutes_;
+  run.seed = seed;
   run.infer = infer_times(held);
   const RequestRunResult result = run_requests(run);
   const RequestFigures& requests = result.whole.requests;
@@ -67,14 +76,18 @@ RequestOutcome RequestChecks::check(const HeldSetting& held, std::size_t pattern
 const std::vector<RequestOutcome>& RequestChecks::of(const HeldSetting& held) {
   // All that a run is made of: names are no part of it, and two tables may share them.
   std::string key =
-      fmt::format("{} {} {} {}", held.infer_batch, held.train_minibatch_ms,
+      fmt::format("{} {} {} {} {}", held.seed, held.infer_batch, held.train_minibatch_ms,
                   held.goal.arrivals_per_s, held.goal.latency.value_or(Duration::zero()).count());
   for (const InferenceTime& time : infer_times(held)) {
     key += fmt::format(" {}:{}", time.batch_size, time.minibatch_ms);
   }
   const auto [found, added] = known_.try_emplace(key);
   if (!added) return found->second;
-  for (std::size_t i = 0; i < patterns_.size(); ++i) found->second.push_back(check(held, i));
+  // Requests of their own for each: what one sequence does to all would be counted many times.
+  const std::uint64_t seed = seed_of(key);
+  for (std::size_t i = 0; i < patterns_.size(); ++i) {
+    found->second.push_back(check(held, i, seed));
+  }
   return found->second;
 }
 

@@ -19,7 +19,8 @@ struct HeldSetting {
   PowerMode mode;
   std::int32_t infer_batch = 0;
   double train_minibatch_ms = 0;
-  Goal goal;  // its latency and rate of arrivals
+  Goal goal;               // its latency and rate of arrivals
+  std::uint64_t seed = 1;  // of the row
 };
 
 class RequestChecks {
@@ -33,7 +34,7 @@ class RequestChecks {
   const std::vector<RequestOutcome>& of(const HeldSetting& held);
 
  private:
-  RequestOutcome check(const HeldSetting& held, std::size_t pattern) const;
+  RequestOutcome check(const HeldSetting& held, std::size_t pattern, std::uint64_t seed) const;
 
   std::vector<std::string> names_;
   std::vector<ArrivalSpec> patterns_;

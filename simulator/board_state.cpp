@@ -37,7 +37,7 @@ SensorOptions sensor_options(const BoardDescription& board, const BoardStateOpti
       .noise = options.noise,
       .lag = options.lag,
       .lag_constant = options.lag == LagShape::boxcar ? board.power.window : kFirstOrderConstant,
-      .update_interval = board.power.period};
+      .update_interval = board.power.window};
 }
 
 bool is_rail(const BoardNode& node) {

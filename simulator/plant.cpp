@@ -26,12 +26,6 @@ Workload hello_of(const SimulatedTask& task, WorkloadHandle handle) {
   return hello;
 }
 
-RailPower one_rail(double power_w) {
-  RailPower power;
-  power[Rail::gpu_soc] = 1000 * power_w;
-  return power;
-}
-
 }  // namespace
 
 const CostSource& SimulatedTask::costs_at(Time now) const {

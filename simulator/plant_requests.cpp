@@ -18,6 +18,13 @@ TrueCost between(const TrueCost& one, const TrueCost& other, double share) {
   return cost;
 }
 
+// As it is spread over the rails, but so much in all.
+RailPower scaled(RailPower power, double total_mw) {
+  const double factor = power.total_mw() > 0 ? total_mw / power.total_mw() : 1;
+  for (double& mw : power.mw) mw *= factor;
+  return power;
+}
+
 }  // namespace
 
 // Where no cell says: between the allowed batch sizes on both sides, on the line through them.
@@ -63,19 +70,21 @@ void Plant::renew_turn() {
   if (!running_) {
     server_->wake_at(now_);
     power_w_ = costs(0).idle_power_w(knobs_.mode());
-    rails_ = effects_.quantised ? costs(0).rails(knobs_.mode(), std::nullopt) : RailPower{};
+    if (effects_.quantised) rails_ = costs(0).rails(knobs_.mode(), std::nullopt);
   } else {
     const std::size_t task = *running_;
     const bool infers = tasks_[task].kind == Kind::infer;
-    const std::int32_t batch_size = workloads_[task].batch_size();
-    const TrueCost cost = infers
-                              ? cost_of_requests(task, static_cast<std::int32_t>(server_->count()))
-                              : cost_of(task);
+    // An inference minibatch has the requests that there were.
+    const std::int32_t count =
+        infers ? static_cast<std::int32_t>(server_->count()) : workloads_[task].batch_size();
+    const TrueCost cost = infers ? cost_of_requests(task, count) : cost_of(task);
     workloads_[task].set_pace(now_, pace_of(task, cost, cost.minibatch_ms));
     power_w_ = cost.power_w;
-    rails_ = effects_.quantised ? costs(task).rails(knobs_.mode(), batch_size) : RailPower{};
+    if (effects_.quantised) {
+      rails_ = scaled(costs(task).rails(knobs_.mode(), count), 1000 * power_w_);
+    }
   }
-  if (!effects_.quantised) rails_[Rail::gpu_soc] = 1000 * power_w_;
+  if (!effects_.quantised) rails_ = one_rail(power_w_);
   if (lag_) lag_->change(now_, rails_);
 }
 

@@ -22,6 +22,8 @@ struct RailPower {
   double operator[](Rail rail) const { return mw[static_cast<std::size_t>(rail)]; }
   double total_mw() const { return mw[0] + mw[1] + mw[2]; }
 };
+// All of it through one rail.
+inline RailPower one_rail(double power_w) { return {{1000 * power_w}}; }
 
 // What the board draws for the demand, or idle without one. Its total is minibatch_cost's, or
 // idle_power_w's.

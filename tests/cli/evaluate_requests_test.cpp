@@ -18,6 +18,23 @@ Profile served_in(double minibatch_ms) {
   return profile;
 }
 
+// One sequence of requests beside all choices and seeds would be one experiment, counted many
+// times.
+TEST(RequestChecks, EachSeedAndSettingMeetsRequestsOfItsOwn) {
+  RequestChecks checks({"poisson"}, 1, 0.03);
+  const Profile fast = served_in(5);
+  HeldSetting held{.infer = &fast,
+                   .mode = mode(4, 900000),
+                   .infer_batch = 4,
+                   .train_minibatch_ms = 20,
+                   .goal = {.latency = std::chrono::milliseconds(500), .arrivals_per_s = 40}};
+  const double first = checks.of(held).front().latency_p99_ms;
+  held.seed = 2;
+  EXPECT_NE(checks.of(held).front().latency_p99_ms, first);
+  held.seed = 1;
+  EXPECT_EQ(checks.of(held).front().latency_p99_ms, first) << "and the same again";
+}
+
 TEST(RequestChecks, TablesOfOneNameAreHeldApart) {
   RequestChecks checks({"poisson"}, 1, 0.03);
   const Profile fast = served_in(5);

@@ -63,6 +63,15 @@ class EvaluateDrift(TwoTables):
                 self.assertEqual((row["noticed"], row["shift"]), (0, None))
         self.assertIn("8 rows in", done.stderr)
 
+    def test_no_policy_sees_a_table_of_what_it_is_judged_on(self):
+        (self.folder / "sees.lua").write_text('error("sees " .. #prior)')
+        done = self.evaluate("--policy", "sees.lua", "--prior", "a.csv", "--prior", "b.csv", "--json", "out.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = {row["change"]: row["failure"] for row in json.loads((self.folder / "out.json").read_text())["rows"]}
+        other = len((self.folder / "b.csv").read_text().splitlines()) - 1
+        self.assertIn(f"sees {other}\n", seen["throttle"], "b.csv is of another workload")
+        self.assertIn("sees 0\n", seen["workload"], "which it becomes")
+
     def test_the_repeat_that_shows_a_change_is_none_of_the_measurements_after_it(self):
         # All settings take half as long again: what was held before is as near to the optimum as it was.
         (self.folder / "best.lua").write_text(

@@ -146,6 +146,19 @@ TEST(PlantRequests, PowerIsThatOfWhatRunsAndTheSensorShowsItsMean) {
   EXPECT_NEAR(bench.plant->account().energy_j, sum / 1e4, 1);
 }
 
+// One request at a time: 16 W, where a whole batch takes 20.
+TEST(PlantRequests, ASensorOfRailsShowsWhatThoseDrawThatThereAre) {
+  Effects effects;
+  effects.quantised = true;
+  Bench bench({.rate_per_s = 60}, milliseconds(30), effects);
+  double sum = 0;
+  for (int tick = 1; tick <= 1000; ++tick) {
+    bench.run(milliseconds(100 * tick));
+    sum += static_cast<double>(bench.plant->sensed_power_mw());
+  }
+  EXPECT_NEAR(sum / 1000, 10 * bench.plant->account().energy_j, 300);
+}
+
 TEST(PlantRequests, TheMeanOfAWindowIsHeldAgainstTheCap) {
   Bench bench({.rate_per_s = 40});
   bench.plant->set_cap_mw(15'000);

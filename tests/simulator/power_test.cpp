@@ -121,6 +121,23 @@ TEST_F(Power, HasNoiseOfTheStatedSizeThatAskingDoesNotChange) {
   EXPECT_NEAR(std::sqrt(squares / kReads - mean * mean), 0.02, 0.004);
 }
 
+// A reading is a mean of 430 ms, so those within as much are not independent of each other.
+TEST_F(Power, NoiseIsOfAWholeWindow) {
+  boot({.seed = 5, .noise = 0.2});
+  start_load();
+  wait(std::chrono::seconds(1));
+  int changes = 0;
+  double last = sensed_mw() / board_->true_power_mw();
+  for (int i = 0; i < 430; ++i) {
+    wait(milliseconds(100));
+    const double ratio = sensed_mw() / board_->true_power_mw();
+    if (std::abs(ratio - last) > 0.002) ++changes;
+    last = ratio;
+  }
+  EXPECT_LE(changes, 100) << "43 s have a hundred windows";
+  EXPECT_GE(changes, 95);
+}
+
 TEST_F(Power, HidesWhatTheSecondMonitorDoesNotUse) {
   const std::string folder = monitor("1-0041");
   EXPECT_EQ(read(folder + "in2_label"), "VDDQ_VDD2_1V8AO");
