@@ -79,8 +79,8 @@ class Interleaver {
     const std::lock_guard<std::mutex> lock(mutex_);
     Entry entry{now(), std::move(request), {}};
     std::future<Answer> future = entry.promise.get_future();
-    if (closed_) {
-      fail(entry, "dropped: the server is closed");
+    if (closed_ || failed_) {
+      fail(entry, closed_ ? "dropped: the server is closed" : kFailed);
       return future;
     }
     log_.arrived();
@@ -90,10 +90,7 @@ class Interleaver {
     const std::int32_t size = most_of_a_batch(queue_.size() + 1);
     state.infer_minibatch = infer_times_.estimate(size);
     const auto under_way = std::max(busy_until_ - entry.arrived, std::chrono::nanoseconds(0));
-    if (failed_) {
-      log_.refused();
-      fail(entry, kFailed);
-    } else if (queue_.size() < detail::kMostQueued && admits(state, under_way)) {
+    if (queue_.size() < detail::kMostQueued && admits(state, under_way)) {
       queue_.push_back(std::move(entry));
     } else {
       log_.refused();
@@ -141,6 +138,7 @@ class Interleaver {
     {
       std::unique_lock<std::mutex> lock(mutex_);
       const std::chrono::nanoseconds began = now();
+      if (!infers) drop_late(began);
       state = state_of(began, trains, infers);
       choice = next_turn(state);
       server_.tell(shut_.judge(infer_times_, batch_size_, began, infer_minibatches_));
@@ -197,7 +195,7 @@ class Interleaver {
     const std::lock_guard<std::mutex> lock(mutex_);
     failed_ = failed;
     if (!failed) return;
-    for (std::size_t i = 0; i < queue_.size(); ++i) log_.refused();
+    for (const Entry& entry : queue_) log_.ended(now() - entry.arrived);
     fail_all(kFailed);
   }
 
@@ -263,6 +261,15 @@ class Interleaver {
     const std::int64_t epoch =
         options_.samples_per_epoch > 0 ? seen / options_.samples_per_epoch : 0;
     trainer_->minibatch(static_cast<std::uint32_t>(epoch), elapsed, {}, elapsed);
+  }
+
+  // While the daemon lets requests wait nothing else ends those that are late.
+  void drop_late(std::chrono::nanoseconds at) {
+    if (options_.latency <= std::chrono::nanoseconds(0)) return;
+    for (; !queue_.empty() && at - queue_.front().arrived > options_.latency; queue_.pop_front()) {
+      log_.refused();
+      fail(queue_.front(), detail::lateness(at - queue_.front().arrived, options_.latency));
+    }
   }
 
   // Requests to answer; those that are late for certain are dropped.
@@ -336,7 +343,7 @@ class Interleaver {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (!failure) infer_times_.add(size, ended - began);
       for (const Entry& entry : batch) {
-        failure ? log_.refused() : log_.answered(ended - entry.arrived);
+        failure ? log_.ended(ended - entry.arrived) : log_.answered(ended - entry.arrived);
       }
     }
     if (!failure) server_.minibatch(0, ended - began, {}, ended - began, size);

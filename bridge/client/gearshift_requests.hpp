@@ -78,6 +78,11 @@ class RequestLog {
     ++counts_.refused;
     ++counts_.late;
   }
+  // Without an answer, and for no setting's fault: the model failed, or run() ended. It is counted
+  // where it was late by then, as dropped.
+  void ended(std::chrono::nanoseconds waited) {
+    if (latency_.count() > 0 && waited > latency_) refused();
+  }
 
   // The counts since the last time, when they are due: twice a second while requests come or wait,
   // once more when that ends, and after one was late within a tenth of a second.

@@ -57,8 +57,10 @@ TEST(Rights, ThatAreLackingAreNamedWithTheWayOut) {
   const Caller caller{"drone7", {}, true};
   const std::string text = lacking(caller, Right::request_batch_size);
   EXPECT_TRUE(says(text, "gearshift keys authorise drone7 --right request-batch-size")) << text;
+  EXPECT_TRUE(says(text, "(with its --keys or --state)")) << "the daemon's keys may be anywhere";
   const std::string longest(kMaxClientNameBytes, 'a');
-  EXPECT_LE(lacking({longest, {}, true}, Right::request_batch_size).size(), 256u);
+  const std::string observed = "only observed: ";  // as a welcome begins
+  EXPECT_LE((observed + lacking({longest, {}, true}, Right::request_batch_size)).size(), 256u);
   Caller unknown{{}, {}, true};
   EXPECT_TRUE(says(lacking(unknown, Right::report), "authorise NAME 'KEY' --right report"));
   unknown.public_key = kOne;

@@ -52,6 +52,20 @@ TEST(RequestLog, TellsOfALateOneAtOnceButNotMoreThanTenTimesASecond) {
   EXPECT_EQ(more->served, 0u);
 }
 
+TEST(RequestLog, WhatEndsWithoutAnAnswerIsLateWhereItsTimeWasOver) {
+  RequestLog log(milliseconds(100), milliseconds(0));
+  for (int waited : {0, 100, 101}) log.ended(milliseconds(waited));
+  const auto counts = log.take_due(milliseconds(500), 0);
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->late, 1u);
+  EXPECT_EQ(counts->refused, 1u);
+  EXPECT_EQ(counts->served, 0u);
+  RequestLog unlimited(nanoseconds(0), milliseconds(0));
+  unlimited.arrived();
+  unlimited.ended(std::chrono::hours(1));
+  EXPECT_EQ(unlimited.take_due(milliseconds(500), 0)->late, 0u);
+}
+
 TEST(RequestLog, QuantilesAreThoseOfTheSpan) {
   RequestLog log(nanoseconds(0), milliseconds(0));
   for (int i = 100; i >= 1; --i) log.answered(milliseconds(i));

@@ -186,7 +186,7 @@ class Interleaving(PretendedTime):
             one.step()
         for future in futures:
             self.assertIsInstance(future.exception(0), ZeroDivisionError)
-        self.assertEqual(one._log.take_due(self.now + 10**9, 0)["refused"], 4)
+        self.assertEqual(one._log.take_due(self.now + 10**9, 0)["late"], 0)
 
     def test_ctrl_c_leaves_no_request_without_an_end(self):
         def interrupt(*_):
@@ -201,7 +201,7 @@ class Interleaving(PretendedTime):
                 for future in futures:  # those that wait for them are not who is interrupted
                     self.assertIsInstance(future.exception(0), gearshift.RequestDropped)
                 self.assertIn("KeyboardInterrupt", str(futures[0].exception(0)))
-                self.assertEqual(one._log.take_due(self.now + 10**9, 0)["refused"], 5)
+                self.assertEqual(one._log.take_due(self.now + 10**9, 0)["late"], 0)
 
     def test_a_signal_may_stop_it_at_any_time(self):
         one = self.interleaver()
@@ -336,7 +336,7 @@ class Reporting(PretendedTime):
             return take_turn(*arguments)
 
         with mock.patch.object(one._trainer._connection, "take_turn", pause_first):
-            self.assertEqual(self.steps(one, 1), ["train"])
+            self.assertEqual(self.steps(one, 1), [])
         self.assertEqual(one._trainer.should_run(), False)
 
     def test_a_pause_ends_with_the_daemon(self):

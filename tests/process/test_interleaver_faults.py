@@ -2,7 +2,9 @@
 """What becomes of requests where the program's own functions fail, or answer otherwise than they should."""
 
 import asyncio
+import contextlib
 import logging
+import os
 import pathlib
 import sys
 import threading
@@ -52,7 +54,7 @@ class Ending(ClientTest):
                 future.result(1)
         with one._news:
             counts = one._log.take_due(2**62, one.queued)
-        self.assertEqual([counts[name] for name in ("arrived", "refused", "queued")], [2, 1, 0])
+        self.assertEqual([counts[name] for name in ("arrived", "refused", "queued")], [2, 0, 0])
 
         threading.Thread(target=one.run, daemon=True).start()  # the program has mended it
         self.until(lambda: len(calls) > 3)
@@ -62,6 +64,34 @@ class Ending(ClientTest):
         with self.assertRaisesRegex(gearshift.RequestDropped, "the server is closed"):
             one.submit(1).result(0)
 
+    def test_a_stop_while_training_fails_ends_the_next_run(self):
+        calls = []
+
+        def train():
+            calls.append(None)
+            one.stop()
+            raise ZeroDivisionError
+
+        one = gearshift.Interleaver(train=train, infer=list, endpoint=self.endpoint)
+        self.addCleanup(one.close)
+        with self.assertRaises(ZeroDivisionError):
+            one.run()
+        one.run()
+        self.assertEqual(len(calls), 1)
+        with self.assertRaises(ZeroDivisionError):  # and none after that
+            one.run()
+
+    def test_a_forked_child_is_told_that_it_is_silent(self):
+        one = gearshift.Interleaver(train=lambda: None, infer=list, endpoint=self.endpoint)
+        self.addCleanup(one.close)
+        child = os.fork()
+        if child == 0:
+            told = []
+            with contextlib.suppress(AssertionError), self.assertLogs("gearshift", logging.WARNING) as logs:
+                told = logs.output
+                one.run(0)
+            os._exit(["attached before a fork" in text for text in told] != [True])
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
 
     def stopped(self, *duration):
         """An interleaver whose run() is stopped from without, with a request that still waits."""

@@ -81,6 +81,31 @@ class Turns(ClientTest):
         self.assertEqual(self.done, [])
         self.assertIsInstance(futures[0].exception(0), gearshift.RequestDropped)
 
+    def test_it_follows_the_daemon_while_it_waits_for_a_turn(self):
+        self.run_in_thread()
+        turn = self.expect("train", "turn_request")
+        self.fake.set(1, 1, "infer")
+        self.assertEqual(self.expect("train", "turn_end"), turn)
+        self.fake.expect("applied", set=1, run="infer")
+        futures = [self.one.submit(number) for number in range(2)]
+        self.give("infer")
+        self.assertEqual([future.result(DEADLINE_SECONDS) for future in futures], [0, 1])
+        self.fake._peer = self.peers["train"]
+        self.fake.set(2, 1, "both")
+        self.give("train")
+        self.until(lambda: self.done == [2, "train"])
+
+    def test_requests_that_the_daemon_lets_wait_are_dropped_while_it_waits_for_a_turn_to_train(self):
+        self.fake._peer = self.peers["infer"]
+        self.fake.set(1, 2, "train")
+        self.until(lambda: not self.one._server.should_run())
+        self.one._queue._latency_ns = 1  # ns: it is over at once
+        self.run_in_thread()
+        self.expect("train", "turn_request")
+        with self.assertRaisesRegex(gearshift.RequestDropped, "^it waited"):
+            self.one.submit(1).result(DEADLINE_SECONDS)
+        self.assertEqual(self.done, [])
+
     def test_it_waits_for_a_turn_no_longer_than_it_was_told_to_run(self):
         thread = self.run_in_thread(0.2)
         turn = self.expect("train", "turn_request")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from concurrent.futures import Future
 
@@ -12,22 +13,21 @@ from gearshift.interleaving import (
     NEVER,
     Arrivals,
     BatchTimes,
-    Patience,
     ServiceTimes,
     State,
     admits,
     next_turn,
     serves,
     size_to_serve,
-    training_fits,
 )
-from gearshift.reopening import MINIBATCHES_OF_TRUST, Reopening
-from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, check_answers, drop, refusal
+from gearshift.reopening import KeptOut, Reopening
+from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, answers_of, drop, drop_late, refusal
 from gearshift.steps import stepping
 from gearshift.turns import Turn
 from gearshift.waiting import Waiting
 
 LONGEST_WAIT_NS = 2 * 10**8  # so that a change of the daemon's wish or a stop is noticed
+PAUSED_WAIT_NS = 2 * 10**7  # where such a change is to be expected
 
 
 class Interleaver:
@@ -55,7 +55,7 @@ class Interleaver:
     The next minibatch is a training one unless requests are due: enough of them wait, or the oldest would be
     late if one more training minibatch ran, by the times measured here. Training that would make a request
     late waits. A request is refused at its arrival where those before it make it late, and dropped where it
-    is late when its turn comes; both count as late.
+    is late when its turn comes; both count as late. One whose infer raises is late where its time was over.
 
     It attaches to the daemon twice, as a trainer and as a server, and needs none.
     """
@@ -88,13 +88,13 @@ class Interleaver:
         self._trainer = None
         if train is not None:
             self._trainer = clients.attach(name, "train", train_batch_size, None, samples_per_epoch, endpoint)
+        self._clients = [client for client in (self._trainer, self._server) if client is not None]
         offer = self._server._connection.offer
         self._latency_ns = offer.latency_ns
         self._samples_per_epoch = self._trainer._connection.offer.samples_per_epoch if self._trainer else 0
         self._train_times = ServiceTimes()
         self._infer_times = BatchTimes(offer.batch_sizes)
-        self._kept = Patience()  # of training that waits because its minibatch is too long
-        self._in_a_row = 0  # training minibatches since it last waited
+        self._kept = KeptOut()
         self._reopening = Reopening(self._infer_times, self._latency_ns)
         self._failures = FailureLog()
         self._most_answered = 0  # requests in a minibatch
@@ -103,8 +103,8 @@ class Interleaver:
 
         # Guards all below. A thread may take it twice: a signal's handler may call stop() anywhere.
         self._news = threading.Condition()
-        self._queue = Waiting()
         self._log = RequestLog(self._latency_ns, clock.now_ns())
+        self._queue = Waiting(self._log, self._latency_ns)
         self._arrived_ns = None  # newest request
         self._arrivals = Arrivals()
         self._planned_for = 1  # requests that wait when the minibatch that begins ends, if it is of training
@@ -164,6 +164,7 @@ class Interleaver:
         Raises what `train` does, or synchronize after it, and Ctrl-C; requests are then dropped until the next run().
         After so many seconds they wait for it: where none follows, close() ends them, or a `with` block does.
         """
+        self._server._connection.tell_of_fork()
         end_ns = NEVER if duration_s is None else clock.now_ns() + round(min(duration_s * 1e9, NEVER))
         self._broken = ""
         try:
@@ -171,15 +172,16 @@ class Interleaver:
                 self.step(end_ns)
             if self._stopping:
                 self._break("stop() ended run()")
+                self._stopping = False  # not where `train` raised meanwhile: the next run() obeys it
         except BaseException as error:
             self._break(f"{type(error).__name__} ended run()")
             raise
-        finally:
-            self._stopping = False
 
     def step(self, end_ns=NEVER) -> str:
         """Runs the minibatch that is next, or waits for one; returns "train", "infer" or "wait"."""
         trains, infers = self._follow()
+        if not infers:
+            self._drop_late()
         with self._news:
             now_ns = clock.now_ns()
             state = self._state(now_ns, trains, infers)
@@ -187,7 +189,7 @@ class Interleaver:
             self._judge_patience(state, turn, now_ns)
             report = self._log.take_due(now_ns, state.queued)
             if turn == "wait" and report is None:
-                longest_ns = min(longest_ns, LONGEST_WAIT_NS, end_ns - now_ns)
+                longest_ns = min(longest_ns, PAUSED_WAIT_NS if self._is_paused() else LONGEST_WAIT_NS, end_ns - now_ns)
                 if state.queued:
                     longest_ns = min(longest_ns, self._log.next_due_ns() - now_ns)
                 self._news.wait(max(longest_ns, 0) / 1e9)
@@ -200,17 +202,13 @@ class Interleaver:
         if report and self._trainer is not None:  # first: a minibatch that stalled is why requests were late
             self._trainer.send_reports()
         self._server.report_requests(report)
+        if turn == "wait" or self._is_paused():
+            for client in self._clients:
+                client.take_news()
         if turn == "wait" or not self._turns:
             self._run_turn(turn, now_ns)
             return turn
-
-        def gives_up():
-            at_ns = clock.now_ns()
-            if self._stopping or at_ns >= end_ns:
-                return True
-            with self._news:  # requests go before training, and came while it waits
-                return turn == "train" and next_turn(self._state(at_ns, trains, infers))[0] != turn
-
+        gives_up = functools.partial(self._gives_up, turn, trains, infers, end_ns)
         with Turn(self._trainer if turn == "train" else self._server, gives_up) as held:
             if held.given_up or self._closed:
                 self._busy_until_ns = 0
@@ -224,11 +222,10 @@ class Interleaver:
         with self._news:
             self._closed = True
             self._news.notify()
-            left = self._queue.take_all()
+            left = self._queue.take_all(clock.now_ns())
         drop(left, "the server closed before its turn came")
-        self._server.close()
-        if self._trainer is not None:
-            self._trainer.close()
+        for client in reversed(self._clients):
+            client.close()
 
     def __enter__(self):
         return self
@@ -239,9 +236,7 @@ class Interleaver:
     def _break(self, why):
         with self._news:
             self._broken = why
-            left = self._queue.take_all()
-            for _ in left:
-                self._log.refused()
+            left = self._queue.take_all(clock.now_ns())
         drop(left, why)
 
     # Parts of a step.
@@ -261,12 +256,25 @@ class Interleaver:
                 if client is self._server:
                     with self._news:
                         self._batch_size = command.batch_size
-                if self._kept.waits:
-                    # In another mode training may well fit: it is tried once.
+                if self._kept.try_again():  # in another mode training may well fit: it is tried once
                     self._train_times.restart()
-                    self._kept.restart()
             runs.append(client.should_run())
         return runs[0] and self._train is not None, runs[1]
+
+    def _is_paused(self):
+        """The daemon lets a kind wait, and may let it go on at any time."""
+        return any(not client.should_run() for client in self._clients)
+
+    def _gives_up(self, turn, trains, infers, end_ns):
+        """Whether a turn is not waited for any more: there is a stop or a wish of the daemon to obey, or requests,
+        which go before training, came meanwhile."""
+        at_ns = clock.now_ns()
+        if self._stopping or at_ns >= end_ns or any(client._connection.news() for client in self._clients):
+            return True
+        if not infers:
+            self._drop_late()
+        with self._news:
+            return turn == "train" and next_turn(self._state(at_ns, trains, infers))[0] != turn
 
     def _state(self, now_ns, trains, infers):
         """Planned with is an inference minibatch of those that wait and of those that may come meanwhile, at
@@ -287,36 +295,28 @@ class Interleaver:
         )
 
     def _judge_patience(self, state, turn, now_ns):
-        """Training that waits takes no times, so one slow minibatch could stop it for good: the longest is
-        forgotten after a second, the next after two, and so on."""
+        """Before what is next: what keeps training or requests out is not believed for good."""
         self._reopening.judge(self._batch_size, self.infer_minibatches, now_ns)
-        if turn == "train":
-            self._kept.end()
-            self._in_a_row += 1
-            if self._in_a_row == MINIBATCHES_OF_TRUST:
-                self._kept.restart()
-            return
-        if not state.trains or training_fits(state):
-            return
-        self._in_a_row = 0
-        if self._kept.over(now_ns):
+        if self._kept.judge(state, turn, now_ns):
             self._train_times.forget_largest()
             self._infer_times.forget_largest(self._planned_for)
 
     def _take_batch(self, batch):
         """Fills `batch` with entries to answer; those that are late for certain are dropped."""
-        late, now_ns = [], clock.now_ns()
+        now_ns = clock.now_ns()
         with self._news:
             waited = self._queue.waited_ns(now_ns, self._batch_size)
             size = size_to_serve(self._infer_times, waited, self._batch_size, self._latency_ns)
-            infer_ns = self._infer_times.estimate_ns(size)
-            state = State(latency=self._latency_ns, infer_minibatch=infer_ns)
-            self._queue.take(size, lambda arrived_ns: serves(state, now_ns - arrived_ns), batch, late)
-            for _ in late:
-                self._log.refused()
-        for arrived_ns, _, future in late:
-            waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, self._latency_ns / 1e6
-            future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
+            state = State(latency=self._latency_ns, infer_minibatch=self._infer_times.estimate_ns(size))
+            late = self._queue.take(size, now_ns, functools.partial(serves, state), batch)
+        drop_late(late, now_ns, self._latency_ns)
+
+    def _drop_late(self):
+        """While the daemon lets requests wait nothing else ends those that are late."""
+        now_ns = clock.now_ns()
+        with self._news:
+            late = self._queue.take_late(now_ns)
+        drop_late(late, now_ns, self._latency_ns)
 
     def _run_turn(self, turn, asked_ns):
         """What is planned with is the time from asked_ns to the end, that for a turn included."""
@@ -341,23 +341,23 @@ class Interleaver:
         self._trainer._report(command, epoch, samples, began_ns, began_ns, ended_ns)
 
     def _run_infer(self, asked_ns):
-        batch = []
+        batch, counted = [], False
         try:
             self._take_batch(batch)
             if not batch:
                 return
             self.infer_minibatches += 1
             began_ns = clock.now_ns()
-            answers = self._infer([request for _, request, _ in batch])
-            check_answers(answers, len(batch))
+            answers = answers_of(self._infer([request for _, request, _ in batch]), len(batch))
             ended_ns = self._ended()  # where an error of a GPU shows
             self._count_answered(batch, asked_ns, began_ns, ended_ns)
+            counted = True
             for (_, _, future), answer in zip(batch, answers):
                 future.set_result(answer)
         except BaseException as error:
             if is_out_of_memory(error) and self._serve_fewer(batch, error):
                 return
-            self._fail(batch, error)
+            self._fail(batch, error, counted)
             if not isinstance(error, Exception):
                 raise
             self._failures.tell(error)
@@ -384,13 +384,14 @@ class Interleaver:
             for arrived_ns, _, _ in batch:
                 self._log.answered(ended_ns - arrived_ns)
 
-    def _fail(self, batch, error):
+    def _fail(self, batch, error, counted):
         """What is not answered yet never will be."""
-        failed = [future for _, _, future in batch if not future.done()]
+        now_ns = clock.now_ns()
+        failed = [(arrived_ns, future) for arrived_ns, _, future in batch if not future.done()]
         with self._news:
-            for _ in failed:
-                self._log.refused()
-        for future in failed:
+            for arrived_ns, _ in failed if not counted else ():
+                self._log.ended(now_ns - arrived_ns)
+        for _, future in failed:
             future.set_exception(for_requests(error))
 
     def _ended(self):

@@ -1,10 +1,10 @@
-"""When requests are answered again that none of the times measured would let in."""
+"""When what the times measured keep out is tried again: requests, and training beside them."""
 
 from __future__ import annotations
 
 import logging
 
-from gearshift.interleaving import Patience, planned_latency
+from gearshift.interleaving import Patience, planned_latency, training_fits
 
 log = logging.getLogger("gearshift")
 
@@ -50,3 +50,32 @@ class Reopening:
             self._times.forget_longer(planned_latency(self._latency_ns))
             self._patience.end()
             self._patience.restart()
+
+
+class KeptOut:
+    """Training that waits because its minibatch is too long takes no times, so one slow minibatch could stop it for
+    good: the longest is forgotten after a second, the next after two, and so on."""
+
+    def __init__(self):
+        self._patience = Patience()
+        self._in_a_row = 0  # training minibatches since it last waited
+
+    def judge(self, state, turn, now_ns):
+        """Called with what is next; True where the longest times are to be forgotten."""
+        if turn == "train":
+            self._patience.end()
+            self._in_a_row += 1
+            if self._in_a_row == MINIBATCHES_OF_TRUST:
+                self._patience.restart()
+            return False
+        if not state.trains or training_fits(state):
+            return False
+        self._in_a_row = 0
+        return self._patience.over(now_ns)
+
+    def try_again(self):
+        """Another setting is in force; True where training waits, so that its times are to be taken anew."""
+        waits = self._patience.waits
+        if waits:
+            self._patience.restart()
+        return waits

@@ -39,8 +39,23 @@ def drop(futures, why):
         future.set_exception(RequestDropped(why))
 
 
-def check_answers(answers, requests):
-    """Raises ValueError where a model did not give one answer to each of so many requests."""
+def drop_late(entries, now_ns, latency_ns):
+    """Ends requests, as Waiting has them, that would be answered too late."""
+    for arrived_ns, _, future in entries:
+        waited_ms, latency_ms = (now_ns - arrived_ns) / 1e6, latency_ns / 1e6
+        future.set_exception(RequestDropped(f"it waited {waited_ms:.1f} ms of {latency_ms:g} ms"))
+
+
+def answers_of(answers, requests):
+    """What a model gave as a list; raises ValueError where that is not one answer to each of so many requests. What
+    computes late, or iterates over something else than its length counts, shows so here."""
+    _check_count(answers, requests)
+    listed = list(answers)
+    _check_count(listed, requests)
+    return listed
+
+
+def _check_count(answers, requests):
     try:
         count = None if isinstance(answers, (Mapping, Set)) else len(answers)
     except TypeError:  # None where it forgot to return them, a generator
@@ -84,6 +99,12 @@ class RequestLog:
         """Or dropped: it is never answered."""
         self._refused += 1
         self._late += 1
+
+    def ended(self, waited_ns):
+        """Without an answer, and for no setting's fault: infer failed, run() ended, or nobody wanted it any more. It is
+        counted where it was late by then, as dropped."""
+        if self._latency_ns and waited_ns > self._latency_ns:
+            self.refused()
 
     def take_due(self, now_ns, queued):
         """The counts since the last time as a dict, or None where none are due.

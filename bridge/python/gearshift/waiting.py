@@ -9,7 +9,10 @@ import itertools
 class Waiting:
     """Oldest first, as (arrived_ns, request, Future). Not for several threads at once: who owns it has a lock."""
 
-    def __init__(self):
+    def __init__(self, log, latency_ns):
+        """log: RequestLog of those that leave without an answer. latency_ns: 0: none is late."""
+        self._log = log
+        self._latency_ns = latency_ns
         self._entries = collections.deque()
 
     def __len__(self):
@@ -22,21 +25,41 @@ class Waiting:
         """For how long each has waited, of so many of the oldest at most."""
         return [now_ns - arrived_ns for arrived_ns, _, _ in itertools.islice(self._entries, most)]
 
-    def take(self, size, in_time, batch, late):
-        """Moves the oldest to `batch` until that has so many, and to `late` where not in_time(arrived_ns); one that
-        nobody waits for any more is left out."""
+    def take(self, size, now_ns, in_time, batch):
+        """Moves the oldest to `batch` until that has so many; returns those that leave without an answer, since not
+        in_time(for how long they waited). One that nobody waits for any more is left out."""
+        late = []
         while self._entries and len(batch) < size:
             entry = self._entries.popleft()
+            waited_ns = now_ns - entry[0]
+            if not _is_wanted(entry[2]):
+                self._log.ended(waited_ns)
+            elif in_time(waited_ns):
+                batch.append(entry)
+            else:
+                self._log.refused()
+                late.append(entry)
+        return late
+
+    def take_late(self, now_ns):
+        """Those that have waited for longer than the latency."""
+        late = []
+        while self._latency_ns and self._entries and now_ns - self._entries[0][0] > self._latency_ns:
+            entry = self._entries.popleft()
+            self._log.refused()
             if _is_wanted(entry[2]):
-                (batch if in_time(entry[0]) else late).append(entry)
+                late.append(entry)
+        return late
 
     def put_back(self, batch):
         """As if they had not been taken; nobody can cancel them any more."""
         self._entries.extendleft(reversed(batch))
 
-    def take_all(self):
+    def take_all(self, now_ns):
         """The futures that somebody still waits for."""
         left, self._entries = self._entries, collections.deque()
+        for arrived_ns, _, _ in left:
+            self._log.ended(now_ns - arrived_ns)
         return [future for _, _, future in left if _is_wanted(future)]
 
 
