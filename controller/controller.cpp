@@ -183,6 +183,7 @@ void Controller::on_attached(const Workload& workload, Time now) {
                   .value = workload.managed,
                   .text = workload.name.view()});
   checkpoint_.attach(workload);
+  const bool none_ran = !roster_.any_managed();
   if (!roster_.attach(workload)) return;
   if (workload.kind == Kind::infer) meet_server(&workload);
   lowest_mode_ = LowestMode::fits;
@@ -198,15 +199,26 @@ void Controller::on_attached(const Workload& workload, Time now) {
   keep_what_is_theirs();
   pending_ = Pending::restart;
   include_all(now);
+  if (none_ran) tell_wait(now);
   // It may have drawn more than the cap before it was known here.
   const bool over = cap_mw_ && guard_.power_mw(now).value_or(0) > *cap_mw_;
   if (over && aim_ == Aim::safe && settled_ && !paused_ && !halted_) make_batches_smaller(now);
 }
 
+// Why the first that came does not run, or the search does not go on: what was told before is that
+// no workload runs.
+void Controller::tell_wait(Time now) {
+  if (paused_) {
+    hold_paused(now);
+  } else if (ration_.waits()) {
+    const std::string_view why = ration_.ask(now);
+    if (!why.empty()) tell_rationed(why, now);
+  }
+}
+
 // Until the policy has been asked, what is in force says of everybody who is here now that it runs:
 // one that came does, and one that waited for another that has left is to.
 void Controller::include_all(Time now) {
-  if (paused_ && aim_ == Aim::nothing) hold_paused(now);
   if (aim_ == Aim::nothing) return;
   wanted_ = roster_.with_all(wanted_);
   if (!paused_ && !halted_ && !duty_.waits()) let_run(wanted_, now);

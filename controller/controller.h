@@ -89,6 +89,7 @@ class Controller {
   void on_attached(const Workload& workload, Time now);
   void on_detached(const Event& event, Time now);
   void include_all(Time now);
+  void tell_wait(Time now);
   void keep_what_is_theirs();
   void on_minibatch(const Minibatch& minibatch);
   void reload_script(Time now);
@@ -99,6 +100,8 @@ class Controller {
 
   // limits.cpp: what holds whatever the policy says.
   void update_cap(Time now);
+  void change_cap(std::optional<std::int64_t> cap, Time now);
+  void tell_cap(Time now);
   void keep_what_fits(Time now);
   std::optional<std::int64_t> latency_floor_mw() const;
   void update_goal(Time now);
@@ -151,6 +154,7 @@ class Controller {
   void charge_hidden_excess(std::int64_t judged_mw, Time now);
   void await_steady_power(Time now);
   bool saves_up(Time now);
+  void tell_rationed(std::string_view why, Time now);
 
   // pause.cpp: what happens where a limit leaves no power, or nobody could step down.
   void update_pause(Time now);
@@ -177,6 +181,7 @@ class Controller {
   bool trainer_waits() const;
   void enforce_latency(Time now);
   void on_late(Time now);
+  void tell_late(bool blamed, Time now);
   Serving::Use use() const;
   void fall_with_cap(Time now);
   std::optional<Setting> serving_alone() const;
@@ -291,6 +296,7 @@ class Controller {
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
   BoundedText<32> cap_source_;
+  BoundedText<32> told_source_;          // of the newest note of the cap
   bool cap_moves_ = false;               // by itself: the policy has it in steps
   std::optional<std::int64_t> plan_mw_;  // the cap, where a plan says it
   Goal goal_;                            // the policy's: a cap that moves is in steps

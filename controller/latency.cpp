@@ -1,5 +1,6 @@
 // The part of the loop that answers requests in time whatever the policy says: the rate at which
 // they arrive, and what is done at once where they are late.
+#include <cmath>
 #include <cstdio>
 
 #include "controller/controller.h"
@@ -113,10 +114,10 @@ void Controller::on_late(Time now) {
     return;
   }
   serving_.begin_lateness(now);
-  if (!serving_.unserved()) {
-    note(NoteType::late, now, serving_.lateness());
-    ++summary_.latency_steps;
-  }
+  const bool held = !measuring() && aim_ != Aim::relief;
+  const bool blamed = held && serving_.blames(wanted_, use());
+  if (!serving_.unserved()) ++summary_.latency_steps;
+  if (!serving_.unserved() || blamed) tell_late(blamed, now);
   const double rate = serving_.pressing_per_s();
   if (measuring()) {
     const bool for_reference = seeks_reference_;
@@ -130,8 +131,6 @@ void Controller::on_late(Time now) {
       pending_ = for_reference ? Pending::restart : Pending::resume;
     }
   } else {
-    const bool blamed = aim_ != Aim::relief && serving_.blames(wanted_, use());
-    if (blamed) memory_.mark_late(wanted_, serving_.late_per_s());
     // A policy that found no setting, or failed, is not asked again for that. Nor is one whose
     // choice is not to blame: it knows no more than when it chose.
     if (pending_ == Pending::nothing && aim_ == Aim::hold) {
@@ -140,6 +139,13 @@ void Controller::on_late(Time now) {
     }
   }
   relieve(rate, now);
+}
+
+// What is held against a setting is told with it: whoever explains the run goes by the same.
+void Controller::tell_late(bool blamed, Time now) {
+  const double per_s = blamed ? serving_.late_per_s() : 0;
+  if (blamed) memory_.mark_late(wanted_, per_s);
+  note(NoteType::late, now, serving_.lateness(), std::llround(kLateParts * per_s));
 }
 
 // Below all that is known requests are still answered, where inference alone may fit.

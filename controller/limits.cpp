@@ -79,11 +79,18 @@ void Controller::update_cap(Time now) {
   }
   for (LimitSource* limit : limits_) limit->hear({lowest.beside(*limit), checkpoint_.over()});
   cap_source_ = BoundedText<32>(source);
+  const bool chosen = !moves || !cap_moves_;
   const bool steps = std::exchange(cap_moves_, moves) != moves && !paused_;
   if (cap == cap_mw_) {
+    // A plan and what it gives way to may take turns without end.
+    if (cap && chosen && source != told_source_.view()) tell_cap(now);
     if (goal_pending_ || steps) update_goal(now);
     return;
   }
+  change_cap(cap, now);
+}
+
+void Controller::change_cap(std::optional<std::int64_t> cap, Time now) {
   const bool falls = cap && (!cap_mw_ || *cap < *cap_mw_);
   cap_mw_ = cap;
   if (falls) {
@@ -93,7 +100,7 @@ void Controller::update_cap(Time now) {
   relief_.forget_end();
   const bool rests_on = falls && duty_.active();
   if (!rests_on) lowest_mode_ = LowestMode::fits;
-  note(NoteType::goal, now, source, cap.value_or(0));
+  tell_cap(now);
   if (paused_ != (cap && *cap <= kNoPowerMw)) {
     update_pause(now);
     return;
@@ -101,6 +108,11 @@ void Controller::update_cap(Time now) {
   guard_.set_cap(cap);
   if (falls && roster_.any_managed() && aim_ != Aim::safe) keep_what_fits(now);
   update_goal(now);
+}
+
+void Controller::tell_cap(Time now) {
+  told_source_ = cap_source_;
+  note(NoteType::goal, now, cap_source_.view(), cap_mw_.value_or(0));
 }
 
 // The cap fell, which is acted on now, not when a reading shows it: only a setting known to fit

@@ -52,11 +52,13 @@ void Controller::await_steady_power(Time now) {
 bool Controller::saves_up(Time now) {
   const bool waited = ration_.waits();
   const std::string_view why = ration_.ask(now);
-  if (ration_.waits() && !waited) {
-    note(NoteType::rationed, now, "the search waits: " + std::string(why),
-         guard_.power_mw(now).value_or(0));
-  }
+  if (ration_.waits() && !waited) tell_rationed(why, now);
   return ration_.waits();
+}
+
+void Controller::tell_rationed(std::string_view why, Time now) {
+  note(NoteType::rationed, now, "the search waits: " + std::string(why),
+       guard_.power_mw(now).value_or(0));
 }
 
 }  // namespace gearshift

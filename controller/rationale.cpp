@@ -79,6 +79,7 @@ void Rationale::note(const Note& note) {
       return;
     case NoteType::late:
       begin_step(note, "requests were late");
+      if (note.setting != nullptr && note.value > 0) mark_late(note);
       return;
     case NoteType::setting:
       if (note.setting != nullptr) begin(note);
@@ -177,11 +178,22 @@ void Rationale::take(const Observation& observation) {
   });
   if (same != tried_.end()) {
     entry.times += observation.from_memory ? same->times - 1 : same->times;
+    // A recording does not keep it with what is remembered.
+    double& late_per_s = entry.observation.late_per_s;
+    if (observation.from_memory && late_per_s <= 0) late_per_s = same->observation.late_per_s;
     tried_.erase(same);
   } else if (tried_.size() == kMostTried) {
     tried_.erase(tried_.begin());
   }
   tried_.push_back(entry);
+}
+
+// As the memory of the run knows it.
+void Rationale::mark_late(const Note& note) {
+  for (Tried& one : tried_) {
+    if (one.observation.setting != *note.setting) continue;
+    one.observation.late_per_s = static_cast<double>(note.value) / kLateParts;
+  }
 }
 
 const Observation* Rationale::held_cost() const {

@@ -124,6 +124,7 @@ class Rationale final : public Recorder {
   void begin_step(const Note& note, std::string why);
   void begin(const Note& note);
   void wait(const Note& note);
+  void mark_late(const Note& note);
   bool is_safe(const Setting& setting) const;
   bool known_to_fit(const Setting& setting) const;
 

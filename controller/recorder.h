@@ -14,21 +14,23 @@
 namespace gearshift {
 
 enum class NoteType : std::uint8_t {
-  attached,         // workload, text = its name
-  detached,         // workload, text = why
-  baseload,         // value = idle power, mW
-  goal,             // value = cap in mW, text = the limit source that binds
-  objective,        // text = what is minimised from now on: the operator has changed it
-  reference,        // setting, text = its cost: what a weighted goal is measured against
-  setting,          // setting: a change begins
-  applied,          // setting is in force; value = nanoseconds it took
-  observation,      // observation: a measurement ended
-  hold,             // setting: the policy's choice
-  search_ended,     // text: the measurement limit; the best setting so far is held
-  drift,            // setting, alarm, text = its text: what was measured is forgotten
-  safe,             // setting, text = why the safe setting is held
-  arrivals,         // text: the rate at which requests arrive, where it has changed
-  late,             // setting, text: requests were late, or nearly, and what was done
+  attached,      // workload, text = its name
+  detached,      // workload, text = why
+  baseload,      // value = idle power, mW
+  goal,          // value = cap in mW, text = the limit source that binds
+  objective,     // text = what is minimised from now on: the operator has changed it
+  reference,     // setting, text = its cost: what a weighted goal is measured against
+  setting,       // setting: a change begins
+  applied,       // setting is in force; value = nanoseconds it took
+  observation,   // observation: a measurement ended
+  hold,          // setting: the policy's choice
+  search_ended,  // text: the measurement limit; the best setting so far is held
+  drift,         // setting, alarm, text = its text: what was measured is forgotten
+  safe,          // setting, text = why the safe setting is held
+  arrivals,      // text: the rate at which requests arrive, where it has changed
+  // setting, text: requests were late, or nearly, and what was done; value = the rate at which the
+  // setting is known to be late from now on, in millionths of a request a second; 0: at none
+  late,
   over_cap,         // setting, value = windowed power in mW: the guard stepped in
   rationed,         // setting in force, value = windowed power in mW, text = why the search waits
   power_unknown,    // text: which reading is missing, stale or absurd
@@ -46,6 +48,8 @@ enum class NoteType : std::uint8_t {
   stop,             // text: who asked
 };
 std::string_view note_name(NoteType type);
+// Of a request a second, in the value of a `late` note.
+inline constexpr double kLateParts = 1e6;
 
 // One decision or incident. References are valid during the call only.
 struct Note {

@@ -76,7 +76,11 @@ void BatteryGauge::judge_energy(const Reading& reading) {
   if (believed_.capacity_wh && energy_wh > kMostOfCapacity * *believed_.capacity_wh) return;
   if (believed_.known() && !possible(energy_wh, reading.taken, believed_)) {
     if (reading.value == 0) return;  // no battery is empty at once, a dead gauge is
-    const bool agrees = doubted_ && possible(energy_wh, reading.taken, *doubted_);
+    // Bad news that gets worse agrees with itself however fast it does: what was believed, and how
+    // fast it can change, is what it tells against.
+    const bool worse =
+        doubted_ && energy_wh < *doubted_->energy_wh && *doubted_->energy_wh < *believed_.energy_wh;
+    const bool agrees = worse || (doubted_ && possible(energy_wh, reading.taken, *doubted_));
     if (!agrees) doubted_since_ = reading.taken;
     doubted_ = next;
     const int patience = energy_wh < *believed_.energy_wh ? 1 : kGoodNewsPatience;

@@ -52,8 +52,9 @@ class BatteryGauge {
   double most_w_ = 0;
   Battery believed_;
   double most_seen_wh_ = 0;
-  // What cannot follow from what was believed, but agrees with itself: another battery, perhaps. It
-  // is believed after `stale_after`, and where it is more than was believed after ten times that.
+  // What cannot follow from what was believed, but agrees with itself: another battery, perhaps, or
+  // a load that nobody knew of. It is believed after `stale_after`, and where it is more than was
+  // believed after ten times that.
   std::optional<Battery> doubted_;
   Time doubted_since_{};
   // A capacity that is told another way than believed, without a break: the one of them that

@@ -20,7 +20,10 @@ constexpr double kCeilingStep = 0.05;
 constexpr double kVoltageRecovered = 1.02;
 constexpr Duration kBrownOutRest = std::chrono::seconds(10);
 constexpr Duration kDrainWindow = std::chrono::seconds(60);
+// The most that a battery gives, of which nobody says it: so much at least, and of what is known to
+// be drawn so many times as much.
 constexpr double kMostPowerUnknownW = 100;
+constexpr double kMostOfKnown = 1.5;
 // What a plan leaves for its own errors, above the reserve: of the energy that is left, of it while
 // nobody has measured what is lost beside the board's power, and of the capacity.
 constexpr double kKept = 0.02;
@@ -177,6 +180,14 @@ BatteryTask BatteryLimit::task(Time now) const {
   return task;
 }
 
+// That the battery gives, where nobody says: by the fastest setting, or else what the board draws,
+// and by what flows beside it now.
+double BatteryLimit::most_w(Time now) const {
+  const double board_w = hull_.empty() ? drawn_w(now).value_or(0) : hull_.vertices().back().power_w;
+  const double known_w = board_w + std::max(0.0, drain_.other_w());
+  return std::max(kMostPowerUnknownW, kMostOfKnown * known_w);
+}
+
 void BatteryLimit::replan(Time now) {
   if (table_changed_) {
     std::vector<WorkPoint> points = table_.points();
@@ -188,10 +199,8 @@ void BatteryLimit::replan(Time now) {
     hull_ = PowerHull(points);
     forecast_.reset();
     table_changed_ = false;
-    if (options_.most_w <= 0 && !hull_.empty()) {
-      gauge_.set_most_w(std::max(kMostPowerUnknownW, 1.5 * hull_.vertices().back().power_w));
-    }
   }
+  if (options_.most_w <= 0) gauge_.set_most_w(most_w(now));
   const BatteryTask left = task(now);
   if (options_.forecast.empty() || options_.aim != BatteryAim::serve || hull_.empty()) {
     plan_ = plan_battery(hull_, left);

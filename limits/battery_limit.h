@@ -31,7 +31,9 @@ struct BatteryLimitOptions {
   double capacity_wh = 0;           // where the gauge does not tell; 0: the most it ever showed
   // At the terminals: below it the lowest mode is held, and while nobody reads the voltage.
   std::optional<double> brownout_v{};
-  double most_w = 0;   // that the battery ever gives; 0: the highest power known, and a half more
+  // That the battery ever gives; 0: the highest power known, what was measured to flow beside it
+  // included, and a half more.
+  double most_w = 0;
   double pause_w = 0;  // of the board without work; above 0 a plan may pause the workloads
   // Of what charges the battery, for `serve`; what else flows is then not measured. It is counted
   // on for the share that is reached with this confidence.
@@ -108,6 +110,7 @@ class BatteryLimit : public LimitSource {
   double share_wh(double share) const { return share * gauge_.capacity_wh(options_.capacity_wh); }
   double reserve_wh() const { return share_wh(options_.reserve_share); }
   double checkpoint_share() const { return savers_.empty() ? 0 : options_.checkpoint_share; }
+  double most_w(Time now) const;
   void replan(Time now);
   void plan_forecast(const BatteryTask& task, Time now);
   void keep_serving();

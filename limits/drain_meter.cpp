@@ -16,8 +16,10 @@ constexpr double kHides = 0.1;
 // Between two steps a window is exact, but for how seldom a gauge is read and how unequal its steps
 // are: so many of them make good for it.
 constexpr double kLeastSteps = 4;
-// Of the largest step: what moved by less is no step, from which on a gauge would be exact.
+// Of a step: what moved by less is no step, from which on a gauge would be exact.
 constexpr double kMeterStep = 0.5;
+// So many steps at once are none: a gauge that is read seldom moves by two now and then.
+constexpr double kJump = 2.5;
 
 }  // namespace
 
@@ -27,9 +29,19 @@ void DrainMeter::add_power(const Reading& reading) {
   ++power_count_;
 }
 
+void DrainMeter::add_change(double change_wh) {
+  auto& [largest_wh, second_wh] = changes_wh_;
+  second_wh = std::max(second_wh, std::min(largest_wh, change_wh));
+  largest_wh = std::max(largest_wh, change_wh);
+}
+
+// The largest change that was seen twice; before any was, the one that was seen.
 double DrainMeter::step_wh(double capacity_wh) const {
-  const double largest_wh = std::max(change_wh_, change_before_wh_);
-  return largest_wh > 0 ? largest_wh : kStepOfCapacity * capacity_wh;
+  const double larger_wh = std::max(changes_wh_[0], changes_before_wh_[0]);
+  const double smaller_wh = std::min(changes_wh_[0], changes_before_wh_[0]);
+  const double twice_wh = std::max({smaller_wh, changes_wh_[1], changes_before_wh_[1]});
+  if (twice_wh > 0) return twice_wh;
+  return larger_wh > 0 ? larger_wh : kStepOfCapacity * capacity_wh;
 }
 
 bool DrainMeter::hides(double step_wh, Duration span) const {
@@ -39,8 +51,8 @@ bool DrainMeter::hides(double step_wh, Duration span) const {
 void DrainMeter::begin() {
   began_ = *taken_;
   began_wh_ = energy_wh_;
-  if (change_wh_ > 0) change_before_wh_ = change_wh_;
-  change_wh_ = 0;
+  if (changes_wh_[0] > 0) changes_before_wh_ = changes_wh_;
+  changes_wh_ = {};
   power_sum_w_ = 0;
   power_count_ = 0;
 }
@@ -56,7 +68,7 @@ void DrainMeter::add_energy(double energy_wh, double capacity_wh, Time taken) {
   // After a gap in the readings nobody knows what the board drew.
   const bool gap = !first && taken - *taken_ > window_;
   const double change_wh = first || gap ? 0 : std::abs(energy_wh - energy_wh_);
-  change_wh_ = std::max(change_wh_, change_wh);
+  add_change(change_wh);
   taken_ = taken;
   energy_wh_ = energy_wh;
   if (first || gap) {
@@ -65,7 +77,7 @@ void DrainMeter::add_energy(double energy_wh, double capacity_wh, Time taken) {
     return;
   }
   const double step = step_wh(capacity_wh);
-  const bool moved = change_wh > 0 && change_wh >= kMeterStep * step;
+  const bool moved = change_wh > 0 && change_wh >= kMeterStep * step && change_wh <= kJump * step;
   const Duration span = taken - began_;
   if (moved && !on_step_ && hides(step, window_)) {
     on_step_ = true;
@@ -76,7 +88,7 @@ void DrainMeter::add_energy(double energy_wh, double capacity_wh, Time taken) {
   const double fell_wh = std::abs(began_wh_ - energy_wh_);
   const bool enough = moved && on_step_ && fell_wh >= kLeastSteps * step * (1 - 1e-6);
   if (!enough && hides(step, span)) return;
-  close();
+  if (changes_wh_[0] <= kJump * step) close();
   on_step_ = moved;
   begin();
 }

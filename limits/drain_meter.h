@@ -1,6 +1,8 @@
 // What flows out of a battery beside what the board draws: motors, radios, losses; or into it.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
 #include "controller/clock.h"
@@ -11,6 +13,8 @@ namespace gearshift {
 // Compares, window by window, the energy that left the battery with the board's mean power. A gauge
 // may count in steps that hide what a window takes, whole percents for one: such a window lasts
 // from one step to another, some steps later, or until a step is little beside what the board drew.
+// A window in which the gauge moved once by much more than a step tells nothing: it found its
+// error.
 class DrainMeter {
  public:
   explicit DrainMeter(Duration window) : window_(window) {}
@@ -26,6 +30,7 @@ class DrainMeter {
  private:
   void begin();
   void close();
+  void add_change(double change_wh);
   double step_wh(double capacity_wh) const;
   double board_w() const { return power_sum_w_ / static_cast<double>(power_count_); }
   bool hides(double step_wh, Duration span) const;
@@ -37,9 +42,11 @@ class DrainMeter {
   // The last reading. Nullopt before the first.
   std::optional<Time> taken_;
   double energy_wh_ = 0;
-  // The largest change from one reading to the next, in this window and in the last that had one.
-  double change_wh_ = 0;
-  double change_before_wh_ = 0;
+  // The two largest changes from one reading to the next, the larger first, in this window and in
+  // the last that had one. What was seen once may be a gauge that has calibrated itself.
+  using Largest = std::array<double, 2>;
+  Largest changes_wh_{};
+  Largest changes_before_wh_{};
   double power_sum_w_ = 0;
   std::int64_t power_count_ = 0;
   std::optional<double> other_w_;

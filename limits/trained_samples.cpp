@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <utility>
 
 namespace gearshift {
@@ -11,6 +12,15 @@ namespace {
 constexpr int kPatience = 3;
 constexpr Duration kLeastPatience = std::chrono::seconds(1);
 constexpr Duration kMostPatience = std::chrono::minutes(5);
+
+// Of the minibatches of a training, which may have run in batches of any size that it allows; the
+// last of an epoch may be smaller.
+double least_samples(const Workload& training, double newest_samples) {
+  double least = newest_samples;
+  for (const std::int32_t size : training.allowed()) least = std::min<double>(least, size);
+  if (training.batch_size > 0) least = std::min<double>(least, training.batch_size);
+  return std::max(1.0, least);
+}
 
 }  // namespace
 
@@ -27,7 +37,7 @@ void TrainedSamples::add(const Minibatch& minibatch, const Workload& training,
   const auto whole = static_cast<double>(training.samples_per_epoch);
   const bool joins = std::exchange(joins_, false);
   const bool follows = !joins && minibatch.epoch == epoch_ && minibatch.sequence > sequence_;
-  if (joins) join(minibatch, whole, epochs);
+  if (joins) join(minibatch, training, epochs);
   begin_epoch(minibatch, whole);
   if (joins) joined_ = minibatch.sequence > 1;
   double trained = newest_samples_;
@@ -40,13 +50,17 @@ void TrainedSamples::add(const Minibatch& minibatch, const Workload& training,
   count_ += trained;
 }
 
-void TrainedSamples::join(const Minibatch& minibatch, double samples_per_epoch,
+void TrainedSamples::join(const Minibatch& minibatch, const Workload& training,
                           std::uint32_t epochs) {
+  const auto samples_per_epoch = static_cast<double>(training.samples_per_epoch);
   const double before = static_cast<double>(minibatch.epoch) * samples_per_epoch;
   if (!std::exchange(began_, true)) {
-    // Its first epoch is 0 or 1, and only what its process has trained since it began tells which.
+    // Its first epoch is 0 or 1, and only what its process has sent since it began tells which: one
+    // that counts from 1 has not sent so many, whatever the sizes were.
     const auto sent = static_cast<double>(std::max<std::uint64_t>(minibatch.sequence, 1) - 1);
-    const bool from_zero = minibatch.epoch < epochs && sent * newest_samples_ >= before;
+    const double most_an_epoch =
+        std::ceil(samples_per_epoch / least_samples(training, newest_samples_));
+    const bool from_zero = minibatch.epoch < epochs && sent >= minibatch.epoch * most_an_epoch;
     if (!from_zero) origin_ = minibatch.epoch <= epochs ? -samples_per_epoch : -before;
     count_ = origin_ + before;
     return;

@@ -33,7 +33,7 @@ class TrainedSamples {
   bool over(const Workload& training, std::uint32_t epochs, Time now) const;
 
  private:
-  void join(const Minibatch& minibatch, double samples_per_epoch, std::uint32_t epochs);
+  void join(const Minibatch& minibatch, const Workload& training, std::uint32_t epochs);
   void begin_epoch(const Minibatch& minibatch, double samples_per_epoch);
 
   double count_ = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,8 +26,9 @@ struct Said {
 
 class SaidLimit : public LimitSource {
  public:
-  explicit SaidLimit(std::vector<Said> said) : said_(std::move(said)) {}
-  std::string_view name() const override { return "battery"; }
+  explicit SaidLimit(std::vector<Said> said, std::string_view name = "battery")
+      : said_(std::move(said)), name_(name) {}
+  std::string_view name() const override { return name_; }
   void consume(const Event&) override {}
   Limit limit(Time now) override {
     Limit newest;
@@ -37,6 +40,7 @@ class SaidLimit : public LimitSource {
 
  private:
   std::vector<Said> said_;
+  std::string_view name_;
 };
 
 Limit moving(std::int64_t power_mw) { return {.power_mw = power_mw, .moves = true}; }
@@ -79,6 +83,46 @@ TEST(CapSteps, TheSourceOfTheLeastSaysWhetherItMoves) {
   const std::vector<Said> leaves = {{seconds(0), {.power_mw = 30'400, .moves = true}},
                                     {seconds(30), {.power_mw = 30'400}}};
   EXPECT_EQ(goals_under(leaves, std::nullopt), (Goals{30'000, 30'400}));
+}
+
+// Who the notes say that a cap of 30 W is of, one after the other, under the operator's and two
+// other limits.
+std::vector<std::string> told_sources(std::vector<Said> first, std::vector<Said> second,
+                                      std::optional<std::int64_t> chosen_mw) {
+  LowRig rig(then_hold({kSlow}, kSlow), seconds(60), chosen_mw);
+  rig.world.attach(seconds(1));
+  rig.world.cap(seconds(30), 0);  // the operator's, if there is one, is lifted
+  SaidLimit thermal(std::move(first), "thermal");
+  SaidLimit battery(std::move(second), "battery");
+  LimitSource* limits[] = {&rig.limit, &thermal, &battery};
+  Controller(rig.world, rig.board, rig.policy, rig.recorder, limits, rig.options).run();
+  std::vector<std::string> sources;
+  for (const KeptNote& note : rig.recorder.of(NoteType::goal)) {
+    EXPECT_EQ(note.value, 30'000);
+    sources.push_back(note.text);
+  }
+  EXPECT_EQ(rig.policy.starts, 1) << "nothing is to be searched anew";
+  return sources;
+}
+
+using Sources = std::vector<std::string>;
+
+TEST(CapSource, OfTheSamePowerIsToldWhereSomebodyChoseIt) {
+  const std::vector<Said> chosen = {{seconds(0), {.power_mw = 30'000}}};
+  EXPECT_EQ(told_sources({}, chosen, 30'000), (Sources{"operator", "battery"}));
+  const std::vector<Said> moves = {{seconds(0), moving(30'000)}};
+  EXPECT_EQ(told_sources({}, moves, 30'000), (Sources{"operator", "battery"}));
+  const std::vector<Said> comes = {{seconds(40), {.power_mw = 30'000}}};
+  EXPECT_EQ(told_sources(comes, moves, std::nullopt), (Sources{"battery", "thermal"}));
+}
+
+TEST(CapSource, OfTheSamePowerIsNotToldWhereBothMoveByThemselves) {
+  std::vector<Said> turns;
+  for (int second = 0; second < 60; second += 2) {
+    turns.push_back({seconds(second), moving(30'000)});
+    turns.push_back({seconds(second + 1), moving(31'000)});
+  }
+  EXPECT_EQ(told_sources(turns, {{seconds(0), moving(30'000)}}, std::nullopt), Sources{"thermal"});
 }
 
 TEST(CapSteps, AreOfTwoPercentAndOfHalfAWattAtMost) {

@@ -1,7 +1,10 @@
 // Settings that are held and answer late: what is an accident, and what is to blame.
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "controller/controller.h"
+#include "controller/rationale.h"
 #include "tests/fakes/serving_rig.h"
 
 namespace gearshift {
@@ -24,6 +27,23 @@ TEST(LateHold, ALateHeldSettingIsBlamedTheSecondTimeAndAnotherOneIsTaken) {
   rig.run();
   EXPECT_EQ(rig.summary.latency_steps, 2U);
   EXPECT_EQ(rig.recorder.of(NoteType::hold).back().setting.mode, kMiddle);
+  // Whoever is told knows as much: at which rate it was late, where that is held against it.
+  const std::vector<KeptNote> late = rig.recorder.of(NoteType::late);
+  ASSERT_EQ(late.size(), 2U);
+  EXPECT_EQ(late[0].value, 0);
+  EXPECT_NEAR(static_cast<double>(late[1].value) / 1e6, 41, 1.5);
+  Rationale rationale;
+  rationale.set_goal(rig.policy.goals.back());
+  for (const KeptNote& kept : rig.recorder.notes) {
+    rationale.note({.type = kept.type,
+                    .time = kept.time,
+                    .value = kept.value,
+                    .setting = &kept.setting,
+                    .observation = kept.observation ? &*kept.observation : nullptr,
+                    .text = kept.text});
+  }
+  ASSERT_NE(rationale.best().observation, nullptr);
+  EXPECT_EQ(rationale.best().observation->setting.mode, kMiddle) << "it is what is held";
 }
 
 // Every 20 s a few requests, of 800: each time it is acted on, and nothing is to blame. So nothing

@@ -317,5 +317,28 @@ TEST_F(RationaleTest, JudgesByTheGoalAndByAnother) {
   EXPECT_EQ(rationale.for_objective(Objective::time).observation->setting, mode(600));
 }
 
+TEST_F(RationaleTest, KnowsWhatIsLateUntilItIsMeasuredAnew) {
+  search();
+  rationale.set_goal({.arrivals_per_s = 40});
+  const auto late = [this](std::int64_t gpu_khz, std::int64_t millionths) {
+    const Setting setting = mode(gpu_khz);
+    rationale.note({.type = NoteType::late, .time = now, .value = millionths, .setting = &setting});
+  };
+  late(600, 0);
+  EXPECT_EQ(rationale.best().observation->setting, mode(600)) << "it may have been an accident";
+  late(600, 40'500'000);
+  EXPECT_EQ(rationale.tried()[1].observation.late_per_s, 40.5);
+  EXPECT_EQ(rationale.best().observation->setting, mode(300));
+  Observation remembered = measured(600, 50, 28'000);
+  remembered.from_memory = true;
+  observe(remembered);
+  EXPECT_EQ(rationale.best().observation->setting, mode(300));
+  rationale.set_goal({.arrivals_per_s = 30});
+  EXPECT_EQ(rationale.best().observation->setting, mode(600)) << "fewer are in time";
+  rationale.set_goal({.arrivals_per_s = 40});
+  observe(measured(600, 50, 28'000));
+  EXPECT_EQ(rationale.best().observation->setting, mode(600));
+}
+
 }  // namespace
 }  // namespace gearshift

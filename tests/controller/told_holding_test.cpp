@@ -66,6 +66,21 @@ TEST_F(ToldHolding, IsTheChoiceAgainOnceItIsBack) {
   EXPECT_EQ(told().holding, Holding::choice);
 }
 
+TEST_F(ToldHolding, IsTheLowestModeInAPauseThatATrainerComesBackTo) {
+  rig_.world.cap(seconds(20), kNoPowerMw);
+  rig_.world.detach(seconds(30));
+  rig_.world.attach(seconds(40));
+  expect_lowest(told(), "the workloads wait: operator leaves no power for them");
+  EXPECT_EQ(rig_.world.published.phase, Phase::paused);
+}
+
+TEST_F(ToldHolding, IsTheLowestModeInAPauseThatBeganWhileNoWorkloadRan) {
+  rig_.world.detach(seconds(20));
+  rig_.world.cap(seconds(30), kNoPowerMw);
+  rig_.world.attach(seconds(40));
+  expect_lowest(told(), "the workloads wait: operator leaves no power for them");
+}
+
 // What `rig` holds at its end, as its notes tell it.
 Rationale::Held told_by(LowRig& rig) {
   rig.world.attach(seconds(1));
@@ -118,19 +133,30 @@ TEST(ToldStandIn, IsInTheSummaryFromTheCutOn) {
   EXPECT_EQ(rig.summary.choices[0].held_instead, held.setting);
 }
 
+// All but the lowest mode under a cap that hardly leaves more, the highest first.
+Request ask_over_the_cap(const PolicyContext&, const std::vector<Observation>& answers) {
+  const auto i = static_cast<std::int64_t>(answers.size() % 9);
+  return measure(mode(4 - i / 3, 900'000 - 300'000 * (i % 3)), answers.size() < 9    ? 32
+                                                               : answers.size() < 18 ? 16
+                                                                                     : 8);
+}
+
 TEST(ToldStandIn, OfASearchThatWaitsIsWhatIsInForce) {
-  LowRig rig(
-      [](const PolicyContext&, const std::vector<Observation>& answers) {
-        const auto i = static_cast<std::int64_t>(answers.size() % 9);
-        return measure(mode(4 - i / 3, 900'000 - 300'000 * (i % 3)), answers.size() < 9    ? 32
-                                                                     : answers.size() < 18 ? 16
-                                                                                           : 8);
-      },
-      seconds(29), 10'500);
+  LowRig rig(ask_over_the_cap, seconds(29), 10'500);
   const Rationale::Held held = told_by(rig);
   EXPECT_EQ(rig.world.published.phase, Phase::rationed);
   EXPECT_EQ(held.holding, Holding::safe);
   EXPECT_EQ(held.setting.mode, kSlow);
+  EXPECT_EQ(held.why.find("the search waits: "), 0U) << held.why;
+}
+
+TEST(ToldStandIn, OfASearchThatWaitsIsToldAnewToATrainerThatComesBack) {
+  LowRig rig(ask_over_the_cap, seconds(29), 10'500);
+  rig.world.detach(seconds(26));
+  rig.world.attach(seconds(27));
+  const Rationale::Held held = told_by(rig);
+  EXPECT_EQ(rig.world.published.phase, Phase::rationed);
+  EXPECT_EQ(held.holding, Holding::safe);
   EXPECT_EQ(held.why.find("the search waits: "), 0U) << held.why;
 }
 

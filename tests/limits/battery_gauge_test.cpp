@@ -72,6 +72,28 @@ TEST(BatteryGauge, BelievesBadNewsThatAgreesWithItself) {
   EXPECT_DOUBLE_EQ(gauge.energy_wh(at(31)), 2);
 }
 
+// A gauge that publishes seldom under a load that is larger than the battery is thought to bear.
+TEST(BatteryGauge, BelievesBadNewsThatGetsWorse) {
+  BatteryGauge gauge = gauge_at(5);
+  gauge.read(energy(4.5, 15));
+  gauge.read(energy(4, 30));
+  EXPECT_DOUBLE_EQ(gauge.energy_wh(at(30)), 5);
+  gauge.read(energy(3.5, 45));
+  EXPECT_DOUBLE_EQ(gauge.energy_wh(at(45)), 3.5);
+}
+
+TEST(BatteryGauge, DoesNotBelieveBadNewsThatWasTakenBackMeanwhile) {
+  BatteryGauge gauge = gauge_at(5);
+  gauge.read(energy(4, 15));
+  gauge.read(energy(5, 29));
+  gauge.read(energy(3.5, 30));
+  gauge.read(energy(3, 45));
+  EXPECT_DOUBLE_EQ(gauge.energy_wh(at(45)), 5);
+  gauge.read(energy(6, 50));  // which is good news
+  gauge.read(energy(2.5, 60));
+  EXPECT_GT(gauge.energy_wh(at(60)), 4.5);
+}
+
 TEST(BatteryGauge, BelievesGoodNewsOnlyAfterTenTimesAsLong) {
   BatteryGauge gauge = gauge_at(2);
   for (int second = 1; second <= 300; ++second) gauge.read(energy(9, second));

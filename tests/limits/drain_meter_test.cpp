@@ -40,6 +40,9 @@ class Draining {
     }
   }
 
+  // The gauge finds that there was less, or more, all along.
+  void recalibrate(double by_wh) { energy_wh_ += by_wh; }
+
   DrainMeter meter{seconds(60)};
   Time now{};
   std::int64_t measured_s = -1;  // after so long the first was
@@ -103,6 +106,40 @@ TEST(DrainMeter, KnowsNothingOfAGap) {
   EXPECT_FALSE(battery.meter.measured());
   battery.run(1, 22, 0);
   EXPECT_TRUE(battery.meter.measured());
+}
+
+TEST(DrainMeter, FollowsWhatOthersDrawThoughAnExactGaugeWasRecalibratedOnce) {
+  for (const double jump_wh : {-3.0, -1.0, -0.5, 0.5, 3.0}) {
+    Draining battery(0, 90);
+    battery.run(900, 22, 0);
+    battery.recalibrate(jump_wh);
+    battery.run(900, 22, 0);
+    EXPECT_NEAR(battery.lowest_w, 0, 0.01) << jump_wh << " Wh that nothing drew";
+    EXPECT_NEAR(battery.highest_w, 0, 0.01) << jump_wh << " Wh that nothing drew";
+    battery.run(600, 22, 150);
+    EXPECT_NEAR(battery.meter.other_w(), 150, 1) << jump_wh;
+  }
+}
+
+TEST(DrainMeter, FollowsWhatOthersDrawThoughAGaugeOfWholePercentsWasRecalibratedOnce) {
+  Draining battery(1);
+  battery.run(3000, 22, 5);
+  battery.recalibrate(-4);
+  battery.run(3600, 22, 5);
+  EXPECT_NEAR(battery.lowest_w, 5, 1);
+  EXPECT_NEAR(battery.highest_w, 5, 1);
+  battery.run(1800, 22, 50);
+  EXPECT_NEAR(battery.meter.other_w(), 50, 5);
+}
+
+// A motor that starts for a second each minute is no error of the gauge.
+TEST(DrainMeter, CountsALoadThatComesForASecondNowAndThen) {
+  Draining battery(0);
+  for (int minute = 0; minute < 30; ++minute) {
+    battery.run(59, 22, 0);
+    battery.run(1, 22, 600);
+  }
+  EXPECT_NEAR(battery.meter.other_w(), 10, 3);
 }
 
 }  // namespace

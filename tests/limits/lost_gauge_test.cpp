@@ -82,5 +82,45 @@ TEST(LostGauge, IsTheReserveTenSecondsAfterASuspendWithoutAReading) {
   EXPECT_EQ(run.cap(), kNoPowerMw) << "another gap leaves no reserve";
 }
 
+// Draws 22 W of a battery of 100 Wh, with 600 W beside them, for so long; the gauge publishes what
+// is left in every `period_s`.
+void draw_hard(Limited& run, double& energy_wh, int for_s, int period_s) {
+  run.capacity_wh = 100;
+  double published_wh = energy_wh;
+  for (int second = 0; second < for_s; ++second) {
+    if (second % period_s == 0) published_wh = energy_wh;
+    run.read(Quantity::power, 22);
+    run.battery(published_wh);
+    run.cap();
+    run.now += seconds(1);
+    energy_wh -= 622.0 / 3600;
+  }
+}
+
+TEST(LostGauge, OneThatPublishesSeldomUnderALargeLoadIsBelieved) {
+  for (const int period_s : {1, 5, 15, 20, 30}) {
+    Limited run({.aim = BatteryAim::progress});
+    double energy_wh = 90;
+    draw_hard(run, energy_wh, 435, period_s);  // the reserve is reached after 405 s
+    EXPECT_EQ(run.limit.state(), BatteryState::reserve)
+        << "of a gauge that publishes every " << period_s << " s";
+  }
+}
+
+TEST(LostGauge, WhatElseWasMeasuredToFlowCanHaveBeenUsedMeanwhile) {
+  Limited run({.aim = BatteryAim::progress});
+  double energy_wh = 64.5;
+  draw_hard(run, energy_wh, 200, 1);
+  EXPECT_NEAR(energy_wh, 30, 0.1);
+  run.cap();
+  EXPECT_EQ(run.limit.state(), BatteryState::planned);
+  run.now += seconds(1);
+  for (int second = 0; second < 59; ++second) {
+    run.cap();
+    run.now += seconds(1);
+  }
+  EXPECT_EQ(run.cap(), kNoPowerMw) << "600 W go on, and 20 of 100 Wh are the reserve";
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -138,6 +138,30 @@ TEST(TrainedSamples, CountFromOneWhereADaemonBeganAnewInTheLastEpoch) {
   EXPECT_TRUE(run.over());
 }
 
+// Numbered from one, each epoch with minibatches of its own size.
+TEST(TrainedSamples, CountFromOneWhereADaemonBeganAnewThoughBatchesHaveGrown) {
+  Trained run(1000);
+  run.add(6, 64, 2 * 63 + 3 * 16 + 5);
+  EXPECT_EQ(run.samples.count(), 5064);
+  for (const std::uint32_t epoch : {6U, 7U}) {
+    for (int i = 0; i < 15; ++i) run.add(epoch, 64);
+  }
+  EXPECT_FALSE(run.over());
+  for (int i = 0; i < 15; ++i) run.add(kEpochs, 64);
+  EXPECT_TRUE(run.over());
+}
+
+TEST(TrainedSamples, CountByTheSmallestBatchThatATrainingMayHaveRun) {
+  Trained own(1000);
+  own.workload.batch_size = 8;  // which is not among those that it offers
+  own.add(2, 16, 128);
+  EXPECT_EQ(own.samples.count(), 1016) << "127 minibatches of 8 are not yet two epochs";
+  Trained alone(1000);
+  alone.workload.batch_size_count = 0;
+  alone.add(2, 16, 128);
+  EXPECT_EQ(alone.samples.count(), 2016) << "it has no other size";
+}
+
 // Nobody tells whether it counts from 0 or 1: less is counted, and nothing is over too early.
 TEST(TrainedSamples, CountOneEpochLessOfAProcessThatGoesOnFromWhatAnotherSaved) {
   Trained run;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/serving_rig.h"
 #include "tests/trace/recorded_run.h"
 #include "trace/profile_csv.h"
 
@@ -271,6 +272,35 @@ TEST(ReplayOfAnAbsence, WaitsAsItDidForWhoeverSetsTheKnobs) {
   const ReplayResult result = Replay(reader).run(policy);
   EXPECT_FALSE(result.difference) << result.difference->recorded << "\n"
                                   << result.difference->replayed;
+}
+
+// Recordings of before do not tell at which rate a setting was late.
+TEST(ReplayOfLateness, TellsAtWhichRateWhereTheRecordingDoes) {
+  ScheduleLimit none({});
+  RecordedRun run;
+  run.second_limit = &none;
+  run.header.options.goal.objective = Objective::throughput;
+  run.header.options.meter.power_least = std::chrono::milliseconds(500);
+  run.policy = ListPolicy(best_of(kThree));
+  run.world.attach(seconds(0));
+  FakeServer& server = run.world.attach_server(seconds(0), 40);
+  for (int i = 250; i < 900; ++i) {
+    run.world.at(std::chrono::milliseconds(100 * i),
+                 [&run, &server] { server.late_ms = run.hardware.values[1] == 900000 ? 400 : 0; });
+  }
+  run.run();
+  ASSERT_EQ(run.failure, "");
+  ASSERT_GT(run.kept.of(NoteType::late).back().value, 40'000'000);
+  const auto differs = [&run] {
+    RecordingReader reader(run.file);
+    ListPolicy policy(best_of(kThree));
+    return Replay(reader).run(policy).difference.has_value();
+  };
+  EXPECT_FALSE(differs());
+  change_file(run.file, "UPDATE notes SET value = value + 1 WHERE type = 'late' AND value > 0");
+  EXPECT_TRUE(differs());
+  change_file(run.file, "UPDATE notes SET value = 0 WHERE type = 'late'");
+  EXPECT_FALSE(differs());
 }
 
 }  // namespace
