@@ -34,6 +34,13 @@ std::string prefix_of(const Sysroot& root) {
   return text;
 }
 
+// The command that restores a journal of this tree; `gearshift restore` looks below / by itself.
+std::string restoring(const Sysroot& root, const std::filesystem::path& journal) {
+  const std::string prefix = prefix_of(root);
+  return "gearshift restore --state " + journal.parent_path().string() +
+         (prefix == "/" ? "" : " --sysroot " + prefix);
+}
+
 JournalText load(const Sysroot& root, const std::filesystem::path& path) {
   JournalText text;
   try {
@@ -122,10 +129,10 @@ bool saves_knobs_of(Sysroot& root, const std::filesystem::path& path) {
   std::error_code error;
   const bool there = std::filesystem::exists(path, error);
   if (error) {
-    throw BusyError(
-        "an earlier gearshift may have left knobs of the board at " + root.prefix().string() +
-        " saved in " + path.string() + ", which cannot be read (" + error.message() +
-        "); as a user who can read it: gearshift restore --state " + path.parent_path().string());
+    throw BusyError("an earlier gearshift may have left knobs of the board at " +
+                    root.prefix().string() + " saved in " + path.string() +
+                    ", which cannot be read (" + error.message() +
+                    "); as a user who can read it: " + restoring(root, path));
   }
   if (!there) return false;
   try {
@@ -143,8 +150,7 @@ HolderLock own_board(Sysroot& root, const std::filesystem::path& journal, LockPu
   if (!other.empty() && other != own && saves_knobs_of(root, other)) {
     throw BusyError("an earlier gearshift left the knobs of the board at " +
                     root.prefix().string() + " saved in " + other.string() +
-                    "; put them back first: gearshift restore --state " +
-                    other.parent_path().string());
+                    "; put them back first: " + restoring(root, other));
   }
   lock.write_line(own.string());
   return lock;

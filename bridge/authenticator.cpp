@@ -1,6 +1,7 @@
 #include "bridge/authenticator.h"
 
 #include <array>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -39,6 +40,8 @@ std::string_view property(zmq::message_t& frame, const char* name) {
 
 Authenticator::Authenticator(zmq::context_t& context, const KeyFolder& folder)
     : folder_(folder),
+      folder_flag_(" --keys " +
+                   std::filesystem::absolute(folder.path()).lexically_normal().string()),
       server_(folder.read_server()),
       watch_(folder.clients_path()),
       clients_(folder.read_clients()),
@@ -64,7 +67,8 @@ bool Authenticator::decide(std::string_view domain, std::string_view address,
         "refused a client from " + std::string(address.substr(0, 64)) + " at the " +
         std::string(domain.substr(0, 16)) + " endpoint: " +
         (key_.empty() ? "it has no key; to let it in: gearshift keys client NAME"
-                      : "its key is not authorised; to let it in: " + authorising("", key_));
+                      : "its key is not authorised; to let it in: " + authorising("", key_)) +
+        folder_flag_;
   }
   return false;
 }

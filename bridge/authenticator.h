@@ -49,6 +49,9 @@ class Authenticator {
               std::string_view credentials, Time now);
 
   KeyFolder folder_;
+  // In full, and where it is the default one too: an operator who is another user, or stands
+  // elsewhere, has another.
+  const std::string folder_flag_;
   KeyPair server_;
   FileWatch watch_;
   ClientTable clients_;

@@ -14,6 +14,10 @@ constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kHead =
     "# Clients that may come in over tcp, written by gearshift keys: name, public key, rights.\n";
 
+// Which folder that is, a client on another machine is not told.
+constexpr std::string_view kGranting =
+    "the daemon's operator can grant it (with its --keys or --state): ";
+
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -179,13 +183,12 @@ std::string authorising(std::string_view name, std::string_view public_key) {
 std::string lacking(const Caller& caller, Right right) {
   const std::string word(right_name(right));
   if (caller.name.empty()) {
-    return "this client's key is not authorised any more; the daemon's operator can grant it: " +
+    return "this client's key is not authorised any more; " + std::string(kGranting) +
            authorising("", caller.public_key) + " --right " + word;
   }
   const std::string name(caller.name);
-  return "client " + name + " lacks the right " + word +
-         "; the daemon's operator can grant it: gearshift keys authorise " + name + " --right " +
-         word;
+  return "client " + name + " lacks the right " + word + "; " + std::string(kGranting) +
+         "gearshift keys authorise " + name + " --right " + word;
 }
 
 }  // namespace gearshift

@@ -175,7 +175,8 @@ void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knob
   AnswerWriter answer(buffer, "explanation", 26);
   answer.add("holding", holding_name(rationale.held.holding));
   answer.add("why", std::string_view(rationale.held.why).substr(0, kMaxMessageBytes));
-  answer.add("held_ns", (now - rationale.held.since).count());
+  const bool holds = rationale.held.holding != Holding::nothing;
+  answer.add("held_ns", holds ? (now - rationale.held.since).count() : 0);
   answer.add("setting", row_of(rationale.held.setting, knobs.size()));
   answer.add("predicted", row_of(rationale.held.predicted));
   const std::string plan = rationale.plan_now();

@@ -310,7 +310,8 @@ void add_emulate(CLI::App& app, int& exit_code) {
                    "samples of an epoch; 0: unknown")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command->add_option("--epochs", options->epochs, "end after so many; default: until stopped");
+  command->add_option("--epochs", options->epochs,
+                      "end after so many; 0, as by itself: until stopped");
   add_serve_flags(*command, *options, save_time, warm_up);
   command->add_flag("--json", options->json, "print the summary as one line of JSON");
   command->footer(

@@ -73,12 +73,18 @@ TotalRails choose_total(const TegrastatsLog& log, const std::string& wanted) {
   return best;
 }
 
+Duration interval_of(const std::string& text) {
+  const Duration interval = flag_value("--interval", text, parse_duration);
+  if (interval > Duration::zero()) return interval;
+  throw std::invalid_argument("--interval: '" + text + "': give a time above 0");
+}
+
 void import(const ImportOptions& options) {
   CommandFiles files;
   files.reads("log", options.log);
   files.writes("-o", options.out);
   files.check();
-  const Duration interval = flag_value("--interval", options.interval, parse_duration);
+  const Duration interval = interval_of(options.interval);
   std::ifstream in(options.log, std::ios::binary);
   if (!in || std::filesystem::is_directory(options.log)) {
     throw std::runtime_error(options.log + ": cannot be read: is it there, and a file?");

@@ -26,6 +26,8 @@ struct KeysOptions {
   bool json = false;
 
   KeyFolder folder() const { return KeyFolder(keys_folder(keys, state)); }
+  // Of another command that is to work on it too.
+  std::string flag() const { return keys_folder_flag(keys, state); }
 };
 
 Rights rights_of(const std::vector<std::string>& words) {
@@ -61,9 +63,10 @@ void make_server(const KeysOptions& options) {
   std::printf(
       "wrote %s\n"
       "the daemon's public key is %s\n"
-      "next: gearshift keys client NAME for each client, then gearshift run --listen "
-      "tcp://0.0.0.0:5555\n",
-      folder.server_path().c_str(), file.pair.public_key.c_str());
+      "next: gearshift keys client NAME%s for each client, then gearshift run --listen "
+      "tcp://0.0.0.0:5555%s\n",
+      folder.server_path().c_str(), file.pair.public_key.c_str(), options.flag().c_str(),
+      options.flag().c_str());
 }
 
 void check_name(const KeysOptions& options) {

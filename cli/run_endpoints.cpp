@@ -20,7 +20,7 @@ std::filesystem::path keys_of(const RunOptions& options) {
   if (folder.has_server()) return folder.path();
   const std::string make = fmt::format(
       "make them with gearshift keys server{0}, let clients in with gearshift keys client NAME{0}",
-      options.keys.empty() ? "" : " --keys " + options.keys);
+      keys_folder_flag(options.keys, options.state));
   if (!needed) {
     throw std::invalid_argument(fmt::format(
         "--keys {}: there are no keys in it: {}; or leave --keys out: no endpoint here needs them",

@@ -11,6 +11,19 @@
 
 namespace gearshift {
 
+namespace {
+
+// Whether a device is known to be another board than the one that is asked for. By a name that no
+// board has it may be that one; boards that differ by their software alone are one device.
+bool is_another_board(const std::string& device, const std::string& asked_for) {
+  const BoardDescription* measured = find_board(device, built_in_boards());
+  const BoardDescription* asked = find_board(asked_for, built_in_boards());
+  if (measured == nullptr || asked == nullptr || measured == asked) return false;
+  return asked->compatible.empty() || asked->compatible != measured->compatible;
+}
+
+}  // namespace
+
 std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& profile,
                                         const std::string& trace, const WantedProfile& wanted) {
   const std::string& file = trace.empty() ? profile : trace;
@@ -24,15 +37,24 @@ std::unique_ptr<Profile> select_profile(ProfileFiles& files, const std::string& 
     const auto& names = wanted.devices;
     return std::find(names.begin(), names.end(), one->device) != names.end();
   };
+  const auto of_another = [&](const Profile* one) {
+    return !wanted.devices.empty() && is_another_board(one->device, wanted.devices.back());
+  };
+  const std::string who = std::string(kind_name(wanted.kind)) +
+                          (wanted.workload.empty() ? "" : " of the name " + wanted.workload);
   if (std::any_of(fitting.begin(), fitting.end(), of_device)) {
     std::erase_if(fitting, std::not_fn(of_device));
+  } else if (!fitting.empty() && std::all_of(fitting.begin(), fitting.end(), of_another)) {
+    throw std::invalid_argument(fmt::format(
+        "{}: nothing fits for {} on {}; give tables and a --board of one device, or leave --board "
+        "out; it has {}",
+        file, who, wanted.devices.back(), names_of(profiles)));
   }
   if (fitting.size() == 1) return std::make_unique<Profile>(*fitting.front());
   throw std::invalid_argument(fmt::format(
-      "{}: {} for {}{}; choose with --workload (--infer-workload beside training) and "
+      "{}: {} for {}; choose with --workload (--infer-workload beside training) and "
       "--problem, of several devices with --board, or split the file by device; it has {}",
-      file, fitting.empty() ? "nothing fits" : "several fit", kind_name(wanted.kind),
-      wanted.workload.empty() ? "" : " of the name " + wanted.workload, names_of(profiles)));
+      file, fitting.empty() ? "nothing fits" : "several fit", who, names_of(profiles)));
 }
 
 std::unique_ptr<CostSource> filling_costs(const BoardDescription& board, const Profile& profile,

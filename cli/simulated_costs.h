@@ -17,7 +17,7 @@ namespace gearshift {
 struct WantedProfile {
   Kind kind = Kind::train;
   std::string workload;
-  std::vector<std::string> devices;  // names of one, which decides where several fit
+  std::vector<std::string> devices;  // names of one, its id last: decides where several fit
 };
 
 // The one profile that is wanted, in the file `profile`, or in the recording `trace` where that is

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "cli/quoted_word.h"
+
 namespace gearshift {
 
 std::filesystem::path default_state_folder() {
@@ -29,6 +31,11 @@ std::filesystem::path keys_folder(const std::string& given, const std::string& s
   if (!given.empty()) return given;
   return (state_folder.empty() ? default_state_folder() : std::filesystem::path(state_folder)) /
          "keys";
+}
+
+std::string keys_folder_flag(const std::string& given, const std::string& state_folder) {
+  if (!given.empty()) return " --keys " + quoted_word(given);
+  return state_folder.empty() ? "" : " --state " + quoted_word(state_folder);
 }
 
 }  // namespace gearshift

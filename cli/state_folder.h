@@ -20,5 +20,7 @@ std::filesystem::path journal_path(const std::filesystem::path& state_folder);
 
 // The folder of keys, as it was given or else in the state folder, which may be empty: the default.
 std::filesystem::path keys_folder(const std::string& given, const std::string& state_folder);
+// What makes another command look there too, a space first; "" where that is the default.
+std::string keys_folder_flag(const std::string& given, const std::string& state_folder);
 
 }  // namespace gearshift

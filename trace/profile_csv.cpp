@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <system_error>
@@ -39,6 +40,7 @@ constexpr double kMostTime = 1e9;           // ms or s: more than any measuremen
 constexpr double kLeastMinibatchMs = 1e-3;  // no device begins and ends one sooner
 constexpr double kMostPowerW = 1e6;         // a container full of servers
 constexpr double kMostEnergyJ = 1e15;       // the product of both
+constexpr double kEnergyTolerance = 0.1;    // of that product
 
 std::string describe_limit(double most) {
   return describe_value(Unit::count, static_cast<std::int64_t>(most));
@@ -90,6 +92,7 @@ class ProfileParser {
   double needed_number(std::string_view column, double most) const;
   std::int64_t whole(std::string_view column, double value, double scale) const;
   Group& group(const std::string& device, const std::string& workload, Kind kind);
+  void check_energy(const ProfileCell& cell) const;
   void check_knobs(const Row& row, const Row& first) const;
   Profile build(const Group& group) const;
 
@@ -176,6 +179,19 @@ Group& ProfileParser::group(const std::string& device, const std::string& worklo
   return groups_[last_group_];
 }
 
+// Time multiplied by power says it too: where it says something else, one of the three is wrong.
+void ProfileParser::check_energy(const ProfileCell& cell) const {
+  const std::optional<double> energy_j = number("energy_j", kMostEnergyJ);
+  if (!energy_j || !cell.timed()) return;
+  const double expected_j = cell.minibatch_ms / 1000 * cell.power_w;
+  if (std::abs(*energy_j - expected_j) <= kEnergyTolerance * expected_j) return;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.4g", expected_j);
+  fail("energy_j", field("energy_j"),
+       field("minibatch_ms") + " ms at " + field("power_w") + " W take " + text.data() +
+           " J; it is of one minibatch, in joules, or leave it empty");
+}
+
 void ProfileParser::check_knobs(const Row& row, const Row& first) const {
   for (std::size_t i = 0; i < kKnobColumns.size(); ++i) {
     if ((row.knobs[i] == 0) == (first.knobs[i] == 0)) continue;
@@ -215,7 +231,7 @@ void ProfileParser::read_row() {
   }
   row.cell.minibatch_ms = minibatch_ms.value_or(kNotTimed);
   row.cell.power_w = needed_number("power_w", kMostPowerW);
-  number("energy_j", kMostEnergyJ);  // time multiplied by power: checked, and not kept
+  check_energy(row.cell);
   Group& home = group(device, workload, kind == "train" ? Kind::train : Kind::infer);
   if (!home.rows.empty()) check_knobs(row, home.rows.front());
   home.rows.push_back(row);

@@ -202,6 +202,29 @@ TEST_F(KnobJournalTest, AJournalOfAnotherSysrootIsRefusedWithTheWayOut) {
   EXPECT_EQ(other.bytes(), before);
 }
 
+// What a daemon with another state folder is told, word by word: it does what it says.
+TEST_F(KnobJournalTest, ABoardBelowAPrefixIsRestoredWithIt) {
+  ASSERT_TRUE(killed_at(20));
+  const auto way_out = [&] {
+    try {
+      const BoardActuator other(board_.description(), root_, {state_.at("/other/knobs.journal")});
+      ADD_FAILURE() << "it was let in";
+    } catch (const BusyError& error) {
+      const std::string told = error.what();
+      const std::size_t at = told.find("gearshift restore ");
+      if (at != std::string::npos) return told.substr(at);
+    }
+    return std::string();
+  };
+  const std::string prefix = " --sysroot " + board_.root().string();
+  EXPECT_EQ(way_out(), "gearshift restore --state " + state_.at("/state").string() + prefix);
+  restore_from_journal(root_, journal());
+  // One that cannot be looked at, even by root.
+  state_.link("/loop", "loop");
+  lock_board(root_, LockPurpose::writing).write_line(state_.at("/loop/knobs.journal").string());
+  EXPECT_EQ(way_out(), "gearshift restore --state " + state_.at("/loop").string() + prefix);
+}
+
 TEST_F(KnobJournalTest, WithoutAJournalThereIsNothingToRestore) {
   const RestoreReport report = restore_from_journal(root_, journal());
   EXPECT_TRUE(report.restored.empty() && report.failed.empty());

@@ -127,7 +127,8 @@ class AuthenticatorTest : public testing::Test {
   const KeyPair stranger = make_key_pair();
   const KeyFolder folder = made_folder(tree, server);
   zmq::context_t context{1};
-  Authenticator authenticator{context, folder};
+  // As `--keys` may name it; what is told names it so that it can be typed anywhere.
+  Authenticator authenticator{context, KeyFolder(std::filesystem::relative(folder.path()))};
   WorkloadEndpoint workloads{context, "tcp://127.0.0.1:*", {}, &authenticator};
   ControlEndpoint control{context, "tcp://127.0.0.1:*", {}, &authenticator};
   EventBuffer events;
@@ -150,7 +151,8 @@ TEST_F(AuthenticatorTest, RefusesAnUnknownKeyAndTellsTheOperatorWhich) {
   EXPECT_NE(complaint.find(stranger.public_key), std::string::npos) << complaint;
   EXPECT_NE(complaint.find("127.0.0.1"), std::string::npos) << complaint;
   // Keys have characters that a shell acts on.
-  EXPECT_NE(complaint.find("gearshift keys authorise NAME '" + stranger.public_key + "'"),
+  EXPECT_NE(complaint.find("gearshift keys authorise NAME '" + stranger.public_key + "' --keys " +
+                           folder.path().string()),
             std::string::npos)
       << complaint;
   EXPECT_EQ(authenticator.take_complaint(), "");
@@ -160,6 +162,24 @@ TEST_F(AuthenticatorTest, RefusesWhoHasNoKey) {
   ClientSocket socket = client(workloads, nullptr);
   EXPECT_TRUE(serve_until_refused(socket));
   EXPECT_TRUE(events.empty());
+}
+
+// libzmq itself turns away who says nothing of keys; of who says something else it asks.
+TEST_F(AuthenticatorTest, TellsTheOperatorHowToMakeAKey) {
+  zmq::socket_t asks(context, zmq::socket_type::dealer);
+  asks.set(zmq::sockopt::linger, 0);
+  asks.connect("inproc://zeromq.zap.01");
+  const auto send = [&asks](const std::string& frame, zmq::send_flags more) {
+    asks.send(zmq::const_buffer(frame.data(), frame.size()), more);
+  };
+  for (const char* frame : {"", "1.0", "1", "workload", "10.0.0.1", "", "PLAIN"}) {
+    send(frame, zmq::send_flags::sndmore);
+  }
+  send("user", zmq::send_flags::none);
+  authenticator.answer(clock.time);
+  const std::string complaint = authenticator.take_complaint();
+  const std::string way_out = "gearshift keys client NAME --keys " + folder.path().string();
+  EXPECT_TRUE(complaint.ends_with(way_out)) << complaint;
 }
 
 TEST_F(AuthenticatorTest, RefusesWhoExpectsAnotherDaemon) {

@@ -166,6 +166,7 @@ TEST(ExplanationAnswer, OfADaemonThatHasTriedNothingIsOnePage) {
       read_pages(Rationale(), Time{std::chrono::hours(1)}, pages);
   EXPECT_EQ(pages, 1);
   EXPECT_EQ(answer.rationale.held.holding, Holding::nothing);
+  EXPECT_EQ(answer.now - answer.rationale.held.since, seconds(0)) << "not since the boot";
   EXPECT_TRUE(answer.rationale.tried().empty());
 }
 

@@ -33,7 +33,11 @@ struct SelectedProfile : testing::Test {
     }
     return "";
   }
-  const std::string file = testing::TempDir() + "simulated_costs.csv";
+  void put(const std::string& rows) {
+    file += "x";
+    std::ofstream(file) << "device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w\n" + rows;
+  }
+  std::string file = testing::TempDir() + "simulated_costs.csv";
   ProfileFiles files;
 };
 
@@ -42,6 +46,25 @@ TEST_F(SelectedProfile, IsTheBoardsWhereSeveralDevicesHaveIt) {
   EXPECT_EQ(select({Kind::train, "n", {"alias", "c"}})->device, "c");
   EXPECT_EQ(select({Kind::infer, "n", {"b"}})->device, "c") << "there is no other";
   EXPECT_EQ(select({Kind::train, "m", {}})->device, "c");
+}
+
+TEST_F(SelectedProfile, IsNoneOfAnotherBoard) {
+  put("jetson-agx-orin,n,train,16,300,20,10\n");
+  for (const char* board : {"jetson-nano", "host"}) {
+    const std::string told = refusal({Kind::train, "n", {"nano", board}});
+    EXPECT_THAT(told, HasSubstr("nothing fits for train of the name n on " + std::string(board)));
+    EXPECT_THAT(told, HasSubstr("leave --board out"));
+    EXPECT_THAT(told, HasSubstr("it has n (train) on jetson-agx-orin"));
+  }
+}
+
+TEST_F(SelectedProfile, IsTakenByWhateverNameItsDeviceHas) {
+  put("orin_agx,n,train,16,300,20,10\n");
+  for (const char* board : {"jetson-agx-orin", "jetson-agx-orin-jetpack5", "from-my-own-file"}) {
+    EXPECT_EQ(select({Kind::train, "n", {board}})->device, "orin_agx");
+  }
+  put("bench-3,n,train,16,300,20,10\n");
+  EXPECT_EQ(select({Kind::train, "n", {"nano", "jetson-nano"}})->device, "bench-3");
 }
 
 TEST_F(SelectedProfile, IsNamedWithItsDeviceWhereThereIsAChoice) {

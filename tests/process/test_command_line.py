@@ -102,6 +102,7 @@ class CommandLine(unittest.TestCase):
             (["profile", "--power", "20", "-o", "none.csv"], "--power: '20': give a power"),
             (["profile", "--duration", "2", "-o", "none.csv"], "--duration: '2': give a time"),
             (["import-tegrastats", "none.log", "--interval", "1"], "--interval: '1': give a time"),
+            (["import-tegrastats", "none.log", "--interval", "0s"], "--interval: '0s': give a time above 0"),
             (["requests", *REQUESTS, "--latency", "10"], "--latency: '10': give a time"),
             (["requests", *REQUESTS, "--latency", "0ms"], "--latency: '0ms': give a time above 0"),
             *(([*words, "--latency", "0ms"], "--latency: '0ms': give a time above 0; without the flag there is no limit") for words in
@@ -236,6 +237,27 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, (words, done.stderr))
                 self.assertIn("there are no knobs", done.stderr)
 
+    def test_a_table_of_another_board_is_no_answer_for_the_one_that_is_asked_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            table = Path(folder, "agx.csv")
+            row = "orin_agx,net,train,16,300,50,20"
+            table.write_text("device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w\n" + row + "\n")
+            simulate = ["simulate", "--profile", table, "--policy", "maxn"]
+            for board in ("jetson-nano", "host"):
+                done = gearshift(*simulate, "--board", board)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn(f"nothing fits for train on {board}", done.stderr)
+                self.assertIn("it has net (train) on orin_agx", done.stderr)
+            for board in ([], [*BOARD], ["--board", "jetson-agx-orin-jetpack5"], ["--board", self.own_board(folder)]):
+                self.assertEqual(gearshift(*simulate, *board).returncode, 0, board)
+
+    def own_board(self, folder):
+        """A board file of the user's own, whose name no table has."""
+        text = (SOURCE / "boards/jetson-nano.toml").read_text()
+        own = Path(folder, "own.toml")
+        own.write_text(text.replace('id = "jetson-nano"', 'id = "drone"').replace('aliases = ["nano"]', "aliases = []"))
+        return own
+
     def test_a_recording_takes_no_place_but_a_files(self):
         with tempfile.TemporaryDirectory() as folder:
             for command in (["simulate", *MODEL, "--policy", "maxn"], ["run", "--sysroot", FOLDER, "--board", "host"]):
@@ -243,6 +265,9 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(f"--record {folder}: is no file", done.stderr)
                 self.assertTrue(Path(folder).is_dir())
+
+    def test_no_number_of_epochs_is_said_to_mean_no_end(self):
+        self.assertIn("end after so many; 0, as by itself: until stopped", " ".join(gearshift("emulate", "--help").stdout.split()))
 
     def test_a_folder_is_no_script(self):
         done = gearshift("simulate", *MODEL, "--policy", FOLDER)

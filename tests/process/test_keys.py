@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import shlex
 import signal
 import socket
@@ -111,6 +112,13 @@ class Keys(unittest.TestCase):
                 self.assertIn(endpoint, done.stderr)
                 self.assertIn("gearshift keys server", done.stderr)
                 self.assertIn(str(stack.state / "keys"), done.stderr)
+                self.assertIn(f"gearshift keys client NAME --state {stack.state}", done.stderr)
+            # The command of the message makes them where the daemon looks for them.
+            make = re.search(r"gearshift (keys server .*?),", done.stderr).group(1)
+            made = stack.gearshift(*shlex.split(make))
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertTrue((stack.state / "keys/server.key").is_file(), made.stdout)
+            self.assertIn(f"gearshift keys client NAME --state {stack.state} ", made.stdout, "what is next goes there too")
 
     def test_key_files_are_for_their_owner_and_secrets_are_never_printed(self):
         with KeyedStack(board=False) as stack:

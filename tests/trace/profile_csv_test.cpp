@@ -102,6 +102,31 @@ TEST(ProfileCsv, ColumnsMayComeInAnyOrderAndUnusedOnesMayBeAbsent) {
   EXPECT_EQ(profiles[0].cells().at(0).mode.values[1], 300'000);
 }
 
+std::string objection_to_energy(const std::string& times_power_and_energy) {
+  try {
+    parse_profiles(
+        "device,workload,kind,batch_size,minibatch_ms,epoch_s,power_w,energy_j\no,r,train,16," +
+            times_power_and_energy + "\n",
+        "t.csv");
+  } catch (const CsvError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ProfileCsv, EnergyIsTimeMultipliedByPower) {
+  for (const char* fits : {"50,,10,0.5", "50,,10,0.549", "50,,10,0.451", "50,,10,", ",7,10,99"}) {
+    EXPECT_EQ(objection_to_energy(fits), "") << fits;
+  }
+  for (const char* energy : {"0.56", "0.44", "500"}) {
+    EXPECT_EQ(
+        objection_to_energy(std::string("50,,10,") + energy),
+        "t.csv:2: energy_j = '" + std::string(energy) +
+            "': 50 ms at 10 W take 0.5 J; it is of one minibatch, in joules, or leave it empty")
+        << energy;
+  }
+}
+
 struct Bad {
   const char* rows;  // under kHeader
   const char* line;
