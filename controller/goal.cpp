@@ -54,9 +54,13 @@ bool Goal::keeps_pace(Kind kind, double batch_size, double minibatch_s) const {
          answers_in_time(batch_size, minibatch_s);
 }
 
+bool Goal::keeps_energy(Kind kind, double batch_size, double minibatch_s, double power_w) const {
+  return !energy_j || drawn_s(kind, minibatch_s / batch_size) * power_w <= *energy_j;
+}
+
 bool Goal::keeps_limits(Kind kind, double batch_size, double minibatch_s, double power_w) const {
-  if (energy_j && drawn_s(kind, minibatch_s / batch_size) * power_w > *energy_j) return false;
-  return keeps_pace(kind, batch_size, minibatch_s);
+  return keeps_energy(kind, batch_size, minibatch_s, power_w) &&
+         keeps_pace(kind, batch_size, minibatch_s);
 }
 
 double Goal::counted_latency_s(double batch_size, double minibatch_s) const {

@@ -91,8 +91,10 @@ struct Goal {
   // no more than most_busy() of the time that its batches take to come, and answers in time. True
   // of training, and where no rate is known.
   bool keeps_pace(Kind kind, double batch_size, double minibatch_s) const;
-  // The same, and a sample takes no more energy than the goal allows at `power_w` watts of mean
-  // board power: as Observation::keeps has it of a measurement, without the power cap.
+  // Whether a sample takes no more energy than the goal allows, at `power_w` watts of mean board
+  // power.
+  bool keeps_energy(Kind kind, double batch_size, double minibatch_s, double power_w) const;
+  // Both: as Observation::keeps has it of a measurement, without the power cap.
   bool keeps_limits(Kind kind, double batch_size, double minibatch_s, double power_w) const;
   // What the latency objective counts, in seconds, of a server whose batches take `minibatch_s`
   // seconds, at a known rate: batch / rate + minibatch time. One by one, the mean latency of

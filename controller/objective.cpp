@@ -9,8 +9,18 @@
 namespace gearshift {
 namespace {
 
+// Of requests that come one by one even half of such a batch are late before they are served.
+bool is_never_in_time(const Goal& goal, const Setting& setting) {
+  const std::int32_t batch_size = setting.batch_size[index(Kind::infer)];
+  return goal.one_by_one && batch_size > 0 && !goal.answers_in_time(batch_size, 0);
+}
+
 // Of settings that no workload can be asked for nothing was remembered.
-bool is_measured(const Observation* known) { return known != nullptr && known->ok(); }
+void add_known(ReferenceSearch& search, const Observation* known) {
+  if (known == nullptr) return search.failed();
+  if (known->ok()) return search.measured();
+  known->outcome == Outcome::late ? search.late() : search.failed();
+}
 
 std::string sample_text(double time_s, double energy_j) {
   char text[96];
@@ -102,18 +112,24 @@ ReferenceSearch Controller::remembered_search() const {
   ReferenceSearch search(board_.traits().modes.size(), smaller);
   for (auto place = search.next(); place; place = search.next()) {
     const Setting setting = reference_setting(*place);
+    if (is_never_in_time(goal_, setting)) {
+      search.late();
+      continue;
+    }
     const Observation* known = this->known(setting);
     if (known == nullptr && !drew_over_cap(setting) && !roster_.objection(setting)) break;
-    is_measured(known) ? search.measured() : search.failed();
+    add_known(search, known);
   }
   return search;
 }
 
 // A setting that failed when the reference was sought, and is above it, has been measured since.
+// Where none was found, any will do.
 bool Controller::outgrows_reference() const {
-  if (!lower_reference_) return false;
+  const bool lacks_any = needs_reference() && !seeks_reference_;
+  if (!lower_reference_ && !lacks_any) return false;
   const auto found = remembered_search().found();
-  if (!found) return false;
+  if (!found || lacks_any) return found.has_value();
   if (found->smaller != lower_reference_->smaller) {
     return found->smaller < lower_reference_->smaller;
   }

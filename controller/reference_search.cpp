@@ -6,19 +6,19 @@ namespace gearshift {
 
 std::optional<ReferenceSearch::Place> ReferenceSearch::next() const {
   if (begin_ == end_ || steps_ == kMostSteps) return std::nullopt;
-  if (smaller_ > 0 && !found_) return Place{0, smaller_};
+  if (is_lowest_first()) return Place{0, smaller_};
   return Place{steps_ == 0 ? end_ - 1 : begin_ + (end_ - begin_) / 2, smaller_};
 }
 
-void ReferenceSearch::add(bool was_measured) {
+void ReferenceSearch::add(Came came) {
   const Place at = *next();
-  const bool is_lowest_first = smaller_ > 0 && !found_;
-  if (!is_lowest_first) ++steps_;
-  if (was_measured) {
-    found_ = at;
-    begin_ = at.mode + 1;
-  } else {
+  if (!is_lowest_first()) ++steps_;
+  if (came == Came::measured) found_ = at;
+  if (came == Came::late) was_late_ = true;
+  if (came == Came::failed) {
     end_ = at.mode;
+  } else {
+    begin_ = at.mode + 1;
   }
   if (next() || found_ || smaller_ == smaller_batches_) return;
   ++smaller_;

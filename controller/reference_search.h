@@ -11,7 +11,8 @@ namespace gearshift {
 // Tries the highest mode of an order by power, and where that cannot be measured halves the order
 // towards the highest one that can be. Asks for kMostSteps modes at most, so that the one found may
 // be as much as a kMostSteps-th power of two of the order below the highest possible. Where it
-// finds none, the next smaller batch that can be measured in the lowest mode has its turn.
+// finds none, the next smaller batch that can be measured in the lowest mode has its turn. Where
+// requests are late, no lower mode will do, and the next smaller batch begins at the highest one.
 class ReferenceSearch {
  public:
   static constexpr int kMostSteps = 7;
@@ -29,19 +30,23 @@ class ReferenceSearch {
   // What to measure next; nullopt where the search is over.
   std::optional<Place> next() const;
   // What came of next().
-  void measured() { add(true); }
-  void failed() { add(false); }
+  void measured() { add(Came::measured); }
+  void failed() { add(Came::failed); }
+  void late() { add(Came::late); }
   // The highest place that was measured; nullopt where none was.
   std::optional<Place> found() const { return found_; }
   bool is_highest() const { return found_ && found_->smaller == 0 && steps_ == 1; }
 
  private:
-  void add(bool was_measured);
+  enum class Came : std::uint8_t { measured, failed, late };
+  bool is_lowest_first() const { return smaller_ > 0 && !found_ && !was_late_; }
+  void add(Came came);
 
   std::size_t modes_;
   std::size_t smaller_batches_;
   std::size_t smaller_ = 0;  // of the batch that has its turn
-  std::size_t begin_ = 0;    // those before it are found or lower
+  bool was_late_ = false;    // in a mode that keeps the cap, as smaller batches do then
+  std::size_t begin_ = 0;    // those before it are found, late or lower
   std::size_t end_;          // those from here on cannot be measured
   int steps_ = 0;            // with this batch, but for its first in the lowest mode
   std::optional<Place> found_;

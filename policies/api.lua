@@ -101,6 +101,9 @@ function log(text) end
 ---@field latency_of fun(batch_size: number, minibatch_ms: number): number what objective latency counts of a batch
 ---size and a minibatch time, in ms: batch_size / arrivals_per_s + minibatch_ms; one by one, the mean of requests that
 ---come by chance, behind others that wait; minibatch_ms where the rate is not known
+---@field most_ms fun(batch_size: number): number how long a minibatch of a server that runs alone may take at most, to
+---keep up and to answer in time, of full batches or, one by one, of half full ones; 0 or less where none can, math.huge
+---where the rate is not known
 goal = {}
 
 ---Every knob's allowed values, lowest first, by the knob's name.

@@ -111,6 +111,10 @@ function surface:exclude(setting) end
 ---arrival of requests cut short, which may keep the goal now; 10 instructions each.
 function surface:exclude_known() end
 
+---Takes out what the board hardly puts into force, by what it did and what it refused: a knob may be stuck at its value
+---in the safe mode, or above it. 15 instructions a setting that the surface has.
+function surface:exclude_unlikely() end
+
 ---The setting with the least predicted value that keeps the goal's limits; nothing where none does.
 ---@param terms? surface_terms
 ---@return setting|nil, prediction|nil

@@ -52,7 +52,7 @@ if goal.one_by_one then most_failures = 4 end
 -- eight times as unsure before a search ends, instead of the second question: there are instructions for three.
 local few_known = 3
 local checks = { rounds[1], rounds[3], { doubt = 8, price = rounds[3].price, beyond = 0, odds = most_odds } }
-local despair = { 1, 2 }  -- doubts, while nothing is known to keep the goal
+local despair = { 1, 4 }  -- doubts, while nothing is known to keep the goal
 local nearly_sure = 0.9     -- odds to keep the goal, of what a table of the workloads themselves promises
 local noisy = 0.06          -- of power: a margin beyond it is twice what noise of 2 % leaves
 local most_over = 2         -- settings of a batch size over the cap, then: others have their turn first

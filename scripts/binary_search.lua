@@ -1,22 +1,17 @@
 -- Multi-dimensional binary search over every knob and the batch size: about log2(N) measurements for N settings, and
--- a choice that was measured to keep the goal.
+-- a choice that was measured to keep the goal. docs/policies.md has the source.
 --
 -- 1. Halve. Measure the middle of the ranges that are left. Within the cap, the lower half of one range goes; over
 --    it, the upper half; ranges take turns until each has one value left. Where the first three are all over it,
---    every range loses its upper half until one is not. This is section 4.2 of "Optimization of Training Time and
---    Generalizability for DNN Training on Edge Devices" (IISc, 2024). It leaves open what to do where a setting keeps
---    the cap but is slower than the best: power is left to turn into speed, so the lower half goes there too.
--- 2. Refine. Halving cannot trade one knob against another. Two models of what was measured can:
+--    every range loses its upper half until one is not.
+-- 2. Refine. Halving cannot trade one knob against another. Two models of what was measured can, by weights of 0 up:
 --      time  = sum over resources of (w + v * batch) / knob   each is waited for in turn
 --      power = e0 + sum of e * knob + k * batch / time        clocks cost, and so does the work done
---    with no negative weight. Their best setting within the goal is measured next, and joins the fit, until they
---    promise nothing better. Only measurements decide. What was cut short for late requests is slower than they allow.
+--    Their best setting within the goal is measured next, and joins the fit, until they promise nothing better.
 --
--- Where requests arrive at a known rate, a batch of b is full after b / rate, and its minibatch may take no longer
--- than that (goal.most_busy of it), nor than the latency limit leaves. Halving keeps to the smallest batch, refining
--- goes up where models say it is late, and a batch that was only just late is tried again. Beside training, halving
--- keeps to the largest that is full in time, and goes down where what keeps the cap is late.
--- Under a new goal `observations` replace the halving, unless they and the models' one try are all over the cap.
+-- Of requests at a known rate halving keeps to the smallest batch, refining goes up where models say it is late, and
+-- what was only just late is tried again; beside training halving begins with the largest that is full in time. Under
+-- a new goal `observations` replace the halving, unless they and the models' one try are all over the cap.
 
 local kind = workload.train and goal.objective ~= "latency" and "train" or "infer"
 local energy, rate = goal.objective == "energy", kind == "infer" and goal.arrivals_per_s or 0
@@ -28,32 +23,28 @@ local unmeasured_batch = 0.5 -- of its predicted lateness: models know least of 
 local pull = 0.1 -- towards what is expected before anything is measured
 local most_recalled = 160 -- answers of before: fits take 256 rows, and time for each
 local growth = 1.5 -- of the margin to the cap with each setting that turns out over it
+local most_refused = 30 -- settings, which cost no measurement
 local most_looked, looked = 20000, 0 -- at settings since the newest measurement: more take too many instructions
 
-local function wait_ms(batch) return rate > 0 and 1e3 * batch / rate or 0 end
-local function most_ms(batch) -- the longest a minibatch may take
-  return rate <= 0 and math.huge or math.min(goal.most_busy * wait_ms(batch), goal.latency_ms - wait_ms(batch))
-end
--- Whether such batches can be in time: one by one beside training, half of one in 0.9 of the limit.
-local function in_time(batch)
-  local longest = (kind == "train" and goal.one_by_one and 2 * 0.9 or 1) * goal.latency_ms
-  return goal.arrivals_per_s <= 0 or 1e3 * batch / goal.arrivals_per_s < longest
-end
+local function most_ms(batch) return rate > 0 and goal.most_ms(batch) or math.huge end -- a minibatch may take
 
--- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first. The batch size
--- comes last where there is a choice, less what waits too long whatever is done.
+-- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first. The batch size comes last where
+-- there is a choice, less what is never in time. The board takes all up to in_force[d], and may up to most[d].
 local names, values, combinations, batch_at = {}, {}, 1, nil
+local in_force, most, refused = {}, {}, 0
 for d, dimension in ipairs(dimensions) do
-  names[d], values[d] = dimension.name, {}
+  names[d], values[d], in_force[d] = dimension.name, {}, 1
   for _, value in ipairs(dimension.values) do
-    if dimension.name ~= "infer_batch" or in_time(value) then table.insert(values[d], value) end
+    if dimension.name ~= "infer_batch" or goal.most_ms(value) > 0 then table.insert(values[d], value) end
+    if value == safe[dimension.name] then in_force[d] = #values[d] end
   end
+  most[d] = #values[d]
   if dimension.name == kind .. "_batch" then batch_at = d end
   combinations = combinations * #values[d]
 end
 local count, knob_count = #names, batch_at and #names - 1 or #names
 local beside = kind == "train" and names[count] == "infer_batch" -- requests, whose batch is the last knob
-if batch_sizes.infer and not in_time(batch_sizes.infer[1]) then
+if batch_sizes.infer and goal.most_ms(batch_sizes.infer[1]) <= 0 then
   return log("no batch size is full in time: the rate is too low, or the latency limit")
 end
 
@@ -76,8 +67,11 @@ local function positions_of(setting)
   return positions
 end
 
+local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
+
 local function learn(positions, answer)
   local key = table.concat(positions, " ")
+  for d = 1, failed(answer) and 0 or count do in_force[d] = math.max(in_force[d], positions[d]) end
   if seen[key] then return end
   seen[key] = answer.reason ~= "late" or known(answer.setting) -- or late at a higher rate than now
   local point = { positions = positions, value = {}, within = answer.within }
@@ -97,39 +91,43 @@ local function learn(positions, answer)
   end
 end
 
--- What is known but was not recalled would be answered from memory: that takes instructions and gives none.
-local function is_new(positions)
+local function is_new(positions) -- what was not recalled is answered from memory: that gives no instructions
   return not seen[table.concat(positions, " ")] and not known(setting_at(positions))
 end
 
 local function ask(positions)
   local answer = measure(setting_at(positions))
   looked = 0
-  if not seen[table.concat(positions, " ")] then measurements_left = measurements_left - 1 end
+  local free = failed(answer) and refused < most_refused
+  if free then refused = refused + 1 end
+  if not free and not seen[table.concat(positions, " ")] then measurements_left = measurements_left - 1 end
   learn(positions, answer)
   return answer
 end
 
-local function none_within_cap()
-  for _, point in ipairs(points) do if point.power <= goal.power_w then return false end end
-  return true
+-- Whether a setting failed for one knob alone: that goes no further than below it, and the second time than it did.
+local function blame(positions)
+  for d = 1, count do
+    local other = { table.unpack(positions) }
+    other[d] = in_force[d]
+    if positions[d] > in_force[d] and not failed(ask(other)) then
+      most[d] = most[d] < #values[d] and in_force[d] or positions[d] - 1
+      return true
+    end
+  end
+  return false
 end
 
-local function best_point()
+local function least_of(cost, wanted) -- the point, of all or of those that are wanted; nil where none is
   local best
   for _, point in ipairs(points) do
-    if point.within and (not best or point.cost < best.cost) then best = point end
+    if (not wanted or wanted(point)) and (not best or point[cost] < best[cost]) then best = point end
   end
   return best
 end
 
-local function center_point() -- of the models: the best, or while nothing keeps the goal, what comes closest
-  local closest
-  for _, point in ipairs(points) do
-    if not closest or point.miss < closest.miss then closest = point end
-  end
-  return best_point() or closest
-end
+local function none_within_cap() return not least_of("power", function(one) return one.power <= goal.power_w end) end
+local function best_point() return least_of("cost", function(one) return one.within end) end
 
 local function halve(smallest)
   local low, high, turn, over = {}, {}, 0, 0
@@ -139,21 +137,22 @@ local function halve(smallest)
   while true do
     local middle, open = {}, {}
     for d = 1, count do
+      low[d], high[d] = math.min(most[d], low[d]), math.min(most[d], high[d])
       middle[d] = (low[d] + high[d] + 1) // 2
       if low[d] < high[d] then open[#open + 1] = d end
     end
     local answer = ask(middle)
-    if #open == 0 then return end
-    local d = open[turn % #open + 1]
-    turn = turn + 1
-    if answer.reason == "late" or answer.ok and answer.power_w + answer.power_margin_w <= goal.power_w then
-      for _, one in ipairs(#points == 0 and #lates >= enough_late and open or { d }) do
-        low[one] = math.min(middle[one] + 1, high[one])
-      end
-    else
-      over = over + 1
-      for _, one in ipairs(none_within_cap() and over >= enough_over and open or { d }) do
-        high[one] = math.min(middle[one], high[one] - 1)
+    if not (failed(answer) and blame(middle)) then
+      if #open == 0 then return end
+      local d = open[turn % #open + 1]
+      turn = turn + 1
+      if answer.reason == "late" or answer.ok and answer.power_w + answer.power_margin_w <= goal.power_w then
+        local ranges = #points == 0 and #lates >= enough_late and open or { d }
+        for _, one in ipairs(ranges) do low[one] = math.min(middle[one] + 1, high[one]) end
+      else
+        over = over + 1
+        local ranges = none_within_cap() and over >= enough_over and open or { d }
+        for _, one in ipairs(ranges) do high[one] = math.min(middle[one], high[one] - 1) end
       end
     end
   end
@@ -163,10 +162,8 @@ end
 local function time_features(point, center, scale)
   local row = { scale }
   for d = 1, knob_count do row[d + 1] = scale * center.value[d] / point.value[d] end
-  if batch_at then
-    local grown = point.batch / center.batch
-    for i = 1, knob_count + 1 do row[knob_count + 1 + i] = grown * row[i] end
-  end
+  local grown = point.batch / center.batch
+  for i = 1, batch_at and knob_count + 1 or 0 do row[knob_count + 1 + i] = grown * row[i] end
   return row
 end
 
@@ -217,23 +214,19 @@ local function fit_models(center)
   return w, e
 end
 
--- The positions worth a thought: powers of `base` steps away, and both ends.
-local function steps_around(position, size, base)
-  local steps, reach, distance = {}, { [0] = true }, 1
-  while base > 1 and distance < size do reach[distance], distance = true, distance * base end
-  for i = 1, size do
-    if base == 1 or i == 1 or i == size or reach[math.abs(i - position)] then steps[#steps + 1] = i end
-  end
-  return steps
-end
-
--- The same in every dimension, thinned out until few enough settings are left to look at each.
+-- The positions worth a thought: powers of `base` steps away, and both ends; thinned out like that until few enough
+-- settings are left to look at each.
 local function steps_everywhere(center)
   for base = 1, 16 do
     local steps, settings = {}, 1
     for d = 1, count do
-      steps[d] = steps_around(center.positions[d], #values[d], base)
-      settings = settings * #steps[d]
+      local near, reach, distance = {}, { [0] = true }, 1
+      while base > 1 and distance < most[d] do reach[distance], distance = true, distance * base end
+      for i = 1, most[d] do
+        local away = math.abs(i - center.positions[d])
+        if base == 1 or i == 1 or i == most[d] or reach[away] then near[#near + 1] = i end
+      end
+      steps[d], settings = near, settings * #near
     end
     if settings <= most_looked - looked or base == 16 then return steps end
   end
@@ -263,11 +256,9 @@ local function propose(center, caution, margin, only_batch)
     local times = {}
     for d = 1, knob_count do
       times[d] = {}
-      for _, i in ipairs(steps[d]) do
-        times[d][i] = weight(d + 1) * center.value[d] / values[d][i]
-      end
+      for _, i in ipairs(steps[d]) do times[d][i] = weight(d + 1) * center.value[d] / values[d][i] end
     end
-    local allowed, wait, latency = most_ms(batch), wait_ms(batch), goal.objective == "latency"
+    local allowed, wait, latency = most_ms(batch), rate > 0 and 1e3 * batch / rate or 0, goal.objective == "latency"
     local activity, slow = e[knob_count + 2] * grown, slowest * grown
     local function visit(d, time, power, penalty)
       if d > knob_count then
@@ -308,11 +299,21 @@ local function propose(center, caution, margin, only_batch)
   return chosen or not center.within and late or nil
 end
 
+-- A step from the best along one dimension that was not measured; nil where all were. What time takes the models know.
+local function neighbour()
+  local best = ({ energy = true, weighted = true, target = true })[goal.objective] and best_point()
+  for i = 2, best and 2 * count + 1 or 0 do
+    local positions, d = { table.unpack(best.positions) }, i // 2
+    positions[d] = positions[d] + 2 * (i % 2) - 1
+    if positions[d] >= 1 and positions[d] <= most[d] and is_new(positions) then return positions end
+  end
+end
+
 local function refine()
   local caution, margin, second_look = step_cost, 0, true
   while measurements_left > 0 do
-    local center = center_point()
-    local chosen = propose(center, caution, margin)
+    local center = best_point() or least_of("miss") -- of the models: while nothing keeps the goal, what comes closest
+    local chosen = propose(center, caution, margin) or not second_look and neighbour()
     if chosen then
       local answer = ask(chosen)
       if answer.within and (answer.value < center.cost or not center.within) then
@@ -321,6 +322,8 @@ local function refine()
         margin = margin / 2
       elseif answer.ok or answer.reason == "late" then
         caution = 2 * caution + 0.01
+      elseif failed(answer) then
+        blame(chosen)
       else
         margin = center.within and growth * margin + step_margin or 2 * margin + 0.02
       end
@@ -336,11 +339,8 @@ end
 local function challenge()
   local margin = 0
   for _ = 1, challenges do
-    local best, closest = best_point(), nil
-    for _, point in ipairs(points) do
-      local smaller = point.batch < best.batch and point.power <= goal.power_w
-      if smaller and (not closest or point.miss < closest.miss) then closest = point end
-    end
+    local best = best_point()
+    local closest = least_of("miss", function(one) return one.batch < best.batch and one.power <= goal.power_w end)
     if measurements_left <= 0 or not closest or closest.miss > just_late then return end
     local chosen = propose(closest, step_cost, margin, closest.batch)
     if not chosen then return end

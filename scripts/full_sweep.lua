@@ -148,8 +148,9 @@ local recalled = recall(MOST_RECALLED)
 for i = #recalled, 1, -1 do
   local answer = observations[recalled[i]]
   local number = number_of(answer.setting)
-  -- One that was cut short under a tighter cap is worth another look.
-  if (answer.ok or goal.power_w <= answer.limit_w) and not is_known(number) then learn(number, answer) end
+  -- One that was cut short under a tighter cap is worth another look, and so is one that was late at a higher rate.
+  local answers = answer.ok or goal.power_w <= answer.limit_w and (answer.reason ~= "late" or known(answer.setting))
+  if answers and not is_known(number) then learn(number, answer) end
 end
 visits_left = math.huge
 

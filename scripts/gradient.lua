@@ -41,17 +41,11 @@ local least_wait, least_draw = 0.02, 0.01 -- of the time and the power is every 
 local most_draw = 1 -- of the power is all knobs' share
 local least_gain = 0.003 -- of the cost; less is not worth a measurement
 local reachable = goal.one_by_one and 0.8 or 1.5 -- times what is in time: beside training the next batch then
-local planned = 0.9 -- of the latency, one by one: what half of a batch is to be answered within
+local most_refused = 30 -- settings, which cost no measurement
 local hopeless = 1.4 -- times too slow with every knob at its highest: the next batch size is tried
 
--- The longest a minibatch may take: one by one, half of a batch has to be in time.
-local function most_ms(size)
-  if rate <= 0 then return math.huge end
-  local wait_ms = 1e3 * size / rate
-  local full = math.min(goal.most_busy * wait_ms, goal.latency_ms - wait_ms)
-  if not goal.one_by_one then return full end
-  return math.max(full, math.min(goal.most_busy_half_full * wait_ms, planned * goal.latency_ms - wait_ms / 2))
-end
+-- The longest a minibatch may take.
+local function most_ms(size) return rate > 0 and goal.most_ms(size) or math.huge end
 
 -- The knobs: names[d] is a field of a setting, values[d] what it may be, lowest first.
 local names, values = {}, {}
@@ -75,16 +69,34 @@ end
 
 local measured, best, measurements_left = {}, nil, 2 * count + 3
 
+-- What the board takes of a knob: up to in_force[d], as it did, and up to highest[d], as far as is known. Of batch
+-- sizes the smallest at least.
+local in_force, highest, refused = {}, {}, 0
+for d = 1, count do
+  in_force[d], highest[d] = 1, #values[d]
+  for i, value in ipairs(values[d]) do if value == safe[names[d]] then in_force[d] = i end end
+end
+
 local function key_of(positions) return table.concat(positions, " ") .. "/" .. (batch or 0) end
 
+local function changed(positions, d, position)
+  local copy = { table.unpack(positions) }
+  copy[d] = position
+  return copy
+end
+
+local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
+
 -- An answer, with its positions; power, with the noise margin; and whether it keeps the cap.
-local function ask(positions)
+local function ask_once(positions)
   local key = key_of(positions)
   if measured[key] then return measured[key] end
   local setting = { [batch_name] = batch }
   for d = 1, count do setting[names[d]] = values[d][positions[d]] end
   local answer = measure(setting)
-  measurements_left = measurements_left - 1
+  local free = failed(answer) and refused < most_refused
+  if free then refused = refused + 1 else measurements_left = measurements_left - 1 end
+  for d = 1, failed(answer) and 0 or count do in_force[d] = math.max(in_force[d], positions[d]) end
   answer.positions, answer.batch = { table.unpack(positions) }, batch
   answer.power = answer.power_w + answer.power_margin_w
   -- Requests may have left no time to train: the times of their batches then have to do for slopes.
@@ -95,10 +107,21 @@ local function ask(positions)
   return answer
 end
 
-local function changed(positions, d, position)
-  local copy = { table.unpack(positions) }
-  copy[d] = position
-  return copy
+-- The same, of what the board takes of it: where a setting fails for one knob alone, that goes no further than
+-- below it, and the second time than it did, as in the setting that is answered then.
+local function ask(positions)
+  local taken = {}
+  for d = 1, count do taken[d] = math.min(positions[d], highest[d]) end
+  local answer = ask_once(taken)
+  for d = 1, failed(answer) and count or 0 do
+    local other = taken[d] > in_force[d] and ask_once(changed(taken, d, in_force[d]))
+    if other and not failed(other) then
+      highest[d], answer = highest[d] < #values[d] and in_force[d] or taken[d] - 1, other
+      break
+    end
+  end
+  measured[key_of(positions)] = answer
+  return answer
 end
 
 -- The slopes: time of a sample = ... + waits[d] / value, power = ... + draws[d] * value. Before a knob
@@ -172,7 +195,7 @@ local function first_within(positions)
   while measurements_left > 0 do
     local answer = ask(positions)
     if answer.keeps_cap then return answer, ends end
-    if answer.reason == "late" then late = true else over_cap = true end
+    if answer.reason == "late" then late = true elseif not failed(answer) then over_cap = true end
     local last, following = true, {}
     for d = 1, count do
       local at = positions[d]
@@ -237,7 +260,7 @@ local function best_change(positions, time, power, limit, longest)
     return 1 - cost_of(time_after, power_after) / now
   end
   for d = 1, count do
-    for to = 1, #values[d] do
+    for to = 1, highest[d] do
       local time_after = time + time_change(d, positions[d], to)
       local power_after = power + power_change(d, positions[d], to)
       local gain = gain_of(time_after, power_after)
@@ -283,7 +306,7 @@ end
 -- The least time of a minibatch that the slopes allow: every knob at its highest.
 local function least_ms(from)
   local sample_ms = from.sample_ms
-  for d = 1, count do sample_ms = sample_ms + time_change(d, from.positions[d], #values[d]) end
+  for d = 1, count do sample_ms = sample_ms + time_change(d, from.positions[d], highest[d]) end
   return sample_ms * from[kind].minibatch_ms / from.sample_ms
 end
 
@@ -300,7 +323,7 @@ local function climb()
     if answer.reason == "late" then
       part = part / 2
     else
-      margin = answer.keeps_cap and margin / 2 or margin * 2 + margin_step
+      margin = answer.keeps_cap and margin / 2 or failed(answer) and margin or margin * 2 + margin_step
     end
   end
 end

@@ -13,6 +13,7 @@ assert(goal.objective ~= "throughput" or not (workload.train and workload.infer)
 local inverse = script == "linear_inverse.lua"
 local most_settings = 20000 -- to look at with each prediction
 local corrections = 4 -- predictions that may turn out over the cap before the best measured mode is held
+local most_failed = 30 -- settings that the board does not take, which cost no measurement
 
 -- The modes e, f, i and j of the paper, as shares of the highest values of its board (AGX Xavier).
 local modes_to_measure = {
@@ -51,21 +52,54 @@ local function learn(answer)
   if answer.within and (not best or answer.value < best.value) then best = answer end
 end
 
+-- What the board takes of a knob: up to in_force[d], as it did, and up to most[d], as far as is known.
+local in_force, most, failures = {}, {}, 0
+for d, dimension in ipairs(dimensions) do
+  in_force[d], most[d] = 1, #dimension.values
+  for i, value in ipairs(dimension.values) do if value == safe[dimension.name] then in_force[d] = i end end
+end
+
+local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
+
+local function ask(positions, batch_size)
+  local setting = { [batch] = batch_size }
+  for d, dimension in ipairs(dimensions) do
+    if dimension.name ~= batch then setting[dimension.name] = dimension.values[positions[d]] end
+  end
+  local answer = measure(setting)
+  learn(answer)
+  for d = 1, failed(answer) and 0 or #dimensions do in_force[d] = math.max(in_force[d], positions[d]) end
+  return answer
+end
+
+-- Whether a setting failed for one knob alone: that goes no further than below it, and the second time than it did.
+local function blame(positions, batch_size)
+  for d, dimension in ipairs(dimensions) do
+    local other = { table.unpack(positions) }
+    other[d] = in_force[d]
+    if positions[d] > in_force[d] and dimension.name ~= batch and not failed(ask(other, batch_size)) then
+      most[d] = most[d] < #dimension.values and in_force[d] or positions[d] - 1
+      return true
+    end
+  end
+  return false
+end
+
 -- A mode over the cap teaches nothing: its knobs go half way down to their lowest values until it fits.
 local function measure_below(positions, batch_size)
   while true do
-    local setting, lowest = { [batch] = batch_size }, true
+    local lowest = true
     for d, dimension in ipairs(dimensions) do
-      if dimension.name ~= batch then
-        setting[dimension.name] = dimension.values[positions[d]]
-        lowest = lowest and positions[d] == 1
-        positions[d] = (positions[d] + 1) // 2
-      end
+      positions[d] = math.min(positions[d], most[d])
+      lowest = lowest and (positions[d] == 1 or dimension.name == batch)
     end
-    local answer = measure(setting)
-    learn(answer)
+    local answer = ask(positions, batch_size)
     -- One that is answered from memory may be over a cap that has fallen since.
     if lowest or answer.ok and answer.power_w <= goal.power_w then return end
+    local found = failed(answer) and blame(positions, batch_size)
+    for d, dimension in ipairs(dimensions) do
+      if not found and dimension.name ~= batch then positions[d] = (positions[d] + 1) // 2 end
+    end
   end
 end
 
@@ -100,7 +134,7 @@ local looked_at, stride, settings = {}, 0, math.huge
 while settings > most_settings do
   stride, settings = stride + 1, 1
   for d, dimension in ipairs(dimensions) do
-    looked_at[d] = positions_of(#dimension.values, stride)
+    looked_at[d] = positions_of(most[d], stride)
     settings = settings * #looked_at[d]
   end
 end
@@ -158,8 +192,8 @@ local function predicted_best(refused)
   return chosen
 end
 
-local refused = {}
-for _ = 1, 1 + corrections do
+local refused, tries = {}, 0
+while tries <= corrections do
   local values = predicted_best(refused)
   if not values then break end
   local setting = {}
@@ -171,5 +205,6 @@ for _ = 1, 1 + corrections do
   end
   refused[table.concat(values, " ")] = true
   learn(answer)
+  if failed(answer) and failures < most_failed then failures = failures + 1 else tries = tries + 1 end
 end
 return best and best.setting

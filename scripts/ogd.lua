@@ -36,7 +36,7 @@ for d, dimension in ipairs(dimensions) do
 end
 
 -- Everything known of a setting: its position, log cost (infinite where it may not be held), log power.
-local known, all = {}, {}
+local points, all = {}, {}
 local failures = {} -- by coordinate and value: measurements that told nothing; none once one told something
 for d = 1, count do failures[d] = {} end
 local best = nil
@@ -64,10 +64,10 @@ end
 
 local function learn(position, answer)
   local key = table.concat(position, " ")
-  local point = known[key]
+  local point = points[key]
   if not point then
     point = { position = position, cost = math.huge, repeats = 0 }
-    known[key], all[#all + 1] = point, point
+    points[key], all[#all + 1] = point, point
   end
   if answer.within and answer.value == math.huge and answer.infer then
     local sample_ms = answer.infer.sample_ms
@@ -106,7 +106,7 @@ end
 -- What is known of a place, measured where nothing is.
 local function look_at(x)
   local position = cell_of(x)
-  return known[table.concat(position, " ")] or ask(position)
+  return points[table.concat(position, " ")] or ask(position)
 end
 
 for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do
@@ -114,7 +114,9 @@ for i = math.max(1, #observations - MOST_RECALLED + 1), #observations do
   for d = 1, count do position[d] = index_of[d][answer.setting[names[d]]] end
   -- What a lower cap cut is new again.
   local cut_lower = answer.reason == "over_limit" and answer.limit_w < goal.power_w
-  if #position == count and not cut_lower then learn(position, answer) end
+  -- So is what was late at a higher rate than now.
+  local was_late = answer.reason == "late" and not known(answer.setting)
+  if #position == count and not cut_lower and not was_late then learn(position, answer) end
   measurements = measurements + 1
 end
 find_best()
@@ -248,7 +250,7 @@ local function around(point)
     end
     local at = place_of(position)
     for d = 1, count do power = power + power_slope[d] * (at[d] - x[d]) end
-    local seen = known[table.concat(position, " ")]
+    local seen = points[table.concat(position, " ")]
     if not seen and power <= cap then return position end
     if seen and seen ~= point and seen.cost < math.huge then again = position end
   end

@@ -23,6 +23,8 @@ local most_recalled = 48 -- answers of before; a fit takes 64
 local most_predicted, spare = 24576, 1200000 -- settings, and instructions that a prior leaves
 local roomy = 0.95 -- of the cap: above it a larger batch would be over it
 local least_gain = 0.002 -- of the value; less is not worth a measurement
+local most_passed = 4000 -- modes on the way to one that may work: more take too many instructions
+local most_failed, failures = 30, 0 -- settings that the board does not take, which cost no measurement
 
 local best, margin_w = nil, 0
 local shy_time = 0 -- deviations: what was predicted to be in time and was late is slower than that
@@ -34,9 +36,12 @@ local function consider(answer)
   if answer.within and (not best or answer.value < best.value) then best = answer end
 end
 
+local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
+
 local function ask(setting)
   local answer = measure(setting)
   consider(answer)
+  if failed(answer) then failures = failures + 1 end
   if answer.reason == "over_limit" then shy_w = shy_w + margin_w / 2 end
   return answer
 end
@@ -70,6 +75,62 @@ local function too_slow(answer)
   return answer.reason == "late" or answer.ok and cheap and not answer.within
 end
 
+-- What the board takes of a knob: up to in_force[name], as it did, and up to most[name], as far as is known.
+local in_force, most = {}, {}
+for _, name in ipairs(knobs.names) do in_force[name], most[name] = safe[name], math.huge end
+
+local function may_work(setting)
+  for name, value in pairs(most) do if setting[name] > value then return false end end
+  return true
+end
+
+local function try_mode(setting)
+  local answer = ask(setting)
+  for name, value in pairs(failed(answer) and {} or in_force) do in_force[name] = math.max(value, setting[name]) end
+  return answer
+end
+
+-- Where a setting failed for one knob alone, that goes no further than below it, and the second time than it did.
+local function blame(setting)
+  for _, name in ipairs(knobs.names) do
+    local other = {}
+    for field, value in pairs(setting) do other[field] = value end
+    other[name] = in_force[name]
+    if setting[name] > in_force[name] and not failed(try_mode(other)) then
+      most[name] = most[name] < math.huge and in_force[name] or setting[name] - 1e-6
+      return
+    end
+  end
+end
+
+-- The answer of the mode, and its number, or where that fails of the nearest one that does not, between the two.
+local function ask_near(middle, low, high, batch_name, batch)
+  local answer
+  for away = 0, failures < most_failed and math.min(most_passed, 2 * (high - low)) or 0 do
+    local number = middle + (away % 2 == 0 and -1 or 1) * ((away + 1) // 2)
+    local setting = number >= low and number <= high and modes[number]
+    if setting and may_work(setting) then
+      if batch_name then setting[batch_name] = batch end
+      answer = try_mode(setting)
+      if not failed(answer) then return answer, number end
+      if failures >= most_failed then break end
+      blame(setting)
+    end
+  end
+  local setting = modes[middle]
+  if batch_name then setting[batch_name] = batch end
+  return answer or ask(setting), middle
+end
+
+-- A mode that keeps the goal and is no better than one half way down to `low`: less than the highest may be best, but
+-- of time.
+local function is_past_best(answer, at, low, batch_name, batch)
+  local saves = goal.objective == "energy" or goal.objective == "weighted" or goal.objective == "target"
+  if not saves or not answer.within or low >= at then return false end
+  local lower = ask_near((low + at - 1) // 2, low, at - 1, batch_name, batch)
+  return lower.within and lower.value < answer.value
+end
+
 local function chosen()
   if not best then
     log("nothing measured keeps the goal")
@@ -100,10 +161,9 @@ local function bisect(why, lowest)
   for _, batch in ipairs(order) do
     local low = 1
     while low <= high do
-      local setting = modes[middle]
-      if name then setting[name] = batch end
-      local answer = ask(setting)
-      if answer.within or too_slow(answer) then low = middle + 1 else high = middle - 1 end
+      local answer, at = ask_near(middle, low, high, name, batch)
+      local goes_up = (answer.within or too_slow(answer)) and not is_past_best(answer, at, low, name, batch)
+      if goes_up then low = at + 1 else high = at - 1 end
       middle = (low + high) // 2
     end
     if best then break end
@@ -139,6 +199,7 @@ local function predict()
   model = roofline.fit(rows, expected)
   surface = roofline.surface(model)
   surface:exclude_known()
+  if failures > 0 then surface:exclude_unlikely() end
 end
 
 -- The setting with the best prediction, if it beats what was measured.
@@ -153,8 +214,11 @@ local function promising()
   end
 end
 
+-- Whether it counts as a measurement.
 local function try(setting)
-  rows[#rows + 1] = ask(setting)
+  local answer = ask(setting)
+  rows[#rows + 1] = answer
+  return not failed(answer) or failures > most_failed
 end
 
 local told = 0 -- answers of before that the model can be fitted to
@@ -173,21 +237,22 @@ local looks = told < learn and 1 or #bold
 local fit_cost = (#rows > 24 and 6000 or 13000) * #rows
 if (40 + 4 * looks) * count + fit_cost < spare then expected = roofline.prior() end
 
-for _ = told + 1, learn do
+while told < learn do
   predict()
   local setting = surface:least_known({ power_w = goal.power_w, deviations = sure })
   if not setting then
     if #rows > 0 then break end
     setting = safe -- nothing is sure to be below the cap, and the lowest mode is the nearest to that
   end
-  try(setting)
+  if try(setting) then told = told + 1 end
 end
 
-for _ = 1, verify do
+local verified = 0
+while verified < verify do
   predict()
   local setting = promising()
   if not setting then break end
-  try(setting)
+  if try(setting) then verified = verified + 1 end
   if rows[#rows].reason == "late" then shy_time = shy_time + 1 end
 end
 

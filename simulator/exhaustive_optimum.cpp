@@ -9,6 +9,25 @@
 namespace gearshift {
 namespace {
 
+// Requests in the latency limit that the controller plans for where fewer come one by one
+// (Serving::add).
+constexpr double kFewestInALimit = 2;
+
+// Whether a setting keeps up and answers in time at the rate that is planned for.
+bool keeps_planned_pace(Goal goal, Kind kind, std::int32_t batch_size, double minibatch_s) {
+  if (goal.one_by_one && goal.latency && goal.arrivals_per_s > 0) {
+    goal.arrivals_per_s = std::max(goal.arrivals_per_s, kFewestInALimit / seconds(*goal.latency));
+  }
+  return goal.keeps_pace(kind, batch_size, minibatch_s);
+}
+
+// Whether a run cuts such a setting short for requests that are late.
+bool is_cut_late(Goal goal, Kind kind, std::int32_t batch_size, double minibatch_s) {
+  if (!goal.one_by_one) return false;
+  goal.objective = Objective::time;  // queues are cut where there is no end to them
+  return !keeps_planned_pace(goal, kind, batch_size, minibatch_s);
+}
+
 bool keeps_power(const Goal& goal, const TrueCost& cost) {
   return !goal.power_mw || cost.power_w <= static_cast<double>(*goal.power_mw) / 1000;
 }
@@ -51,11 +70,13 @@ Goal judging_goal(const SimulationProblem& problem, const std::optional<Setting>
     const std::int32_t batch_size =
         smaller_batch(task.batch_sizes, task.batch_size, place->smaller);
     const auto cost = mean_cost(goal, task, modes[place->mode], batch_size);
-    if (cost && keeps_power(goal, *cost)) {
+    if (!cost || !keeps_power(goal, *cost)) {
+      search.failed();
+    } else if (is_cut_late(goal, task.kind, batch_size, cost->minibatch_ms / 1e3)) {
+      search.late();
+    } else {
       measure_against(*cost, batch_size);
       search.measured();
-    } else {
-      search.failed();
     }
   }
   return goal;
@@ -65,7 +86,8 @@ std::optional<double> judged(const Goal& goal, Kind kind, std::int32_t batch_siz
                              const TrueCost& cost) {
   if (!keeps_power(goal, cost)) return std::nullopt;
   const double minibatch_s = cost.minibatch_ms / 1000;
-  if (!goal.keeps_limits(kind, batch_size, minibatch_s, cost.power_w)) return std::nullopt;
+  if (!goal.keeps_energy(kind, batch_size, minibatch_s, cost.power_w)) return std::nullopt;
+  if (!keeps_planned_pace(goal, kind, batch_size, minibatch_s)) return std::nullopt;
   const bool answers = kind == Kind::infer && goal.arrivals_per_s > 0;
   if (goal.objective == Objective::latency && !answers) return std::nullopt;
   return goal.value(kind, batch_size, minibatch_s, cost.power_w);

@@ -5,6 +5,7 @@
 #include "policies/lua/script_state.h"
 #include "policies/lua/set_fields.h"
 #include "policies/numerics/elementary.h"
+#include "policies/numerics/goal_judge.h"
 
 namespace gearshift {
 namespace {
@@ -20,10 +21,17 @@ int latency_of(lua_State* lua) {
   return 1;
 }
 
+// goal.most_ms(batch_size)
+int most_ms(lua_State* lua) {
+  const GoalJudge judge(state_of(lua).context.goal, Kind::infer, kHuge);
+  lua_pushnumber(lua, judge.most_ms(luaL_checknumber(lua, 1)));
+  return 1;
+}
+
 }  // namespace
 
 void push_goal(lua_State* lua, const Goal& goal) {
-  lua_createtable(lua, 0, 13);
+  lua_createtable(lua, 0, 14);
   set_text(lua, "objective", objective_name(goal.objective));
   if (goal.power_mw) {
     push_scaled(lua, *goal.power_mw, Unit::mw);
@@ -43,6 +51,8 @@ void push_goal(lua_State* lua, const Goal& goal) {
   set_number(lua, "reference_j", goal.reference_j);
   lua_pushcfunction(lua, latency_of);
   lua_setfield(lua, -2, "latency_of");
+  lua_pushcfunction(lua, most_ms);
+  lua_setfield(lua, -2, "most_ms");
 }
 
 }  // namespace gearshift

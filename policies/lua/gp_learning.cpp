@@ -7,6 +7,7 @@
 
 #include "policies/lua/answer_fields.h"
 #include "policies/lua/gp_search.h"
+#include "policies/lua/memory_library.h"
 #include "policies/numerics/elementary.h"
 #include "policies/numerics/goal_judge.h"
 
@@ -194,6 +195,12 @@ bool cut_by_a_lower_cap(const LearntAnswer& answer, const Goal& goal) {
   return !goal.power_mw || *goal.power_mw > std::llround(1000 * answer.limit_w);
 }
 
+// So may one that was late while more requests came.
+bool worth_another_look(ScriptState& state, const LearntAnswer& answer, const Setting& setting) {
+  if (answer.late) return !is_known(state, setting);
+  return cut_by_a_lower_cap(answer, state.context.goal);
+}
+
 std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer) noexcept {
   Setting setting;
   if (!read_setting(answer.fields, state.context, setting, state.error)) return std::nullopt;
@@ -213,7 +220,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   const std::optional<std::size_t> alone = gp.find_alone(setting);
   const std::optional<std::size_t> at = alone ? alone : gp.grid.find(setting);
   if (!at) return false;
-  if (!cut_by_a_lower_cap(answer, state.context.goal)) {
+  if (!worth_another_look(state, answer, setting)) {
     (alone ? gp.known_alone : gp.known)[*at] = 1;
   }
   if (answer.ok) gp.applied.applied(*at);

@@ -10,6 +10,7 @@
 
 #include "policies/lua/gp_learning.h"
 #include "policies/lua/gp_search.h"
+#include "policies/lua/memory_library.h"
 #include "policies/lua/script_state.h"
 #include "policies/lua/set_fields.h"
 #include "policies/lua/terms.h"
@@ -64,8 +65,8 @@ int learn(lua_State* lua) {
   LearntAnswer answer;
   copy_answer(lua, answer);
   begin_or_raise(lua, "gp.learn");
-  charge(lua, kChargeToLearn);
   ScriptState& state = state_of(lua);
+  charge(lua, kChargeToLearn + (answer.late ? charge_to_know(state) : 0));
   const std::optional<bool> learnt = learn_answer(state, answer);
   if (!learnt) push_error(lua, "gp.learn", state.error);
   lua_pushboolean(lua, *learnt);

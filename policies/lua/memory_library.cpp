@@ -25,18 +25,6 @@ void note(KnownSettings& known, const Observation& one, const Goal& goal) {
   }
 }
 
-bool is_known(ScriptState& state, const Setting& setting) noexcept {
-  const PolicyContext& context = state.context;
-  if (!state.known) {
-    state.known.emplace();
-    for (const Observation& one : context.observations) note(*state.known, one, context.goal);
-  }
-  for (; state.known->answers < state.answers.size(); ++state.known->answers) {
-    note(*state.known, state.answers[state.known->answers], context.goal);
-  }
-  return state.known->settings.contains(setting);
-}
-
 void choose_recalled(ScriptState& state, std::size_t most) noexcept {
   state.recalled = recall(state.context.observations, state.context.goal, most);
 }
@@ -64,15 +52,29 @@ int recall_positions(lua_State* lua) {
 // known(setting)
 int setting_is_known(lua_State* lua) {
   ScriptState& state = state_of(lua);
-  charge(lua, kSettingCharge);
-  if (!state.known) {
-    charge(lua, kRecallCharge * static_cast<std::int64_t>(state.context.observations.size()));
-  }
+  charge(lua, kSettingCharge + charge_to_know(state));
   lua_pushboolean(lua, is_known(state, checked_setting(lua, 1, "known")) ? 1 : 0);
   return 1;
 }
 
 }  // namespace
+
+bool is_known(ScriptState& state, const Setting& setting) noexcept {
+  const PolicyContext& context = state.context;
+  if (!state.known) {
+    state.known.emplace();
+    for (const Observation& one : context.observations) note(*state.known, one, context.goal);
+  }
+  for (; state.known->answers < state.answers.size(); ++state.known->answers) {
+    note(*state.known, state.answers[state.known->answers], context.goal);
+  }
+  return state.known->settings.contains(setting);
+}
+
+std::int64_t charge_to_know(const ScriptState& state) {
+  if (state.known) return 0;
+  return kRecallCharge * static_cast<std::int64_t>(state.context.observations.size());
+}
 
 void add_memory(lua_State* lua) {
   lua_pushcfunction(lua, recall_positions);

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <limits>
 #include <lua.hpp>
+#include <span>
 
 #include "policies/lua/script_state.h"
 #include "policies/lua/terms.h"
 #include "policies/lua/values.h"
+#include "policies/numerics/applied_odds.h"
 
 namespace gearshift {
 namespace {
@@ -17,6 +19,7 @@ constexpr const char* kSurfaceHandle = "surface";
 constexpr std::int64_t kPredictCharge = 40;
 constexpr std::int64_t kLookCharge = 4;
 constexpr std::int64_t kKnownCharge = 10;  // finding one that was observed
+constexpr std::int64_t kUnlikelyCharge = 15;
 constexpr std::int64_t kCollectCharge = 50'000;
 constexpr std::size_t kMostFront = 64;
 
@@ -106,6 +109,35 @@ int surface_exclude_known(lua_State* lua) {
   return 0;
 }
 
+bool was_not_applied(const Observation& one) {
+  return one.outcome == Outcome::refused || one.outcome == Outcome::not_applied ||
+         one.outcome == Outcome::timed_out;
+}
+
+void exclude_all_unlikely(const ScriptState& state, Surface& surface) noexcept {
+  AppliedOdds applied(*state.grid, state.context.safe);
+  for (const auto& all : {std::span<const Observation>(state.context.observations),
+                          std::span<const Observation>(state.answers)}) {
+    for (const Observation& one : all) {
+      const auto number = state.grid->find(one.setting);
+      if (!number) continue;
+      if (one.ok()) applied.applied(*number);
+      if (was_not_applied(one)) applied.failed(*number);
+    }
+  }
+  applied.exclude(surface.excluded);
+}
+
+int surface_exclude_unlikely(lua_State* lua) {
+  Surface& surface = checked_surface(lua, 1, "surface:exclude_unlikely");
+  const ScriptState& state = state_of(lua);
+  const std::size_t all = state.context.observations.size() + state.answers.size();
+  charge(lua, kKnownCharge * static_cast<std::int64_t>(all) +
+                  kUnlikelyCharge * static_cast<std::int64_t>(surface.size()));
+  exclude_all_unlikely(state, surface);
+  return 0;
+}
+
 int push_choice(lua_State* lua, const Surface& surface, std::optional<std::size_t> number) {
   if (!number) {
     lua_pushnil(lua);
@@ -163,6 +195,7 @@ constexpr luaL_Reg kMethods[] = {{"at", surface_at},
                                  {"best", surface_best},
                                  {"exclude", surface_exclude},
                                  {"exclude_known", surface_exclude_known},
+                                 {"exclude_unlikely", surface_exclude_unlikely},
                                  {"front", surface_front_list},
                                  {"least_known", surface_least_known},
                                  {nullptr, nullptr}};

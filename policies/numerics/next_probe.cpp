@@ -100,7 +100,7 @@ Probe weigh(const CostProcess& process, const GoalJudge& judge, std::size_t sett
   const double power_own = doubt * samples.power_deviation;
   Probe probe{.setting = setting};
   const double batch_size = process.batch_size(setting);
-  const double log_most_ms = std::log(judge.most_ms(batch_size));
+  const double log_most_ms = std::log(std::max(0.0, judge.most_ms(batch_size)));
   double log_time = 0, log_power = 0, time_square = 0, power_square = 0;
   for (std::size_t k = 0; k < samples.log_time.size(); ++k) {
     const double weight = process.weights()[k];
@@ -240,6 +240,7 @@ Ranked given_values(const CostProcess& process, const GoalJudge& judge,
   Ranked ranked;
   for (std::size_t setting = 0; setting < terms.log_values.size(); ++setting) {
     if (excluded[setting] != 0 || terms.log_values[setting] == kHuge) continue;
+    if (judge.most_ms(process.batch_size(setting)) <= 0) continue;
     const bool fits =
         judge.log_limit == kHuge || process.mean(setting).log_power <= judge.log_limit - below;
     if (fits) ranked.emplace_back(terms.log_values[setting], setting);
@@ -254,7 +255,7 @@ std::optional<DrawnSetting> first_likely(const CostProcess& process, const GoalJ
   for (const auto& [value, setting] : ranked) {
     const Probe probe = weigh(process, judge, setting, 1, value, 0);
     if (1 - probe.power_odds > terms.most_over_odds) continue;
-    if (given && judge.asks_more() && probe.odds < kFairShare) continue;
+    if (given && judge.asks_more() && !(probe.odds >= kFairShare)) continue;
     const double log_time = std::log(probe.minibatch_ms), log_power = std::log(probe.power_w);
     const double batch_size = process.batch_size(setting);
     const double expected_log = judge.log_value(batch_size, log_time, log_power);

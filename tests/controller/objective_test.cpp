@@ -252,6 +252,59 @@ TEST(Objective, AHigherSettingThatIsMeasuredAfterAllIsTheReference) {
   EXPECT_NEAR(rig.policy.answers.back().value(rig.summary.goal), 1, 1e-9);
 }
 
+// Nothing else was to be tried for the reference.
+TEST(Objective, WhatIsMeasuredAfterAllIsTheReferenceWhereThereWasNone) {
+  WeightedRig rig;
+  rig.offer({kFast}, kSlow);
+  rig.policy = ListPolicy([](const PolicyContext&, const std::vector<Observation>& answers) {
+    Request highest = measure(kFast);
+    highest.what = Request::What::remeasure;
+    if (answers.empty()) return measure(kSlow);
+    return answers.size() == 1 ? highest : hold(kFast);
+  });
+  rig.hardware.refuse = "gpu_mhz";
+  rig.world.at(seconds(2), [&rig] { rig.hardware.refuse.clear(); });
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::reference);
+  ASSERT_GE(notes.size(), 2U);
+  EXPECT_EQ(notes.front().text.rfind("none: ", 0), 0U) << notes.front().text;
+  EXPECT_EQ(notes.back().setting.mode, kFast);
+  EXPECT_NEAR(rig.policy.answers.back().value(rig.summary.goal), 1, 1e-9);
+}
+
+// A server alone, which came with batches of 16 and has to answer within 400 ms.
+struct WeightedServerRig : WeightedRig {
+  explicit WeightedServerRig(double per_s) : WeightedRig(std::nullopt, 0.5) {
+    Workload lone = server();
+    lone.batch_size = 16;
+    policy = ListPolicy(best_of({with_batch(measure(kMiddle), 4)}));
+    world.detach(seconds(1));
+    world.attach_server(seconds(2), per_s, lone);
+    run();
+  }
+  std::vector<Setting> asked_first() const {
+    std::vector<Setting> asked;
+    for (const KeptNote& note : recorder.of(NoteType::observation)) asked.push_back(note.setting);
+    asked.pop_back();
+    return asked;
+  }
+};
+
+Setting fastest_server(std::int32_t batch_size) { return {kFast, {0, batch_size}, Run::infer}; }
+
+TEST(Objective, ALateReferenceIsTriedWithASmallerBatchInTheHighestMode) {
+  const WeightedServerRig rig(40);
+  EXPECT_EQ(rig.asked_first(), (std::vector<Setting>{fastest_server(16), fastest_server(4)}));
+  EXPECT_EQ(rig.recorder.of(NoteType::reference).back().setting, fastest_server(4));
+}
+
+// Half of 16 have come after 400 ms.
+TEST(Objective, NoBatchThatIsNeverInTimeIsTriedForTheReference) {
+  const WeightedServerRig rig(20);
+  EXPECT_EQ(rig.asked_first(), (std::vector<Setting>{fastest_server(4)}));
+  EXPECT_EQ(rig.recorder.of(NoteType::reference).back().setting, fastest_server(4));
+}
+
 TEST(Objective, AChangeThatLacksANumberIsRefusedInANote) {
   WeightedRig rig;
   rig.change(seconds(30), {.objective = Objective::target});

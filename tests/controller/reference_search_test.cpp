@@ -80,6 +80,49 @@ TEST(ReferenceSearch, OfOneModeTheHighestWithASmallerBatchIsNotTheHighest) {
   EXPECT_FALSE(search.is_highest());
 }
 
+// The places asked for where larger batches are late in every mode.
+std::vector<Place> asked_late(ReferenceSearch& search, std::size_t first_over,
+                              std::size_t smaller) {
+  std::vector<Place> places;
+  while (const auto place = search.next()) {
+    places.push_back(*place);
+    if (place->mode >= first_over) {
+      search.failed();
+    } else {
+      place->smaller < smaller ? search.late() : search.measured();
+    }
+  }
+  return places;
+}
+
+TEST(ReferenceSearch, WhatIsLateInTheHighestModeIsTriedInNoLowerOne) {
+  ReferenceSearch search(6, 3);
+  EXPECT_EQ(asked_late(search, 6, 2), (std::vector<Place>{{5, 0}, {5, 1}, {5, 2}}));
+  EXPECT_EQ(search.found(), (Place{5, 2}));
+  EXPECT_FALSE(search.is_highest());
+}
+
+TEST(ReferenceSearch, OverTheCapAndLateBelowItLeavesTheModesBetween) {
+  ReferenceSearch search(8, 1);
+  EXPECT_EQ(asked_late(search, 6, 1),
+            (std::vector<Place>{{7, 0}, {3, 0}, {5, 0}, {6, 0}, {7, 1}, {3, 1}, {5, 1}, {6, 1}}));
+  EXPECT_EQ(search.found(), (Place{5, 1}));
+}
+
+TEST(ReferenceSearch, WhatKeepsTheCapAndIsLateInTheLowestModeIsTriedInTheHighest) {
+  ReferenceSearch search(2, 1);
+  const auto next = [&search](Place expected) { EXPECT_EQ(search.next(), expected); };
+  next({1, 0});
+  search.failed();
+  next({0, 0});
+  search.failed();
+  next({0, 1});
+  search.late();
+  next({1, 1});
+  search.measured();
+  EXPECT_EQ(search.found(), (Place{1, 1}));
+}
+
 TEST(ReferenceSearch, AsksALowestModeForEachBatchWhereNothingCanBeMeasured) {
   ReferenceSearch search(29000, 31);
   EXPECT_EQ(asked_in(search, 0, 32).size(), 7U + 31U);

@@ -94,6 +94,28 @@ return before.setting
   EXPECT_EQ(request.what, Request::What::hold) << policy.failure();
 }
 
+// What was late while more requests came may be in time now.
+TEST(Gp, AsksAgainForWhatWasLateAtAHigherRate) {
+  PolicyProblem problem;
+  problem.trainer.kind = Kind::infer;
+  problem.trainer.batch_size_count = 0;
+  for (const PowerMode& mode : problem.modes) {
+    Observation late = cut_short({mode, {0, 16}, Run::infer}, Outcome::late);
+    late.late_per_s = 60;
+    problem.observations.push_back(late);
+  }
+  for (const double arrivals_per_s : {60, 30}) {
+    problem.goal.arrivals_per_s = arrivals_per_s;
+    LuaPolicy policy("late.lua", R"lua(
+for i = 1, #observations do gp.learn(observations[i]) end
+return gp.next { safest = 0, power_odds = 0 } and safe
+)lua");
+    const Request::What expected =
+        arrivals_per_s < 60 ? Request::What::hold : Request::What::hold_safe;
+    EXPECT_EQ(policy.start(problem.context()).what, expected) << policy.failure();
+  }
+}
+
 TEST(Gp, DrawsASettingAndSaysWhatItBelievesOfIt) {
   EXPECT_NE(failure_of("gp.draw(3)").find("gp.draw: expected a table of terms, got number"),
             std::string::npos);

@@ -152,5 +152,33 @@ INSTANTIATE_TEST_SUITE_P(Scripts, ModelledSearch,
                            return script.param.substr(0, script.param.find('.'));
                          });
 
+// A small board far below what its model calls likely: the model is doubted before the search ends.
+TEST(ModelledBayes, DoesNotDespairOfASmallBoardUnderALowCap) {
+  const BoardDescription& board = *find_board("jetson-nano", built_in_boards());
+  const WorkloadParameters& workload = board.find_workload("alexnet", Kind::infer)->second;
+  PolicyProblem problem;
+  problem.knobs = board.knob_space();
+  problem.modes.clear();
+  problem.trainer.kind = Kind::infer;
+  problem.trainer.batch_size = 1;
+  problem.trainer.batch_sizes = {1, 4, 16, 32, 64};
+  problem.trainer.batch_size_count = 5;
+  problem.goal = {Objective::time, {}, std::chrono::milliseconds(300), 30};
+  ProfileWorld world(problem, [&](const Setting& setting) {
+    const Demand demand =
+        workload.demand(static_cast<double>(setting.batch_size[index(Kind::infer)]));
+    const MinibatchCost cost = minibatch_cost(board.parameters(Kind::infer), demand,
+                                              model_mode(problem.knobs, setting.mode, {}));
+    return TrueCost{cost.minibatch_ms, cost.power_w};
+  });
+  for (std::int64_t cap_mw = 5'400; cap_mw <= 6'400; cap_mw += 100) {
+    world.problem().observations.clear();
+    LuaPolicy policy("bayes.lua", script_text("bayes.lua"), built_in_board_model("jetson-nano"));
+    const SearchOutcome outcome = world.run(policy, cap_mw);
+    ASSERT_TRUE(outcome.held) << cap_mw << outcome.failure;
+    EXPECT_TRUE(world.truth(outcome.setting).keeps(world.problem().goal)) << cap_mw;
+  }
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 #include <vector>
 
 #include "policies/numerics/cost_prior.h"
@@ -269,6 +270,20 @@ TEST_F(NextServingProbeTest, LetsAnotherBatchSizeHaveItsTurnWhereOneWasOverTheLi
     }
   }
   EXPECT_GT(moved, 0u);
+}
+
+// 16 of them take 800 ms to come, and none can be in time.
+TEST_F(NextServingProbeTest, DrawsNoBatchThatIsNeverInTimeHoweverGoodItLooks) {
+  const Goal goal{Objective::latency, {}, Duration(400'000'000), 20};
+  std::vector<double> log_values(grid_.size());
+  for (std::size_t i = 0; i < grid_.size(); ++i) log_values[i] = -grid_.batch_size(i);
+  std::mt19937_64 random(7);
+  const auto drawn =
+      drawn_setting(process_, goal, grid_.kind(), excluded_,
+                    {.limit_w = kHuge, .most_over_odds = 0.5, .log_values = log_values}, random);
+  ASSERT_TRUE(drawn);
+  EXPECT_EQ(grid_.batch_size(drawn->setting), 4);
+  EXPECT_GE(drawn->odds, 0.5);
 }
 
 }  // namespace

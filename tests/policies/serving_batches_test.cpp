@@ -87,6 +87,40 @@ TEST(ServingBatches, OgdEndsWhereNothingServes) {
   EXPECT_LE(outcome.measurements, 20);
 }
 
+// Sixteen take 320 ms to come, and half of them 160.
+TEST(ServingBatches, OneByOneABatchThatIsHalfFullInTimeServesAlone) {
+  for (const char* script : {"binary_search.lua", "gradient.lua", "roofline.lua", "bayes.lua"}) {
+    ServingProblem problem({Objective::energy, 8'000, 300ms, 50});
+    problem.goal.one_by_one = true;
+    problem.trainer.batch_sizes = {16, 64};
+    problem.trainer.batch_size_count = 2;
+    problem.trainer.batch_size = 16;
+    ProfileWorld world(problem, &ServingProblem::cost);
+    LuaPolicy policy(script, script_text(script));
+    const SearchOutcome outcome = world.run(policy);
+    ASSERT_TRUE(outcome.held) << script << outcome.failure;
+    EXPECT_TRUE(world.truth(outcome.setting).keeps(problem.goal)) << script;
+  }
+}
+
+// Nothing can answer so many requests; of fewer most settings do.
+TEST(ServingBatches, WhatWasLateAtAHigherRateIsMeasuredAgain) {
+  for (const char* script : {"ogd.lua", "full_sweep.lua", "full_sweep_descend.lua"}) {
+    ServingProblem problem({Objective::latency, 8'000, 30ms, 20'000});
+    problem.goal.one_by_one = true;
+    ProfileWorld world(problem, &ServingProblem::cost);
+    LuaPolicy busy(script, script_text(script));
+    EXPECT_FALSE(world.run(busy).held) << script;
+    const std::size_t known = world.problem().observations.size();
+    EXPECT_GT(known, 5U) << script;
+    world.problem().goal.arrivals_per_s = 400;
+    LuaPolicy policy(script, script_text(script));
+    Request request = policy.start(world.problem().context());
+    EXPECT_NE(request.what, Request::What::hold_safe) << script << policy.failure();
+    EXPECT_NE(request.what, Request::What::hold) << script;
+  }
+}
+
 // What answers late keeps the cap: there is power left to turn into speed.
 TEST(ServingBatches, HalvingGoesUpWhereRequestsAreLate) {
   ServingProblem problem({Objective::latency, 8'000, 30ms, 50});

@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "policies/lua/lua_policy.h"
@@ -135,6 +136,67 @@ TEST(UnmodelledBoard, ARefusedSettingIsNoReasonToGiveUp) {
     const SearchOutcome outcome = world.run(policy, cap_mw);
     ASSERT_TRUE(outcome.held) << cap_w << outcome.failure;
     EXPECT_LT(excess(world, problem, cap_mw, outcome.setting), 0.3) << cap_w;
+  }
+}
+
+// All 15,312 modes. Power rises with the sum of the positions of their knobs.
+OrinProblem with_modes() {
+  OrinProblem problem;
+  const auto set = [&problem](std::size_t knob, std::int64_t first, std::int64_t last,
+                              std::int64_t step) {
+    problem.knobs.knobs[knob].values.clear();
+    for (std::int64_t value = first; value < last; value += step) {
+      problem.knobs.knobs[knob].values.push_back(value);
+    }
+    problem.knobs.knobs[knob].values.push_back(last);
+  };
+  set(0, 1, 12, 1);
+  set(1, 115'200, 2'201'600, 76'800);
+  set(2, 306'000, 1'300'500, 102'000);
+  problem.knobs.knobs[3].values = {204'000, 665'600, 2'133'000, 3'199'000};
+  const SettingGrid grid(problem.context(), highest_mode(nullptr));
+  std::vector<std::pair<std::int64_t, PowerMode>> ranked;
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    std::int64_t rank = 0;
+    for (std::size_t d = 0; d < 4; ++d) {
+      const std::vector<std::int64_t>& values = problem.knobs.knobs[d].values;
+      rank += 100 * grid.setting(i).mode.values[d] / values.back();
+    }
+    ranked.emplace_back(rank, grid.setting(i).mode);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& one, const auto& other) { return one.first < other.first; });
+  for (const auto& [rank, mode] : ranked) problem.modes.push_back(mode);
+  return problem;
+}
+
+// One knob of four, which takes no value but its lowest, says nothing of the cap.
+TEST(UnmodelledBoard, AKnobThatIsStuckIsNotTakenForTheCap) {
+  struct Case {
+    const char* script;
+    bool modelled;
+    double most_excess;
+  };
+  const Case cases[] = {{"binary_search.lua", false, 0.3}, {"gradient.lua", false, 0.3},
+                        {"linear.lua", false, 0.3},        {"linear_inverse.lua", false, 0.3},
+                        {"roofline.lua", false, 0.3},      {"roofline.lua", true, 0.05}};
+  const OrinProblem problem = with_modes();
+  for (std::size_t knob = 0; knob < 4; ++knob) {
+    const ProfileWorld stuck(problem, [&problem, knob](const Setting& setting) {
+      if (setting.mode.values[knob] != problem.knobs.knobs[knob].values.front()) return TrueCost{};
+      const ModelMode mode = model_mode(problem.knobs, setting.mode, unmodelled_orin().highest);
+      return OrinProblem::cost(unmodelled_orin(), mode, 16);
+    });
+    for (const Case& one : cases) {
+      ProfileWorld world = stuck;
+      LuaPolicy policy(one.script, script_text(one.script),
+                       one.modelled ? std::optional(unmodelled_orin()) : std::nullopt);
+      const SearchOutcome outcome = world.run(policy, 30'000);
+      const double came_to =
+          outcome.held ? excess(world, problem, 30'000, outcome.setting) : INFINITY;
+      EXPECT_LT(came_to, one.most_excess)
+          << one.script << ", " << problem.knobs.knobs[knob].name << outcome.failure;
+    }
   }
 }
 

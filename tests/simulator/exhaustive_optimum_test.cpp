@@ -66,6 +66,40 @@ TEST(ExhaustiveOptimum, AServerDrawsTheIdleBoardsPowerBetweenItsBatches) {
   EXPECT_TRUE(judged(judging_goal(problem), Kind::infer, 4, fast)) << "the mean keeps 13 W";
 }
 
+// The controller plans for two requests in the limit at least, and lets batches wait no longer.
+TEST(ExhaustiveOptimum, OfRareRequestsTheLimitIsJudgedAtTheRateThatIsPlannedFor) {
+  Goal goal{.objective = Objective::energy,
+            .latency = std::chrono::milliseconds(500),
+            .arrivals_per_s = 0.5};
+  goal.one_by_one = true;
+  TrueCost cost;
+  cost.minibatch_ms = 100;
+  cost.power_w = 12;
+  ASSERT_TRUE(judged(goal, Kind::infer, 1, cost)) << "2 s to come, 250 ms as planned";
+  EXPECT_DOUBLE_EQ(*judged(goal, Kind::infer, 1, cost), 24) << "energy is what they take";
+  EXPECT_FALSE(judged(goal, Kind::infer, 4, cost)) << "500 ms until half of them have come";
+  cost.minibatch_ms = 220;
+  EXPECT_FALSE(judged(goal, Kind::infer, 1, cost)) << "busy for 88 % of what is planned for";
+  goal.energy_j = 23;
+  cost.minibatch_ms = 100;
+  EXPECT_FALSE(judged(goal, Kind::infer, 1, cost)) << "24 J";
+}
+
+TEST(ExhaustiveOptimum, TheReferenceOfAServerIsOfABatchThatCanBeInTime) {
+  const Profile profile = profile_of(Kind::infer, {{mode(1, 300000), 1, 40, 9, {}},
+                                                   {mode(4, 900000), 1, 20, 12, {}},
+                                                   {mode(1, 300000), 16, 200, 10, {}},
+                                                   {mode(4, 900000), 16, 100, 20, {}}});
+  const ProfileCosts costs(profile, Missing::refuse);
+  SimulationProblem problem = problem_of(profile, costs);
+  problem.tasks[0].batch_size = 16;
+  problem.tasks[0].arrivals = ArrivalSpec{.rate_per_s = 20};
+  problem.goal = {.objective = Objective::weighted,
+                  .latency = std::chrono::milliseconds(400),
+                  .arrivals_per_s = 20};
+  EXPECT_DOUBLE_EQ(judging_goal(problem).reference_s, 20e-3);
+}
+
 // No limit that falls makes the controller measure another one.
 TEST(ExhaustiveOptimum, AfterACapThatFellAWeightedGoalIsJudgedByTheReferenceThatTheRunHad) {
   const Profile profile = profile_of(Kind::train, {{mode(1, 300000), 16, 90, 9, {}},
