@@ -12,9 +12,6 @@ namespace {
 // Requests that are served in batches less than half full, in batches, until the batch size is held
 // to be too large to fill in time.
 constexpr double kUnfilledBatches = 4;
-// Even a batch of one waits no longer than half the limit at the rate that is planned for: below
-// it, requests do not wait for each other.
-constexpr double kFewestInALimit = 2;
 constexpr std::int64_t kNearMw = 2000;
 
 }  // namespace
@@ -34,7 +31,7 @@ bool Serving::add(const RequestReport& report) {
   guard_.add(report);
   if (!arrivals_.add(report)) return false;
   double per_s = arrivals_.per_s();
-  if (limit()) per_s = std::max(per_s, kFewestInALimit / seconds(*limit()));
+  if (limit()) per_s = std::max(per_s, least_planned_per_s(*limit()));
   if (per_s == planned_per_s_ && one_by_one_) return false;
   planned_per_s_ = per_s;
   one_by_one_ = true;

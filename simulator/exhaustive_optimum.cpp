@@ -5,18 +5,15 @@
 #include <cmath>
 
 #include "controller/reference_search.h"
+#include "controller/serving.h"
 
 namespace gearshift {
 namespace {
 
-// Requests in the latency limit that the controller plans for where fewer come one by one
-// (Serving::add).
-constexpr double kFewestInALimit = 2;
-
 // Whether a setting keeps up and answers in time at the rate that is planned for.
 bool keeps_planned_pace(Goal goal, Kind kind, std::int32_t batch_size, double minibatch_s) {
   if (goal.one_by_one && goal.latency && goal.arrivals_per_s > 0) {
-    goal.arrivals_per_s = std::max(goal.arrivals_per_s, kFewestInALimit / seconds(*goal.latency));
+    goal.arrivals_per_s = std::max(goal.arrivals_per_s, least_planned_per_s(*goal.latency));
   }
   return goal.keeps_pace(kind, batch_size, minibatch_s);
 }
