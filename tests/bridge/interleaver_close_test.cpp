@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "bridge/client/gearshift_interleaver.hpp"
-#include "tests/bridge/client_fixture.h"
+#include "tests/bridge/interleaver_fixture.h"
 
 namespace gearshift {
 namespace {
@@ -22,14 +21,8 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class InterleaverEnd : public ClientTest {
+class InterleaverEnd : public InterleaverTest {
  protected:
-  InterleaverEnd() {
-    given.name = "lenet";
-    given.latency = seconds(100);  // no machine is that slow
-    given.batch_size = 4;
-    given.endpoint = endpoint;
-  }
   static std::vector<int> echo(const std::vector<int>& requests) { return requests; }
   // What it says where it is not made.
   std::string said(const std::function<bool()>& train,
@@ -50,8 +43,6 @@ class InterleaverEnd : public ClientTest {
     }
     return "answered";
   }
-
-  client::InterleaverOptions given;
 };
 
 TEST_F(InterleaverEnd, ByCloseLeavesNobodyWaiting) {

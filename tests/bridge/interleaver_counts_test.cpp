@@ -9,8 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "bridge/client/gearshift_interleaver.hpp"
-#include "tests/bridge/client_fixture.h"
+#include "tests/bridge/interleaver_fixture.h"
 
 namespace gearshift {
 namespace {
@@ -21,14 +20,8 @@ using std::chrono::seconds;
 
 using Counted = client::Interleaver<int, int>;
 
-class InterleaverCounts : public ClientTest {
+class InterleaverCounts : public InterleaverTest {
  protected:
-  InterleaverCounts() {
-    given.name = "lenet";
-    given.latency = seconds(100);  // no machine is that slow
-    given.batch_size = 4;
-    given.endpoint = endpoint;
-  }
   void attach(client::Workload& workload) {
     expect<wire::Hello>();
     send(welcoming());
@@ -36,22 +29,26 @@ class InterleaverCounts : public ClientTest {
   }
   // The first report of requests, before which it runs.
   wire::Requests heard_of(Counted& one) {
-    for (int tries = 0; tries < 200; ++tries) {
+    wire::Requests counts;
+    const auto is_heard = [&] {
       one.step();
       zmq::message_t frame;
       while (daemon.recv(identity, zmq::recv_flags::dontwait) && daemon.recv(frame)) {
         wire::ClientMessage message;
         if (wire::decode(frame.to_string_view(), message)) throw std::runtime_error("no message");
-        if (const auto* const found = std::get_if<wire::Requests>(&message)) return *found;
+        const auto* const found = std::get_if<wire::Requests>(&message);
+        if (found == nullptr) continue;
+        counts = *found;
+        return true;
       }
-    }
-    throw std::runtime_error("no report");
+      return false;
+    };
+    await(is_heard, one.server());
+    return counts;
   }
   static bool ready(const std::future<int>& future) {
     return future.wait_for(seconds(0)) == std::future_status::ready;
   }
-
-  client::InterleaverOptions given;
 };
 
 TEST_F(InterleaverCounts, WhoseModelFailsAreNotLate) {
@@ -67,21 +64,6 @@ TEST_F(InterleaverCounts, WhoseModelFailsAreNotLate) {
   EXPECT_EQ(counts.arrived, 4U);
   EXPECT_EQ(counts.late, 0U);
   EXPECT_EQ(counts.refused, 0U);
-}
-
-TEST_F(InterleaverCounts, WhoseModelFailsAreLateWhereTheirTimeWasOver) {
-  given.latency = milliseconds(20);
-  Counted one(given, {}, [](const std::vector<int>&) -> std::vector<int> {
-    std::promise<void>().get_future().wait_for(milliseconds(21));
-    throw std::runtime_error("no such label");
-  });
-  attach(one.server());
-  std::vector<std::future<int>> futures;
-  for (int i = 0; i < 4; ++i) futures.push_back(one.submit(i));
-  one.step();
-  const wire::Requests counts = heard_of(one);
-  EXPECT_EQ(counts.late, 4U);
-  EXPECT_EQ(counts.refused, 4U);
 }
 
 TEST_F(InterleaverCounts, ThatWaitWhenTrainingFailsAreNotLate) {
@@ -117,7 +99,11 @@ TEST_F(InterleaverCounts, ThatTheDaemonLetsWaitAreDroppedOnceTheyAreLate) {
       },
       one.server());
   std::future<int> waits = one.submit(1);
-  for (int i = 0; i < 20 && !ready(waits); ++i) one.step();
+  const auto is_dropped = [&] {
+    one.step();
+    return ready(waits);
+  };
+  await(is_dropped, one.server());
   ASSERT_TRUE(ready(waits)) << "it would wait for as long as the daemon pleases";
   try {
     waits.get();

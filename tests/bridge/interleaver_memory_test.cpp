@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "bridge/client/gearshift_interleaver.hpp"
-#include "tests/bridge/client_fixture.h"
+#include "tests/bridge/interleaver_fixture.h"
 
 namespace gearshift {
 namespace {
@@ -41,15 +40,9 @@ TEST(Memory, HoldsTheLargestSizeThatWasAnsweredOrTheNextSmaller) {
   EXPECT_EQ(size_that_fits({4}, 3, 0), std::nullopt);
 }
 
-class InterleaverMemory : public ClientTest {
+class InterleaverMemory : public InterleaverTest {
  protected:
-  InterleaverMemory() {
-    given.name = "lenet";
-    given.latency = seconds(100);
-    given.batch_size = 4;
-    given.batch_sizes = {1, 4, 16};
-    given.endpoint = endpoint;
-  }
+  InterleaverMemory() { given.batch_sizes = {1, 4, 16}; }
   std::vector<int> infer(const std::vector<int>& requests) {
     if (requests.size() > most) throw std::runtime_error("CUDA out of memory");
     return requests;
@@ -91,7 +84,6 @@ class InterleaverMemory : public ClientTest {
     return answered;
   }
 
-  client::InterleaverOptions given;
   std::size_t most = 4;  // requests that fit
 };
 

@@ -6,6 +6,7 @@
 #include "controller/controller.h"
 #include "controller/rationale.h"
 #include "tests/fakes/serving_rig.h"
+#include "tests/fakes/told.h"
 
 namespace gearshift {
 namespace {
@@ -34,14 +35,7 @@ TEST(LateHold, ALateHeldSettingIsBlamedTheSecondTimeAndAnotherOneIsTaken) {
   EXPECT_NEAR(static_cast<double>(late[1].value) / 1e6, 41, 1.5);
   Rationale rationale;
   rationale.set_goal(rig.policy.goals.back());
-  for (const KeptNote& kept : rig.recorder.notes) {
-    rationale.note({.type = kept.type,
-                    .time = kept.time,
-                    .value = kept.value,
-                    .setting = &kept.setting,
-                    .observation = kept.observation ? &*kept.observation : nullptr,
-                    .text = kept.text});
-  }
+  tell(rationale, rig.recorder.notes);
   ASSERT_NE(rationale.best().observation, nullptr);
   EXPECT_EQ(rationale.best().observation->setting.mode, kMiddle) << "it is what is held";
 }

@@ -3,6 +3,7 @@
 
 #include "controller/rationale.h"
 #include "tests/fakes/low_rig.h"
+#include "tests/fakes/told.h"
 
 namespace gearshift {
 namespace {
@@ -87,14 +88,7 @@ Rationale::Held told_by(LowRig& rig) {
   rig.run();
   Rationale rationale;
   rationale.know_safe(rig.board.safe());
-  for (const KeptNote& kept : rig.recorder.notes) {
-    rationale.note({.type = kept.type,
-                    .time = kept.time,
-                    .value = kept.value,
-                    .setting = &kept.setting,
-                    .observation = kept.observation ? &*kept.observation : nullptr,
-                    .text = kept.text});
-  }
+  tell(rationale, rig.recorder.notes);
   EXPECT_EQ(rationale.held.setting, rig.world.published.setting);
   return rationale.held;
 }
