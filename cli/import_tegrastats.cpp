@@ -107,6 +107,12 @@ void import(const ImportOptions& options) {
     std::fprintf(stderr, "%zu of %zu samples without a date that can be read: time_s is empty\n",
                  undated, log.samples.size());
   }
+  if (const std::size_t back = dates_that_go_back(log)) {
+    std::fprintf(stderr,
+                 "%zu of %zu samples with a date before that of the line above: time_s goes back "
+                 "too (a clock that was set, or two logs in one: split the log there)\n",
+                 back, log.samples.size());
+  }
 }
 
 }  // namespace
@@ -123,7 +129,7 @@ void add_import_tegrastats(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--interval", options->interval,
-                   "time between two lines, where no line has a date")
+                   "time between two lines, where no line has a date or several have the same")
       ->capture_default_str();
   command->footer(
       "Example: log on the board for a while, and read it here\n"

@@ -69,6 +69,26 @@ std::optional<bool> in_time(const MissionFlags& flags, const SimulationResult& r
   return result.ending == Ending::done && result.duration <= parse_duration(flags.goal.until);
 }
 
+// The last line of the recorded day stands for what comes after it: so long did it so, where it
+// was no night. A file of one line means it.
+double past_file_s(const SimulationProblem& problem, const SimulationResult& result) {
+  const std::vector<SuppliedPower>& sun = problem.mission->supply.charger;
+  if (sun.size() < 2 || sun.back().power_w <= 0) return 0;
+  const Duration usual = sun.back().after - sun[sun.size() - 2].after;
+  return std::max(0.0, seconds(result.duration - sun.back().after - usual));
+}
+
+// A hair below the reserve is shown in as many digits as tell it from the reserve.
+std::string reserve_text(double least_wh, double reserve_wh) {
+  constexpr int kMostDigits = 9;
+  const bool kept = least_wh >= reserve_wh;
+  int digits = 2;
+  const auto text = [&](double wh) { return fmt::format("{:.{}f}", wh, digits); };
+  while (!kept && digits < kMostDigits && text(least_wh) == text(reserve_wh)) ++digits;
+  return fmt::format("  reserve  {}: never below {} Wh, {} Wh are the reserve\n",
+                     kept ? "kept" : "broken", text(least_wh), text(reserve_wh));
+}
+
 }  // namespace
 
 void add_mission_flags(CLI::App& command, MissionFlags& flags) {
@@ -91,7 +111,7 @@ void add_mission_flags(CLI::App& command, MissionFlags& flags) {
   CLI::Option* solar =
       command.add_option("--solar", flags.solar,
                          "recorded day (CSV: t_s, ghi_w_m2) whose sun charges the battery from its "
-                         "beginning on; a serve goal plans over it");
+                         "beginning on, its last line until the end; a serve goal plans over it");
   command.add_option("--panel", flags.panel, "what the solar panel gives at 1000 W/m2")
       ->capture_default_str()
       ->needs(solar);
@@ -173,6 +193,7 @@ json mission_json(const MissionFlags& flags, const SimulationProblem& problem,
               {"reserve_kept", figures.least_wh >= reserve},
               {"lost_wh", figures.lost_wh},
               {"charged_wh", figures.charged_wh},
+              {"sun_past_file_s", past_file_s(problem, result)},
               {"samples", figures.samples},
               {"epochs", done_epochs(flags, result)},
               {"pauses", figures.pauses}};
@@ -203,7 +224,6 @@ std::string end_text(const MissionFlags& flags, const SimulationProblem& problem
 std::string mission_text(const MissionFlags& flags, const SimulationProblem& problem,
                          const SimulationResult& result, const BatteryLimit* limit) {
   const MissionFigures& figures = *result.mission;
-  const double reserve = reserve_wh(flags, problem);
   std::string text = fmt::format(
       "  mission  {} after {:.0f} s: {:.2f} epochs, {:.2f} of {:.2f} Wh left\n",
       end_text(flags, problem, result), seconds(result.duration), done_epochs(flags, result),
@@ -211,12 +231,17 @@ std::string mission_text(const MissionFlags& flags, const SimulationProblem& pro
   if (const auto met = in_time(flags, result)) {
     text += fmt::format("  deadline {} ({})\n", *met ? "kept" : "missed", flags.goal.until);
   }
-  text += fmt::format("  reserve  {}: never below {:.2f} Wh, {:.2f} Wh are the reserve\n",
-                      figures.least_wh >= reserve ? "kept" : "broken", figures.least_wh, reserve);
+  text += reserve_text(figures.least_wh, reserve_wh(flags, problem));
   text += fmt::format("  battery  {:.2f} Wh lost in it{}\n", figures.lost_wh,
                       figures.charged_wh > 0
                           ? fmt::format(", {:.1f} Wh offered by the charger", figures.charged_wh)
                           : "");
+  if (const double past_s = past_file_s(problem, result); past_s > 0) {
+    text += fmt::format(
+        "  sun      {} ends {:.0f} s before the run: its last line, {:.1f} W here, was taken for "
+        "that time; end it with a line of 0 where that is night\n",
+        flags.solar, past_s, problem.mission->supply.charger.back().power_w);
+  }
   if (limit != nullptr) {
     text += fmt::format("  plan     {}; {} pauses, {} brown-outs\n", limit->describe(),
                         figures.pauses, limit->brown_outs());

@@ -14,6 +14,7 @@
 #include "limits/battery_gauge.h"
 #include "limits/battery_plan.h"
 #include "limits/drain_meter.h"
+#include "limits/forecast_drain.h"
 #include "limits/forecast_plan.h"
 #include "limits/trained_samples.h"
 #include "limits/voltage_ceiling.h"
@@ -66,6 +67,7 @@ enum class BatteryState : std::uint8_t {
 };
 std::string_view battery_state_name(BatteryState state);
 
+// How it plans is in battery_replan.cpp.
 class BatteryLimit : public LimitSource {
  public:
   // `predict` may be empty: nothing is then known until it is measured, and no plan caps until
@@ -110,7 +112,11 @@ class BatteryLimit : public LimitSource {
   double share_wh(double share) const { return share * gauge_.capacity_wh(options_.capacity_wh); }
   double reserve_wh() const { return share_wh(options_.reserve_share); }
   double checkpoint_share() const { return savers_.empty() ? 0 : options_.checkpoint_share; }
+  // That a battery gives, where nobody says it: so much at least.
+  static constexpr double kMostPowerUnknownW = 100;
   double most_w(Time now) const;
+  void learn_drain(const DrainWindow& window);
+  ForecastBattery forecast_battery() const;
   void replan(Time now);
   void plan_forecast(const BatteryTask& task, Time now);
   void keep_serving();
@@ -124,10 +130,12 @@ class BatteryLimit : public LimitSource {
   PredictWork predict_;
   BatteryGauge gauge_;
   DrainMeter drain_;
+  ForecastDrain forecast_drain_;
   WorkTable table_;
   bool table_changed_ = true;
   PowerHull hull_;
   std::optional<ForecastPlan> forecast_;
+  double forecast_other_w_ = 0;  // that it was made with
   BatteryPlan plan_;
   Prevailing prevailing_;
   std::optional<BatteryPlan> plan_within_others_;

@@ -32,7 +32,10 @@ BatteryPlan plan_at(const PowerHull& hull, const BatteryTask& task, double power
 namespace {
 
 BatteryPlan until_empty(const PowerHull& hull, const BatteryTask& task, double power_w) {
-  return plan_at(hull, task, power_w, std::max(0.0, task.energy_j) / drain_w(power_w, task));
+  BatteryPlan plan =
+      plan_at(hull, task, power_w, std::max(0.0, task.energy_j) / drain_w(power_w, task));
+  plan.charged = power_w + task.other_w <= kLeastDrainW;
+  return plan;
 }
 
 double most_efficient_power_w(const PowerHull& hull, const BatteryTask& task) {
@@ -135,7 +138,9 @@ BatteryPlan plan_battery(const PowerHull& hull, const BatteryTask& task) {
 std::string describe(const BatteryPlan& plan) {
   if (plan.shortfall == Shortfall::unknown) return "no plan: nothing is known of any setting yet";
   char text[160];
-  if (plan.high_share >= 1 || plan.high_share <= 0) {
+  if (plan.charged) {
+    std::snprintf(text, sizeof text, "%.1f W, as long as a charger gives it", plan.mean_power_w);
+  } else if (plan.high_share >= 1 || plan.high_share <= 0) {
     std::snprintf(text, sizeof text, "%.1f W for %.0f s", plan.mean_power_w, plan.time_s);
   } else {
     std::snprintf(text, sizeof text,

@@ -56,6 +56,7 @@ struct BatteryPlan {
   double time_s = 0;        // until the work is done, the time is over or the energy spent
   double energy_j = 0;      // from the battery by then
   double samples = 0;       // by then
+  bool charged = false;     // until the energy is spent, but a charger gives all: no end is known
 };
 
 // Every aim maximises or minimises a linear function of the times spent in the settings, under two

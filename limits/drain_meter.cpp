@@ -8,7 +8,7 @@
 namespace gearshift {
 namespace {
 
-constexpr double kNewest = 0.5;  // weight of the newest window
+constexpr double kNewest = 0.5;  // weight of the newest window, where it tells of less
 // Before a gauge moved it is taken for one that counts in percent.
 constexpr double kStepOfCapacity = 0.01;
 // Steps hide nothing that are smaller than this share of what the board drew in the window.
@@ -20,6 +20,8 @@ constexpr double kLeastSteps = 4;
 constexpr double kMeterStep = 0.5;
 // So many steps at once are none: a gauge that is read seldom moves by two now and then.
 constexpr double kJump = 2.5;
+// Power and current are read by turns, from chips that smooth differently.
+constexpr double kFlowSmoothedOverS = 5;
 
 }  // namespace
 
@@ -27,6 +29,23 @@ void DrainMeter::add_power(const Reading& reading) {
   if (reading.quantity != Quantity::power || reading.state != ReadingState::ok) return;
   power_sum_w_ += static_cast<double>(reading.value) / 1000;
   ++power_count_;
+  power_ = reading;
+}
+
+void DrainMeter::add_flow(double out_w, Time taken) {
+  if (!power_ || taken - power_->taken > kTerminalsStaleAfter) return;
+  const double newest_w = out_w - static_cast<double>(power_->value) / 1000;
+  const bool goes_on = flow_taken_ && taken - *flow_taken_ <= kTerminalsStaleAfter;
+  const double span_s = goes_on ? seconds(taken - *flow_taken_) : 0;
+  const double weight = goes_on ? 1 - std::exp(-span_s / kFlowSmoothedOverS) : 1;
+  flow_w_ += weight * (newest_w - flow_w_);
+  flow_taken_ = taken;
+}
+
+double DrainMeter::other_w(Time now) const {
+  const double measured_w = other_w_.value_or(0);
+  if (!flow_taken_ || now - *flow_taken_ > kTerminalsStaleAfter) return measured_w;
+  return std::max(measured_w, std::min(0.0, flow_w_));
 }
 
 void DrainMeter::add_change(double change_wh) {
@@ -57,13 +76,20 @@ void DrainMeter::begin() {
   power_count_ = 0;
 }
 
-void DrainMeter::close() {
+DrainWindow DrainMeter::close() {
   const double drained_w = (began_wh_ - energy_wh_) * kJoulesInWh / seconds(*taken_ - began_);
   const double newest_w = drained_w - board_w();
-  other_w_ = other_w_ ? (1 - kNewest) * *other_w_ + kNewest * newest_w : newest_w;
+  const bool less = other_w_ && newest_w < *other_w_;
+  other_w_ = less ? (1 - kNewest) * *other_w_ + kNewest * newest_w : newest_w;
+  return {.began = began_,
+          .ended = *taken_,
+          .drained_w = drained_w,
+          .board_w = board_w(),
+          .most_wh = std::max(began_wh_, energy_wh_)};
 }
 
-void DrainMeter::add_energy(double energy_wh, double capacity_wh, Time taken) {
+std::optional<DrainWindow> DrainMeter::add_energy(double energy_wh, double capacity_wh,
+                                                  Time taken) {
   const bool first = !taken_;
   // After a gap in the readings nobody knows what the board drew.
   const bool gap = !first && taken - *taken_ > window_;
@@ -74,7 +100,7 @@ void DrainMeter::add_energy(double energy_wh, double capacity_wh, Time taken) {
   if (first || gap) {
     on_step_ = false;
     begin();
-    return;
+    return std::nullopt;
   }
   const double step = step_wh(capacity_wh);
   const bool moved = change_wh > 0 && change_wh >= kMeterStep * step && change_wh <= kJump * step;
@@ -82,15 +108,17 @@ void DrainMeter::add_energy(double energy_wh, double capacity_wh, Time taken) {
   if (moved && !on_step_ && hides(step, window_)) {
     on_step_ = true;
     begin();
-    return;
+    return std::nullopt;
   }
-  if (span < window_ || power_count_ == 0) return;
+  if (span < window_ || power_count_ == 0) return std::nullopt;
   const double fell_wh = std::abs(began_wh_ - energy_wh_);
   const bool enough = moved && on_step_ && fell_wh >= kLeastSteps * step * (1 - 1e-6);
-  if (!enough && hides(step, span)) return;
-  if (changes_wh_[0] <= kJump * step) close();
+  if (!enough && hides(step, span)) return std::nullopt;
+  std::optional<DrainWindow> closed;
+  if (changes_wh_[0] <= kJump * step) closed = close();
   on_step_ = moved;
   begin();
+  return closed;
 }
 
 }  // namespace gearshift

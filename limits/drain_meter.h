@@ -10,26 +10,42 @@
 
 namespace gearshift {
 
+// What a battery gave in a time, and the board took.
+struct DrainWindow {
+  Time began{};
+  Time ended{};
+  double drained_w = 0;  // mean; negative: it was charged
+  double board_w = 0;    // mean
+  double most_wh = 0;    // that was left at its beginning or its end
+};
+
 // Compares, window by window, the energy that left the battery with the board's mean power. A gauge
 // may count in steps that hide what a window takes, whole percents for one: such a window lasts
 // from one step to another, some steps later, or until a step is little beside what the board drew.
 // A window in which the gauge moved once by much more than a step tells nothing: it found its
 // error.
+//
+// More that flows out than before is believed at once, less by half of each window: what is taken
+// for too much costs some work, what is taken for too little the reserve. A charger that goes is
+// seen at once where somebody measures what flows at the battery's terminals.
 class DrainMeter {
  public:
   explicit DrainMeter(Duration window) : window_(window) {}
 
   // The board's power; readings that are not ok are passed over.
   void add_power(const Reading& reading);
-  // What the battery was believed to hold at `taken`, and what it holds full.
-  void add_energy(double energy_wh, double capacity_wh, Time taken);
+  // What the battery was believed to hold at `taken`, and what it holds full. The window that ends
+  // with it, if one does.
+  std::optional<DrainWindow> add_energy(double energy_wh, double capacity_wh, Time taken);
+  // What flows out at the terminals, W; negative: in. It counts once the board's power is known.
+  void add_flow(double out_w, Time taken);
   bool measured() const { return other_w_.has_value(); }
-  // W, smoothed over about three windows; 0 until the first has passed. Negative: a charger gives.
-  double other_w() const { return other_w_.value_or(0); }
+  // W; 0 until the first window has passed. Negative: a charger gives, no more than flows in now.
+  double other_w(Time now) const;
 
  private:
   void begin();
-  void close();
+  DrainWindow close();
   void add_change(double change_wh);
   double step_wh(double capacity_wh) const;
   double board_w() const { return power_sum_w_ / static_cast<double>(power_count_); }
@@ -50,6 +66,9 @@ class DrainMeter {
   double power_sum_w_ = 0;
   std::int64_t power_count_ = 0;
   std::optional<double> other_w_;
+  std::optional<Reading> power_;  // the board's newest
+  double flow_w_ = 0;             // beside the board's power, smoothed over some seconds
+  std::optional<Time> flow_taken_;
 };
 
 }  // namespace gearshift

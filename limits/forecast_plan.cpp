@@ -12,8 +12,9 @@ constexpr Duration kForecastStep = std::chrono::minutes(5);
 constexpr std::size_t kLevels = 161;
 constexpr int kPowers = 65;  // that are tried, evenly over the hull
 
-// What the forecast gives on the mean from `begin` until `end`.
-double mean_w(std::span<const ForecastStep> forecast, Duration begin, Duration end) {
+}  // namespace
+
+double mean_forecast_w(std::span<const ForecastStep> forecast, Duration begin, Duration end) {
   double sum = 0;
   for (std::size_t i = 0; i < forecast.size(); ++i) {
     const Duration from = std::max(begin, forecast[i].after);
@@ -22,8 +23,6 @@ double mean_w(std::span<const ForecastStep> forecast, Duration begin, Duration e
   }
   return sum / seconds(end - begin);
 }
-
-}  // namespace
 
 double surely_forecast(double confidence, double deviation) {
   // The quantile of the normal distribution, by halving: its distribution is in the library.
@@ -53,7 +52,8 @@ ForecastPlan::ForecastPlan(const PowerHull& hull, std::span<const ForecastStep> 
       std::max<std::int64_t>(1, (until + kForecastStep - Duration(1)) / kForecastStep));
   for (std::size_t i = 0; i < steps; ++i) {
     const Duration begin = kForecastStep * static_cast<std::int64_t>(i);
-    charger_w_.push_back(share * mean_w(forecast, begin, begin + kForecastStep));
+    const double given_w = share * mean_forecast_w(forecast, begin, begin + kForecastStep);
+    charger_w_.push_back(given_w - battery_.other_w);
   }
   values_.assign((steps + 1) * kLevels, 0);
   for (std::size_t step = steps; step-- > 0;) {

@@ -17,9 +17,13 @@ struct ForecastStep {
   double power_w = 0;
 };
 
+// What the forecast gives on the mean from `begin` until `end` since the start, W.
+double mean_forecast_w(std::span<const ForecastStep> forecast, Duration begin, Duration end);
+
 struct ForecastBattery {
   double capacity_wh = 0;
   double reserve_wh = 0;
+  double other_w = 0;  // drawn from it beside the board and against the forecast, all the while
   double charge_efficiency = 0.95;  // of what flows in, what stays
 };
 
@@ -64,7 +68,7 @@ class ForecastPlan {
   ForecastBattery battery_;
   Duration until_;
   std::vector<Action> actions_;
-  std::vector<double> charger_w_;  // mean of each step
+  std::vector<double> charger_w_;  // mean of each step, less what others draw
   std::vector<double> values_;   // of kLevels energies at the beginning of each step and at the end
   double worth_of_reserve_ = 0;  // samples that a Wh below the reserve costs
 };

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <istream>
+#include <vector>
 
 namespace gearshift {
 namespace {
@@ -12,6 +13,12 @@ constexpr std::size_t kLongestLine = 64 << 10;
 constexpr std::size_t kMostItems = 256;         // cores, zones or rails of a line
 constexpr double kZoneIsOff_c = -250;           // a powered-down zone tells -256
 constexpr std::int64_t kMostReading = 1 << 30;  // of any number in a line
+
+[[noreturn]] void fail_too_much(std::string_view source) {
+  throw TegrastatsError(std::string(source) + ": more than " +
+                        std::to_string(kMostTegrastatsLines) +
+                        " samples, or a line of more than 64 KiB; split the log");
+}
 
 // Walks over a piece of text and takes what it expects.
 class Scan {
@@ -86,7 +93,7 @@ std::optional<std::int64_t> stamp_of(std::string_view date, std::string_view tim
   return days * 86400 + *hours * 3600 + *minutes * 60 + *whole_seconds;
 }
 
-// "[14%@2188,off,0%@729]".
+// "[14%@2188,off,0%@729]". None of a list that is cut off: its last clock may be, too.
 std::vector<std::optional<TegrastatsCore>> cores_of(std::string_view text) {
   std::vector<std::optional<TegrastatsCore>> cores;
   Scan scan(text.substr(1));
@@ -102,6 +109,7 @@ std::vector<std::optional<TegrastatsCore>> cores_of(std::string_view text) {
     }
     if (!scan.take(",")) break;
   }
+  if (!scan.take("]") || !scan.empty()) return {};
   return cores;
 }
 
@@ -114,11 +122,14 @@ void read_load(std::string_view text, std::optional<std::int64_t>& percent,
     percent = load;
   }
   if (!scan.take("@")) return;
-  scan.take("[");
+  const bool clusters = scan.take("[");
+  std::optional<std::int64_t> fastest_mhz;
   while (const auto clock = scan.integer()) {
-    clock_mhz = std::max(clock_mhz.value_or(0), *clock);
-    if (!scan.take(",")) break;
+    fastest_mhz = std::max(fastest_mhz.value_or(0), *clock);
+    if (!clusters || !scan.take(",")) break;
   }
+  const bool whole = (!clusters || scan.take("]")) && scan.empty();
+  if (whole) clock_mhz = fastest_mhz;
 }
 
 // "1155/1155", "2412mW/2412mW", "5139mW/5139mW/5139mW": the first number.
@@ -181,19 +192,19 @@ std::optional<TegrastatsSample> parse_tegrastats(std::string_view line) {
 
 TegrastatsLog read_tegrastats(std::istream& in, std::string_view source) {
   TegrastatsLog log;
-  std::string line;
-  while (std::getline(in, line)) {
-    if (line.size() > kLongestLine || log.samples.size() == kMostTegrastatsLines) {
-      throw TegrastatsError(std::string(source) + ": more than " +
-                            std::to_string(kMostTegrastatsLines) +
-                            " samples, or a line of more than 64 KiB; split the log");
-    }
+  std::vector<char> text(kLongestLine + 1);  // a line and the end of a C string
+  while (in.getline(text.data(), static_cast<std::streamsize>(text.size()))) {
+    const auto taken = static_cast<std::size_t>(in.gcount());
+    std::string_view line(text.data(), in.eof() ? taken : taken - 1);
+    if (log.samples.size() == kMostTegrastatsLines) fail_too_much(source);
+    if (in.eof()) line = line.substr(0, line.find_last_of(" \t") + 1);
     if (auto sample = parse_tegrastats(line)) {
       log.samples.push_back(std::move(*sample));
     } else if (!line.empty()) {
       ++log.other_lines;
     }
   }
+  if (!in.eof() && !in.bad()) fail_too_much(source);
   if (log.samples.empty()) {
     throw TegrastatsError(std::string(source) +
                           ": no line is of tegrastats; one begins like \"RAM 331/3964MB (lfb "

@@ -50,7 +50,8 @@ struct TegrastatsLog {
   std::size_t other_lines = 0;
 };
 // At most kMostTegrastatsLines lines of at most 64 KiB. Throws TegrastatsError where no line is a
-// sample, or a bound is passed; `source` names the log.
+// sample, or a bound is passed; `source` names the log. Of a last line that no newline ends the
+// last word is left out: power was lost in it, or somebody cut it.
 inline constexpr std::size_t kMostTegrastatsLines = 1 << 20;
 TegrastatsLog read_tegrastats(std::istream& in, std::string_view source);
 
@@ -64,10 +65,14 @@ bool has_rails(const TegrastatsLog& log, const TotalRails& rule);
 // time went on as usual between the two. 0 where none has one.
 std::size_t undated_samples(const TegrastatsLog& log);
 
+// How many dates are before the one above them: a clock that was set, or two logs in one file.
+std::size_t dates_that_go_back(const TegrastatsLog& log);
+
 // time_s, power_w, a column a rail (RAIL_w), a zone (ZONE_c), then cpu_cores, cpu_percent, cpu_mhz
 // (means over the cores that are on), gpu_percent, gpu_mhz, emc_percent, emc_mhz, ram_mb. Where any
-// line has a date, time counts from the first such line, and is empty for undated_samples(); else
-// it counts from the first line, `interval` a line. power_w is empty where `total` is, or where a
+// line has a date, time counts from the first such line, and is empty for undated_samples(); lines
+// of one second are `interval` apart, or evenly within it where that is less. Where none has one it
+// counts from the first line, `interval` a line. power_w is empty where `total` is, or where a
 // line lacks one of its rails.
 void write_tegrastats_csv(const TegrastatsLog& log, const TotalRails& total, Duration interval,
                           std::ostream& out);

@@ -66,7 +66,54 @@ void write_cores(const TegrastatsSample& sample, std::ostream& out) {
   out << ',' << on << ',' << shortest_text(load / count) << ',' << shortest_text(clock / count);
 }
 
+// Dates are of whole seconds: what shares one is spread over it.
+std::vector<std::optional<double>> times_s(const TegrastatsLog& log, Duration interval) {
+  std::vector<std::optional<double>> times(log.samples.size());
+  std::vector<std::size_t> dated;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (log.samples[i].stamp_s) dated.push_back(i);
+  }
+  if (dated.empty()) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      times[i] = static_cast<double>(i) * seconds(interval);
+    }
+    return times;
+  }
+  const std::int64_t first_s = *log.samples[dated.front()].stamp_s;
+  for (std::size_t i = 0, next = 0; i < dated.size(); i = next) {
+    const std::int64_t stamp_s = *log.samples[dated[i]].stamp_s;
+    while (next < dated.size() && *log.samples[dated[next]].stamp_s == stamp_s) ++next;
+    const double apart_s = std::min(seconds(interval), 1 / static_cast<double>(next - i));
+    for (std::size_t k = i; k < next; ++k) {
+      times[dated[k]] =
+          static_cast<double>(stamp_s - first_s) + static_cast<double>(k - i) * apart_s;
+    }
+  }
+  return times;
+}
+
+// Whole seconds as such: the shortest text of a hundred thousand is 1e+05.
+void write_time(double time_s, std::ostream& out) {
+  const auto whole = static_cast<std::int64_t>(time_s);
+  if (static_cast<double>(whole) == time_s) {
+    out << whole;
+  } else {
+    out << shortest_text(time_s);
+  }
+}
+
 }  // namespace
+
+std::size_t dates_that_go_back(const TegrastatsLog& log) {
+  std::size_t count = 0;
+  std::optional<std::int64_t> before_s;
+  for (const TegrastatsSample& sample : log.samples) {
+    if (!sample.stamp_s) continue;
+    if (before_s && *sample.stamp_s < *before_s) ++count;
+    before_s = sample.stamp_s;
+  }
+  return count;
+}
 
 std::size_t undated_samples(const TegrastatsLog& log) {
   const auto undated =
@@ -85,24 +132,18 @@ void write_tegrastats_csv(const TegrastatsLog& log, const TotalRails& total, Dur
                           std::ostream& out) {
   std::vector<std::string> rails;
   std::vector<std::string> zones;
-  std::optional<std::int64_t> first_s;
   for (const TegrastatsSample& sample : log.samples) {
     add_names(sample.rails_mw, rails);
     add_names(sample.temperatures, zones);
-    if (!first_s) first_s = sample.stamp_s;
   }
   out << "time_s,power_w";
   for (const std::string& rail : rails) out << ',' << csv_field(rail + "_w");
   for (const std::string& zone : zones) out << ',' << csv_field(zone + "_c");
   out << ",cpu_cores,cpu_percent,cpu_mhz,gpu_percent,gpu_mhz,emc_percent,emc_mhz,ram_mb\n";
-  double line = 0;
-  for (const TegrastatsSample& sample : log.samples) {
-    if (sample.stamp_s) {
-      out << *sample.stamp_s - *first_s;
-    } else if (!first_s) {
-      out << shortest_text(line * seconds(interval));
-    }
-    ++line;
+  const std::vector<std::optional<double>> times = times_s(log, interval);
+  for (std::size_t line = 0; line < times.size(); ++line) {
+    const TegrastatsSample& sample = log.samples[line];
+    if (times[line]) write_time(*times[line], out);
     write_watts(total_mw(sample, total), out);
     for (const std::string& rail : rails) {
       const std::int64_t* power = find(sample.rails_mw, rail);

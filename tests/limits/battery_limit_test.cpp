@@ -271,6 +271,29 @@ TEST(BatteryLimit, WaitsForTheSunUnlessTheBatteryIsEmptyBefore) {
   EXPECT_EQ(works.mean_power_w, 10) << "what works in the lowest mode does so for longest";
 }
 
+TEST(BatteryLimit, CountsWhatOthersDrawInAPlanOverTheSun) {
+  using std::chrono::hours;
+  Limited run({.aim = BatteryAim::serve,
+               .until = hours(2),
+               .pause_w = 2,
+               .forecast = {{Duration{}, 0}, {hours(1), 1}}});
+  double energy_wh = 10;
+  for (int i = 0; i <= 61; ++i) {
+    run.battery(energy_wh);
+    run.read(Quantity::power, 10);
+    run.cap();
+    if (i == 59) {
+      EXPECT_EQ(run.limit.plan().shortfall, Shortfall::none);
+    }
+    run.now += seconds(1);
+    energy_wh -= 14.0 / 3600;  // 4 W beside the board's 10: all that may be spent
+  }
+  run.now += seconds(5);
+  run.battery(energy_wh);
+  run.cap();
+  EXPECT_EQ(run.limit.plan().shortfall, Shortfall::energy);
+}
+
 TEST(BatteryLimit, PlansNoPauseBeforeAnythingIsKnownOfTheWork) {
   const BatteryLimitOptions options{
       .aim = BatteryAim::serve, .until = std::chrono::hours(2), .pause_w = 2};

@@ -193,6 +193,14 @@ TEST(BatteryPlan, MakesMostProgressByWhatAJouleDoesAltogether) {
   EXPECT_DOUBLE_EQ(plan_battery(PowerHull(kPoints), beside).mean_power_w, 40);
 }
 
+TEST(BatteryPlan, TellsNoTimeWhereAChargerGivesAll) {
+  const BatteryTask fed{.aim = BatteryAim::progress, .energy_j = 2000, .other_w = -60};
+  EXPECT_EQ(describe(plan_battery(PowerHull(kPoints), fed)),
+            "40.0 W, as long as a charger gives it");
+  const BatteryTask helped{.aim = BatteryAim::progress, .energy_j = 2000, .other_w = -5};
+  EXPECT_EQ(describe(plan_battery(PowerHull(kPoints), helped)), "10.0 W for 400 s");
+}
+
 TEST(BatteryPlan, KnowsNothingOfAnEmptyHull) {
   EXPECT_EQ(plan_battery(PowerHull(), {.energy_j = 10}).shortfall, Shortfall::unknown);
 }

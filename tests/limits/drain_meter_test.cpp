@@ -35,13 +35,15 @@ class Draining {
       energy_wh_ -= (board_w + other_w) / kJoulesInWh;
       if (!meter.measured()) continue;
       if (measured_s < 0) measured_s = std::chrono::duration_cast<seconds>(now - Time{}).count();
-      lowest_w = std::min(lowest_w, meter.other_w());
-      highest_w = std::max(highest_w, meter.other_w());
+      lowest_w = std::min(lowest_w, believed_w());
+      highest_w = std::max(highest_w, believed_w());
     }
   }
 
   // The gauge finds that there was less, or more, all along.
   void recalibrate(double by_wh) { energy_wh_ += by_wh; }
+
+  double believed_w() const { return meter.other_w(now); }
 
   DrainMeter meter{seconds(60)};
   Time now{};
@@ -64,13 +66,39 @@ TEST(DrainMeter, MeasuresByTheMinuteWhereTheGaugeIsExact) {
   }
 }
 
-TEST(DrainMeter, FollowsWhatOthersDrawOverAboutThreeWindows) {
+TEST(DrainMeter, BelievesMoreAtOnceAndLessOverAboutThreeWindows) {
   Draining battery(0);
-  battery.run(121, 22, 0);
-  battery.run(60, 22, 10);
-  EXPECT_NEAR(battery.meter.other_w(), 5, 0.2);
-  battery.run(120, 22, 10);
-  EXPECT_NEAR(battery.meter.other_w(), 8.75, 0.2);
+  battery.run(121, 22, 10);
+  battery.run(60, 22, 0);
+  EXPECT_NEAR(battery.believed_w(), 5, 0.2);
+  battery.run(120, 22, 0);
+  EXPECT_NEAR(battery.believed_w(), 1.25, 0.2);
+  battery.run(60, 22, 30);
+  EXPECT_NEAR(battery.believed_w(), 30, 0.6);
+}
+
+// Where the current is read; without it the next window tells.
+TEST(DrainMeter, CountsAChargerNoLongerThanCurrentFlowsIn) {
+  Draining battery(0, 40);
+  const auto flow = [&](int for_s, double out_w) {
+    for (int i = 0; i < for_s; ++i) {
+      battery.run(1, 22, out_w - 22);
+      battery.meter.add_flow(out_w, battery.now);
+    }
+  };
+  flow(200, -20);
+  EXPECT_NEAR(battery.believed_w(), -42, 0.5);
+  flow(20, 22);
+  EXPECT_NEAR(battery.believed_w(), 0, 1) << "within seconds";
+  battery.now += seconds(11);
+  EXPECT_LT(battery.believed_w(), -15) << "nobody reads it any more, and the window goes on";
+}
+
+TEST(DrainMeter, TakesAMotorsStartForNoDrainThatLasts) {
+  Draining battery(0);
+  battery.run(121, 22, 5);
+  battery.meter.add_flow(600, battery.now);
+  EXPECT_NEAR(battery.believed_w(), 5, 0.1);
 }
 
 // A percent of 100 Wh is 164 s of 22 W: in a minute the gauge falls by 0 or by 60 W.
@@ -94,7 +122,7 @@ TEST(DrainMeter, KnowsACharger) {
   EXPECT_NEAR(gains.highest_w, -40, 1.5);
   Draining floats(1);
   floats.run(3600, 22, -22);
-  EXPECT_NEAR(floats.meter.other_w(), -22, 2.2) << "it never moves";
+  EXPECT_NEAR(floats.believed_w(), -22, 2.2) << "it never moves";
   EXPECT_GT(floats.measured_s, 15 * 60) << "and may have hidden a percent so long";
 }
 
@@ -117,7 +145,7 @@ TEST(DrainMeter, FollowsWhatOthersDrawThoughAnExactGaugeWasRecalibratedOnce) {
     EXPECT_NEAR(battery.lowest_w, 0, 0.01) << jump_wh << " Wh that nothing drew";
     EXPECT_NEAR(battery.highest_w, 0, 0.01) << jump_wh << " Wh that nothing drew";
     battery.run(600, 22, 150);
-    EXPECT_NEAR(battery.meter.other_w(), 150, 1) << jump_wh;
+    EXPECT_NEAR(battery.believed_w(), 150, 1) << jump_wh;
   }
 }
 
@@ -129,7 +157,7 @@ TEST(DrainMeter, FollowsWhatOthersDrawThoughAGaugeOfWholePercentsWasRecalibrated
   EXPECT_NEAR(battery.lowest_w, 5, 1);
   EXPECT_NEAR(battery.highest_w, 5, 1);
   battery.run(1800, 22, 50);
-  EXPECT_NEAR(battery.meter.other_w(), 50, 5);
+  EXPECT_NEAR(battery.believed_w(), 50, 5);
 }
 
 // A motor that starts for a second each minute is no error of the gauge.
@@ -139,7 +167,7 @@ TEST(DrainMeter, CountsALoadThatComesForASecondNowAndThen) {
     battery.run(59, 22, 0);
     battery.run(1, 22, 600);
   }
-  EXPECT_NEAR(battery.meter.other_w(), 10, 3);
+  EXPECT_NEAR(battery.believed_w(), 10, 3);
 }
 
 }  // namespace

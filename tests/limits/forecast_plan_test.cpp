@@ -60,6 +60,17 @@ TEST(ForecastPlan, PausesRatherThanBreakTheReserve) {
   EXPECT_GT(plan.samples(Duration{}, 50), plan.samples(Duration{}, 40));
 }
 
+TEST(ForecastPlan, CountsWhatOthersDraw) {
+  ForecastBattery shared = kBattery;
+  shared.other_w = 3;
+  const ForecastPlan alone(kHull, {}, 1, kBattery, hours(8));
+  const ForecastPlan beside(kHull, {}, 1, shared, hours(8));
+  EXPECT_NEAR(alone.least_wh(Duration{}, 50), 50 - 8 * 2, 1e-9);
+  EXPECT_NEAR(beside.least_wh(Duration{}, 50), 50 - 8 * 5, 1e-9);
+  EXPECT_NEAR(alone.power_w(Duration{}, 50), 5, 0.3);
+  EXPECT_NEAR(beside.power_w(Duration{}, 50), 2, 0.3);
+}
+
 TEST(ForecastPlan, TellsTheLeastThatIsLeftWhereAllWait) {
   const std::vector<ForecastStep> sun = {{hours(2), 20}, {hours(4), 0}};
   const ForecastPlan plan(kHull, sun, 1, kBattery, hours(8));

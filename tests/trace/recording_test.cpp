@@ -24,6 +24,7 @@ TEST(Recording, GivesTheHeaderBack) {
   run.header.options.goal.arrivals_per_s = 30.1;
   run.header.options.goal.energy_weight = 0.3;
   run.header.options.goal.energy_j = 1.7;
+  run.header.options.goal.objective_by_default = true;
   run.header.options.meter.confidence = 0.015;
   run.header.traits.power_averaging = std::chrono::milliseconds(430);
   run.header.traits.power_rounding_mw = 20;
@@ -68,8 +69,8 @@ TEST(Recording, OfATimeBeforeAKeyIsReadAsItWasThen) {
   run.run();
   change_file(run.file,
               "DELETE FROM metadata WHERE key IN ('energy_weight', 'reference_s', 'reference_j', "
-              "'priced_power_mw', 'goal_energy_j', 'power_averaging_ns', "
-              "'power_rounding_mw')");
+              "'priced_power_mw', 'goal_energy_j', 'objective_by_default', "
+              "'power_averaging_ns', 'power_rounding_mw')");
   RecordingReader reader(run.file);
   EXPECT_EQ(reader.header().options.goal, Goal{});
   EXPECT_EQ(reader.header().traits.power_averaging, Duration::zero()) << "a reading was no mean";

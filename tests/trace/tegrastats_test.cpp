@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <sstream>
+#include <streambuf>
 
 namespace gearshift {
 namespace {
@@ -130,6 +132,90 @@ TEST(Tegrastats, CountsLinesWhereTheyHaveNoDate) {
   std::ostringstream out;
   write_tegrastats_csv(log, {"POM_5V_IN"}, std::chrono::milliseconds(500), out);
   EXPECT_NE(out.str().find("\n0.5,2.105,"), std::string::npos) << out.str();
+}
+
+TEST(Tegrastats, SpreadsTheLinesOfOneSecond) {
+  const auto times = [](std::initializer_list<const char*> stamps, Duration interval) {
+    std::string lines;
+    for (const char* stamp : stamps) lines += std::string(stamp) + " RAM 5/6MB CPU [5%@729]\n";
+    std::istringstream in(lines);
+    std::ostringstream out;
+    write_tegrastats_csv(read_tegrastats(in, "dated.log"), {}, interval, out);
+    std::istringstream rows(out.str());
+    std::string row;
+    std::string found;
+    std::getline(rows, row);
+    while (std::getline(rows, row)) found += row.substr(0, row.find(',')) + " ";
+    return found;
+  };
+  const char* const first = "11-02-2025 01:59:59";
+  const char* const second = "11-02-2025 02:00:00";
+  const char* const late = "11-03-2025 05:46:39";
+  using std::chrono::milliseconds;
+  EXPECT_EQ(times({first, first, second, second}, milliseconds(500)), "0 0.5 1 1.5 ");
+  EXPECT_EQ(times({first, first, second, second}, milliseconds(100)), "0 0.1 1 1.1 ");
+  EXPECT_EQ(times({first, first, second}, milliseconds(1000)), "0 0.5 1 ") << "within the second";
+  EXPECT_EQ(times({first, first, first, first, second}, milliseconds(500)), "0 0.25 0.5 0.75 1 ");
+  EXPECT_EQ(times({first, "", first, second}, milliseconds(500)), "0  0.5 1 ");
+  EXPECT_EQ(times({first, late}, milliseconds(500)), "0 100000 ");
+}
+
+TEST(Tegrastats, CountsTheDatesThatGoBack) {
+  const auto back = [](const std::string& lines) {
+    std::istringstream in(lines);
+    return dates_that_go_back(read_tegrastats(in, "dated.log"));
+  };
+  const std::string first = "11-02-2025 01:59:59 RAM 5/6MB\n";
+  const std::string second = "11-02-2025 02:00:00 RAM 5/6MB\n";
+  EXPECT_EQ(back(first + first + second), 0U);
+  EXPECT_EQ(back(second + "RAM 5/6MB\n" + first + second + first), 2U);
+}
+
+TEST(Tegrastats, KeepsNoClockThatIsCutOff) {
+  for (const char* list :
+       {"[10%@102,off,0%@7", "[10%@102", "[10%@102,off", "[10%@102,", "[10%@102,0%@711-02-2025"}) {
+    EXPECT_TRUE(parsed(std::string("RAM 1/2MB CPU ") + list).cores.empty()) << list;
+  }
+  for (const char* load : {"4%@13x", "4%@1302-28-2024", "4%@[305,61", "4%@[305,", "4%@"}) {
+    const TegrastatsSample sample = parsed(std::string("RAM 1/2MB EMC_FREQ ") + load);
+    EXPECT_EQ(sample.emc_percent, 4) << load;
+    EXPECT_EQ(sample.emc_mhz, std::nullopt) << load;
+  }
+  const auto last_emc_mhz = [](const char* lines) {
+    std::istringstream in(lines);
+    return read_tegrastats(in, "cut.log").samples.back().emc_mhz;
+  };
+  EXPECT_EQ(last_emc_mhz("RAM 1/2MB EMC_FREQ 4%@1377\n"), 1377);
+  EXPECT_EQ(last_emc_mhz("RAM 1/2MB EMC_FREQ 4%@1377\nRAM 1/2MB EMC_FREQ 4%@13"), std::nullopt);
+  EXPECT_EQ(last_emc_mhz("RAM 1/2MB EMC_FREQ 4%@1377 GR3D_FR"), 1377);
+}
+
+// Hands out zeros without end, and counts how often it was asked for more.
+class EndlessBytes : public std::streambuf {
+ public:
+  std::size_t asked = 0;
+
+ protected:
+  int_type underflow() override {
+    ++asked;
+    setg(block_.data(), block_.data(), block_.data() + block_.size());
+    return traits_type::to_int_type(block_.front());
+  }
+
+ private:
+  std::array<char, 4096> block_{};
+};
+
+TEST(Tegrastats, ReadsNoMoreOfALineThanALineMayHave) {
+  const std::string line(64 << 10, 'x');
+  std::istringstream longest(line + "\n" + kOrin7);
+  EXPECT_EQ(read_tegrastats(longest, "a.log").other_lines, 1U);
+  std::istringstream longer(line + "x\n" + kOrin7);
+  EXPECT_THROW(read_tegrastats(longer, "a.log"), TegrastatsError);
+  EndlessBytes zeros;
+  std::istream endless(&zeros);
+  EXPECT_THROW(read_tegrastats(endless, "/dev/zero"), TegrastatsError);
+  EXPECT_LE(zeros.asked, 20U) << "blocks of 4 KiB";
 }
 
 }  // namespace
