@@ -12,6 +12,7 @@
 #include "cli/powertrain_reference.h"
 #include "cli/state_folder.h"
 #include "policies/powertrain/predictor_file.h"
+#include "trace/replace_file.h"
 
 namespace gearshift {
 namespace {
@@ -55,6 +56,7 @@ int run_train(TrainOptions options) {
   if (options.start == Start::reference)
     reference = find_reference(options.reference, options.state);
   if (options.output.empty()) options.output = prepared_own_reference(options.state);
+  check_replaceable(options.output);  // before minutes of training
   std::vector<std::size_t> cells = timed_cells(profile);
   if (options.modes && *options.modes > cells.size()) {
     std::fprintf(stderr, "gearshift powertrain: --modes %zu: %s has %zu settings with a time\n",
@@ -67,7 +69,7 @@ int run_train(TrainOptions options) {
   const Predictor predictor =
       reference ? transfer_predictor(module, reference->predictor, profile, cells, options.training)
                 : train_predictor(module, profile, cells, options.training);
-  write_predictor(options.output, predictor);
+  replace_file(options.output, format_predictor(predictor));
   const PredictionError error = prediction_error(module, predictor, profile, timed_cells(profile));
   const std::size_t all = timed_cells(profile).size();
   if (options.json) {

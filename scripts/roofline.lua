@@ -29,6 +29,7 @@ local most_failed, failures = 30, 0 -- settings that the board does not take, wh
 local best, margin_w = nil, 0
 local shy_time = 0 -- deviations: what was predicted to be in time and was late is slower than that
 local shy_w = 0 -- what was cut so close to the cap can be told from what fits only further below it
+local least_shy = 0.01 -- of the cap: by so much it grows with each cut, where half a noise margin is less, or none
 
 -- The best answer that keeps the goal is kept, and what tells power from the cap.
 local function consider(answer)
@@ -42,7 +43,7 @@ local function ask(setting)
   local answer = measure(setting)
   consider(answer)
   if failed(answer) then failures = failures + 1 end
-  if answer.reason == "over_limit" then shy_w = shy_w + margin_w / 2 end
+  if answer.reason == "over_limit" then shy_w = shy_w + math.max(margin_w / 2, least_shy * goal.power_w) end
   return answer
 end
 

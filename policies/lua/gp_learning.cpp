@@ -221,7 +221,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   const std::optional<std::size_t> at = alone ? alone : gp.grid.find(setting);
   if (!at) return false;
   if (!worth_another_look(state, answer, setting)) {
-    (alone ? gp.known_alone : gp.known)[*at] = 1;
+    gp.mark_known(alone ? gp.known_alone : gp.known, *at, answer.applied);
   }
   if (answer.ok) gp.applied.applied(*at);
   if (!answer.applied) gp.applied.failed(*at);
@@ -236,6 +236,7 @@ std::optional<bool> learn_answer(ScriptState& state, const LearntAnswer& answer)
   } else if (answer.over_limit && positive(answer.limit_w)) {
     row.over_limit = true;
     row.power_w = least_drawn_w(gp, answer);
+    if (positive(answer.cut_at_w)) row.cut_at_w = answer.cut_at_w;
   }
   try {
     if (alone) return teach_alone(gp.serving_alone(), answer, row);

@@ -195,7 +195,10 @@ int next(lua_State* lua) {
   charge(lua, charge_to_ask(*state.gp));
   std::optional<Probe> probe;
   if (!choose(state, terms, best, busy_ms, alone, probe)) push_error(lua, "gp.next", state.error);
-  if (!probe) return 0;
+  if (!probe) {
+    lua_pushnil(lua);
+    return 1;
+  }
   lua_createtable(lua, 0, 8);
   Setting setting = state.gp->grid.setting(probe->setting);
   if (alone) setting.run = Run::infer;
@@ -248,7 +251,10 @@ int push_drawn(lua_State* lua, const char* function, const DrawTerms& terms, Wor
   charge(lua, charge_to_ask(*state.gp));
   std::optional<DrawnSetting> drawn;
   if (!draw_setting(state, terms, from, drawn)) push_error(lua, function, state.error);
-  if (!drawn) return 0;
+  if (!drawn) {
+    lua_pushnil(lua);
+    return 1;
+  }
   lua_createtable(lua, 0, 6);
   push_setting(lua, state.gp->grid.setting(drawn->setting));
   lua_setfield(lua, -2, "setting");

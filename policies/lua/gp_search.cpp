@@ -30,13 +30,20 @@ GpSearch::GpSearch(const PolicyContext& context, const BoardModel* board)
       known(grid.size()),
       known_alone(interleaves(context) ? grid.size() : 0),
       applied(grid, context.safe) {
-  for (const Observation& one : context.observations) {
-    const bool answers =
-        one.answers(context.goal.power_mw.value_or(0), context.goal.arrivals_per_s);
-    if (const auto at = grid.find(one.setting)) known[*at] = answers;
-    if (const auto at = find_alone(one.setting)) known_alone[*at] = answers;
-  }
   CostCentre centre = cost_centre(context, board, grid);
+  quota = centre.quota;
+  const auto mark = [&](std::vector<std::uint8_t>& marks, std::size_t at, const Observation& one) {
+    if (!one.answers(context.goal.power_mw.value_or(0), context.goal.arrivals_per_s)) {
+      marks[at] = 0;  // the newest of a setting counts
+    } else {
+      const bool cut = one.outcome == Outcome::over_limit || one.outcome == Outcome::late;
+      mark_known(marks, at, one.ok() || cut);
+    }
+  };
+  for (const Observation& one : context.observations) {
+    if (const auto at = grid.find(one.setting)) mark(known, *at, one);
+    if (const auto at = find_alone(one.setting)) mark(known_alone, *at, one);
+  }
   if (interleaves(context)) centre = beside_training(std::move(centre), context.goal);
   CostProcess own(grid, centre, cost_prior(context, board, grid));
   if (!interleaves(context)) {
@@ -64,6 +71,20 @@ std::vector<std::uint8_t> GpSearch::left_out(bool waiting) const {
   std::vector<std::uint8_t> all = waiting ? known_alone : known;
   applied.exclude(all);
   return all;
+}
+
+void GpSearch::mark_known(std::vector<std::uint8_t>& marks, std::size_t setting, bool ran) const {
+  constexpr std::int64_t kWholeCore = 100;  // percent
+  marks[setting] = 1;
+  if (!quota || !ran) return;
+  SettingGrid::Position at = grid.position(setting);
+  const std::vector<std::int64_t>& quotas = grid.values(quota->dimension);
+  const std::int64_t all = kWholeCore * grid.values(quota->cores)[at[quota->cores]];
+  if (quotas[at[quota->dimension]] < all) return;
+  for (std::size_t i = 0; i < quotas.size(); ++i) {
+    at[quota->dimension] = static_cast<std::uint16_t>(i);
+    if (quotas[i] >= all) marks[grid.number(at)] = 1;
+  }
 }
 
 GpSearch::Alone& GpSearch::serving_alone() {

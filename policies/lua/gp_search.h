@@ -56,6 +56,10 @@ struct GpSearch {
   // known, or hardly likely to come into force.
   std::vector<std::uint8_t> left_out(bool waiting) const;
 
+  // Marks one of `known` or `known_alone`, and where it ran those that differ from it by
+  // nothing but a quota of more processor time than there are cores, which costs the same.
+  void mark_known(std::vector<std::uint8_t>& marks, std::size_t setting, bool ran) const;
+
   SettingGrid grid;  // of interleaving that of inference
   // One of the two: interleaved where most training beside inference is the goal.
   std::unique_ptr<CostProcess> process;
@@ -64,8 +68,9 @@ struct GpSearch {
   SmoothValues smooth;
   std::vector<std::uint8_t> known;  // one a setting: 1 where it was learnt, or `measure` knows it
   std::vector<std::uint8_t> known_alone;  // the same where training waits
-  AppliedOdds applied;                    // of settings that the board would not take
-  bool conditioned = true;                // nothing was learnt since
+  std::optional<CostCentre::Quota> quota;
+  AppliedOdds applied;      // of settings that the board would not take
+  bool conditioned = true;  // nothing was learnt since
   // Sums over the answers with a power: of their noise margins relative to it, and their number.
   double margins = 0;
   std::size_t margin_count = 0;

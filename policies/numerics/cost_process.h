@@ -42,6 +42,7 @@ struct CostRow {
   double time_noise = 0;
   double power_noise = 0;
   bool over_limit = false;  // cut short: only that power is above power_w is known
+  double cut_at_w = 0;      // of such a one: what was read of its power by then; 0: not known
 };
 
 // The noise of a cost of which a row says nothing: it is told at its expected value.
@@ -212,6 +213,7 @@ class CostProcess {
   Fit doubt_scale(const Fit& trusting);
   void doubt_outliers();
   void add_over_limit();
+  void add_cut_reading(const CostRow& row);
   void draw_samples();
 
   const SettingGrid& grid_;

@@ -17,6 +17,9 @@ constexpr double kMostScatter = 0.3;
 constexpr std::size_t kLooks = 15;   // settings that tell what is typical
 constexpr double kLeastWeight = -8;  // log of the least over the greatest weight of a sample
 
+// By how much the logarithm of power is above what was read of it when it was cut, more or less.
+constexpr double kReadLess = 0.07, kReadNoise = 0.2;
+
 // How alike a setting is to each row, by the process.
 template <typename Likeness>
 Eigen::VectorXd likenesses(const std::vector<std::size_t>& settings, Likeness likeness) {
@@ -109,6 +112,7 @@ double CostProcess::typical_power_deviation() const {
 void CostProcess::add_over_limit() {
   for (const CostRow& row : rows_) {
     if (!row.over_limit) continue;
+    add_cut_reading(row);
     draw_samples();
     CostSamples samples;
     sample(row.setting, samples);
@@ -131,6 +135,17 @@ void CostProcess::add_over_limit() {
     power_.noise.push_back(1 / precision);
     fit_parameters();
   }
+}
+
+// How far power reaches is unknown of a board without a model: where one step up is believed to
+// draw far more than the limit, that a step was over it tells nothing new, and no other is tried.
+// That it drew hardly more than the limit does. Where a knob limits power, that tells how far.
+void CostProcess::add_cut_reading(const CostRow& row) {
+  if (centre_.own || centre_.power_limit || row.cut_at_w <= 0) return;
+  power_.settings.push_back(row.setting);
+  power_.seen.push_back(std::log(row.cut_at_w) + kReadLess);
+  power_.noise.push_back(square(power_own(row.setting)) + square(kReadNoise));
+  fit_parameters();
 }
 
 // Standard normal numbers that cover their space evenly: Halton's sequence, in pairs of opposites.

@@ -7,7 +7,6 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <system_error>
 #include <utility>
 
 #include "controller/profile_name.h"
@@ -25,6 +24,13 @@ constexpr std::size_t kMostText = 160;        // bytes: of two names, a blank be
 constexpr std::size_t kMostValues = 1 << 16;  // of a knob, or batch sizes
 constexpr const char* kReferenceSizes = "reference_batch_sizes";
 constexpr std::int64_t kMostInteger = std::int64_t{1} << 53;
+// More than a profile may have. A trained network is far within all of these; what is not is
+// damage, and would predict infinities or nonsense.
+constexpr double kMostTimeMs = 1e9;
+constexpr double kMostPowerW = 1e6;
+constexpr double kMostInput = 9007199254740992;  // 2^53, of a knob's value
+constexpr double kLeastInputDeviation = 1e-9;    // of a knob whose values differ
+constexpr float kMostWeight = 1e6F;
 constexpr std::array<std::string_view, 4> kUnits = {"count", "khz", "mw", "percent"};
 constexpr std::array<std::string_view, 4> kClasses = {"clock", "power_limit", "memory", "hotplug"};
 
@@ -81,9 +87,21 @@ class Fields {
     return json.get<double>();
   }
 
-  double positive(const char* name) const {
+  double between(const char* name, double least, double most) const {
     const double value = number(name);
-    if (value <= 0) fail(name, "= " + field(name).dump() + ": expected above 0");
+    if (value < least || value > most) {
+      fail(name, "= " + field(name).dump() + ": expected a number from " + Json(least).dump() +
+                     " to " + Json(most).dump() + "; the file is damaged, train it again");
+    }
+    return value;
+  }
+
+  double positive(const char* name, double most) const {
+    const double value = number(name);
+    if (value <= 0 || value > most) {
+      fail(name, "= " + field(name).dump() + ": expected a number above 0, at most " +
+                     Json(most).dump() + "; the file is damaged, train it again");
+    }
     return value;
   }
 
@@ -158,8 +176,12 @@ std::vector<PredictorInput> read_inputs(const Fields& header, const KnobSpace& k
   std::vector<PredictorInput> inputs;
   for (const Json& json : header.array("inputs", kMaxKnobs + 1)) {
     const Fields fields = header.element("inputs", json);
-    inputs.push_back({fields.text("name"), fields.number("mean"), fields.positive("deviation")});
-    const std::string& name = inputs.back().name;
+    const std::string name = fields.text("name");
+    for (const PredictorInput& input : inputs) {
+      if (input.name == name) header.fail("inputs", "has '" + name + "' twice");
+    }
+    inputs.push_back({name, fields.between("mean", 0, kMostInput),
+                      fields.between("deviation", kLeastInputDeviation, kMostInput)});
     if (name != kBatchSizeInput && !knobs.find(name)) {
       fields.fail("name", "= '" + name + "' is neither batch_size nor one of the knobs");
     }
@@ -168,10 +190,12 @@ std::vector<PredictorInput> read_inputs(const Fields& header, const KnobSpace& k
   return inputs;
 }
 
-PredictorNetwork read_network(const Fields& fields, std::string_view& blob, std::size_t columns) {
+// `most`: of what it predicts.
+PredictorNetwork read_network(const Fields& fields, std::string_view& blob, std::size_t columns,
+                              double most) {
   PredictorNetwork network;
-  network.mean = fields.number("mean");
-  network.deviation = fields.positive("deviation");
+  network.mean = fields.positive("mean", most);
+  network.deviation = fields.positive("deviation", most);
   network.epoch = static_cast<std::size_t>(fields.integer("epoch", 0, kMostInteger));
   network.training_loss = fields.number("training_loss");
   network.validation_loss = fields.number("validation_loss");
@@ -180,9 +204,10 @@ PredictorNetwork read_network(const Fields& fields, std::string_view& blob, std:
   const std::size_t bytes = network.weights.size() * sizeof(float);
   std::memcpy(network.weights.data(), blob.data(), bytes);
   blob.remove_prefix(bytes);
-  const auto is_finite = [](float weight) { return std::isfinite(weight); };
-  if (!std::all_of(network.weights.begin(), network.weights.end(), is_finite)) {
-    fields.fail("weights", "are not all finite; train it again");
+  // Not a number is no such weight either.
+  const auto is_plausible = [](float weight) { return std::fabs(weight) <= kMostWeight; };
+  if (!std::all_of(network.weights.begin(), network.weights.end(), is_plausible)) {
+    fields.fail("weights", "are not all numbers from -1e6 to 1e6; train it again");
   }
   return network;
 }
@@ -274,12 +299,18 @@ Predictor parse_predictor(std::string_view bytes, std::string_view source) {
                                std::to_string(columns) + " inputs need " +
                                std::to_string(expected) + "; the file is cut short or damaged");
   }
-  predictor.time = read_network(header.object("time_ms"), bytes, columns);
-  predictor.power = read_network(header.object("power_w"), bytes, columns);
+  predictor.time = read_network(header.object("time_ms"), bytes, columns, kMostTimeMs);
+  predictor.power = read_network(header.object("power_w"), bytes, columns, kMostPowerW);
   return predictor;
 }
 
 std::string format_predictor(const Predictor& predictor) {
+  for (const std::string& name : {predictor.device, predictor.workload}) {
+    if (const auto objection = name_objection(name)) {
+      throw PredictorFileError("a model of '" + name +
+                               "' is not written: a name of a device or a workload " + *objection);
+    }
+  }
   Json header = {{"format", kFormat},
                  {"version", kVersion},
                  {"device", predictor.device},
@@ -332,27 +363,6 @@ Predictor read_predictor(const std::filesystem::path& path) {
   }
   bytes.resize(static_cast<std::size_t>(file.gcount()));
   return parse_predictor(bytes, path.string());
-}
-
-void write_predictor(const std::filesystem::path& path, const Predictor& predictor) {
-  for (const std::string& name : {predictor.device, predictor.workload}) {
-    if (const auto objection = name_objection(name)) {
-      throw PredictorFileError(path.string() + ": a model of '" + name +
-                               "' is not written: a name of a device or a workload " + *objection);
-    }
-  }
-  std::filesystem::path beside = path;
-  beside += ".part";
-  const std::string bytes = format_predictor(predictor);
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(beside, path, error);
-  if (!file || error) {
-    throw PredictorFileError(path.string() +
-                             ": cannot be written; is its folder there, and writable?");
-  }
 }
 
 }  // namespace gearshift

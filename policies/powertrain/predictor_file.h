@@ -21,11 +21,12 @@ struct PredictorFileError : std::runtime_error {
 
 // `source` names the bytes in errors. Throws PredictorFileError.
 Predictor parse_predictor(std::string_view bytes, std::string_view source);
-// The bytes that parse_predictor reads back to an equal predictor.
+// The bytes that parse_predictor reads back to an equal predictor. Throws PredictorFileError where
+// a name is none that it would read. How they get to a file is the caller's business: this room
+// writes none.
 std::string format_predictor(const Predictor& predictor);
 
-// Throw PredictorFileError. Writing replaces the file as a whole.
+// Throws PredictorFileError.
 Predictor read_predictor(const std::filesystem::path& path);
-void write_predictor(const std::filesystem::path& path, const Predictor& predictor);
 
 }  // namespace gearshift

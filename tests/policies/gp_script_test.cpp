@@ -54,6 +54,19 @@ TEST(Gp, NamesWhatItCannotTake) {
       std::string::npos);
 }
 
+// No value at all would make tostring(), and whatever else needs one, fail.
+TEST(Gp, AnswersNilWhereThereIsNothing) {
+  OrinProblem problem;
+  problem.goal.power_mw = 1000;
+  for (const char* text :
+       {"gp.next { power_odds = 1 }", "gp.draw { over_odds = 0 }", "gp.draw_smooth()"}) {
+    LuaPolicy policy("gp.lua", std::string("log(tostring(") + text + "))", orin_model());
+    policy.start(problem.context());
+    EXPECT_EQ(policy.failure(), "") << text;
+    EXPECT_EQ(policy.take_log(), "nil") << text;
+  }
+}
+
 // One that answers late was cut before its power had settled; how slow it is says much of the
 // others.
 TEST(Gp, LearnsHowSlowALateServerIs) {

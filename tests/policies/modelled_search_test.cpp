@@ -44,10 +44,11 @@ class ModelledBoard {
             }};
   }
   // The least cost of a sample over every setting within the cap.
-  double optimum(std::int64_t cap_mw, Objective objective) const {
+  double optimum(std::int64_t cap_mw, Objective objective,
+                 const std::vector<std::int32_t>& batch_sizes = {8, 16, 32, 64}) const {
     double least = INFINITY;
     for (const PowerMode& mode : modes_by_power(*board_, space_)) {
-      for (const std::int32_t batch_size : {8, 16, 32, 64}) {
+      for (const std::int32_t batch_size : batch_sizes) {
         const TrueCost one = cell(mode, batch_size);
         if (one.power_w * 1e3 <= static_cast<double>(cap_mw)) {
           least = std::min(least, sample_cost(one, batch_size, objective));
@@ -111,6 +112,24 @@ TEST_P(ModelledSearch, StartsFromWhatIsKnownWhenTheCapChanges) {
             << second << " more measurements\n";
   EXPECT_LE(excess, 15);
   EXPECT_LE(second, first);
+}
+
+// Without noise nothing tells power from the cap by itself: each cut must still make the next
+// prediction stay further below it, or all of them are over it.
+TEST(ModelledRoofline, DoesNotAskForOneSettingOverTheCapAfterTheOther) {
+  const ModelledBoard board("resnet18");
+  for (const std::int64_t cap_mw : {20'000, 25'000, 30'000}) {
+    ProfileWorld world = board.world();
+    world.problem().trainer.batch_size_count = 0;
+    LuaPolicy policy("roofline.lua", script_text("roofline.lua"),
+                     built_in_board_model("jetson-agx-orin"));
+    const SearchOutcome outcome = world.run(policy, cap_mw);
+    ASSERT_TRUE(outcome.held) << outcome.failure;
+    EXPECT_LE(outcome.over_limit, 4) << cap_mw;
+    const double chosen =
+        ModelledBoard::sample_cost(board.cell(outcome.setting.mode, 16), 16, Objective::time);
+    EXPECT_LT(chosen / board.optimum(cap_mw, Objective::time, {16}), 1.05) << cap_mw;
+  }
 }
 
 // Most training, with no inference beside it: of all the modes of a board, each question to the

@@ -4,6 +4,7 @@ is broken. Most of it needs the module with libtorch, and is skipped where that 
 import json
 import os
 import shutil
+import stat
 import subprocess
 import tempfile
 import unittest
@@ -112,6 +113,33 @@ class PowerTrain(unittest.TestCase):
             self.assertIn("bad.model", refused.stderr)
             self.assertIn(reason, refused.stderr)
             self.assertFalse((self.folder / "p.csv").exists())
+
+    def test_a_model_takes_the_place_of_a_file_alone(self):
+        train = ["powertrain", "train", self.profile("lstm", "lstm.csv"), "--epochs", 1, "-o"]
+        model, link, victim = (self.folder / name for name in ("m.model", "l.model", "victim"))
+        model.write_text("old")
+        model.chmod(0o600)
+        link.symlink_to(model)
+        victim.write_text("untouched")
+        for name in ("m.model", "l.model"):  # where a file was once made that becomes the model
+            (self.folder / f"{name}.part").symlink_to(victim)
+        self.run_well(*train, link)
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(stat.S_IMODE(model.stat().st_mode), 0o600)
+        self.assertEqual(victim.read_text(), "untouched")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        reader = subprocess.Popen(["cat", pipe], stdout=subprocess.DEVNULL)
+        self.addCleanup(reader.wait)
+        self.addCleanup(reader.kill)
+        self.run_well(*train, pipe)
+        self.assertTrue(stat.S_ISFIFO(pipe.stat().st_mode))
+
+    def test_where_a_model_cannot_be_written_is_told_before_it_is_trained(self):
+        done = gearshift("powertrain", "train", self.profile("lstm", "lstm.csv"), "-o", self.folder / "no" / "m.model")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no/m.model: cannot be written: No such file", done.stderr)
+        self.assertNotIn("epochs", done.stderr)
 
     def test_evaluate_prints_published_figures_beside_its_own(self):
         lstm = self.profile("lstm", "lstm.csv")
