@@ -164,16 +164,20 @@ bool BoardActuator::manages() const {
                      [](const auto& control) { return control->manages(); });
 }
 
-void BoardActuator::manage(std::int32_t pid, Kind) {
+void BoardActuator::manage(std::int32_t pid, Kind kind) {
   std::string failures;
   for (const auto& control : controls_) {
     try {
-      control->manage(pid, *journal_);
+      control->manage(pid, kind, *journal_);
     } catch (const std::runtime_error& error) {
       failures += (failures.empty() ? "" : "; ") + control->knob().name + ": " + error.what();
     }
   }
   if (!failures.empty()) throw KnobError(failures);
+}
+
+void BoardActuator::spare(std::int32_t pid) {
+  for (const auto& control : controls_) control->spare(pid);
 }
 
 FanPin BoardActuator::pin_fan() {

@@ -41,6 +41,9 @@ class BoardActuator : public Actuator {
   void manage(std::int32_t pid, Kind kind) override;
   // Whether a knob puts the processes that are managed in a control group.
   bool manages() const;
+  // Another process of gearshift's own, say the daemon that a helper serves: neither it nor what it
+  // has started is ever put in one, whoever started it.
+  void spare(std::int32_t pid);
   void restore() override;
 
   // Turns the fan to full speed until restore(), or says why not.

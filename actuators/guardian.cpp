@@ -223,7 +223,7 @@ Guardian::Guardian(const BoardDescription& board, Sysroot& root, const Clock& cl
 void Guardian::watch(const BoardDescription& board, Sysroot& root, const Clock& clock,
                      const GuardianOptions& options, int descriptor, pid_t daemon) {
   setsid();  // what the terminal or a script kills with the daemon's group is not killed with it
-  prctl(PR_SET_NAME, "gs-guardian");
+  prctl(PR_SET_NAME, kGuardianName);
   std::signal(SIGPIPE, SIG_IGN);  // nobody has to read what is told
   StallWatch stall(kLooks);
   const auto look_ms = static_cast<int>(

@@ -18,6 +18,9 @@
 
 namespace gearshift {
 
+// What /proc/PID/comm says of one.
+inline constexpr const char* kGuardianName = "gs-guardian";
+
 // Says once that a loop stands still: when its count of beats has not grown for so many looks.
 class StallWatch {
  public:

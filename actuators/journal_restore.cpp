@@ -10,8 +10,8 @@
 #include <string_view>
 #include <thread>
 
-#include "actuators/control_group.h"
 #include "actuators/gpu_restore.h"
+#include "actuators/group_removal.h"
 #include "actuators/heat.h"
 
 namespace gearshift {

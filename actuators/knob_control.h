@@ -31,8 +31,10 @@ class KnobControl {
   virtual std::optional<std::int64_t> read() = 0;
   // Whether manage() does something.
   virtual bool manages() const { return false; }
-  // See Actuator::manage. Throws KnobError and FileError.
-  virtual void manage(std::int32_t, KnobJournal&) {}
+  // See Actuator::manage. Throws KnobError, FileError, and what the journal throws.
+  virtual void manage(std::int32_t, Kind, KnobJournal&) {}
+  // Another process of gearshift's own than this one: never a workload.
+  virtual void spare(std::int32_t) {}
   // Another process has `journal` and made what it names: write there.
   virtual void stand_beside(const KnobJournal&) {}
   // The journal has put everything back.

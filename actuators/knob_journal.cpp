@@ -10,6 +10,7 @@
 
 #include "actuators/journal_file.h"
 #include "actuators/journal_restore.h"
+#include "controller/quoted_word.h"
 
 namespace gearshift {
 namespace {
@@ -37,8 +38,8 @@ std::string prefix_of(const Sysroot& root) {
 // The command that restores a journal of this tree; `gearshift restore` looks below / by itself.
 std::string restoring(const Sysroot& root, const std::filesystem::path& journal) {
   const std::string prefix = prefix_of(root);
-  return "gearshift restore --state " + journal.parent_path().string() +
-         (prefix == "/" ? "" : " --sysroot " + prefix);
+  return "gearshift restore --state " + quoted_word(journal.parent_path().string()) +
+         (prefix == "/" ? "" : " --sysroot " + quoted_word(prefix));
 }
 
 JournalText load(const Sysroot& root, const std::filesystem::path& path) {
@@ -52,7 +53,8 @@ JournalText load(const Sysroot& root, const std::filesystem::path& path) {
   if (text.prefix != prefix_of(root)) {
     throw JournalError("knob journal " + path.string() + " was made under the sysroot " +
                        text.prefix + ", not " + prefix_of(root) +
-                       ". Nothing was written. Restore it with --sysroot " + text.prefix);
+                       ". Nothing was written. Restore it with --sysroot " +
+                       quoted_word(text.prefix));
   }
   return text;
 }
@@ -289,6 +291,19 @@ void KnobJournal::forget(SavedRole role, std::string_view path) {
   if (!lock_) return;  // the owner may have written it
   std::erase_if(text_.entries,
                 [&](const SavedEntry& entry) { return entry.role == role && entry.path == path; });
+  commit_or_remove();
+}
+
+void KnobJournal::forget_group(std::string_view group) {
+  if (!lock_) return;
+  const std::size_t gone = std::erase_if(text_.entries, [&](const SavedEntry& entry) {
+    const bool of_group = entry.role == SavedRole::group || entry.role == SavedRole::group_home;
+    return of_group && entry.path == group;
+  });
+  if (gone > 0) commit_or_remove();
+}
+
+void KnobJournal::commit_or_remove() {
   if (!text_.entries.empty()) {
     commit();
     return;

@@ -76,6 +76,8 @@ class KnobJournal {
   // Takes an entry back, on disk too: what it was saved for was refused. Beside another process
   // nothing is taken back.
   void forget(SavedRole role, std::string_view path);
+  // The same of a group that is gone, with the homes of its processes.
+  void forget_group(std::string_view group);
   // Forgets where processes were that are in a group no more; not the first one, whose home is
   // that of those who came later.
   void forget_homes(std::string_view group, std::span<const std::int64_t> members);
@@ -93,6 +95,7 @@ class KnobJournal {
   RestoreReport restore();
 
  private:
+  void commit_or_remove();
   void remove(RestoreReport& report);
   void tell_guardian() const;
   void count_bytes();

@@ -28,7 +28,7 @@
 
 namespace gearshift {
 
-inline constexpr std::int64_t kKnobProtocolVersion = 2;
+inline constexpr std::int64_t kKnobProtocolVersion = 3;
 inline constexpr std::size_t kRequestBytes = 16;
 inline constexpr std::size_t kMaxAnswerBytes = 64 * 1024;
 inline constexpr std::size_t kMaxAnswerText = 1024;  // longer text is cut
@@ -42,7 +42,7 @@ enum class KnobVerb : std::uint8_t {
   hello,    // value: kKnobProtocolVersion. Answered by welcome or busy, and the first of all
   write,    // knob, value: one step towards it. Answered by done, more, away or refused
   beat,     // the loop goes on. Answered by values where one has changed, and once a second
-  manage,   // value: a process id. Answered by done or refused
+  manage,   // knob: its kind; value: a process id, 0 for none. Answered by done or refused
   pin_fan,  // answered by done; text: what FanPin found, behind the file to watch and a line's end
   restore,  // answered by done or refused
   keep,     // the knobs stay as they are when this connection ends. Answered by done

@@ -67,7 +67,9 @@ struct KnobServer::Client {
                                .step_patience = server.options_.step_patience}}),
         session(actuator, server.root_, server.machine_, server.board_.id, connection.peer.user),
         allowance(server.options_.requests_per_s, now),
-        looked(now) {}
+        looked(now) {
+    actuator.spare(peer.pid);
+  }
 
   const int descriptor;
   const SocketPeer peer;

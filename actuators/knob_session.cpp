@@ -108,12 +108,13 @@ KnobAnswer KnobSession::write(const KnobRequest& request) {
 KnobAnswer KnobSession::manage(const KnobRequest& request) {
   constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
   if (request.knob >= kKinds) return offence("kind " + std::to_string(request.knob));
-  if (request.value <= 0 || request.value > kMostPid ||
-      (user_ != 0 && user_of_process(machine_, request.value) != user_)) {
+  const bool none = request.value == 0;
+  if (request.value < 0 || request.value > kMostPid ||
+      (!none && user_ != 0 && user_of_process(machine_, request.value) != user_)) {
     return offence("process " + std::to_string(request.value) + " is not managed: user " +
                    std::to_string(user_) + " has no such process");
   }
-  if (actuator_.manages() && root_.prefix() != machine_.prefix()) {
+  if (!none && actuator_.manages() && root_.prefix() != machine_.prefix()) {
     return answer_of(KnobAnswerType::refused,
                      "process " + std::to_string(request.value) +
                          " is put in no control group: those below " + root_.prefix().string() +

@@ -120,7 +120,8 @@ void RemoteActuator::manage(std::int32_t pid, Kind kind) {
   if (managed.process >= 0) close(managed.process);
   managed = {.pid = pid, .process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0))};
   if (link_ == Link::ready && send(KnobVerb::manage, static_cast<std::uint8_t>(kind), pid)) return;
-  throw KnobError("process " + std::to_string(pid) + " is not managed: " + lost_why_);
+  throw KnobError(pid == 0 ? "the workload that has left is not let go: " + lost_why_
+                           : "process " + std::to_string(pid) + " is not managed: " + lost_why_);
 }
 
 void RemoteActuator::manage_again() {

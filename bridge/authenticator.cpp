@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "controller/quoted_word.h"
+
 namespace gearshift {
 namespace {
 
@@ -40,8 +42,9 @@ std::string_view property(zmq::message_t& frame, const char* name) {
 
 Authenticator::Authenticator(zmq::context_t& context, const KeyFolder& folder)
     : folder_(folder),
-      folder_flag_(" --keys " +
-                   std::filesystem::absolute(folder.path()).lexically_normal().string()),
+      folder_flag_(
+          " --keys " +
+          quoted_word(std::filesystem::absolute(folder.path()).lexically_normal().string())),
       server_(folder.read_server()),
       watch_(folder.clients_path()),
       clients_(folder.read_clients()),

@@ -81,9 +81,13 @@ std::string text_of(Failure failure, const std::string& endpoint,
 ControlClient::ControlClient(ControlAddress address, std::chrono::milliseconds timeout)
     : endpoint_(address.endpoint.empty() ? control_endpoint_to_connect()
                                          : std::move(address.endpoint)),
-      key_(address.key.empty() ? environment("GEARSHIFT_KEY") : std::move(address.key)),
+      key_(address.key.empty() ? environment("GEARSHIFT_KEY") : address.key),
       timeout_(timeout) {
   require_endpoint(endpoint_);
+  if (!address.key.empty() && !is_tcp(endpoint_)) {
+    throw std::invalid_argument("--key " + address.key + ": belongs to a tcp:// endpoint, and " +
+                                endpoint_ + " needs none; leave it out");
+  }
 }
 
 void ControlClient::cap(std::int64_t power_mw) {
@@ -119,6 +123,7 @@ std::string ControlClient::ask() {
   zmq::context_t context(1);
   zmq::socket_t socket(context, zmq::socket_type::dealer);
   socket.set(zmq::sockopt::linger, 0);
+  socket.set(zmq::sockopt::ipv6, is_ipv6(endpoint_));
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(wire::kMaxFrameBytes));
   std::optional<KeyFile> key;
   if (is_tcp(endpoint_) && !key_.empty()) {

@@ -130,6 +130,7 @@ std::string way_around(std::uint32_t owner, std::uint32_t user) {
 }
 
 bool is_tcp(const std::string& endpoint) { return endpoint.starts_with(kTcp); }
+bool is_ipv6(const std::string& endpoint) { return endpoint.starts_with("tcp://["); }
 
 bool reaches_other_machines(const std::string& endpoint) {
   return is_tcp(endpoint) && !loopback(std::string_view(endpoint).substr(kTcp.size()));

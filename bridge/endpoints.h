@@ -31,6 +31,9 @@ std::string way_around(std::uint32_t owner, std::uint32_t user);
 // Whether other machines can reach it: tcp:// on anything but a loopback address.
 bool reaches_other_machines(const std::string& endpoint);
 bool is_tcp(const std::string& endpoint);
+// Whether its address is an IPv6 one. libzmq takes none before it is told to, and looks names up
+// otherwise then.
+bool is_ipv6(const std::string& endpoint);
 
 enum class Keys : std::uint8_t { none, required };
 

@@ -107,6 +107,7 @@ Goal read_goal(const AnswerReader& answer) {
   for (const Objective one : kObjectives) {
     if (objective_name(one) == name) goal.objective = one;
   }
+  goal.objective_by_default = answer.bool_or_false("objective_by_default");
   const auto integer = [&](const char* field) { return answer.get<std::int64_t>(field); };
   goal.energy_weight = static_cast<double>(integer("energy_weight_ppm")) / kMillion;
   goal.reference_s = static_cast<double>(integer("reference_ns")) / 1e9;
@@ -172,7 +173,7 @@ void read_head(const AnswerReader& page, ExplanationAnswer& answer) {
 void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knobs, Time now,
           std::uint32_t from) {
   const Goal& goal = rationale.goal();
-  AnswerWriter answer(buffer, "explanation", 26);
+  AnswerWriter answer(buffer, "explanation", 27);
   answer.add("holding", holding_name(rationale.held.holding));
   answer.add("why", std::string_view(rationale.held.why).substr(0, kMaxMessageBytes));
   const bool holds = rationale.held.holding != Holding::nothing;
@@ -188,6 +189,7 @@ void pack(FrameBuffer& buffer, const Rationale& rationale, const KnobSpace& knob
   answer.add("cap_source", std::string_view(rationale.cap.source).substr(0, kMaxTextBytes));
   answer.add("cap_ns", (now - rationale.cap.since).count());
   answer.add("objective", objective_name(goal.objective));
+  answer.add("objective_by_default", goal.objective_by_default);
   answer.add("energy_weight_ppm", rounded(goal.energy_weight * kMillion));
   answer.add("reference_ns", rounded(goal.reference_s * 1e9));
   answer.add("reference_uj", rounded(goal.reference_j * 1e6));

@@ -3,7 +3,9 @@
 namespace gearshift::wire {
 namespace {
 
+constexpr std::string_view kTypeKey = "type";
 constexpr Fault kTruncated = malformed("ends early, nests too deep, or is not msgpack");
+constexpr Fault kGivenTwice = malformed("gives a field twice");
 
 // Reads the list whose head is `token`. An entry that is none leaves the rest to skip.
 bool read_batch_sizes(FrameReader& reader, const Token& token, Values& values, Fault& fault) {
@@ -78,6 +80,7 @@ Fault read_fields(FrameReader& reader, std::uint32_t pairs, std::span<const Fiel
     Token key, token;
     if (!reader.next(key)) return kTruncated;
     if (key.type != Token::Type::text) return malformed("has a key that is not a string");
+    if (key.text == kTypeKey) return kGivenTwice;
     if (!reader.next(token)) return kTruncated;
     std::size_t index = fields.size();
     for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -93,7 +96,7 @@ Fault read_fields(FrameReader& reader, std::uint32_t pairs, std::span<const Fiel
     }
     const Field& field = fields[index];
     expected = index + 1;
-    if (values.field[index].present) return malformed("gives a field twice");
+    if (values.field[index].present) return kGivenTwice;
     values.field[index].present = true;
     Fault fault;
     if (field.form == Form::batch_sizes) {
@@ -122,7 +125,7 @@ Fault read_type(std::string_view frame, FrameReader& reader, std::string_view& t
     return malformed("is not a map of 1 to 64 entries");
   }
   if (!reader.next(key)) return kTruncated;
-  if (key.type != Token::Type::text || key.text != "type") {
+  if (key.type != Token::Type::text || key.text != kTypeKey) {
     return malformed("does not begin with the key type");
   }
   if (!reader.next(value)) return kTruncated;

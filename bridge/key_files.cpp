@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "controller/quoted_word.h"
+
 namespace gearshift {
 namespace {
 
@@ -38,7 +40,8 @@ void require_private(const std::filesystem::path& path, const struct stat& statu
   if ((status.st_mode & 077U) != 0) {
     const char* const mode = S_ISDIR(status.st_mode) ? "0700 " : "0600 ";
     fail_key(path, "has mode " + octal(status.st_mode) +
-                       ", so that other users can get at it; after chmod " + mode + path.string() +
+                       ", so that other users can get at it; after chmod " + mode +
+                       quoted_word(path.string()) +
                        " it is used, but where others may have read a secret key make new ones");
   }
 }
@@ -84,6 +87,17 @@ std::optional<std::string> read_private(const std::filesystem::path& path, std::
   return text;
 }
 
+// 0 once all of it is on the disk, else the error. A disk that is full takes a part first.
+int write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(file, text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return count < 0 ? errno : ENOSPC;
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return ::fsync(file) == 0 ? 0 : errno;
+}
+
 enum class Existing { refuse, replace };
 
 // Through a file beside it, so that nobody ever reads half of one.
@@ -91,13 +105,12 @@ void write_private(const std::filesystem::path& path, const std::string& text, E
   std::string beside = path.string() + ".XXXXXX";
   const Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));  // of mode 0600 from the beginning
   if (file.get() < 0) fail_key(path, std::string("cannot be written: ") + std::strerror(errno));
-  const bool written =
-      ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      ::fsync(file.get()) == 0;
+  int code = write_all(file.get(), text);
+  const bool written = code == 0;
   const bool named =
       written && (existing == Existing::replace ? ::rename(beside.c_str(), path.c_str()) == 0
                                                 : ::link(beside.c_str(), path.c_str()) == 0);
-  const int code = errno;
+  if (written && !named) code = errno;
   if (!named || existing == Existing::refuse) ::unlink(beside.c_str());
   if (named) return;
   if (written && code == EEXIST) {

@@ -134,6 +134,7 @@ Router::Router(zmq::context_t& context, const std::string& endpoint, std::uint32
   socket_.set(zmq::sockopt::rcvhwm, kQueuedMessages);
   socket_.set(zmq::sockopt::sndhwm, kQueuedMessages);
   socket_.set(zmq::sockopt::linger, kByeLingerMs);
+  socket_.set(zmq::sockopt::ipv6, is_ipv6(endpoint));
   if (keyed_) {
     socket_.set(zmq::sockopt::curve_server, true);
     socket_.set(zmq::sockopt::curve_secretkey, key.secret_key);

@@ -10,7 +10,7 @@
 namespace gearshift::wire {
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs, std::string_view plan,
           std::string_view heat) {
-  AnswerWriter answer(buffer, "status", 30);
+  AnswerWriter answer(buffer, "status", 31);
   answer.add("phase", phase_name(status.phase));
   answer.add("power_known", status.power_known);
   answer.add("power_is_estimate", status.power_is_estimate);
@@ -18,6 +18,7 @@ void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs, std
   answer.add("cap_mw", status.cap_mw);
   answer.add("cap_source", status.cap_source.view());
   answer.add("objective", objective_name(status.goal.objective));
+  answer.add("objective_by_default", status.goal.objective_by_default);
   answer.add("energy_weight_ppm", rounded(status.goal.energy_weight * kMillion));
   answer.add("reference_ns", rounded(status.goal.reference_s * 1e9));
   answer.add("reference_uj", rounded(status.goal.reference_j * 1e6));
@@ -63,6 +64,7 @@ StatusAnswer decode_status(std::string_view frame) {
   status.cap_mw = answer.get<std::int64_t>("cap_mw");
   status.cap_source = answer.get<std::string>("cap_source");
   status.objective = answer.get<std::string>("objective");
+  status.objective_by_default = answer.bool_or_false("objective_by_default");
   status.energy_weight_ppm = answer.get<std::int64_t>("energy_weight_ppm");
   status.reference_ns = answer.get<std::int64_t>("reference_ns");
   status.reference_uj = answer.get<std::int64_t>("reference_uj");

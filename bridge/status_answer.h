@@ -23,6 +23,7 @@ struct StatusAnswer {
   std::int64_t cap_mw = 0;  // 0: none
   std::string cap_source;
   std::string objective;
+  bool objective_by_default = false;  // nobody gave one
   std::int64_t energy_weight_ppm = 0;
   std::int64_t reference_ns = 0;  // of a sample, as weighted costs are measured against; 0: unknown
   std::int64_t reference_uj = 0;

@@ -82,6 +82,9 @@ std::optional<BatteryLimitOptions> make_battery_options(const BatteryFlags& flag
     options.brownout_v = flag_value("--brown-out", flags.brownout, parse_voltage_v);
   }
   if (!flags.until.empty()) options.until = flag_value("--until", flags.until, parse_duration);
+  if (options.until && *options.until <= Duration::zero()) {
+    throw std::invalid_argument("--until '" + flags.until + "': give a time above 0");
+  }
   options.epochs = flags.epochs;
   if (flags.aim == "none") {
     refuse_unplanned(flags);

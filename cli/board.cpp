@@ -1,5 +1,9 @@
 // gearshift board: a virtual board that everything runs against as it runs against a real one.
+#include <spdlog/fmt/fmt.h>
+
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +22,7 @@
 #include "cli/seed_flag.h"
 #include "cli/select_workload.h"
 #include "cli/units.h"
+#include "controller/quoted_word.h"
 #include "simulator/board_identity.h"
 #include "simulator/board_state.h"
 #include "simulator/optimum.h"
@@ -59,10 +64,16 @@ const BoardDescription& require_board(const std::string& id) {
                               known);
 }
 
-// "2%", or a bare number of percent.
+// "2%". Of a bare number nobody can tell whether it is percent or a share.
 double parse_noise(const std::string& text) {
-  const bool bare = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
-  return parse_percent(bare ? text + '%' : text) / 100;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const bool bare = std::from_chars(text.data(), end, number, std::chars_format::fixed).ptr == end;
+  if (bare && !text.empty() && std::isfinite(number)) {
+    throw std::invalid_argument(fmt::format("'{}': give {:.6g}% or {:.6g}%, whichever is meant",
+                                            text, number, 100 * number));
+  }
+  return parse_percent(text) / 100;
 }
 
 void set_fault(BoardState& board, const std::string& fault) {
@@ -86,11 +97,13 @@ void set_fault(BoardState& board, const std::string& fault) {
 
 void print_welcome(const BoardDescription& board, const std::string& folder) {
   const char* where = folder.c_str();
+  const std::string word = quoted_word(folder);
+  const char* root = word.c_str();
   std::printf("a virtual %s at %s; Ctrl-C takes it away\n", board.name.c_str(), where);
-  std::printf("  try   gearshift boards --sysroot %s --explain\n", where);
-  std::printf("        gearshift emulate --workload resnet18 --sysroot %s\n", where);
-  std::printf("        gearshift run --sysroot %s --policy binary_search --power 30W\n", where);
-  std::printf("        cat %s/.virtual/faults/README\n", where);
+  std::printf("  try   gearshift boards --sysroot %s --explain\n", root);
+  std::printf("        gearshift emulate --workload resnet18 --sysroot %s\n", root);
+  std::printf("        gearshift run --sysroot %s --policy binary_search --power 30W\n", root);
+  std::printf("        cat %s/.virtual/faults/README\n", root);
   // Scripts wait for this line.
   std::printf("ready %s\n", where);
   std::fflush(stdout);

@@ -1,6 +1,6 @@
 #include "cli/command_words.h"
 
-#include "cli/quoted_word.h"
+#include "controller/quoted_word.h"
 
 namespace gearshift {
 

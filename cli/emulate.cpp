@@ -318,7 +318,10 @@ void add_emulate(CLI::App& app, int& exit_code) {
       "It reports to the daemon as a real trainer does, obeys it, and runs on without one.\n"
       "Example: gearshift emulate --workload resnet18 --sysroot /tmp/orin\n"
       "Example: gearshift emulate --workload resnet18 --serve mobilenet_v3 --arrivals poisson:60 "
-      "--latency 500ms --sysroot /tmp/orin");
+      "--latency 500ms --sysroot /tmp/orin\n"
+      "Beside requests the daemon tunes their batches with objective throughput, which it has by "
+      "default\n"
+      "with its policy bayes.");
   command->callback([options, &exit_code] { exit_code = run_emulation(*options); });
 }
 

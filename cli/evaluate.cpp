@@ -14,7 +14,7 @@
 #include "cli/evaluate_recurring.h"
 #include "cli/evaluate_run.h"
 #include "cli/output_files.h"
-#include "cli/quoted_word.h"
+#include "controller/quoted_word.h"
 #include "cli/read_script.h"
 #include "cli/tell.h"
 #include "cli/written_output.h"
@@ -160,22 +160,22 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       "    --rate 30,60,90 --keep cpu_cores=4,8,12 --seeds 3 --effects jitter,lag,unapplied \\\n"
       "    --policy binary_search\n"
       "Example: policies that keep on learning, judged measurement by measurement\n"
-      "  gearshift evaluate --problem online --profile resnet_train.csv --policy scripts/bayes.lua "
+      "  gearshift evaluate --problem online --profile resnet_train.csv --policy bayes "
       "\\\n"
       "    --weights 0,0.5,1 --measurements 500 --seeds 20 --json out.json\n"
       "Example: training beside inference on one accelerator, mode and batch size chosen together\n"
       "  gearshift evaluate --problem concurrent --profile resnet_train.csv --infer-profile "
       "mobnet_infer.csv \\\n"
-      "    --caps 10:50:5 --latency-ms 500:2000:500 --rate 30:120:30 --policy scripts/bayes.lua "
+      "    --caps 10:50:5 --latency-ms 500:2000:500 --rate 30:120:30 --policy bayes "
       "--probes 12\n"
       "Example: clocks that throttle, another workload, and a cap that falls while a choice is "
       "held\n"
       "  gearshift evaluate --problem drift --profile resnet_train.csv --profile "
       "mobilenet_train.csv \\\n"
-      "    --caps 40,20 --policy scripts/bayes.lua --seeds 5 --effects all\n"
+      "    --caps 40,20 --policy bayes --seeds 5 --effects all\n"
       "Example: training jobs that recur, each run with a batch size and power limits of its own\n"
       "  gearshift evaluate --problem recurring --profile gpu.csv --epochs epochs.csv \\\n"
-      "    --policy scripts/thompson.lua --eta 0.5 --beta 2 --seeds 10 --json out.json");
+      "    --policy thompson --eta 0.5 --beta 2 --seeds 10 --json out.json");
   command->callback([command, options, &exit_code] {
     try {
       read_evaluate_spec(*command, *options);

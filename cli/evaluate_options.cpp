@@ -150,7 +150,7 @@ void add_grid_flags(CLI::App& command, EvaluateOptions& options) {
                   "a recurring job's run that costs so many times the cheapest is stopped")
       ->capture_default_str();
   command.add_option("--keep", options.keep,
-                     "KNOB=A,B,C: the knob has only these values (may be given again)");
+                     "KNOB=A,B,C: only these values of the knob; given again, those that all have");
 }
 
 }  // namespace

@@ -104,15 +104,24 @@ void make_client(const KeysOptions& options) {
       options.output.empty() ? folder.client_path(options.name).string() : options.output;
   const Rights rights = options.rights.empty() ? Rights{Right::report} : rights_of(options.rights);
   const KeyFile file{options.name, make_key_pair(), server.public_key};
-  change_clients(folder, [&](ClientTable& clients) {
-    if (clients.find_name(options.name) != nullptr) {
-      throw std::runtime_error("client " + options.name +
-                               " is authorised already; gearshift keys revoke it first, or "
-                               "authorise it with another right");
-    }
-    clients.put({options.name, file.pair.public_key, rights});
-    write_key_file(path, file);
-  });
+  bool written = false;
+  try {
+    change_clients(folder, [&](ClientTable& clients) {
+      if (clients.find_name(options.name) != nullptr) {
+        throw std::runtime_error("client " + options.name +
+                                 " is authorised already; gearshift keys revoke it first, or "
+                                 "authorise it with another right");
+      }
+      clients.put({options.name, file.pair.public_key, rights});
+      write_key_file(path, file);
+      written = true;
+    });
+  } catch (...) {
+    // A key that is in no table lets nobody in, and would be in the way of the next try.
+    std::error_code ignored;
+    if (written) std::filesystem::remove(path, ignored);
+    throw;
+  }
   std::printf(
       "wrote %s\n"
       "client %s may: %s\n"
@@ -175,7 +184,8 @@ void revoke(const KeysOptions& options) {
   }
   std::error_code ignored;
   std::filesystem::remove(folder.client_path(options.name), ignored);
-  std::printf("client %s is revoked; a running daemon has put it out\n", options.name.c_str());
+  std::printf("client %s is revoked; a daemon that runs with these keys puts it out\n",
+              options.name.c_str());
 }
 
 void list(const KeysOptions& options) {

@@ -246,14 +246,20 @@ std::vector<std::string> LiveRun::findings() const {
                                 unit.empty() ? "" : " ", unit));
   }
   if (!live_knobs_.helper().empty()) lines.push_back("  " + live_knobs_.helper());
-  for (const AbsentKnob& knob : live_knobs_.absent()) {
-    lines.push_back(fmt::format("  knob {}: absent: {}", knob.name, knob.reason));
-  }
-  for (const std::string& left : leftover()) lines.push_back("  " + left);
-  if (knobs_.knobs.empty()) {
-    lines.emplace_back("  no knob can be set here: measuring and advising only");
-  }
+  for (const std::string& complaint : complaints()) lines.push_back("  " + complaint);
   lines.insert(lines.end(), prior_findings_.begin(), prior_findings_.end());
+  return lines;
+}
+
+std::vector<std::string> LiveRun::complaints() const {
+  std::vector<std::string> lines;
+  for (const AbsentKnob& knob : live_knobs_.absent()) {
+    lines.push_back(fmt::format("knob {}: absent: {}", knob.name, knob.reason));
+  }
+  lines.insert(lines.end(), live_knobs_.leftover().begin(), live_knobs_.leftover().end());
+  if (knobs_.knobs.empty()) {
+    lines.emplace_back("no knob can be set here: measuring and advising only");
+  }
   return lines;
 }
 

@@ -64,8 +64,9 @@ class LiveRun {
   FanPin pin_fan() { return live_knobs_.pin_fan(); }
   // What was found of the board, one line each, for people.
   std::vector<std::string> findings() const;
-  // Those of them that tell what an earlier run left set, and what became of it.
-  const std::vector<std::string>& leftover() const { return live_knobs_.leftover(); }
+  // Those of them that tell why a knob cannot be set, or what an earlier run left set and what
+  // became of it: for who reads no others.
+  std::vector<std::string> complaints() const;
   // What was asked for and is of no use here, one line each.
   const std::vector<std::string>& warnings() const { return warnings_; }
   // What the loop will run with; the caller may change it before run().

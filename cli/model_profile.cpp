@@ -95,8 +95,10 @@ void add_model_profile(CLI::App& model, int& exit_code) {
                    "batch sizes, separated by commas; default: that of the board file")
       ->delimiter(',')
       ->check(CLI::Range(1, 1'000'000));
-  command->add_option("--keep", options->keep,
-                      "KNOB=VALUE,VALUE: only these values of a knob; may be repeated");
+  command->add_option(
+      "--keep", options->keep,
+      "KNOB=VALUE,VALUE: only these values of a knob; may be repeated, and of one knob "
+      "those are left that all have");
   command
       ->add_option("-o,--output", options->output,
                    "the profile to write, CSV; - is standard output")

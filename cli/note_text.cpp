@@ -31,6 +31,7 @@ std::string age_text(Duration age) {
 }  // namespace
 
 std::string watts(std::int64_t power_mw) {
+  if (power_mw > 0 && power_mw < 50) return fmt::format("{} mW", power_mw);
   return fmt::format("{:.1f} W", static_cast<double>(power_mw) / 1000.0);
 }
 
@@ -56,7 +57,8 @@ std::string describe(const KnobSpace& space, const Setting& setting) {
 
 std::string describe(const Observation& observation) {
   if (observation.outcome == Outcome::over_limit) {
-    return fmt::format("over the cap: {} of {}", watts_upward(observation.power_mean_mw),
+    return fmt::format("over the cap: {}{} of {}", watts_upward(observation.power_mean_mw),
+                       observation.power_is_estimate ? " (estimate)" : "",
                        exact_cap_text(observation.limit_mw));
   }
   if (!observation.ok()) return std::string(outcome_name(observation.outcome));

@@ -131,7 +131,9 @@ bool profile(const ProfileOptions& options, const RunPlan& plan) {
          live.workload_endpoint());
     std::fflush(stdout);
   } else {
-    for (const std::string& left : live.leftover()) tell(stderr, "gearshift profile: {}\n", left);
+    for (const std::string& complaint : live.complaints()) {
+      tell(stderr, "gearshift profile: {}\n", complaint);
+    }
   }
   Outlet out(STDOUT_FILENO, options.run.json ? json_gap : gap_text);
   ProfileProgress progress(policy, live.knobs(), std::move(known),
@@ -161,7 +163,7 @@ void add_profile_flags(CLI::App& command, ProfileOptions& options) {
       ->required();
   command.add_option("--keep", options.keep,
                      "KNOB=A,B,C: only these values of the knob, in the unit people read (may be "
-                     "given again; default: all)");
+                     "given again; of one knob, those that all of them have; default: all)");
   command
       .add_option("--batch", options.batch_sizes,
                   "batch sizes, with commas (default: the one in use)")

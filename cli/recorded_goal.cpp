@@ -17,11 +17,18 @@ void RecordedGoal::consume(const Event& event) {
     roster_.detach(event.handle);
     if (serves) goal_ = beside_server(goal_, asked_, Duration{});
   }
+  follow_default();
 }
 
 void RecordedGoal::note(const RecordedNote& note, const Rationale& rationale) {
   if (note.type == NoteType::reference) take_reference(note, rationale);
   if (note.type == NoteType::arrivals) take_rate(note.text);
+}
+
+void RecordedGoal::follow_default() {
+  const bool pair =
+      roster_.managed(Kind::train) != nullptr && roster_.managed(Kind::infer) != nullptr;
+  goal_ = with_default_objective(goal_, pair);
 }
 
 void RecordedGoal::take_reference(const RecordedNote& note, const Rationale& rationale) {
@@ -43,6 +50,7 @@ void RecordedGoal::take_rate(const std::string& text) {
   if (error != std::errc() || !(per_s > 0)) return;
   goal_.arrivals_per_s = per_s;
   goal_.one_by_one = true;
+  follow_default();
 }
 
 }  // namespace gearshift

@@ -22,6 +22,7 @@ class RecordedGoal {
  private:
   void take_reference(const RecordedNote& note, const Rationale& rationale);
   void take_rate(const std::string& text);
+  void follow_default();
 
   Goal asked_;
   Goal goal_;

@@ -9,6 +9,7 @@
 
 #include "boards/board_model.h"
 #include "cli/commands.h"
+#include "cli/note_text.h"
 #include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/recording_end.h"
@@ -34,7 +35,7 @@ void print_line(const json& line) {
 
 std::string goal_cap_text(const Goal& goal) {
   if (!goal.power_mw) return "no cap";
-  return fmt::format("cap {:.1f} W", static_cast<double>(*goal.power_mw) / 1e3);
+  return "cap " + watts(*goal.power_mw);
 }
 
 json to_json(const ReplayResult& result, const RecordingReader& reader) {

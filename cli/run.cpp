@@ -58,8 +58,8 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   Outlet out(STDOUT_FILENO, options.json ? json_gap : gap_text);
   std::unique_ptr<Recorder> front;
   if (options.json) {
-    for (const std::string& left : live.leftover()) {
-      std::fprintf(stderr, "gearshift run: %s\n", left.c_str());
+    for (const std::string& complaint : live.complaints()) {
+      std::fprintf(stderr, "gearshift run: %s\n", complaint.c_str());
     }
     front = std::make_unique<JsonRecorder>(live.knobs(), out);
   } else {
@@ -112,9 +112,6 @@ void add_run(CLI::App& app, int& exit_code) {
       try {
         read_run_config(*command, *options);
         check_files(*options);
-        if (command->count("--overwrite") > 0 && options->record.empty()) {
-          throw std::invalid_argument("--overwrite belongs to --record; leave it out");
-        }
         plan = make_run_plan(*options);
       } catch (const std::exception& error) {
         std::fprintf(stderr, "gearshift run: %s\n", error.what());

@@ -113,7 +113,8 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      "profiles of other workloads, or of this one on another day, that the policy "
                      "may learn from (see gearshift profile and export)");
   command.add_option("--power", options.power, "power cap of the board, for example 30W");
-  add_goal_flags(command, options.goal, "time");
+  add_goal_flags(command, options.goal,
+                 "time, and throughput with --policy bayes where requests come beside training");
   command
       .add_option(
           "--thermal", options.thermal,
@@ -305,12 +306,18 @@ RunPlan plan_of(const RunOptions& options) {
   if (options.policy.empty()) {
     throw std::runtime_error("--policy: empty; for example --policy bayes, or a script's path");
   }
+  if (options.overwrite && options.record.empty()) {
+    throw std::runtime_error("--overwrite belongs to --record; leave it out");
+  }
   if (!options.record.empty()) check_record_flag(options.record, options.overwrite);
   if (!options.power.empty()) plan.power_mw = flag_value("--power", options.power, parse_power_mw);
   if (!options.duration.empty()) {
     plan.duration = flag_value("--duration", options.duration, parse_duration);
   }
   plan.goal = make_goal(options.goal);
+  // Not every script searches beside requests: some refuse the objective.
+  plan.goal.objective_by_default =
+      options.goal.objective.empty() && options.policy == RunOptions{}.policy;
   plan.thermal = make_thermal_plan(options.thermal);
   plan_battery_use(options, plan);
   if (options.on_exit == "keep") {

@@ -313,7 +313,7 @@ void add_problem_flags(CLI::App& command, SimulateOptions& options) {
   command.add_option("--hold", options.hold, "how long the choice is held before the end")
       ->capture_default_str();
   command.add_option("--keep", options.keep,
-                     "KNOB=A,B,C: the knob has only these values (may be given again)");
+                     "KNOB=A,B,C: only these values of the knob; given again, those that all have");
   command
       .add_option("--batch-sizes", options.batch_sizes,
                   "allowed ones, of concurrent the inference's (default: the profile's; by a model "

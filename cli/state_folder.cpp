@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "cli/quoted_word.h"
+#include "controller/quoted_word.h"
 
 namespace gearshift {
 

@@ -89,6 +89,8 @@ std::string number(const char* format, double value) {
 // "weighted, energy weight 0.75, against 4.44 ms and 0.2 J a sample"
 std::string objective_text(const wire::StatusAnswer& status) {
   std::string text = status.objective;
+  const bool beside = status.objective == objective_name(Objective::throughput);
+  if (beside && status.objective_by_default) text += kDefaultBesideRequests;
   const bool weighted = status.objective == objective_name(Objective::weighted);
   if (weighted || status.objective == objective_name(Objective::target)) {
     const double weight = static_cast<double>(status.energy_weight_ppm) / 1e6;

@@ -35,23 +35,27 @@ double parse(std::string_view text, std::initializer_list<Scale> scales, std::st
   fail(text, allowed);
 }
 
+// No board draws less, and the loop has words that are caps of 1 and 2 mW
+// (controller/limit_source.h).
+constexpr double kLeastPowerMw = 10;
+
 std::int64_t power_of(std::string_view text, std::string_view allowed) {
   const double power_mw = std::round(parse(text, {{"W", 1e3}, {"mW", 1}, {"kW", 1e6}}, allowed));
-  if (power_mw < 1 || power_mw > 1e8) fail(text, allowed);
+  if (power_mw < kLeastPowerMw || power_mw > 1e8) fail(text, allowed);
   return static_cast<std::int64_t>(power_mw);
 }
 
 }  // namespace
 
 std::int64_t parse_power_mw(std::string_view text) {
-  return power_of(text, "a power above 0 and up to 100 kW, like 30W, 25.5W, 800mW or 1.2kW");
+  return power_of(text, "a power of 10mW to 100 kW, like 30W, 25.5W, 800mW or 1.2kW");
 }
 
 // "None" is what a script prints that has lost its cap: not taken for the word.
 std::optional<std::int64_t> parse_cap_mw(std::string_view text) {
   if (text == "none") return std::nullopt;
   return power_of(text,
-                  "a power above 0 and up to 100 kW, like 30W, 25.5W or 800mW, or none to lift the "
+                  "a power of 10mW to 100 kW, like 30W, 25.5W or 800mW, or none to lift the "
                   "cap");
 }
 

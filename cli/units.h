@@ -13,7 +13,7 @@ namespace gearshift {
 // A space may stand before the unit. All throw std::invalid_argument naming the text and the
 // allowed forms.
 
-// "30W", "25.5 W", "800mW", "1.2kW": milliwatts, rounded to the nearest; above 0, at most 100 kW.
+// "30W", "25.5 W", "800mW", "1.2kW": milliwatts, rounded to the nearest; 10 mW to 100 kW.
 std::int64_t parse_power_mw(std::string_view text);
 // The same of a cap, or "none": nullopt.
 std::optional<std::int64_t> parse_cap_mw(std::string_view text);

@@ -37,8 +37,9 @@ class Actuator {
   // The value in force as the board reports it, in the knob's unit; nullopt where it cannot be
   // told. Need not be one of the knob's values: an outside writer may have set anything.
   virtual std::optional<std::int64_t> read(std::size_t knob) = 0;
-  // A process whose knobs these are from now on (host boards act on the trainer itself); boards
-  // with hardware knobs ignore it. Throws KnobError.
+  // The process of that kind whose knobs these are from now on (host boards act on the trainer
+  // itself); 0: none, and the one that it was is let go. Boards with hardware knobs ignore it.
+  // Throws KnobError.
   virtual void manage(std::int32_t pid, Kind kind) = 0;
   // Puts every knob back from the journal. Throws KnobError naming each one that would not go.
   virtual void restore() = 0;

@@ -109,11 +109,12 @@ ApplyState Board::advance(Time now) {
       }
       expected_[knob] = next_.values[knob];
       wrote_[knob] = next_.values[knob];
+      foreign_[knob] = false;
     } catch (const KnobError& error) {
       take_time_of_write();
       if (!failure_.empty()) failure_ += "; ";
       failure_ += error.what();
-      refused_ = true;
+      refused_ = foreign_[knob] = true;
       write_goes_on_ = false;
     }
     // A refused knob does not keep the others from being written: they may be the reducing ones.
@@ -141,6 +142,7 @@ void Board::take_time_of_write() {
 // we wrote is ours, however late a clock follows it.
 bool Board::is_foreign(std::size_t knob, std::optional<std::int64_t> actual) const {
   if (moves_cores_ && knobs().knobs[knob].name.starts_with("cpu_")) return false;
+  if (foreign_[knob]) return false;
   return actual && seen_[knob] && *actual != *seen_[knob] && actual != wrote_[knob];
 }
 
@@ -180,7 +182,10 @@ ApplyState Board::verify(Time now) {
   ApplyState result = ApplyState::applied;
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     expected_[i] = actuator_->read(i);
-    if (expected_[i] == wanted_.values[i]) continue;
+    if (expected_[i] == wanted_.values[i]) {
+      foreign_[i] = false;
+      continue;
+    }
     if (verify_attempts_ == 0 && is_foreign(i, expected_[i])) {
       suspected_ = OutsideWrite{i, wanted_.values[i], *expected_[i]};
     }
@@ -210,7 +215,8 @@ std::optional<OutsideWrite> Board::outside_write() {
   for (std::size_t i = 0; i < knobs().size(); ++i) {
     const std::optional<std::int64_t> actual = actuator_->read(i);
     if (!actual || actual == expected_[i] || (away_ && !expected_[i])) continue;
-    if (*actual == wanted_.values[i]) {  // a clock that was held back has come to follow
+    // A clock that was held back has come to follow, or one that we could not set moves by itself.
+    if (*actual == wanted_.values[i] || foreign_[i]) {
       expected_[i] = actual;
       continue;
     }

@@ -143,6 +143,8 @@ class Board {
   std::optional<OutsideWrite> suspected_;  // unless the knob just follows late
   std::optional<OutsideWrite> overwritten_;
   std::array<std::optional<std::int64_t>, kMaxKnobs> expected_{};
+  // The newest write was refused: the knob has what somebody else set, and may follow the load.
+  std::array<bool, kMaxKnobs> foreign_{};
   std::string failure_;
 };
 

@@ -186,15 +186,10 @@ void Controller::on_attached(const Workload& workload, Time now) {
   const bool none_ran = !roster_.any_managed();
   if (!roster_.attach(workload)) return;
   if (workload.kind == Kind::infer) meet_server(&workload);
+  follow_default_objective(now);
   lowest_mode_ = LowestMode::fits;
   await_steady_power(now);
-  if (workload.pid > 0) {
-    try {
-      board_.manage(workload.pid, workload.kind);
-    } catch (const KnobError& error) {
-      note(NoteType::knob_failed, now, error.what());
-    }
-  }
+  if (workload.pid > 0) act_on(workload.pid, workload.kind, now);
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   keep_what_is_theirs();
   pending_ = Pending::restart;
@@ -203,6 +198,14 @@ void Controller::on_attached(const Workload& workload, Time now) {
   // It may have drawn more than the cap before it was known here.
   const bool over = cap_mw_ && guard_.power_mw(now).value_or(0) > *cap_mw_;
   if (over && aim_ == Aim::safe && settled_ && !paused_ && !halted_) make_batches_smaller(now);
+}
+
+void Controller::act_on(std::int32_t pid, Kind kind, Time now) {
+  try {
+    board_.manage(pid, kind);
+  } catch (const KnobError& error) {
+    note(NoteType::knob_failed, now, error.what());
+  }
 }
 
 // Why the first that came does not run, or the search does not go on: what was told before is that
@@ -242,8 +245,13 @@ void Controller::on_detached(const Event& event, Time now) {
   checkpoint_.detach(event.handle);
   const Workload* server = roster_.managed(Kind::infer);
   const bool serves = server != nullptr && server->handle == event.handle;
+  for (const Workload* workload : roster_.managed()) {
+    const bool left = workload != nullptr && workload->handle == event.handle;
+    if (left && workload->pid > 0) act_on(0, workload->kind, now);
+  }
   if (!roster_.detach(event.handle)) return;
   if (serves) meet_server(nullptr);
+  follow_default_objective(now);
   if (measuring()) cut_measurement(Outcome::workload_changed, now);
   if (roster_.any_managed()) {
     keep_what_is_theirs();
@@ -318,9 +326,7 @@ void Controller::publish(Time now) {
   status.phase = phase();
   status.power_known = power.has_value() && !power_lost_;
   status.power_mw = power.value_or(0);
-  status.power_is_estimate = std::any_of(readings_.begin(), readings_.end(), [](const Reading& r) {
-    return r.quantity == Quantity::power && r.estimate;
-  });
+  status.power_is_estimate = guard_.estimates();
   status.cap_mw = cap_mw_.value_or(0);
   status.cap_source = cap_source_;
   status.goal = goal_;

@@ -87,6 +87,7 @@ class Controller {
   void add_to_baseload(Time now);
   bool consume(const Event& event, Time now);
   void on_attached(const Workload& workload, Time now);
+  void act_on(std::int32_t pid, Kind kind, Time now);  // see Actuator::manage
   void on_detached(const Event& event, Time now);
   void include_all(Time now);
   void tell_wait(Time now);
@@ -212,6 +213,9 @@ class Controller {
 
   // objective.cpp: what is minimised.
   void change_goal(const GoalChange& change, Time now);
+  void follow_default_objective(Time now);
+  bool trains_and_serves() const;
+  std::string nothing_found() const;
   bool needs_reference() const;
   void forget_reference();
   std::array<std::int32_t, kKinds> own_batches() const;  // as workloads attached with
@@ -259,6 +263,7 @@ class Controller {
                    const std::optional<Setting>& instead);
   void measure_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);
+  bool measures_again(const Observation& observation, Time now);
   void keep_observation(const Observation& observation, Time now);
   void enter_new_world(const DriftAlarm& alarm, const Observation& repeat, Time now);
   bool measuring() const { return aim_ == Aim::measure; }
@@ -314,6 +319,7 @@ class Controller {
   Time applying_since_{};
   Time wanted_since_{};               // however often it was applied again
   std::int64_t power_before_mw_ = 0;  // the window's mean then
+  std::int64_t most_before_mw_ = 0;   // what the setting before may have drawn, by that window
   CutExcuses excuses_;                // for power that may have been the setting's before
   std::optional<Setting> spared_;     // cut, but not for good: until the policy goes on
   Pending pending_ = Pending::nothing;
@@ -336,6 +342,7 @@ class Controller {
   LowestMode lowest_mode_ = LowestMode::fits;
   bool lacked_requests_ = false;  // said once: nobody's latency can be the least
   CutExcuses silences_;           // for settings in which a workload fell silent
+  CutExcuses second_looks_;       // at settings whose power was not the same all the while
   SecondChance second_chance_;    // of a search that found nothing
   Relief relief_;                 // what serves requests alone, under this cap
   Time fell_far_ = Time{} - std::chrono::hours(1);

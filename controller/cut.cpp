@@ -48,6 +48,7 @@ void Controller::cut_by_cap(Time now) {
   cut.setting = wanted_;
   cut.outcome = Outcome::over_limit;
   cut.power_mean_mw = cut.power_max_mw = power_mw;
+  cut.power_is_estimate = guard_.estimates();
   cut.limit_mw = power_mw - 1;
   cut.duration = now - applying_since_;
   keep_observation(cut, now);

@@ -15,16 +15,20 @@ void Controller::update_duty(Verdict verdict, Time now) {
   }
   const bool was_active = duty_.active(), waited = duty_.waits(), failed = duty_.fails();
   const auto power_mw = verdict == Verdict::power_unknown ? std::nullopt : guard_.power_mw(now);
-  duty_.update(now, settled_ && verdict == Verdict::over, power_mw, *cap_mw_, roster_.settled());
+  duty_.update(now, settled_ && verdict == Verdict::over, power_mw, *cap_mw_,
+               roster_.answers_within());
   if (duty_.waits()) {
     wait_in_turn();
   } else if (waited || was_active != duty_.active()) {
     run_in_turn(now);
   }
   if (duty_.fails() && !failed) {
-    note(NoteType::over_cap, now,
-         "infeasible: power is over the cap although the workloads wait; they wait until it falls "
-         "or the cap rises",
+    const std::string_view why =
+        roster_.settled()
+            ? "although the workloads wait; they wait until it falls or the cap rises"
+            : "and a workload does not wait as it was asked to; what does waits until "
+              "power falls or the cap rises";
+    note(NoteType::over_cap, now, "infeasible: power is over the cap " + std::string(why),
          guard_.power_mw(now).value_or(0));
   }
 }

@@ -21,10 +21,11 @@ class DutyCycle {
       : patience_(std::max<Duration>(patience, kLeast)), lag_(lag) {}
 
   // A tick in the lowest mode. `over`: the guard says so. `power_mw`: the mean of the last window,
-  // nullopt where it is not known. `answered`: who was asked to wait has begun to.
+  // nullopt where it is not known. `answers_within`: what who was asked to wait may take to begin
+  // to, zero where all have. Beyond that it is taken to be as quiet as it gets.
   void update(Time now, bool over, std::optional<std::int64_t> power_mw, std::int64_t cap_mw,
-              bool answered) {
-    if (!waits() || !answered) quiet_since_ = now;
+              Duration answers_within) {
+    if (!waits() || now - asked_ < answers_within) quiet_since_ = now;
     // What is drawn while nobody works is nobody's debt.
     const bool counts = now - quiet_since_ <= lag_ || power_mw.value_or(0) <= cap_mw;
     // Nobody knows what was drawn while the machine slept.
@@ -82,14 +83,14 @@ class DutyCycle {
   }
   void begin(Stretch stretch, Time now) {
     stretch_ = stretch;
-    began_ = now;
+    began_ = asked_ = now;
   }
   void wait(Time now, bool over, std::optional<std::int64_t> power_mw, std::int64_t cap_mw) {
     if (power_mw && *power_mw <= cap_mw && owed_mj_ <= 0) {
       begin(Stretch::run, now);
     } else if (over && !all_ && now - quiet_since_ >= lag_) {
       all_ = true;
-      quiet_since_ = now;
+      asked_ = quiet_since_ = now;
     } else if (over && all_ && now - quiet_since_ >= kFailsAfter + lag_) {
       fails_ = true;
     }
@@ -104,6 +105,7 @@ class DutyCycle {
   std::optional<Time> newest_;
   std::optional<Time> over_since_;
   Time began_{};
+  Time asked_{};        // when those who wait now were asked to, or the last of them
   Time quiet_since_{};  // of a wait: since when nobody is left who works
 };
 

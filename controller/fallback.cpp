@@ -194,14 +194,22 @@ void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
   const bool run_out = may_come && larger_batches_run();
   lowest_mode_ = run_out ? LowestMode::over_with_larger : LowestMode::over;
   if (run_out) return;
+  const bool set = board_.state() == ApplyState::applied;
   if (is_power(*cap_mw_)) {
+    const std::string what =
+        set ? "infeasible: the safe mode is over the cap; it is held until power falls"
+            : "infeasible: the safe mode could not be set, and power is over the cap without it; "
+              "it is tried again until power falls";
     note(NoteType::over_cap, now,
-         "infeasible: the safe mode is over the cap; it is held until power falls, the cap rises "
-         "or the workload changes, and if that lasts the workloads wait part of the time",
+         what +
+             ", the cap rises or the workload changes, and if that lasts the workloads wait "
+             "part of the time",
          power_mw);
   }
   const std::string source(cap_source_.view());
-  note(NoteType::safe, now, source + " leaves power for the lowest mode at most");
+  note(NoteType::safe, now,
+       source + " leaves power for the lowest mode at most" +
+           (set ? "" : ", which could not be set"));
 }
 
 bool Controller::larger_batches_run() const {

@@ -86,11 +86,15 @@ std::string describe(const Goal& goal) {
     std::snprintf(weight, sizeof weight, ", energy weight %.6g", goal.energy_weight);
     text += weight;
   }
+  if (goal.objective_by_default && goal.objective == Objective::throughput) {
+    text += kDefaultBesideRequests;
+  }
   return text;
 }
 
 Goal changed(Goal goal, const GoalChange& change) {
   goal.objective = change.objective.value_or(goal.objective);
+  if (change.objective) goal.objective_by_default = false;
   goal.energy_weight = change.energy_weight.value_or(goal.energy_weight);
   return goal;
 }
@@ -100,6 +104,13 @@ Goal beside_server(Goal goal, const Goal& asked, Duration latency) {
   goal.one_by_one = asked.one_by_one;
   goal.latency = asked.latency;
   if (!goal.latency && latency > Duration::zero()) goal.latency = latency;
+  return goal;
+}
+
+Goal with_default_objective(Goal goal, bool trains_and_serves) {
+  if (!goal.objective_by_default) return goal;
+  const bool beside_requests = trains_and_serves && goal.arrivals_per_s > 0 && goal.latency;
+  goal.objective = beside_requests ? Objective::throughput : Objective::time;
   return goal;
 }
 

@@ -50,11 +50,12 @@ struct Goal {
   // that inference leaves over. Else they come like clockwork, and only whole training minibatches
   // between two of inference count.
   bool one_by_one = false;
-  double energy_weight = 0.5;        // weighted and target: 0 counts time alone, 1 energy alone
-  double reference_s = 0;            // weighted: a sample's time in the highest setting, s
-  double reference_j = 0;            // weighted: its energy there, J; 0: not measured yet
-  std::int64_t priced_power_mw = 0;  // target: what a second costs, the most the device draws
-  std::optional<double> energy_j{};  // of a sample, at most
+  double energy_weight = 0.5;         // weighted and target: 0 counts time alone, 1 energy alone
+  double reference_s = 0;             // weighted: a sample's time in the highest setting, s
+  double reference_j = 0;             // weighted: its energy there, J; 0: not measured yet
+  std::int64_t priced_power_mw = 0;   // target: what a second costs, the most the device draws
+  std::optional<double> energy_j{};   // of a sample, at most
+  bool objective_by_default = false;  // nobody gave one: with_default_objective() says which holds
 
   // What time objectives, energy and their mixtures minimise, of a sample or of an epoch that takes
   // `time_s` seconds and `joules`: in seconds for time, joules for energy and target, of
@@ -123,7 +124,10 @@ struct GoalChange {
   friend bool operator==(const GoalChange&, const GoalChange&) = default;
 };
 
-// "weighted, energy weight 0.75"
+// Said behind throughput, where nobody gave an objective.
+inline constexpr std::string_view kDefaultBesideRequests = ", the default beside requests";
+
+// "weighted, energy weight 0.75", "throughput, the default beside requests"
 std::string describe(const Goal& goal);
 
 Goal changed(Goal goal, const GoalChange& change);
@@ -131,6 +135,11 @@ Goal changed(Goal goal, const GoalChange& change);
 // The goal beside another server, or none: what is known of requests was another one's, so it is
 // what was asked for. Where that names no latency it is the server's own; zero: it has none.
 Goal beside_server(Goal goal, const Goal& asked, Duration latency);
+
+// The goal where nobody gave an objective: time, and where training runs beside requests whose rate
+// and latency limit are known, throughput: least time leaves the batches of requests as they are,
+// and what serves none of them in time trains nothing. One that somebody gave stays.
+Goal with_default_objective(Goal goal, bool trains_and_serves);
 
 // Why the goal cannot be reached whatever is measured: an objective that lacks the number it needs.
 // Empty where it can.

@@ -20,6 +20,7 @@ constexpr Duration kLooksFor = std::chrono::milliseconds(260);
 void Guard::add(const Reading& reading) {
   if (reading.quantity != Quantity::power || reading.state != ReadingState::ok) return;
   newest_ = std::max(newest_, reading.taken);
+  estimates_ = reading.estimate;
   window_.add(reading);
   behind_mean_.add(reading.taken, reading.value);
 }

@@ -88,6 +88,12 @@ class Guard {
   // what a breach was foreseen by tells nothing of the step down, nor of what is tried next.
   bool recovered(Time now) const;
   std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
+  // What the setting in force may draw, by readings that may still hold the one before it.
+  std::optional<std::int64_t> highest_newest_mw(Time now) const {
+    return window_.highest_newest_mw(now);
+  }
+  // Whether the newest good reading was computed, not read from a sensor.
+  bool estimates() const { return estimates_; }
   // As it was read last, however long ago.
   std::optional<std::int64_t> newest_mw() const {
     return window_.empty() ? std::nullopt : std::optional(window_.newest_mw());
@@ -108,6 +114,7 @@ class Guard {
   Duration stale_after_;
   std::optional<std::int64_t> cap_mw_;
   bool doubts_ = false;
+  bool estimates_ = false;
   Time newest_{};
   Time armed_{};
   Time settled_{};

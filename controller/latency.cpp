@@ -45,6 +45,7 @@ void Controller::update_arrivals(Time now) {
   char text[64];
   std::snprintf(text, sizeof text, "%.4g requests a second", per_s);
   note(NoteType::arrivals, now, text);
+  follow_default_objective(now);
   if (!roster_.any_managed()) return;
   if (measuring()) {
     cut_measurement(Outcome::goal_changed, now);

@@ -207,6 +207,7 @@ void Controller::on_over_cap(Time now) {
   cut.outcome = Outcome::over_limit;
   cut.power_mean_mw = power_mw;
   cut.power_max_mw = power_mw;
+  cut.power_is_estimate = guard_.estimates();
   cut.limit_mw = cap_mw_.value_or(0);
   cut.duration = now - applying_since_;
   if (measuring()) {
@@ -275,6 +276,12 @@ bool Controller::judge_cut(const Observation& cut, bool forgiven, Time now) {
   const bool trains_on = !settled_ && awaits_rest();
   // Once: the setting before may lie as close to the cap, and this one would be tried without end.
   if (!fitted && (before || foreseen || trains_on) && excuses_.excuse(cut.setting, now)) {
+    // Its own reading fits: it is measured once more, as the policy asked what it draws itself.
+    const bool fits = guard_.newest_mw().value_or(cut.limit_mw) <= cut.limit_mw;
+    if (before && fits && pending_ == Pending::resume) {
+      pending_ = Pending::asked;
+      asked_ = {Request::What::remeasure, cut.setting};
+    }
     return false;
   }
   std::optional<DriftAlarm> alarm;
@@ -299,9 +306,9 @@ bool Controller::early(Time now) const {
   return !settled_ || now - guard_.changed() < board_.traits().power_window;
 }
 
-// The setting before drew as much to 2 %: it may be to blame.
+// The setting before may have drawn as much to 2 %: it may be to blame.
 bool Controller::may_be_before(std::int64_t power_mw, Time now) const {
-  return early(now) && 50 * power_mw <= 51 * power_before_mw_;
+  return early(now) && 50 * power_mw <= 51 * most_before_mw_;
 }
 
 // All of it: other settings were measured in the same world as the one that shows the change, and

@@ -29,6 +29,20 @@ std::optional<std::int64_t> PowerWindow::mean_mw(Time end) const {
   return sum / n;
 }
 
+std::optional<std::int64_t> PowerWindow::highest_newest_mw(Time end) const {
+  std::optional<std::int64_t> highest;
+  std::int64_t sum = 0;
+  std::int64_t n = 0;
+  for (std::size_t i = count_; i-- > 0;) {
+    const Sample& sample = at(i);
+    if (sample.taken > end) continue;
+    if (sample.taken <= end - length_) break;
+    sum += sample.mw;
+    highest = std::max(highest.value_or(sum), sum / ++n);
+  }
+  return highest;
+}
+
 std::optional<std::int64_t> PowerWindow::settling_mw(Time end) const {
   if (count_ < 4 || end - newest() > length_) return std::nullopt;
   const auto before = settling_from(count_ - 4);

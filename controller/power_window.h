@@ -25,6 +25,9 @@ class PowerWindow {
   std::int64_t newest_mw() const { return at(count_ - 1).mw; }
   // Mean in mW of the readings taken in (end - length, end]; nullopt where there is none.
   std::optional<std::int64_t> mean_mw(Time end) const;
+  // The highest mean in mW of the newest readings of that window, of however many: what began
+  // within it may draw as much, though the mean of all of it is less. Nullopt as mean_mw().
+  std::optional<std::int64_t> highest_newest_mw(Time end) const;
   // Where readings that rise by ever less are on their way to, in mW: what a sensor with a
   // first-order lag will show, by Aitken's delta-squared process (A. C. Aitken, 1926) on the newest
   // three and on the three before them, the lower of both. Nullopt where they do not rise so, by

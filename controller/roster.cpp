@@ -8,6 +8,10 @@ namespace {
 // Of one wait: who cannot wait is not asked in every tick.
 constexpr std::uint32_t kMostRefusals = 3;
 
+// A minibatch in the lowest mode may take longer than any before it.
+constexpr Duration kLeastPatience = std::chrono::seconds(10);
+constexpr int kMinibatches = 3;
+
 }  // namespace
 
 bool Roster::attach(const Workload& workload) {
@@ -197,6 +201,16 @@ std::int32_t Roster::asked_batch(Kind kind) const {
 bool Roster::settled() const {
   return std::all_of(managed_.begin(), managed_.end(),
                      [](const auto& slot) { return !slot || slot->answered == slot->asked; });
+}
+
+Duration Roster::answers_within() const {
+  Duration longest{};
+  for (const auto& slot : managed_) {
+    if (!slot || slot->answered == slot->asked) continue;
+    longest =
+        std::max({longest, kLeastPatience, kMinibatches * slot->times.expected(slot->in_force)});
+  }
+  return longest;
 }
 
 bool Roster::awaits_smaller_batches() const {

@@ -60,6 +60,10 @@ class Roster {
   bool refused(const Event& event);
   // True when every command has been answered.
   bool settled() const;
+  // What those who have not answered their newest command may take to end their minibatch, after
+  // which a workload waits as it was asked to: a few times what one may well take, ten seconds at
+  // least. Zero where all have answered.
+  Duration answers_within() const;
   // True where no workload of this kind is managed, or it waits as it was asked to.
   bool rests(Kind kind) const;
   // True while a workload still runs larger batches than it was asked for last.

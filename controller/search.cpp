@@ -8,6 +8,9 @@ namespace gearshift {
 namespace {
 
 constexpr std::uint32_t kMostRewrites = 3, kMostFailedHolds = 3;
+
+// Of mean power: requests that come one by one make it a quarter, a load that ends meanwhile more.
+constexpr double kMostMargin = 0.3;
 // A policy pays for answers from memory with its own instruction budget; this is the second line.
 constexpr std::uint32_t kMostAnswersATick = 100'000;
 
@@ -41,7 +44,7 @@ void Controller::handle(Request request, Time now) {
     drain_policy_log(now);
     switch (request.what) {
       case Request::What::hold_safe:
-        hold_nothing("the policy found no setting", now);
+        hold_nothing(nothing_found(), now);
         arm_second_chance(now);
         return;
       case Request::What::failed:
@@ -129,6 +132,7 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
     serving_.change();
     wanted_since_ = now;
     power_before_mw_ = guard_.power_mw(now).value_or(0);
+    most_before_mw_ = guard_.highest_newest_mw(now).value_or(0);
   }
   wanted_ = setting;
   aim_ = aim;
@@ -278,6 +282,7 @@ void Controller::measure_hold(Time now) {
 // whether the world is still the same: it is neither kept nor recorded, or a night of holding would
 // fill the memory with one setting.
 void Controller::finish_hold_measurement(Observation observation, Time now) {
+  if (measures_again(observation, now)) return;
   observation.limit_mw = cap_mw_.value_or(0);
   observation.duration = now - hold_measured_since_;
   const auto alarm = drift_.add(observation);
@@ -299,6 +304,18 @@ void Controller::finish_hold_measurement(Observation observation, Time now) {
     keep_observation(observation, now);
   }
   measure_hold(now);
+}
+
+// Another program that began or ended to work meanwhile leaves a mean that is no setting's, and a
+// margin that no cap has room for. So the first such result counts for nothing, and the setting is
+// measured again at once; what varies by itself does so the second time too.
+bool Controller::measures_again(const Observation& observation, Time now) {
+  const double most_mw = kMostMargin * static_cast<double>(observation.power_mean_mw);
+  if (!observation.ok() || static_cast<double>(observation.power_margin_mw) <= most_mw)
+    return false;
+  if (!second_looks_.excuse(observation.setting, now)) return false;
+  meter_.begin(wanted_, roster_.expected(wanted_), now);
+  return true;
 }
 
 void Controller::keep_observation(const Observation& observation, Time now) {
@@ -335,6 +352,7 @@ void Controller::on_hold_failed(ApplyState state, Time now) {
 
 void Controller::finish_measurement(Observation observation, Time now) {
   if (observation.outcome == Outcome::stalled && await_reports(observation.outcome, now)) return;
+  if (measures_again(observation, now)) return;
   observation.limit_mw = cap_mw_.value_or(0);
   observation.duration = now - applying_since_;
   if (const auto alarm = drift_.add(observation)) {

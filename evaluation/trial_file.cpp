@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -110,6 +111,11 @@ TrialFile::TrialFile(const std::string& path)
       descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (descriptor_ < 0) fail(path, std::string("cannot be opened: ") + std::strerror(errno));
   try {
+    // What is no file keeps no trials: a device that never ends would be read for ever.
+    struct stat found {};
+    if (fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode)) {
+      fail(path, "is no file, and keeps no results; give another name");
+    }
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       fail(path, "another evaluation writes to it; wait for it, or name another file");
     }

@@ -21,9 +21,9 @@ constexpr std::string_view kHowToRead =
 
 // Keys that recordings made before them lack: what they tell was then as the header's default is.
 constexpr std::string_view kLaterKeys[] = {
-    "energy_weight",      "reference_s",       "reference_j",
-    "priced_power_mw",    "goal_energy_j",     "checkpoint_timeout_ns",
-    "power_averaging_ns", "power_rounding_mw", "power_counts"};
+    "energy_weight", "reference_s",           "reference_j",        "priced_power_mw",
+    "goal_energy_j", "checkpoint_timeout_ns", "power_averaging_ns", "power_rounding_mw",
+    "power_counts",  "objective_by_default"};
 
 bool may_be_missing(std::string_view key) {
   return std::find(std::begin(kLaterKeys), std::end(kLaterKeys), key) != std::end(kLaterKeys);
@@ -55,7 +55,7 @@ void each_field(Header& header, Visit visit) {
   visit("goal_dwell_ns", goal_dwell);
   visit("checkpoint_timeout_ns", checkpoint_timeout);
   auto& [objective, power_mw, latency, arrivals_per_s, one_by_one, energy_weight, reference_s,
-         reference_j, priced_power_mw, energy_j] = goal;
+         reference_j, priced_power_mw, energy_j, objective_by_default] = goal;
   static_cast<void>(one_by_one);  // what the run's servers report tells it
   visit("objective", objective);
   visit("goal_power_mw", power_mw);
@@ -66,6 +66,7 @@ void each_field(Header& header, Visit visit) {
   visit("reference_j", reference_j);
   visit("priced_power_mw", priced_power_mw);
   visit("goal_energy_j", energy_j);
+  visit("objective_by_default", objective_by_default);
   auto& [least_minibatches, most_minibatches, confidence, settle_tolerance, settle_most,
          power_least, most_time, stall_after, first_minibatch_most] = meter;
   visit("meter_least_minibatches", least_minibatches);

@@ -25,12 +25,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <zmq.hpp>
 
 #include "bridge/client/gearshift_connection.hpp"
 #include "bridge/client/gearshift_gives_up.hpp"
@@ -42,10 +45,17 @@ namespace gearshift::client {
 class Workload {
  public:
   // Connects in the background. Throws std::invalid_argument for options that no daemon would take,
-  // but not for what the environment says: take_message() tells of that.
-  explicit Workload(Options options)
-      : batch_size_(options.batch_size),
-        connection_(std::make_unique<detail::Connection>(std::move(options))) {}
+  // but not for what the environment says: take_message() tells of that. Where the process may open
+  // no more files or threads it is as without a daemon, and take_message() says so.
+  explicit Workload(Options options) : batch_size_(options.batch_size) {
+    try {
+      connection_ = std::make_unique<detail::Connection>(std::move(options));
+    } catch (const std::system_error& error) {
+      trouble_ = no_connection(error.what());
+    } catch (const zmq::error_t& error) {
+      trouble_ = no_connection(error.what());
+    }
+  }
 
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
@@ -62,12 +72,16 @@ class Workload {
 
   // Reports that a minibatch has ended: of the batch size in force, or of `samples` where a batch
   // of requests would not wait for more. Durations as in PROTOCOL.md. Beyond fifteen hundred a
-  // second they are not sent.
+  // second they are not sent, nor one of more than an hour: a laptop's lid or a debugger, and no
+  // minibatch.
   void minibatch(std::uint32_t epoch, std::chrono::nanoseconds elapsed,
                  std::chrono::nanoseconds fetch_stall, std::chrono::nanoseconds compute,
                  std::int32_t samples = 0) {
+    using std::chrono::nanoseconds;
+    if (elapsed > nanoseconds(detail::kMaxDurationNs)) return;
     if (auto* connection = here()) {
-      connection->minibatch(epoch, elapsed, fetch_stall, compute, samples);
+      const nanoseconds took = std::max(elapsed, nanoseconds(1));
+      connection->minibatch(epoch, took, fetch_stall, compute, samples);
     }
   }
 
@@ -157,7 +171,7 @@ class Workload {
   // none.
   std::string take_message() {
     auto* const connection = here();
-    return connection != nullptr ? connection->take_message() : std::string();
+    return connection != nullptr ? connection->take_message() : std::exchange(trouble_, {});
   }
   // Has take_message() say it, once however often it is told.
   void tell(const std::string& trouble) {
@@ -165,12 +179,16 @@ class Workload {
   }
 
  private:
-  // None in a forked child.
+  static std::string no_connection(const std::string& why) {
+    return "no daemon can be connected to: " + why + "; raise ulimit -n or -u, and attach anew";
+  }
+  // None in a forked child, nor where none could be made.
   detail::Connection* here() const { return ::getpid() == process_ ? connection_.get() : nullptr; }
 
   const std::int32_t batch_size_;  // of the options
   const pid_t process_ = ::getpid();
   std::unique_ptr<detail::Connection> connection_;
+  std::string trouble_;  // why there is none, until it is taken
 };
 
 }  // namespace gearshift::client

@@ -1,4 +1,4 @@
-// How the C++ client's libzmq ends: without keeping the program.
+// How the C++ client's libzmq begins and ends: without ending the program, nor keeping it.
 //
 // Has a thread, because libzmq ends only when it has looked up the name of the daemon's host, which
 // a nameserver that is down makes half a minute.
@@ -11,9 +11,16 @@
 #include <utility>
 #include <zmq.hpp>
 
+#include "bridge/client/gearshift_room.hpp"
 #include "bridge/client/gearshift_signals.hpp"
 
 namespace gearshift::client::detail {
+
+// Throws as require_room() does, or zmq::error_t.
+inline zmq::context_t new_context() {
+  require_room();
+  return zmq::context_t(1);
+}
 
 // Ends `context`, whose sockets are closed. Waits for what they have to send, `longest` at most;
 // what is left then ends by itself, or with the program.

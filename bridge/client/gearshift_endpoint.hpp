@@ -11,6 +11,10 @@ namespace gearshift::client::detail {
 
 inline constexpr char kSocketName[] = "/workloads.ipc";
 
+// Whether its address is an IPv6 one. libzmq takes none before it is told to, and looks names up
+// otherwise then.
+inline bool is_ipv6(const std::string& endpoint) { return endpoint.rfind("tcp://[", 0) == 0; }
+
 // Why another user may be who listens in this folder, for people; empty: nobody else can.
 inline std::string distrust(const std::string& folder, uid_t user) {
   const auto ours = [user](const struct stat& status) {

@@ -38,7 +38,8 @@ class DaemonSocket {
  public:
   using Time = std::chrono::nanoseconds;  // since any moment
 
-  DaemonSocket() : context_(1), socket_(context_, zmq::socket_type::dealer) {
+  // Throws std::system_error or zmq::error_t where the process may open no more files or threads.
+  DaemonSocket() : context_(new_context()), socket_(context_, zmq::socket_type::dealer) {
     socket_.set(zmq::sockopt::immediate, true);
     socket_.set(zmq::sockopt::linger, 100);  // milliseconds for the bye, where there is a daemon
     socket_.set(zmq::sockopt::sndhwm, 256);
@@ -63,8 +64,9 @@ class DaemonSocket {
     disconnect();
     if (endpoint.empty()) return;
     if (auto used = use_key(socket_, endpoint, key)) key_ = std::move(used);
-    if (is_tcp(endpoint) && !handshakes_) handshakes_.emplace(context_, socket_);
     try {
+      if (is_tcp(endpoint) && !handshakes_) handshakes_.emplace(context_, socket_);
+      socket_.set(zmq::sockopt::ipv6, is_ipv6(endpoint));
       socket_.connect(endpoint);
     } catch (const zmq::error_t& error) {
       throw std::invalid_argument("endpoint " + endpoint + ": " + error.what() +

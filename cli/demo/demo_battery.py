@@ -67,7 +67,7 @@ def row(name, flight, until_s, epochs):
         f"    {name:<34} {end}   {min(mission['epochs'], epochs):5.2f} of {epochs} epochs   "
         f"{mission['least_wh']:5.2f} Wh left   deadline {'kept  ' if in_time else 'missed'}  "
         f"reserve {'kept' if mission['reserve_kept'] else 'broken'}   "
-        f"over the cap {flight['over_s']:5.1f} s"
+        f"over the cap {flight['over_cap_s']:5.1f} s"
     )
     return in_time and mission["reserve_kept"]
 

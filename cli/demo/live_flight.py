@@ -45,7 +45,7 @@ class LiveFlight:
         return {
             "ending": ending,
             "duration_s": duration_s,
-            "over_s": summary["over_cap_s"],
+            "over_cap_s": summary["over_cap_s"],
             "guard_steps": summary["guard_steps"],
             "mission": {
                 "epochs": samples / mission["samples"],

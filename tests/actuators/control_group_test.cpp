@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actuators/board_actuator.h"
+#include "actuators/group_removal.h"
 #include "tests/actuators/host_groups.h"
 #include "tests/fakes/temp_tree.h"
 
@@ -34,6 +35,7 @@ TEST(ControlGroups, AMachineWithoutAHierarchyHasAbsentKnobs) {
 TEST(ControlGroups, VersionTwoGroupsLieBesideTheProcess) {
   const fakes::TempTree tree;
   tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory");
+  tree.put("/sys/fs/cgroup/cgroup.subtree_control", "cpu memory");
   tree.put("/sys/fs/cgroup/user/cgroup.subtree_control", "memory");
   tree.put("/sys/fs/cgroup/user/cgroup.procs", "");
   tree.put("/sys/fs/cgroup/user/shell/cgroup.procs", "7");
@@ -67,6 +69,7 @@ TEST(ControlGroups, VersionTwoGroupsLieBesideTheProcess) {
 // A tree of version 2 with a shell, process 7, in a group of its own.
 void put_shell(const fakes::TempTree& tree) {
   tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
+  tree.put("/sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu");
   tree.put("/sys/fs/cgroup/user/cgroup.subtree_control", "cpu");
   tree.put("/sys/fs/cgroup/user/cgroup.procs", "");
   tree.put("/sys/fs/cgroup/user/shell/cgroup.procs", "7");
@@ -243,6 +246,7 @@ TEST(ControlGroups, TheHomesOfProcessesThatHaveEndedAreForgotten) {
 TEST(ControlGroups, VersionTwoOffersTheCpusOfTheOwnGroup) {
   const fakes::TempTree tree;
   tree.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu");
+  tree.put("/sys/fs/cgroup/cgroup.subtree_control", "");
   tree.put("/sys/fs/cgroup/cgroup.procs", "7");
   tree.put("/sys/fs/cgroup/cpuset.cpus.effective", "2-3,5");
   tree.put("/proc/self/cgroup", "0::/");

@@ -41,7 +41,7 @@ class TreesInMemory : public testing::Environment {
 
 class KnobJournalTest : public testing::Test {
  protected:
-  std::filesystem::path journal() const { return state_.at("/state/knobs.journal"); }
+  std::filesystem::path journal() const { return state_.at("/my state/knobs.journal"); }
 
   // A run of a daemon from its first write to its last: every knob up, down, and put back.
   void run(Sysroot& root) const {
@@ -59,10 +59,11 @@ class KnobJournalTest : public testing::Test {
 
   // Runs a daemon in a process of its own that is killed right before write `n`. False where it
   // ended before it got there.
-  bool killed_at(std::uint64_t n) const {
+  bool killed_at(std::uint64_t n) const { return killed_at(n, board_.root()); }
+  bool killed_at(std::uint64_t n, const std::filesystem::path& prefix) const {
     const pid_t child = fork();
     if (child == 0) {
-      Sysroot root(board_.root());
+      Sysroot root(prefix);
       root.stop_at_write(n);
       run(root);
       _exit(0);
@@ -111,7 +112,7 @@ TEST_F(KnobJournalTest, TheNextDaemonRestoresWhatAKilledOneLeft) {
 
 TEST_F(KnobJournalTest, TheJournalIsOnDiskBeforeTheFirstWriteWithAllKnobsInIt) {
   ASSERT_TRUE(killed_at(1));
-  const JournalText text = parse_journal(state_.get("/state/knobs.journal"));
+  const JournalText text = parse_journal(state_.get("/my state/knobs.journal"));
   EXPECT_EQ(text.boot_id, "11111111-2222-3333-4444-555555555555");
   EXPECT_EQ(text.entries.size(), 11u + 6u + 2u + 4u);
 }
@@ -173,21 +174,23 @@ TEST_F(KnobJournalTest, AJournalOfABoardThatIsNotThereIsKept) {
 
 TEST_F(KnobJournalTest, ADamagedJournalIsRefusedWithoutAWrite) {
   ASSERT_TRUE(killed_at(20));
-  const std::string whole = state_.get("/state/knobs.journal");
+  const std::string whole = state_.get("/my state/knobs.journal");
   for (const std::string& damaged :
        {whole.substr(0, whole.size() / 2), std::string("x"), std::string(), whole + whole}) {
-    state_.put("/state/knobs.journal", damaged);
+    state_.put("/my state/knobs.journal", damaged);
     const Bytes before = board_.bytes();
     EXPECT_THROW(restore_from_journal(root_, journal()), JournalError);
     EXPECT_THROW(BoardActuator(board_.description(), root_, {journal()}), JournalError);
     EXPECT_EQ(board_.bytes(), before);
-    EXPECT_EQ(state_.get("/state/knobs.journal"), damaged) << "kept for people to look at";
+    EXPECT_EQ(state_.get("/my state/knobs.journal"), damaged) << "kept for people to look at";
   }
   EXPECT_EQ(root_.writes(), 0u);
 }
 
 TEST_F(KnobJournalTest, AJournalOfAnotherSysrootIsRefusedWithTheWayOut) {
-  ASSERT_TRUE(killed_at(20));
+  const std::filesystem::path prefix = state_.at("/my board");
+  std::filesystem::create_directory_symlink(board_.root(), prefix);
+  ASSERT_TRUE(killed_at(20, prefix));
   DirectoryBoard other;
   Sysroot root(other.root());
   const Bytes before = other.bytes();
@@ -195,8 +198,7 @@ TEST_F(KnobJournalTest, AJournalOfAnotherSysrootIsRefusedWithTheWayOut) {
     restore_from_journal(root, journal());
     FAIL() << "it was taken";
   } catch (const JournalError& error) {
-    EXPECT_NE(std::string(error.what()).find("--sysroot " + board_.root().string()),
-              std::string::npos)
+    EXPECT_TRUE(std::string(error.what()).ends_with("--sysroot '" + prefix.string() + "'"))
         << error.what();
   }
   EXPECT_EQ(other.bytes(), before);
@@ -217,7 +219,8 @@ TEST_F(KnobJournalTest, ABoardBelowAPrefixIsRestoredWithIt) {
     return std::string();
   };
   const std::string prefix = " --sysroot " + board_.root().string();
-  EXPECT_EQ(way_out(), "gearshift restore --state " + state_.at("/state").string() + prefix);
+  const std::string folder = journal().parent_path().string();
+  EXPECT_EQ(way_out(), "gearshift restore --state '" + folder + '\'' + prefix);
   restore_from_journal(root_, journal());
   // One that cannot be looked at, even by root.
   state_.link("/loop", "loop");
@@ -256,7 +259,7 @@ TEST_F(KnobJournalTest, TheFirstTextOfAFileIsTheOneThatCounts) {
   knobs.save(SavedRole::limit_max, path, "612000000");
   knobs.save(SavedRole::limit_max, path, "1300500000");
   knobs.commit();
-  const JournalText text = parse_journal(state_.get("/state/knobs.journal"));
+  const JournalText text = parse_journal(state_.get("/my state/knobs.journal"));
   ASSERT_EQ(text.entries.size(), 1u);
   EXPECT_EQ(text.entries[0].text, "612000000");
   EXPECT_TRUE(knobs.has(SavedRole::limit_max, path));
@@ -272,7 +275,7 @@ TEST_F(KnobJournalTest, WhatWouldBeTooLongToBeReadAgainIsNotSaved) {
   EXPECT_THROW(knobs.save(SavedRole::group_home, group, "one more"), std::runtime_error);
   EXPECT_THROW(knobs.save(SavedRole::group, group, ""), std::runtime_error);
   knobs.commit();
-  const JournalText text = parse_journal(state_.get("/state/knobs.journal"));
+  const JournalText text = parse_journal(state_.get("/my state/knobs.journal"));
   EXPECT_EQ(text.entries.size(), kMaxJournalEntries);
 
   KnobJournal other(root_, state_.at("/other/knobs.journal"));
@@ -296,19 +299,19 @@ TEST_F(KnobJournalTest, WhatIsForgottenMakesRoom) {
   save(6);
   EXPECT_THROW(save(7), std::runtime_error);
   knobs.commit();
-  EXPECT_EQ(parse_journal(state_.get("/state/knobs.journal")).entries.size(), 3u);
+  EXPECT_EQ(parse_journal(state_.get("/my state/knobs.journal")).entries.size(), 3u);
 }
 
 // Who can open a file can lock it: then neither guardian nor next daemon could put anything back.
 TEST_F(KnobJournalTest, NobodyElseCanOpenTheLock) {
   const auto mode = [&] {
     struct stat info {};
-    EXPECT_EQ(stat(state_.at("/state/knobs.journal.lock").c_str(), &info), 0);
+    EXPECT_EQ(stat(state_.at("/my state/knobs.journal.lock").c_str(), &info), 0);
     return info.st_mode & 07777;
   };
   { const KnobJournal knobs(root_, journal()); }
   EXPECT_EQ(mode(), 0600u);
-  state_.mode("/state/knobs.journal.lock", 0644);  // as older releases made it
+  state_.mode("/my state/knobs.journal.lock", 0644);  // as older releases made it
   { const KnobJournal knobs(root_, journal()); }
   EXPECT_EQ(mode(), 0600u);
 }
@@ -326,14 +329,14 @@ TEST_F(KnobJournalTest, AJournalThatAnotherUserWroteOrMayWriteIsRefusedWithoutAW
     EXPECT_THROW(BoardActuator(board_.description(), root_, {journal()}), JournalError);
     EXPECT_EQ(board_.bytes(), before);
   };
-  state_.mode("/state/knobs.journal", 0666);
+  state_.mode("/my state/knobs.journal", 0666);
   refused("other users may write it");
-  state_.mode("/state/knobs.journal", 0644);
-  std::filesystem::rename(journal(), state_.at("/state/elsewhere"));
-  state_.link("/state/knobs.journal", "elsewhere");
+  state_.mode("/my state/knobs.journal", 0644);
+  std::filesystem::rename(journal(), state_.at("/my state/elsewhere"));
+  state_.link("/my state/knobs.journal", "elsewhere");
   refused("it is a symbolic link");
-  state_.remove("/state/knobs.journal");
-  std::filesystem::rename(state_.at("/state/elsewhere"), journal());
+  state_.remove("/my state/knobs.journal");
+  std::filesystem::rename(state_.at("/my state/elsewhere"), journal());
   if (geteuid() == 0) {
     constexpr uid_t kOther = 1234;
     ASSERT_EQ(chown(journal().c_str(), kOther, static_cast<gid_t>(-1)), 0);
@@ -345,12 +348,12 @@ TEST_F(KnobJournalTest, AJournalThatAnotherUserWroteOrMayWriteIsRefusedWithoutAW
 
 TEST_F(KnobJournalTest, ALinkInTheWayOfTheJournalIsNotWrittenThrough) {
   state_.put("/precious", "kept");
-  state_.link("/state/knobs.journal.new", "../precious");
+  state_.link("/my state/knobs.journal.new", "../precious");
   KnobJournal knobs(root_, journal());
   knobs.save(SavedRole::limit_max, DirectoryBoard::gpu("max_freq"), "1300500000");
   knobs.commit();
   EXPECT_EQ(state_.get("/precious"), "kept");
-  EXPECT_EQ(parse_journal(state_.get("/state/knobs.journal")).entries.size(), 1u);
+  EXPECT_EQ(parse_journal(state_.get("/my state/knobs.journal")).entries.size(), 1u);
 }
 
 // A guardian restores while a person runs `gearshift restore`.
@@ -358,7 +361,7 @@ TEST_F(KnobJournalTest, WhoWaitedForAnotherThatPutEverythingBackHasNothingToDo) 
   ASSERT_TRUE(killed_at(20));
   const std::string lock = journal().string() + ".lock";
   // By another name, so that what the child opens can be told from what it inherits.
-  const std::filesystem::path alias = state_.at("/state/alias");
+  const std::filesystem::path alias = state_.at("/my state/alias");
   std::filesystem::create_hard_link(lock, alias);
   const int held = open(alias.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(flock(held, LOCK_EX), 0);
@@ -381,7 +384,7 @@ TEST_F(KnobJournalTest, WhoWaitedForAnotherThatPutEverythingBackHasNothingToDo) 
     return false;
   };
   while (!waits()) poll(nullptr, 0, 1);
-  state_.remove("/state/knobs.journal");
+  state_.remove("/my state/knobs.journal");
   flock(held, LOCK_UN);
   close(held);
   int status = 0;

@@ -122,6 +122,7 @@ TEST_F(KnobSessionTest, ManagesProcessesOfItsUserAlone) {
   EXPECT_EQ(ask(KnobVerb::manage, 0, 78).type, KnobAnswerType::refused) << "no such process";
   EXPECT_EQ(ask(KnobVerb::manage, 2, 77).type, KnobAnswerType::refused) << "no such kind";
   EXPECT_EQ(ask(KnobVerb::manage, 0, -1).type, KnobAnswerType::refused);
+  EXPECT_EQ(ask(KnobVerb::manage, 0, 0).type, KnobAnswerType::done) << "none any more";
   EXPECT_EQ(ask(KnobVerb::manage, 0, (std::int64_t{1} << 32) + 77).type, KnobAnswerType::refused);
 }
 

@@ -139,7 +139,7 @@ TEST_F(WorkloadCpusTest, AnEndedWorkloadDoesNotKeepTheGroup) {
 
 TEST_F(WorkloadCpusTest, RefusesAProcessThatIsNotThere) {
   BoardActuator actuator = make();
-  EXPECT_THROW(actuator.manage(0, Kind::train), KnobError);
+  EXPECT_THROW(actuator.manage(-1, Kind::train), KnobError);
   try {
     actuator.manage(1 << 22, Kind::train);  // above every pid that Linux gives
     FAIL() << "no KnobError";

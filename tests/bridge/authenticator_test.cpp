@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 constexpr int kRounds = 2000;  // of ten milliseconds: only a failure waits for all of them
 
 KeyFolder made_folder(const fakes::TempTree& tree, const KeyPair& server) {
-  KeyFolder folder(tree.at("/keys"));
+  KeyFolder folder(tree.at("/my keys"));
   folder.make();
   write_key_file(folder.server_path(), {"", server, ""});
   return folder;
@@ -151,8 +151,8 @@ TEST_F(AuthenticatorTest, RefusesAnUnknownKeyAndTellsTheOperatorWhich) {
   EXPECT_NE(complaint.find(stranger.public_key), std::string::npos) << complaint;
   EXPECT_NE(complaint.find("127.0.0.1"), std::string::npos) << complaint;
   // Keys have characters that a shell acts on.
-  EXPECT_NE(complaint.find("gearshift keys authorise NAME '" + stranger.public_key + "' --keys " +
-                           folder.path().string()),
+  EXPECT_NE(complaint.find("gearshift keys authorise NAME '" + stranger.public_key + "' --keys '" +
+                           folder.path().string() + "'"),
             std::string::npos)
       << complaint;
   EXPECT_EQ(authenticator.take_complaint(), "");
@@ -178,7 +178,7 @@ TEST_F(AuthenticatorTest, TellsTheOperatorHowToMakeAKey) {
   send("user", zmq::send_flags::none);
   authenticator.answer(clock.time);
   const std::string complaint = authenticator.take_complaint();
-  const std::string way_out = "gearshift keys client NAME --keys " + folder.path().string();
+  const std::string way_out = "gearshift keys client NAME --keys '" + folder.path().string() + "'";
   EXPECT_TRUE(complaint.ends_with(way_out)) << complaint;
 }
 
@@ -232,7 +232,7 @@ TEST_F(AuthenticatorTest, PutsOutWhoIsRevokedInAFolderThatTookItsPlace) {
 }
 
 TEST_F(AuthenticatorTest, PutsOutAllWhereItsTableWasTakenAway) {
-  std::filesystem::rename(folder.clients_path(), tree.at("/keys/clients.off"));
+  std::filesystem::rename(folder.clients_path(), tree.at("/my keys/clients.off"));
   EXPECT_TRUE(authenticator.take_changes());
   ClientSocket socket = client(workloads, &drone);
   EXPECT_TRUE(serve_until_refused(socket));
@@ -253,7 +253,7 @@ TEST_F(AuthenticatorTest, TellsThatItsFolderIsGoneAndLooksForAnother) {
 }
 
 TEST_F(AuthenticatorTest, KeepsTheOldTableWhereTheNewOneCannotBeUsed) {
-  tree.put("/keys/clients", "nonsense");
+  tree.put("/my keys/clients", "nonsense");
   std::string complaint;
   EXPECT_TRUE(serve([&] { return !(complaint = authenticator.take_complaint()).empty(); }));
   EXPECT_NE(complaint.find("line 1"), std::string::npos) << complaint;
@@ -309,7 +309,7 @@ TEST(Authenticator, TellsWhereItCannotSeeThatAKeyIsRevoked) {
 TEST(Authenticator, NeedsTheDaemonsKeys) {
   const fakes::TempTree tree;
   zmq::context_t context(1);
-  EXPECT_THROW(Authenticator(context, KeyFolder(tree.at("/keys"))), std::runtime_error);
+  EXPECT_THROW(Authenticator(context, KeyFolder(tree.at("/my keys"))), std::runtime_error);
 }
 
 }  // namespace

@@ -58,6 +58,23 @@ TEST_F(ClientTest, TellsOfItsRequests) {
   EXPECT_EQ(got.latency_max, std::chrono::hours(1));  // more would be a fault
 }
 
+// A laptop's lid, a debugger, a clock that did not move.
+TEST_F(ClientTest, ReportsNoTimeThatWasNone) {
+  client::Workload workload(options());
+  welcome(workload);
+  workload.minibatch(0, std::chrono::hours(10), {}, {});
+  workload.minibatch(1, std::chrono::hours(1) + nanoseconds(1), {}, {});
+  workload.minibatch(2, std::chrono::hours(1), {}, {});
+  workload.minibatch(3, nanoseconds(0), {}, {});
+  workload.minibatch(4, nanoseconds(-5), nanoseconds(-5), nanoseconds(-5));
+  const nanoseconds expected[] = {std::chrono::hours(1), nanoseconds(1), nanoseconds(1)};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    const wire::Report report = receive<wire::Report>();
+    EXPECT_EQ(report.epoch, i + 2);
+    EXPECT_EQ(report.elapsed, expected[i]) << i;
+  }
+}
+
 TEST_F(ClientTest, ReportsOnlyOnceItIsWelcome) {
   client::Workload workload(options());
   minibatch(workload);

@@ -63,7 +63,8 @@ Status full_status() {
                  .reference_s = 0.0025,
                  .reference_j = 0.055,
                  .priced_power_mw = 60'000,
-                 .energy_j = 2};
+                 .energy_j = 2,
+                 .objective_by_default = true};
   return status;
 }
 
@@ -184,6 +185,7 @@ TEST_F(ControlTest, TellsItsStatus) {
   EXPECT_EQ(status.cap_mw, 30'000);
   EXPECT_EQ(status.cap_source, "operator");
   EXPECT_EQ(status.objective, "weighted");
+  EXPECT_TRUE(status.objective_by_default);
   EXPECT_EQ(status.energy_weight_ppm, 300'000);
   EXPECT_EQ(status.reference_ns, 2'500'000);
   EXPECT_EQ(status.reference_uj, 55'000);
@@ -245,6 +247,8 @@ TEST_F(ControlTest, SaysHowToFindADaemonThatDoesNotAnswer) {
     EXPECT_NE(std::string(error.what()).find("--control"), std::string::npos);
   }
   EXPECT_THROW(ControlClient({"nowhere", ""}), std::invalid_argument);
+  EXPECT_THROW(ControlClient({"ipc:///nobody", "none.key"}), std::invalid_argument)
+      << "the key would say nothing";
 }
 
 TEST(StatusAnswer, IsBoundedForAnyBytes) {

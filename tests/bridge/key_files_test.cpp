@@ -1,9 +1,12 @@
 #include "bridge/key_files.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -126,6 +129,33 @@ TEST_F(KeyFiles, ThatOthersMayReadAreRefused) {
   ASSERT_EQ(::chmod(folder.path().c_str(), 0750), 0);
   EXPECT_TRUE(says(failure_of([&] { folder.read_server(); }), "chmod 0700"));
   EXPECT_TRUE(says(failure_of([&] { folder.make(); }), "chmod 0700"));
+}
+
+TEST_F(KeyFiles, AreNamedAsAShellTakesThem) {
+  const KeyFolder spaced{tree.at("/my keys")};
+  spaced.make();
+  ASSERT_EQ(::chmod(spaced.path().c_str(), 0750), 0);
+  const std::string failure = failure_of([&] { spaced.make(); });
+  EXPECT_TRUE(says(failure, "chmod 0700 '" + spaced.path().string() + "' it is used")) << failure;
+}
+
+// As a disk does that is full, a limit takes the first part of what is written.
+TEST_F(KeyFiles, OfWhichOnlyAPartCanBeWrittenAreNotMade) {
+  folder.make();
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  rlimit limit = before;
+  limit.rlim_cur = 40;  // bytes
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  const auto old = ::signal(SIGXFSZ, SIG_IGN);
+  errno = EEXIST;  // of something else before
+  const std::string failure = failure_of([&] {
+    write_key_file(folder.server_path(), {"", pair, ""});
+  });
+  ::signal(SIGXFSZ, old);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(failure, folder.server_path().string() + ": cannot be written: File too large");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 TEST_F(KeyFiles, OfAnotherUserAreRefused) {

@@ -22,6 +22,12 @@ TEST(NoteText, PowerOverTheCapDoesNotReadAsTheCap) {
   EXPECT_EQ(cut(30'700, 30'000), "over the cap: 30.7 W of 30.0 W");
   EXPECT_EQ(cut(20'760, 20'750), "over the cap: 20.8 W of 20.75 W");
   EXPECT_EQ(cut(14'638, 14'637), "over the cap: 14.7 W of 14.637 W");
+  Observation estimate;
+  estimate.outcome = Outcome::over_limit;
+  estimate.power_mean_mw = 21'000;
+  estimate.limit_mw = 20'000;
+  estimate.power_is_estimate = true;
+  EXPECT_EQ(describe(estimate), "over the cap: 21.0 W (estimate) of 20.0 W");
   const KnobSpace space;
   NoteText notes(space);
   EXPECT_EQ(notes.line({.type = NoteType::over_cap, .value = 20'005, .text = "stepping down"}),
@@ -68,6 +74,13 @@ TEST(NoteText, WhereNothingCanBeSetTheBoardIsHeldAsItIs) {
   EXPECT_EQ(line(NoteType::safe, "no workload runs"),
             "no workload runs; holding the board as it is");
   EXPECT_EQ(line(NoteType::hold, ""), "holding the board as it is");
+}
+
+TEST(NoteText, ASmallPowerDoesNotReadAsNone) {
+  EXPECT_EQ(cap_text(20), "20 mW");
+  EXPECT_EQ(watts(49), "49 mW");
+  EXPECT_EQ(watts(50), "0.1 W");
+  EXPECT_EQ(watts(0), "0.0 W");
 }
 
 }  // namespace

@@ -85,5 +85,22 @@ TEST(RecordedGoal, TheRateIsTheMeasuredOneOfTheServerThatIsThere) {
   EXPECT_EQ(goal.goal(), (Goal{.objective = Objective::throughput}));
 }
 
+TEST(RecordedGoal, TheDefaultObjectiveIsThatOfWhoRuns) {
+  const Goal asked{.objective_by_default = true};
+  RecordedGoal goal(asked);
+  const Rationale rationale;
+  Event trainer;
+  trainer.type = EventType::attached;
+  trainer.handle = trainer.workload.handle = 3;
+  trainer.workload.managed = true;
+  goal.consume(trainer);
+  goal.consume(server_event(EventType::attached, std::chrono::milliseconds(250)));
+  EXPECT_EQ(goal.goal().objective, Objective::time);
+  goal.note(note_of(NoteType::arrivals, "60 requests a second"), rationale);
+  EXPECT_EQ(goal.goal().objective, Objective::throughput);
+  goal.consume(server_event(EventType::detached, {}));
+  EXPECT_EQ(goal.goal(), asked);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -144,7 +144,7 @@ TEST_F(RunConfig, ErrorsNameFileLineKeyAndTheWayOut) {
       {"energy-weight = \"much\"", "run.toml:1: energy-weight must be a number"},
       {"schedule = 3", "run.toml:1: schedule must be [[schedule]] tables"},
       {"[[schedule]]\nafter = \"60s\"\npower = \"None\"",
-       "run.toml:3: power: 'None': give a power above 0 and up to 100 kW, like 30W, 25.5W or "
+       "run.toml:3: power: 'None': give a power of 10mW to 100 kW, like 30W, 25.5W or "
        "800mW, "
        "or none to lift the cap"},
       {"[[schedule]]\nafter = \"1s\"", "run.toml:1: [[schedule]] needs power"},
@@ -202,8 +202,20 @@ TEST_F(RunConfig, WhatAPlanRefusesIsNamedByFileAndLineWhereTheFileHasIt) {
   EXPECT_EQ(refused("", "on-exit = \"x\"").rfind("run.toml:1: on-exit 'x': allowed are", 0), 0U);
   EXPECT_EQ(refused("--power 30W", "charge = \"50%\""), refused("--power 30W --charge 50%", ""))
       << "what names several flags names no line";
+  EXPECT_EQ(refused("", "\noverwrite = true").rfind("run.toml:2: overwrite belongs to", 0), 0U);
+  EXPECT_NE(refused("--battery 10Wh --until 0s", "").find("--until '0s'"), std::string::npos);
   EXPECT_EQ(refused("", "rate = inf").rfind("run.toml:1: rate: 'inf'", 0), 0U)
       << refused("", "rate = inf");
+}
+
+// The scripts that refuse throughput would fail where nobody asked for it.
+TEST_F(RunConfig, TheObjectiveIsByDefaultOfTheUsualPolicyAlone) {
+  EXPECT_TRUE(make_run_plan(options_).goal.objective_by_default);
+  options_.policy = "roofline";
+  EXPECT_FALSE(make_run_plan(options_).goal.objective_by_default);
+  options_.policy = RunOptions().policy;
+  apply("objective = \"time\"\n");
+  EXPECT_FALSE(make_run_plan(options_).goal.objective_by_default);
 }
 
 TEST_F(RunConfig, AFolderIsNoConfig) {

@@ -35,14 +35,16 @@ TEST(Units, ReadsPowerInMilliwatts) {
   EXPECT_EQ(parse_power_mw("25.5 W"), 25'500);
   EXPECT_EQ(parse_power_mw("800mW"), 800);
   EXPECT_EQ(parse_power_mw("1.2kW"), 1'200'000);
-  EXPECT_EQ(parse_power_mw("0.0016W"), 2);  // to the nearest milliwatt
+  EXPECT_EQ(parse_power_mw("0.0216W"), 22);  // to the nearest milliwatt
 }
 
 TEST(Units, BoundsPower) {
-  EXPECT_EQ(parse_power_mw("1mW"), 1);
+  EXPECT_EQ(parse_power_mw("10mW"), 10);
   EXPECT_EQ(parse_power_mw("100kW"), 100'000'000);
   EXPECT_THROW(parse_power_mw("0W"), std::invalid_argument);
-  EXPECT_THROW(parse_power_mw("0.4mW"), std::invalid_argument);
+  // As a cap 1 and 2 mW are words of the loop: the workloads would wait, or never.
+  EXPECT_THROW(parse_power_mw("2mW"), std::invalid_argument);
+  EXPECT_THROW(parse_power_mw("9.4mW"), std::invalid_argument);
   EXPECT_THROW(parse_power_mw("100000.001W"), std::invalid_argument);
 }
 

@@ -157,5 +157,29 @@ TEST_F(BoardOutsideWriteTest, DoesNotTakeAnUnreadableKnobForAnOutsideWrite) {
   EXPECT_FALSE(board_.outside_write());
 }
 
+// A memory clock that nobody has locked follows the load.
+TEST_F(BoardOutsideWriteTest, BlamesNobodyForAKnobThatRefusedWhatWeWrote) {
+  actuator_->refuse = {"mem_mhz"};
+  board_.begin(mode_of({2, 100000, 20000, 100000, 100000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::refused);
+  hardware_.values[4] = 300000;
+  EXPECT_FALSE(board_.outside_write());
+  hardware_.values[3] = 300000;
+  ASSERT_TRUE(board_.outside_write()) << "but for one that was set";
+  EXPECT_EQ(board_.outside_write()->knob, 3U);
+  // Nor where the next change finds it elsewhere.
+  hardware_.values[4] = 200000;
+  board_.begin(mode_of({2, 100000, 20000, 100000, 100000}), at({}));
+  EXPECT_EQ(board_.overwritten()->knob, 3U);
+  hardware_.values[4] = 300000;
+  board_.advance(at(milliseconds(100)));
+  EXPECT_FALSE(board_.overwritten());
+  actuator_->refuse = {};
+  board_.begin(mode_of({2, 100000, 20000, 100000, 100000}), at({}));
+  ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
+  hardware_.values[4] = 300000;
+  ASSERT_TRUE(board_.outside_write()) << "once it is set it is ours";
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -98,6 +98,20 @@ TEST(Controller, HandsThePidOfAManagedWorkloadToTheBoard) {
   EXPECT_EQ(rig.hardware.managed_pids, (std::vector<std::int32_t>{4242}));
 }
 
+TEST(Controller, TellsTheBoardThatAManagedWorkloadHasLeft) {
+  Rig rig(try_all({kSlow}));
+  rig.world.attach(seconds(1));
+  Event observed;
+  observed.type = EventType::detached;
+  observed.handle = 9;
+  rig.world.at(seconds(5), observed);
+  Event left = observed;
+  left.handle = 1;
+  rig.world.at(seconds(9), left);
+  rig.run();
+  EXPECT_EQ(rig.hardware.managed_pids, (std::vector<std::int32_t>{4242, 0}));
+}
+
 TEST(Controller, AnswersAKnownSettingFromMemoryWhenThePolicyStartsAgain) {
   Rig rig(try_all({kSlow, kMiddle, kFast}), seconds(60), 30000);
   rig.world.attach(seconds(1));

@@ -15,9 +15,9 @@ constexpr Duration kTick = milliseconds(100);
 
 // Shows the same power for so long.
 Time show(DutyCycle& duty, Time now, Duration span, std::optional<std::int64_t> power_mw,
-          bool answered = true) {
+          Duration answers_within = {}) {
   for (const Time end = now + span; now < end; now += kTick) {
-    duty.update(now, power_mw.value_or(0) > kCap, power_mw, kCap, answered);
+    duty.update(now, power_mw.value_or(0) > kCap, power_mw, kCap, answers_within);
   }
   return now;
 }
@@ -26,7 +26,7 @@ TEST(DutyCycle, WaitsForPatienceBeforeAnythingElseDoes) {
   DutyCycle duty(kPatience, kLag);
   const Time now = show(duty, Time{}, kPatience, 12'000);
   EXPECT_FALSE(duty.active());
-  duty.update(now, true, 12'000, kCap, true);
+  duty.update(now, true, 12'000, kCap, {});
   EXPECT_TRUE(duty.waits());
 }
 
@@ -41,9 +41,9 @@ TEST(DutyCycle, AWindowWithinTheCapBeginsPatienceAgain) {
 TEST(DutyCycle, AWindowThatTheGuardLetsPassOverTheCapDoesNotBeginPatienceAgain) {
   DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience, 12'000);
-  duty.update(now, false, 11'900, kCap, true);
+  duty.update(now, false, 11'900, kCap, {});
   EXPECT_FALSE(duty.active());
-  duty.update(now + kTick, true, 11'900, kCap, true);
+  duty.update(now + kTick, true, 11'900, kCap, {});
   EXPECT_TRUE(duty.waits());
 }
 
@@ -51,7 +51,7 @@ TEST(DutyCycle, PatienceIsASecondAtLeast) {
   DutyCycle duty(milliseconds(80), kLag);
   const Time now = show(duty, Time{}, seconds(1), 12'000);
   EXPECT_FALSE(duty.active());
-  duty.update(now, true, 12'000, kCap, true);
+  duty.update(now, true, 12'000, kCap, {});
   EXPECT_TRUE(duty.waits());
 }
 
@@ -69,7 +69,7 @@ TEST(DutyCycle, RunsAgainOnceTheMeanIsBackAtTheCap) {
 TEST(DutyCycle, OwesAllThatAMinibatchDrawsBeforeTheWaitIsAnswered) {
   DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + kTick, 12'000);
-  now = show(duty, now, seconds(100), 12'000, false);
+  now = show(duty, now, seconds(100), 12'000, seconds(101));
   EXPECT_FALSE(duty.stops_all());
   now = show(duty, now, seconds(40), 5'000);  // 200 of 206 J
   EXPECT_TRUE(duty.waits());
@@ -102,7 +102,7 @@ TEST(DutyCycle, ARunEndsWithTheFirstWindowOverTheCap) {
   DutyCycle duty(kPatience, kLag);
   Time now = show(duty, Time{}, kPatience + kTick, 12'000);
   while (duty.waits()) now = show(duty, now, kTick, 1'000);
-  duty.update(now, true, kCap + 1, kCap, true);
+  duty.update(now, true, kCap + 1, kCap, {});
   EXPECT_TRUE(duty.waits());
 }
 
@@ -114,6 +114,20 @@ TEST(DutyCycle, PowerThatIsNotKnownEndsARunAndNoWait) {
   EXPECT_TRUE(duty.waits());
   show(duty, now, seconds(60), std::nullopt);
   EXPECT_TRUE(duty.waits());
+}
+
+TEST(DutyCycle, WhoDoesNotBeginToWaitInTimeIsWaitedForNoLonger) {
+  constexpr Duration kAnswersWithin = seconds(10);
+  DutyCycle duty(kPatience, kLag);
+  Time now = show(duty, Time{}, kPatience + kTick, 12'000);
+  now = show(duty, now, kAnswersWithin + kLag - 2 * kTick, 12'000, kAnswersWithin);
+  EXPECT_FALSE(duty.stops_all());
+  now = show(duty, now, kTick, 12'000, kAnswersWithin);
+  EXPECT_TRUE(duty.stops_all());
+  now = show(duty, now, kAnswersWithin + seconds(10) + kLag - 2 * kTick, 12'000, kAnswersWithin);
+  EXPECT_FALSE(duty.fails()) << "those who were asked last may take as long";
+  show(duty, now, kTick, 12'000, kAnswersWithin);
+  EXPECT_TRUE(duty.fails());
 }
 
 TEST(DutyCycle, WhatIsOverTheCapWithoutTrainingStopsAll) {

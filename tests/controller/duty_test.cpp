@@ -15,17 +15,6 @@ using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-double mean_w(const Rig& rig, Duration from, Duration to) {
-  double sum_mw = 0;
-  int count = 0;
-  for (const Reading& reading : rig.recorder.readings) {
-    if (reading.taken < Time{} + from || reading.taken >= Time{} + to) continue;
-    sum_mw += static_cast<double>(reading.value);
-    ++count;
-  }
-  return sum_mw / count / 1000;
-}
-
 // For how long at most one window after the other was over the cap.
 Duration longest_over(const Rig& rig, Duration from, std::int64_t cap_mw) {
   Duration longest{};
@@ -44,13 +33,6 @@ std::size_t minibatches(const Rig& rig, Kind kind, Duration from, Duration to) {
         return event.type == EventType::minibatch && event.minibatch.kind == kind &&
                event.minibatch.received > Time{} + from && event.minibatch.received < Time{} + to;
       }));
-}
-
-std::size_t reports(const Rig& rig, std::string_view text) {
-  const auto notes = rig.recorder.of(NoteType::over_cap);
-  return static_cast<std::size_t>(
-      std::count_if(notes.begin(), notes.end(),
-                    [&](const KeptNote& note) { return note.text.find(text) != note.text.npos; }));
 }
 
 // The lowest mode draws 10 W with a load and 5 W without one.

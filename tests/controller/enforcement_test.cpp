@@ -1,6 +1,8 @@
 // Limits hold whatever the policy says: caps, unknown power, outside writers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "controller/controller.h"
 #include "tests/fakes/low_rig.h"
 
@@ -343,6 +345,36 @@ TEST(Enforcement, AStepDownThatAKnobRefusedIsAskedForAgain) {
   });
   rig.run();
   EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{1, 300000}));
+}
+
+TEST(Enforcement, ASafeModeThatWasRefusedIsNotSaidToBeOverTheCap) {
+  Rig rig([](const PolicyContext&, const std::vector<Observation>&) { return hold(kFast); },
+          seconds(60), 30'000);
+  rig.world.attach(seconds(1));
+  rig.world.at(seconds(20), [&] { rig.hardware.refuse = "gpu_mhz"; });
+  rig.world.cap(milliseconds(20'100), 12'000);
+  rig.run();
+  const auto notes = rig.recorder.of(NoteType::over_cap);
+  ASSERT_FALSE(notes.empty());
+  EXPECT_TRUE(notes[0].text.starts_with("infeasible: the safe mode could not be set"))
+      << notes[0].text;
+  EXPECT_TRUE(rig.recorder.of(NoteType::safe).back().text.ends_with("which could not be set"));
+}
+
+TEST(Enforcement, ACutSaysThatItsPowerIsAnEstimateWhereItIs) {
+  for (const bool estimate : {false, true}) {
+    LowRig rig(then_hold({kMiddle, kFast}, kMiddle), seconds(20), 20'000);
+    rig.hardware.estimate = estimate;
+    rig.world.attach(seconds(1));
+    rig.run();
+    const auto observations = rig.recorder.of(NoteType::observation);
+    const auto cut = std::find_if(observations.begin(), observations.end(), [](const auto& note) {
+      return note.observation->outcome == Outcome::over_limit;
+    });
+    ASSERT_NE(cut, observations.end());
+    EXPECT_EQ(cut->observation->power_is_estimate, estimate);
+    EXPECT_EQ(rig.world.published.power_is_estimate, estimate);
+  }
 }
 
 }  // namespace

@@ -116,5 +116,25 @@ TEST(Goal, CannotBeChangedToWhatLacksANumber) {
   EXPECT_EQ(objection({.priced_power_mw = 60000}, {.objective = Objective::target}), "");
 }
 
+TEST(Goal, WhereNobodyGaveAnObjectiveItIsThroughputBesideRequestsAndElseTime) {
+  const Goal beside{.latency = std::chrono::milliseconds(500),
+                    .arrivals_per_s = 60,
+                    .objective_by_default = true};
+  const Goal pair = with_default_objective(beside, true);
+  EXPECT_EQ(pair.objective, Objective::throughput);
+  EXPECT_EQ(describe(pair), "throughput, the default beside requests");
+  EXPECT_EQ(with_default_objective(pair, false), beside) << "one of the two has left";
+  Goal unlimited = beside;
+  unlimited.latency.reset();
+  EXPECT_EQ(with_default_objective(unlimited, true), unlimited)
+      << "requests would wait without end";
+  Goal unknown = beside;
+  unknown.arrivals_per_s = 0;
+  EXPECT_EQ(with_default_objective(unknown, true), unknown);
+  const Goal given = changed(pair, {.objective = Objective::energy});
+  EXPECT_EQ(with_default_objective(given, true), given);
+  EXPECT_EQ(describe(changed(pair, {.objective = Objective::throughput})), "throughput");
+}
+
 }  // namespace
 }  // namespace gearshift

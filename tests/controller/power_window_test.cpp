@@ -202,5 +202,18 @@ TEST(PowerWindow, DoesNotOverflowOnAbsurdlyLargeReadings) {
   EXPECT_EQ(window.mean_mw(at(milliseconds(256))), kMegawattMw);
 }
 
+TEST(PowerWindow, KnowsWhatBeganWithinItByTheNewestReadings) {
+  PowerWindow window(kLength);
+  EXPECT_EQ(window.highest_newest_mw(at({})), std::nullopt);
+  window.add(power(milliseconds(100), 50000));
+  window.add(power(milliseconds(200), 10000));
+  window.add(power(milliseconds(300), 17000));
+  window.add(power(milliseconds(400), 19000));
+  EXPECT_EQ(window.highest_newest_mw(at(milliseconds(400))), 24000) << "of all four";
+  EXPECT_EQ(window.highest_newest_mw(at(milliseconds(300) + kLength)), 19000);
+  EXPECT_EQ(window.highest_newest_mw(at(milliseconds(500))), 19000) << "the first has left it";
+  EXPECT_EQ(window.highest_newest_mw(at(milliseconds(350))), 25666) << "the last is not read yet";
+}
+
 }  // namespace
 }  // namespace gearshift

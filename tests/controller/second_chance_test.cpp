@@ -100,5 +100,39 @@ TEST(SecondChance, ASearchWhoseChoiceTrainsNothingIsMadeAgain) {
   }
 }
 
+// Another program draws 15 W until it ends in mid measurement: 17 W and a half of that.
+TEST(SecondChance, AMeasurementThatAPassingLoadSpoiltIsMadeAgainAtOnce) {
+  for (const int end_ms : {2'600, 2'800, 3'000}) {
+    Rig rig(best_of({measure(kMiddle), measure(kFast)}), minutes(3), std::nullopt,
+            {kSlow, kMiddle, kFast});
+    rig.hardware.values = {1, 300000};
+    rig.world.attach(seconds(1));
+    rig.world.at(milliseconds(500), [&rig] { rig.hardware.extra_mw = 15'000; });
+    rig.world.at(milliseconds(end_ms), [&rig] { rig.hardware.extra_mw = 0; });
+    rig.world.cap(seconds(60), 18'000);
+    rig.run();
+    const auto observations = rig.recorder.of(NoteType::observation);
+    ASSERT_FALSE(observations.empty());
+    EXPECT_EQ(observations[0].observation->power_mean_mw, 17'000);
+    EXPECT_EQ(rig.world.published.phase, Phase::holding);
+    EXPECT_EQ(rig.world.published.setting.mode, kMiddle);
+    EXPECT_EQ(rig.summary.measurements, 2U);
+  }
+}
+
+// What varies by itself is no accident, and takes no longer than twice.
+TEST(SecondChance, PowerThatVariesAllTheWhileIsMeasuredTwiceAtMost) {
+  Rig rig(best_of({measure(kMiddle)}), seconds(40));
+  rig.world.attach(seconds(1));
+  for (int i = 0; i < 400; ++i) {
+    rig.world.at(milliseconds(100) * i, [&rig, i] { rig.hardware.extra_mw = i / 5 % 2 * 15'000; });
+  }
+  rig.run();
+  ASSERT_FALSE(rig.recorder.of(NoteType::observation).empty());
+  const Observation first = *rig.recorder.of(NoteType::observation)[0].observation;
+  EXPECT_GT(10 * first.power_margin_mw, 3 * first.power_mean_mw);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
 }  // namespace
 }  // namespace gearshift

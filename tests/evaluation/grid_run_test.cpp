@@ -53,6 +53,8 @@ TEST_F(GridRun, GivesTheSameTrialsInTheSameOrderOnAnyNumberOfThreads) {
   EXPECT_EQ(alone.find("left out"), std::string::npos);
 }
 
+TEST(TrialFile, TakesNoDevice) { EXPECT_THROW(TrialFile("/dev/null"), std::runtime_error); }
+
 TEST_F(GridRun, NumbersCasesWithSeedsFirst) {
   std::set<std::size_t> seen;
   for (std::size_t i = 0; i < grid.size(); ++i) {

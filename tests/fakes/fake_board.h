@@ -42,7 +42,8 @@ struct Hardware {
   bool trains = true;
   std::int64_t training_mw = 0;  // beside requests, or alone
   ReadingState reading_state = ReadingState::ok;
-  bool frozen = false;  // readings keep their time: stale
+  bool estimate = false;  // readings are computed
+  bool frozen = false;    // readings keep their time: stale
   Time frozen_at{};
   std::int64_t extra_mw = 0;
   std::int64_t sample_mw = 0;  // for each sample of a batch
@@ -105,7 +106,7 @@ class FakeSensor : public Sensor {
     if (!hardware_.frozen) hardware_.frozen_at = now;
     readings.push_back({.quantity = Quantity::power,
                         .state = hardware_.reading_state,
-                        .estimate = false,
+                        .estimate = hardware_.estimate,
                         .channel = 0,
                         .value = shown_mw(now),
                         .taken = hardware_.frozen_at});

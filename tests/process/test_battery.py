@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -164,6 +165,25 @@ class Mission(unittest.TestCase):
         self.assertIn("over, the battery cannot give this power above its cutoff of 9 V, after", told)
         self.assertNotIn("empty", told)
 
+    def test_a_reserve_that_is_broken_by_a_hair_reads_so(self):
+        told = self.told("--battery", "10Wh", "--charge", "20%", "--duration", "1s")
+        figures = re.search(r"reserve  broken: never below ([\d.]+) Wh, ([\d.]+) Wh are the reserve", told)
+        self.assertLess(float(figures[1]), float(figures[2]), told)
+        self.assertIn("reserve  kept: never below 2.00 Wh, 2.00 Wh", self.told("--battery", "10Wh", "--charge", "20%", "--duration", "1s", "--solar", self.sun("0,1000")))
+
+    def test_a_run_that_outlasts_the_file_of_the_sun_says_so(self):
+        run = ["--battery", "10Wh", "--duration", "5m", "--policy", "maxn", "--solar"]
+        self.assertRegex(self.told(*run, self.sun("0,900", "60,500")), r"sun      .*sun.csv ends 180 s before the run: its last line, 30.0 W here,")
+        for known in (["0,900", "60,0"], ["0,500"], ["0,900", "200,500"]):
+            self.assertNotIn("before the run", self.told(*run, self.sun(*known)))
+
+    def sun(self, *lines):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name, "sun.csv")
+        path.write_text("\n".join(["t_s,ghi_w_m2", *lines, ""]))
+        return path
+
     def test_a_search_that_made_no_choice_says_what_it_took(self):
         drained = ["--battery", "500mWh", "--battery-goal", "none", "--other-power", "5W"]
         self.assertRegex(self.told(*drained), r"search   [1-9]\d* settings measured in [1-9]\d* s and [1-9]\d* J, which made no choice\n")
@@ -180,18 +200,11 @@ class Mission(unittest.TestCase):
         self.assertGreaterEqual(left[2], left[1] - 0.05)
 
     def test_a_time_out_of_reach_costs_no_work(self):
-        for more in ([], ["--solar", self.night()]):
+        for more in ([], ["--solar", self.sun("0,0", "60,0")]):
             most = self.simulate("--battery", "2Wh", "--duration", "30m", "--battery-goal", "progress", *more)
             asked = self.simulate("--battery", "2Wh", "--duration", "30m", "--until", "2h", *more)
             self.assertGreater(most["samples"], 20_000)
             self.assertGreaterEqual(asked["samples"], most["samples"])
-
-    def night(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        night = pathlib.Path(folder.name, "night.csv")
-        night.write_text("t_s,ghi_w_m2\n0,0\n60,0\n")
-        return night
 
     def test_a_time_within_reach_is_reached_above_the_reserve(self):
         for until in ("20m", "30m", "2250s"):

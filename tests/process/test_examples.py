@@ -2,10 +2,11 @@
 
 import importlib.util
 import json
+import subprocess
 import sys
 import unittest
 
-from harness import SOURCE, Program, skip_all
+from harness import DEADLINE_S, SOURCE, Program, skip_all
 
 for module in ("torch", "zmq", "msgpack", "sklearn"):
     if importlib.util.find_spec(module) is None:
@@ -33,6 +34,24 @@ class ResNet(unittest.TestCase):
         done = self.summary("--only", "train", "--train-batch-sizes", "2,8")
         self.assertGreater(done["train_minibatches"], 0)
         self.assertEqual(done["train_samples"], 4 * done["train_minibatches"])
+
+
+class LeNet(unittest.TestCase):
+    def test_what_a_flag_cannot_be_is_refused_with_the_way_out(self):
+        examples = SOURCE / "bridge/python/examples"
+        nobody = ["--endpoint", "ipc:///nobody/listens.ipc", "--duration", "1"]
+        for words, named in (
+            (["lenet_digits.py", "--duration", "-1"], "--duration -1: give a number of seconds above 0"),
+            (["lenet_interleaved.py", "--batch-sizes", "1,x"], "--batch-sizes 1,x: give numbers with commas"),
+            (["lenet_interleaved.py", "--arrivals", "nosuch", *nobody], "--arrivals nosuch: No such file"),
+            (["lenet_interleaved.py", "--arrivals", __file__, *nobody], f"--arrivals {__file__}: give a CSV file"),
+        ):
+            done = subprocess.run(
+                [sys.executable, examples / words[0], *words[1:]], capture_output=True, text=True, timeout=DEADLINE_S
+            )
+            self.assertGreater(done.returncode, 0, words)
+            self.assertIn(named, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
 
 
 if __name__ == "__main__":

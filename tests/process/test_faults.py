@@ -95,6 +95,7 @@ class Faults(unittest.TestCase):
                 "return {cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[3]}"
             )
             daemon = stack.daemon(script)
+            daemon.wait_for(lambda line: "gearshift run: knob mem_mhz: absent: " in line)
             stack.trainer()
             self.assertNotIn("mem_mhz", daemon.note("hold")["setting"])
 

@@ -89,6 +89,32 @@ class Times(unittest.TestCase):
         times.add(7)
         self.assertEqual(times.estimate_ns, 7)
 
+    def test_ctrl_c_in_any_line_leaves_them_whole(self):
+        for line in range(1, 100):
+            times = interleaving.ServiceTimes(warm=True)
+            for _ in range(64):
+                times.add(10)
+            left = iter(range(line))
+
+            def interrupt(frame, event, argument):
+                if event == "line" and frame.f_code.co_filename == interleaving.__file__ and next(left, None) is None:
+                    raise KeyboardInterrupt
+                return interrupt
+
+            traced = sys.gettrace()
+            sys.settrace(interrupt)
+            try:
+                times.add(20)
+                break  # every line was interrupted
+            except KeyboardInterrupt:
+                pass
+            finally:
+                sys.settrace(traced)
+            for elapsed in range(30, 94):
+                times.add(elapsed)
+            self.assertEqual(times.estimate_ns, 93, line)
+        self.assertGreater(line, 3)
+
     def test_a_batch_size_that_was_not_seen_is_as_fast_as_its_neighbours(self):
         times = interleaving.BatchTimes([1, 4, 16])
         self.assertEqual(times.estimate_ns(4), 0)

@@ -8,6 +8,7 @@ import shlex
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import time
 import unittest
@@ -160,6 +161,24 @@ class Keys(unittest.TestCase):
             refused = stack.keys("list")
             self.assertEqual(refused.returncode, 1)
             self.assertIn("chmod 0600", refused.stderr)
+
+    def test_a_key_that_comes_into_no_table_is_not_left(self):
+        """As on a full disk, where the table of many clients finds no place any more, but the key's file does."""
+        with KeyedStack(board=False) as stack:
+            stack.keys("server")
+            for number in range(8):
+                stack.make(f"drone{number}", "report", "request-batch-size")
+            size = (stack.keys_folder / "clients").stat().st_size
+            self.assertGreater(size, 40 + stack.key_file("drone0").stat().st_size)
+
+            words = [BINARY, "keys", "client", "ground", "--keys", stack.keys_folder]
+            limit = ["prlimit", f"--fsize={size}"]  # SIGXFSZ, which Python ignores, stays ignored
+            refused = subprocess.run([*limit, *words], capture_output=True, text=True, restore_signals=False)
+            self.assertEqual(refused.returncode, 1, refused.stdout)
+            self.assertIn("clients: cannot be written: File too large", refused.stderr)
+            self.assertEqual(sorted(path.name for path in stack.keys_folder.iterdir()),
+                             sorted(["clients", "server.key", *(f"drone{number}.key" for number in range(8))]))
+            stack.make("ground")
 
     def test_a_pair_made_on_the_clients_machine_is_authorised_by_its_public_key(self):
         with KeyedStack() as stack:

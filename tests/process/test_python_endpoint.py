@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "fakes"))
 from client_test import LOADER, ClientTest  # skips where a package is missing
 
 import gearshift
-from gearshift import endpoint
+from gearshift import endpoint, key
 
 
 class Endpoint(ClientTest):
@@ -97,6 +97,14 @@ class Endpoint(ClientTest):
         self.endpoint = f"ipc://{self.own}/workloads.ipc"
         self.daemon().attach(client._connection.service_if_free)
         self.until(lambda: client.attached)
+
+
+class KeyFile(unittest.TestCase):
+    def test_the_command_that_closes_it_is_one_for_a_shell(self):
+        with tempfile.NamedTemporaryFile(prefix="my key ") as file:
+            os.chmod(file.name, 0o640)
+            with self.assertRaisesRegex(key.KeyFileError, f"chmod 600 '{file.name}', and"):
+                key.read(file.name)
 
 
 if __name__ == "__main__":

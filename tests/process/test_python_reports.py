@@ -359,6 +359,20 @@ class LiveLoader(ClientTest):
         again = pickle.loads(pickle.dumps(loader))
         self.assertEqual((again.batch_size, len(again.sampler)), (32, 100))
 
+    def test_a_sampler_need_not_know_its_length(self):
+        class Endless:  # but for its end
+            def __iter__(self):
+                return iter(range(100))
+
+        loader = self.loader(sampler=Endless())
+        self.assertEqual([len(batch) for (batch,) in loader], [16] * 6 + [4])
+        with self.assertRaisesRegex(TypeError, "no len"):  # as PyTorch's own
+            len(loader)
+        daemon, client = self.attached()
+        daemon.set(1, 64)
+        self.until(lambda: client._connection.asked.number == 1)
+        self.assertEqual([len(batch) for (batch,) in client.batches(loader)], [64, 36])
+
     def test_samples_without_places_cannot_be_grouped(self):
         class Stream(torch.utils.data.IterableDataset):
             pass

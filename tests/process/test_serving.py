@@ -55,6 +55,23 @@ class Serving(unittest.TestCase):
             self.assertGreater(daemon.summary()["requests"]["arrived"], arrived)
             self.assertEqual(stack.knobs(), before)
 
+    def test_where_no_objective_is_given_the_batch_of_requests_is_tuned_beside_training(self):
+        with Stack() as stack:
+            recording = stack.folder / "run.db"
+            daemon = stack.daemon("bayes", "--record", recording)
+            daemon.note("status")
+            program = stack.trainer("--serve", "mobilenet_v3", "--arrivals", "poisson:60", "--latency", "500ms")
+            self.assertEqual(daemon.note("objective")["text"], "throughput, the default beside requests")
+            held = daemon.note("hold")["setting"]
+            self.assertGreater(held["infer_batch"], 1)
+            self.assertEqual(held["run"], "both")
+            shown = stack.gearshift("status", "--control", stack.control).stdout
+            self.assertIn("throughput, the default beside requests", shown)
+            program.finish(signal.SIGINT)
+            self.assertEqual(daemon.note("objective")["text"], "time")
+            daemon.finish(signal.SIGINT)
+            self.assertTrue(json.loads(stack.gearshift("replay", recording, "--json").stdout.splitlines()[-1])["equal"])
+
     def test_a_setting_that_answers_late_is_left_for_one_that_does_not(self):
         with Stack() as stack:
             # One request at a time in a slow mode: more arrive than it can answer.

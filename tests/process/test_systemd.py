@@ -126,6 +126,11 @@ class Helper(unittest.TestCase):
         self.assertIn("\nCapabilityBoundingSet=CAP_SYS_ADMIN\n", drop_in)
         self.assertIn("gearshift-helper-nvidia.conf", (SOURCE / "docs/security.md").read_text())
 
+    def test_the_right_that_a_users_control_groups_ask_for_is_in_a_drop_in(self):
+        drop_in = (UNITS / "gearshift-helper-groups.conf").read_text()
+        self.assertIn("\nCapabilityBoundingSet=CAP_DAC_OVERRIDE\n", drop_in)
+        self.assertIn("gearshift-helper-groups.conf", (SOURCE / "docs/security.md").read_text())
+
 
 @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is missing")
 class Units(unittest.TestCase):

@@ -81,6 +81,8 @@ def options():
     parser.add_argument("--endpoint", default="", help="of the daemon; default: where it listens")
     parser.add_argument("--json", action="store_true", help="print the summary as one JSON line, last")
     chosen = parser.parse_args()
+    if chosen.duration is not None and not chosen.duration > 0:
+        parser.error(f"--duration {chosen.duration:g}: give a number of seconds above 0")
     if chosen.epochs is None:
         chosen.epochs = MOST_EPOCHS if chosen.duration else 5
     return chosen

@@ -89,8 +89,13 @@ def poisson(chosen):
 
 def recorded(chosen):
     """The trace's arrivals, their times scaled so that the mean rate is --rate."""
-    with open(chosen.arrivals, newline="") as file:
-        times = sorted(float(row["t_s"]) for row in csv.DictReader(file))[:MOST_ARRIVALS]
+    try:
+        with open(chosen.arrivals, newline="") as file:
+            times = sorted(float(row["t_s"]) for row in csv.DictReader(file))[:MOST_ARRIVALS]
+    except OSError as error:
+        raise SystemExit(f"--arrivals {chosen.arrivals}: {error.strerror}")
+    except (KeyError, TypeError, ValueError, csv.Error):  # no such column, no number, no text
+        times = []
     if len(times) < 2 or times[-1] <= times[0]:
         raise SystemExit(f"--arrivals {chosen.arrivals}: give a CSV file with two times or more in t_s")
     scale = (len(times) - 1) / (times[-1] - times[0]) / chosen.rate
@@ -226,7 +231,12 @@ def parser_of(what, example):
 
 def chosen_by(parser):
     chosen = parser.parse_args()
-    chosen.batch_sizes = sorted({chosen.batch_size, *map(int, chosen.batch_sizes.split(","))})
+    try:
+        chosen.batch_sizes = sorted({chosen.batch_size, *map(int, chosen.batch_sizes.split(","))})
+    except ValueError:
+        parser.error(f"--batch-sizes {chosen.batch_sizes}: give numbers with commas, like 1,4,16")
+    if chosen.batch_sizes[0] < 1:
+        parser.error("--batch-size and --batch-sizes: give numbers above 0")
     if chosen.burst:
         try:
             factor, start, length = map(float, chosen.burst.split(":"))

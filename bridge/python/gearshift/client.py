@@ -278,12 +278,12 @@ class Client:
         self._untaken = 0  # this loader takes it up, after what it has fetched ahead
         if sampler.batch_size == wanted:
             return
-        most = getattr(sampler, "samples_per_epoch", wanted)
+        most = getattr(sampler, "samples_per_epoch", None)
         if not command.number and not self._follows:
             self._connection.tell_once(
                 f"the loader makes batches of {sampler.batch_size}, and attach() was told {wanted}: give both the same"
             )
-        elif wanted <= most:
+        elif most is None or wanted <= most:
             sampler.resize(wanted)
         elif news:  # no batch would ever have this size, and where the last one is dropped there were none
             self.refuse("batch_size", f"{wanted}: an epoch has {most} samples")

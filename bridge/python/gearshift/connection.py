@@ -27,6 +27,7 @@ from gearshift import wire
 from gearshift.budget import ReportBudget
 from gearshift.daemon_socket import DaemonSocket
 from gearshift.outbox import Outbox
+from gearshift.told import TellOnce
 from gearshift.wire import Checkpoint, Command
 
 log = logging.getLogger("gearshift")
@@ -65,7 +66,7 @@ class Connection:
         self._turn = self._turn_given = 0  # number of the newest turn asked for; of the newest one given
         self._knows_turns = True  # the daemon of this attachment does, as far as is known
         self._outbox = Outbox()
-        self._told = set()
+        self.tell_once = TellOnce()
         self._heartbeat_ns = 10**9
         self._silent_after_ns = 5 * 10**9
         self._heard_ns = self._sent_ns = self._next_hello_ns = time.monotonic_ns()
@@ -76,10 +77,15 @@ class Connection:
         self._holder = None  # thread that had the lock last
         self._wake = queue.SimpleQueue()  # what comes ends the thread's sleep; a collector may put it there
         self._random = random.Random()  # its own: the program's draws stay what they are
-        self._socket = DaemonSocket(endpoint, key, self.tell_once)
         self._thread = threading.Thread(target=self._keep_alive, name="gearshift", daemon=True)
-        self._thread.start()
-        atexit.register(self.close)
+        try:
+            self._socket = DaemonSocket(endpoint, key, self.tell_once)
+            self._thread.start()
+        except Exception as error:  # of the system, of threads, of zmq
+            self._closed = self._ended = True
+            self.tell_once(f"no daemon can be reached: {error}; training goes on; raise ulimit -n or -u, attach anew")
+        else:
+            atexit.register(self.close)
 
     # The training thread's side.
 
@@ -235,7 +241,7 @@ class Connection:
         """Says bye. Takes a tenth of a second at most where a daemon does not read, half a second while the name of
         its host is looked up. Happens at exit by itself."""
         self.let_go()
-        if os.getpid() != self._process:
+        if os.getpid() != self._process or self._thread.ident is None:
             return
         me = threading.get_ident()
         if me == self._thread.ident or (self._lock.locked() and self._holder == me):
@@ -272,12 +278,6 @@ class Connection:
         """Warns where a forked child is about to work: it is silent."""
         if os.getpid() != self._process and not self._closed:
             self.tell_once("attached before a fork: this process reports nothing; attach in it")
-
-    def tell_once(self, message: str, **details):
-        """Logs a warning, but never the same one twice."""
-        if message not in self._told and len(self._told) < 64:
-            self._told.add(message)
-            log.warning(message, **details)
 
     def _post(self, attachment, message):
         self._outbox.add(attachment, True, message)

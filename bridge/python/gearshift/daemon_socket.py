@@ -8,7 +8,7 @@ import zmq
 
 from gearshift import endpoint as endpoints
 from gearshift import key as keys
-from gearshift import wire
+from gearshift import room, wire
 
 CONNECT_AGAIN_NS = 3 * 10**9
 LONGEST_CONNECT_NS = 60 * 10**9
@@ -17,7 +17,8 @@ MAX_MESSAGES_TAKEN = 64  # at once, so that no daemon can hold up a minibatch
 
 
 class DaemonSocket:
-    """Not for several threads at once. `tell_once` logs a warning that was not logged before."""
+    """Not for several threads at once. `tell_once` logs a warning that was not logged before. Raises OSError,
+    RuntimeError or zmq.ZMQError where the process may open no more files or threads."""
 
     def __init__(self, endpoint, key, tell_once):
         self._given_endpoint, self._given_key = endpoint, key
@@ -29,6 +30,7 @@ class DaemonSocket:
         self._patience_ns = CONNECT_AGAIN_NS  # with a connection that cannot be sent by
         self._unanswered = 0  # messages sent since one came, or since it connected
         self._in_second_frame = False
+        room.require()
         self._context = zmq.Context(1)
         self._socket = self._context.socket(zmq.DEALER)
         for option, value in (
@@ -55,6 +57,7 @@ class DaemonSocket:
             self._key = keys.use(self._socket, endpoint, self._given_key) or self._key
             if endpoint.startswith("tcp://"):
                 self._handshakes = self._handshakes or keys.Handshakes(self._socket)
+            self._socket.setsockopt(zmq.IPV6, endpoints.is_ipv6(endpoint))
             self._socket.connect(endpoint)
         except keys.KeyFileError as error:
             self._tell_once(str(error))

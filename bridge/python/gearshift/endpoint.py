@@ -48,3 +48,8 @@ def find(given="", tell_once=lambda message: None):
             folders.insert(0, own)
     there = (folder for folder in folders if os.path.exists(f"{folder}/{SOCKET}"))
     return next((f"ipc://{folder}/{SOCKET}" for folder in there), "")
+
+
+def is_ipv6(endpoint) -> bool:
+    """Whether its address is an IPv6 one. libzmq takes none before it is told to, and looks names up otherwise then."""
+    return endpoint.startswith("tcp://[")

@@ -96,8 +96,7 @@ class ServiceTimes:
     WINDOW = 64
 
     def __init__(self, warm=False):
-        self._newest = collections.deque()
-        self._ordered = []
+        self._newest = collections.deque(maxlen=self.WINDOW)
         self._warm = warm
         self.estimate_ns = 0  # 0: not known
 
@@ -105,26 +104,22 @@ class ServiceTimes:
         if not self._warm:
             self._warm = True
             return
-        if len(self._newest) == self.WINDOW:
-            self._ordered.remove(self._newest.popleft())
         self._newest.append(elapsed_ns)
-        bisect.insort(self._ordered, elapsed_ns)
         self._estimate()
 
     def forget_largest(self):
         """As if the largest had not been seen."""
-        if self._ordered:
-            self._newest.remove(self._ordered.pop())
+        if self._newest:
+            self._newest.remove(max(self._newest))
         self._estimate()
 
     def restart(self):
         """The times to come are others, as in another power mode."""
         self._newest.clear()
-        self._ordered.clear()
         self._estimate()
 
     def _estimate(self):
-        ordered = self._ordered
+        ordered = sorted(self._newest)  # anew: Ctrl-C between two lists would leave them apart for good
         self.estimate_ns = min(ordered[-1], 2 * ordered[(len(ordered) - 1) // 2]) if ordered else 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import stat
 import struct
 
@@ -46,7 +47,7 @@ def read(path) -> Key:
         raise KeyFileError(f"key file {path}: {error.strerror}") from None
     if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise KeyFileError(
-            f"key file {path}: other users can get at it; chmod 600 {path}, and make a new key where "
+            f"key file {path}: other users can get at it; chmod 600 {shlex.quote(path)}, and make a new key where "
             "they may have read it"
         )
     if len(text) > MAX_FILE_BYTES:

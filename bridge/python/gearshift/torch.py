@@ -26,11 +26,15 @@ class ResizableBatchSampler(Sampler):
         self.resize(batch_size)
         self.drawn = collections.deque()
         self._drawn_batches = 0
-        self._left = None  # samples of this epoch not yet drawn; None: no epoch is under way
+        self._left = None  # samples of this epoch not yet drawn; None: no epoch is under way, or nobody knows
 
     @property
     def samples_per_epoch(self):
-        return len(self.sampler)
+        """None where the sampler has no length."""
+        try:
+            return len(self.sampler)
+        except TypeError:
+            return None
 
     def resize(self, batch_size):
         """The next batch drawn has this many samples. Raises ValueError below 1."""
@@ -41,7 +45,7 @@ class ResizableBatchSampler(Sampler):
     def __iter__(self):
         self.drawn = collections.deque()
         self._drawn_batches = 0
-        self._left = len(self.sampler)
+        self._left = self.samples_per_epoch
         return self._draw(iter(self.sampler), self.drawn)
 
     def _draw(self, indices, drawn):
@@ -53,7 +57,8 @@ class ResizableBatchSampler(Sampler):
             drawn.append((size, len(batch)))
             if drawn is self.drawn:
                 self._drawn_batches += 1
-                self._left -= len(batch)
+                if self._left is not None:
+                    self._left -= len(batch)
             yield batch
         if drawn is self.drawn:
             self._left = None

@@ -1,4 +1,4 @@
-#include "cli/quoted_word.h"
+#include "controller/quoted_word.h"
 
 #include <gtest/gtest.h>
 
