@@ -173,7 +173,7 @@ void Sessions::route(Session* session, std::string_view identity, const Caller& 
   } else if (const auto* unsaved = std::get_if<wire::Unsaved>(&message_)) {
     take(*session, *unsaved, events);
   } else if (std::holds_alternative<wire::Bye>(message_)) {
-    detach(static_cast<std::size_t>(session - sessions_.data()), "bye", now, events);
+    detach(static_cast<std::size_t>(session - sessions_.data()), kSaidBye, now, events);
   }
 }
 

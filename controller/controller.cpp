@@ -245,9 +245,11 @@ void Controller::on_detached(const Event& event, Time now) {
   checkpoint_.detach(event.handle);
   const Workload* server = roster_.managed(Kind::infer);
   const bool serves = server != nullptr && server->handle == event.handle;
+  // Who fell silent, or was put out, may work on: what held it holds it still.
   for (const Workload* workload : roster_.managed()) {
     const bool left = workload != nullptr && workload->handle == event.handle;
-    if (left && workload->pid > 0) act_on(0, workload->kind, now);
+    const bool goes = left && event.text.view() == kSaidBye;
+    if (goes && workload->pid > 0) act_on(0, workload->kind, now);
   }
   if (!roster_.detach(event.handle)) return;
   if (serves) meet_server(nullptr);

@@ -120,6 +120,9 @@ struct RequestReport {
 
 // Events.
 
+// Why a workload is detached that said so itself; any other way it may work on.
+inline constexpr std::string_view kSaidBye = "bye";
+
 enum class EventType : std::uint8_t {
   attached,        // workload
   detached,        // handle; text = why ("bye", "silent for 5 s", "connection replaced")

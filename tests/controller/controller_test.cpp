@@ -98,18 +98,31 @@ TEST(Controller, HandsThePidOfAManagedWorkloadToTheBoard) {
   EXPECT_EQ(rig.hardware.managed_pids, (std::vector<std::int32_t>{4242}));
 }
 
-TEST(Controller, TellsTheBoardThatAManagedWorkloadHasLeft) {
+TEST(Controller, TellsTheBoardThatAManagedWorkloadSaidBye) {
   Rig rig(try_all({kSlow}));
   rig.world.attach(seconds(1));
   Event observed;
   observed.type = EventType::detached;
   observed.handle = 9;
+  observed.text = BoundedText<96>(kSaidBye);
   rig.world.at(seconds(5), observed);
   Event left = observed;
   left.handle = 1;
   rig.world.at(seconds(9), left);
   rig.run();
   EXPECT_EQ(rig.hardware.managed_pids, (std::vector<std::int32_t>{4242, 0}));
+}
+
+TEST(Controller, HoldsAWorkloadThatFellSilent) {
+  Rig rig(try_all({kSlow}));
+  rig.world.attach(seconds(1));
+  Event silent;
+  silent.type = EventType::detached;
+  silent.handle = 1;
+  silent.text = BoundedText<96>("silent for 5 s");
+  rig.world.at(seconds(9), silent);
+  rig.run();
+  EXPECT_EQ(rig.hardware.managed_pids, (std::vector<std::int32_t>{4242}));
 }
 
 TEST(Controller, AnswersAKnownSettingFromMemoryWhenThePolicyStartsAgain) {
