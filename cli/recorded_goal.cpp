@@ -26,9 +26,7 @@ void RecordedGoal::note(const RecordedNote& note, const Rationale& rationale) {
 }
 
 void RecordedGoal::follow_default() {
-  const bool pair =
-      roster_.managed(Kind::train) != nullptr && roster_.managed(Kind::infer) != nullptr;
-  goal_ = with_default_objective(goal_, pair);
+  goal_ = with_default_objective(goal_, roster_.trains_and_serves());
 }
 
 void RecordedGoal::take_reference(const RecordedNote& note, const Rationale& rationale) {

@@ -214,7 +214,6 @@ class Controller {
   // objective.cpp: what is minimised.
   void change_goal(const GoalChange& change, Time now);
   void follow_default_objective(Time now);
-  bool trains_and_serves() const;
   std::string nothing_found() const;
   bool needs_reference() const;
   void forget_reference();

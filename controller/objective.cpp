@@ -45,14 +45,10 @@ void Controller::change_goal(const GoalChange& change, Time now) {
   pending_ = Pending::restart;
 }
 
-bool Controller::trains_and_serves() const {
-  return roster_.managed(Kind::train) != nullptr && roster_.managed(Kind::infer) != nullptr;
-}
-
 // Of who runs, and the rate of requests, something has changed: the caller lets the policy start
 // again.
 void Controller::follow_default_objective(Time now) {
-  const Goal wanted = with_default_objective(goal_, trains_and_serves());
+  const Goal wanted = with_default_objective(goal_, roster_.trains_and_serves());
   if (wanted == goal_) return;
   goal_ = wanted;
   note(NoteType::objective, now, describe(goal_));
@@ -61,7 +57,7 @@ void Controller::follow_default_objective(Time now) {
 // Of the policy's search, with what may be told of a way out.
 std::string Controller::nothing_found() const {
   std::string text = "the policy found no setting";
-  if (trains_and_serves() && serving_.limit() && goal_.objective != Objective::throughput) {
+  if (roster_.trains_and_serves() && serving_.limit() && goal_.objective != Objective::throughput) {
     text +=
         "; beside training, batches of requests are sought with objective throughput alone: "
         "gearshift goal --objective throughput";

@@ -15,7 +15,8 @@ void PowerWindow::add(const Reading& reading) {
   ++count_;
 }
 
-std::optional<std::int64_t> PowerWindow::mean_mw(Time end) const {
+std::optional<PowerWindow::Means> PowerWindow::means(Time end) const {
+  std::optional<Means> means;
   std::int64_t sum = 0;
   std::int64_t n = 0;
   for (std::size_t i = count_; i-- > 0;) {
@@ -23,24 +24,20 @@ std::optional<std::int64_t> PowerWindow::mean_mw(Time end) const {
     if (sample.taken > end) continue;
     if (sample.taken <= end - length_) break;
     sum += sample.mw;
-    ++n;
+    const std::int64_t mean = sum / ++n;
+    means = Means{mean, std::max(mean, means ? means->highest_newest_mw : mean)};
   }
-  if (n == 0) return std::nullopt;
-  return sum / n;
+  return means;
+}
+
+std::optional<std::int64_t> PowerWindow::mean_mw(Time end) const {
+  const auto found = means(end);
+  return found ? std::optional(found->all_mw) : std::nullopt;
 }
 
 std::optional<std::int64_t> PowerWindow::highest_newest_mw(Time end) const {
-  std::optional<std::int64_t> highest;
-  std::int64_t sum = 0;
-  std::int64_t n = 0;
-  for (std::size_t i = count_; i-- > 0;) {
-    const Sample& sample = at(i);
-    if (sample.taken > end) continue;
-    if (sample.taken <= end - length_) break;
-    sum += sample.mw;
-    highest = std::max(highest.value_or(sum), sum / ++n);
-  }
-  return highest;
+  const auto found = means(end);
+  return found ? std::optional(found->highest_newest_mw) : std::nullopt;
 }
 
 std::optional<std::int64_t> PowerWindow::settling_mw(Time end) const {

@@ -47,6 +47,11 @@ class PowerWindow {
     Time taken;
     std::int64_t mw;
   };
+  struct Means {
+    std::int64_t all_mw;             // of all readings in the window
+    std::int64_t highest_newest_mw;  // of the newest, of however many
+  };
+  std::optional<Means> means(Time end) const;  // nullopt where the window has no reading
   std::optional<double> settling_from(std::size_t first) const;
   const Sample& at(std::size_t i) const { return samples_[(first_ + i) % kMost]; }
 

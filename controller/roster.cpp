@@ -56,6 +56,10 @@ std::string Roster::key() const {
   return key;
 }
 
+bool Roster::trains_and_serves() const {
+  return managed(Kind::train) != nullptr && managed(Kind::infer) != nullptr;
+}
+
 Setting Roster::normalised(Setting setting) const {
   for (const Kind kind : {Kind::train, Kind::infer}) {
     if (!managed(kind)) setting.batch_size[index(kind)] = 0;

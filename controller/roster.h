@@ -25,6 +25,7 @@ class Roster {
   const Workload* managed(Kind kind) const;
   std::array<const Workload*, kKinds> managed() const;
   bool any_managed() const;
+  bool trains_and_serves() const;  // a workload of each kind is managed
   std::uint32_t attached() const { return attached_; }
   // Names the managed workloads and their kinds: what observations are remembered for.
   std::string key() const;

@@ -101,14 +101,8 @@ TEST(Controller, HandsThePidOfAManagedWorkloadToTheBoard) {
 TEST(Controller, TellsTheBoardThatAManagedWorkloadSaidBye) {
   Rig rig(try_all({kSlow}));
   rig.world.attach(seconds(1));
-  Event observed;
-  observed.type = EventType::detached;
-  observed.handle = 9;
-  observed.text = BoundedText<96>(kSaidBye);
-  rig.world.at(seconds(5), observed);
-  Event left = observed;
-  left.handle = 1;
-  rig.world.at(seconds(9), left);
+  rig.world.detach(seconds(5), 9);  // one that is observed only
+  rig.world.detach(seconds(9));
   rig.run();
   EXPECT_EQ(rig.hardware.managed_pids, (std::vector<std::int32_t>{4242, 0}));
 }
@@ -116,11 +110,7 @@ TEST(Controller, TellsTheBoardThatAManagedWorkloadSaidBye) {
 TEST(Controller, HoldsAWorkloadThatFellSilent) {
   Rig rig(try_all({kSlow}));
   rig.world.attach(seconds(1));
-  Event silent;
-  silent.type = EventType::detached;
-  silent.handle = 1;
-  silent.text = BoundedText<96>("silent for 5 s");
-  rig.world.at(seconds(9), silent);
+  rig.world.detach(seconds(9), 1, "silent for 5 s");
   rig.run();
   EXPECT_EQ(rig.hardware.managed_pids, (std::vector<std::int32_t>{4242}));
 }

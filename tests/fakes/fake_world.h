@@ -72,11 +72,11 @@ class FakeWorld : public World {
     event.power_mw = power_mw;
     at(time, event);
   }
-  void detach(Duration time, WorkloadHandle handle = 1) {
+  void detach(Duration time, WorkloadHandle handle = 1, std::string_view why = kSaidBye) {
     Event event;
     event.type = EventType::detached;
     event.handle = handle;
-    event.text = BoundedText<96>("bye");
+    event.text = BoundedText<96>(why);
     at(time, event);
     at(time, [this] {
       running_.reset();
