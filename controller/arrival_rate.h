@@ -10,20 +10,22 @@
 
 namespace gearshift {
 
-// Fed with what inference workloads report. The rate stands on a ladder of 5 % steps, and leaves
-// its rung only where the arrivals of the last half a minute (or of as many seconds as have passed
-// since the last change, ten at least), or those of the last one and a half for a burst or a lull,
-// would be a rare accident at it: five standard deviations of a Poisson count, and a tenth; two
-// fifths for a lull. So a rate that trembles does not restart searches without end, three times the
-// rate is noticed within a report or two, and its end within three or four. A silence is no lower
-// rate.
+// Fed with what inference workloads report; while nothing comes and nothing waits they report
+// nothing, so the time between two reports counts as one in which nothing came. The rate stands on
+// a ladder of 5 % steps, and leaves its rung only where the arrivals of the last half a minute
+// (longer where fewer than thirty come in it, or as many seconds as have passed since the last
+// change, ten at least), or those of the last one and a half for a burst or a lull, would be a rare
+// accident at it: five standard deviations of a Poisson count, and a tenth; two fifths for a lull.
+// So a rate that trembles does not restart searches without end, three times the rate is noticed
+// within a report or two, and its end within three or four. A silence is no lower rate.
 class ArrivalRate {
  public:
   // True where the rate has changed. Reports that cover no time are not looked at.
   bool add(const RequestReport& report);
   // Requests a second, at least what was counted; 0: not known yet. It stays where none arrive.
   double per_s() const { return per_s_; }
-  // No request has arrived for so long that none is expected, or none ever has.
+  // No request has arrived for so long that none is expected, five seconds and twenty requests of
+  // the rate at least, but ten minutes at most; or none ever has.
   bool silent(Time now) const;
   // Another workload has come.
   void forget() { *this = {}; }
@@ -38,7 +40,9 @@ class ArrivalRate {
 
   Count newest(double span_s) const;
   void keep_newest(double span_s);
-  void keep(const RequestReport& report);
+  double long_s() const;
+  void keep(double span_s, double arrived);
+  void keep_gap(const RequestReport& report);
   bool change(double per_s, double kept_s);
   bool lulls(const Count& lull) const;
 
@@ -48,7 +52,9 @@ class ArrivalRate {
   double per_s_ = 0;
   double none_for_s_ = 0;  // since the newest report of an arrival
   bool seen_ = false;
-  Time arrived_{};  // the newest report of an arrival
+  Time arrived_{};              // the newest report of an arrival
+  std::uint64_t sequence_ = 0;  // of the newest report
+  Time received_{};             // when
 };
 
 // The lowest rung that is no less: 1.05^k a second for a whole k. 0 for a rate of 0.

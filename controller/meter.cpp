@@ -8,6 +8,8 @@ namespace gearshift {
 namespace {
 
 constexpr double kLeastShare = 0.2;
+// A batch of requests that come by chance may take so many times as long as on average to come.
+constexpr int kRarer = 2;
 
 // Two-sided 95 % points of Student's t by degrees of freedom; beyond the table the normal's 1.96
 // plus its first two correction terms (Abramowitz and Stegun 26.7.5): one alone is 1 % too small.
@@ -228,7 +230,8 @@ bool Meter::stalled(Time now) const {
     const Time last = seen ? samples_[kind].last : applied_;
     const Duration most =
         seen || expected_[kind].warm ? options_.stall_after : options_.first_minibatch_most;
-    if (now - last > expected_[kind].times.patience(setting_.batch_size[kind], most)) return true;
+    const Duration patience = expected_[kind].times.patience(setting_.batch_size[kind], most);
+    if (now - last > patience + kRarer * expected_[kind].comes_every) return true;
   }
   return false;
 }
@@ -238,7 +241,8 @@ Duration Meter::most_time() const {
   Duration most = options_.most_time;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs) continue;
-    const Duration one = expected_[kind].times.expected(setting_.batch_size[kind]);
+    const Duration one =
+        expected_[kind].times.expected(setting_.batch_size[kind]) + expected_[kind].comes_every;
     most = std::max(most, 2 * options_.least_minibatches * one);
   }
   return most;

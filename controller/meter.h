@@ -25,7 +25,8 @@ struct MeterOptions {
   Duration settle_most = std::chrono::seconds(6);
   Duration power_least = std::chrono::milliseconds(1200);  // of settled readings
   // From `work began` to the answer, and without a minibatch until it is stalled: both at least,
-  // and more for a workload whose minibatches take long (MinibatchTimes).
+  // and more for a workload whose minibatches take long (MinibatchTimes) or come rarely
+  // (Expected::comes_every).
   Duration most_time = std::chrono::seconds(30);
   Duration stall_after = std::chrono::seconds(20);
   Duration first_minibatch_most = std::chrono::seconds(150);  // the framework's own warm-up
@@ -37,6 +38,7 @@ struct Expected {
   bool warm = false;               // has reported a minibatch before
   std::uint32_t set_sequence = 0;  // of the set command that must be in force
   MinibatchTimes times{};          // of those before
+  Duration comes_every{};  // a batch of requests, at the rate of arrivals; 0: unknown, or at once
 };
 
 // Work begins when the setting is applied, or with the first minibatch of a workload that is not

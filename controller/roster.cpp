@@ -1,6 +1,7 @@
 #include "controller/roster.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gearshift {
 namespace {
@@ -283,12 +284,19 @@ bool Roster::heard_since(Time since) const {
   });
 }
 
-std::array<Expected, kKinds> Roster::expected(const Setting& setting) const {
+std::array<Expected, kKinds> Roster::expected(const Setting& setting, double arrivals_per_s) const {
   std::array<Expected, kKinds> expected{};
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!managed_[kind]) continue;
-    expected[kind] = {runs(setting.run, managed_[kind]->workload.kind), managed_[kind]->warm,
-                      managed_[kind]->asked, managed_[kind]->times};
+    expected[kind] = {runs(setting.run, managed_[kind]->workload.kind),
+                      managed_[kind]->warm,
+                      managed_[kind]->asked,
+                      managed_[kind]->times,
+                      {}};
+  }
+  if (arrivals_per_s > 0) {
+    const double batch = setting.batch_size[index(Kind::infer)];
+    expected[index(Kind::infer)].comes_every = Duration(std::llround(1e9 * batch / arrivals_per_s));
   }
   return expected;
 }

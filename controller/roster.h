@@ -85,7 +85,8 @@ class Roster {
   bool silent() const;
   // True where anybody who runs has reported a minibatch after `since`.
   bool heard_since(Time since) const;
-  std::array<Expected, kKinds> expected(const Setting& setting) const;
+  // What the setting's minibatches are measured against, with requests that come so often.
+  std::array<Expected, kKinds> expected(const Setting& setting, double arrivals_per_s = 0) const;
 
  private:
   struct Managed {

@@ -234,7 +234,7 @@ void Controller::on_settled(ApplyState state, Time now) {
       // Those that had queued up before are late whatever serves them.
       serving_.rearm_at(now + (late_before_ ? serving_.limit().value_or(Duration{}) : Duration{}));
       late_before_ = false;
-      meter_.begin(wanted_, roster_.expected(wanted_), now);
+      meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
       return;
     }
     // The policy meets the failure as an answer, within the same tick.
@@ -275,7 +275,7 @@ void Controller::keep_choice(const Setting& setting, const Observation* known,
 void Controller::measure_hold(Time now) {
   measuring_hold_ = true;
   hold_measured_since_ = now;
-  meter_.begin(wanted_, roster_.expected(wanted_), now);
+  meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
 }
 
 // A choice that nobody had measured is an observation like others. What repeats one says only
@@ -314,7 +314,7 @@ bool Controller::measures_again(const Observation& observation, Time now) {
   if (!observation.ok() || static_cast<double>(observation.power_margin_mw) <= most_mw)
     return false;
   if (!second_looks_.excuse(observation.setting, now)) return false;
-  meter_.begin(wanted_, roster_.expected(wanted_), now);
+  meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
   return true;
 }
 

@@ -57,6 +57,10 @@ class Serving {
   std::optional<Duration> limit() const { return guard_.limit(); }
   // Requests a second: what was asked for until they have been counted; 0: not known yet.
   double planned_per_s() const { return planned_per_s_; }
+  // As counted, which may be fewer than are planned for.
+  double counted_per_s() const {
+    return arrivals_.per_s() > 0 ? arrivals_.per_s() : planned_per_s_;
+  }
   // Nothing can be learnt of inference while nobody asks, and nothing be chosen before the rate is
   // known.
   bool awaits_requests(Time now) const;

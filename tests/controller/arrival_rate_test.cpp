@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -170,6 +171,83 @@ TEST(ArrivalRate, IsSilentBeforeTheFirstRequestAndIgnoresReportsOfNoTime) {
   report.span = seconds(-1);
   EXPECT_FALSE(rate.add(report));
   EXPECT_EQ(rate.per_s(), 0);
+}
+
+// As clients report: half a second at a time while something comes, one more report, and then none.
+struct RareReports {
+  ArrivalRate rate;
+  Time now = Time{} + seconds(1);
+  std::uint64_t sequence = 0;
+  int changes = 0;
+  bool moved = false;
+
+  void report(std::uint32_t arrived) {
+    now += milliseconds(500);
+    if (!std::exchange(moved, arrived > 0) && arrived == 0) return;
+    RequestReport report;
+    report.sequence = ++sequence;
+    report.span = milliseconds(500);
+    report.arrived = arrived;
+    report.received = now;
+    changes += rate.add(report);
+  }
+  // `requests` of them, one each so many seconds.
+  void add(int requests, int every_s) {
+    for (int i = 0; i < requests; ++i) {
+      report(1);
+      for (int j = 1; j < 2 * every_s; ++j) report(0);
+    }
+  }
+};
+
+TEST(ArrivalRate, CountsTheTimeInWhichNothingIsReported) {
+  for (const int every_s : {2, 5, 10, 40}) {
+    RareReports reports;
+    reports.add(30, every_s);
+    EXPECT_GE(reports.rate.per_s(), 0.95 / every_s) << every_s;
+    EXPECT_LE(reports.rate.per_s(), 1.25 / every_s) << every_s;
+    EXPECT_LE(reports.changes, 2) << every_s;
+  }
+}
+
+TEST(ArrivalRate, CountsNoTimeOfWhichAReportWasLost) {
+  RareReports whole, lost;
+  whole.add(30, 1);
+  lost.add(30, 1);
+  EXPECT_EQ(whole.rate.per_s(), lost.rate.per_s());
+  lost.sequence += 1;
+  lost.now += seconds(15);
+  const int before = lost.changes;
+  lost.add(12, 1);
+  EXPECT_EQ(lost.changes, before);
+  whole.now += seconds(15);  // fifteen were due
+  whole.add(12, 1);
+  EXPECT_EQ(whole.rate.per_s(), lost.rate.per_s()) << "as many as may be missed by chance";
+}
+
+TEST(ArrivalRate, TakesTwoRareRequestsThatComeTogetherForNoBurst) {
+  RareReports reports;
+  reports.add(20, 20);
+  const double before = reports.rate.per_s();
+  reports.report(2);
+  reports.report(1);
+  EXPECT_EQ(reports.rate.per_s(), before);
+  for (int i = 0; i < 4; ++i) reports.report(3);
+  EXPECT_GE(reports.rate.per_s(), 4) << "but for twelve more";
+}
+
+TEST(ArrivalRate, IsSilentWhereTwentyAreMissed) {
+  RareReports reports;
+  reports.add(30, 10);
+  const Time last = reports.now - milliseconds(9500);
+  const double per_s = reports.rate.per_s();
+  EXPECT_FALSE(reports.rate.silent(last + seconds(150)));
+  EXPECT_FALSE(reports.rate.silent(last + milliseconds(std::llround(1000 * 20 / per_s) - 1)));
+  EXPECT_TRUE(reports.rate.silent(last + milliseconds(std::llround(1000 * 20 / per_s) + 1)));
+  RareReports rarer;
+  rarer.add(30, 100);
+  EXPECT_FALSE(rarer.rate.silent(rarer.now - milliseconds(99500) + seconds(600)));
+  EXPECT_TRUE(rarer.rate.silent(rarer.now - milliseconds(99500) + seconds(601)));
 }
 
 }  // namespace

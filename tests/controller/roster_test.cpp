@@ -365,6 +365,15 @@ TEST_F(RosterTest, ExpectsMinibatchesOfTheKindsThatRun) {
   EXPECT_EQ(roster_.expected(asked(32, 1))[1].set_sequence, 0U) << "it was asked for nothing";
 }
 
+TEST_F(RosterTest, ExpectsABatchOfRequestsAsOftenAsItFills) {
+  roster_.attach(fakes::trainer(1));
+  roster_.attach(server(2));
+  const auto expected = roster_.expected(asked(16, 4), 0.5);
+  EXPECT_EQ(expected[1].comes_every, std::chrono::seconds(8));
+  EXPECT_EQ(expected[0].comes_every, Duration::zero());
+  EXPECT_EQ(roster_.expected(asked(16, 4), 0)[1].comes_every, Duration::zero()) << "unknown";
+}
+
 TEST_F(RosterTest, CallsAWorkloadWarmOnceItHasReported) {
   roster_.attach(fakes::trainer(1));
   Minibatch minibatch;
