@@ -223,6 +223,14 @@ double Meter::tolerance(std::size_t kind, Time now) const {
                     : options_.confidence;
 }
 
+bool Meter::scatters(Time now) const {
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    if (!expected_[kind].runs || samples_[kind].count < kFewest) continue;
+    if (half_width(samples_[kind]) > kScatters * tolerance(kind, now)) return true;
+  }
+  return false;
+}
+
 bool Meter::stalled(Time now) const {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs || starved(kind, now)) continue;

@@ -51,6 +51,8 @@ class Meter {
   // Training without a minibatch for so long, beside requests, counts as not run; but not before
   // twice the time that one may well take.
   static constexpr Duration kStarvedAfter = std::chrono::seconds(5);
+  static constexpr double kScatters = 10;
+  static constexpr std::uint32_t kFewest = 8;
 
   // Whether the minibatch is one of the setting's batch size: a batch of requests that would not
   // wait counts where it is at least half full, at its time of a sample.
@@ -68,6 +70,9 @@ class Meter {
   // The observation, once it is stable or has taken its time (outcome stalled). `duration` is left
   // to the caller. Nullopt while the measurement goes on.
   std::optional<Observation> answer(Time now) const;
+  // Whether the times of a kind differ so much that one or two of its minibatches make the mean:
+  // the interval is more than kScatters times as wide as it should be, after kFewest of them.
+  bool scatters(Time now) const;
   // What minibatches that began in the setting have taken so far, whether its power has settled or
   // not: all that is known of a measurement that is cut short. Mean, deviation and number alone.
   std::array<Cost, kKinds> so_far() const;

@@ -40,7 +40,7 @@ struct Cost {
   std::uint32_t minibatches = 0;  // that the mean was taken over
 };
 
-// Where a run of a recurring job stands after the epoch that was measured; docs/evaluation.md says
+// Where a run of a recurring job stands after the epoch; docs/evaluation/learning.md says
 // what such a job is.
 enum class JobState : std::uint8_t {
   none,     // the workload is no recurring job

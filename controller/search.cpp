@@ -307,12 +307,13 @@ void Controller::finish_hold_measurement(Observation observation, Time now) {
 }
 
 // Another program that began or ended to work meanwhile leaves a mean that is no setting's, and a
-// margin that no cap has room for. So the first such result counts for nothing, and the setting is
+// margin that no cap has room for; a process that was stopped, or wrote a checkpoint, one minibatch
+// that makes the mean of all. So the first such result counts for nothing, and the setting is
 // measured again at once; what varies by itself does so the second time too.
 bool Controller::measures_again(const Observation& observation, Time now) {
   const double most_mw = kMostMargin * static_cast<double>(observation.power_mean_mw);
-  if (!observation.ok() || static_cast<double>(observation.power_margin_mw) <= most_mw)
-    return false;
+  const bool varies = static_cast<double>(observation.power_margin_mw) > most_mw;
+  if (!observation.ok() || !(varies || meter_.scatters(now))) return false;
   if (!second_looks_.excuse(observation.setting, now)) return false;
   meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
   return true;

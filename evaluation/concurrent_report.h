@@ -20,7 +20,8 @@ struct ConcurrentResults {
 // `all` is null where no cell is suspect.
 std::string concurrent_text(const Grid& grid, const ConcurrentResults& results,
                             const ConcurrentResults* all);
-// {"rows": [...], "summary": {...}}; docs/evaluation.md lists the fields. Ends with a newline.
+// {"rows": [...], "summary": {...}}; docs/evaluation/beside-inference.md lists the fields. Ends
+// with a newline.
 std::string concurrent_json(const Grid& grid, const ConcurrentResults& results,
                             const ConcurrentResults* all);
 // The fields of a JSON row.

@@ -28,7 +28,7 @@ struct DriftRow {
   std::string failure{};  // of the policy's script; empty where it did not fail
 };
 
-// {"rows": [...]}, fields as docs/evaluation.md lists them.
+// {"rows": [...]}, fields as docs/evaluation/drift.md lists them.
 std::string drift_json(std::span<const DriftRow> rows);
 // A line a policy and change; rows of one follow each other.
 std::string drift_text(std::span<const DriftRow> rows);

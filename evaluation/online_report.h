@@ -44,7 +44,8 @@ ComparisonTable all_cells_table(const Grid& grid, std::span<const OnlineStanding
 std::string online_text(const Grid& grid, std::span<const OnlineRow> rows,
                         std::span<const OnlineStanding> standings,
                         const OnlineAllCells* all = nullptr);
-// {"rows": [...], "summary": [...]}; docs/evaluation.md lists the fields. Ends with a newline.
+// {"rows": [...], "summary": [...]}; docs/evaluation/learning.md lists the fields. Ends with a
+// newline.
 std::string online_json(const Grid& grid, std::span<const OnlineRow> rows,
                         std::span<const OnlineStanding> standings,
                         const OnlineAllCells* all = nullptr);

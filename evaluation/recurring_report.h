@@ -27,8 +27,8 @@ double cost_ratio(const RecurringRow& row);
 // setting's.
 double last_ratio(const RecurringRow& row);
 
-// {"rows": [...], "summary": [...]}, fields as docs/evaluation.md lists them; a summary for each
-// policy and job, in the order of the rows.
+// {"rows": [...], "summary": [...]}, fields as docs/evaluation/learning.md lists them; a summary
+// for each policy and job, in the order of the rows.
 std::string recurring_json(std::span<const RecurringRow> rows);
 // The summary as a table.
 std::string recurring_text(std::span<const RecurringRow> rows);

@@ -54,7 +54,7 @@
 ---@field value number what the goal minimises (docs/objectives.md): seconds or joules a sample, or seconds
 ---of latency; of a recurring job, the cost of this epoch
 ---@field job "none"|"running"|"reached"|"missed"|"stopped" where the run of a recurring job stands after
----this epoch (docs/evaluation.md); "none" where the workload is no such job
+---this epoch (docs/evaluation/learning.md); "none" where the workload is no such job
 ---@field epochs integer of this run so far, this one included; 0 where the workload is no such job
 ---@field epoch_s number time of this epoch; math.huge where the workload is no such job
 ---@field count integer

@@ -16,7 +16,7 @@ namespace {
 
 // Relative sizes of what the cost model leaves of time and power: what is alike in settings near
 // each other, and what is each setting's own. They are those of its residuals on measured training
-// grids (docs/evaluation.md). A stand-in for an unknown board leaves more.
+// grids (docs/evaluation/bayes.md). A stand-in for an unknown board leaves more.
 constexpr double kTimeAmplitude = 0.07, kPowerAmplitude = 0.04;
 constexpr double kTimeOwn = 0.01, kPowerOwn = 0.013;
 constexpr double kStandIn = 2.5;

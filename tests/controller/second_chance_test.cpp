@@ -120,6 +120,35 @@ TEST(SecondChance, AMeasurementThatAPassingLoadSpoiltIsMadeAgainAtOnce) {
   }
 }
 
+// The process is stopped for a second, so many tenths after the faster setting has come into force.
+TEST(SecondChance, AMeasurementInWhichOneMinibatchStalledIsMadeAgainAtOnce) {
+  for (const int tenths : {14, 16, 18}) {
+    Rig rig(best_of({measure(kMiddle), measure(kFast)}), minutes(1));
+    rig.hardware.values = {1, 300000};
+    rig.world.attach(seconds(1));
+    int in_force = 0;
+    for (int ms = 1'000; ms < 30'000; ms += 100) {
+      rig.world.at(milliseconds(ms), [&rig, &in_force, tenths, ms] {
+        in_force += rig.hardware.values[1] == 900'000 ? 1 : 0;
+        if (in_force != tenths) return;
+        Event event;
+        event.type = EventType::minibatch;
+        event.minibatch = {.workload = 1,
+                           .batch_size = 16,
+                           .elapsed = seconds(1),
+                           .received = Time{} + milliseconds(ms)};
+        rig.world.at(milliseconds(ms), event);
+        ++in_force;
+      });
+    }
+    rig.run();
+    EXPECT_EQ(rig.world.published.setting.mode, kFast) << tenths;
+    const auto observations = rig.recorder.of(NoteType::observation);
+    ASSERT_EQ(observations.size(), 2U) << tenths;
+    EXPECT_EQ(observations[1].observation->cost[0].minibatch_mean, milliseconds(40)) << tenths;
+  }
+}
+
 // What varies by itself is no accident, and takes no longer than twice.
 TEST(SecondChance, PowerThatVariesAllTheWhileIsMeasuredTwiceAtMost) {
   Rig rig(best_of({measure(kMiddle)}), seconds(40));
