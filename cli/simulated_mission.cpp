@@ -193,6 +193,7 @@ json mission_json(const MissionFlags& flags, const SimulationProblem& problem,
               {"reserve_kept", figures.least_wh >= reserve},
               {"lost_wh", figures.lost_wh},
               {"charged_wh", figures.charged_wh},
+              {"offered_wh", figures.offered_wh},
               {"sun_past_file_s", past_file_s(problem, result)},
               {"samples", figures.samples},
               {"epochs", done_epochs(flags, result)},
@@ -233,8 +234,9 @@ std::string mission_text(const MissionFlags& flags, const SimulationProblem& pro
   }
   text += reserve_text(figures.least_wh, reserve_wh(flags, problem));
   text += fmt::format("  battery  {:.2f} Wh lost in it{}\n", figures.lost_wh,
-                      figures.charged_wh > 0
-                          ? fmt::format(", {:.1f} Wh offered by the charger", figures.charged_wh)
+                      figures.offered_wh > 0
+                          ? fmt::format(", {:.1f} of {:.1f} Wh taken that the charger offered",
+                                        figures.charged_wh, figures.offered_wh)
                           : "");
   if (const double past_s = past_file_s(problem, result); past_s > 0) {
     text += fmt::format(

@@ -15,6 +15,7 @@ constexpr double kCapStepW = 0.5;
 constexpr std::int64_t kLeastChangeMw = 1000;
 // Turns shorter than this share of a cycle are not worth a change of mode.
 constexpr double kLeastTurn = 0.05;
+constexpr double kShortestCycleS = 5;
 // Of the capacity: for each of it more than there was when the voltage sagged it holds more power.
 constexpr double kCeilingStep = 0.05;
 constexpr double kVoltageRecovered = 1.02;
@@ -214,8 +215,10 @@ BatteryState BatteryLimit::judge(Time now) {
 std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
   if (plan_.shortfall == Shortfall::unknown) return std::nullopt;
   const bool same_turns = cycle_low_ == plan_.low && cycle_high_ == plan_.high;
-  if (!same_turns || now - cycle_began_ >= options_.cycle) {
+  if (!same_turns || seconds(now - cycle_began_) >= cycle_s_) {
     cycle_began_ = now;
+    // A longer one would end with the plan in its higher turn.
+    cycle_s_ = std::min(seconds(options_.cycle), std::max(kShortestCycleS, plan_.time_s));
     cycle_low_ = plan_.low;
     cycle_high_ = plan_.high;
     cycle_share_ = plan_.high_share < kLeastTurn       ? 0
@@ -224,7 +227,7 @@ std::optional<std::int64_t> BatteryLimit::planned_mw(Time now) {
   }
   follow(low_mw_, cap_for(plan_.low.power_w));
   follow(high_mw_, cap_for(plan_.high.power_w));
-  const bool high = seconds(now - cycle_began_) < cycle_share_ * seconds(options_.cycle);
+  const bool high = seconds(now - cycle_began_) < cycle_share_ * cycle_s_;
   const WorkPoint& point = high ? plan_.high : plan_.low;
   if (point.samples_per_s <= 0) return kNoPowerMw;
   std::optional<std::int64_t> cap_mw = high ? high_mw_ : low_mw_;

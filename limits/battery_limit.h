@@ -153,6 +153,7 @@ class BatteryLimit : public LimitSource {
   std::vector<WorkloadHandle> savers_;  // those attached that save their work when they are asked
 
   Time cycle_began_{};
+  double cycle_s_ = 0;  // how long it lasts
   WorkPoint cycle_low_;
   WorkPoint cycle_high_;
   double cycle_share_ = 0;  // of the higher power, in this cycle

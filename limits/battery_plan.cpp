@@ -38,8 +38,15 @@ BatteryPlan until_empty(const PowerHull& hull, const BatteryTask& task, double p
   return plan;
 }
 
-double most_efficient_power_w(const PowerHull& hull, const BatteryTask& task) {
-  return hull.vertices()[hull.most_efficient(task.other_w)].power_w;
+double most_efficient_power_w(const PowerHull& hull, double other_w) {
+  return hull.vertices()[hull.most_efficient(other_w)].power_w;
+}
+
+// Of the battery's energy. What a charger gives comes whatever the board does, for nobody knows how
+// long: it does not make slow work the best, and all of it is used.
+double most_work_power_w(const PowerHull& hull, const BatteryTask& task) {
+  const double efficient_w = most_efficient_power_w(hull, std::max(0.0, task.other_w));
+  return std::clamp(-task.other_w, efficient_w, hull.vertices().back().power_w);
 }
 
 BatteryPlan short_of_energy(const PowerHull& hull, const BatteryTask& task, double power_w) {
@@ -49,7 +56,7 @@ BatteryPlan short_of_energy(const PowerHull& hull, const BatteryTask& task, doub
 }
 
 BatteryPlan plan_short_of_energy(const PowerHull& hull, const BatteryTask& task) {
-  return short_of_energy(hull, task, most_efficient_power_w(hull, task));
+  return short_of_energy(hull, task, most_work_power_w(hull, task));
 }
 
 }  // namespace
@@ -103,7 +110,7 @@ BatteryPlan plan_least_energy(const PowerHull& hull, const BatteryTask& task) {
     if (plan.shortfall == Shortfall::none) plan.shortfall = Shortfall::time;
     return plan;
   }
-  const double power_w = std::max(*needed_w, most_efficient_power_w(hull, task));
+  const double power_w = std::max(*needed_w, most_efficient_power_w(hull, task.other_w));
   const BatteryPlan plan = plan_at(hull, task, power_w, task.samples / hull.samples_per_s(power_w));
   return plan.energy_j <= task.energy_j ? plan : plan_short_of_energy(hull, task);
 }
@@ -130,7 +137,7 @@ BatteryPlan plan_battery(const PowerHull& hull, const BatteryTask& task) {
     case BatteryAim::serve:
       return plan_serve(hull, task);
     case BatteryAim::progress:
-      return until_empty(hull, task, most_efficient_power_w(hull, task));
+      return until_empty(hull, task, most_work_power_w(hull, task));
   }
   return {};
 }

@@ -15,7 +15,9 @@ enum class BatteryAim : std::uint8_t {
   finish,        // so many samples before the reserve, as soon as the energy allows
   least_energy,  // so many samples by a deadline, with the least energy
   serve,         // until a time, if the energy lasts as long, with the most work that it allows
-  progress,      // the most work until nothing above the reserve is left
+  // The most work until nothing above the reserve is left, at the power that does most with a joule
+  // of the board's; of a charger that gives more, all.
+  progress,
 };
 constexpr std::string_view battery_aim_name(BatteryAim aim) {
   return aim == BatteryAim::finish         ? "finish"

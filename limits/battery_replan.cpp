@@ -32,6 +32,11 @@ BatteryTask BatteryLimit::task(Time now) const {
     task.spare_j = kJoulesInWh * all_wh - task.energy_j;
   }
   task.other_w = drain_.other_w(now);
+  // Or the plan would never rise above what the board drew last. Once something leaves the battery
+  // what the charger gives is measured.
+  if (drain_.floats() && !hull_.empty()) {
+    task.other_w = std::min(task.other_w, -hull_.vertices().back().power_w);
+  }
   task.samples = samples_left();
   if (options_.until) task.time_s = std::max(0.0, seconds(*started_ + *options_.until - now));
   return task;
@@ -86,7 +91,7 @@ void BatteryLimit::keep_serving() {
 
 ForecastBattery BatteryLimit::forecast_battery() const {
   return {.capacity_wh = gauge_.capacity_wh(options_.capacity_wh),
-          .reserve_wh = reserve_wh(),
+          .reserve_wh = reserve_wh() + share_wh(kKeptOfCapacity),
           .other_w = forecast_drain_.other_w()};
 }
 

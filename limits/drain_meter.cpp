@@ -79,7 +79,9 @@ void DrainMeter::begin() {
 DrainWindow DrainMeter::close() {
   const double drained_w = (began_wh_ - energy_wh_) * kJoulesInWh / seconds(*taken_ - began_);
   const double newest_w = drained_w - board_w();
-  const bool less = other_w_ && newest_w < *other_w_;
+  // What a charger was known to give at least is no measurement that the newest is weighed with.
+  const bool less = other_w_ && !least_of_charger_ && newest_w < *other_w_;
+  least_of_charger_ = full_ && energy_wh_ >= began_wh_;
   other_w_ = less ? (1 - kNewest) * *other_w_ + kNewest * newest_w : newest_w;
   return {.began = began_,
           .ended = *taken_,
@@ -97,6 +99,7 @@ std::optional<DrainWindow> DrainMeter::add_energy(double energy_wh, double capac
   add_change(change_wh);
   taken_ = taken;
   energy_wh_ = energy_wh;
+  full_ = energy_wh >= kFullOfCapacity * capacity_wh;
   if (first || gap) {
     on_step_ = false;
     begin();

@@ -10,6 +10,10 @@
 
 namespace gearshift {
 
+// A battery that has so much of its capacity counts as full: what it was offered more it did not
+// take.
+inline constexpr double kFullOfCapacity = 0.995;
+
 // What a battery gave in a time, and the board took.
 struct DrainWindow {
   Time began{};
@@ -28,6 +32,9 @@ struct DrainWindow {
 // More that flows out than before is believed at once, less by half of each window: what is taken
 // for too much costs some work, what is taken for too little the reserve. A charger that goes is
 // seen at once where somebody measures what flows at the battery's terminals.
+//
+// A window that ends full without having drained anything tells the least that a charger gives, as
+// much as the board drew, and not how much more.
 class DrainMeter {
  public:
   explicit DrainMeter(Duration window) : window_(window) {}
@@ -42,6 +49,9 @@ class DrainMeter {
   bool measured() const { return other_w_.has_value(); }
   // W; 0 until the first window has passed. Negative: a charger gives, no more than flows in now.
   double other_w(Time now) const;
+  // The battery is full, and nothing left it in the last window: a charger gives what other_w()
+  // says, and nobody knows how much more.
+  bool floats() const { return least_of_charger_ && full_; }
 
  private:
   void begin();
@@ -66,8 +76,10 @@ class DrainMeter {
   double power_sum_w_ = 0;
   std::int64_t power_count_ = 0;
   std::optional<double> other_w_;
-  std::optional<Reading> power_;  // the board's newest
-  double flow_w_ = 0;             // beside the board's power, smoothed over some seconds
+  bool full_ = false;              // at the last reading
+  bool least_of_charger_ = false;  // other_w_ is that: the charger may give more
+  std::optional<Reading> power_;   // the board's newest
+  double flow_w_ = 0;              // beside the board's power, smoothed over some seconds
   std::optional<Time> flow_taken_;
 };
 

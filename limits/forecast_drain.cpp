@@ -3,11 +3,6 @@
 #include <algorithm>
 
 namespace gearshift {
-namespace {
-
-constexpr double kFull = 0.995;  // of the capacity
-
-}  // namespace
 
 void ForecastDrain::add(const DrainWindow& window, double forecast_w,
                         const ForecastBattery& battery) {
@@ -15,7 +10,7 @@ void ForecastDrain::add(const DrainWindow& window, double forecast_w,
   const double flow_w =
       window.drained_w < 0 ? window.drained_w / battery.charge_efficiency : window.drained_w;
   const double beside_w = flow_w - window.board_w;
-  const bool full = window.most_wh >= kFull * battery.capacity_wh;
+  const bool full = window.most_wh >= kFullOfCapacity * battery.capacity_wh;
   const double least_w = std::max(0.0, beside_w + (full ? 0 : surely_ * forecast_w));
   const double most_w = std::max(0.0, beside_w + (2 - surely_) * forecast_w);
   if (other_w_ < least_w) {

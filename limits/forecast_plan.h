@@ -34,8 +34,8 @@ double surely_forecast(double confidence, double deviation);
 
 // Dynamic programming over the energy left (R. Bellman, 1957), backwards in steps of five minutes:
 // the value of an energy at a time is the most samples that can be done from there on, and what
-// falls below the reserve costs more than any work is worth. Mean powers evenly over the hull are
-// tried; a plan for a day takes some 20 ms.
+// falls below the reserve costs more than any work is worth. Within a step what is left of it
+// counts. Mean powers evenly over the hull are tried; a plan for a day takes some 20 ms.
 class ForecastPlan {
  public:
   // The hull must not be empty; the forecast counts times `share`.
@@ -61,12 +61,23 @@ class ForecastPlan {
   };
 
   double value(std::size_t step, double energy_wh) const;
-  double after_wh(std::size_t step, double energy_wh, double power_w, double time_s) const;
-  Best best(std::size_t step, double energy_wh) const;
-  std::size_t step_at(Duration since_start) const;
+  // A step, or what is left of it: the last one ends with the plan.
+  struct Span {
+    std::size_t step;
+    double time_s;
+    double charger_w;  // mean, less what others draw
+  };
+  double given_w(Duration from, Duration to) const;
+  Duration end_of(std::size_t step) const;
+  Span whole(std::size_t step) const;
+  Span rest(Duration since_start) const;
+  double after_wh(const Span& span, double energy_wh, double power_w) const;
+  Best best(const Span& span, double energy_wh) const;
 
   ForecastBattery battery_;
   Duration until_;
+  std::vector<ForecastStep> forecast_;
+  double share_;  // of the forecast that counts
   std::vector<Action> actions_;
   std::vector<double> charger_w_;  // mean of each step, less what others draw
   std::vector<double> values_;   // of kLevels energies at the beginning of each step and at the end

@@ -131,6 +131,7 @@ class SearchTrace : public Recorder {
     const Supply& supply = *plant_.supply();
     mission_.energy_wh = supply.battery().energy_wh();
     mission_.least_wh = supply.least_wh();
+    mission_.offered_wh = supply.offered_j() / kJoulesInWh;
     mission_.charged_wh = supply.charged_j() / kJoulesInWh;
     mission_.lost_wh = supply.battery().lost_j() / kJoulesInWh;
     if (ending_ != Ending::unsettled) return;

@@ -31,7 +31,8 @@ struct MissionFigures {
   std::int64_t samples = 0;  // of training, as the workload told
   double energy_wh = 0;      // left in the battery at the end
   double least_wh = 0;       // that was ever left
-  double charged_wh = 0;     // that the charger offered
+  double offered_wh = 0;     // by the charger
+  double charged_wh = 0;     // of that what was taken: by the board, by others and by the battery
   double lost_wh = 0;        // in the battery
   std::uint32_t pauses = 0;  // how often the workloads were made to wait
 };

@@ -17,7 +17,7 @@ void Supply::advance(Time from, Time until, double board_w) {
     const Time end = std::min(until, next);
     const double span_s = seconds(end - from);
     battery_.advance(board_w + spec_.other_w - charger_w_, span_s);
-    charged_j_ += charger_w_ * span_s;
+    offered_j_ += charger_w_ * span_s;
     least_wh_ = std::min(least_wh_, battery_.energy_wh());
     if (battery_.empty() && !emptied_) emptied_ = end;
     from = end;

@@ -30,8 +30,10 @@ class Supply {
   void advance(Time from, Time until, double board_w);
 
   const VirtualBattery& battery() const { return battery_; }
-  double least_wh() const { return least_wh_; }             // that was ever left
-  double charged_j() const { return charged_j_; }           // that the charger offered
+  double least_wh() const { return least_wh_; }    // that was ever left
+  double offered_j() const { return offered_j_; }  // by the charger
+  // Of that what the board, the others and the battery took.
+  double charged_j() const { return offered_j_ - battery_.refused_j(); }
   std::optional<Time> emptied() const { return emptied_; }  // first
 
  private:
@@ -40,7 +42,7 @@ class Supply {
   std::size_t step_ = 0;  // the charger's next
   double charger_w_ = 0;
   double least_wh_;
-  double charged_j_ = 0;
+  double offered_j_ = 0;
   std::optional<Time> emptied_;
 };
 

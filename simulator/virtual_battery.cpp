@@ -93,6 +93,7 @@ void VirtualBattery::step(double power_w, double span_s) {
     const double taken = kept_wh > room_wh ? room_wh / kept_wh : 1;
     energy_wh_ += taken * kept_wh;
     lost_j_ += taken * -power_w * span_s - taken * kept_wh * kJoulesInWh;
+    refused_j_ += (1 - taken) * -power_w * span_s;
     empty_ = energy_wh_ <= 0;
     return;
   }

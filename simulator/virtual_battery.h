@@ -39,6 +39,8 @@ class VirtualBattery {
   bool empty() const { return empty_; }
   // Lost in the resistance and in charging, and by itself, J.
   double lost_j() const { return lost_j_; }
+  // Left with the charger, because the battery was full, J.
+  double refused_j() const { return refused_j_; }
   // What an ideal gauge reads.
   Battery reading() const;
 
@@ -50,6 +52,7 @@ class VirtualBattery {
   double voltage_v_;
   double current_a_ = 0;
   double lost_j_ = 0;
+  double refused_j_ = 0;
   bool empty_ = false;
 };
 

@@ -197,8 +197,27 @@ TEST(BatteryPlan, TellsNoTimeWhereAChargerGivesAll) {
   const BatteryTask fed{.aim = BatteryAim::progress, .energy_j = 2000, .other_w = -60};
   EXPECT_EQ(describe(plan_battery(PowerHull(kPoints), fed)),
             "40.0 W, as long as a charger gives it");
-  const BatteryTask helped{.aim = BatteryAim::progress, .energy_j = 2000, .other_w = -5};
-  EXPECT_EQ(describe(plan_battery(PowerHull(kPoints), helped)), "10.0 W for 400 s");
+  const BatteryTask helped{.aim = BatteryAim::progress, .energy_j = 2000, .other_w = -15};
+  EXPECT_EQ(describe(plan_battery(PowerHull(kPoints), helped)), "20.0 W for 400 s");
+}
+
+// At 20 W a joule of the board's does most.
+TEST(BatteryPlan, DoesNoLessTheMoreAChargerGives) {
+  const PowerHull hull(kPoints);
+  double before = 0;
+  for (double charger_w = 0; charger_w <= 60; charger_w += 0.25) {
+    const BatteryPlan plan =
+        plan_battery(hull, {.aim = BatteryAim::progress, .energy_j = 2000, .other_w = -charger_w});
+    EXPECT_DOUBLE_EQ(plan.mean_power_w, std::clamp(charger_w, 20.0, 40.0)) << charger_w;
+    EXPECT_EQ(plan.charged, charger_w >= 20) << charger_w;
+    const double samples_per_s = hull.samples_per_s(plan.mean_power_w);
+    EXPECT_GE(samples_per_s, before) << charger_w;
+    before = samples_per_s;
+    const BatteryPlan poor = plan_battery(
+        hull, {.aim = BatteryAim::finish, .energy_j = 0, .other_w = -charger_w, .samples = 1e9});
+    EXPECT_EQ(poor.shortfall, Shortfall::energy) << charger_w;
+    EXPECT_DOUBLE_EQ(poor.mean_power_w, plan.mean_power_w) << charger_w;
+  }
 }
 
 TEST(BatteryPlan, KnowsNothingOfAnEmptyHull) {

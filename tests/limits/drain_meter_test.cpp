@@ -32,7 +32,7 @@ class Draining {
                        .value = std::llround(1000 * board_w),
                        .taken = now});
       now += seconds(1);
-      energy_wh_ -= (board_w + other_w) / kJoulesInWh;
+      energy_wh_ = std::min(kFullWh, energy_wh_ - (board_w + other_w) / kJoulesInWh);
       if (!meter.measured()) continue;
       if (measured_s < 0) measured_s = std::chrono::duration_cast<seconds>(now - Time{}).count();
       lowest_w = std::min(lowest_w, believed_w());
@@ -58,7 +58,7 @@ class Draining {
 
 TEST(DrainMeter, MeasuresByTheMinuteWhereTheGaugeIsExact) {
   for (const double other_w : {-30.0, -20.0, 0.0, 5.0, 100.0}) {
-    Draining battery(0);
+    Draining battery(0, 50);
     battery.run(121, 22, other_w);
     EXPECT_EQ(battery.measured_s, 61);
     EXPECT_NEAR(battery.lowest_w, other_w, 0.01);
@@ -124,6 +124,50 @@ TEST(DrainMeter, KnowsACharger) {
   floats.run(3600, 22, -22);
   EXPECT_NEAR(floats.believed_w(), -22, 2.2) << "it never moves";
   EXPECT_GT(floats.measured_s, 15 * 60) << "and may have hidden a percent so long";
+}
+
+// Of a gauge that was seen to be exact; 22 W are drawn, and 60 come.
+Draining on_a_charger() {
+  Draining battery(0);
+  battery.run(120, 22, 0);
+  battery.run(600, 22, -60);
+  return battery;
+}
+
+// How much more than the board draws comes shows only once it draws more.
+TEST(DrainMeter, TakesWhatAFullBatteryIsSparedForTheLeastThatAChargerGives) {
+  Draining battery = on_a_charger();
+  EXPECT_TRUE(battery.meter.floats());
+  EXPECT_NEAR(battery.believed_w(), -22, 0.01);
+  battery.run(61, 30, -40);
+  EXPECT_TRUE(battery.meter.floats());
+  EXPECT_NEAR(battery.believed_w(), -30, 0.2);
+  battery.run(60, 50, -40);
+  EXPECT_FALSE(battery.meter.floats());
+  EXPECT_NEAR(battery.believed_w(), -40, 0.2) << "a measurement, at once";
+}
+
+TEST(DrainMeter, AFullBatteryFloatsNoLongerThanItIsFull) {
+  Draining battery = on_a_charger();
+  battery.run(1, 22, -60);
+  battery.run(30, 92, -40);
+  EXPECT_TRUE(battery.meter.floats()) << "99.57 Wh of 100";
+  battery.run(10, 92, -40);
+  EXPECT_FALSE(battery.meter.floats()) << "within the window";
+  EXPECT_NEAR(battery.believed_w(), -22, 0.01);
+}
+
+TEST(DrainMeter, ABatteryThatIsDrainedOrStandsStillBelowDoesNotFloat) {
+  Draining drained = on_a_charger();
+  drained.run(1, 22, -60);
+  EXPECT_TRUE(drained.meter.floats());
+  drained.run(60, 22, 0);
+  EXPECT_FALSE(drained.meter.floats()) << "99.63 Wh of 100";
+  Draining still(0, 98);
+  still.run(120, 22, 0);
+  still.run(300, 22, -22);
+  EXPECT_NEAR(still.believed_w(), -22, 3);
+  EXPECT_FALSE(still.meter.floats());
 }
 
 TEST(DrainMeter, KnowsNothingOfAGap) {

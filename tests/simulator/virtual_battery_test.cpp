@@ -4,12 +4,8 @@
 
 #include <stdexcept>
 
-#include "simulator/supply.h"
-
 namespace gearshift {
 namespace {
-
-using std::chrono::seconds;
 
 TEST(VirtualBattery, AccountsForAllOfItsEnergy) {
   VirtualBattery battery({.capacity_wh = 10, .resistance_ohm = 0.2});
@@ -68,36 +64,6 @@ TEST(VirtualBattery, RefusesWhatIsNoBattery) {
   EXPECT_THROW(VirtualBattery({.capacity_wh = 0}), std::invalid_argument);
   EXPECT_THROW(VirtualBattery({.charge = 1.1}), std::invalid_argument);
   EXPECT_THROW(VirtualBattery({.charge_efficiency = 0}), std::invalid_argument);
-}
-
-TEST(Supply, GivesTheChargersPowerToTheBoardFirst) {
-  SupplySpec spec{.battery = {.charge = 0.5, .self_discharge_per_day = 0},
-                  .other_w = 2,
-                  .charger = {{seconds(100), 12}, {seconds(200), 0}}};
-  Supply supply(spec);
-  supply.advance(Time{}, Time{} + seconds(100), 10);
-  const double at_100_wh = supply.battery().energy_wh();
-  EXPECT_NEAR(at_100_wh, 5 - 12.0 * 100 / 3600 - supply.battery().lost_j() / 3600, 1e-9);
-  supply.advance(Time{} + seconds(100), Time{} + seconds(200), 10);
-  EXPECT_NEAR(supply.battery().energy_wh(), at_100_wh, 1e-9);
-  EXPECT_NEAR(supply.charged_j(), 1200, 1e-9);
-  supply.advance(Time{} + seconds(200), Time{} + seconds(5000), 10);
-  EXPECT_TRUE(supply.emptied());
-}
-
-TEST(Supply, ComesToTheSameHoweverTimeIsCut) {
-  const SupplySpec spec{.battery = {.charge = 0.7},
-                        .other_w = 0,
-                        .charger = {{seconds(0), 3}, {seconds(7), 9}, {seconds(11), 1}}};
-  Supply once(spec);
-  once.advance(Time{}, Time{} + seconds(20), 8);
-  Supply often(spec);
-  for (int i = 0; i < 200; ++i) {
-    often.advance(Time{} + std::chrono::milliseconds(100 * i),
-                  Time{} + std::chrono::milliseconds(100 * (i + 1)), 8);
-  }
-  EXPECT_NEAR(once.battery().energy_wh(), often.battery().energy_wh(), 1e-6);
-  EXPECT_NEAR(once.charged_j(), often.charged_j(), 1e-6);
 }
 
 }  // namespace

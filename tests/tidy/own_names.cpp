@@ -1,8 +1,9 @@
-// Names that two files of a room each have for themselves. The files of a room are compiled
-// together (CMakeLists.txt), so many at a time: which of them meet changes with every file that is
-// added.
+// Names that two files of a room, or of its tests, each have for themselves. The files of a room,
+// and of some folders of tests, are compiled together (CMakeLists.txt), so many at a time: which of
+// them meet changes with every file that is added.
 #include <map>
 #include <regex>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -11,13 +12,33 @@
 namespace gearshift::tidy {
 namespace {
 
-// The room whose target compiles the file; "" where it is compiled by itself.
-std::string room_of(const Source& source) {
-  if (is_header(source.path) || below(source.path, "tests") || below(source.path, "bench") ||
+// The folders of tests whose files are compiled together, as the build says.
+std::set<std::string> folders_together(std::span<const Source> sources) {
+  static const std::regex together(R"(add_room_test\(([a-z_]+) TOGETHER)");
+  std::set<std::string> folders;
+  for (const Source& source : sources) {
+    if (source.path != "tests/CMakeLists.txt") continue;
+    const std::string& text = source.text;
+    for (std::sregex_iterator at(text.begin(), text.end(), together), end; at != end; ++at) {
+      folders.insert("tests/" + (*at)[1].str());
+    }
+  }
+  return folders;
+}
+
+// The room, or the folder of tests, whose target compiles the file; "" where it is compiled by
+// itself.
+std::string room_of(const Source& source, const std::set<std::string>& folders_of_tests) {
+  if (is_header(source.path) || below(source.path, "bench") ||
       below(source.path, "bridge/client")) {
     return "";
   }
-  for (const std::string_view room : {"policies/powertrain", "simulator/virtual_board"}) {
+  if (below(source.path, "tests")) {
+    const std::string folder = source.path.substr(0, source.path.rfind('/'));
+    return folders_of_tests.contains(folder) ? folder : "";
+  }
+  for (const std::string_view room :
+       {"policies/numerics", "policies/powertrain", "simulator/virtual_board"}) {
     if (below(source.path, room)) return std::string(room);
   }
   return source.path.substr(0, source.path.find('/'));
@@ -47,8 +68,9 @@ std::vector<std::string> names_in(const std::string& line) {
 std::vector<Finding> check_own_names(std::span<const Source> sources) {
   std::map<std::string, std::string> first;  // "room name" to the file that has it
   std::vector<Finding> findings;
+  const std::set<std::string> folders_of_tests = folders_together(sources);
   for (const Source& source : sources) {
-    const std::string room = is_cpp(source.path) ? room_of(source) : "";
+    const std::string room = is_cpp(source.path) ? room_of(source, folders_of_tests) : "";
     if (room.empty()) continue;
     const Views views = split_views(source.text);
     bool own = false;
