@@ -30,6 +30,8 @@
 ---goal.objective is latency
 ---@field ok boolean a complete, stable measurement
 ---@field reason string "complete", "over_limit", "refused", "not_applied", "timed_out", "stalled", ...
+---@field failed boolean neither ok nor cut short by a limit ("over_limit", "late"): the board or the workload did not
+---take the setting, or it could not be read; says nothing of what the setting costs
 ---@field within boolean ok, and every limit of the goal is kept: mean power plus noise margin is within
 ---goal.power_w; a sample takes no more than goal.energy_j; inference keeps up with goal.arrivals_per_s and
 ---its latency is within goal.latency_ms: that of a full batch or, where requests come one by one

@@ -216,7 +216,8 @@ function gp.next(terms) end
 
 ---Normal-inverse-gamma posteriors: what values say of the mean and the variance of the normal
 ---distribution that they are drawn from (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian
----distribution", section 6).
+---distribution", section 6). Values and means are from -1e15 to 1e15, the rest at most 1e15, scale 1e33: beyond that
+---an update adds nothing.
 posterior = {}
 
 ---@class belief

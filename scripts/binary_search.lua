@@ -67,11 +67,9 @@ local function positions_of(setting)
   return positions
 end
 
-local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
-
 local function learn(positions, answer)
   local key = table.concat(positions, " ")
-  for d = 1, failed(answer) and 0 or count do in_force[d] = math.max(in_force[d], positions[d]) end
+  for d = 1, answer.failed and 0 or count do in_force[d] = math.max(in_force[d], positions[d]) end
   if seen[key] then return end
   seen[key] = answer.reason ~= "late" or known(answer.setting) -- or late at a higher rate than now
   local point = { positions = positions, value = {}, within = answer.within }
@@ -98,7 +96,7 @@ end
 local function ask(positions)
   local answer = measure(setting_at(positions))
   looked = 0
-  local free = failed(answer) and refused < most_refused
+  local free = answer.failed and refused < most_refused
   if free then refused = refused + 1 end
   if not free and not seen[table.concat(positions, " ")] then measurements_left = measurements_left - 1 end
   learn(positions, answer)
@@ -110,7 +108,7 @@ local function blame(positions)
   for d = 1, count do
     local other = { table.unpack(positions) }
     other[d] = in_force[d]
-    if positions[d] > in_force[d] and not failed(ask(other)) then
+    if positions[d] > in_force[d] and not ask(other).failed then
       most[d] = most[d] < #values[d] and in_force[d] or positions[d] - 1
       return true
     end
@@ -142,7 +140,7 @@ local function halve(smallest)
       if low[d] < high[d] then open[#open + 1] = d end
     end
     local answer = ask(middle)
-    if not (failed(answer) and blame(middle)) then
+    if not (answer.failed and blame(middle)) then
       if #open == 0 then return end
       local d = open[turn % #open + 1]
       turn = turn + 1
@@ -215,7 +213,7 @@ local function fit_models(center)
 end
 
 -- The positions worth a thought: powers of `base` steps away, and both ends; thinned out like that until few enough
--- settings are left to look at each.
+-- settings are left to look at each; nil where they never are, since too many were looked at before.
 local function steps_everywhere(center)
   for base = 1, 16 do
     local steps, settings = {}, 1
@@ -228,19 +226,20 @@ local function steps_everywhere(center)
       end
       steps[d], settings = near, settings * #near
     end
-    if settings <= most_looked - looked or base == 16 then return steps end
+    if settings <= most_looked - looked then return steps end
   end
 end
 
 -- The unmeasured setting with the least predicted cost within the goal, if it beats `center` or that does not keep the
 -- goal; else the least late by prediction. A step away costs `caution`, a leap more; `margin` is kept to the cap.
 local function propose(center, caution, margin, only_batch)
+  local steps, positions, powers, penalties = steps_everywhere(center), {}, {}, {}
+  if not steps then return nil end
   local w, e = fit_models(center)
   local limit = goal.power_w / center.power * math.exp(-margin)
   local least, chosen = center.within and center.cost * math.exp(-optimism) or math.huge, nil
   local least_late, late, tried = math.huge, nil, {}
   for _, point in ipairs(points) do tried[point.batch] = true end
-  local steps, positions, powers, penalties = steps_everywhere(center), {}, {}, {}
   for d = 1, count do
     powers[d], penalties[d] = {}, {}
     for _, i in ipairs(steps[d]) do
@@ -322,7 +321,7 @@ local function refine()
         margin = margin / 2
       elseif answer.ok or answer.reason == "late" then
         caution = 2 * caution + 0.01
-      elseif failed(answer) then
+      elseif answer.failed then
         blame(chosen)
       else
         margin = center.within and growth * margin + step_margin or 2 * margin + 0.02

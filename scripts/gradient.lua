@@ -85,8 +85,6 @@ local function changed(positions, d, position)
   return copy
 end
 
-local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
-
 -- An answer, with its positions; power, with the noise margin; and whether it keeps the cap.
 local function ask_once(positions)
   local key = key_of(positions)
@@ -94,9 +92,9 @@ local function ask_once(positions)
   local setting = { [batch_name] = batch }
   for d = 1, count do setting[names[d]] = values[d][positions[d]] end
   local answer = measure(setting)
-  local free = failed(answer) and refused < most_refused
+  local free = answer.failed and refused < most_refused
   if free then refused = refused + 1 else measurements_left = measurements_left - 1 end
-  for d = 1, failed(answer) and 0 or count do in_force[d] = math.max(in_force[d], positions[d]) end
+  for d = 1, answer.failed and 0 or count do in_force[d] = math.max(in_force[d], positions[d]) end
   answer.positions, answer.batch = { table.unpack(positions) }, batch
   answer.power = answer.power_w + answer.power_margin_w
   -- Requests may have left no time to train: the times of their batches then have to do for slopes.
@@ -113,9 +111,9 @@ local function ask(positions)
   local taken = {}
   for d = 1, count do taken[d] = math.min(positions[d], highest[d]) end
   local answer = ask_once(taken)
-  for d = 1, failed(answer) and count or 0 do
+  for d = 1, answer.failed and count or 0 do
     local other = taken[d] > in_force[d] and ask_once(changed(taken, d, in_force[d]))
-    if other and not failed(other) then
+    if other and not other.failed then
       highest[d], answer = highest[d] < #values[d] and in_force[d] or taken[d] - 1, other
       break
     end
@@ -195,7 +193,7 @@ local function first_within(positions)
   while measurements_left > 0 do
     local answer = ask(positions)
     if answer.keeps_cap then return answer, ends end
-    if answer.reason == "late" then late = true elseif not failed(answer) then over_cap = true end
+    if answer.reason == "late" then late = true elseif not answer.failed then over_cap = true end
     local last, following = true, {}
     for d = 1, count do
       local at = positions[d]
@@ -323,7 +321,7 @@ local function climb()
     if answer.reason == "late" then
       part = part / 2
     else
-      margin = answer.keeps_cap and margin / 2 or failed(answer) and margin or margin * 2 + margin_step
+      margin = answer.keeps_cap and margin / 2 or answer.failed and margin or margin * 2 + margin_step
     end
   end
 end

@@ -14,6 +14,7 @@ local inverse = script == "linear_inverse.lua"
 local most_settings = 20000 -- to look at with each prediction
 local corrections = 4 -- predictions that may turn out over the cap before the best measured mode is held
 local most_failed = 30 -- settings that the board does not take, which cost no measurement
+local most_recalled = 64 -- answers of before: the best of them are among so many
 
 -- The modes e, f, i and j of the paper, as shares of the highest values of its board (AGX Xavier).
 local modes_to_measure = {
@@ -37,6 +38,14 @@ end
 local time_rows, times, power_rows, powers = {}, {}, {}, {}
 local best
 
+local function consider(answer)
+  if answer.within and (not best or answer.value < best.value) then best = answer end
+end
+
+-- What was measured before is no row, for the four modes are the method; but of a weighted cost the reference is
+-- among it, and may be better than all that is predicted.
+for _, i in ipairs(recall(most_recalled)) do consider(observations[i]) end
+
 local function learn(answer)
   -- Requests may have left no time to train.
   if not answer.ok or answer.minibatch_ms == math.huge then return end
@@ -49,7 +58,7 @@ local function learn(answer)
   end
   time_rows[#time_rows + 1], times[#times + 1] = time_row, answer.minibatch_ms
   power_rows[#power_rows + 1], powers[#powers + 1] = power_row, answer.power_w
-  if answer.within and (not best or answer.value < best.value) then best = answer end
+  consider(answer)
 end
 
 -- What the board takes of a knob: up to in_force[d], as it did, and up to most[d], as far as is known.
@@ -59,8 +68,6 @@ for d, dimension in ipairs(dimensions) do
   for i, value in ipairs(dimension.values) do if value == safe[dimension.name] then in_force[d] = i end end
 end
 
-local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
-
 local function ask(positions, batch_size)
   local setting = { [batch] = batch_size }
   for d, dimension in ipairs(dimensions) do
@@ -68,7 +75,7 @@ local function ask(positions, batch_size)
   end
   local answer = measure(setting)
   learn(answer)
-  for d = 1, failed(answer) and 0 or #dimensions do in_force[d] = math.max(in_force[d], positions[d]) end
+  for d = 1, answer.failed and 0 or #dimensions do in_force[d] = math.max(in_force[d], positions[d]) end
   return answer
 end
 
@@ -77,7 +84,7 @@ local function blame(positions, batch_size)
   for d, dimension in ipairs(dimensions) do
     local other = { table.unpack(positions) }
     other[d] = in_force[d]
-    if positions[d] > in_force[d] and dimension.name ~= batch and not failed(ask(other, batch_size)) then
+    if positions[d] > in_force[d] and dimension.name ~= batch and not ask(other, batch_size).failed then
       most[d] = most[d] < #dimension.values and in_force[d] or positions[d] - 1
       return true
     end
@@ -96,7 +103,7 @@ local function measure_below(positions, batch_size)
     local answer = ask(positions, batch_size)
     -- One that is answered from memory may be over a cap that has fallen since.
     if lowest or answer.ok and answer.power_w <= goal.power_w then return end
-    local found = failed(answer) and blame(positions, batch_size)
+    local found = answer.failed and blame(positions, batch_size)
     for d, dimension in ipairs(dimensions) do
       if not found and dimension.name ~= batch then positions[d] = (positions[d] + 1) // 2 end
     end
@@ -119,7 +126,7 @@ if #sizes > 1 then
   measure_below(start_positions(modes_to_measure[1]), sizes[1])
   measure_below(start_positions(modes_to_measure[1]), sizes[#sizes])
 end
-if #times == 0 then return nil end
+if #times == 0 then return best and best.setting end
 
 -- The positions whose settings are looked at: all, or on large boards every `stride`th of a dimension.
 local function positions_of(count, stride)
@@ -200,11 +207,11 @@ while tries <= corrections do
   for d, dimension in ipairs(dimensions) do setting[dimension.name] = values[d] end
   local answer = measure(setting)
   if answer.within then
-    if not best or answer.value < best.value then best = answer end
+    consider(answer)
     break
   end
   refused[table.concat(values, " ")] = true
   learn(answer)
-  if failed(answer) and failures < most_failed then failures = failures + 1 else tries = tries + 1 end
+  if answer.failed and failures < most_failed then failures = failures + 1 else tries = tries + 1 end
 end
 return best and best.setting

@@ -86,10 +86,10 @@ local function learn(position, answer)
     local cheap = answer.power_w + answer.power_margin_w <= goal.power_w and answer.energy_j <= goal.energy_j
     point.slow = answer.reason == "late" or answer.ok and cheap
   end
-  local failed = not answer.ok and answer.reason ~= "over_limit"
+  local in_vain = answer.failed or answer.reason == "late" -- late ones count as failures of their values, too
   for d = 1, count do
     local value = position[d]
-    failures[d][value] = failed and (failures[d][value] or 0) + 1 or -math.huge
+    failures[d][value] = in_vain and (failures[d][value] or 0) + 1 or -math.huge
   end
   return point
 end

@@ -37,12 +37,10 @@ local function consider(answer)
   if answer.within and (not best or answer.value < best.value) then best = answer end
 end
 
-local function failed(answer) return not answer.ok and answer.reason ~= "over_limit" and answer.reason ~= "late" end
-
 local function ask(setting)
   local answer = measure(setting)
   consider(answer)
-  if failed(answer) then failures = failures + 1 end
+  if answer.failed then failures = failures + 1 end
   if answer.reason == "over_limit" then shy_w = shy_w + math.max(margin_w / 2, least_shy * goal.power_w) end
   return answer
 end
@@ -87,7 +85,7 @@ end
 
 local function try_mode(setting)
   local answer = ask(setting)
-  for name, value in pairs(failed(answer) and {} or in_force) do in_force[name] = math.max(value, setting[name]) end
+  for name, value in pairs(answer.failed and {} or in_force) do in_force[name] = math.max(value, setting[name]) end
   return answer
 end
 
@@ -97,7 +95,7 @@ local function blame(setting)
     local other = {}
     for field, value in pairs(setting) do other[field] = value end
     other[name] = in_force[name]
-    if setting[name] > in_force[name] and not failed(try_mode(other)) then
+    if setting[name] > in_force[name] and not try_mode(other).failed then
       most[name] = most[name] < math.huge and in_force[name] or setting[name] - 1e-6
       return
     end
@@ -113,7 +111,7 @@ local function ask_near(middle, low, high, batch_name, batch)
     if setting and may_work(setting) then
       if batch_name then setting[batch_name] = batch end
       answer = try_mode(setting)
-      if not failed(answer) then return answer, number end
+      if not answer.failed then return answer, number end
       if failures >= most_failed then break end
       blame(setting)
     end
@@ -180,6 +178,8 @@ local function bisect(why, lowest)
       if best == before then break end
     end
   end
+  -- What was measured before, as the reference of a weighted cost is, may be better still.
+  for _, i in ipairs(recall(most_recalled)) do consider(observations[i]) end
   return chosen()
 end
 
@@ -219,7 +219,7 @@ end
 local function try(setting)
   local answer = ask(setting)
   rows[#rows + 1] = answer
-  return not failed(answer) or failures > most_failed
+  return not answer.failed or failures > most_failed
 end
 
 local told = 0 -- answers of before that the model can be fitted to

@@ -15,7 +15,8 @@
 namespace gearshift {
 namespace {
 
-constexpr double kMostNumber = 1e100;  // products of three stay finite
+constexpr double kMostNumber = 1e100;   // products of three stay finite
+constexpr std::int64_t kKeyCharge = 2;  // instructions that looking at one key of a row counts as
 
 // What a script hands to a fit, copied: nothing of Lua is touched while it is worked on.
 struct FitInput {
@@ -56,6 +57,40 @@ void copy_numbers(lua_State* lua, int index, std::size_t length, const char* wha
   }
 }
 
+// Raises an error where the row on top of the stack has more than its `columns` numbers and
+// `fields`. Keys may all lie in one chain of their table, in which looking for the next is slow: of
+// a row with far too many so many are walked and no more. Their order is chance, so such a row's
+// error names none.
+void check_row(lua_State* lua, std::size_t row, std::size_t columns,
+               std::initializer_list<const char*> fields) {
+  constexpr std::size_t kNamed = 8;  // keys too many that an error names the first of
+  const int table = lua_gettop(lua);
+  const char* allowed = fields.size() > 0 ? "beside its numbers a row may have at_least, weight"
+                                          : "a row has numbers alone";
+  const std::size_t most = columns + fields.size() + kNamed;
+  std::size_t keys = 0;
+  std::size_t names = 0;
+  lua_pushnil(lua);
+  while (lua_next(lua, table) != 0) {
+    lua_pop(lua, 1);
+    if (lua_type(lua, -1) == LUA_TSTRING) ++names;
+    if (++keys > most) {
+      luaL_error(lua, "numerics: row %d has more than %d keys: %s", static_cast<int>(row + 1),
+                 static_cast<int>(most), allowed);
+    }
+  }
+  charge(lua, kKeyCharge * static_cast<std::int64_t>(columns + keys));
+  if (const char* unknown = unknown_name(lua, table, fields)) {
+    luaL_error(lua, "numerics: row %d: unknown field '%s': %s", static_cast<int>(row + 1), unknown,
+               allowed);
+  }
+  if (keys - names > columns) {
+    luaL_error(lua, "numerics: row %d: its numbers end at %d, and it has %d keys more",
+               static_cast<int>(row + 1), static_cast<int>(columns),
+               static_cast<int>(keys - names - columns));
+  }
+}
+
 // Takes rows (argument 1), which may have `fields` beside their numbers, and targets (argument 2),
 // one a row.
 void copy_fit(lua_State* lua, FitInput& input, std::initializer_list<const char*> fields) {
@@ -70,12 +105,7 @@ void copy_fit(lua_State* lua, FitInput& input, std::initializer_list<const char*
                  static_cast<int>(input.columns));
     }
     copy_numbers(lua, lua_gettop(lua), columns, "a row", &input.features[row * columns]);
-    if (const char* unknown = unknown_name(lua, lua_gettop(lua), fields)) {
-      luaL_error(lua, "numerics: row %d: unknown field '%s': %s", static_cast<int>(row + 1),
-                 unknown,
-                 fields.size() > 0 ? "beside its numbers a row may have at_least, weight"
-                                   : "a row has numbers alone");
-    }
+    check_row(lua, row, columns, fields);
     lua_pop(lua, 1);
   }
   if (list_length(lua, 2, kMaxFitRows, "targets") != input.rows) {
@@ -154,8 +184,10 @@ int nonnegative_fit_of_rows(lua_State* lua) {
     return luaL_error(lua, "numerics: pull: expected a number above 0, at most 1e9, got %s",
                       shown(lua, 4));
   }
-  // The work of 200 rounds, in instructions of about 8 multiplications.
-  charge(lua, static_cast<std::int64_t>(50 * input.rows * input.columns));
+  // In instructions of about 8 multiplications: building a small system, and solving it, several
+  // times.
+  const std::size_t columns = input.columns;
+  charge(lua, static_cast<std::int64_t>((50 * input.rows + 4 * columns * columns) * columns));
   nonnegative_fit({rows.data(), input.rows}, {expected.data(), input.columns}, pull,
                   input.all_weights());
   push_weights(lua, "numerics.nonnegative_fit", input);

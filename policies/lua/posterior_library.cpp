@@ -1,5 +1,6 @@
 #include "policies/lua/posterior_library.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -15,18 +16,20 @@ namespace {
 
 constexpr std::size_t kMostValues = 256;
 constexpr double kMostBelief = 1e15;  // squares and their sums stay finite
+constexpr double kMostScale = 1e33;   // half the squares of so many values, as far apart as can be
 
-// Whether there is a number from `least` to kMostBelief at `index`.
-bool is_within(lua_State* lua, int index, double least) {
+// Whether there is a number from `least` to `most` at `index`.
+bool is_within(lua_State* lua, int index, double least, double most) {
   const double value = lua_type(lua, index) == LUA_TNUMBER ? lua_tonumber(lua, index) : NAN;
-  return value >= least && value <= kMostBelief;
+  return value >= least && value <= most;
 }
 
-double belief_field(lua_State* lua, const char* function, const char* name, double least) {
+double belief_field(lua_State* lua, const char* function, const char* name, double least,
+                    double most = kMostBelief) {
   lua_getfield(lua, 1, name);
-  if (!is_within(lua, -1, least)) {
-    luaL_error(lua, "%s: %s: expected a number from %f to 1e15, got %s", function, name, least,
-               shown(lua, -1));
+  if (!is_within(lua, -1, least, most)) {
+    luaL_error(lua, "%s: %s: expected a number from %f to %s, got %s", function, name, least,
+               most == kMostScale ? "1e33" : "1e15", shown(lua, -1));
   }
   const double value = lua_tonumber(lua, -1);
   lua_pop(lua, 1);
@@ -43,7 +46,16 @@ NormalInverseGamma checked_belief(lua_State* lua, const char* function, double l
   belief.mean = belief_field(lua, function, "mean", -kMostBelief);
   belief.weight = belief_field(lua, function, "weight", least_weight);
   belief.shape = belief_field(lua, function, "shape", kLeastShape);
-  belief.scale = belief_field(lua, function, "scale", 0);
+  belief.scale = belief_field(lua, function, "scale", 0, kMostScale);
+  return belief;
+}
+
+// What a script may hand back: worth and variance end at what can be taken.
+NormalInverseGamma bounded(NormalInverseGamma belief) {
+  belief.mean = std::clamp(belief.mean, -kMostBelief, kMostBelief);  // rounded, it may lie beyond
+  belief.weight = std::min(belief.weight, kMostBelief);
+  belief.shape = std::min(belief.shape, kMostBelief);
+  belief.scale = std::min(belief.scale, kMostScale);
   return belief;
 }
 
@@ -58,7 +70,7 @@ int update(lua_State* lua) {
   std::array<double, kMostValues> values;
   for (std::size_t i = 0; i < count; ++i) {
     lua_rawgeti(lua, 2, static_cast<lua_Integer>(i + 1));
-    if (!is_within(lua, -1, -kMostBelief)) {
+    if (!is_within(lua, -1, -kMostBelief, kMostBelief)) {
       return luaL_error(lua,
                         "posterior.update: value %d: expected a number from %f to 1e15, got %s",
                         static_cast<int>(i + 1), -kMostBelief, shown(lua, -1));
@@ -66,7 +78,7 @@ int update(lua_State* lua) {
     values[i] = lua_tonumber(lua, -1);
     lua_pop(lua, 1);
   }
-  const NormalInverseGamma after = prior.updated({values.data(), count});
+  const NormalInverseGamma after = bounded(prior.updated({values.data(), count}));
   lua_createtable(lua, 0, 4);
   set_number(lua, "mean", after.mean);
   set_number(lua, "weight", after.weight);

@@ -46,9 +46,7 @@ void set_cost(lua_State* lua, const Observation& answer, Kind kind, bool known) 
   set_number(lua, "fetch_stall_ms", known ? milliseconds(cost.fetch_stall_mean) : kHuge);
   set_number(lua, "compute_ms", known ? milliseconds(cost.compute_mean) : kHuge);
   set_number(lua, "sample_ms", known ? 1e3 * answer.sample_s(kind) : kHuge);
-  const Goal& goal = state_of(lua).context.goal;
-  const double energy_j =
-      kind == answer.energy_kind(goal) ? answer.energy_j(goal) : answer.sample_j(kind);
+  const double energy_j = answer.energy_j(state_of(lua).context.goal, kind);
   set_number(lua, "energy_j", known ? energy_j : kHuge);
   set_integer(lua, "count", cost.minibatches);
 }
@@ -61,6 +59,12 @@ bool measured(const Observation& answer, Kind kind) {
 bool seen(const Observation& answer, Kind kind) {
   const bool cut = answer.outcome == Outcome::late;
   return (answer.ok() || cut) && answer.cost[index(kind)].minibatches > 0;
+}
+
+// Neither measured nor cut short by a limit: it says nothing of what the setting costs. More than
+// Observation::failed(), which is of what may be gone another time: power may not have been read.
+bool failed(const Observation& answer) {
+  return !answer.ok() && answer.outcome != Outcome::over_limit && answer.outcome != Outcome::late;
 }
 
 double watts_or_huge(bool known, std::int64_t power_mw) {
@@ -308,6 +312,7 @@ void push_answer(lua_State* lua, const Observation& answer) {
   lua_createtable(lua, 0, 28);
   set_flag(lua, "ok", ok);
   set_text(lua, "reason", outcome_name(answer.outcome));
+  set_flag(lua, "failed", failed(answer));
   set_flag(lua, "within", answer.keeps(context.goal));
   push_setting(lua, answer.setting);
   lua_setfield(lua, -2, "setting");

@@ -17,9 +17,13 @@ struct FitRow {
 // Finds the weights x >= 0 that minimise
 //   sum over rows of row.weight * (row.target - x * row.features)^2 + pull * sum of (x -
 //   expected)^2
-// by cyclic coordinate descent (the problem is convex; it ends after 200 rounds, or when a round
-// changes hardly anything). `x` and `expected` are as long as the rows; pull is positive. At most
-// kMaxFitRows rows of kMaxFitColumns features: see least_squares.h.
+// which is convex. Rows that are `at_least` count where they miss their target; with those that do,
+// it is a quadratic problem, which an active set of positive weights solves exactly (Lawson and
+// Hanson, Solving Least Squares Problems, 1974, chapter 23, on the normal equations as in Bro and
+// de Jong, J. Chemometrics 11, 1997). That is the next Newton step, halved until it gains, until
+// the same rows count: one step without such rows, and it ends after 50. `x` and `expected` are as
+// long as the rows; pull is positive, and of a weight at least 1e-12 of what the rows say of it. At
+// most kMaxFitRows rows of kMaxFitColumns features: see least_squares.h.
 void nonnegative_fit(std::span<const FitRow> rows, std::span<const double> expected, double pull,
                      std::span<double> x) noexcept;
 

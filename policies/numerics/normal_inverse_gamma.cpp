@@ -28,7 +28,7 @@ NormalInverseGamma NormalInverseGamma::updated(std::span<const double> values) c
 double NormalInverseGamma::draw(std::mt19937_64& random) const {
   assert(weight > 0 && shape > 0);
   // A shape far below 1 draws some that are too small for a double.
-  constexpr double kLeastPrecision = 1e-280;  // of the values, in units of 1 / scale
+  constexpr double kLeastPrecision = 1e-260;  // of the values, in units of 1 / scale
   const double precision = std::max(draw_gamma(shape, random), kLeastPrecision);
   return mean + draw_normal(random) * std::sqrt(scale / precision / weight);
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "policies/lua/lua_policy.h"
 #include "policies/sweep_policy.h"
@@ -284,6 +285,58 @@ TEST(LinearScripts, KeepTheirInstructionsOnLargeBoards) {
     LuaPolicy policy = shipped(name);
     const SearchOutcome outcome = world.run(policy, 35'000);
     EXPECT_TRUE(outcome.held) << name << ": " << outcome.failure;
+  }
+}
+
+// A machine that draws most of its power whatever runs, so that of what keeps the cap the fastest,
+// which a weighted cost is relative to, is best. What that costs is known before a search begins.
+ProfileWorld host_world(double energy_weight, std::int64_t cap_mw, const PowerMode& reference) {
+  PolicyProblem problem;
+  problem.knobs.knobs = {
+      {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}},
+      {"cpu_quota_percent", Unit::percent, KnobClass::clock, {25, 50, 100, 200, 300, 400}}};
+  problem.modes.clear();
+  // By the product of the knobs' positions, as where no model orders them.
+  for (std::size_t product = 1; product <= 24; ++product) {
+    for (std::size_t cores = 1; cores <= 4; ++cores) {
+      if (product % cores != 0 || product / cores > 6) continue;
+      problem.modes.push_back({{problem.knobs.knobs[0].values[cores - 1],
+                                problem.knobs.knobs[1].values[product / cores - 1]},
+                               2});
+    }
+  }
+  problem.trainer.batch_size_count = 0;
+  ProfileWorld world(problem, [](const Setting& setting) {
+    const auto& mode = setting.mode.values;
+    const double share = std::min(static_cast<double>(mode[0]), static_cast<double>(mode[1]) / 100);
+    return TrueCost{2000 * (share > 1 ? 0.05 + 0.95 / share : 1 / share), 20 + 8 * share};
+  });
+  const Observation known =
+      world.truth({.mode = reference, .batch_size = {16, 0}, .run = Run::train});
+  world.problem().observations = {known};
+  world.problem().goal = {.objective = Objective::weighted, .energy_weight = energy_weight};
+  if (cap_mw > 0) world.problem().goal.power_mw = cap_mw;
+  world.problem().goal.reference_s = known.sample_s(Kind::train);
+  world.problem().goal.reference_j = known.sample_j(Kind::train);
+  return world;
+}
+
+TEST(ShippedScripts, HoldNothingDearerThanTheReferenceOfAWeightedCost) {
+  const std::pair<std::int64_t, PowerMode> references[] = {{0, {{4, 400}, 2}},
+                                                           {40'000, {{2, 200}, 2}}};
+  for (const char* name :
+       {"bayes.lua", "binary_search.lua", "full_sweep.lua", "full_sweep_descend.lua",
+        "gradient.lua", "linear.lua", "linear_inverse.lua", "random.lua", "roofline.lua"}) {
+    for (const auto& [cap_mw, reference] : references) {
+      for (const double energy_weight : {0.0, 0.5, 1.0}) {
+        ProfileWorld world = host_world(energy_weight, cap_mw, reference);
+        LuaPolicy policy = shipped(name);
+        const SearchOutcome outcome = world.run(policy);
+        ASSERT_TRUE(outcome.held) << name << ": " << outcome.failure;
+        EXPECT_LE(world.truth(outcome.setting).value(world.problem().goal), 1 + 1e-9)
+            << name << ", energy weight " << energy_weight << ", cap " << cap_mw;
+      }
+    }
   }
 }
 

@@ -235,6 +235,8 @@ const CostlyCall kCalls[] = {
     {"prior", "local a = prior[1]", 30'000, 60'000},
     {"tostring", "tostring(1 / 3)", 40'000, 80'000},
     {"concat", "table.concat({1 / 3, 1 / 7, 1 / 9})", 10'000, 30'000},
+    {"row", "row = row or {{1, 2, 3, 4, 5, 6, 7, 8}}; numerics.least_squares(row, {1})", 16'000,
+     22'000},
 };
 
 TEST(HostileScript, PaysForWhatACallTakes) {

@@ -155,6 +155,16 @@ TEST(LuaPolicy, RejectsByInfinityWhatWasNotMeasuredToTheEnd) {
   EXPECT_EQ(after_answer(answer, "a.count"), "0");
 }
 
+TEST(LuaPolicy, TellsWhatFailedFromWhatALimitCut) {
+  for (std::uint8_t i = 0; i < kOutcomes; ++i) {
+    const auto outcome = static_cast<Outcome>(i);
+    const bool cut = outcome == Outcome::over_limit || outcome == Outcome::late;
+    const char* failed = outcome == Outcome::complete || cut ? "false" : "true";
+    EXPECT_EQ(after_answer(cut_short(some_setting(), outcome), "a.failed"), failed)
+        << outcome_name(outcome);
+  }
+}
+
 TEST(LuaPolicy, TellsWhatWasReadOfASettingThatWasCutAndOfNoOther) {
   Observation answer = cut_short(some_setting(), Outcome::over_limit);
   EXPECT_EQ(after_answer(answer, "a.cut_at_w == math.huge"), "true") << "a recording without it";

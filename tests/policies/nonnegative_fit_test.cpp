@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "policies/lua/lua_policy.h"
+#include "policies/numerics/least_squares.h"
 #include "tests/policies/policy_problem.h"
 
 namespace gearshift {
@@ -51,6 +54,63 @@ TEST(NonnegativeFit, LetsABoundRowBeAboveItsTargetAndNotBelow) {
   EXPECT_NEAR(x[0], 3, 1e-9);
   nonnegative_fit(std::vector<FitRow>{{one, 8, 1, true}}, expected, 0.01, x);
   EXPECT_NEAR(x[0], (8 + 0.03) / 1.01, 1e-5);
+}
+
+TEST(NonnegativeFit, FindsTheMinimumWhereRowsHardlyDiffer) {
+  const std::array<double, 6> features{1, 1, 1, 1.02, 1, 0.98};
+  const std::vector<FitRow> rows{
+      {{&features[0], 2}, 2}, {{&features[2], 2}, 2.02}, {{&features[4], 2}, 1.98}};
+  const std::array<double, 2> expected{0, 0};
+  std::array<double, 2> x{};
+  nonnegative_fit(rows, expected, 1e-9, x);
+  EXPECT_NEAR(x[0], 1, 1e-5);
+  EXPECT_NEAR(x[1], 1, 1e-5);
+}
+
+// A problem drawn at random: weights that the rows want below 0, rows alike, rows that are bounds.
+struct DrawnProblem {
+  std::vector<double> features;
+  std::vector<FitRow> rows;
+  std::vector<double> expected;
+  double pull = 0;
+
+  explicit DrawnProblem(std::mt19937_64& random) {
+    const auto draw = [&random] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+    const std::size_t columns = 1 + random() % kMaxFitColumns;
+    const std::size_t count = 1 + random() % 40;
+    for (std::size_t i = 0; i < columns; ++i) expected.push_back(2 * draw() - 0.5);
+    pull = std::pow(10, -4 * draw());
+    for (std::size_t i = 0; i < count * columns; ++i) {
+      const bool alike = i >= columns && random() % 2 == 0;
+      features.push_back(alike ? features[i - columns] : 3 * draw() - 1);
+    }
+    for (std::size_t r = 0; r < count; ++r) {
+      rows.push_back({{&features[r * columns], columns}, 4 * draw() - 1, 3 * draw(), false});
+      rows.back().at_least = random() % 3 == 0;
+    }
+  }
+};
+
+// Karush, Kuhn and Tucker: at the minimum a positive weight has no slope, and one at 0 would only
+// lose by growing.
+TEST(NonnegativeFit, LeavesNothingToGain) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 300; ++i) {
+    const DrawnProblem problem(random);
+    std::vector<double> x(problem.expected.size());
+    nonnegative_fit(problem.rows, problem.expected, problem.pull, x);
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      double gain = problem.pull * (problem.expected[k] - x[k]);
+      for (const FitRow& row : problem.rows) {
+        double miss = row.target;
+        for (std::size_t c = 0; c < x.size(); ++c) miss -= x[c] * row.features[c];
+        if (!row.at_least || miss > 0) gain += row.weight * row.features[k] * miss;
+      }
+      EXPECT_GE(x[k], 0);
+      EXPECT_LT(gain, 1e-9) << "problem " << i << ", weight " << k;
+      EXPECT_TRUE(x[k] == 0 || gain > -1e-9) << "problem " << i << ", weight " << k;
+    }
+  }
 }
 
 // What a script that fits `arguments` says: its log, or how it failed.

@@ -95,6 +95,16 @@ const WrongArgument kWrong[] = {
      "numerics: row 2: unknown field 'wieght': beside its numbers a row may have at_least, weight"},
     {"row_field_elsewhere", "numerics.least_squares({{1, weight = 3}}, {1})",
      "numerics: row 1: unknown field 'weight': a row has numbers alone"},
+    {"row_of_a_long_chain",
+     "local row = {1} for k = 1, 2000 do row[1000 + 2047 * k] = 1 end "
+     "numerics.least_squares({row}, {1})",
+     "numerics: row 1 has more than 9 keys: a row has numbers alone"},
+    {"row_of_far_more_fields",
+     "local row = {1} for k = 1, 2000 do row['k' .. k] = 1 end "
+     "numerics.nonnegative_fit({row}, {1}, {1}, 1)",
+     "numerics: row 1 has more than 11 keys: beside its numbers a row may have at_least, weight"},
+    {"row_with_a_gap", "numerics.least_squares({{1}, {1, [7] = 3}}, {1, 1})",
+     "numerics: row 2: its numbers end at 1, and it has 1 keys more"},
     {"row_of_text", "numerics.nonnegative_fit({{1, at_least = 'no'}}, {1}, {1}, 1)",
      "numerics: row 1: at_least: expected true or false, got string"},
     {"pull_text", "numerics.nonnegative_fit({{1}}, {1}, {1}, '1')",
@@ -182,6 +192,31 @@ TEST(ScriptArguments, MayBeWhatMeasureAnswersWhereNothingWasMeasured) {
                 "  {{1}}, {1}) .. posterior.update({mean = 0, weight = 0, shape = 1, scale = 1},\n"
                 "  {}).shape)"),
             "0011.0");
+}
+
+// Whatever values make of a belief can be drawn from, and updated again.
+TEST(ScriptArguments, TakeBackEveryBeliefThatWasUpdated) {
+  const std::string start = "local b = {mean = 0, weight = 0, shape = 1, scale = 1}\n";
+  EXPECT_EQ(arguments_said(start + "b = posterior.update(b, {1e8, 2e8})\n"
+                                   "assert(math.abs(posterior.draw(b)) < 1e12)\n"
+                                   "log(posterior.update(b, {1e8}).shape)"),
+            "2.5");
+  EXPECT_EQ(arguments_said(start + "local far = {}\n"
+                                   "for i = 1, 256 do far[i] = i % 2 == 0 and 1e15 or -1e15 end\n"
+                                   "for i = 1, 20 do b = posterior.update(b, far) end\n"
+                                   "log(b.scale)"),
+            "1e+33");
+  EXPECT_EQ(arguments_said("local most = {mean = 1e15, weight = 1e15, shape = 1e15, scale = 1e33}\n"
+                           "most = posterior.update(most, {1e15, 1e15, -1e15})\n"
+                           "most = posterior.update(most, {1e15, 1e15, -1e15})\n"
+                           "most.weight, most.shape = 1e-6, 1e-3\n"
+                           "local draw, finite = 0, true\n"
+                           "for i = 1, 200 do\n"
+                           "  draw = posterior.draw(most)\n"
+                           "  finite = finite and math.abs(draw) < math.huge\n"
+                           "end\n"
+                           "log(tostring(finite))"),
+            "true");
 }
 
 // What inference alone costs is no cost of training.

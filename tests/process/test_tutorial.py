@@ -1,5 +1,6 @@
 """docs/tutorial-policy.md, done as it says: its scripts, its commands and what they print."""
 
+import json
 import re
 import shlex
 import signal
@@ -70,6 +71,21 @@ class Tutorial(unittest.TestCase):
         before, after = expected[:gap], expected[gap + 1 :]
         self.assertEqual(printed[:gap], before, command)
         self.assertEqual(printed[len(printed) - len(after) :], after, command)
+
+    def test_the_script_for_the_board_chooses_under_limits_of_energy_and_of_latency(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "mine.lua").write_text(scripts()["mine.lua"])
+            for limits in (
+                "--energy-per-sample 0.2J",
+                "--problem infer --rate 60 --latency 100ms --batch-sizes 4 --power 40W",
+            ):
+                done = subprocess.run(
+                    [Path(BINARY).resolve(), "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18",
+                     "--policy", "./mine.lua", "--json", *limits.split()],
+                    cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S,
+                )  # fmt: skip
+                self.assertEqual(done.returncode, 0, f"{limits}\n{done.stdout}{done.stderr}")
+                self.assertTrue(json.loads(done.stdout)["solved"], limits)
 
     def test_the_script_runs_live_and_its_recording_replays(self):
         with Stack() as stack:
