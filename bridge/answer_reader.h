@@ -10,7 +10,9 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
+#include "bridge/frame_reader.h"
 #include "bridge/protocol.h"
 
 namespace gearshift::wire {
@@ -47,7 +49,8 @@ class AnswerWriter {
   msgpack::packer<FrameBuffer> packer_;
 };
 
-// One answer's fields. The daemon is trusted, but not the file that the socket is.
+// One answer's fields. The daemon is trusted, but not the file that the socket is: texts come out
+// printable, since a terminal obeys control characters.
 class AnswerReader {
  public:
   // Throws std::runtime_error for bytes that are no message within bounds, and with the daemon's
@@ -63,7 +66,9 @@ class AnswerReader {
     const auto found = fields_.find(name);
     if (found == fields_.end()) throw std::runtime_error("the answer has no field '" + name + "'");
     try {
-      return found->second.as<Value>();
+      auto value = found->second.as<Value>();
+      clean(value);
+      return value;
     } catch (const msgpack::type_error&) {
       throw std::runtime_error("the answer's field '" + name + "' has another type");
     }
@@ -82,6 +87,17 @@ class AnswerReader {
   }
 
  private:
+  template <typename Number>
+  static void clean(Number&) {}
+  static void clean(std::string& text) { text = made_printable(text); }
+  static void clean(std::vector<std::string>& texts) {
+    for (std::string& text : texts) clean(text);
+  }
+  template <typename Value>
+  static void clean(msgpack::type::assoc_vector<std::string, Value>& pairs) {
+    for (auto& [name, value] : pairs) clean(name);
+  }
+
   msgpack::object_handle handle_;
   std::map<std::string, msgpack::object> fields_;
   std::string type_;

@@ -1,5 +1,7 @@
 #include "bridge/frame_reader.h"
 
+#include <algorithm>
+
 #include "bridge/protocol.h"
 
 namespace gearshift::wire {
@@ -158,6 +160,18 @@ bool printable(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string made_printable(std::string_view text) {
+  std::string made;
+  while (!text.empty()) {
+    const std::size_t length = printable_character(text);
+    const bool kept = length > 0 || text.front() == '\n';
+    const std::size_t taken = std::max<std::size_t>(length, 1);
+    made += kept ? text.substr(0, taken) : "?";
+    text.remove_prefix(taken);
+  }
+  return made;
 }
 
 }  // namespace gearshift::wire

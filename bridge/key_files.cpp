@@ -35,7 +35,10 @@ std::string octal(mode_t mode) {
 void require_private(const std::filesystem::path& path, const struct stat& status) {
   if (status.st_uid != ::geteuid()) {
     fail_key(path, "belongs to user " + std::to_string(status.st_uid) + ", not to this one (" +
-                       std::to_string(::geteuid()) + "); keys are used by their owner only");
+                       std::to_string(::geteuid()) + "); keys are used by their owner only" +
+                       (::geteuid() == 0
+                            ? ": run this with sudo -u '#" + std::to_string(status.st_uid) + "'"
+                            : ""));
   }
   if ((status.st_mode & 077U) != 0) {
     const char* const mode = S_ISDIR(status.st_mode) ? "0700 " : "0600 ";
@@ -219,8 +222,15 @@ KeyFolder::KeyFolder(std::filesystem::path folder) : folder_(std::move(folder)) 
 }
 
 bool KeyFolder::has_server() const {
-  std::error_code ignored;
-  return std::filesystem::exists(server_path(), ignored);
+  struct stat status {};
+  if (::stat(server_path().c_str(), &status) == 0) return true;
+  const int code = errno;
+  if (code == ENOENT || code == ENOTDIR) return false;
+  fail_key(server_path(),
+           std::string("cannot be looked for: ") + std::strerror(code) +
+               "; keys are used by their owner only: where root made them, they are this user's "
+               "after chown -R " +
+               std::to_string(::geteuid()) + ' ' + quoted_word(folder_.string()));
 }
 
 void KeyFolder::make() const {

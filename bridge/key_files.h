@@ -45,6 +45,7 @@ class KeyFolder {
   std::filesystem::path client_path(const std::string& name) const {
     return folder_ / (name + ".key");
   }
+  // Throws where that cannot be told.
   bool has_server() const;
 
   // Makes the folder (mode 0700) where it is missing, in one that is there.

@@ -165,9 +165,10 @@ Router::Router(zmq::context_t& context, const std::string& endpoint, std::uint32
   }
 }
 
-// While the socket still answers, so that the file cannot be another daemon's.
+// While the socket still answers, so that no other daemon takes the file for a dead one's. Where
+// somebody has removed it, another daemon's may be there by now.
 Router::~Router() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (!path_.empty() && id_of(path_) == file_) ::unlink(path_.c_str());
 }
 
 // Of a file that is not there, zeros, which no file has.

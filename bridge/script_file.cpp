@@ -22,15 +22,25 @@ std::string too_large() {
          " bytes, which is the most that is read";
 }
 
+// Whose the link is that the path ends in; nullopt where it ends in none.
+std::optional<std::uint32_t> link_owner(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return std::nullopt;
+  return status.st_uid;
+}
+
+}  // namespace
+
 // Up to one byte more than a script may have, so that the caller can tell. nullopt: errno says why.
-std::optional<std::string> read_bounded(const std::filesystem::path& path) {
+std::optional<ScriptFile::Read> ScriptFile::read_bounded(const std::filesystem::path& path) {
   // Not to block on a pipe that was given as a script.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return std::nullopt;
+  struct stat status {};
+  ssize_t count = ::fstat(descriptor, &status);  // of what is read, whatever the path names by now
   std::string text(kMaxScriptBytes + 1, '\0');
   std::size_t size = 0;
-  ssize_t count = 0;
-  while (size < text.size() &&
+  while (count >= 0 && size < text.size() &&
          (count = ::read(descriptor, text.data() + size, text.size() - size)) > 0) {
     size += static_cast<std::size_t>(count);
   }
@@ -39,18 +49,23 @@ std::optional<std::string> read_bounded(const std::filesystem::path& path) {
   errno = code;
   if (count < 0) return std::nullopt;
   text.resize(size);
-  return text;
+  return Read{std::move(text), {status.st_uid, (status.st_mode & S_IROTH) != 0}};
 }
-
-}  // namespace
 
 ScriptFile::ScriptFile(std::filesystem::path path) : path_(std::move(path)), watch_(path_) {
   if (path_.empty()) return;
-  std::optional<std::string> text = read_bounded(path_);
+  std::optional<Read> read = read_bounded(path_);
   const int code = errno;
-  if (!text) fail_script(path_, std::string(std::strerror(code)) + "; give a Lua file to read");
-  if (text->size() > kMaxScriptBytes) fail_script(path_, too_large());
-  text_ = std::move(*text);
+  if (!read) fail_script(path_, std::string(std::strerror(code)) + "; give a Lua file to read");
+  const std::optional<std::uint32_t> linked_by = link_owner(path_);
+  const bool of_another = linked_by.value_or(0) != 0 && *linked_by != read->kind.owner;
+  if (::geteuid() == 0 && of_another && !read->kind.open_to_all) {
+    fail_script(path_, "is a link of user " + std::to_string(*linked_by) +
+                           " to a file of another, which not all may read; give the file itself");
+  }
+  if (read->text.size() > kMaxScriptBytes) fail_script(path_, too_large());
+  first_ = read->kind;
+  text_ = std::move(read->text);
   if (!watch_.watches()) complain_unwatched();
 }
 
@@ -70,12 +85,27 @@ std::string ScriptFile::take_complaint() { return std::exchange(complaint_, {});
 
 bool ScriptFile::reload() {
   if (path_.empty()) return false;
-  std::optional<std::string> text = read_bounded(path_);
-  if (!text || text->empty()) return false;
-  if (text->size() > kMaxScriptBytes) *text = "error(\"the script " + too_large() + "\", 0)";
-  if (*text == text_) return false;
-  text_ = std::move(*text);
+  std::optional<Read> read = read_bounded(path_);
+  if (!read || read->text.empty() || !admits(read->kind)) return false;
+  std::string& text = read->text;
+  if (text.size() > kMaxScriptBytes) text = "error(\"the script " + too_large() + "\", 0)";
+  if (text == text_) return false;
+  text_ = std::move(text);
   return true;
+}
+
+// Who writes the script may put a link there to what only root may read, and recordings show a
+// script's text.
+bool ScriptFile::admits(const Kind& kind) {
+  if (::geteuid() != 0) return true;
+  const bool refused = kind.owner != first_.owner || (first_.open_to_all && !kind.open_to_all);
+  const bool told = std::exchange(refused_, refused);
+  if (!refused || told) return !refused;
+  const std::string owner = "user " + std::to_string(first_.owner);
+  complaint_ = "script " + path_.string() +
+               ": what is there now is not taken: root reads what belongs to " + owner +
+               " and is no less open than it was; chown and chmod it so, or start the daemon anew";
+  return false;
 }
 
 }  // namespace gearshift

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,18 +25,33 @@ class ScriptFile {
   // Looks at the file where it has changed. True where the script's text is another one now.
   bool take_changes();
   // Reads the file again. True where its text is another one now; a file that is gone or empty for
-  // the moment keeps the old text. One that is too large becomes a script that fails with that
-  // message, so that it is reported where scripts are.
+  // the moment keeps the old text, and so does one that root reads and that is another user's than
+  // the first, or is kept from others where that was not. One that is too large becomes a script
+  // that fails with that message, so that it is reported where scripts are.
   bool reload();
   std::string_view text() const { return text_; }
-  // That an edit will not be seen, and the way out; once. Empty: nothing new.
+  // That an edit will not be seen or was not taken, and the way out; once. Empty: nothing new.
   std::string take_complaint();
 
  private:
+  // Of a file that was read: which root may read again, though its author chooses what is there.
+  struct Kind {
+    std::uint32_t owner = 0;
+    bool open_to_all = false;
+  };
+  struct Read {
+    std::string text;
+    Kind kind;
+  };
+
+  static std::optional<Read> read_bounded(const std::filesystem::path& path);
   void complain_unwatched();
+  bool admits(const Kind& kind);
 
   std::filesystem::path path_;
-  FileWatch watch_;  // made before the text is read, so that no change falls between them
+  Kind first_;
+  bool refused_ = false;  // what is there now, which was told
+  FileWatch watch_;       // made before the text is read, so that no change falls between them
   std::string text_;
   std::string complaint_;
 };

@@ -1,5 +1,7 @@
 // Which of the attached workloads is managed, and who goes where there is no place left.
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "bridge/sessions.h"
 
@@ -18,18 +20,26 @@ void Sessions::promote(Kind kind, Time now, EventBuffer& events) {
   attach_anew(workload, "managed from now on", now, events);
 }
 
-// Who has this handle, as `workload` says it from now on.
-void Sessions::attach_anew(const Workload& workload, std::string_view why, Time now,
-                           EventBuffer& events) {
+// Who has this handle, as `workload` says it from now on. Its process may have ended since its
+// hello, so that another one has the number, or run as another user by now.
+void Sessions::attach_anew(Workload workload, std::string_view why, Time now, EventBuffer& events) {
   const Session* const session = find(workload.handle);
   const std::string identity = session->identity;
   const std::string client = session->client;
+  const std::optional<ProcessIdentity> process = session->process;
+  std::string told(why);
+  if (workload.pid > 0 && identify_(workload.pid) != process) {
+    told += ", without process " + std::to_string(workload.pid) + ", which is another's by now";
+    workload.pid = 0;
+  }
   const Caller caller{client, session->rights, !client.empty()};
   // Its program may be in its turn, and ends it by the same number: nobody else is to have it
   // meanwhile.
   turns_.rename(workload.handle, last_handle_ + 1);
-  detach(static_cast<std::size_t>(session - sessions_.data()), why, now, events);
-  attach(identity, workload, caller, now, events);
+  detach(static_cast<std::size_t>(session - sessions_.data()), told, now, events);
+  if (Session* const attached = attach(identity, workload, caller, now, events)) {
+    attached->process = process;
+  }
 }
 
 bool Sessions::silent(const Session& session, Time now) const {
@@ -51,7 +61,7 @@ void Sessions::give_way(WorkloadHandle reporting, Time now, EventBuffer& events)
   });
   if (gives == sessions_.end()) return;
   gives->workload.managed = false;  // nobody else is promoted
-  attach_anew(Workload(gives->workload), "silent, while another of its kind reports", now, events);
+  attach_anew(gives->workload, "silent, while another of its kind reports", now, events);
   attach_anew(manages, "managed from now on", now, events);
 }
 

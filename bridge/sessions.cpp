@@ -1,7 +1,5 @@
 #include "bridge/sessions.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -44,16 +42,9 @@ wire::Error error(std::string_view code, std::string_view message) {
 
 }  // namespace
 
-std::optional<std::uint32_t> process_owner(std::int32_t pid) {
-  struct stat folder {};
-  const std::string path = "/proc/" + std::to_string(pid);
-  if (pid <= 0 || ::stat(path.c_str(), &folder) != 0) return std::nullopt;
-  return folder.st_uid;
-}
-
-Sessions::Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& options)
+Sessions::Sessions(Peers& peers, IdentifyProcess identify, const SessionOptions& options)
     : peers_(peers),
-      owner_(std::move(owner)),
+      identify_(std::move(identify)),
       options_(options),
       last_handle_(options.last_handle),
       hellos_(kHelloBurst, kHelloPeriod),
@@ -219,7 +210,8 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   Workload workload;
   workload.kind = hello.kind;
   workload.managed = manages;
-  const bool ours = caller.same_machine && owner_(hello.pid) == options_.allowed_user;
+  const std::optional<ProcessIdentity> process = identify_(hello.pid);
+  const bool ours = caller.same_machine && process && process->user == options_.allowed_user;
   workload.pid = ours ? hello.pid : 0;
   workload.batch_size = hello.batch_size;
   workload.batch_sizes = hello.batch_sizes;
@@ -231,6 +223,7 @@ void Sessions::take(Session* session, std::string_view identity, const wire::Hel
   workload.name = hello.name;
   if (Session* const attached = attach(identity, workload, caller, now, events)) {
     attached->hellos = hellos;
+    attached->process = process;
   }
 }
 
@@ -256,6 +249,7 @@ Sessions::Session* Sessions::attach(std::string_view identity, const Workload& w
                        options_.messages,
                        options_.turn_messages,
                        {kSessionHelloBurst, kSessionHelloPeriod},
+                       {},
                        std::string(caller.name),
                        caller.rights});
   Session& session = sessions_.back();

@@ -11,6 +11,7 @@
 
 #include "bridge/client_budgets.h"
 #include "bridge/clients.h"
+#include "bridge/process_identity.h"
 #include "bridge/protocol.h"
 #include "bridge/token_bucket.h"
 #include "bridge/turns.h"
@@ -28,10 +29,8 @@ class Peers {
   virtual bool send(std::string_view identity, std::string_view frame) = 0;
 };
 
-// The user that a process belongs to; nullopt where there is no such process.
-using ProcessOwner = std::function<std::optional<std::uint32_t>(std::int32_t pid)>;
-// From /proc.
-std::optional<std::uint32_t> process_owner(std::int32_t pid);
+// Which process has that number now; nullopt where none has.
+using IdentifyProcess = std::function<std::optional<ProcessIdentity>(std::int32_t pid)>;
 
 struct SessionOptions {
   std::uint32_t allowed_user = 0;  // only this user's pids are believed
@@ -62,7 +61,7 @@ class Sessions {
     std::uint64_t excess = 0;   // messages beyond what one client may send, not looked at
   };
 
-  Sessions(Peers& peers, ProcessOwner owner, const SessionOptions& options);
+  Sessions(Peers& peers, IdentifyProcess identify, const SessionOptions& options);
 
   // Takes one frame. Appends an event at most, but for a hello, a bye, and a report of who is only
   // observed, which can end attachments and promote observed workloads: a few for each session.
@@ -104,6 +103,7 @@ class Sessions {
     TokenBucket messages;
     TokenBucket turn_messages;
     TokenBucket hellos;  // of its connection: goes on where a hello begins a session anew
+    std::optional<ProcessIdentity> process;  // of the workload's pid at the hello
     std::string client;  // its name in the table of clients; empty: came in without a key
     Rights rights;
     Time awaited{};  // since when a report may come: the newest one, or what let it run
@@ -147,7 +147,7 @@ class Sessions {
                   Time now, EventBuffer& events);
   void detach(std::size_t position, std::string_view why, Time now, EventBuffer& events);
   void promote(Kind kind, Time now, EventBuffer& events);
-  void attach_anew(const Workload& workload, std::string_view why, Time now, EventBuffer& events);
+  void attach_anew(Workload workload, std::string_view why, Time now, EventBuffer& events);
   bool silent(const Session& session, Time now) const;
   void give_way(WorkloadHandle reporting, Time now, EventBuffer& events);
   void make_room(Time now, EventBuffer& events);
@@ -155,7 +155,7 @@ class Sessions {
   bool managed(Kind kind) const;
 
   Peers& peers_;
-  ProcessOwner owner_;
+  IdentifyProcess identify_;
   SessionOptions options_;
   WorkloadHandle last_handle_;
   std::vector<Session> sessions_;  // in the order they attached

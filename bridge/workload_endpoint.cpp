@@ -6,11 +6,11 @@ namespace gearshift {
 
 WorkloadEndpoint::WorkloadEndpoint(zmq::context_t& context, const std::string& endpoint,
                                    const SessionOptions& options,
-                                   const Authenticator* authenticator, ProcessOwner owner)
+                                   const Authenticator* authenticator, IdentifyProcess identify)
     : router_(context, endpoint, options.allowed_user,
               {authenticator != nullptr ? authenticator->secret_key() : "", "workloads"}),
       authenticator_(router_.keyed() ? authenticator : nullptr),
-      sessions_(*this, std::move(owner), options) {}
+      sessions_(*this, std::move(identify), options) {}
 
 WorkloadEndpoint::~WorkloadEndpoint() { sessions_.close(); }
 

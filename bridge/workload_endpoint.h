@@ -20,7 +20,7 @@ class WorkloadEndpoint final : private Peers {
   // which must outlive this, who comes over tcp needs a key.
   WorkloadEndpoint(zmq::context_t& context, const std::string& endpoint,
                    const SessionOptions& options, const Authenticator* authenticator = nullptr,
-                   ProcessOwner owner = process_owner);
+                   IdentifyProcess identify = identify_process);
   // Says bye to every client.
   ~WorkloadEndpoint() override;
   WorkloadEndpoint(const WorkloadEndpoint&) = delete;

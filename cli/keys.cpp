@@ -1,8 +1,10 @@
 // gearshift keys: the keys of a daemon that other machines may reach, and what each client may do.
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "bridge/key_files.h"
 #include "cli/commands.h"
 #include "cli/state_folder.h"
+#include "controller/quoted_word.h"
 
 namespace gearshift {
 namespace {
@@ -67,6 +70,11 @@ void make_server(const KeysOptions& options) {
       "tcp://0.0.0.0:5555%s\n",
       folder.server_path().c_str(), file.pair.public_key.c_str(), options.flag().c_str(),
       options.flag().c_str());
+  const std::filesystem::path& path = folder.path();
+  if (const std::optional<unsigned> owner = foreign_owner(path.parent_path())) {
+    std::printf("a daemon of user %u, whose folder %s is, uses them only after chown -R %u %s\n",
+                *owner, path.parent_path().c_str(), *owner, quoted_word(path.string()).c_str());
+  }
 }
 
 void check_name(const KeysOptions& options) {

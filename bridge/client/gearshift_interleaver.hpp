@@ -69,7 +69,10 @@ class Interleaver {
 
   // As close(), but for the lock, which in a forked child may be another thread's for good: no
   // other thread may be in a call.
-  ~Interleaver() { fail_all(kClosed); }
+  ~Interleaver() {
+    fail_all(kClosed);
+    tell_rest();
+  }
   Interleaver(const Interleaver&) = delete;
   Interleaver& operator=(const Interleaver&) = delete;
 
@@ -122,6 +125,7 @@ class Interleaver {
       const std::lock_guard<std::mutex> lock(mutex_);
       closed_ = true;
       fail_all(kClosed);
+      tell_rest();
       news_.notify_all();
     }
     server_.leave();
@@ -187,16 +191,24 @@ class Interleaver {
   }
 
   void fail_all(const std::string& why) {
-    for (Entry& entry : queue_) fail(entry, why);
+    for (Entry& entry : queue_) {
+      log_.ended(now() - entry.arrived);
+      fail(entry, why);
+    }
     queue_.clear();
+  }
+
+  // All that the daemon has not heard of.
+  void tell_rest() {
+    if (const auto counts = log_.take_rest(now())) server_.requests(*counts);
   }
 
   void set_failed(bool failed) {
     const std::lock_guard<std::mutex> lock(mutex_);
     failed_ = failed;
     if (!failed) return;
-    for (const Entry& entry : queue_) log_.ended(now() - entry.arrived);
     fail_all(kFailed);
+    tell_rest();
   }
 
   bool closed() {

@@ -88,15 +88,36 @@ class RequestLog {
   // once more when that ends, and after one was late within a tenth of a second.
   std::optional<RequestCounts> take_due(Time now, std::size_t queued) {
     const std::chrono::nanoseconds span = now - began_;
-    const bool moves = counts_.arrived + counts_.served + counts_.refused > 0 || queued > 0;
+    const bool moves = holds_some() || queued > 0;
     if (span < kShortest || (span < kUsual && counts_.late == 0)) return std::nullopt;
     if (!moves && !moved_) {
       began_ = now;  // an idle time is no span
       return std::nullopt;
     }
     moved_ = moves;
+    return take(now, queued);
+  }
+
+  // As take_due(), at once, where nothing waits and no more is to come: what the daemon would else
+  // never hear of.
+  std::optional<RequestCounts> take_rest(Time now) {
+    return holds_some() ? std::optional(take(now, 0)) : std::nullopt;
+  }
+
+  // When take_due() may next have something, unless a request comes or is answered.
+  Time next_due() const { return began_ + (counts_.late > 0 ? kShortest : kUsual); }
+
+ private:
+  static constexpr std::chrono::nanoseconds kUsual = std::chrono::milliseconds(500);
+  static constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(100);
+  // More in one span are counted, and in no quantile but the maximum.
+  static constexpr std::size_t kMostLatencies = 8192;
+
+  bool holds_some() const { return counts_.arrived + counts_.served + counts_.refused > 0; }
+
+  RequestCounts take(Time now, std::size_t queued) {
     RequestCounts counts = counts_;
-    counts.span = span;
+    counts.span = std::max(now - began_, std::chrono::nanoseconds(1));
     counts.queued = static_cast<std::uint32_t>(std::min<std::size_t>(queued, UINT32_MAX));
     std::sort(latencies_.begin(), latencies_.end());
     counts.latency_p50 = quantile(50);
@@ -109,15 +130,6 @@ class RequestLog {
     began_ = now;
     return counts;
   }
-
-  // When take_due() may next have something, unless a request comes or is answered.
-  Time next_due() const { return began_ + (counts_.late > 0 ? kShortest : kUsual); }
-
- private:
-  static constexpr std::chrono::nanoseconds kUsual = std::chrono::milliseconds(500);
-  static constexpr std::chrono::nanoseconds kShortest = std::chrono::milliseconds(100);
-  // More in one span are counted, and in no quantile but the maximum.
-  static constexpr std::size_t kMostLatencies = 8192;
 
   // The value at rank ceil(percent of all), from the first.
   std::chrono::nanoseconds quantile(std::size_t percent) const {

@@ -30,7 +30,7 @@ TEST(Allocation, IsCountedHere) {
 
 TEST(Allocation, IsNotNeededForAReportOrACommand) {
   SilentPeers peers;
-  Sessions sessions(peers, process_owner, SessionOptions{});
+  Sessions sessions(peers, identify_process, SessionOptions{});
   EventBuffer events;
   events.reserve(kMaxEventsPerTick);
   Time now(std::chrono::hours(1));

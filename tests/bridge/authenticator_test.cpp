@@ -32,9 +32,9 @@ KeyFolder made_folder(const fakes::TempTree& tree, const KeyPair& server) {
 }
 
 // A client's socket, with what became of its handshake.
-class ClientSocket {
+class WatchedSocket {
  public:
-  ClientSocket(const std::string& endpoint, const KeyPair* pair, const std::string& server_key)
+  WatchedSocket(const std::string& endpoint, const KeyPair* pair, const std::string& server_key)
       : socket_(context_, zmq::socket_type::dealer), monitor_(context_, zmq::socket_type::pair) {
     socket_.set(zmq::sockopt::linger, 0);
     if (pair != nullptr) {
@@ -95,17 +95,17 @@ class AuthenticatorTest : public testing::Test {
     }
     return false;
   }
-  ClientSocket client(WorkloadEndpoint& endpoint, const KeyPair* pair) const {
+  WatchedSocket client(WorkloadEndpoint& endpoint, const KeyPair* pair) const {
     return {endpoint.socket().get(zmq::sockopt::last_endpoint), pair, server.public_key};
   }
-  bool serve_until_refused(ClientSocket& socket) {
+  bool serve_until_refused(WatchedSocket& socket) {
     socket.send(frames::packed(frames::hello()));
     return serve([&] { return socket.refused(); });
   }
   // The answer to a control request.
   std::string code_of_answer(const KeyPair& pair) {
-    ClientSocket socket(control.socket().get(zmq::sockopt::last_endpoint), &pair,
-                        server.public_key);
+    WatchedSocket socket(control.socket().get(zmq::sockopt::last_endpoint), &pair,
+                         server.public_key);
     socket.send(frames::packed(wire::CapRequest{20'000}));
     std::optional<wire::DaemonMessage> answer;
     std::string code = "ok";
@@ -135,7 +135,7 @@ class AuthenticatorTest : public testing::Test {
 };
 
 TEST_F(AuthenticatorTest, LetsAKnownKeyIn) {
-  ClientSocket socket = client(workloads, &drone);
+  WatchedSocket socket = client(workloads, &drone);
   socket.send(frames::packed(frames::hello()));
   ASSERT_TRUE(serve([&] { return !events.empty(); }));
   EXPECT_EQ(events[0].type, EventType::attached);
@@ -144,7 +144,7 @@ TEST_F(AuthenticatorTest, LetsAKnownKeyIn) {
 }
 
 TEST_F(AuthenticatorTest, RefusesAnUnknownKeyAndTellsTheOperatorWhich) {
-  ClientSocket socket = client(workloads, &stranger);
+  WatchedSocket socket = client(workloads, &stranger);
   EXPECT_TRUE(serve_until_refused(socket));
   EXPECT_TRUE(events.empty());
   const std::string complaint = authenticator.take_complaint();
@@ -159,7 +159,7 @@ TEST_F(AuthenticatorTest, RefusesAnUnknownKeyAndTellsTheOperatorWhich) {
 }
 
 TEST_F(AuthenticatorTest, RefusesWhoHasNoKey) {
-  ClientSocket socket = client(workloads, nullptr);
+  WatchedSocket socket = client(workloads, nullptr);
   EXPECT_TRUE(serve_until_refused(socket));
   EXPECT_TRUE(events.empty());
 }
@@ -183,14 +183,14 @@ TEST_F(AuthenticatorTest, TellsTheOperatorHowToMakeAKey) {
 }
 
 TEST_F(AuthenticatorTest, RefusesWhoExpectsAnotherDaemon) {
-  ClientSocket socket(workloads.socket().get(zmq::sockopt::last_endpoint), &drone,
-                      stranger.public_key);
+  WatchedSocket socket(workloads.socket().get(zmq::sockopt::last_endpoint), &drone,
+                       stranger.public_key);
   EXPECT_TRUE(serve_until_refused(socket));
   EXPECT_TRUE(events.empty());
 }
 
 TEST_F(AuthenticatorTest, PutsOutWhoIsRevokedAndLetsHimInNoMore) {
-  ClientSocket socket = client(workloads, &drone);
+  WatchedSocket socket = client(workloads, &drone);
   socket.send(frames::packed(frames::hello()));
   ASSERT_TRUE(serve([&] { return !events.empty(); }));
   events.clear();
@@ -208,13 +208,13 @@ TEST_F(AuthenticatorTest, PutsOutWhoIsRevokedAndLetsHimInNoMore) {
            error->message.view().find(" '" + drone.public_key + "' ") != std::string_view::npos;
   };
   EXPECT_TRUE(serve(forbidden));
-  ClientSocket again = client(workloads, &drone);
+  WatchedSocket again = client(workloads, &drone);
   EXPECT_TRUE(serve_until_refused(again));
   EXPECT_TRUE(events.empty());
 }
 
 TEST_F(AuthenticatorTest, PutsOutWhoIsRevokedInAFolderThatTookItsPlace) {
-  ClientSocket socket = client(workloads, &drone);
+  WatchedSocket socket = client(workloads, &drone);
   socket.send(frames::packed(frames::hello()));
   ASSERT_TRUE(serve([&] { return !events.empty(); }));
   events.clear();
@@ -234,7 +234,7 @@ TEST_F(AuthenticatorTest, PutsOutWhoIsRevokedInAFolderThatTookItsPlace) {
 TEST_F(AuthenticatorTest, PutsOutAllWhereItsTableWasTakenAway) {
   std::filesystem::rename(folder.clients_path(), tree.at("/my keys/clients.off"));
   EXPECT_TRUE(authenticator.take_changes());
-  ClientSocket socket = client(workloads, &drone);
+  WatchedSocket socket = client(workloads, &drone);
   EXPECT_TRUE(serve_until_refused(socket));
 }
 
@@ -257,7 +257,7 @@ TEST_F(AuthenticatorTest, KeepsTheOldTableWhereTheNewOneCannotBeUsed) {
   std::string complaint;
   EXPECT_TRUE(serve([&] { return !(complaint = authenticator.take_complaint()).empty(); }));
   EXPECT_NE(complaint.find("line 1"), std::string::npos) << complaint;
-  ClientSocket socket = client(workloads, &drone);
+  WatchedSocket socket = client(workloads, &drone);
   socket.send(frames::packed(frames::hello()));
   EXPECT_TRUE(serve([&] { return !events.empty(); }));
 }
@@ -271,8 +271,8 @@ TEST_F(AuthenticatorTest, CapsAreChangedByWhoHasTheRight) {
 }
 
 TEST_F(AuthenticatorTest, ControlRequestsOfOneClientAreBounded) {
-  ClientSocket socket(control.socket().get(zmq::sockopt::last_endpoint), &ground,
-                      server.public_key);
+  WatchedSocket socket(control.socket().get(zmq::sockopt::last_endpoint), &ground,
+                       server.public_key);
   for (int i = 0; i < 20; ++i) socket.send(frames::packed(wire::CapRequest{20'000}));
   int errors = 0;
   EXPECT_TRUE(serve([&] {

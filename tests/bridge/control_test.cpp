@@ -251,6 +251,31 @@ TEST_F(ControlTest, SaysHowToFindADaemonThatDoesNotAnswer) {
       << "the key would say nothing";
 }
 
+// Who listens at the socket may be another than the daemon.
+TEST(StatusAnswer, HasNothingThatATerminalObeys) {
+  const std::string evil = "\x1b]0;pwn\a\x1b[31mRED\xc2\x9b\n\xffÜ";
+  try {
+    wire::decode_ok(frames::packed(wire::Error{wire::Text("other"), wire::MessageText(evil)}));
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "the daemon refused: ?]0;pwn??[31mRED??\n?Ü");
+  }
+  KnobSpace knobs = two_knobs();
+  knobs.knobs[0].name = evil;
+  wire::FrameBuffer buffer;
+  wire::pack(buffer, full_status(), knobs, evil, evil);
+  const wire::StatusAnswer status = wire::decode_status(buffer.view());
+  for (const std::string& text : {status.mode.at(0).first, status.plan, status.heat}) {
+    EXPECT_EQ(text, "?]0;pwn??[31mRED??\n?Ü");
+  }
+  try {
+    wire::decode_ok(frames::Map(evil).frame());
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_EQ(std::string(error.what()).find('\x1b'), std::string::npos) << error.what();
+  }
+}
+
 TEST(StatusAnswer, IsBoundedForAnyBytes) {
   using std::string_literals::operator""s;
   for (const std::string& frame :

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -228,6 +229,22 @@ TEST(Endpoints, ReplaceTheSocketFileOfADeadDaemon) {
   ::close(dead);  // the file stays, as after SIGKILL
   ASSERT_TRUE(std::filesystem::exists(path));
   EXPECT_EQ(endpoint_failure("ipc://" + path), "");
+}
+
+TEST(Endpoints, LeaveTheSocketFileOfAnotherDaemonWhereItIsWhenTheyEnd) {
+  const fakes::TempTree tree;
+  const std::string path = tree.at("/a.ipc");
+  zmq::context_t later(1);
+  std::optional<Router> second;
+  {
+    zmq::context_t context(1);
+    const Router first(context, "ipc://" + path, ::geteuid());
+    std::filesystem::remove(path);
+    second.emplace(later, "ipc://" + path, ::geteuid());
+  }
+  EXPECT_TRUE(std::filesystem::exists(path));
+  second.reset();
+  EXPECT_FALSE(std::filesystem::exists(path)) << "its own";
 }
 
 TEST(Endpoints, TellOnceThatTheirSocketFileIsGone) {

@@ -110,6 +110,27 @@ TEST_F(InterleaverEnd, SaysByeForBothKinds) {
   EXPECT_FALSE(one.server().attached());
 }
 
+TEST_F(InterleaverEnd, TellsOfTheNewestRequestsBeforeItsBye) {
+  for (const bool closes : {true, false}) {
+    {
+      Interleaver<int, int> one(given, {}, echo);
+      receive<wire::Hello>();
+      send(welcoming());
+      await([&] { return one.server().attached(); }, one.server());
+      for (int i = 0; i < 5; ++i) one.submit(i);
+      EXPECT_EQ(one.step(), Turn::infer);
+      if (closes) one.close();
+    }
+    receive<wire::Report>();
+    const auto rest = receive<wire::Requests>();
+    EXPECT_EQ(rest.arrived, 5u);
+    EXPECT_EQ(rest.served, 4u);
+    EXPECT_EQ(rest.refused, 0u) << "one waited, and was not late";
+    EXPECT_EQ(rest.queued, 0u);
+    receive<wire::Bye>();
+  }
+}
+
 TEST_F(InterleaverEnd, PutsNothingBackThatDoesNotFitOnceItIsClosed) {
   given.batch_sizes = {1, 4};
   Interleaver<int, int>* running = nullptr;

@@ -117,6 +117,29 @@ TEST_F(KeyFiles, ThatAreMissingAreNamedWithTheWayOut) {
   EXPECT_TRUE(folder.read_clients().clients().empty());
 }
 
+TEST_F(KeyFiles, ThatCannotBeLookedForAreNotSaidToBeMissing) {
+  EXPECT_FALSE(folder.has_server());
+  tree.link("/keys", "keys");
+  const std::string looped = failure_of([&] { folder.has_server(); });
+  EXPECT_TRUE(says(looped, "server.key: cannot be looked for: Too many levels")) << looped;
+  if (::geteuid() != 0) return;
+  tree.remove("/keys");
+  make_server();
+  EXPECT_TRUE(folder.has_server());
+  ASSERT_EQ(::seteuid(12345), 0);
+  const std::string denied = failure_of([&] { folder.has_server(); });
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_TRUE(says(denied, "Permission denied")) << denied;
+  EXPECT_TRUE(says(denied, "chown -R 12345 " + folder.path().string())) << denied;
+}
+
+TEST_F(KeyFiles, OfAnotherUserTellRootWhoUsesThem) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  make_server();
+  ASSERT_EQ(::lchown(folder.path().c_str(), 12345, static_cast<gid_t>(-1)), 0);
+  EXPECT_TRUE(says(failure_of([&] { folder.make(); }), "sudo -u '#12345'"));
+}
+
 TEST_F(KeyFiles, ThatOthersMayReadAreRefused) {
   make_server();
   for (const unsigned mode : {0604u, 0640u, 0620u, 0601u}) {

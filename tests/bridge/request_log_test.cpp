@@ -52,6 +52,19 @@ TEST(RequestLog, TellsOfALateOneAtOnceButNotMoreThanTenTimesASecond) {
   EXPECT_EQ(more->served, 0u);
 }
 
+TEST(RequestLog, TellsTheRestAtOnceWhereThereIsOne) {
+  RequestLog log(milliseconds(100), milliseconds(0));
+  EXPECT_FALSE(log.take_rest(milliseconds(700)));
+  log.arrived();
+  log.answered(milliseconds(20));
+  const auto counts = log.take_rest(milliseconds(0));
+  ASSERT_TRUE(counts);
+  EXPECT_EQ(counts->arrived, 1u);
+  EXPECT_EQ(counts->served, 1u);
+  EXPECT_EQ(counts->span, nanoseconds(1)) << "the least that there is";
+  EXPECT_FALSE(log.take_rest(milliseconds(1)));
+}
+
 TEST(RequestLog, WhatEndsWithoutAnAnswerIsLateWhereItsTimeWasOver) {
   RequestLog log(milliseconds(100), milliseconds(0));
   for (int waited : {0, 100, 101}) log.ended(milliseconds(waited));

@@ -259,6 +259,75 @@ TEST(ScriptFile, TellsThatEditsAreNotSeenWhereTheSystemHasNoWatchesLeft) {
   EXPECT_EQ(status, 0);
 }
 
+// Where root reads it, for its author, who is another user.
+class ScriptFileOfAnother : public testing::Test {
+ protected:
+  static constexpr uid_t kAuthor = 12345;
+
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root may read what is another's";
+    tree.put("/scripts/policy.lua", "return 1");
+    give("/scripts/policy.lua", kAuthor);
+    tree.put("/shadow", "root:secret");
+    tree.mode("/shadow", 0600);
+  }
+  void give(std::string_view path, uid_t owner) {
+    ASSERT_EQ(lchown(tree.at(path).c_str(), owner, static_cast<gid_t>(-1)), 0);
+  }
+  // What `ln -sf` does.
+  void put_link(std::string_view target) {
+    tree.remove("/scripts/policy.lua");
+    tree.link("/scripts/policy.lua", target);
+    give("/scripts/policy.lua", kAuthor);
+  }
+
+  const fakes::TempTree tree;
+};
+
+TEST_F(ScriptFileOfAnother, IsNotReplacedByWhatItsAuthorMayNotRead) {
+  ScriptFile script(tree.at("/scripts/policy.lua"));
+  put_link("../shadow");
+  EXPECT_FALSE(script.take_changes());
+  EXPECT_FALSE(script.reload());
+  EXPECT_EQ(script.text(), "return 1");
+  const std::string complaint = script.take_complaint();
+  EXPECT_NE(complaint.find("user 12345"), std::string::npos) << complaint;
+  EXPECT_EQ(complaint.find("secret"), std::string::npos) << complaint;
+  tree.remove("/scripts/policy.lua");
+  tree.put("/scripts/policy.lua", "return 2");
+  give("/scripts/policy.lua", kAuthor);
+  EXPECT_TRUE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 2");
+}
+
+TEST_F(ScriptFileOfAnother, IsNotBegunWithAsALinkToAFileOfRoots) {
+  put_link("../shadow");
+  try {
+    const ScriptFile script(tree.at("/scripts/policy.lua"));
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("user 12345"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(ScriptFileOfAnother, MayBeALinkToWhatAllMayReadOrOfRoots) {
+  tree.link("/policy.lua", "scripts/policy.lua");
+  EXPECT_EQ(ScriptFile(tree.at("/policy.lua")).text(), "return 1");
+  tree.put("/shipped.lua", "return 3");
+  put_link("../shipped.lua");
+  EXPECT_EQ(ScriptFile(tree.at("/scripts/policy.lua")).text(), "return 3");
+}
+
+// Root's own copy in a folder of another user, who may put something else in its place.
+TEST_F(ScriptFileOfAnother, IsNotReplacedByWhatIsKeptFromOthers) {
+  give("/scripts/policy.lua", 0);
+  ScriptFile script(tree.at("/scripts/policy.lua"));
+  put_link("../shadow");
+  EXPECT_FALSE(script.take_changes());
+  EXPECT_EQ(script.text(), "return 1");
+  EXPECT_NE(script.take_complaint(), "");
+}
+
 TEST(ScriptFile, DoesNotWaitForAPipe) {
   const fakes::TempTree tree;
   ASSERT_EQ(::mkfifo(tree.at("/policy.lua").c_str(), 0600), 0);

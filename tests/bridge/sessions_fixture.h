@@ -16,9 +16,9 @@ namespace gearshift {
 inline constexpr std::uint32_t kUser = 1000;
 
 // Process 4242 is the allowed user's, 1 is root's; there are no others.
-inline std::optional<std::uint32_t> pretended_owner(std::int32_t pid) {
-  if (pid == 4242) return kUser;
-  if (pid == 1) return 0;
+inline std::optional<ProcessIdentity> pretended_process(std::int32_t pid) {
+  if (pid == 4242) return ProcessIdentity{kUser, 77};
+  if (pid == 1) return ProcessIdentity{0, 1};
   return std::nullopt;
 }
 
@@ -50,7 +50,10 @@ class SessionsTest : public testing::Test {
   }
 
   fakes::RecordingPeers peers;
-  Sessions sessions{peers, pretended_owner, SessionOptions{.allowed_user = kUser}};
+  std::optional<ProcessIdentity> trainer = pretended_process(4242);
+  Sessions sessions{
+      peers, [this](std::int32_t pid) { return pid == 4242 ? trainer : pretended_process(pid); },
+      SessionOptions{.allowed_user = kUser}};
   Time now{std::chrono::hours(1)};
   EventBuffer events;
 };

@@ -141,7 +141,7 @@ class HandlesTest : public SessionsTest {
  protected:
   // The handle of who attaches after so many attachments; 0: refused.
   WorkloadHandle attach_after(WorkloadHandle handles) {
-    Sessions later{peers, pretended_owner, {.allowed_user = kUser, .last_handle = handles}};
+    Sessions later{peers, pretended_process, {.allowed_user = kUser, .last_handle = handles}};
     events.clear();
     later.receive("a", frames::packed(hello()), now, events);
     const auto welcome = peers.last<wire::Welcome>("a");

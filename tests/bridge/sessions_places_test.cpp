@@ -32,6 +32,31 @@ class SessionsPlaces : public SessionsTest {
   std::uint64_t sequence_ = 0;
 };
 
+// It may run a program of root's by then, or have ended, and a service have its number.
+TEST_F(SessionsPlaces, WhoFollowsIsManagedWithoutAProcessThatIsAnothersByThen) {
+  const std::optional<ProcessIdentity> at_hello = trainer;
+  const auto believed = [&](std::optional<ProcessIdentity> later) {
+    trainer = at_hello;
+    receive("a", frames::hello());
+    receive("b", frames::hello());
+    events.clear();
+    trainer = later;
+    receive("a", wire::Bye{});
+    EXPECT_TRUE(events.back().workload.managed);
+    const bool told = events.at(1).text.view().find("process 4242") != std::string_view::npos;
+    EXPECT_EQ(told, later != at_hello) << events.at(1).text.view();
+    const std::int32_t pid = events.back().workload.pid;
+    receive("b", wire::Bye{});
+    peers.clear();
+    advance(seconds(10));  // so that more hellos may come
+    return pid;
+  };
+  EXPECT_EQ(believed(at_hello), 4242);
+  EXPECT_EQ(believed(ProcessIdentity{0, at_hello->started}), 0);
+  EXPECT_EQ(believed(ProcessIdentity{kUser, at_hello->started + 1}), 0);
+  EXPECT_EQ(believed(std::nullopt), 0);
+}
+
 // A cell of a notebook is run again: the client of the first run is left behind.
 TEST_F(SessionsPlaces, WhoFallsSilentGivesWayAndIsObservedFromThenOn) {
   receive("a", frames::hello());

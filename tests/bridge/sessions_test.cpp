@@ -48,13 +48,6 @@ TEST_F(SessionsTest, BelievesOnlyThePidsOfItsUser) {
   EXPECT_EQ(believed("d", 0), 0);
 }
 
-TEST_F(SessionsTest, FindsTheOwnerOfAProcess) {
-  EXPECT_EQ(process_owner(::getpid()), ::geteuid());
-  EXPECT_EQ(process_owner(0), std::nullopt);
-  EXPECT_EQ(process_owner(-1), std::nullopt);
-  EXPECT_EQ(process_owner(INT32_MAX), std::nullopt);
-}
-
 TEST_F(SessionsTest, TurnsAReportIntoAnEvent) {
   const WorkloadHandle handle = attach("a", Kind::infer);
   now += milliseconds(3);

@@ -42,6 +42,8 @@ class PretendedTime(PretendedClock):
                  "batch_sizes": [1, 4, 16], "endpoint": self.endpoint, **options}
         made = gearshift.Interleaver(**given)
         self.addCleanup(made.close)
+        self.told, tell = [], made._server.report_requests  # of requests, by the one that is made last
+        made._server.report_requests = lambda counts: counts and (self.told.append(counts), tell(counts))
 
         def wait(timeout=None):
             self.now += round(timeout * 1e9)

@@ -104,10 +104,10 @@ void check_answers(std::string_view frame) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view input(reinterpret_cast<const char*>(data), size);
   CheckingPeers peers;
-  const auto owner = [](std::int32_t pid) {
-    return pid == 7 ? std::optional<std::uint32_t>(1000) : std::nullopt;
+  const auto identify = [](std::int32_t pid) {
+    return pid == 7 ? std::optional(ProcessIdentity{1000, 77}) : std::nullopt;
   };
-  Sessions sessions(peers, owner, SessionOptions{.allowed_user = 1000});
+  Sessions sessions(peers, identify, SessionOptions{.allowed_user = 1000});
   Time now(std::chrono::hours(1));
   EventBuffer events;
   std::uint32_t sequence = 0;

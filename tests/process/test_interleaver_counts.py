@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the daemon hears of requests that get no answer: late are those whose time was over, whatever ended them."""
 
+import concurrent.futures
 import contextlib
 import logging
 import pathlib
@@ -20,8 +21,9 @@ class Counted(PretendedTime):
 
     def counts(self, one):
         """How many arrived, were served, late, and refused or dropped."""
-        counts = one._log.take_due(self.now + 10**9, one.queued)
-        return [counts[name] for name in ("arrived", "served", "late", "refused")]
+        rest = one._log.take_due(self.now + 10**9, one.queued)
+        told = self.told + ([rest] if rest else [])
+        return [sum(counts[name] for counts in told) for name in ("arrived", "served", "late", "refused")]
 
 
 class Failing(Counted):
@@ -72,9 +74,65 @@ class Failing(Counted):
                 futures = self.submit(one, 4)
                 futures[1].cancel()
                 self.now += waited_ms * MS
-                one.step()
+                self.steps(one, 3)
                 self.assertTrue(futures[3].done())
                 self.assertEqual(self.counts(one), counts)
+
+    def test_what_came_since_the_newest_report_is_told_before_the_bye(self):
+        fake = self.daemon()
+        one = self.interleaver(train=None)
+        fake.attach()
+        self.until(lambda: one._server.attached)
+        futures = self.submit(one, 4)
+        self.steps(one, 1)
+        self.assertTrue(futures[3].done())
+        self.submit(one, 1)[0].cancel()
+        self.assertEqual(self.told, [])
+        one.close()
+        rest = fake.expect("requests")
+        self.assertEqual([rest[name] for name in ("arrived", "served", "refused", "span_ns")], [5, 4, 0, 5 * MS])
+        self.assertEqual(fake.take(10_000)["type"], "bye")
+
+    def test_where_nothing_came_since_the_newest_report_nothing_is_told_at_the_end(self):
+        one = self.interleaver()
+        self.steps(one, 100)
+        one.close()
+        self.assertEqual(self.told, [])
+
+
+class Cancelled(Counted):
+    """Requests that nobody waits for any more."""
+
+    def test_keep_nobody_out(self):
+        one = self.interleaver(train=None, batch_size=1, batch_sizes=[1])
+        self.infer_ms = 30
+        for _ in range(2):  # the first time of a size counts for nothing
+            one.submit(1)
+            self.steps(one, 1)
+        waiting = self.submit(one, 4)
+        self.assertIsInstance(waiting.pop().exception(0), gearshift.RequestRefused)
+        for future in waiting:
+            future.cancel()
+        after = one.submit(1)
+        self.assertFalse(after.done())
+        self.steps(one, 1)
+        self.assertEqual(after.result(0), 2)
+        self.assertEqual(self.counts(one), [7, 3, 1, 1])
+
+    def test_fill_no_batch(self):
+        one = self.interleaver()
+        for future in self.submit(one, 3):
+            future.cancel()
+        one.submit(1)
+        self.assertEqual(self.steps(one, 3), ["train"] * 3)
+        self.assertEqual(one.queued, 1)
+
+    def test_are_ended_for_who_waits_for_several(self):
+        one = self.interleaver()
+        cancelled = one.submit(1)
+        cancelled.cancel()
+        one.step()
+        self.assertEqual(concurrent.futures.wait([cancelled], 0).done, {cancelled})
 
 
 class Paused(Counted):
@@ -86,12 +144,11 @@ class Paused(Counted):
         return one
 
     def test_they_are_dropped_once_they_are_late(self):
-        one, told = self.paused(), []
-        one._server.report_requests = lambda counts: counts and told.append(counts)
+        one = self.paused()
         futures = self.submit(one, 3)
         futures[1].cancel()
         self.assertEqual(self.steps(one, 10), ["train"] * 10)
-        self.assertEqual(one.queued, 3)  # they have waited for 100 ms
+        self.assertEqual(one.queued, 2)  # they have waited for 100 ms
         later = one.submit(3)
         self.steps(one, 2)
         for future in (futures[0], futures[2]):
@@ -99,7 +156,7 @@ class Paused(Counted):
                 future.result(0)
         self.assertFalse(later.done())
         self.assertEqual(one.queued, 1)
-        self.assertEqual([sum(counts[name] for counts in told) for name in ("arrived", "late", "refused")], [4, 3, 3])
+        self.assertEqual([sum(counts[name] for counts in self.told) for name in ("arrived", "late", "refused")], [4, 2, 2])
 
     def test_without_a_limit_they_wait_for_as_long_as_it_takes(self):
         one = self.paused(latency_ms=0)

@@ -91,6 +91,20 @@ class Live(unittest.TestCase):
         self.assertGreater(len(answered), 100)
         self.assertEqual(answered, sorted(set(answered)))
 
+    def test_the_daemon_hears_of_all_requests_of_one_that_is_closed_soon_after_them(self):
+        with harness.Stack() as stack:
+            daemon = stack.daemon(stack.script(POLICY))
+            interleaver = self.interleaver(stack)
+            self.until(interleaver, lambda: interleaver._server.managed)
+            futures = [interleaver.submit(number) for number in range(31)]
+            self.until(interleaver, lambda: all(future.done() for future in futures))
+            interleaver.close()
+            daemon.note("detached")
+            self.assertEqual(daemon.finish(signal.SIGINT), 0)
+            requests = daemon.summary()["requests"]
+        self.assertEqual(requests["arrived"], 31)
+        self.assertEqual(requests["served"] + requests["refused"], 31)
+
     @staticmethod
     def rows(file, sql):
         import sqlite3

@@ -121,6 +121,28 @@ class Keys(unittest.TestCase):
             self.assertTrue((stack.state / "keys/server.key").is_file(), made.stdout)
             self.assertIn(f"gearshift keys client NAME --state {stack.state} ", made.stdout, "what is next goes there too")
 
+    @unittest.skipUnless(os.geteuid() == 0, "only root can make keys in the folder of another user")
+    def test_keys_that_root_made_for_another_users_daemon_are_found_and_given_to_it(self):
+        owner = 12345
+        with Stack(board=False) as stack:
+            stack.folder.chmod(0o755)
+            stack.state.mkdir()
+            os.chown(stack.state, owner, -1)
+            made = stack.gearshift("keys", "server", "--state", stack.state)
+            give = re.search(rf"chown -R {owner} \S+", made.stdout)
+            self.assertTrue(give, made.stdout)
+
+            def listed():
+                words = [BINARY, "keys", "list", "--state", str(stack.state)]
+                return subprocess.run(words, capture_output=True, text=True, timeout=DEADLINE_S, user=owner)
+
+            denied = listed()
+            self.assertEqual(denied.returncode, 1, denied.stdout)
+            self.assertIn("Permission denied", denied.stderr)
+            self.assertIn(give.group(), denied.stderr)
+            subprocess.run(shlex.split(give.group()), check=True)
+            self.assertIn("no client is authorised", listed().stdout)
+
     def test_key_files_are_for_their_owner_and_secrets_are_never_printed(self):
         with KeyedStack(board=False) as stack:
             stack.keys_folder = stack.folder / "missing" / "keys"

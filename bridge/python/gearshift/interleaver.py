@@ -129,20 +129,17 @@ class Interleaver:
             self._log.arrived()
             self._arrived_ns = now_ns
             self._arrivals.add(now_ns)
-            size = min(len(self._queue) + 1, self._batch_size)
-            state = State(
-                queued=len(self._queue),
-                batch_size=self._batch_size,
-                latency=self._latency_ns,
-                infer_minibatch=self._infer_times.estimate_ns(size),
-            )
-            if len(self._queue) < MOST_QUEUED and admits(state, max(self._busy_until_ns - now_ns, 0)):
+            queued = self._queue.wanted(now_ns)
+            size = min(queued + 1, self._batch_size)
+            infer_ns = self._infer_times.estimate_ns(size)
+            state = State(queued=queued, batch_size=self._batch_size, latency=self._latency_ns, infer_minibatch=infer_ns)
+            if queued < MOST_QUEUED and admits(state, max(self._busy_until_ns - now_ns, 0)):
                 self._queue.add(now_ns, request, future)
                 self._news.notify()
                 return future
             self._log.refused()
             self._news.notify()
-        future.set_exception(refusal(state.queued, size, state.infer_minibatch, self._latency_ns))
+        future.set_exception(refusal(queued, size, infer_ns, self._latency_ns))
         return future
 
     @property
@@ -222,8 +219,7 @@ class Interleaver:
         with self._news:
             self._closed = True
             self._news.notify()
-            left = self._queue.take_all(clock.now_ns())
-        drop(left, "the server closed before its turn came")
+        self._break("the server closed before its turn came")
         for client in reversed(self._clients):
             client.close()
 
@@ -234,10 +230,12 @@ class Interleaver:
         self.close()
 
     def _break(self, why):
+        """Drops what waits and what comes until the next run(), and tells the daemon of all that it has not heard of."""
         with self._news:
-            self._broken = why
-            left = self._queue.take_all(clock.now_ns())
+            self._broken, now_ns = why, clock.now_ns()
+            left, rest = self._queue.take_all(now_ns), self._log.take_rest(now_ns)
         drop(left, why)
+        self._server.report_requests(rest)
 
     # Parts of a step.
 
@@ -279,11 +277,11 @@ class Interleaver:
     def _state(self, now_ns, trains, infers):
         """Planned with is an inference minibatch of those that wait and of those that may come meanwhile, at
         least the next one: it ends the wait, and what is due is then asked anew."""
-        train_ns, most = self._train_times.estimate_ns, self._batch_size
+        train_ns, most, queued = self._train_times.estimate_ns, self._batch_size, self._queue.wanted(now_ns)
         coming = self._arrivals.most_within(train_ns if trains else 0, now_ns, most)
-        self._planned_for = min(len(self._queue) + coming, most)
+        self._planned_for = min(queued + coming, most)
         return State(
-            queued=len(self._queue),
+            queued=queued,
             oldest_wait=max(self._queue.waited_ns(now_ns, 1), default=0),
             since_arrival=NEVER if self._arrived_ns is None else now_ns - self._arrived_ns,
             batch_size=self._batch_size,

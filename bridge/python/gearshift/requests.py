@@ -115,14 +115,25 @@ class RequestLog:
         span_ns = now_ns - self._began_ns
         if span_ns < SHORTEST_NS or (span_ns < USUAL_NS and not self._late):
             return None
-        moves = self._arrived + self._served + self._refused + queued > 0
+        moves = self._holds_some() or queued > 0
         if not moves and not self._moved:
             self._began_ns = now_ns  # an idle time is no span
             return None
         self._moved = moves
+        return self._take(now_ns, queued)
+
+    def take_rest(self, now_ns):
+        """As take_due(), at once, where nothing waits and no more is to come: what the daemon would else never hear of.
+        None where there is nothing."""
+        return self._take(now_ns, 0) if self._holds_some() else None
+
+    def _holds_some(self):
+        return self._arrived + self._served + self._refused > 0
+
+    def _take(self, now_ns, queued):
         ordered = sorted(self._latencies_ns)
         counts = {
-            "span_ns": span_ns,
+            "span_ns": max(now_ns - self._began_ns, 1),
             "arrived": self._arrived,
             "served": self._served,
             "late": self._late,

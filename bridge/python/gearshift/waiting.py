@@ -14,12 +14,33 @@ class Waiting:
         self._log = log
         self._latency_ns = latency_ns
         self._entries = collections.deque()
+        self._cancelled = False  # some of them may be, since they were last looked at
 
     def __len__(self):
         return len(self._entries)
 
     def add(self, arrived_ns, request, future):
         self._entries.append((arrived_ns, request, future))
+        future.add_done_callback(self._note_cancel)
+
+    def wanted(self, now_ns):
+        """How many somebody waits for: what is cancelled is left out from here on, so that it keeps nobody out and
+        fills no batch."""
+        if self._cancelled:
+            self._cancelled = False  # first: another may be cancelled meanwhile
+            entries, self._entries = self._entries, collections.deque()
+            for entry in entries:
+                if entry[2].cancelled():
+                    entry[2].set_running_or_notify_cancel()
+                    self._log.ended(now_ns - entry[0])
+                else:
+                    self._entries.append(entry)
+        return len(self._entries)
+
+    def _note_cancel(self, future):
+        """In the thread that cancels, without the lock: it must do no more."""
+        if future.cancelled():
+            self._cancelled = True
 
     def waited_ns(self, now_ns, most):
         """For how long each has waited, of so many of the oldest at most."""
