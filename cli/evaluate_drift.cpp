@@ -208,8 +208,10 @@ class DriftEvaluation {
 
   SimulationResult simulated(SimulatedProblem& made, const Contestant& contestant,
                              LimitSource& limit, DriftWatch& watch, Duration duration) const {
-    LuaPolicy policy(contestant.script, contestant.text, built_in_board_model(made.problem.board),
-                     &transfer_);
+    LuaPolicy policy(
+        contestant.script, contestant.text,
+        made.board ? board_model(made.board.get()) : built_in_board_model(made.problem.board),
+        &transfer_);
     made.problem.least_duration = made.problem.most_duration = duration;
     return simulate(made.problem, policy, limit, {.recorder = &watch});
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "boards/board_model.h"
 #include "boards/sysroot.h"
 #include "cli/evaluate_run.h"
 #include "cli/flag_value.h"
@@ -132,7 +133,7 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
   Bench bench;
   bench.profile =
       std::make_unique<Profile>(sub_grid(whole, keep_values(whole.knobs(), options.keep)));
-  bench.board = built_in_board_model(whole.device);
+  bench.board = board_ ? board_model(board_.get()) : built_in_board_model(whole.device);
   const Missing missing = parse_missing(options.missing);
   if (missing == Missing::model) {
     bench.model = filling_costs(*board_, *bench.profile, options.model);
@@ -210,7 +211,8 @@ Trial EvaluateGrid::run(const Case& one) const {
           .search_j = result.search_j,
           .failure = result.policy_error,
           .sequence = cells_of(result.sequence, *bench.truth),
-          .drifts = result.drifts};
+          .drifts = result.drifts,
+          .reference = result.reference};
 }
 
 }  // namespace gearshift

@@ -2,28 +2,38 @@
 
 #include <spdlog/fmt/fmt.h>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 
 #include "simulator/noise.h"
 #include "simulator/request_run.h"
 #include "trace/arrival_csv.h"
 
 namespace gearshift {
+namespace {
+
+constexpr std::string_view kTrace = "trace:";
+
+}  // namespace
 
 RequestChecks::RequestChecks(const std::vector<std::string>& patterns, std::uint32_t minutes,
                              double jitter)
     : minutes_(minutes), jitter_(jitter) {
+  const auto traces = std::count_if(patterns.begin(), patterns.end(),
+                                    [](const std::string& one) { return one.starts_with(kTrace); });
   for (const std::string& pattern : patterns) {
     ArrivalSpec spec;
-    if (pattern.starts_with("trace:")) {
+    const bool plays = pattern.starts_with(kTrace);
+    if (plays) {
       spec.pattern = ArrivalPattern::trace;
-      spec.times = read_arrival_times(pattern.substr(6));
+      spec.times = read_arrival_times(pattern.substr(kTrace.size()));
     } else if (pattern != "poisson") {
       throw std::invalid_argument(
           fmt::format("--requests '{}': give poisson or trace:FILE", pattern));
     }
-    names_.push_back(pattern.substr(0, pattern.find(':')));
+    names_.push_back(plays && traces > 1 ? pattern : pattern.substr(0, pattern.find(':')));
     patterns_.push_back(std::move(spec));
   }
 }

@@ -25,7 +25,8 @@ struct HeldSetting {
 
 class RequestChecks {
  public:
-  // `patterns`: "poisson" and "trace:FILE", at each problem's own rate. Throws
+  // `patterns`: "poisson" and "trace:FILE", at each problem's own rate. Outcomes call a trace
+  // "trace", and where there are several each as it is given. Throws
   // std::invalid_argument that names another one, std::runtime_error where a file cannot be used.
   RequestChecks(const std::vector<std::string>& patterns, std::uint32_t minutes, double jitter);
 

@@ -18,6 +18,7 @@
 #include "cli/written_output.h"
 #include "evaluation/grid_run.h"
 #include "evaluation/script_failures.h"
+#include "policies/lua/hidden_controls.h"
 #include "policies/lua/lua_policy.h"
 
 namespace gearshift {
@@ -41,6 +42,12 @@ std::string objective_text(const EvaluateOptions& options) {
   if (options.objective == "throughput") return "most training";
   if (!options.objective.empty()) return "least " + options.objective;
   return options.problem == "infer" ? "least latency" : "least time";
+}
+
+// A file may be called anything, and terminals obey control characters.
+std::string shown(std::string name) {
+  hide_controls(name);
+  return name;
 }
 
 }  // namespace
@@ -80,12 +87,13 @@ std::vector<Contestant> read_contestants(const std::vector<std::string>& paths) 
   std::vector<std::string> taken;
   for (const std::string& path : paths) {
     const NamedText script = read_script(path);
-    LuaPolicy(script.name, script.text).check();
+    LuaPolicy(shown(script.name), script.text).check();
     const std::string stem = std::filesystem::path(path).stem().string();
-    taken.push_back(free_name(taken, stem, path));
-    contestants.push_back({.name = taken.back(),
-                           .text = script.text,
-                           .script = std::filesystem::path(script.name).filename().string()});
+    taken.push_back(shown(free_name(taken, stem, path)));
+    contestants.push_back(
+        {.name = taken.back(),
+         .text = script.text,
+         .script = shown(std::filesystem::path(script.name).filename().string())});
   }
   return contestants;
 }

@@ -13,6 +13,7 @@
 #include "cli/recorded_goal.h"
 #include "cli/recording_end.h"
 #include "cli/setting_prediction.h"
+#include "policies/lua/hidden_controls.h"
 #include "trace/recording_reader.h"
 
 namespace gearshift {
@@ -27,10 +28,13 @@ struct ExplainOptions {
   bool all = false;
 };
 
+// Names and reasons come from outside, out of a file too, and terminals obey control characters.
 std::string text_of(const KnobSpace& space, const Rationale& rationale, Time now,
                     const ExplainOptions& options) {
-  return rationale_text(space, rationale, now,
-                        options.all ? Rationale::kMostTried : kMostTriedShown);
+  std::string text =
+      rationale_text(space, rationale, now, options.all ? Rationale::kMostTried : kMostTriedShown);
+  hide_controls(text, '\n');
+  return text;
 }
 
 // With how the recording ended, which need not be how the run did.

@@ -45,7 +45,7 @@ json to_json(const Goal& goal) {
   return out;
 }
 
-json to_json(const KnobSpace& space, const Observation& observation) {
+json to_json(const KnobSpace& space, const Observation& observation, const Goal& goal) {
   json out = {{"setting", to_json(space, observation.setting)},
               {"ok", observation.ok()},
               {"reason", outcome_name(observation.outcome)},
@@ -68,7 +68,7 @@ json to_json(const KnobSpace& space, const Observation& observation) {
                {"count", cost.minibatches}};
     if (observation.ok()) {
       of_kind["sample_ms"] = observation.sample_s(kind) * 1e3;
-      of_kind["energy_j"] = observation.sample_j(kind);
+      of_kind["energy_j"] = observation.energy_j(goal, kind);
     }
   }
   return out;
@@ -156,7 +156,7 @@ void JsonRecorder::note(const Note& note) {
     line["setting"] = to_json(space_, *note.setting);
   }
   if (note.alarm != nullptr) line.update(to_json(*note.alarm));
-  if (note.observation != nullptr) line.update(to_json(space_, *note.observation));
+  if (note.observation != nullptr) line.update(to_json(space_, *note.observation, goal_));
   print(line);
 }
 
@@ -172,6 +172,7 @@ json to_json(const Battery& battery, Duration age) {
 }
 
 void JsonRecorder::status(const Status& status) {
+  goal_ = status.goal;
   if (statuses_++ % 10 != 0) return;
   json line = {{"note", "status"},
                {"time_s", since_start(status.time)},

@@ -23,8 +23,9 @@ nlohmann::json to_json(const KnobSpace& space, const Setting& setting);
 // {"objective": "weighted", "energy_weight": 0.75, "reference_ms": ..., "reference_j": ...}: what
 // is minimised, and the limits beside the power cap.
 nlohmann::json to_json(const Goal& goal);
-// {"ok": true, "reason": "complete", "power_w": 29.8, "train": {"minibatch_ms": ...}, ...}.
-nlohmann::json to_json(const KnobSpace& space, const Observation& observation);
+// {"ok": true, "reason": "complete", "power_w": 29.8, "train": {"minibatch_ms": ...}, ...}. Energy
+// is as the goal counts it (Observation::energy_j).
+nlohmann::json to_json(const KnobSpace& space, const Observation& observation, const Goal& goal);
 
 // {"quantity": "power", "unit": "W", "expected": 28.1, "measured": 21.3, "statistic": ...}.
 nlohmann::json to_json(const DriftAlarm& alarm);
@@ -60,6 +61,7 @@ class JsonRecorder : public Recorder {
   std::FILE* file_ = nullptr;
   Outlet* outlet_ = nullptr;
   std::optional<Time> start_;
+  Goal goal_;  // of the newest status
   std::uint32_t statuses_ = 0;
   int failure_ = 0;
 };

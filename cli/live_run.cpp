@@ -3,13 +3,9 @@
 #include <malloc.h>
 #include <spdlog/fmt/fmt.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <charconv>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -26,18 +22,11 @@
 #include "cli/select_board.h"
 #include "cli/service_notice.h"
 #include "cli/state_folder.h"
+#include "trace/calling_user.h"
 #include "trace/recorded_inputs.h"
 
 namespace gearshift {
 namespace {
-
-// The user whose trainers are believed: with sudo, the one who called it.
-std::uint32_t operator_user() {
-  const char* caller = geteuid() == 0 ? std::getenv("SUDO_UID") : nullptr;
-  std::uint32_t user = geteuid();
-  if (caller != nullptr) std::from_chars(caller, caller + std::strlen(caller), user);
-  return user;
-}
 
 std::filesystem::path journal_of(const RunOptions& options) {
   return journal_path(options.state.empty() ? default_state_folder()
@@ -74,7 +63,7 @@ LiveWorldOptions make_world_options(const RunOptions& options, const OpenedSenso
   world.keys = keys_of(options);
   if (may_be_edited(options.policy)) world.script = options.policy;
   if (sensors.wake_descriptor >= 0) world.wake_descriptors = {sensors.wake_descriptor};
-  world.allowed_user = operator_user();
+  world.allowed_user = calling_user().user;
   if (knobs.descriptor() >= 0) world.watched_descriptors = {knobs.descriptor()};
   world.knobs = knobs.knobs();
   return world;
@@ -266,13 +255,13 @@ std::vector<std::string> LiveRun::complaints() const {
 void LiveRun::record(const std::string& command, const NamedText& policy) {
   RecordingHeader header;
   header.command = command;
-  header.board = board_text(description_);
+  header.board = {description_.source, description_.text};
   header.knobs = knobs_;
   header.traits = traits_;
   header.options = controller_options_;
   header.policy = policy;
   for (const LimitSource* limit : limits()) header.limits.emplace_back(limit->name());
-  recording_ = start_recording(options_.record, header);
+  recording_ = start_recording({options_.record, options_.overwrite}, header);
   recorded_time_ = std::make_unique<RecordedThinkTime>(think_clock_, *recording_);
 }
 

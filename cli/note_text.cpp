@@ -55,7 +55,7 @@ std::string describe(const KnobSpace& space, const Setting& setting) {
   return text.empty() ? "the board as it is" : text;
 }
 
-std::string describe(const Observation& observation) {
+std::string describe(const Observation& observation, const Goal& goal) {
   if (observation.outcome == Outcome::over_limit) {
     return fmt::format("over the cap: {}{} of {}", watts_upward(observation.power_mean_mw),
                        observation.power_is_estimate ? " (estimate)" : "",
@@ -70,7 +70,7 @@ std::string describe(const Observation& observation) {
     text +=
         fmt::format(", {} {} a minibatch, {:.2f} ms and {:.3f} J a sample (n={})", kind_name(kind),
                     milliseconds_text(cost.minibatch_mean), observation.sample_s(kind) * 1e3,
-                    observation.sample_j(kind), cost.minibatches);
+                    observation.energy_j(goal, kind), cost.minibatches);
   }
   return text;
 }
@@ -132,7 +132,7 @@ std::string NoteText::line(const Note& note) {
     case NoteType::applied:
       return {};
     case NoteType::observation:
-      return fmt::format("measured {}: {}", setting, describe(*note.observation));
+      return fmt::format("measured {}: {}", setting, describe(*note.observation, goal_));
     case NoteType::hold:
       return fmt::format("holding {}", setting);
     case NoteType::drift:

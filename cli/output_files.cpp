@@ -36,8 +36,8 @@ bool same_file(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-std::vector<std::string> recording_files(const std::string& path) {
-  const std::string file = behind_links(path).string();
+std::vector<std::string> recording_files(const std::filesystem::path& path) {
+  const std::string file = path.string();
   return {file, file + "-wal", file + "-shm", file + "-journal"};
 }
 
@@ -63,7 +63,7 @@ void CommandFiles::reads_named(const std::string& flag, const std::string& text,
 }
 
 void CommandFiles::reads_recording(const std::string& flag, const std::string& path) {
-  if (!path.empty()) reads(flag, recording_files(path));
+  if (!path.empty()) reads(flag, recording_files(behind_links(path)));
 }
 
 void CommandFiles::writes(const std::string& flag, const std::string& path) {
@@ -78,7 +78,7 @@ void CommandFiles::writes_no_stream(const std::string& flag, const std::string& 
 void CommandFiles::writes_recording(const std::string& flag, const std::string& path) {
   if (path.empty()) return;
   writes_no_stream(flag, path);
-  const std::vector<std::string> files = recording_files(path);
+  const std::vector<std::string> files = recording_files(behind_links(path));
   for (std::size_t i = 1; i < files.size(); ++i) writes(flag, files[i]);
 }
 

@@ -1,6 +1,7 @@
 // The files that a command reads and those that it writes: none is lost to another.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,8 @@ class CommandFiles {
   std::vector<Named> no_streams_;
 };
 
-// A recording's files: the database, and what SQLite keeps beside it meanwhile, which a run that
-// was killed leaves there.
-std::vector<std::string> recording_files(const std::string& path);
+// A recording's files: the database, whose `path` no link is, and what SQLite keeps beside it
+// meanwhile, which a run that was killed leaves there.
+std::vector<std::string> recording_files(const std::filesystem::path& path);
 
 }  // namespace gearshift

@@ -171,7 +171,7 @@ void ProfileProgress::tell(const Observation& observation, std::string_view left
   const std::size_t left = policy_.total() - std::min(done, policy_.total());
   const double left_s = seconds(spent_) / static_cast<double>(done) * static_cast<double>(left);
   if (options_.json) {
-    nlohmann::json line = to_json(knobs_, observation);
+    nlohmann::json line = to_json(knobs_, observation, {});
     line["note"] = "measured";
     line["number"] = done;
     line["of"] = policy_.total();
@@ -181,7 +181,7 @@ void ProfileProgress::tell(const Observation& observation, std::string_view left
   } else {
     const bool beside = observation.ok() && !left_out.empty();
     out_.tell(fmt::format("{} of {}: {}: {}{}{}; {} left\n", done, policy_.total(),
-                          describe(knobs_, observation.setting), describe(observation),
+                          describe(knobs_, observation.setting), describe(observation, {}),
                           beside ? "; left out: " : "", beside ? left_out : std::string_view(),
                           time_text(left_s)));
   }

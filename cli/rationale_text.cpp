@@ -19,14 +19,16 @@ using nlohmann::json;
 
 std::string ago(Time then, Time now) { return fmt::format("{:.1f} s ago", seconds(now - then)); }
 
-std::string setting_and_cost(const KnobSpace& space, const Observation& observation) {
-  return fmt::format("{}: {}", describe(space, observation.setting), describe(observation));
+std::string setting_and_cost(const KnobSpace& space, const Observation& observation,
+                             const Goal& goal) {
+  return fmt::format("{}: {}", describe(space, observation.setting), describe(observation, goal));
 }
 
-// ", predicted 52.1 ms a minibatch (time -4 %) and 27.3 W (power +2 %)": measured against it, where
-// it was measured.
-std::string prediction_text(const std::optional<PredictedCost>& predicted,
-                            const Observation* seen) {
+// "predicted 52.1 ms a minibatch (time -4 %) and 27.3 W (power +2 %)": measured against it, where
+// it was measured. Of a server whose requests come one by one the model has the power while it is
+// busy, and what is measured is the mean over its pauses too.
+std::string prediction_text(const std::optional<PredictedCost>& predicted, const Setting& setting,
+                            const Observation* seen, const Goal& goal) {
   if (!predicted) return "";
   const auto deviation = [](const char* what, double measured, double expected) {
     if (measured <= 0 || expected <= 0) return std::string();
@@ -36,13 +38,15 @@ std::string prediction_text(const std::optional<PredictedCost>& predicted,
   const double expected_ms = 1e3 * seconds(predicted->minibatch);
   const bool measured = seen != nullptr && seen->ok();
   const Cost* const cost = measured ? &seen->cost[index(seen->counted())] : nullptr;
+  const bool pauses = goal.one_by_one && setting.batch_size[index(Kind::infer)] > 0;
   return fmt::format(
       "predicted {:.1f} ms a minibatch{} and {}{}", expected_ms,
       cost != nullptr ? deviation("time", 1e3 * seconds(cost->minibatch_mean), expected_ms) : "",
       watts(predicted->power_mw),
-      measured ? deviation("power", static_cast<double>(seen->power_mean_mw),
-                           static_cast<double>(predicted->power_mw))
-               : "");
+      pauses     ? " without pauses"
+      : measured ? deviation("power", static_cast<double>(seen->power_mean_mw),
+                             static_cast<double>(predicted->power_mw))
+                 : "");
 }
 
 json to_json(const std::optional<PredictedCost>& predicted) {
@@ -68,7 +72,8 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
   const Observation* const held = rationale.held_cost();
   const double now = held != nullptr ? held->value(rationale.goal()) : 0;
   const auto line = [&](const std::string& head, const Alternative& other) {
-    text += fmt::format("  {}: {}{}\n", head, setting_and_cost(space, *other.observation),
+    text += fmt::format("  {}: {}{}\n", head,
+                        setting_and_cost(space, *other.observation, rationale.goal()),
                         gain(other.observation->value(rationale.goal()), now));
   };
   if (!comparable(rationale.goal())) return "  the reference, once it is measured\n";
@@ -93,7 +98,7 @@ std::string alternatives_text(const KnobSpace& space, const Rationale& rationale
     if (objective == rationale.goal().objective || other.observation == nullptr) continue;
     if (other.observation == held) continue;
     text += fmt::format("  objective {}: {}\n", objective_name(objective),
-                        setting_and_cost(space, *other.observation));
+                        setting_and_cost(space, *other.observation, rationale.goal()));
   }
   return text;
 }
@@ -130,17 +135,20 @@ std::string tried_text(const KnobSpace& space, const Rationale& rationale, std::
     const bool held = rationale.held_cost() == &observation;
     std::string broken;
     for (const BrokenLimit& one : broken_limits(observation, goal)) broken += ", " + one.why;
-    const std::string predicted = prediction_text(all[i]->predicted, &observation);
-    text += fmt::format("  {} {}{}{}{}\n", held ? '*' : ' ', setting_and_cost(space, observation),
-                        all[i]->times > 1 ? fmt::format(", measured {} times", all[i]->times) : "",
-                        broken, predicted.empty() ? "" : "; " + predicted);
+    const std::string predicted =
+        prediction_text(all[i]->predicted, observation.setting, &observation, goal);
+    text +=
+        fmt::format("  {} {}{}{}{}\n", held ? '*' : ' ', setting_and_cost(space, observation, goal),
+                    all[i]->times > 1 ? fmt::format(", measured {} times", all[i]->times) : "",
+                    broken, predicted.empty() ? "" : "; " + predicted);
   }
   if (all.size() > most) text += fmt::format("    and {} more: --all\n", all.size() - most);
   return text;
 }
 
-json to_json(const KnobSpace& space, const Observation& observation, Known known) {
-  json out = to_json(space, observation);
+json to_json(const KnobSpace& space, const Observation& observation, const Goal& goal,
+             Known known) {
+  json out = to_json(space, observation, goal);
   if (known == Known::all) return out;
   for (const char* field : {"power_max_w", "duration_s", "confidence"}) out[field] = nullptr;
   for (const Kind kind : {Kind::train, Kind::infer}) {
@@ -154,10 +162,10 @@ json to_json(const KnobSpace& space, const Observation& observation, Known known
   return out;
 }
 
-json to_json(const KnobSpace& space, const Alternative& other, Known known) {
+json to_json(const KnobSpace& space, const Alternative& other, const Goal& goal, Known known) {
   if (other.observation == nullptr) return nullptr;
   return {{"cap_w", static_cast<double>(other.cap_mw) / 1e3},
-          {"observation", to_json(space, *other.observation, known)}};
+          {"observation", to_json(space, *other.observation, goal, known)}};
 }
 
 std::string why_text(const Rationale::Held& held) {
@@ -179,7 +187,7 @@ json tried_json(const KnobSpace& space, const Rationale& rationale, Known known)
   const Goal goal = capped_goal(rationale);
   json out = json::array();
   for (const Tried& one : rationale.tried()) {
-    json entry = to_json(space, one.observation, known);
+    json entry = to_json(space, one.observation, goal, known);
     entry["times"] = one.times;
     entry["predicted"] = to_json(one.predicted);
     entry["needed_power_w"] = static_cast<double>(needed_power_mw(one.observation)) / 1e3;
@@ -204,8 +212,10 @@ std::string rationale_text(const KnobSpace& space, const Rationale& rationale, T
     text += fmt::format("holding       {}\nwhy           {}; {}\n", describe(space, held.setting),
                         why_text(held), ago(held.since, now));
     const Observation* const cost = rationale.held_cost();
-    text += "cost          " + (cost != nullptr ? describe(*cost) : "not measured") + "\n";
-    const std::string predicted = prediction_text(held.predicted, cost);
+    text += "cost          " +
+            (cost != nullptr ? describe(*cost, rationale.goal()) : "not measured") + "\n";
+    const std::string predicted =
+        prediction_text(held.predicted, held.setting, cost, rationale.goal());
     if (!predicted.empty()) text += "model         " + predicted + "\n";
   }
   text += rationale.cap.power_mw > 0
@@ -242,9 +252,9 @@ std::string rationale_json(const KnobSpace& space, const Rationale& rationale, T
               {"arrivals_per_s", goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json()},
               {"energy_limit_j", goal.energy_j ? json(*goal.energy_j) : json()},
               {"tried", tried_json(space, rationale, known)},
-              {"best", to_json(space, rationale.best(), known)},
-              {"looser", to_json(space, rationale.looser(), known)},
-              {"tighter", to_json(space, rationale.tighter(), known)}};
+              {"best", to_json(space, rationale.best(), goal, known)},
+              {"looser", to_json(space, rationale.looser(), goal, known)},
+              {"tighter", to_json(space, rationale.tighter(), goal, known)}};
   out.update(to_json(goal));  // its own keys, and those of limits that there are
   if (held.holding != Holding::nothing) {
     out["setting"] = to_json(space, held.setting);

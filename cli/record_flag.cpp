@@ -29,40 +29,54 @@ void check_unused(const std::string& path, const std::string& file) {
                                 who));
 }
 
+// Of a recording that can be made.
+std::vector<std::string> files_at(const std::string& path) {
+  try {
+    check_replaceable(path);
+    return recording_files(behind_own_links(path));
+  } catch (const std::runtime_error& unwritable) {
+    throw std::runtime_error(std::string("--record ") + unwritable.what());
+  }
+}
+
+// Whether there is one; refuses what is there and is none.
+bool is_file(const std::string& path, const std::string& file) {
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(file, error);
+  if (!std::filesystem::exists(status)) return false;
+  if (!std::filesystem::is_regular_file(status)) {
+    refuse_file(path, file + " is no file, and is not replaced; give another name");
+  }
+  return true;
+}
+
 }  // namespace
 
-void check_record_flag(const std::string& path, bool overwrites) {
+std::vector<std::string> check_record_flag(const RecordFlag& flag) {
+  const std::string& path = flag.path;
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  const bool there = std::filesystem::exists(status);
-  if (there && !std::filesystem::is_regular_file(status)) {
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     refuse_file(path, "is no file, and is not replaced; give another name");
   }
-  if (there && !overwrites) {
+  const std::vector<std::string> files = files_at(path);
+  // What is judged is what is replaced: the file itself, which no link leads to any more.
+  const bool there = is_file(path, files.front());
+  if (there && !flag.overwrites) {
     refuse_file(
         path,
         "the file is there already, and is not overwritten; give another name, or --overwrite "
         "to replace it");
   }
-  try {
-    check_replaceable(path);
-  } catch (const std::runtime_error& unwritable) {
-    throw std::runtime_error(std::string("--record ") + unwritable.what());
-  }
-  const std::vector<std::string> files = recording_files(path);
   if (there) check_unused(path, files.front());
   for (std::size_t i = 1; i < files.size(); ++i) {
-    const auto beside = std::filesystem::symlink_status(files[i], error);
-    if (!std::filesystem::exists(beside)) continue;
-    if (!std::filesystem::is_regular_file(beside)) {
-      refuse_file(path, files[i] + " is no file, and is not replaced; give another name");
-    }
-    if (overwrites) continue;
+    if (!is_file(path, files[i]) || flag.overwrites) continue;
     refuse_file(path,
                 files[i] +
                     " is there already, of a run that was killed, say, and is not overwritten; "
                     "give another name, or --overwrite to replace it");
   }
+  return files;
 }
 
 }  // namespace gearshift

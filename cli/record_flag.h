@@ -2,13 +2,20 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace gearshift {
 
-// Throws std::invalid_argument that names the way out where `path`, or a file that SQLite would
-// have beside it, is there and may not be replaced: a file without --overwrite, one that another
-// process has open, and whatever is no file, since a recording takes the place of what is there.
-// Throws std::runtime_error with the reason where no file can be made there.
-void check_record_flag(const std::string& path, bool overwrites);
+struct RecordFlag {
+  std::string path;
+  bool overwrites = false;  // --overwrite
+};
+
+// The files of the recording that may be made there: the first is the path, or where a link at it
+// leads. Throws std::invalid_argument that names the way out where one of them is there and may not
+// be replaced: a file without --overwrite, one that another process has open, and whatever is no
+// file, since a recording takes the place of what is there. Throws std::runtime_error with the
+// reason where no file can be made there, or another user's link would choose it.
+std::vector<std::string> check_record_flag(const RecordFlag& flag);
 
 }  // namespace gearshift

@@ -1,30 +1,21 @@
 #include "cli/recording.h"
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <unistd.h>
 
-#include "boards/board_texts.h"
+#include <string>
+#include <vector>
+
 #include "cli/boottime_clock.h"
-#include "cli/output_files.h"
 
 namespace gearshift {
 
-NamedText board_text(const BoardDescription& board) {
-  for (const EmbeddedText& text : board_texts()) {
-    if (text.file == board.source) return {board.source, std::string(text.text)};
-  }
-  std::ifstream file(board.source, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return {board.source, text.str()};
-}
-
-std::unique_ptr<RecordingWriter> start_recording(const std::string& file, RecordingHeader header,
+std::unique_ptr<RecordingWriter> start_recording(const RecordFlag& flag, RecordingHeader header,
                                                  RecordingOptions options) {
-  const std::vector<std::string> files = recording_files(file);
-  std::error_code error;  // what stays is told of when the file cannot be made
-  for (const std::string& one : files) std::filesystem::remove(one, error);
+  const std::vector<std::string> files = check_record_flag(flag);
+  if (flag.overwrites) {
+    // What stays is told of when the file cannot be made.
+    for (const std::string& file : files) unlink(file.c_str());
+  }
   header.gearshift_version = GEARSHIFT_VERSION;
   header.started_unix_ms = unix_time_ms();
   return std::make_unique<RecordingWriter>(files.front(), header, options);

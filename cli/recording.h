@@ -2,22 +2,20 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "boards/board_description.h"
+#include "cli/record_flag.h"
 #include "controller/recorder.h"
 #include "trace/recording.h"
 #include "trace/recording_writer.h"
 
 namespace gearshift {
 
-// The file the board was read from, with its text.
-NamedText board_text(const BoardDescription& board);
-
-// Creates the recording `file`, where a link leads to if it is one, in place of what is there,
-// which check_record_flag has let pass.
-// Fills in the version and the wall time of the header. Throws DatabaseError.
-std::unique_ptr<RecordingWriter> start_recording(const std::string& file, RecordingHeader header,
+// Creates the recording, where a link leads to if the flag names one, in place of what may be
+// replaced there. That is asked anew: what the command was begun with may be long ago, and somebody
+// else may have put something there since.
+// Fills in the version and the wall time of the header. Throws as check_record_flag does, and
+// DatabaseError.
+std::unique_ptr<RecordingWriter> start_recording(const RecordFlag& flag, RecordingHeader header,
                                                  RecordingOptions options = {});
 
 // Gives all that it is given to the operator's recorder and to the recording, and tells the

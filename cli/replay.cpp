@@ -13,6 +13,7 @@
 #include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/recording_end.h"
+#include "policies/lua/hidden_controls.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/policy_comparison.h"
 #include "trace/recording_text.h"
@@ -54,27 +55,33 @@ json to_json(const ReplayResult& result, const RecordingReader& reader) {
   return line;
 }
 
+// Names and texts are the recording's, and terminals obey control characters.
+template <typename... T>
+void print(fmt::format_string<T...> format, T&&... values) {
+  std::string text = fmt::format(format, std::forward<T>(values)...);
+  hide_controls(text, '\n');
+  std::fputs(text.c_str(), stdout);
+}
+
 void print_result(const ReplayResult& result, const RecordingReader& reader) {
   const RecordingHeader& header = reader.header();
-  std::printf("%s, policy %s, seed %llu: %lld ticks in %.1f s; %s\n", header.traits.name.c_str(),
-              header.policy.name.c_str(), static_cast<unsigned long long>(header.options.seed),
-              static_cast<long long>(result.ticks), seconds(result.duration),
-              recording_end_text(reader.end()).c_str());
+  print("{}, policy {}, seed {}: {} ticks in {:.1f} s; {}\n", header.traits.name,
+        header.policy.name, header.options.seed, result.ticks, seconds(result.duration),
+        recording_end_text(reader.end()));
   if (!result.difference) {
-    std::printf("replayed: all %lld decisions are equal\n",
-                static_cast<long long>(result.decisions));
+    print("replayed: all {} decisions are equal\n", result.decisions);
     return;
   }
   const Difference& difference = *result.difference;
-  std::printf(
-      "replayed: %lld decisions are equal, then in tick %lld at %.3f s\n"
-      "  recorded: %s\n"
-      "  replayed: %s\n",
-      static_cast<long long>(result.decisions), static_cast<long long>(difference.tick),
-      seconds(difference.since_start), difference.recorded.c_str(), difference.replayed.c_str());
+  print(
+      "replayed: {} decisions are equal, then in tick {} at {:.3f} s\n"
+      "  recorded: {}\n"
+      "  replayed: {}\n",
+      result.decisions, difference.tick, seconds(difference.since_start), difference.recorded,
+      difference.replayed);
   if (header.gearshift_version != GEARSHIFT_VERSION) {
-    std::printf("it was recorded by gearshift %s, and this is %s\n",
-                header.gearshift_version.c_str(), GEARSHIFT_VERSION);
+    print("it was recorded by gearshift {}, and this is {}\n", header.gearshift_version,
+          GEARSHIFT_VERSION);
   }
 }
 
@@ -96,8 +103,8 @@ json to_json(const KnobSpace& space, const ComparedSearch& search) {
 }
 
 void print_search(const KnobSpace& space, const ComparedSearch& search, std::size_t number) {
-  std::printf("\nsearch %zu at %.1f s, %s\n", number, seconds(search.since_start),
-              goal_cap_text(search.goal).c_str());
+  print("\nsearch {} at {:.1f} s, {}\n", number, seconds(search.since_start),
+        goal_cap_text(search.goal));
   const std::size_t rows = std::max(search.recorded.size(), search.other.size());
   const auto row = [&](const std::vector<Request>& list, std::size_t i) {
     return i < list.size() ? exact_text(space, list[i]) : std::string("-");
@@ -106,22 +113,19 @@ void print_search(const KnobSpace& space, const ComparedSearch& search, std::siz
   for (const Request& request : search.recorded) {
     width = std::max(width, exact_text(space, request).size());
   }
-  std::printf("      %-*s    %s\n", static_cast<int>(width), "recorded", "the other");
+  print("      {:<{}}    {}\n", "recorded", width, "the other");
   for (std::size_t i = 0; i < rows; ++i) {
     const std::string recorded = row(search.recorded, i);
     const std::string other = row(search.other, i);
-    std::printf("  %3zu %-*s  %c %s\n", i + 1, static_cast<int>(width), recorded.c_str(),
-                recorded == other ? ' ' : '|', other.c_str());
+    print("  {:3} {:<{}}  {} {}\n", i + 1, recorded, width, recorded == other ? ' ' : '|', other);
   }
   if (search.other_unanswered) {
-    std::printf("      the other ends here: that setting was not measured in this recording\n");
+    print("      the other ends here: that setting was not measured in this recording\n");
   }
   if (search.other_stopped) {
-    std::printf("      the other is stopped here, after %zu questions\n", search.other.size());
+    print("      the other is stopped here, after {} questions\n", search.other.size());
   }
-  if (!search.other_failure.empty()) {
-    std::printf("      the other failed: %s\n", search.other_failure.c_str());
-  }
+  if (!search.other_failure.empty()) print("      the other failed: {}\n", search.other_failure);
 }
 
 // The model that the policy had: that of the recorded board file, or of the built-in board by name.

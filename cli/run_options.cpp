@@ -309,7 +309,7 @@ RunPlan plan_of(const RunOptions& options) {
   if (options.overwrite && options.record.empty()) {
     throw std::runtime_error("--overwrite belongs to --record; leave it out");
   }
-  if (!options.record.empty()) check_record_flag(options.record, options.overwrite);
+  if (!options.record.empty()) check_record_flag({options.record, options.overwrite});
   if (!options.power.empty()) plan.power_mw = flag_value("--power", options.power, parse_power_mw);
   if (!options.duration.empty()) {
     plan.duration = flag_value("--duration", options.duration, parse_duration);

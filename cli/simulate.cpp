@@ -88,7 +88,7 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
   if (options.record.empty()) return nullptr;
   RecordingHeader header;
   header.command = words;
-  if (made.board) header.board = board_text(*made.board);
+  if (made.board) header.board = {made.board->source, made.board->text};
   header.knobs = made.problem.knobs;
   header.traits = simulated_traits(made.problem);
   header.options = simulated_options(made.problem);
@@ -97,7 +97,8 @@ std::unique_ptr<RecordingWriter> record(const SimulateOptions& options,
   if (!made.caps.empty()) header.limits.emplace_back("schedule");
   const bool plans = made.problem.mission && make_battery_options(options.mission.goal);
   if (plans) header.limits.emplace_back("battery");
-  return start_recording(options.record, header, {.when_full = WhenFull::wait});
+  return start_recording({options.record, options.overwrite}, header,
+                         {.when_full = WhenFull::wait});
 }
 
 // Throws where not all of it is in the file.
@@ -176,7 +177,7 @@ void check_files(const SimulateOptions& options) {
   files.writes_no_stream("--log", options.log);
   files.writes_recording("--record", options.record);
   files.check();
-  if (!options.record.empty()) check_record_flag(options.record, options.overwrite);
+  if (!options.record.empty()) check_record_flag({options.record, options.overwrite});
 }
 
 void warn_of_priors(const SimulateOptions& options, const SimulationProblem& problem,

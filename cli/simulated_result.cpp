@@ -146,14 +146,16 @@ json result_json(const SimulationProblem& problem, const SimulationResult& resul
               {"guard_steps", result.guard_steps},
               {"drifts", result.drifts},
               {"policy_errors", result.policy_errors}};
-  out.update(to_json(judging_goal(problem, result.reference)));
+  const Goal judging = judging_goal(problem, result.reference);
+  out.update(to_json(judging));
   out["cap_w"] = goal.power_mw ? json(static_cast<double>(*goal.power_mw) / 1000) : json();
   out["energy_limit_j"] = goal.energy_j ? json(*goal.energy_j) : json();
   out["latency_ms"] = goal.latency ? json(seconds(*goal.latency) * 1e3) : json();
   out["arrivals_per_s"] = goal.arrivals_per_s > 0 ? json(goal.arrivals_per_s) : json();
   out["held"] = to_json(problem.knobs, result.setting);
   out["held_s"] = result.observation ? json(seconds(result.held_for)) : json();
-  out["observation"] = result.observation ? to_json(problem.knobs, *result.observation) : json();
+  out["observation"] =
+      result.observation ? to_json(problem.knobs, *result.observation, judging) : json();
   if (is_pair(problem)) {
     add_pair_choice(problem, result, out);
   } else {

@@ -15,7 +15,8 @@ namespace {
 using nlohmann::json;
 
 // Epoch 0 carries the bootstrap (cold caches, the framework's warm-up), so it is reported apart.
-// The last epoch is left out of the mean where it was cut short.
+// An epoch that was cut short, or seen from its middle on, is left out of both means; of epoch 0
+// what there is counts where none is complete: that of a server never ends.
 struct EpochFigures {
   std::size_t count = 0;
   double elapsed_s = 0, fetch_stall_s = 0, compute_s = 0, energy_j = 0;
@@ -34,26 +35,28 @@ struct EpochFigures {
 };
 
 struct KindFigures {
-  EpochFigures first;   // epoch 0, where it was seen
-  EpochFigures others;  // mean of the complete ones after it
+  EpochFigures first;   // mean of the epochs 0, one a workload
+  EpochFigures others;  // of those after them
 };
 
 KindFigures figures(const std::vector<Epoch>& epochs) {
   KindFigures result;
-  for (std::size_t i = 0; i < epochs.size(); ++i) {
-    if (epochs[i].number == 0) {
-      result.first.add(epochs[i]);
-    } else if (i + 1 < epochs.size() && i > 0) {
-      result.others.add(epochs[i]);
-    }
+  const bool any_whole = std::any_of(epochs.begin(), epochs.end(), [](const Epoch& epoch) {
+    return epoch.number == 0 && epoch.complete;
+  });
+  for (const Epoch& epoch : epochs) {
+    const bool counts = epoch.complete || (epoch.number == 0 && !any_whole);
+    if (counts) (epoch.number == 0 ? result.first : result.others).add(epoch);
   }
+  result.first = result.first.mean();
   result.others = result.others.mean();
   return result;
 }
 
 std::string epoch_text(const EpochFigures& epoch) {
-  return fmt::format("{:.2f} s (fetch stall {:.2f} s, compute {:.2f} s), {:.1f} J", epoch.elapsed_s,
-                     epoch.fetch_stall_s, epoch.compute_s, epoch.energy_j);
+  return fmt::format("{:.2f} s (fetch stall {:.2f} s, compute {:.2f} s), {:.1f} J{}",
+                     epoch.elapsed_s, epoch.fetch_stall_s, epoch.compute_s, epoch.energy_j,
+                     epoch.count > 1 ? fmt::format(" (mean of {})", epoch.count) : "");
 }
 
 json epoch_json(const EpochFigures& epoch) {
@@ -79,8 +82,9 @@ std::string summary_text(const SummaryInputs& inputs) {
     std::string cap = choice.cap_mw > 0 ? "under " + cap_text(choice.cap_mw) : "without a cap";
     if (choice.goal.objective != Objective::time) cap += ", " + sought_text(choice.goal);
     text += fmt::format("  chosen {:<14} {}\n", cap, describe(inputs.space, choice.setting));
-    text += fmt::format("  {:<21} {}\n", "",
-                        choice.observation ? describe(*choice.observation) : "not measured");
+    text += fmt::format(
+        "  {:<21} {}\n", "",
+        choice.observation ? describe(*choice.observation, choice.goal) : "not measured");
     if (choice.held_instead) {
       text += fmt::format("  {:<21} held instead: {}\n", "",
                           describe(inputs.space, *choice.held_instead));
@@ -111,8 +115,7 @@ std::string summary_text(const SummaryInputs& inputs) {
       text += fmt::format("  {} epoch 0         {}\n", kind_name(kind), epoch_text(epochs.first));
     }
     if (epochs.others.count > 0) {
-      text += fmt::format("  {} epochs 1+       {} (mean of {})\n", kind_name(kind),
-                          epoch_text(epochs.others), epochs.others.count);
+      text += fmt::format("  {} epochs 1+       {}\n", kind_name(kind), epoch_text(epochs.others));
     }
   }
   if (summary.policy_errors > 0) {
@@ -149,8 +152,9 @@ json summary_json(const SummaryInputs& inputs) {
     entry["cap_w"] =
         choice.cap_mw > 0 ? json(static_cast<double>(choice.cap_mw) / 1000.0) : json(nullptr);
     entry.update(to_json(choice.goal));
-    entry["observation"] =
-        choice.observation ? to_json(inputs.space, *choice.observation) : json(nullptr);
+    entry["observation"] = choice.observation
+                               ? to_json(inputs.space, *choice.observation, choice.goal)
+                               : json(nullptr);
     entry["held_instead"] =
         choice.held_instead ? to_json(inputs.space, *choice.held_instead) : json(nullptr);
     out["choices"].push_back(entry);

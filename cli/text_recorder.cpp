@@ -74,6 +74,7 @@ void TextRecorder::note(const Note& note) {
 }
 
 void TextRecorder::status(const Status& status) {
+  text_.follow(status.goal);
   if (!terminal_) return;
   // Twice a second is as fast as people read.
   if (drawn_ && status.time - *drawn_ < std::chrono::milliseconds(500)) return;

@@ -7,6 +7,7 @@
 
 #include "evaluation/chart.h"
 #include "evaluation/csv_line.h"
+#include "evaluation/distribution_json.h"
 #include "evaluation/figures.h"
 #include "evaluation/number_text.h"
 #include "evaluation/request_table.h"
@@ -143,11 +144,6 @@ json to_json(const Grid& grid, const ConcurrentRow& row) {
   return out;
 }
 
-json spread_json(const Distribution& of) {
-  if (of.count == 0) return {};
-  return {{"mean", of.mean}, {"median", of.median}, {"least", of.least}, {"most", of.most}};
-}
-
 json to_json(const Grid& grid, const ConcurrentStanding& one) {
   const auto share_of = [](std::size_t count, std::size_t rows) {
     return rows == 0 ? json() : json(static_cast<double>(count) / static_cast<double>(rows));
@@ -162,12 +158,12 @@ json to_json(const Grid& grid, const ConcurrentStanding& one) {
           {"over_budget", one.over_budget},
           {"over_budget_most_w", one.most_over_w},
           {"late", one.late},
-          {"loss_per_s", spread_json(one.loss_second)},
-          {"loss_per_window", spread_json(one.loss_window)},
-          {"modes_profiled", spread_json(one.modes_profiled)},
-          {"power_modes", spread_json(one.power_modes)},
-          {"probes_over_cap", spread_json(one.probes_over_cap)},
-          {"search_s", spread_json(one.search_s)},
+          {"loss_per_s", to_json(one.loss_second)},
+          {"loss_per_window", to_json(one.loss_window)},
+          {"modes_profiled", to_json(one.modes_profiled)},
+          {"power_modes", to_json(one.power_modes)},
+          {"probes_over_cap", to_json(one.probes_over_cap)},
+          {"search_s", to_json(one.search_s)},
           {"policy_failed", one.failed},
           {"unsolvable", {{"rows", one.unsolvable}, {"recognised", one.recognised}}}};
 }

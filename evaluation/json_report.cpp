@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "evaluation/distribution_json.h"
 #include "evaluation/table_report.h"
 
 namespace gearshift {
@@ -45,16 +46,6 @@ json to_json(const Grid& grid, const Row& row) {
   out["infeasible"] = row.trial.infeasible;
   out["failure"] = row.trial.failure;
   return out;
-}
-
-json to_json(const Distribution& of) {
-  if (of.count == 0) return {};
-  return {{"median", of.median},
-          {"first_quartile", of.first_quartile},
-          {"third_quartile", of.third_quartile},
-          {"mean", of.mean},
-          {"least", of.least},
-          {"most", of.most}};
 }
 
 json to_json(const Score& score) {

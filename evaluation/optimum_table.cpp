@@ -33,9 +33,20 @@ bool OptimumTable::trusts(const ProfileCell& cell) const {
   return suspect_.empty() || !suspect_[static_cast<std::size_t>(&cell - profile_->cells().data())];
 }
 
-Goal OptimumTable::judging_goal(const Problem& problem) const {
+Goal OptimumTable::judging_goal(const Problem& problem,
+                                const std::optional<Setting>& reference) const {
   Goal goal = problem.goal;
   if (goal.objective != Objective::weighted || goal.has_reference()) return goal;
+  const auto measure_against = [&](const ProfileCell& cell) {
+    goal.reference_s = sample_s(cell);
+    goal.reference_j = goal.reference_s * cell.power_w;
+  };
+  if (reference) {
+    const ProfileCell* cell =
+        profile_->find(reference->mode, reference->batch_size[index(problem.kind)]);
+    if (cell != nullptr && cell->timed()) measure_against(*cell);
+    return goal;
+  }
   const std::int32_t smallest = profile_->batch_sizes().front();
   ReferenceSearch search(modes_.size());
   while (const auto place = search.next()) {
@@ -45,8 +56,7 @@ Goal OptimumTable::judging_goal(const Problem& problem) const {
       continue;
     }
     search.measured();
-    goal.reference_s = sample_s(*cell);
-    goal.reference_j = goal.reference_s * cell->power_w;
+    measure_against(*cell);
   }
   return goal;
 }
@@ -64,8 +74,9 @@ double OptimumTable::value(Kind kind, const Goal& goal, const ProfileCell& cell)
                                      : cell.minibatch_ms * smallest / cell.batch_size;
 }
 
-std::optional<BestCell> OptimumTable::best_of_all(const Problem& problem) const {
-  const Goal goal = judging_goal(problem);
+std::optional<BestCell> OptimumTable::best_of_all(const Problem& problem,
+                                                  const std::optional<Setting>& reference) const {
+  const Goal goal = judging_goal(problem, reference);
   std::optional<BestCell> best;
   for (const ProfileCell& cell : profile_->cells()) {
     if (!cell.timed() || !trusts(cell) || !keeps_power(problem, cell) ||
@@ -82,11 +93,12 @@ std::optional<BestCell> OptimumTable::best_of_all(const Problem& problem) const 
 
 // Of one batch size the fastest cell within the power limit is the best, whatever the other limits:
 // where it breaks them, so does every slower one.
-std::optional<BestCell> OptimumTable::best(const Problem& problem) const {
+std::optional<BestCell> OptimumTable::best(const Problem& problem,
+                                           const std::optional<Setting>& reference) const {
   const bool fastest_is_best =
       (problem.goal.objective == Objective::time || problem.goal.objective == Objective::latency) &&
       !problem.goal.energy_j;
-  if (!fastest_is_best) return best_of_all(problem);
+  if (!fastest_is_best) return best_of_all(problem, reference);
   std::optional<BestCell> best;
   for (const Staircase& staircase : staircases_) {
     const auto above =
@@ -103,10 +115,10 @@ std::optional<BestCell> OptimumTable::best(const Problem& problem) const {
   return best;
 }
 
-bool OptimumTable::binds(const Problem& problem) const {
+bool OptimumTable::binds(const Problem& problem, const std::optional<Setting>& reference) const {
   Problem unlimited = problem;
   unlimited.goal.power_mw.reset();
-  const std::optional<BestCell> best = this->best(unlimited);
+  const std::optional<BestCell> best = this->best(unlimited, reference);
   return best && !keeps_power(problem, *best->cell);
 }
 

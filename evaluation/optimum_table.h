@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "controller/setting.h"
 #include "evaluation/problem.h"
 
 namespace gearshift {
@@ -29,17 +30,21 @@ class OptimumTable {
   bool trusts(const ProfileCell& cell) const;
   // The least value of all trusted cells that keep the problem's limits; nullopt where none does.
   // Ties go to the lower power, then to the earlier cell of the profile.
-  std::optional<BestCell> best(const Problem& problem) const;
-  // The problem's goal; a weighted one with the reference that the controller takes without noise
-  // (ReferenceSearch), with the profile's smallest batch.
-  Goal judging_goal(const Problem& problem) const;
+  // `reference` is judging_goal's.
+  std::optional<BestCell> best(const Problem& problem,
+                               const std::optional<Setting>& reference = std::nullopt) const;
+  // The problem's goal; a weighted one with the true cost of its reference, unless the problem
+  // gives that: of the `reference` that a run had, else of the setting that the controller takes
+  // without noise (ReferenceSearch), with the profile's smallest batch.
+  Goal judging_goal(const Problem& problem,
+                    const std::optional<Setting>& reference = std::nullopt) const;
   // What a judging goal minimises, whether the cell keeps the limits or not. time: milliseconds of
   // as many samples as the profile's smallest batch has (a minibatch, where there is one batch
   // size). latency: milliseconds of a request. Else Goal::cost of a sample.
   double value(Kind kind, const Goal& goal, const ProfileCell& cell) const;
   // True where the power limit changes the answer: without it the optimum would be a cell that
   // draws more.
-  bool binds(const Problem& problem) const;
+  bool binds(const Problem& problem, const std::optional<Setting>& reference = std::nullopt) const;
   // For each batch size the cells that are faster than all that draw no more, lowest power first.
   std::vector<std::vector<const ProfileCell*>> fronts() const;
 
@@ -55,7 +60,8 @@ class OptimumTable {
     std::vector<Step> steps;
   };
 
-  std::optional<BestCell> best_of_all(const Problem& problem) const;
+  std::optional<BestCell> best_of_all(const Problem& problem,
+                                      const std::optional<Setting>& reference) const;
 
   const Profile* profile_;
   std::vector<PowerMode> modes_;

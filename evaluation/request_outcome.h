@@ -6,7 +6,7 @@
 namespace gearshift {
 
 struct RequestOutcome {
-  std::string arrivals;       // the pattern, without its rate: "poisson", "trace"
+  std::string arrivals;       // the pattern, without its rate: "poisson", "trace", "trace:a.csv"
   double share_in_time = 0;   // of the minutes: the 99th percentile of latency is within the limit
   double late_share = 0;      // of the requests, refused and dropped ones too
   double latency_p99_ms = 0;  // of all requests; infinite where more than 1 % were not answered

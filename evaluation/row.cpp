@@ -16,12 +16,12 @@ Row judge(const Grid& grid, const Case& one, const Trial& trial) {
   Row row;
   row.of = one;
   row.trial = trial;
-  const std::optional<BestCell> best = table.best(problem);
+  const std::optional<BestCell> best = table.best(problem, trial.reference);
   row.solvable = best.has_value();
   if (best) row.optimum = best->value;
-  row.binding = row.solvable && table.binds(problem);
+  row.binding = row.solvable && table.binds(problem, trial.reference);
   row.recognised = !row.solvable && trial.infeasible;
-  const Goal goal = table.judging_goal(problem);
+  const Goal goal = table.judging_goal(problem, trial.reference);
   const ProfileCell* cell = held_cell(grid, row);
   if (cell == nullptr) return row;
   row.chosen = table.value(problem.kind, goal, *cell);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct Trial {
   std::vector<std::uint32_t> sequence{};
   std::uint32_t power_modes = 0;  // concurrent problems only: distinct modes among those measured
   std::uint32_t drifts = 0;       // how often the world was found to have changed
+  // That the run measured a weighted goal against at its end; nullopt: it measured none.
+  std::optional<Setting> reference{};
 };
 
 // Runs one case from an empty memory in a fresh state. Called on several threads at once; the same

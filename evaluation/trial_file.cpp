@@ -33,19 +33,40 @@ Integer whole(const nlohmann::json& number) {
   return number.get<Integer>();
 }
 
+PowerMode read_mode(const nlohmann::json& values) {
+  if (!values.is_array() || values.size() > kMaxKnobs) throw std::out_of_range("no mode");
+  PowerMode mode;
+  for (const nlohmann::json& value : values) {
+    mode.values[mode.count++] = whole<std::int64_t>(value);
+  }
+  return mode;
+}
+
+// "mode", "batch" and "run".
+Setting read_setting(const nlohmann::json& line) {
+  Setting setting;
+  setting.mode = read_mode(line.at("mode"));
+  const nlohmann::json& batch = line.at("batch");
+  if (!batch.is_array() || batch.size() != kKinds) throw std::out_of_range("no batch sizes");
+  for (std::size_t i = 0; i < kKinds; ++i) setting.batch_size[i] = whole<std::int32_t>(batch[i]);
+  const auto run = whole<std::uint8_t>(line.at("run"));
+  if (run > static_cast<unsigned>(Run::both)) throw std::out_of_range("no run");
+  setting.run = static_cast<Run>(run);
+  return setting;
+}
+
+nlohmann::json setting_json(const Setting& setting) {
+  nlohmann::json modes = nlohmann::json::array();
+  for (std::size_t i = 0; i < setting.mode.count; ++i) modes.push_back(setting.mode.values[i]);
+  return {{"mode", modes}, {"batch", setting.batch_size}, {"run", setting.run}};
+}
+
 }  // namespace
 
 std::string format_trial(std::uint64_t key, const Trial& trial) {
   std::array<char, 17> hex{};
   std::snprintf(hex.data(), hex.size(), "%016llx", static_cast<unsigned long long>(key));
-  nlohmann::json modes = nlohmann::json::array();
-  for (std::size_t i = 0; i < trial.held.mode.count; ++i) {
-    modes.push_back(trial.held.mode.values[i]);
-  }
   nlohmann::json line = {{"key", hex.data()},
-                         {"mode", modes},
-                         {"batch", trial.held.batch_size},
-                         {"run", trial.held.run},
                          {"infeasible", trial.infeasible},
                          {"modes_profiled", trial.modes_profiled},
                          {"probes_over_cap", trial.probes_over_cap},
@@ -56,6 +77,8 @@ std::string format_trial(std::uint64_t key, const Trial& trial) {
                          {"search_s", trial.search_s},
                          {"search_j", trial.search_j},
                          {"failure", trial.failure}};
+  line.update(setting_json(trial.held));
+  if (trial.reference) line["reference"] = setting_json(*trial.reference);
   if (!trial.sequence.empty()) line["sequence"] = trial.sequence;
   if (trial.power_modes > 0) line["power_modes"] = trial.power_modes;
   if (trial.drifts > 0) line["drifts"] = trial.drifts;
@@ -71,19 +94,8 @@ std::optional<std::pair<std::uint64_t, Trial>> parse_trial(std::string_view text
     const auto [rest, error] = std::from_chars(hex.data(), hex.data() + hex.size(), key, 16);
     if (error != std::errc() || hex.size() != 16 || rest != hex.data() + 16) return std::nullopt;
     Trial trial;
-    const nlohmann::json& mode = line.at("mode");
-    if (!mode.is_array() || mode.size() > kMaxKnobs) return std::nullopt;
-    for (const nlohmann::json& value : mode) {
-      trial.held.mode.values[trial.held.mode.count++] = whole<std::int64_t>(value);
-    }
-    const nlohmann::json& batch = line.at("batch");
-    if (!batch.is_array() || batch.size() != kKinds) return std::nullopt;
-    for (std::size_t i = 0; i < kKinds; ++i) {
-      trial.held.batch_size[i] = whole<std::int32_t>(batch[i]);
-    }
-    const auto run = whole<std::uint8_t>(line.at("run"));
-    if (run > static_cast<unsigned>(Run::both)) return std::nullopt;
-    trial.held.run = static_cast<Run>(run);
+    trial.held = read_setting(line);
+    if (line.contains("reference")) trial.reference = read_setting(line.at("reference"));
     line.at("infeasible").get_to(trial.infeasible);
     trial.modes_profiled = whole<std::uint32_t>(line.at("modes_profiled"));
     trial.probes_over_cap = whole<std::uint32_t>(line.at("probes_over_cap"));

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "trace/calling_user.h"
 #include "trace/profile_csv.h"
 #include "trace/replace_file.h"
 
@@ -82,6 +84,17 @@ std::optional<DatabaseUser> user_of_database(const std::filesystem::path& file) 
   return DatabaseUser{.pid = lock.l_pid > 0 ? lock.l_pid : 0};
 }
 
+void make_database_file(const std::filesystem::path& file) {
+  const bool as_root = geteuid() == 0;
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                              as_root ? 0600 : 0644);
+  if (descriptor < 0) throw NoAccessError(file.string() + ": " + why_not_made(file, errno));
+  const CallingUser caller = calling_user();
+  // Where files cannot be given away, it stays root's.
+  [[maybe_unused]] const int given = as_root ? fchown(descriptor, caller.user, caller.group) : 0;
+  close(descriptor);
+}
+
 void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(database); }
 
 void Database::fail(int code) const {
@@ -114,11 +127,10 @@ void Database::wait_for_locks(std::chrono::milliseconds most) {
 }
 
 Database Database::create(const std::filesystem::path& file) {
+  make_database_file(file);
   sqlite3* handle = nullptr;
-  const int code = sqlite3_open_v2(
-      as_file(file).c_str(), &handle,
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE | SQLITE_OPEN_NOMUTEX,
-      nullptr);
+  const int code = sqlite3_open_v2(as_file(file).c_str(), &handle,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database(file.string(), handle);
   const int error = handle == nullptr ? 0 : sqlite3_system_errno(handle);
   if (code != SQLITE_OK && error != 0) {

@@ -40,10 +40,15 @@ struct DatabaseUser {
 // locks on it would be lost.
 std::optional<DatabaseUser> user_of_database(const std::filesystem::path& file);
 
+// Makes an empty file, for a database or for what SQLite has beside one; there must be neither a
+// file nor a link at its name. As root it is for its owner alone, who is the one that called sudo
+// where one has: a recording tells what is trained, and how. Throws NoAccessError.
+void make_database_file(const std::filesystem::path& file);
+
 // Any path is that of a file, also one like ":memory:" that SQLite has another meaning for.
 class Database {
  public:
-  // A new file; it must not exist. Throws NoAccessError.
+  // Makes the file. Throws NoAccessError.
   static Database create(const std::filesystem::path& file);
   // Reads only, and trusts nothing in the file: no trigger, view or function of it runs.
   static Database open(const std::filesystem::path& file);

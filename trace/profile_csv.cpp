@@ -22,15 +22,16 @@ struct KnobColumn {
   Unit unit;
   KnobClass knob_class;
   double most;  // in the unit people read
+  bool follows_cores;
 };
 
 constexpr std::array<KnobColumn, 6> kKnobColumns = {{
-    {"cpu_cores", Unit::count, KnobClass::hotplug, 4096},
-    {"cpu_mhz", Unit::khz, KnobClass::clock, 20'000},
-    {"gpu_mhz", Unit::khz, KnobClass::clock, 20'000},
-    {"mem_mhz", Unit::khz, KnobClass::memory, 20'000},
-    {"power_limit_w", Unit::mw, KnobClass::power_limit, 100'000},
-    {"cpu_quota_percent", Unit::percent, KnobClass::clock, 409'600},
+    {"cpu_cores", Unit::count, KnobClass::hotplug, 4096, true},
+    {"cpu_mhz", Unit::khz, KnobClass::clock, 20'000, true},
+    {"gpu_mhz", Unit::khz, KnobClass::clock, 20'000, false},
+    {"mem_mhz", Unit::khz, KnobClass::memory, 20'000, false},
+    {"power_limit_w", Unit::mw, KnobClass::power_limit, 100'000, false},
+    {"cpu_quota_percent", Unit::percent, KnobClass::clock, 409'600, false},
 }};
 constexpr std::size_t kQuota = 5;  // written only where a profile has it
 
@@ -248,7 +249,8 @@ Profile ProfileParser::build(const Group& group) const {
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());
     space.knobs.push_back({std::string(kKnobColumns[i].name), kKnobColumns[i].unit,
-                           kKnobColumns[i].knob_class, std::move(values)});
+                           kKnobColumns[i].knob_class, std::move(values),
+                           kKnobColumns[i].follows_cores});
     used.push_back(i);
   }
   Profile profile(std::move(space));

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "trace/csv_lines.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_names.h"
 #include "trace/recording_schema.h"
@@ -101,7 +102,7 @@ void read(const Statement& row, double& value) { value = row.real_at(1); }
 void read(const Statement& row, Duration& value) { value = Duration(row.integer_at(1)); }
 void read(const Statement& row, Objective& value) {
   const auto known = from_word<Objective>(row.text_at(1));
-  if (!known) throw RecordingError("unknown objective '" + std::string(row.text_at(1)) + "'");
+  if (!known) throw RecordingError("unknown objective '" + printable(row.text_at(1)) + "'");
   value = *known;
 }
 template <typename Integer>
@@ -190,20 +191,22 @@ std::vector<PowerMode> read_modes(Database& database, std::string_view key,
 // Knobs and texts.
 
 void write_knobs(Database& database, const KnobSpace& space) {
-  Statement knob_row(database, "INSERT INTO knobs VALUES (?, ?, ?, ?)");
+  Statement knob_row(database, "INSERT INTO knobs VALUES (?, ?, ?, ?, ?)");
   Statement value_row(database, "INSERT INTO knob_values VALUES (?, ?)");
   for (std::size_t i = 0; i < space.size(); ++i) {
     const Knob& knob = space.knobs[i];
     const auto number = static_cast<std::int64_t>(i);
     knob_row.integer(number).text(knob.name).text(word_of(knob.unit));
-    knob_row.text(word_of(knob.knob_class)).run();
+    knob_row.text(word_of(knob.knob_class)).integer(knob.follows_cores).run();
     for (const std::int64_t value : knob.values) value_row.integer(number).integer(value).run();
   }
 }
 
-KnobSpace read_knobs(Database& database) {
+KnobSpace read_knobs(Database& database, std::int64_t version) {
   KnobSpace space;
-  Statement row(database, "SELECT knob, name, unit, class FROM knobs ORDER BY knob");
+  const std::string follows_cores = version <= 6 ? "substr(name, 1, 4) = 'cpu_'" : "follows_cores";
+  Statement row(database,
+                "SELECT knob, name, unit, class, " + follows_cores + " FROM knobs ORDER BY knob");
   while (row.step()) {
     const auto unit = from_word<Unit>(row.text_at(2));
     const auto knob_class = from_word<KnobClass>(row.text_at(3));
@@ -212,7 +215,8 @@ KnobSpace read_knobs(Database& database) {
       throw RecordingError("knobs: row " + std::to_string(row.integer_at(0)) +
                            " is not a knob (at most 8, numbered from 0)");
     }
-    space.knobs.push_back({std::string(row.text_at(1)), *unit, *knob_class, {}});
+    space.knobs.push_back(
+        {std::string(row.text_at(1)), *unit, *knob_class, {}, row.integer_at(4) != 0});
   }
   Statement values(database, "SELECT knob, value FROM knob_values ORDER BY rowid");
   while (values.step()) {
@@ -228,7 +232,9 @@ KnobSpace read_knobs(Database& database) {
     list.push_back(values.integer_at(1));
   }
   for (const Knob& knob : space.knobs) {
-    if (knob.values.empty()) throw RecordingError("knob_values: " + knob.name + " has none");
+    if (knob.values.empty()) {
+      throw RecordingError("knob_values: " + printable(knob.name) + " has none");
+    }
   }
   return space;
 }
@@ -367,7 +373,7 @@ RecordingHeader read_header(Database& database, std::int64_t& version) {
       throw RecordingError("metadata." + std::string(key) + " is missing");
     }
   });
-  header.knobs = read_knobs(database);
+  header.knobs = read_knobs(database, version);
   header.traits.modes = read_modes(database, "modes", header.knobs);
   const std::vector<PowerMode> safe = read_modes(database, "safe_mode", header.knobs);
   if (!safe.empty()) header.traits.safe = safe.front();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -65,6 +66,7 @@ class ProfileNotes {
       roster_.attach(workload);
       names_[index(workload.kind)] = workload.name.view();
     }
+    if (event.type == EventType::requests) reporting_ = event.requests.workload;
     if (event.type != EventType::detached) return;
     unmanaged_.detach(event.handle, now);
     roster_.detach(event.handle);
@@ -108,6 +110,10 @@ class ProfileNotes {
       ++result_.concurrent;
       return;
     }
+    if (infers && reports_requests()) {
+      ++result_.pausing;
+      return;
+    }
     const Kind kind = trains ? Kind::train : Kind::infer;
     ProfileCell cell;
     cell.mode = seen.setting.mode;
@@ -117,11 +123,18 @@ class ProfileNotes {
     keep_newest(measured_of(all_, names_[index(kind)], kind), cell, seen.power_is_estimate);
   }
 
+  // Its requests come one by one, and between its batches the board draws less.
+  bool reports_requests() const {
+    const Workload* server = roster_.managed(Kind::infer);
+    return server != nullptr && server->handle == reporting_;
+  }
+
   RecordedProfiles result_;
   std::vector<Measured> all_;
   std::array<std::string, kKinds> names_;
   Roster roster_;
   UnmanagedWorkloads unmanaged_;
+  std::optional<WorkloadHandle> reporting_;  // who reported requests last
 };
 
 }  // namespace
@@ -148,6 +161,9 @@ std::string why_no_profile(const RecordedProfiles& recorded) {
   add(recorded.concurrent,
       " measurements were of two workloads at once, and their power is no one's own: measure each "
       "alone with gearshift profile");
+  add(recorded.pausing,
+      " measurements were of a server whose requests come one by one, and their power has the "
+      "pauses between its batches in it: measure it while its batches follow one another");
   if (why.empty()) why = "no setting was measured to its end";
   add(recorded.incomplete, " measurements were cut short or failed");
   return why;
@@ -161,6 +177,9 @@ std::vector<std::string> left_out_lines(const RecordedProfiles& recorded) {
   };
   add(recorded.incomplete, "that were cut short or failed");
   add(recorded.concurrent, "of two workloads at once: their power is no one's own");
+  add(recorded.pausing,
+      "of a server whose requests come one by one: their power has the pauses between its batches "
+      "in it");
   add(recorded.before_drift,
       "from before the workload or the board changed, as the run found by itself");
   if (recorded.estimated == 0) return lines;

@@ -15,9 +15,12 @@ struct RecordedProfiles {
   // values that occur.
   std::vector<Profile> profiles;
   // Measurements that became no row: cut short; of two workloads that ran at once, managed or not,
-  // whose power belongs to neither alone; and of settings as they were before a drift.
+  // whose power belongs to neither alone; of a server that reports its requests, whose power is
+  // that of its batches and of the pauses between them at the rate of that day; and of settings as
+  // they were before a drift.
   std::size_t incomplete = 0;
   std::size_t concurrent = 0;
+  std::size_t pausing = 0;
   std::size_t before_drift = 0;
   // Rows whose power is an estimate, wholly or in part.
   std::size_t estimated = 0;

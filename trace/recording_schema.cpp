@@ -6,7 +6,9 @@ namespace {
 constexpr Table kTables[] = {
     {"metadata", "CREATE TABLE metadata (key TEXT PRIMARY KEY, value)"},
     {"texts", "CREATE TABLE texts (role TEXT, name TEXT, text TEXT)"},
-    {"knobs", "CREATE TABLE knobs (knob INTEGER PRIMARY KEY, name TEXT, unit TEXT, class TEXT)"},
+    {"knobs",
+     "CREATE TABLE knobs (knob INTEGER PRIMARY KEY, name TEXT, unit TEXT, class TEXT, "
+     "follows_cores INTEGER)"},
     {"knob_values", "CREATE TABLE knob_values (knob INTEGER, value INTEGER)"},
     {"limit_sources", "CREATE TABLE limit_sources (source INTEGER PRIMARY KEY, name TEXT)"},
     {"settings",
@@ -86,6 +88,9 @@ constexpr Table kKnobCalls3{"knob_calls",
 constexpr Table kLimits5{"limits",
                          "CREATE TABLE limits (tick INTEGER, source INTEGER, power_mw INTEGER, "
                          "planned_mw INTEGER, ends_soon INTEGER)"};
+// Format 6 took a knob for one that follows cores by its name.
+constexpr Table kKnobs6{
+    "knobs", "CREATE TABLE knobs (knob INTEGER PRIMARY KEY, name TEXT, unit TEXT, class TEXT)"};
 
 }  // namespace
 
@@ -100,6 +105,7 @@ std::vector<Table> recording_tables(std::int64_t version) {
                      : version <= 2 && table.name == kLimits2.name    ? kLimits2
                      : version <= 5 && table.name == kLimits5.name    ? kLimits5
                      : version <= 3 && table.name == kKnobCalls3.name ? kKnobCalls3
+                     : version <= 6 && table.name == kKnobs6.name     ? kKnobs6
                                                                       : table);
   }
   return tables;

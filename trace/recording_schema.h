@@ -9,7 +9,7 @@ namespace gearshift {
 
 // PRAGMA user_version of what is written. A change of any table is a new version; those before are
 // still read.
-inline constexpr std::int64_t kRecordingVersion = 6;
+inline constexpr std::int64_t kRecordingVersion = 7;
 // PRAGMA application_id, "GSHR": how a recording is told from another program's database.
 inline constexpr std::int64_t kRecordingApplication = 0x47534852;
 

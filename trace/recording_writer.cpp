@@ -27,6 +27,8 @@ Database create(const std::filesystem::path& file, const RecordingHeader& header
   Database database = Database::create(file);
   database.run("PRAGMA page_size = " + std::to_string(kPageBytes));
   database.run("PRAGMA journal_mode = WAL");
+  // SQLite would take, and map, what somebody has put there since the names were looked at.
+  for (const char* ending : {kLog, kIndex}) make_database_file(beside(file, ending));
   // A killed process loses nothing that was committed; a power cut may lose the last seconds.
   database.run("PRAGMA synchronous = NORMAL");
   database.run("PRAGMA max_page_count = " + std::to_string(options.most_bytes / kPageBytes));

@@ -4,14 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
+#include <ext/stdio_filebuf.h>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <system_error>
+
+#include "trace/calling_user.h"
 
 namespace gearshift {
 namespace {
@@ -44,6 +47,53 @@ std::optional<struct stat> looked_at(const std::filesystem::path& path) {
   return std::nullopt;
 }
 
+// What a file that is renamed to `file` takes the place of. Not what a link there leads to, which
+// somebody has put there since the links were followed.
+std::optional<struct stat> replaced_at(const std::filesystem::path& file,
+                                       const std::filesystem::path& wanted) {
+  struct stat found {};
+  if (lstat(file.c_str(), &found) != 0) {
+    if (errno != ENOENT) throw failure(wanted, errno);
+    return std::nullopt;
+  }
+  if (!S_ISREG(found.st_mode)) throw failure(wanted, S_ISLNK(found.st_mode) ? ELOOP : EEXIST);
+  return found;
+}
+
+struct Link {
+  std::filesystem::path target;
+  uid_t owner;
+};
+
+// The link at the path, if it is one. Whose it is and where it leads are asked of one and the same:
+// by then the name may be that of another.
+std::optional<Link> link_at(const std::filesystem::path& path) {
+  const Descriptor link{open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+  struct stat found {};
+  if (link.value < 0 || fstat(link.value, &found) != 0 || !S_ISLNK(found.st_mode)) {
+    return std::nullopt;
+  }
+  std::array<char, PATH_MAX> text;
+  const ssize_t size = readlinkat(link.value, "", text.data(), text.size());
+  if (size <= 0) return std::nullopt;
+  return Link{std::string(text.data(), static_cast<std::size_t>(size)), found.st_uid};
+}
+
+// Each link on the way is given to `judge`, with its path.
+std::filesystem::path follow_links(
+    const std::filesystem::path& path,
+    const std::function<void(const std::filesystem::path&, const Link&)>& judge) {
+  constexpr int kMostLinks = 40;  // as the kernel has it
+  std::filesystem::path file = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    const std::optional<Link> link = link_at(file);
+    if (!link) break;
+    judge(file, *link);
+    file = folder_of(file) / link->target;
+  }
+  return file;
+}
+
 // A file of another name, made here and nobody else's, that becomes `file` once it is whole.
 class FreshFile {
  public:
@@ -67,7 +117,7 @@ class FreshFile {
   FreshFile(const FreshFile&) = delete;
   FreshFile& operator=(const FreshFile&) = delete;
 
-  const std::filesystem::path& path() const { return path_; }
+  int descriptor() const { return descriptor_.value; }
 
   void become_the_file() {
     if (!take_mode() || fsync(descriptor_.value) != 0 ||
@@ -94,13 +144,23 @@ class FreshFile {
   std::filesystem::path path_;
 };
 
-void write_into(const std::filesystem::path& file, const std::filesystem::path& wanted,
+// Into the file that was opened, whatever has its name by now.
+void write_into(int descriptor, const std::filesystem::path& wanted,
                 const std::function<void(std::ostream&)>& write) {
   errno = 0;
-  std::ofstream out(file, std::ios::binary | std::ios::trunc);
-  if (out) write(out);
-  out.close();
-  if (!out) throw failure(wanted, errno);
+  __gnu_cxx::stdio_filebuf<char> buffer(dup(descriptor), std::ios::out | std::ios::binary);
+  std::ostream out(&buffer);
+  write(out);
+  if (buffer.close() == nullptr || !out) throw failure(wanted, errno);
+}
+
+void write_in_place(const std::filesystem::path& path,
+                    const std::function<void(std::ostream&)>& write) {
+  const Descriptor there{open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
+  struct stat found {};
+  if (there.value < 0 || fstat(there.value, &found) != 0) throw failure(path, errno);
+  if (S_ISREG(found.st_mode)) throw failure(path, EEXIST);  // which was put there since
+  write_into(there.value, path, write);
 }
 
 }  // namespace
@@ -110,31 +170,34 @@ std::filesystem::path folder_of(const std::filesystem::path& path) {
 }
 
 std::filesystem::path behind_links(const std::filesystem::path& path) {
-  constexpr int kMostLinks = 40;  // as the kernel has it
-  std::filesystem::path file = path;
-  std::error_code error;
-  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(file, error); ++i) {
-    file = folder_of(file) / std::filesystem::read_symlink(file, error);
-    if (error) return path;
-  }
-  return file;
+  return follow_links(path, [](const std::filesystem::path&, const Link&) {});
+}
+
+std::filesystem::path behind_own_links(const std::filesystem::path& path) {
+  return follow_links(path, [&path](const std::filesystem::path& file, const Link& link) {
+    if (link.owner == 0 || link.owner == geteuid() || link.owner == calling_user().user) return;
+    throw std::runtime_error(path.string() + ": cannot be written: the link " + file.string() +
+                             " belongs to user " + std::to_string(link.owner) +
+                             ", who may let it lead anywhere; name the file itself");
+  });
 }
 
 void replace_file(const std::filesystem::path& path,
                   const std::function<void(std::ostream&)>& write) {
-  const std::optional<struct stat> replaced = looked_at(path);
+  const std::optional<struct stat> there = looked_at(path);
   // A renamed file would take the place of /dev/stdout itself.
-  if (replaced && !S_ISREG(replaced->st_mode)) return write_into(path, path, write);
-  FreshFile fresh(behind_links(path), replaced, path);
-  write_into(fresh.path(), path, write);
+  if (there && !S_ISREG(there->st_mode)) return write_in_place(path, write);
+  const std::filesystem::path file = behind_own_links(path);
+  FreshFile fresh(file, replaced_at(file, path), path);
+  write_into(fresh.descriptor(), path, write);
   fresh.become_the_file();
 }
 
 void check_replaceable(const std::filesystem::path& path) {
-  const std::optional<struct stat> replaced = looked_at(path);
-  if (replaced && S_ISDIR(replaced->st_mode)) throw failure(path, EISDIR);
-  const bool in_place = replaced && !S_ISREG(replaced->st_mode);
-  const std::filesystem::path needed = in_place ? path : folder_of(behind_links(path));
+  const std::optional<struct stat> there = looked_at(path);
+  if (there && S_ISDIR(there->st_mode)) throw failure(path, EISDIR);
+  const bool in_place = there && !S_ISREG(there->st_mode);
+  const std::filesystem::path needed = in_place ? path : folder_of(behind_own_links(path));
   if (access(needed.c_str(), W_OK) != 0) throw failure(path, errno);
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_board.h"
+#include "tests/fakes/temp_tree.h"
 
 namespace gearshift {
 namespace {
@@ -33,6 +34,28 @@ TEST(RequestChecks, EachSeedAndSettingMeetsRequestsOfItsOwn) {
   EXPECT_NE(checks.of(held).front().latency_p99_ms, first);
   held.seed = 1;
   EXPECT_EQ(checks.of(held).front().latency_p99_ms, first) << "and the same again";
+}
+
+TEST(RequestChecks, TracesAreToldApart) {
+  fakes::TempTree folder;
+  folder.put("a.csv", "t_s\n0\n1\n2\n3\n");
+  folder.put("b.csv", "t_s\n0\n0.1\n2\n3\n");
+  const Profile fast = served_in(5);
+  const HeldSetting held{.infer = &fast,
+                         .mode = mode(4, 900000),
+                         .infer_batch = 4,
+                         .train_minibatch_ms = 20,
+                         .goal = {.latency = std::chrono::milliseconds(500), .arrivals_per_s = 40}};
+  const std::string a = "trace:" + folder.at("a.csv").string();
+  const std::string b = "trace:" + folder.at("b.csv").string();
+  const auto names = [&](const std::vector<std::string>& patterns) {
+    std::vector<std::string> told;
+    RequestChecks checks(patterns, 1, 0);
+    for (const RequestOutcome& one : checks.of(held)) told.push_back(one.arrivals);
+    return told;
+  };
+  EXPECT_EQ(names({"poisson", a}), (std::vector<std::string>{"poisson", "trace"}));
+  EXPECT_EQ(names({a, b}), (std::vector<std::string>{a, b}));
 }
 
 TEST(RequestChecks, TablesOfOneNameAreHeldApart) {

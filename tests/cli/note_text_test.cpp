@@ -14,7 +14,7 @@ std::string cut(std::int64_t power_mw, std::int64_t limit_mw) {
   observation.outcome = Outcome::over_limit;
   observation.power_mean_mw = power_mw;
   observation.limit_mw = limit_mw;
-  return describe(observation);
+  return describe(observation, {});
 }
 
 TEST(NoteText, PowerOverTheCapDoesNotReadAsTheCap) {
@@ -27,11 +27,28 @@ TEST(NoteText, PowerOverTheCapDoesNotReadAsTheCap) {
   estimate.power_mean_mw = 21'000;
   estimate.limit_mw = 20'000;
   estimate.power_is_estimate = true;
-  EXPECT_EQ(describe(estimate), "over the cap: 21.0 W (estimate) of 20.0 W");
+  EXPECT_EQ(describe(estimate, {}), "over the cap: 21.0 W (estimate) of 20.0 W");
   const KnobSpace space;
   NoteText notes(space);
   EXPECT_EQ(notes.line({.type = NoteType::over_cap, .value = 20'005, .text = "stepping down"}),
             "over the cap at 20.1 W: stepping down");
+}
+
+TEST(NoteText, EnergyIsAsTheNewestGoalCountsIt) {
+  Observation seen;
+  seen.power_mean_mw = 15'000;
+  seen.setting.batch_size = {0, 4};
+  seen.cost[1].minibatch_mean = std::chrono::milliseconds(40);
+  seen.cost[1].minibatches = 20;
+  const KnobSpace space;
+  NoteText notes(space);
+  const auto line = [&] {
+    return notes.line(
+        {.type = NoteType::observation, .setting = &seen.setting, .observation = &seen});
+  };
+  EXPECT_NE(line().find("0.150 J a sample"), std::string::npos) << line();
+  notes.follow({.arrivals_per_s = 60, .one_by_one = true});
+  EXPECT_NE(line().find("0.250 J a sample"), std::string::npos) << line();
 }
 
 TEST(NoteText, NoBreachIsToldWhereNoneIsKnown) {

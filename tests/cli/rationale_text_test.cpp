@@ -129,6 +129,59 @@ TEST_F(RationaleText, SaysEveryLimitAndWhatDoesNotKeepIt) {
   EXPECT_THAT(text({}), Not(HasSubstr("limits ")));
 }
 
+// Of a server whose requests come one by one, which draws power between its batches too.
+struct ServedText : RationaleText {
+  ServedText() {
+    rationale_ = Rationale{};
+    rationale_.predict_with([](const Setting&) {
+      return PredictedCost{.minibatch = milliseconds(20), .power_mw = 26'200};
+    });
+    serve(300'000, 4, 40, 15'000);
+    serve(600'000, 4, 18, 14'400);
+    serve(600'000, 16, 50, 14'100);
+  }
+  void serve(std::int64_t gpu_khz, std::int32_t batch_size, int minibatch_ms,
+             std::int64_t power_mw) {
+    Observation seen;
+    seen.setting = setting(gpu_khz);
+    seen.setting.batch_size = {0, batch_size};
+    seen.power_mean_mw = power_mw;
+    seen.cost[1].minibatch_mean = milliseconds(minibatch_ms);
+    seen.cost[1].minibatches = 20;
+    rationale_.note(
+        {NoteType::observation, Time(seconds(8)), 0, 0, &seen.setting, &seen, nullptr, ""});
+  }
+};
+
+TEST_F(ServedText, HasTheEnergyThatTheGoalCountsInTheOrderOfIt) {
+  const Goal goal{.objective = Objective::energy,
+                  .latency = milliseconds(900),
+                  .arrivals_per_s = 60,
+                  .one_by_one = true,
+                  .energy_j = 0.245};
+  const std::string told = text(goal);
+  const std::size_t first = told.find("0.235 J a sample (n=20)");
+  const std::size_t second = told.find("0.240 J a sample (n=20)");
+  const std::size_t third = told.find("0.250 J a sample (n=20), 0.250 J of 0.245 J a sample");
+  ASSERT_NE(third, std::string::npos) << told;
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, third);
+  const auto out =
+      nlohmann::json::parse(rationale_json(space_, rationale_, Time(seconds(10)), Known::all));
+  ASSERT_EQ(out["tried"].size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_DOUBLE_EQ(out["tried"][i]["infer"]["energy_j"],
+                     rationale_.tried()[i].observation.energy_j(goal));
+  }
+}
+
+TEST_F(ServedText, HoldsNoPauseAgainstThePowerThatIsPredicted) {
+  EXPECT_THAT(text({.arrivals_per_s = 60, .one_by_one = true}),
+              HasSubstr("predicted 20.0 ms a minibatch (time -10 %) and 26.2 W without pauses\n"));
+  EXPECT_THAT(text({.arrivals_per_s = 60}), HasSubstr("and 26.2 W (power -45 %)\n"))
+      << "like clockwork nothing is known of pauses";
+}
+
 TEST_F(RationaleText, TellsProgramsTheWholeGoal) {
   const auto told = [this](const Goal& goal) {
     rationale_.set_goal(goal);

@@ -11,7 +11,7 @@ namespace {
 
 std::string refused(const std::string& path, bool overwrites) {
   try {
-    check_record_flag(path, overwrites);
+    check_record_flag({path, overwrites});
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
@@ -34,7 +34,7 @@ TEST(RecordFlag, ReplacesAFileWhereAskedToAndNothingElseEver) {
   }
   std::ofstream(file) << "no folder";
   try {
-    check_record_flag(file + "/x.db", true);
+    check_record_flag({file + "/x.db", true});
     FAIL();
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("x.db: cannot be written: Not a directory"),

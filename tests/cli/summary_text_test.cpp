@@ -58,5 +58,36 @@ TEST_F(SummaryText, SaysThatAChoiceWasOverTheCapAndWhatWasHeldInstead) {
   EXPECT_EQ(summary_json(inputs())["choices"][0]["held_instead"]["gpu_mhz"], 300.0);
 }
 
+// Of the four minibatches of an epoch; each takes `workload` seconds, ten times that in epoch 0.
+void train(Ledger& ledger, WorkloadHandle workload, std::uint32_t epoch, int minibatches) {
+  Minibatch minibatch;
+  minibatch.workload = workload;
+  minibatch.epoch = epoch;
+  minibatch.batch_size = 16;
+  minibatch.elapsed = std::chrono::seconds(workload * (epoch == 0 ? 10 : 1));
+  for (int i = 0; i < minibatches; ++i) ledger.add(minibatch, 64);
+}
+
+TEST_F(SummaryText, EachTrainerHasEpochsOfItsOwn) {
+  train(ledger_, 1, 0, 4);
+  train(ledger_, 1, 1, 4);
+  train(ledger_, 2, 0, 4);
+  train(ledger_, 2, 1, 1);  // cut short
+  auto epochs = summary_json(inputs())["train_epochs"];
+  EXPECT_EQ(epochs["epoch_0"]["epochs"], 2);
+  EXPECT_EQ(epochs["epoch_0"]["elapsed_s"], 60) << "the mean of 40 and 80 s";
+  EXPECT_EQ(epochs["epochs_1_on"]["epochs"], 1);
+  EXPECT_EQ(epochs["epochs_1_on"]["elapsed_s"], 4) << "the last epoch of the first is complete";
+  EXPECT_THAT(summary_text(inputs()), HasSubstr("train epoch 0         60.00 s"));
+  EXPECT_THAT(summary_text(inputs()), HasSubstr(", 0.0 J (mean of 2)\n"));
+}
+
+TEST_F(SummaryText, AnEpochThatWasCutShortStandsForNoneThatIsComplete) {
+  train(ledger_, 1, 0, 2);
+  EXPECT_EQ(summary_json(inputs())["train_epochs"]["epoch_0"]["elapsed_s"], 20) << "all there is";
+  train(ledger_, 2, 0, 4);
+  EXPECT_EQ(summary_json(inputs())["train_epochs"]["epoch_0"]["elapsed_s"], 80);
+}
+
 }  // namespace
 }  // namespace gearshift

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/evaluation/fake_grid.h"
 
 namespace gearshift {
@@ -16,6 +18,7 @@ using testing::Not;
 struct Printed {
   std::string text;
   std::string html;
+  std::string json;
 };
 
 // One policy whose choice loses 10 % of training under each cap.
@@ -40,7 +43,8 @@ Printed printed(const std::vector<std::int64_t>& caps_w, const std::vector<std::
   }
   results.standings = summarise_concurrent(grid, results.rows);
   return {concurrent_text(grid, results, nullptr),
-          concurrent_html(grid, results, nullptr, {"gearshift evaluate", "1", "now", ""})};
+          concurrent_html(grid, results, nullptr, {"gearshift evaluate", "1", "now", ""}),
+          concurrent_json(grid, results, nullptr)};
 }
 
 std::string page(const std::vector<std::int64_t>& caps_w, const std::vector<std::int64_t>& solved) {
@@ -75,6 +79,14 @@ TEST(ConcurrentReports, TellWhatShareOfTheSolvableEndedAsInfeasible) {
   EXPECT_THAT(out.html, HasSubstr("<th scope=\"col\">infeasible %</th><th scope=\"col\">loss/s"));
   const std::string without = printed({15, 25}, {15}).text;
   EXPECT_THAT(without.substr(0, without.find("Solved:")), Not(HasSubstr("infeasible")));
+}
+
+TEST(ConcurrentReports, HaveTheQuartilesOfTheOthers) {
+  const auto out = nlohmann::json::parse(printed({15, 25, 35}, {15, 25, 35}).json);
+  const auto& loss = out["summary"]["policies"][0]["loss_per_s"];
+  for (const char* of : {"least", "first_quartile", "median", "third_quartile", "most", "mean"}) {
+    EXPECT_DOUBLE_EQ(loss[of], 0.1) << of;
+  }
 }
 
 }  // namespace

@@ -186,6 +186,7 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   trial.failure = "a.lua:1: \"quoted\"";
   trial.sequence = {0, 4'000'000'000, 7, 7};
   trial.drifts = 3;
+  trial.reference = setting_of(small_profile().cells()[4], Kind::train);
   const std::string line = format_trial(0xfedcba9876543210U, trial);
   const auto read = parse_trial(line);
   ASSERT_TRUE(read);
@@ -194,6 +195,7 @@ TEST(TrialLine, ReadsBackWhatWasWritten) {
   EXPECT_EQ(read->second.over_cap_j, trial.over_cap_j);
   EXPECT_EQ(read->second.sequence, trial.sequence);
   EXPECT_EQ(read->second.drifts, trial.drifts);
+  EXPECT_EQ(read->second.reference, trial.reference);
   for (std::size_t cut = 0; cut < line.size(); ++cut) {
     EXPECT_FALSE(parse_trial(line.substr(0, cut))) << cut;
   }
@@ -207,6 +209,8 @@ TEST(TrialLine, RefusesWhatNoTrialCanBe) {
     return line;
   };
   EXPECT_TRUE(parse_trial(good));
+  EXPECT_FALSE(parse_trial(good)->second.reference) << "as in files of before";
+  EXPECT_FALSE(parse_trial(with("\"run\":2", "\"run\":2,\"reference\":{\"mode\":[]}")));
   EXPECT_FALSE(parse_trial("[]"));
   EXPECT_TRUE(parse_trial(with("\"run\":2", "\"run\":2,\"sequence\":[1]")));
   EXPECT_FALSE(parse_trial(with("\"run\":2", "\"run\":2,\"sequence\":[-1]")));

@@ -163,6 +163,18 @@ TEST(OptimumTable, KnowsTheBestCellOfEnergyAndOfWeights) {
   EXPECT_DOUBLE_EQ(table.best(problem)->value, 0.5 * 18 / 20 + 0.5 * 1.5 / 2);
 }
 
+TEST(OptimumTable, MeasuresAWeightedGoalAgainstWhatTheRunTook) {
+  const Profile profile = two_modes();
+  const OptimumTable table(profile, {profile.cells()[0].mode, profile.cells()[1].mode});
+  const Problem problem{.goal = {.objective = Objective::weighted, .energy_weight = 0.5}};
+  const Setting low = setting_of(profile.cells()[2], Kind::train);  // 1.5 s, 18 J a sample
+  EXPECT_DOUBLE_EQ(table.judging_goal(problem, low).reference_s, 1.5);
+  EXPECT_DOUBLE_EQ(table.judging_goal(problem, low).reference_j, 18);
+  EXPECT_DOUBLE_EQ(table.best(problem, low)->value, 1)
+      << "0.5 * 35.2 / 18 + 0.5 * 0.8 / 1.5 is more";
+  EXPECT_FALSE(table.judging_goal(problem, Setting{}).has_reference()) << "it has no cell";
+}
+
 TEST(OptimumTable, KeepsALimitOfEnergyAtTheLimitAndNotPastIt) {
   const Profile profile = two_modes();
   const OptimumTable table(profile);

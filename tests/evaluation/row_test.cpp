@@ -41,6 +41,18 @@ TEST_F(RowTest, ComparesTheSettingHeldWithTheOptimum) {
   EXPECT_FALSE(judged(34, holding(profile, 2)).binding);
 }
 
+// A noisy reading keeps a run from the reference that it would take without noise.
+TEST_F(RowTest, JudgesByTheReferenceThatTheRunTook) {
+  grid.problems = {train_problem(40'000)};
+  grid.problems[0].goal.objective = Objective::weighted;
+  Trial trial = holding(profile, 2);
+  trial.reference = setting_of(profile.cells()[2], Kind::train);
+  const Row row = judge(grid, {}, trial);
+  EXPECT_DOUBLE_EQ(*row.chosen, 1);
+  // 15 ms at 26 W and 20 ms at 22 W
+  EXPECT_DOUBLE_EQ(*row.optimum, 0.5 * 10 * 34 / (20 * 22) + 0.5 * 10 / 20);
+}
+
 TEST_F(RowTest, ASafeSettingThatKeepsTheLimitsSolvesAndIsCountedAsNoChoice) {
   Trial trial = holding(profile, 0);
   trial.infeasible = true;

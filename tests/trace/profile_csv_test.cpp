@@ -43,6 +43,8 @@ TEST(ProfileCsv, ReadsModesInTheSmallestUnitsAndCellsInOrder) {
   ASSERT_EQ(profiles[0].knobs().size(), 4u);
   EXPECT_EQ(profiles[0].knobs().knobs[2].name, "gpu_mhz");
   EXPECT_EQ(profiles[0].knobs().knobs[2].unit, Unit::khz);
+  EXPECT_FALSE(profiles[0].knobs().knobs[2].follows_cores);
+  EXPECT_TRUE(profiles[0].knobs().knobs[1].follows_cores) << "the clock of the CPU";
   EXPECT_EQ(profiles[0].knobs().knobs[2].values, (std::vector<std::int64_t>{114'750, 1'300'500}));
   ASSERT_EQ(profiles[0].cells().size(), 2u);
   const ProfileCell& first = profiles[0].cells()[0];

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
+
 #include "tests/trace/recorded_run.h"
 #include "trace/database.h"
 #include "trace/recording_reader.h"
@@ -149,6 +151,44 @@ TEST(RecordingPaths, AreFilesWhateverTheyAreCalled) {
     EXPECT_EQ(Database::open(name).integer("SELECT count(*) FROM kept"), 0) << name;
   }
   std::filesystem::current_path(before);
+}
+
+// In a folder that all may write, another user would read what SQLite writes there, and kill the
+// process that maps -shm by cutting that off.
+TEST(RecordingPaths, HaveNothingBesideThemThatWasThereBefore) {
+  const Hardware hardware;
+  const TempTree folder;
+  folder.put("one.db-shm", "x");
+  try {
+    RecordingWriter(folder.at("one.db"), fake_header(hardware)).finish();
+    FAIL() << folder.get("one.db-shm");
+  } catch (const NoAccessError& error) {
+    EXPECT_NE(std::string(error.what()).find("one.db-shm: cannot be made: File exists"),
+              std::string::npos)
+        << error.what();
+  }
+  folder.put("two.db-wal", "x");
+  std::filesystem::create_hard_link(folder.at("two.db-wal"), folder.at("opened"));
+  RecordingWriter(folder.at("two.db"), fake_header(hardware)).finish();
+  EXPECT_EQ(folder.get("opened"), "x") << "SQLite removes this one";
+}
+
+TEST(RecordingPaths, AreNoFilesOfBefore) {
+  const TempTree folder;
+  folder.put("victim.db", "");
+  std::filesystem::create_symlink("victim.db", folder.at("link.db"));
+  std::filesystem::create_symlink("none.db", folder.at("loose.db"));
+  for (const char* name : {"victim.db", "link.db", "loose.db"}) {
+    try {
+      Database::create(folder.at(name));
+      FAIL() << name;
+    } catch (const NoAccessError& error) {
+      EXPECT_NE(std::string(error.what()).find(": cannot be made: File exists; name a new file"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.at("none.db")));
 }
 
 TEST(RecordingPaths, ThatCannotBeReadAreToldApart) {

@@ -106,6 +106,31 @@ TEST(RecordingProfile, LeavesOutWhatWasMeasuredBesideAWorkloadThatIsOnlyObserved
   EXPECT_NE(recorded.profiles[0].find(mode(4, 900000), 16), nullptr);
 }
 
+TEST(RecordingProfile, LeavesOutWhatAServerDrewInPausesToo) {
+  Written run;
+  run.attach(server(1));
+  run.observe_served(mode(2, 600000));  // it reports no requests: one batch follows another
+  run.report(1);
+  run.observe_served(mode(3, 600000));
+  run.detach(1);
+  run.attach(trainer(2));
+  run.observe(mode(4, 900000));
+  const RecordedProfiles recorded = run.read();
+  EXPECT_EQ(recorded.pausing, 1U);
+  ASSERT_EQ(recorded.profiles.size(), 2U);
+  ASSERT_EQ(recorded.profiles[0].cells().size(), 1U);
+  EXPECT_NE(recorded.profiles[0].find(mode(2, 600000), 4), nullptr);
+  EXPECT_EQ(recorded.profiles[1].kind, Kind::train) << "a trainer does not pause for requests";
+  Written alone;
+  alone.attach(server(1));
+  alone.report(1);
+  alone.observe_served(mode(3, 600000));
+  EXPECT_EQ(
+      why_no_profile(alone.read()),
+      "1 measurements were of a server whose requests come one by one, and their power has "
+      "the pauses between its batches in it: measure it while its batches follow one another");
+}
+
 TEST(RecordingProfile, SaysWhyThereIsNone) {
   const auto why = [](std::size_t before_drift, std::size_t concurrent, std::size_t incomplete) {
     RecordedProfiles recorded;
@@ -141,9 +166,12 @@ TEST(RecordingProfile, SaysWhatItLeftOutAndWhatIsAnEstimate) {
   RecordedProfiles recorded = drifted.read();
   recorded.incomplete = 5;
   recorded.concurrent = 6;
+  recorded.pausing = 7;
   const std::vector<std::string> lines = {
       "left out: 5 measurements that were cut short or failed",
       "left out: 6 measurements of two workloads at once: their power is no one's own",
+      "left out: 7 measurements of a server whose requests come one by one: their power has the "
+      "pauses between its batches in it",
       "left out: 1 measurements from before the workload or the board changed, as the run found by "
       "itself",
       "the power of 1 of 2 settings is an estimate, wholly or in part, and not measured"};

@@ -34,6 +34,7 @@ TEST(Recording, GivesTheHeaderBack) {
       "prior.csv");
   const Profile* const priors[] = {&measured.at(0)};
   run.header.options.prior = priors;
+  run.header.knobs.knobs[1].follows_cores = true;
   run.run();
   RecordingReader reader(run.file);
   const RecordingHeader& read = reader.header();
@@ -62,6 +63,7 @@ TEST(Recording, GivesTheHeaderBack) {
   ASSERT_EQ(read.knobs.size(), 2U);
   EXPECT_EQ(read.knobs.knobs[1].values, run.header.knobs.knobs[1].values);
   EXPECT_EQ(read.knobs.knobs[0].knob_class, KnobClass::hotplug);
+  EXPECT_TRUE(read.knobs.knobs[1].follows_cores) << "whatever its name";
 }
 
 TEST(Recording, OfATimeBeforeAKeyIsReadAsItWasThen) {
@@ -106,6 +108,13 @@ TEST(Recording, OfAFormatBeforeIsReadAsItWasThen) {
   RecordedRun run;
   run.world.attach(seconds(2));
   run.run();
+  change_file(run.file, as_before("knobs", "knob, name, unit, class",
+                                  "knob INTEGER PRIMARY KEY, name TEXT, unit TEXT, class TEXT") +
+                            "PRAGMA user_version = 6");
+  expect_replays(run.file);
+  const KnobSpace knobs = RecordingReader(run.file).header().knobs;
+  EXPECT_TRUE(knobs.knobs[0].follows_cores) << knobs.knobs[0].name;
+  EXPECT_FALSE(knobs.knobs[1].follows_cores) << knobs.knobs[1].name;
   change_file(run.file,
               as_before("limits", "tick, source, power_mw, planned_mw, ends_soon",
                         "tick INTEGER, source INTEGER, power_mw INTEGER, planned_mw INTEGER, "
@@ -339,8 +348,8 @@ TEST(Recording, NamesTheTableAndTheValueThatCannotBe) {
     const char* sql;
     const char* words;
   } cases[] = {
-      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 6: use the newer"},
-      {"DROP TABLE limits", "table limits is not as format 6 has it"},
+      {"PRAGMA user_version = 9", "format 9; this gearshift reads formats 1 to 7: use the newer"},
+      {"DROP TABLE limits", "table limits is not as format 7 has it"},
       {"DELETE FROM metadata WHERE key = 'seed'", "metadata.seed is missing"},
       {"UPDATE metadata SET value = 0 WHERE key = 'period_ns'",
        "metadata.period_ns: must be above"},

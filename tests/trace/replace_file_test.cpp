@@ -151,6 +151,42 @@ TEST_F(ReplaceFileTest, LinksInARingAreNoFile) {
   EXPECT_TRUE(std::filesystem::is_symlink(tree_.at("/a.csv")));
 }
 
+// In a folder that all may write, it would choose which of root's files is replaced.
+TEST_F(ReplaceFileTest, AnotherUsersLinkIsNotFollowed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give links away";
+  tree_.put("/victim", "dear");
+  std::filesystem::create_symlink("victim", tree_.at("/planted.csv"));
+  std::filesystem::create_symlink("planted.csv", tree_.at("/own.csv"));
+  ASSERT_EQ(lchown(tree_.at("/planted.csv").c_str(), 12345, 12345), 0);
+  for (const char* link : {"/planted.csv", "/own.csv"}) {
+    for (const bool written : {true, false}) {
+      try {
+        if (written) replace_file(tree_.at(link), "new");
+        if (!written) check_replaceable(tree_.at(link));
+        FAIL() << link;
+      } catch (const std::runtime_error& error) {
+        EXPECT_EQ(std::string(error.what()),
+                  tree_.at(link).string() + ": cannot be written: the link " +
+                      tree_.at("/planted.csv").string() +
+                      " belongs to user 12345, who may let it lead anywhere; name the file itself");
+      }
+    }
+  }
+  EXPECT_EQ(tree_.get("/victim"), "dear");
+}
+
+// Whoever may write the folder may give the name to another file.
+TEST_F(ReplaceFileTest, WhatIsPutAtTheNamesMeanwhileIsNotWrittenTo) {
+  tree_.put("/victim", "dear");
+  replace_file(path_, [this](std::ostream& out) {
+    std::filesystem::create_symlink("victim", path_);
+    out << "new";
+  });
+  EXPECT_EQ(tree_.get("/victim"), "dear");
+  EXPECT_FALSE(std::filesystem::is_symlink(path_));
+  EXPECT_EQ(tree_.get("/table.csv"), "new");
+}
+
 TEST_F(ReplaceFileTest, AFileOfTheNameThatIsWrittenFirstIsLeftAlone) {
   tree_.put("/table.csv", "old");
   tree_.put("/table.csv.new", "somebody else's");

@@ -33,17 +33,21 @@ struct Written {
     tick(event);
   }
   void drift() { tick({}, Note{.type = NoteType::drift, .text = "power"}); }
+  // Its requests of the second before.
+  void report(WorkloadHandle server) {
+    Event event;
+    event.type = EventType::requests;
+    event.handle = event.requests.workload = server;
+    event.requests.span = std::chrono::seconds(1);
+    event.requests.arrived = event.requests.served = 60;
+    tick(event);
+  }
   // Of a trainer, over the second before.
   void observe(const PowerMode& mode, bool estimate = false) {
-    Observation observation;
-    observation.power_is_estimate = estimate;
-    observation.setting = measure(mode).setting;
-    observation.power_mean_mw = 15000;
-    observation.cost[0].minibatches = 40;
-    observation.cost[0].minibatch_mean = std::chrono::milliseconds(50);
-    observation.duration = std::chrono::seconds(1);
-    tick({}, Note{.type = NoteType::observation, .observation = &observation});
+    observe(Kind::train, mode, estimate);
   }
+  // Of a server.
+  void observe_served(const PowerMode& mode) { observe(Kind::infer, mode, false); }
   void finish() {
     writer->finish();
     EXPECT_EQ(writer->failure(), "");
@@ -59,6 +63,18 @@ struct Written {
   std::filesystem::path file = folder.at("run.db");
 
  private:
+  void observe(Kind kind, const PowerMode& mode, bool estimate) {
+    Observation observation;
+    observation.power_is_estimate = estimate;
+    observation.setting = measure(mode).setting;
+    observation.setting.batch_size = {0, 0};
+    observation.setting.batch_size[index(kind)] = kind == Kind::train ? 16 : 4;
+    observation.power_mean_mw = 15000;
+    observation.cost[index(kind)].minibatches = 40;
+    observation.cost[index(kind)].minibatch_mean = std::chrono::milliseconds(50);
+    observation.duration = std::chrono::seconds(1);
+    tick({}, Note{.type = NoteType::observation, .observation = &observation});
+  }
   void tick(const std::optional<Event>& event, std::optional<Note> note = {}) {
     now += std::chrono::seconds(1);
     std::vector<Event> events;
