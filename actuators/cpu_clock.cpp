@@ -26,11 +26,25 @@ struct Policy {
   std::optional<DeviceFile> cpus;     // its cores online
 };
 
+enum class CoresOnline : std::uint8_t { none, some, unknown };
+
+CoresOnline cores_online(Policy& policy) {
+  if (!policy.cpus) return CoresOnline::unknown;
+  if (policy.cpus->try_read_integer()) return CoresOnline::some;
+  return asleep(policy.cpus->last_error()) ? CoresOnline::none : CoresOnline::unknown;
+}
+
 // Before Linux 5.19 the files of a policy asleep show what they last held, and refuse a write with
 // EINVAL. Only the list of its cores tells then: it is empty.
-bool has_no_core(Policy& policy) {
-  if (!policy.cpus || policy.cpus->try_read_integer()) return false;
-  return asleep(policy.cpus->last_error());
+bool has_no_core(Policy& policy) { return cores_online(policy) == CoresOnline::none; }
+
+// Whether the policy is asleep, one of whose files has failed with `code`. Where it has cores
+// online a busy file is a failure like any other. The other codes are of a file that is gone, and
+// those of a folder do not go all at once.
+bool is_asleep(Policy& policy, int code) {
+  const CoresOnline cores = cores_online(policy);
+  if (cores == CoresOnline::none) return true;
+  return asleep(code) && (code != EBUSY || cores == CoresOnline::unknown);
 }
 
 // A driver without a table (intel_pstate) picks clocks by itself between the limits, and shows the
@@ -84,7 +98,7 @@ class CpuClock : public KnobControl {
         policy.limits->pin(value);
         if (!policy.limits->pinned(value)) other = &policy;
       } catch (const FileError& error) {
-        if (!asleep(error.code()) && !has_no_core(policy)) failure = error;
+        if (!is_asleep(policy, error.code())) failure = error;
       } catch (const std::runtime_error& error) {  // a full disk: one that woke cannot be saved
         failure = FileError(error.what(), 0);
       }
@@ -92,9 +106,7 @@ class CpuClock : public KnobControl {
     if (failure) throw FileError(*failure);
     if (other == nullptr) return read_back_.taken();
     const auto limits = other->limits->read();
-    if (has_no_core(*other) || (!limits && asleep(other->limits->last_error()))) {
-      return read_back_.taken();
-    }
+    if (is_asleep(*other, limits ? 0 : other->limits->last_error())) return read_back_.taken();
     return read_back_.not_taken(knob_, value,
                                 limits ? std::optional(held(*limits, value)) : std::nullopt,
                                 other->limits->shown_path());
@@ -112,7 +124,7 @@ class CpuClock : public KnobControl {
       const auto limits = policy.limits->read();
       if (!limits) {
         const int code = policy.limits->last_error();
-        if (!asleep(code)) return std::nullopt;
+        if (!is_asleep(policy, code)) return std::nullopt;
         if (code == ENODEV) policy.limits.reset();
         continue;
       }

@@ -33,15 +33,22 @@ constexpr int kRestoreTries = 500;
   throw std::runtime_error("cannot " + what + ' ' + path.string() + ": " + std::strerror(errno));
 }
 
+// What is told to people: a lock may be another user's file, with bytes that a terminal obeys.
+std::string holder_in(std::string_view line) {
+  const std::size_t end = std::min(line.find_first_not_of("0123456789"), line.size());
+  const std::string_view behind = line.substr(end);
+  const bool is_holder = end > 0 && (behind.empty() || behind == kRestoring);
+  return is_holder ? std::string(line) : "unknown";
+}
+
 // The holder, which is a pid and whether it only restores, and the line behind it.
 std::pair<std::string, std::string> lines_of(int descriptor) {
   std::array<char, 64 + PATH_MAX> bytes{};
   const ssize_t size = pread(descriptor, bytes.data(), bytes.size(), 0);
   const std::string_view text(bytes.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-  if (text.empty()) return {"unknown", ""};
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view rest = text.substr(std::min(end + 1, text.size()));
-  return {std::string(text.substr(0, end)), std::string(rest.substr(0, rest.find(kEnd)))};
+  return {holder_in(text.substr(0, end)), std::string(rest.substr(0, rest.find(kEnd)))};
 }
 
 // A killed process whose first thread is gone is a zombie, while another thread of it may be about
@@ -55,23 +62,46 @@ bool has_ended(pid_t pid) {
   return name_end != std::string::npos && text.compare(name_end + 2, 1, "Z") == 0;
 }
 
-}  // namespace
-
-std::filesystem::path board_locks() {
-  std::filesystem::path folder = "/run/gearshift-boards";
-  if (geteuid() != 0) {
-    const char* const own = std::getenv("XDG_RUNTIME_DIR");
-    folder = "/tmp/gearshift-boards-" + std::to_string(geteuid());
-    if (own != nullptr && *own == '/') folder = std::filesystem::path(own) / "gearshift-boards";
-  }
+std::filesystem::path made_own(const std::filesystem::path& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) fail_lock("make the folder", folder);
   struct stat found {};
   if (lstat(folder.c_str(), &found) != 0) fail_lock("look at", folder);
   if (!S_ISDIR(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 0022) != 0) {
-    throw std::runtime_error(folder.string() +
-                             " is not a folder that this user alone may write; remove it");
+    throw std::runtime_error(
+        folder.string() + " is not a folder that this user alone may write; " +
+        (geteuid() == 0 ? "remove it" : "set XDG_RUNTIME_DIR to a folder of this user's own"));
   }
   return folder;
+}
+
+// The folder that a variable of the environment names; empty where it names none.
+std::filesystem::path folder_in(const char* variable) {
+  const char* const folder = std::getenv(variable);
+  return folder != nullptr && *folder == '/' ? folder : "";
+}
+
+}  // namespace
+
+std::filesystem::path board_locks() {
+  if (geteuid() == 0) return made_own("/run/gearshift-boards");
+  const std::filesystem::path runtime = folder_in("XDG_RUNTIME_DIR");
+  if (!runtime.empty()) return made_own(runtime / "gearshift-boards");
+  const std::filesystem::path shared = "/tmp/gearshift-boards-" + std::to_string(geteuid());
+  const std::filesystem::path home = folder_in("HOME");
+  const std::filesystem::path state = home / ".local/state/gearshift";
+  std::error_code ignored;
+  // Once it is there it is taken for good: two daemons look at one place, whatever others do in
+  // /tmp.
+  if (!home.empty() && std::filesystem::exists(state / "boards", ignored)) {
+    return made_own(state / "boards");
+  }
+  try {
+    return made_own(shared);
+  } catch (const std::runtime_error&) {  // another user was there first, who cannot be made to go
+    if (home.empty()) throw;
+  }
+  make_closed_folder(state);
+  return made_own(state / "boards");
 }
 
 bool lock_passes(const std::string& holder) {

@@ -62,7 +62,8 @@ class HolderLock {
 HolderLock lock_journal(const std::filesystem::path& journal, LockPurpose purpose);
 
 // Locks the board itself, whichever state folder its journal is in. Where such locks are is this
-// user's: /run/gearshift-boards for root, else below XDG_RUNTIME_DIR or /tmp.
+// user's: /run/gearshift-boards for root, else below XDG_RUNTIME_DIR, or without that in /tmp, or
+// in ~/.local/state/gearshift where another user has taken the name in /tmp.
 HolderLock lock_board(const Sysroot& root, LockPurpose purpose);
 
 }  // namespace gearshift

@@ -34,6 +34,7 @@ void put_knob(std::string& bytes, const Knob& knob) {
   put_text(bytes, knob.name);
   put(bytes, static_cast<std::uint8_t>(knob.unit));
   put(bytes, static_cast<std::uint8_t>(knob.knob_class));
+  put(bytes, static_cast<std::uint8_t>(knob.follows_cores));
   put(bytes, static_cast<std::uint16_t>(knob.values.size()));
   for (const std::int64_t value : knob.values) put(bytes, value);
 }
@@ -120,6 +121,7 @@ Knob take_knob(AnswerReader& reader) {
       reader.take_below<std::uint8_t>(static_cast<std::size_t>(Unit::percent) + 1, "unit"));
   knob.knob_class = static_cast<KnobClass>(
       reader.take_below<std::uint8_t>(static_cast<std::size_t>(KnobClass::hotplug) + 1, "class"));
+  knob.follows_cores = reader.take_below<std::uint8_t>(2, "follows cores") == 1;
   const auto count = reader.take<std::uint16_t>();
   if (count == 0 || count * sizeof(std::int64_t) > reader.left()) reader.fail("no values");
   knob.values.reserve(count);

@@ -9,7 +9,7 @@
 //   text (a u16, its number of bytes, and the bytes)
 // and in a welcome, behind them,
 //   text board; u8 number of knobs, and for each one text name, u8 unit, u8 class,
-//     u16 number of values and so many i64
+//     u8 follows cores, u16 number of values and so many i64
 //   u16 number of absent knobs, and for each one text name, text reason
 //   u16 number of findings, and so many texts
 #pragma once
@@ -28,7 +28,7 @@
 
 namespace gearshift {
 
-inline constexpr std::int64_t kKnobProtocolVersion = 3;
+inline constexpr std::int64_t kKnobProtocolVersion = 4;
 inline constexpr std::size_t kRequestBytes = 16;
 inline constexpr std::size_t kMaxAnswerBytes = 64 * 1024;
 inline constexpr std::size_t kMaxAnswerText = 1024;  // longer text is cut

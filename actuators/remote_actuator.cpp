@@ -41,7 +41,7 @@ bool same_knobs(const KnobSpace& left, const KnobSpace& right) {
   return std::equal(left.knobs.begin(), left.knobs.end(), right.knobs.begin(), right.knobs.end(),
                     [](const Knob& a, const Knob& b) {
                       return a.name == b.name && a.unit == b.unit && a.knob_class == b.knob_class &&
-                             a.values == b.values;
+                             a.values == b.values && a.follows_cores == b.follows_cores;
                     });
 }
 

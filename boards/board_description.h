@@ -89,6 +89,7 @@ struct BoardDescription {
   std::string id;                    // "jetson-agx-orin"
   std::string name;                  // for people
   std::string source;                // file it came from
+  std::string text;                  // of that file, as it was read
   std::vector<std::string> aliases;  // names under which tables of measurements know it
   // Any of these in the device tree, as an entry or as one part of "nvidia,carrier+module"; empty:
   // the board that is taken where no other fits.

@@ -27,19 +27,20 @@ struct DriverTraits {
   KnobClass knob_class;
   std::string_view suffix;  // of the knob's name: its unit as people write it
   std::int64_t most_value;  // in `unit`
+  bool follows_cores;
 };
 
-// Indexed by KnobDriver. The driver decides unit and class: a file cannot contradict it.
+// Indexed by KnobDriver. The driver decides all but name and values: a file cannot contradict it.
 constexpr DriverTraits kDrivers[] = {
-    {"cpu_hotplug", Unit::count, KnobClass::hotplug, "_cores", 4096},
-    {"cpufreq", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz},
-    {"gpu_devfreq", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz},
-    {"emc_bpmp", Unit::khz, KnobClass::memory, "_mhz", kMostClockKhz},
-    {"cgroup_cpuset", Unit::count, KnobClass::clock, "_cores", 4096},
-    {"cgroup_quota", Unit::percent, KnobClass::clock, "_percent", 409'600},
-    {"nvml_power_limit", Unit::mw, KnobClass::power_limit, "_w", 10'000'000},
-    {"nvml_gpu_clock", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz},
-    {"nvml_memory_clock", Unit::khz, KnobClass::memory, "_mhz", kMostClockKhz},
+    {"cpu_hotplug", Unit::count, KnobClass::hotplug, "_cores", 4096, true},
+    {"cpufreq", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz, true},
+    {"gpu_devfreq", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz, false},
+    {"emc_bpmp", Unit::khz, KnobClass::memory, "_mhz", kMostClockKhz, false},
+    {"cgroup_cpuset", Unit::count, KnobClass::clock, "_cores", 4096, true},
+    {"cgroup_quota", Unit::percent, KnobClass::clock, "_percent", 409'600, false},
+    {"nvml_power_limit", Unit::mw, KnobClass::power_limit, "_w", 10'000'000, false},
+    {"nvml_gpu_clock", Unit::khz, KnobClass::clock, "_mhz", kMostClockKhz, false},
+    {"nvml_memory_clock", Unit::khz, KnobClass::memory, "_mhz", kMostClockKhz, false},
 };
 
 Duration duration_ms(double ms) {
@@ -74,6 +75,7 @@ KnobDescription parse_knob(TomlFields& fields) {
   if (!asks_nvml(description.driver)) description.path = board_path(fields, "path");
   knob.unit = traits.unit;
   knob.knob_class = traits.knob_class;
+  knob.follows_cores = traits.follows_cores;
   knob.values = fields.ascending("values", kMostValues, unit_scale(traits.unit), traits.most_value);
   description.device_names = fields.texts("device_names", kMostNames);
   const double scale = unit_scale(traits.unit);
@@ -373,7 +375,9 @@ BoardDescription parse_board(std::string_view toml, std::string_view source) {
   }
   try {
     const toml::table table = parse_toml(toml, source);
-    return parse_fields(TomlFields(table, "", source), source);
+    BoardDescription board = parse_fields(TomlFields(table, "", source), source);
+    board.text = toml;
+    return board;
   } catch (const TomlError& error) {
     throw BoardFileError(error.what());
   }

@@ -141,7 +141,7 @@ void Board::take_time_of_write() {
 // Cores take several writes, and bring clocks of their own: nobody can tell whose those are. What
 // we wrote is ours, however late a clock follows it.
 bool Board::is_foreign(std::size_t knob, std::optional<std::int64_t> actual) const {
-  if (moves_cores_ && knobs().knobs[knob].name.starts_with("cpu_")) return false;
+  if (moves_cores_ && knobs().knobs[knob].follows_cores) return false;
   if (foreign_[knob]) return false;
   return actual && seen_[knob] && *actual != *seen_[knob] && actual != wrote_[knob];
 }

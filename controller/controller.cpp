@@ -270,7 +270,7 @@ void Controller::on_minibatch(const Minibatch& minibatch) {
   const Workload* managed = roster_.managed(minibatch.kind);
   if (managed == nullptr || managed->handle != minibatch.workload) return;
   roster_.add(minibatch);
-  ledger_.add(minibatch);
+  ledger_.add(minibatch, managed->samples_per_epoch);
   newest_minibatch_[index(minibatch.kind)] = minibatch.elapsed;
   if (Meter::counts(minibatch, wanted_)) serving_.fill(minibatch);
   if (settled_) serving_.add(minibatch);

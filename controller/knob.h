@@ -27,6 +27,7 @@ struct Knob {
   Unit unit = Unit::count;
   KnobClass knob_class = KnobClass::clock;
   std::vector<std::int64_t> values;  // allowed values in `unit`, lowest first, at least one
+  bool follows_cores = false;  // cores that come or go move it too: no other program need have
 };
 
 // A knob of the board file that cannot be set here, and why ("EACCES: run as root").

@@ -5,6 +5,12 @@
 namespace gearshift {
 namespace {
 
+// Whether the newest epoch was seen from its first minibatch on.
+bool seen_to_begin(const std::vector<Epoch>& epochs) {
+  if (epochs.back().number == 0) return true;
+  return epochs.size() > 1 && epochs[epochs.size() - 2].workload == epochs.back().workload;
+}
+
 // A machine that was suspended drew next to nothing, and nobody read what.
 constexpr double kLongestSpanS = 5;
 
@@ -14,20 +20,24 @@ Ledger::Ledger() {
   for (auto& epochs : epochs_) epochs.reserve(kMostEpochs);
 }
 
-void Ledger::add(const Minibatch& minibatch) {
+void Ledger::add(const Minibatch& minibatch, std::int64_t samples_per_epoch) {
   auto& epochs = epochs_[index(minibatch.kind)];
-  WorkloadHandle& workload = workloads_[index(minibatch.kind)];
-  const bool next =
-      epochs.empty() || epochs.back().number != minibatch.epoch || workload != minibatch.workload;
-  workload = minibatch.workload;
+  const bool same = !epochs.empty() && epochs.back().workload == minibatch.workload;
+  const bool next = !same || epochs.back().number != minibatch.epoch;
   Unclaimed& unclaimed = unclaimed_[index(minibatch.kind)];
   unclaimed.arrived = true;
   unclaimed.arrived_s += seconds(minibatch.elapsed);
   unclaimed.opened = unclaimed.opened || next;
-  if (next && epochs.size() < kMostEpochs) epochs.push_back({.number = minibatch.epoch});
+  if (next && epochs.size() < kMostEpochs) {
+    if (same && seen_to_begin(epochs)) epochs.back().complete = true;
+    epochs.push_back({.number = minibatch.epoch, .workload = minibatch.workload});
+  }
   Epoch& epoch = epochs.back();
   ++epoch.minibatches;
   epoch.samples += static_cast<std::uint64_t>(minibatch.batch_size);
+  const bool whole =
+      samples_per_epoch > 0 && epoch.samples >= static_cast<std::uint64_t>(samples_per_epoch);
+  epoch.complete = whole && epochs.size() < kMostEpochs;  // what is added up is no epoch
   epoch.elapsed += minibatch.elapsed;
   epoch.fetch_stall += minibatch.fetch_stall;
   epoch.compute += minibatch.compute;

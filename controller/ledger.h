@@ -17,6 +17,10 @@ namespace gearshift {
 // Another workload's epoch of the same number is another one.
 struct Epoch {
   std::uint32_t number = 0;
+  WorkloadHandle workload = 0;
+  // All of it was reported: it has its workload's samples of an epoch, or another one of the same
+  // workload came before it, or it is number 0, and another one behind it.
+  bool complete = false;
   std::uint64_t minibatches = 0;
   std::uint64_t samples = 0;
   Duration elapsed{};
@@ -40,7 +44,8 @@ class Ledger {
   static constexpr std::size_t kMostEpochs = 1024;
   Ledger();
 
-  void add(const Minibatch& minibatch);
+  // `samples_per_epoch`: of its workload, as that said; 0: unknown.
+  void add(const Minibatch& minibatch, std::int64_t samples_per_epoch = 0);
   void add(const RequestReport& report);
   // Integrates windowed power since the last call. Unknown power adds nothing.
   void tick(Time now, std::optional<std::int64_t> power_mw, std::optional<std::int64_t> cap_mw);
@@ -64,7 +69,6 @@ class Ledger {
   static void claim(Unclaimed& unclaimed, Epoch& epoch);
 
   std::array<std::vector<Epoch>, kKinds> epochs_;
-  std::array<WorkloadHandle, kKinds> workloads_{};  // whose the newest epochs are
   std::array<Unclaimed, kKinds> unclaimed_{};
   Requests requests_;
   std::optional<Time> last_;

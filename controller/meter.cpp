@@ -249,8 +249,8 @@ Duration Meter::most_time() const {
   Duration most = options_.most_time;
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs) continue;
-    const Duration one =
-        expected_[kind].times.expected(setting_.batch_size[kind]) + expected_[kind].comes_every;
+    const Duration one = expected_[kind].times.expected(setting_.batch_size[kind]) +
+                         kRarer * expected_[kind].comes_every;
     most = std::max(most, 2 * options_.least_minibatches * one);
   }
   return most;

@@ -136,6 +136,10 @@ struct Observation {
   // by one, mean board power over their rate (Goal::drawn_s), what trains beside them included.
   // Infinity unless ok and the kind ran.
   double energy_j(const Goal& goal) const;
+  // The same of each kind: as the goal has it of energy_kind(), sample_j() of the other.
+  double energy_j(const Goal& goal, Kind kind) const {
+    return kind == energy_kind(goal) ? energy_j(goal) : sample_j(kind);
+  }
   // Seconds a training sample takes beside inference at the goal's rate of arrivals: as many whole
   // training minibatches as fit between two inference minibatches, batch / rate apart; of requests
   // that come one by one, training in all the time that inference leaves over, and a little more

@@ -59,6 +59,7 @@ TEST(TidyIncludes, FollowTheArrowsBetweenRooms) {
       Case{"policies/lua/a.cpp", "policies/numerics/b.h", true},
       Case{"policies/numerics/a.cpp", "policies/lua/b.h", false},
       Case{"policies/powertrain/a.cpp", "policies/lua/b.h", false},
+      Case{"policies/powertrain/a.cpp", "boards/b.h", false},
       Case{"policies/lua/a.cpp", "bridge/b.h", false},
       Case{"bridge/a.cpp", "controller/b.h", true},
       Case{"bridge/a.cpp", "boards/b.h", false},
@@ -71,6 +72,7 @@ TEST(TidyIncludes, FollowTheArrowsBetweenRooms) {
       Case{"simulator/a.cpp", "trace/b.h", true},
       Case{"simulator/a.cpp", "simulator/virtual_board/b.h", false},
       Case{"simulator/virtual_board/a.cpp", "simulator/b.h", true},
+      Case{"simulator/virtual_board/a.cpp", "boards/b.h", false},
       Case{"simulator/a.cpp", "bridge/b.h", false},
       Case{"evaluation/a.cpp", "trace/b.h", true},
       Case{"evaluation/a.cpp", "simulator/b.h", false},
@@ -134,6 +136,27 @@ TEST(TidyIncludes, AreWrittenFromTheRoot) {
   EXPECT_EQ(rules(check_one("boards/a.cpp", include("b.h"))), Rules{"include:1"});
   EXPECT_EQ(rules(check_one("boards/a.cpp", "  #  include \"b.h\"\n")), Rules{"include:1"});
   EXPECT_EQ(rules(check_one("boards/a.cpp", "// #include \"b.h\"\n")), Rules{});
+}
+
+TEST(TidyIncludes, NeedEveryArrow) {
+  std::vector<Source> sources = {{"trace/a.cpp", include("controller/b.h")},
+                                 {"simulator/a.cpp", include("boards/b.h")},
+                                 {"docs/simulator/a.md", include("controller/b.h")}};
+  const auto findings_of = [&sources](std::string_view room) {
+    std::vector<std::string> found;
+    for (const Finding& finding : check_arrows(sources)) {
+      if (finding.path == room) found.push_back(describe(finding));
+    }
+    return found;
+  };
+  const std::string advice = ": nothing includes it; remove it from the list";
+  EXPECT_EQ(findings_of("trace"), std::vector<std::string>{});
+  EXPECT_EQ(findings_of("simulator"),
+            (std::vector<std::string>{"simulator:1: arrow: controller" + advice,
+                                      "simulator:1: arrow: trace" + advice}));
+  EXPECT_EQ(findings_of("cli"), std::vector<std::string>{}) << "it may include everything";
+  sources.push_back({"simulator/b.h", include("trace/b.h") + include("controller/c.h")});
+  EXPECT_EQ(findings_of("simulator"), std::vector<std::string>{});
 }
 
 TEST(TidyNames, BelongToFewFiles) {
@@ -278,6 +301,20 @@ TEST(TidyTypes, HaveANameOfTheirOwnInTheirNamespace) {
   EXPECT_EQ(rules(check(same, {})), Rules{"type:4"});
 }
 
+TEST(TidyOwnNames, AreGivenOnceWhereTestsAreCompiledTogether) {
+  const std::string own =
+      "namespace gearshift {\nnamespace {\nconstexpr int kOwn = 1;\n}  // namespace\n}\n";
+  const auto rules_of = [&](const std::string& room) {
+    const std::vector<Source> sources = {
+        {"tests/CMakeLists.txt", "add_room_test(limits TOGETHER)\nadd_room_test(boards)\n"},
+        {"tests/" + room + "/a_test.cpp", own},
+        {"tests/" + room + "/b_test.cpp", own}};
+    return rules(check(sources, {}));
+  };
+  EXPECT_EQ(rules_of("limits"), Rules{"own-name:3"});
+  EXPECT_EQ(rules_of("boards"), Rules{});
+}
+
 TEST(TidyOwnNames, AreGivenOnceInARoom) {
   const auto file = [](const std::string& of_its_own) {
     return "namespace gearshift {\nnamespace {\n" + of_its_own + "\n}  // namespace\n}\n";
@@ -333,6 +370,7 @@ TEST(Tidy, TheTreeKeepsTheRulesOfTheHouse) {
   const std::vector<Source> sources = read_tree(GEARSHIFT_SOURCE_DIR);
   ASSERT_GT(sources.size(), 20u) << "no tree at " << GEARSHIFT_SOURCE_DIR;
   for (const Finding& finding : check(sources, exemptions())) ADD_FAILURE() << describe(finding);
+  for (const Finding& finding : check_arrows(sources)) ADD_FAILURE() << describe(finding);
 }
 
 }  // namespace

@@ -1,6 +1,11 @@
 // Clusters of cores that sleep and wake.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <functional>
 #include <string>
 
 #include "actuators/board_actuator.h"
@@ -15,6 +20,29 @@ namespace {
 
 using fakes::apply_knob;
 using fakes::DirectoryBoard;
+using fakes::knob_failure;
+
+// A plain file takes every write. While one of these lives, the file at `path` answers EBUSY.
+class BusyFile {
+ public:
+  explicit BusyFile(std::filesystem::path path) : path_(std::move(path)) { newest = this; }
+  BusyFile(const BusyFile&) = delete;
+  BusyFile& operator=(const BusyFile&) = delete;
+  ~BusyFile() { newest = nullptr; }
+
+  bool is(int descriptor) const {
+    struct stat one {
+    }, other{};
+    return fstat(descriptor, &one) == 0 && stat(path_.c_str(), &other) == 0 &&
+           one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+  }
+
+  static inline const BusyFile* newest = nullptr;
+  std::function<void()> meanwhile = [] {};  // what happens while it is written
+
+ private:
+  const std::filesystem::path path_;
+};
 
 class CpuClockTest : public testing::Test {
  protected:
@@ -74,6 +102,40 @@ TEST_F(CpuClockTest, OfAClusterThatWokeUnsavedIsLeftToItsOwnerAndTheRestIsSteppe
   EXPECT_EQ(limits_of(8), lowest + " to " + highest) << "nobody could put it back";
 }
 
+class BusyCpuClock : public CpuClockTest {
+ protected:
+  void expect_told(const std::string& failure) const {
+    EXPECT_NE(failure.find("scaling_max_freq: Device or resource busy"), std::string::npos)
+        << failure;
+  }
+  // What is said of a limit below the one that is set.
+  std::string lower() {
+    BoardActuator actuator(description_, root_, {journal()});
+    return knob_failure(actuator, "cpu_mhz", 1113600);
+  }
+
+  BusyFile busy_{board_.at(DirectoryBoard::policy(0) + "/scaling_max_freq")};
+};
+
+TEST_F(BusyCpuClock, OfAClusterWithCoresIsToldAndTheOthersAreSet) {
+  show_cores(0, "0 1 2 3");
+  expect_told(lower());
+  EXPECT_EQ(limits_of(4), "1113600 to 1113600");
+  EXPECT_EQ(limits_of(8), "1113600 to 1113600");
+}
+
+TEST_F(BusyCpuClock, OfAClusterThatFallsAsleepMeanwhileIsNoFailure) {
+  show_cores(0, "0");
+  busy_.meanwhile = [this] { show_cores(0, ""); };
+  EXPECT_EQ(lower(), "no KnobError");
+  EXPECT_EQ(limits_of(4), "1113600 to 1113600");
+}
+
+TEST_F(BusyCpuClock, OfAClusterThatDoesNotTellItsCoresIsTakenToSleep) {
+  EXPECT_EQ(lower(), "no KnobError");
+  EXPECT_EQ(limits_of(4), "1113600 to 1113600");
+}
+
 // Zero is how a limit is taken away.
 TEST_F(CpuClockTest, WhatIsNoClockInATableIsNoValue) {
   const auto values = [this](const std::string& table) {
@@ -92,3 +154,13 @@ TEST_F(CpuClockTest, WhatIsNoClockInATableIsNoValue) {
 
 }  // namespace
 }  // namespace gearshift
+
+// In the place of the C library's, for this program.
+extern "C" ssize_t pwrite(int descriptor, const void* bytes, size_t size, off_t at) {
+  if (const auto* busy = gearshift::BusyFile::newest; busy != nullptr && busy->is(descriptor)) {
+    busy->meanwhile();
+    errno = EBUSY;
+    return -1;
+  }
+  return syscall(SYS_pwrite64, descriptor, bytes, size, at);
+}

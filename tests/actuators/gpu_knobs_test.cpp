@@ -66,6 +66,23 @@ TEST_F(GpuKnobsTest, ClocksAreTheGpusOwnAndMemoryClocksThoseThatKeepTheWholeRang
   EXPECT_EQ(values(actuator, "mem_mhz"), (Values{1215000, 1593000})) << "405 MHz is for idling";
 }
 
+TEST_F(GpuKnobsTest, MoreClocksThanABoardFileMayListAreUsedEvenlyAndWithBothEnds) {
+  for (const std::size_t count : {256U, 257U, 300U}) {
+    std::string clocks;
+    for (std::size_t i = 0; i < count; ++i) clocks += std::to_string(300 + 5 * i) + ' ';
+    gpus_.put("graphics_clocks", clocks);
+    const BoardActuator actuator = make();
+    const Values used = values(actuator, "gpu_mhz");
+    EXPECT_EQ(used.size(), 256U) << count;
+    EXPECT_EQ(used.front(), 300'000);
+    EXPECT_EQ(used.back(), 300'000 + 5'000 * static_cast<std::int64_t>(count - 1));
+    for (std::size_t i = 1; i < used.size(); ++i) {
+      const std::int64_t step = used[i] - used[i - 1];
+      EXPECT_TRUE(step == 5'000 || (count > 256 && step == 10'000)) << step;
+    }
+  }
+}
+
 TEST_F(GpuKnobsTest, ARangeThatMakesNoSenseIsAnAbsentKnob) {
   for (const char* range : {"0 0", "300000 100000", "250000 250000", "error 3"}) {
     gpus_.put("limit_range_mw", range);

@@ -61,6 +61,18 @@ TEST_F(HolderLockTest, SaysWhoHoldsItAndKeepsALineForTheNext) {
   EXPECT_NE(refusal([&path] { HolderLock(path, LockPurpose::restoring, "has it"); }), "");
 }
 
+// The file may be another user's, and what is told goes to a terminal.
+TEST_F(HolderLockTest, OfAHolderNothingIsToldButItsNumber) {
+  folder_.folder("/locks");
+  const std::filesystem::path path = folder_.at("/locks/one.lock");
+  const HolderLock lock(path, LockPurpose::writing, "has it");
+  for (const std::string text : {"1\x1b]0;owned\a", "\x1b[2J", "1 restoring\x1b[2J", ""}) {
+    folder_.put("/locks/one.lock", text + "\n/state/one");
+    const std::string why = refusal([&path] { HolderLock(path, LockPurpose::writing, "has it"); });
+    EXPECT_TRUE(why.starts_with("another gearshift (pid unknown) has it;")) << why;
+  }
+}
+
 // The folder's mode says who may remove the journal.
 TEST_F(HolderLockTest, TheJournalsFolderIsMadeForItsOwnerToWriteWhateverTheUmask) {
   const mode_t before = umask(0);

@@ -9,7 +9,7 @@ KnobWelcome small_welcome() {
   KnobWelcome welcome;
   welcome.board = "jetson-agx-orin";
   welcome.knobs.knobs = {
-      {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 4, 12}},
+      {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 4, 12}, true},
       {"gpu_mhz", Unit::khz, KnobClass::clock, {306'000, 1'300'500}},
   };
   welcome.absent = {{"mem_mhz", "EACCES"}};
@@ -55,6 +55,8 @@ TEST(KnobAnswer, ComesBackAsItWasSent) {
   EXPECT_EQ(got.welcome->board, "jetson-agx-orin");
   EXPECT_EQ(got.welcome->knobs.knobs[1].values, (std::vector<std::int64_t>{306'000, 1'300'500}));
   EXPECT_EQ(got.welcome->knobs.knobs[0].knob_class, KnobClass::hotplug);
+  EXPECT_TRUE(got.welcome->knobs.knobs[0].follows_cores);
+  EXPECT_FALSE(got.welcome->knobs.knobs[1].follows_cores);
   EXPECT_EQ(got.welcome->absent[0].reason, "EACCES");
   EXPECT_EQ(got.welcome->findings, sent.welcome->findings);
 }

@@ -45,6 +45,7 @@ std::string replaced(std::string_view from, std::string_view to) {
 
 TEST(BoardFile, TheSmallestOneIsUsable) {
   const BoardDescription board = parse_board(kSmallest, "bench.toml");
+  EXPECT_EQ(board.text, kSmallest) << "a recording keeps it, whatever is in the file by then";
   EXPECT_EQ(board.id, "bench");
   EXPECT_EQ(board.source, "bench.toml");
   EXPECT_EQ(board.compatible, std::vector<std::string>{"acme,bench"});
@@ -61,7 +62,16 @@ TEST(BoardFile, TheSmallestOneIsUsable) {
   const Knob& knob = board.knobs[0].knob;
   EXPECT_EQ(knob.unit, Unit::khz) << "the driver decides";
   EXPECT_EQ(knob.knob_class, KnobClass::clock);
+  EXPECT_TRUE(knob.follows_cores);
   EXPECT_EQ(knob.values, (std::vector<std::int64_t>{100'500, 200'000})) << "kHz of MHz";
+}
+
+TEST(BoardFile, TheDriverAndNotTheNameTellsThatAKnobFollowsCores) {
+  const auto follows = [](std::string_view from, std::string_view to) {
+    return parse_board(replaced(from, to), "bench.toml").knobs.at(0).knob.follows_cores;
+  };
+  EXPECT_TRUE(follows("cpu_mhz", "big_mhz"));
+  EXPECT_FALSE(follows("\"cpufreq\"", "\"emc_bpmp\""));
 }
 
 TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
@@ -76,6 +86,10 @@ TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
             "cpu_cores=12 cpu_mhz=2201.6 gpu_mhz=1300.5 mem_mhz=3199");
   EXPECT_EQ(space.knobs[0].knob_class, KnobClass::hotplug);
   EXPECT_EQ(space.knobs[3].knob_class, KnobClass::memory);
+  EXPECT_TRUE(space.knobs[0].follows_cores);
+  EXPECT_TRUE(space.knobs[1].follows_cores);
+  EXPECT_FALSE(space.knobs[2].follows_cores);
+  EXPECT_FALSE(space.knobs[3].follows_cores);
   EXPECT_EQ(space.knobs[0].values.size(), 12u);
   EXPECT_EQ(space.knobs[1].values.size(), 29u);
   for (std::size_t i = 0; i < 28; ++i) {

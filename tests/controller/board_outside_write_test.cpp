@@ -30,6 +30,21 @@ TEST_F(BoardOutsideWriteTest, BlamesNobodyElseForAChangeThatTimedOut) {
   EXPECT_EQ(board_.outside_write()->knob, 4U);
 }
 
+// Nothing was known of them before.
+TEST_F(BoardOutsideWriteTest, BlamesNobodyElseForCoresThatDidNotGoInTime) {
+  actuator_->never_done = true;
+  hardware_.ignore = "cpu_cores";
+  board_.begin(mode_of({1, 200000, 20000, 200000, 200000}), at({}));
+  board_.advance(at({}));
+  ASSERT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::timed_out);
+  EXPECT_FALSE(board_.outside_write());
+  hardware_.values[0] = 3;
+  const auto write = board_.outside_write();
+  ASSERT_TRUE(write);
+  EXPECT_EQ(write->knob, 0U);
+  EXPECT_EQ(write->ours, 2);
+}
+
 TEST_F(BoardOutsideWriteTest, FindsAndDescribesAnOutsideWrite) {
   board_.begin(mode_of({2, 200000, 20000, 300000, 200000}), at({}));
   ASSERT_EQ(board_.advance(at({})), ApplyState::applied);
@@ -111,6 +126,22 @@ TEST_F(BoardOutsideWriteTest, TakesNeitherWhatCoresBringNorWhatFollowsLateForAnO
   EXPECT_EQ(hardware_.values[1], 100000);
   EXPECT_EQ(hardware_.values[3], 300000);
   EXPECT_FALSE(board_.overwritten());
+}
+
+// What it is called says nothing.
+TEST_F(BoardOutsideWriteTest, TellsAKnobThatFollowsCoresByItsTraitAndNotByItsName) {
+  for (const bool follows : {true, false}) {
+    hardware_ = fakes::five_knobs();
+    hardware_.space.knobs[1].name = follows ? "big_mhz" : "cpu_mhz";
+    hardware_.space.knobs[1].follows_cores = follows;
+    actuator_->after_write = [&](const std::string& name) {
+      if (name == "cpu_cores") hardware_.values[1] = 300000;
+    };
+    board_.begin(mode_of({4, 100000, 20000, 200000, 200000}), at({}));
+    finish();
+    EXPECT_EQ(hardware_.values[1], 100000);
+    EXPECT_EQ(board_.overwritten().has_value(), !follows);
+  }
 }
 
 // The clock itself may follow its limits a millisecond after they were written.

@@ -25,7 +25,7 @@ class BoardRoute : public testing::Test {
   static fakes::Hardware four_cores() {
     fakes::Hardware hardware;
     hardware.space.knobs = {
-        {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}},
+        {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}, true},
         {"gpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}},
         {"power_limit_w", Unit::mw, KnobClass::power_limit, {10000, 20000, 30000}},
         {"mem_mhz", Unit::khz, KnobClass::memory, {100000, 200000, 300000}}};

@@ -126,6 +126,16 @@ TEST_F(BoardTest, WritesAKnobThatCannotBeReadWithTheReducingOnes) {
   EXPECT_FALSE(board_.outside_write());
 }
 
+// It may be a reduction, which a core that takes its time would put off.
+TEST_F(BoardTest, WritesAKnobThatCannotBeReadBeforeAnythingThatRaises) {
+  actuator_->unreadable = "gpu_mhz";
+  board_.begin(mode_of({3, 200000, 20000, 100000, 300000}), at({}));
+  board_.advance(at({}));
+  ASSERT_GE(hardware_.writes.size(), 3U);
+  hardware_.writes.resize(3);
+  EXPECT_EQ(hardware_.writes, (Writes{{"gpu_mhz", 100000}, {"cpu_cores", 3}, {"mem_mhz", 300000}}));
+}
+
 TEST_F(BoardTest, WritesTheOthersWhenOneKnobIsRefused) {
   actuator_->refuse = {"cpu_mhz"};
   board_.begin(mode_of({1, 100000, 10000, 100000, 100000}), at({}));

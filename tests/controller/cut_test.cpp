@@ -202,6 +202,26 @@ TEST(Cut, WhatIsCutSoonAfterItsChoiceIsNot) {
   EXPECT_EQ(again.holds[2].setting.mode, kMiddle);
 }
 
+TEST(Cut, WhatWasWithinAHigherCapForLongIsNotForgivenUnderALowerOne) {
+  for (const std::int64_t cap_mw : {25'500, 25'000}) {
+    Rig rig([](const PolicyContext&,
+               const auto& answers) { return answers.empty() ? measure(kFast) : hold(kFast); },
+            seconds(60), 25'500);
+    rig.hardware.values = {1, 300000};
+    rig.world.attach(seconds(1));
+    rig.world.cap(seconds(39), cap_mw);
+    rig.world.at(seconds(42), [&rig] { rig.hardware.extra_mw = 5000; });
+    rig.world.at(milliseconds(42'600), [&rig] { rig.hardware.extra_mw = 0; });
+    rig.run();
+    const auto seen = rig.recorder.of(NoteType::observation);
+    const auto cut = std::count_if(seen.begin(), seen.end(), [](const KeptNote& note) {
+      return note.observation->outcome == Outcome::over_limit && !note.observation->from_memory;
+    });
+    EXPECT_EQ(rig.summary.guard_steps, 1U);
+    EXPECT_EQ(cut, cap_mw == 25'500 ? 0 : 1) << cap_mw;
+  }
+}
+
 // Measures two settings, of which the second is over the cap, and holds the first. What the sensor
 // shows is 20 W more for 0.1 s, so long after that is held; zero: never.
 AfterSpikes after_a_late_reading(Duration at) {

@@ -218,21 +218,31 @@ TEST(Enforcement, MissingAndAbsurdReadingsAreDangerAndTheRunRecovers) {
 }
 
 TEST(Enforcement, ABoardThatDidNotAnswerAndComesBackOverTheCapIsSetAgain) {
-  LowRig rig(then_hold({kMiddle}, kMiddle), seconds(90), 20000);
-  rig.world.attach(seconds(1));
-  rig.world.at(seconds(30), [&rig] {
-    rig.hardware.reading_state = ReadingState::missing;
-    rig.hardware.gone = true;
-  });
-  rig.world.at(seconds(40), [&rig] {
-    rig.hardware.reading_state = ReadingState::ok;
-    rig.hardware.gone = false;
-    rig.hardware.values = {4, 900000};  // as after a reset: 22 W
-  });
-  rig.run();
-  EXPECT_EQ(rig.recorder.of(NoteType::power_unknown).size(), 1U);
-  EXPECT_EQ(rig.world.published.phase, Phase::holding);
-  EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+  for (const int ms : {40'000, 40'500}) {
+    LowRig rig(then_hold({kMiddle}, kMiddle), seconds(90), 20000);
+    Workload one_batch = trainer();  // smaller ones would be asked for, and the mode with them
+    one_batch.batch_sizes = {16};
+    one_batch.batch_size_count = 1;
+    rig.world.attach(seconds(1), one_batch);
+    rig.world.at(seconds(30), [&rig] {
+      rig.hardware.reading_state = ReadingState::missing;
+      rig.hardware.gone = true;
+    });
+    // A step down that was refused is asked for again each second.
+    rig.world.at(milliseconds(ms), [&rig] {
+      rig.hardware.reading_state = ReadingState::ok;
+      rig.hardware.gone = false;
+      rig.hardware.values = {4, 900000};  // as after a reset: 22 W
+    });
+    std::int64_t soon = 0;  // cores take longer
+    rig.world.at(milliseconds(ms + 200), [&] { soon = rig.hardware.values[1]; });
+    rig.run();
+    EXPECT_EQ(soon, 300000) << "of the safe mode, which was refused";
+    EXPECT_EQ(reports(rig, "infeasible"), 0U);
+    EXPECT_EQ(rig.recorder.of(NoteType::power_unknown).size(), 1U);
+    EXPECT_EQ(rig.world.published.phase, Phase::holding);
+    EXPECT_EQ(rig.hardware.values, (std::vector<std::int64_t>{3, 600000}));
+  }
 }
 
 TEST(Enforcement, AnOutsideWriterIsSeenInOnePeriodReportedOnceAndUndone) {

@@ -124,6 +124,29 @@ TEST(Ledger, KeepsTheBootstrapEpochApart) {
   EXPECT_EQ(ledger.epochs(Kind::train)[1].number, 1U);
 }
 
+TEST(Ledger, KnowsWhichEpochsAreComplete) {
+  Ledger ledger;
+  const auto complete = [&] { return ledger.epochs(Kind::train).back().complete; };
+  Minibatch of_first = minibatch(7);
+  of_first.workload = 1;
+  ledger.add(of_first, 32);
+  ++of_first.epoch;
+  ledger.add(of_first, 32);
+  EXPECT_FALSE(ledger.epochs(Kind::train)[0].complete) << "nobody saw it begin";
+  ++of_first.epoch;
+  ledger.add(of_first, 32);
+  EXPECT_TRUE(ledger.epochs(Kind::train)[1].complete) << "another one has begun";
+  EXPECT_FALSE(complete());
+  ledger.add(of_first, 32);
+  EXPECT_TRUE(complete()) << "it has its 32 samples";
+  Minibatch of_second = minibatch(3);
+  of_second.workload = 2;
+  ledger.add(of_second);
+  ++of_second.epoch;
+  ledger.add(of_second);
+  EXPECT_FALSE(ledger.epochs(Kind::train)[3].complete) << "what came before was another's";
+}
+
 // A daemon that attaches in mid-run first hears of a later epoch.
 TEST(Ledger, BeginsWithWhicheverEpochItHearsOf) {
   Ledger ledger;
@@ -156,6 +179,8 @@ TEST(Ledger, KeepsItsMostEpochsAndAddsLaterOnesUpInTheLast) {
   EXPECT_EQ(ledger.epochs(Kind::train).size(), 1024U);
   EXPECT_EQ(ledger.epochs(Kind::train).back().number, most - 1);
   EXPECT_EQ(ledger.epochs(Kind::train).back().minibatches, 3U);
+  ledger.add(minibatch(most + 2), 16);
+  EXPECT_FALSE(ledger.epochs(Kind::train).back().complete);
   EXPECT_EQ(ledger.epochs(Kind::train).data(), storage) << "a steady tick must not allocate";
 }
 

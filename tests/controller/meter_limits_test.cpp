@@ -164,34 +164,6 @@ TEST_F(MeterLimitsTest, MeasuresAWorkloadWhoseMinibatchesTakeLong) {
   EXPECT_EQ(answer->cost[0].minibatch_mean, seconds(12));
 }
 
-// A batch each half a minute: the first straddles the change, one is lost while power settles.
-TEST_F(MeterLimitsTest, WaitsForRequestsThatComeRarely) {
-  Expected rare = kWarm;
-  rare.times.add(of(milliseconds(50)));
-  rare.comes_every = seconds(30);
-  begin(kWarm, rare);
-  for (int half = 1; half <= 4; ++half) {
-    const Duration before = seconds(30 * (half - 1));
-    for (int i = 1; i < 3'000; ++i) minibatch(before + milliseconds(10 * i), milliseconds(10));
-    power_until(before, before + seconds(29), 20000);
-    EXPECT_FALSE(answers(before + seconds(29))) << half;
-    minibatch(before + seconds(30), milliseconds(50), Kind::infer);
-  }
-  const auto answer = meter_.answer(at(seconds(120)));
-  ASSERT_TRUE(answer);
-  EXPECT_TRUE(answer->ok());
-  EXPECT_EQ(answer->cost[index(Kind::infer)].minibatches, 3U);
-}
-
-TEST_F(MeterLimitsTest, CallsRequestsThatNoLongerComeStalled) {
-  Expected rare = kWarm;
-  rare.comes_every = seconds(30);
-  begin(kWarm, rare);
-  for (int i = 1; i <= 8'000; ++i) minibatch(milliseconds(10 * i), milliseconds(10));
-  EXPECT_FALSE(answers(options_.stall_after + seconds(60)));
-  expect_outcome(Outcome::stalled, options_.stall_after + seconds(60) + kInstant);
-}
-
 TEST_F(MeterLimitsTest, MeasuresASettingTenTimesAsSlowAsThoseBefore) {
   Expected fast = kWarm;
   for (int i = 0; i < 3; ++i) fast.times.add(of(seconds(3)));

@@ -135,6 +135,26 @@ struct Look {
   std::int64_t power_mw = 0;
 };
 
+// Found in the tick of the first reading that shows it: whose clocks drew that, nobody knows.
+TEST(NobodySetsKnobs, WhatIsMeasuredThenIsMeasuredAgainAndNotAnswered) {
+  AwayRig rig(milliseconds(2500), seconds(5), {4, 900000});
+  rig.world.at(milliseconds(2500), [&rig] { rig.hardware.extra_mw = 60'000; });
+  rig.world.at(seconds(4), [&rig] { rig.hardware.extra_mw = 0; });
+  rig.run();
+  EXPECT_EQ(rig.policy.starts, 2);
+  EXPECT_EQ(rig.world.published.phase, Phase::holding);
+}
+
+TEST(NobodySetsKnobs, PowerThatStaysOverTheCapIsSteppedDownFromOnce) {
+  AwayRig rig(seconds(30), seconds(50), {4, 900000});
+  rig.world.at(seconds(30), [&rig] { rig.hardware.extra_mw = 30'000; });  // more than the cap, idle
+  rig.world.at(seconds(50), [&rig] { rig.hardware.extra_mw = 0; });
+  rig.run();
+  EXPECT_EQ(rig.summary.guard_steps, 1U);
+  EXPECT_EQ(rig.recorder.of(NoteType::over_cap).size(), 2U) << "and that the workloads wait";
+  EXPECT_EQ(rig.hardware.values, kMiddleValues);
+}
+
 TEST(NobodySetsKnobs, PowerOverTheCapMeanwhileMakesTheWorkloadWait) {
   for (const Duration from : {Duration(milliseconds(1500)), Duration(seconds(30))}) {
     AwayRig rig(from, seconds(40), {4, 900000});  // 22 W under a cap of 20 W

@@ -23,8 +23,8 @@ inline PowerMode mode_of(std::initializer_list<std::int64_t> values) {
 inline Hardware five_knobs() {
   Hardware hardware;
   hardware.space.knobs = {
-      {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}},
-      {"cpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}},
+      {"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2, 3, 4}, true},
+      {"cpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}, true},
       {"power_limit_w", Unit::mw, KnobClass::power_limit, {10000, 20000, 30000}},
       {"gpu_mhz", Unit::khz, KnobClass::clock, {100000, 200000, 300000}},
       {"mem_mhz", Unit::khz, KnobClass::memory, {100000, 200000, 300000}}};

@@ -26,10 +26,11 @@ while true do
 end
 """
 MEASURE = """
-return measure({cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[15], gpu_mhz = knobs.gpu_mhz[%d],
+return measure({cpu_cores = 8, cpu_mhz = knobs.cpu_mhz[14], gpu_mhz = knobs.gpu_mhz[%d],
                 mem_mhz = knobs.mem_mhz[3]}).setting
 """
 GPU = "/sys/class/devfreq/17000000.gpu"
+CPU_LIMIT = "/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq"
 
 
 class Killed(unittest.TestCase):
@@ -217,18 +218,23 @@ class Board(unittest.TestCase):
                 self.assertEqual(daemon.finish(signal.SIGINT), 0)
 
     def test_a_knob_that_refuses_later_is_an_answer_and_the_rest_goes_on(self):
-        for fault, words in (("eacces", "denied"), ("eio", "error"), ("ebusy", "busy")):
-            with self.subTest(fault), Stack() as stack:
+        for fault, words, limit, knob in (
+            ("eacces", "denied", f"{GPU}/max_freq", "gpu_mhz"),
+            ("eio", "error", f"{GPU}/max_freq", "gpu_mhz"),
+            ("ebusy", "busy", f"{GPU}/max_freq", "gpu_mhz"),
+            ("ebusy", "busy", CPU_LIMIT, "cpu_mhz"),
+        ):
+            with self.subTest(fault, knob=knob), Stack() as stack:
                 before = stack.knobs()
                 script = stack.script(HOLD)
                 daemon = stack.daemon(script, power=None)
                 stack.trainer()
                 daemon.note("hold")
-                stack.fault(fault, f"{GPU}/max_freq")
+                stack.fault(fault, limit)
                 script.write_text(MEASURE % 5)
                 daemon.note("policy_reload")
                 failed = daemon.note("knob_failed")
-                self.assertIn("gpu_mhz", failed["text"])
+                self.assertIn(knob, failed["text"])
                 self.assertIn(words, failed["text"].lower())
                 self.assertFalse(daemon.note("observation")["ok"])
                 daemon.note("status")

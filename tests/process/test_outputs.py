@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+import sqlite3
 import struct
 import subprocess
 import tempfile
@@ -207,6 +208,25 @@ class Readers(unittest.TestCase):
                     finally:
                         daemon.kill()
                         daemon.wait()
+
+    def test_no_name_moves_a_terminal(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            recording, script, table = folder / "r.db", folder / "ev\x1b[2Jil.lua", folder / "p.csv"
+            script.write_text("return modes[1]\n")
+            table.write_text("device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w\norin,net,train,16,300,80,10\n")
+            self.assertEqual(gearshift(*MODEL, "--record", recording, "--log", folder / "log").returncode, 0)
+            with sqlite3.connect(recording) as database:
+                for change in ("knobs SET name = name || ?", "limit_sources SET name = ?", "notes SET text = ?"):
+                    database.execute(f"UPDATE {change}", ("\x1b[2J\x9b2J\x07",))
+                database.execute("UPDATE metadata SET value = ? WHERE key = 'board_id'", ("\x1b[2J",))
+            database.close()
+            for words in (["explain", recording, "--all"], ["replay", recording], ["replay", recording, "--policy", "maxn"],
+                          ["evaluate", "--profile", table, "--policy", script, "--caps", "60"]):  # fmt: skip
+                done = gearshift(*words)
+                self.assertIn("?[2J", done.stdout, done.stderr)
+                for control in "\x1b\x9b\x07":
+                    self.assertNotIn(control, done.stdout + done.stderr, words)
 
     def test_a_log_that_outgrows_what_files_may_have_ends_no_daemon(self):
         def small_files():

@@ -343,6 +343,7 @@ class Recordings(unittest.TestCase):
             database.execute("CREATE TABLE mine (value)")
             for part in ("", "-wal"):
                 shutil.copy(f"{path}{part}", f"{killed}{part}")
+                os.chmod(f"{killed}{part}", 0o644)  # root's own are for root alone
             database.close()
             for folder, mode in ((stack.folder, 0o755), (locked, 0o555)):
                 folder.chmod(mode)

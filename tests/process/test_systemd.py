@@ -132,6 +132,15 @@ class Helper(unittest.TestCase):
         self.assertIn("gearshift-helper-groups.conf", (SOURCE / "docs/security.md").read_text())
 
 
+    def test_it_writes_sys_and_nothing_of_proc_that_sets_the_kernel(self):
+        unit = (UNITS / "gearshift-helper.service").read_text()
+        self.assertIn("\nProtectSystem=strict\n", unit)  # which leaves /proc and /sys as they are
+        closed = " ".join(re.findall(r"(?m)^ReadOnlyPaths=(.*)$", unit)).split()
+        self.assertIn("/proc/sys", closed)
+        self.assertIn("-/proc/sysrq-trigger", closed)
+        self.assertNotIn("/sys", " ".join(closed).replace("/proc/sys", ""))
+
+
 @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is missing")
 class Units(unittest.TestCase):
     def analyze(self, *words):

@@ -6,8 +6,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from harness import BINARY
+from harness import BINARY, SOURCE
 
+ORIN = SOURCE / "boards/jetson-agx-orin.toml"
 COLUMNS = "device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w"
 
 
@@ -124,6 +125,26 @@ class Tables(unittest.TestCase):
                               "--suspect", suspects)  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("net: 2 of 4 cells are suspect", done.stderr)
+
+    def test_scripts_have_the_model_of_the_board_that_is_named(self):
+        board = self.put("mine.toml", columns=ORIN.read_text().replace('"jetson-agx-orin"', '"mine"').replace("orin_agx", "my_board"))
+        table = self.put("mine.csv", "mine,resnet18,train,16,306,80,10", "mine,resnet18,train,16,612,40,12")
+        asks = self.put("asks.lua", columns="if not roofline.known then error('no model') end\nreturn modes[1]")
+        mine = ["--policy", asks, "--missing", "model", "--board", board]
+        for problem in ([], ["--problem", "drift"]):
+            done = self.gearshift("evaluate", "--profile", table, "--caps", 60, *mine, *problem)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertNotIn("no model", done.stderr + done.stdout)
+
+    def test_what_a_server_drew_in_pauses_too_is_no_row_of_a_table(self):
+        table = self.put("served.csv", "orin,net,infer,4,300,40,15", "orin,net,infer,4,600,20,27")
+        recording = self.folder / "run.db"
+        done = self.gearshift("simulate", "--problem", "infer", "--profile", table, "--arrivals", "poisson:60", "--latency",
+                              "300ms", "--policy", "maxn", "--record", recording)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.gearshift("export", recording, "--profile")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("of a server whose requests come one by one", done.stderr)
 
     def test_a_cap_of_tenths_is_not_rounded_down(self):
         table = self.put("train.csv", "orin,net,train,16,300,80,32.3", "orin,net,train,16,600,70,40")

@@ -39,8 +39,8 @@ std::string read_text(const std::string& path) {
 }
 
 KnobSpace random_knobs(Dice& dice) {
-  std::vector<Knob> all = {{"cpu_cores", Unit::count, KnobClass::hotplug, {}},
-                           {"cpu_mhz", Unit::khz, KnobClass::clock, {}},
+  std::vector<Knob> all = {{"cpu_cores", Unit::count, KnobClass::hotplug, {}, true},
+                           {"cpu_mhz", Unit::khz, KnobClass::clock, {}, true},
                            {"gpu_mhz", Unit::khz, KnobClass::clock, {}},
                            {"mem_mhz", Unit::khz, KnobClass::memory, {}}};
   KnobSpace space;

@@ -49,7 +49,7 @@ constexpr Exemption kExemptions[] = {
     {"path", "actuators/memory_clock.cpp", "the cap nvpmodel leaves, the same on every Jetson"},
     {"path", "actuators/workload_cpus.cpp", "the online CPUs, where no cpuset tells"},
     {"path", "cli/privileged.cpp", "where this program's own file is"},
-    {"path", "bridge/sessions.cpp", "the owner of a client's process"},
+    {"path", "bridge/process_identity.cpp", "whose a client's process is, and since when"},
     {"path", "sensors/cpu_time_estimate.cpp", "the kernel's CPU times, which no board moves"},
     {"path", "sensors/power_supply.cpp", "the class folder in which batteries are looked for"},
     {"path", "sensors/hwmon.h", "the class folder in which chips are looked for by name"},

@@ -51,6 +51,9 @@ bool below(std::string_view path, std::string_view folder);
 
 // The arrows between rooms, and which third-party headers each room may include.
 std::vector<Finding> check_includes(const Source& source, const Views& views);
+// Arrows that no file needs. Of all files of the tree at once: not part of check(), which also
+// takes a few of them.
+std::vector<Finding> check_arrows(std::span<const Source> sources);
 // Names and path texts that belong to few files: clocks, sleeps, threads, randomness, libraries.
 std::vector<Finding> check_names(const Source& source, const Views& views);
 // File and function length.
@@ -59,7 +62,8 @@ std::vector<Finding> check_lengths(const Source& source, const Views& views);
 std::vector<Finding> check_layout(const Source& source);
 // Types that two headers define under one full name. Of all files at once.
 std::vector<Finding> check_types(std::span<const Source> sources);
-// Names that two .cpp files of one room each have in an anonymous namespace. Of all files at once.
+// Names that two .cpp files each have in an anonymous namespace, where they are of one room or of a
+// folder of tests that is compiled together. Of all files at once.
 std::vector<Finding> check_own_names(std::span<const Source> sources);
 
 // All rules over all files, without what `exemptions` allow; an exemption that no file needs, or

@@ -1,0 +1,84 @@
+// The meter where batches of requests come rarely.
+#include <gtest/gtest.h>
+
+#include "controller/meter.h"
+
+namespace gearshift {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr Duration kInstant = nanoseconds(1);
+
+Time at(Duration since) { return Time{} + seconds(100) + since; }
+
+class MeterOfRareRequests : public testing::Test {
+ protected:
+  void begin(Duration comes_every) {
+    Expected train{.runs = true, .warm = true};
+    Expected infer = train;
+    infer.comes_every = comes_every;
+    Setting setting;
+    setting.batch_size = {16, 1};
+    meter_.begin(setting, {train, infer}, at({}));
+  }
+  void minibatch(Duration received, Duration elapsed, Kind kind = Kind::train) {
+    Minibatch minibatch;
+    minibatch.kind = kind;
+    minibatch.batch_size = kind == Kind::train ? 16 : 1;
+    minibatch.elapsed = elapsed;
+    minibatch.received = at(received);
+    meter_.add(minibatch);
+  }
+  // Training, and a reading each 100 ms, in (from, to].
+  void train_until(Duration from, Duration to) {
+    for (Duration t = from + milliseconds(10); t <= to; t += milliseconds(10)) {
+      minibatch(t, milliseconds(10));
+      if ((t - from) % milliseconds(100) != Duration::zero()) continue;
+      meter_.add(Reading{
+          .quantity = Quantity::power, .state = ReadingState::ok, .value = 20000, .taken = at(t)});
+    }
+  }
+  // A batch of requests at the end of each span, of which the first straddles the change and one is
+  // lost while power settles.
+  void expect_complete_after_four(Duration span) {
+    for (int batch = 1; batch <= 4; ++batch) {
+      const Duration before = (batch - 1) * span;
+      train_until(before, before + span - seconds(1));
+      EXPECT_FALSE(meter_.answer(at(before + span - seconds(1)))) << batch;
+      minibatch(before + span, milliseconds(50), Kind::infer);
+    }
+    const auto answer = meter_.answer(at(4 * span));
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(answer->ok());
+    EXPECT_EQ(answer->cost[index(Kind::infer)].minibatches, 3U);
+  }
+
+  MeterOptions options_;
+  Meter meter_{options_, milliseconds(400)};
+};
+
+TEST_F(MeterOfRareRequests, WaitsForThem) {
+  begin(seconds(30));
+  expect_complete_after_four(seconds(30));
+}
+
+// Four that come by chance may take three times as long as they do on average.
+TEST_F(MeterOfRareRequests, WaitsForThemWhereTheyAreLate) {
+  begin(seconds(4));
+  expect_complete_after_four(seconds(11));
+}
+
+TEST_F(MeterOfRareRequests, CallsThemStalledWhereTheyNoLongerCome) {
+  begin(seconds(30));
+  train_until({}, options_.stall_after + seconds(60));
+  EXPECT_FALSE(meter_.answer(at(options_.stall_after + seconds(60))));
+  const auto answer = meter_.answer(at(options_.stall_after + seconds(60) + kInstant));
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->outcome, Outcome::stalled);
+}
+
+}  // namespace
+}  // namespace gearshift
