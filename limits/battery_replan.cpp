@@ -34,7 +34,7 @@ BatteryTask BatteryLimit::task(Time now) const {
   task.other_w = drain_.other_w(now);
   // Or the plan would never rise above what the board drew last. Once something leaves the battery
   // what the charger gives is measured.
-  if (drain_.floats() && !hull_.empty()) {
+  if (drain_.floats(now) && !hull_.empty()) {
     task.other_w = std::min(task.other_w, -hull_.vertices().back().power_w);
   }
   task.samples = samples_left();

@@ -22,6 +22,8 @@ constexpr double kMeterStep = 0.5;
 constexpr double kJump = 2.5;
 // Power and current are read by turns, from chips that smooth differently.
 constexpr double kFlowSmoothedOverS = 5;
+// Of what the board draws: where more flows out, a charger does not give it all.
+constexpr double kMostOutOfFull = 0.1;
 
 }  // namespace
 
@@ -42,10 +44,20 @@ void DrainMeter::add_flow(double out_w, Time taken) {
   flow_taken_ = taken;
 }
 
+bool DrainMeter::knows_flow(Time now) const {
+  return flow_taken_ && now - *flow_taken_ <= kTerminalsStaleAfter;
+}
+
 double DrainMeter::other_w(Time now) const {
   const double measured_w = other_w_.value_or(0);
-  if (!flow_taken_ || now - *flow_taken_ > kTerminalsStaleAfter) return measured_w;
-  return std::max(measured_w, std::min(0.0, flow_w_));
+  return knows_flow(now) ? std::max(measured_w, std::min(0.0, flow_w_)) : measured_w;
+}
+
+// A gauge may stand still at its top: what flows out at the terminals leaves the battery.
+bool DrainMeter::floats(Time now) const {
+  if (!least_of_charger_ || !full_) return false;
+  const double board_w = power_ ? static_cast<double>(power_->value) / 1000 : 0;
+  return !knows_flow(now) || flow_w_ <= (kMostOutOfFull - 1) * board_w;
 }
 
 void DrainMeter::add_change(double change_wh) {

@@ -49,11 +49,13 @@ class DrainMeter {
   bool measured() const { return other_w_.has_value(); }
   // W; 0 until the first window has passed. Negative: a charger gives, no more than flows in now.
   double other_w(Time now) const;
-  // The battery is full, and nothing left it in the last window: a charger gives what other_w()
-  // says, and nobody knows how much more.
-  bool floats() const { return least_of_charger_ && full_; }
+  // The battery is full, nothing left it in the last window, and next to nothing flows out at its
+  // terminals, where somebody measures that: a charger gives what other_w() says, and nobody knows
+  // how much more.
+  bool floats(Time now) const;
 
  private:
+  bool knows_flow(Time now) const;
   void begin();
   DrainWindow close();
   void add_change(double change_wh);

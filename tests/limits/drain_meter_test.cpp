@@ -137,13 +137,13 @@ Draining on_a_charger() {
 // How much more than the board draws comes shows only once it draws more.
 TEST(DrainMeter, TakesWhatAFullBatteryIsSparedForTheLeastThatAChargerGives) {
   Draining battery = on_a_charger();
-  EXPECT_TRUE(battery.meter.floats());
+  EXPECT_TRUE(battery.meter.floats(battery.now));
   EXPECT_NEAR(battery.believed_w(), -22, 0.01);
   battery.run(61, 30, -40);
-  EXPECT_TRUE(battery.meter.floats());
+  EXPECT_TRUE(battery.meter.floats(battery.now));
   EXPECT_NEAR(battery.believed_w(), -30, 0.2);
   battery.run(60, 50, -40);
-  EXPECT_FALSE(battery.meter.floats());
+  EXPECT_FALSE(battery.meter.floats(battery.now));
   EXPECT_NEAR(battery.believed_w(), -40, 0.2) << "a measurement, at once";
 }
 
@@ -151,23 +151,33 @@ TEST(DrainMeter, AFullBatteryFloatsNoLongerThanItIsFull) {
   Draining battery = on_a_charger();
   battery.run(1, 22, -60);
   battery.run(30, 92, -40);
-  EXPECT_TRUE(battery.meter.floats()) << "99.57 Wh of 100";
+  EXPECT_TRUE(battery.meter.floats(battery.now)) << "99.57 Wh of 100";
   battery.run(10, 92, -40);
-  EXPECT_FALSE(battery.meter.floats()) << "within the window";
+  EXPECT_FALSE(battery.meter.floats(battery.now)) << "within the window";
   EXPECT_NEAR(battery.believed_w(), -22, 0.01);
 }
 
 TEST(DrainMeter, ABatteryThatIsDrainedOrStandsStillBelowDoesNotFloat) {
   Draining drained = on_a_charger();
   drained.run(1, 22, -60);
-  EXPECT_TRUE(drained.meter.floats());
+  EXPECT_TRUE(drained.meter.floats(drained.now));
   drained.run(60, 22, 0);
-  EXPECT_FALSE(drained.meter.floats()) << "99.63 Wh of 100";
+  EXPECT_FALSE(drained.meter.floats(drained.now)) << "99.63 Wh of 100";
   Draining still(0, 98);
   still.run(120, 22, 0);
   still.run(300, 22, -22);
   EXPECT_NEAR(still.believed_w(), -22, 3);
-  EXPECT_FALSE(still.meter.floats());
+  EXPECT_FALSE(still.meter.floats(still.now));
+}
+
+TEST(DrainMeter, AFullBatteryThatGivesAtItsTerminalsDoesNotFloat) {
+  Draining battery = on_a_charger();
+  battery.meter.add_flow(1, battery.now);
+  EXPECT_TRUE(battery.meter.floats(battery.now)) << "a watt of 22";
+  battery.meter.add_flow(22, battery.now + seconds(1));
+  battery.meter.add_flow(22, battery.now + seconds(2));
+  EXPECT_FALSE(battery.meter.floats(battery.now + seconds(2))) << "its gauge stands still";
+  EXPECT_TRUE(battery.meter.floats(battery.now + seconds(60))) << "of a minute ago";
 }
 
 TEST(DrainMeter, KnowsNothingOfAGap) {
