@@ -3,18 +3,21 @@
 import json
 import unittest
 
-from stack import Stack
+from harness import Stack
 
 
 class RareRequestsTest(unittest.TestCase):
     def simulated(self, rate, latency, seed):
         with Stack(board=False) as stack:
+            recording = stack.folder / "rare.db"
             done = stack.gearshift(
                 "simulate", "--problem", "concurrent", "--board", "jetson-agx-orin", "--workload", "resnet18",
                 "--infer-workload", "mobilenet_v3", "--power", "30W", "--arrivals", f"poisson:{rate}", "--latency", latency,
-                "--policy", "bayes", "--duration", "1h", "--hold", "30m", "--seed", seed, "--json",
+                "--policy", "bayes", "--duration", "1h", "--hold", "30m", "--seed", seed, "--json", "--record", recording,
             )  # fmt: skip
             self.assertEqual(done.returncode, 0, done.stderr)
+            again = stack.gearshift("replay", recording)
+            self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
             return json.loads(done.stdout)
 
     def test_a_request_every_ten_seconds_leaves_the_rest_to_training(self):
