@@ -270,10 +270,9 @@ double Meter::window_deviation() const {
 }
 
 // Of a window's mean, which the guard judges. Its noise is that of a reading over the root of the
-// readings a window holds, or what the means themselves say where a sensor is seldom new, so that
-// readings repeat its noise, or where turns move them. But where readings are what a counter grew
-// by, what one has too much the next has too little, and most of it is gone from the mean of half a
-// window (method of batch means: G. S. Fishman, Management Science 24, 1978).
+// readings a window holds; but where readings are what a counter grew by, what one has too much the
+// next has too little, and most of it is gone from the mean of half a window (method of batch
+// means: G. S. Fishman, Management Science 24, 1978).
 double Meter::power_deviation() const {
   if (power_counts_ && halves_mw_.count > 2) {
     return std::max(std::sqrt(halves_mw_.variance() / 2), window_deviation());
@@ -281,7 +280,7 @@ double Meter::power_deviation() const {
   const double span = std::max(seconds(power_last_ - power_first_), 1e-3);
   const double a_window = std::max(1.0, seconds(window_length_) * (power_mw_.count - 1) / span);
   const double deviation = std::sqrt(power_mw_.variance() / a_window);
-  return std::max(deviation, window_deviation());
+  return interleaves() ? std::max(deviation, window_deviation()) : deviation;
 }
 
 // What the mean of readings that come in steps may be off by: all that a step hides where they

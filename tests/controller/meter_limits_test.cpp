@@ -286,19 +286,6 @@ TEST_F(MeterLimitsTest, StatesTheNoiseThatIsLeftOfACountersReadingsAsTheMargin) 
   EXPECT_GT(margin_mw(true, 1000), 1500);
 }
 
-// A sensor that is new once a window, and is looked at four times: 20 W +- 0.4 W, of which none
-// averages out. Taken for noise of its own each reading had, it would be 3 * 406 / 2.
-TEST_F(MeterLimitsTest, StatesTheNoiseThatReadingsRepeatAsTheMargin) {
-  minibatch(milliseconds(50), milliseconds(50));
-  power_until({}, milliseconds(700), 20000);
-  for (int i = 0; i < 32; ++i) power(milliseconds(800 + 100 * i), i / 8 % 2 == 0 ? 20400 : 19600);
-  for (int i = 1; i <= 3; ++i) minibatch(milliseconds(3900 + 100 * i), milliseconds(100));
-  const auto answer = meter_.answer(at(milliseconds(4200)));
-  ASSERT_TRUE(answer);
-  EXPECT_GT(answer->power_margin_mw, 900);
-  EXPECT_LT(answer->power_margin_mw, 1300);
-}
-
 // Where a window holds less than one reading, its mean is as noisy as a reading.
 TEST_F(MeterLimitsTest, StatesNoLessThanTheNoiseOfAReadingForASlowSensor) {
   minibatch(milliseconds(50), milliseconds(50));

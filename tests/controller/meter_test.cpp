@@ -185,7 +185,7 @@ TEST_F(MeterTest, KnowsWhatTakesLittleOfTheTimeLessExactly) {
 }
 
 // Power goes up and down by 1 W, each for two windows: a mean of a window is 19 or 21 W at times.
-TEST_F(MeterTest, TakesTheSwingOfPowerForNoise) {
+TEST_F(MeterTest, TakesTheSwingOfInterleavedPowerForNoise) {
   const auto margin_mw = [this](bool interleaves) {
     const Expected both{.runs = true, .warm = true, .set_sequence = kSequence};
     begin(both, interleaves ? both : Expected{});
@@ -199,7 +199,7 @@ TEST_F(MeterTest, TakesTheSwingOfPowerForNoise) {
     }
     return std::int64_t{0};
   };
-  EXPECT_GT(margin_mw(false), 2000);
+  EXPECT_NEAR(static_cast<double>(margin_mw(false)), 1500, 200) << "as if readings were noise";
   EXPECT_GT(margin_mw(true), 2000);
 }
 
