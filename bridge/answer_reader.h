@@ -12,8 +12,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "bridge/frame_reader.h"
 #include "bridge/protocol.h"
+#include "controller/printable_text.h"
 
 namespace gearshift::wire {
 
@@ -89,7 +89,7 @@ class AnswerReader {
  private:
   template <typename Number>
   static void clean(Number&) {}
-  static void clean(std::string& text) { text = made_printable(text); }
+  static void clean(std::string& text) { hide_unprintable(text, '\n'); }
   static void clean(std::vector<std::string>& texts) {
     for (std::string& text : texts) clean(text);
   }

@@ -1,8 +1,7 @@
 #include "bridge/frame_reader.h"
 
-#include <algorithm>
-
 #include "bridge/protocol.h"
+#include "controller/printable_text.h"
 
 namespace gearshift::wire {
 
@@ -131,28 +130,6 @@ bool FrameReader::skip(const Token& token, int depth) {
   return true;
 }
 
-namespace {
-
-// Length of the UTF-8 sequence at the start of `text` if it is one that may be shown, else 0.
-std::size_t printable_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-  const std::uint8_t first = byte(0);
-  if (first < 0x80) return first >= 0x20 && first != 0x7f ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  }
-  const std::uint8_t second = byte(1);
-  const bool control = first == 0xc2 && second < 0xa0;  // C1, which terminals obey
-  const bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  const bool surrogate = first == 0xed && second >= 0xa0;
-  const bool beyond = first == 0xf4 && second >= 0x90;
-  return control || overlong || surrogate || beyond ? 0 : length;
-}
-
-}  // namespace
-
 bool printable(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = printable_character(text);
@@ -160,18 +137,6 @@ bool printable(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
-}
-
-std::string made_printable(std::string_view text) {
-  std::string made;
-  while (!text.empty()) {
-    const std::size_t length = printable_character(text);
-    const bool kept = length > 0 || text.front() == '\n';
-    const std::size_t taken = std::max<std::size_t>(length, 1);
-    made += kept ? text.substr(0, taken) : "?";
-    text.remove_prefix(taken);
-  }
-  return made;
 }
 
 }  // namespace gearshift::wire

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace gearshift::wire {
@@ -52,7 +51,5 @@ class FrameReader {
 
 // True for UTF-8 without control characters: what may be shown on a terminal and put into JSON.
 bool printable(std::string_view text);
-// `text` with '?' for each byte that keeps it from being so, but for the ends of its lines.
-std::string made_printable(std::string_view text);
 
 }  // namespace gearshift::wire

@@ -16,9 +16,9 @@
 #include "cli/read_script.h"
 #include "cli/tell.h"
 #include "cli/written_output.h"
+#include "controller/printable_text.h"
 #include "evaluation/grid_run.h"
 #include "evaluation/script_failures.h"
-#include "policies/lua/hidden_controls.h"
 #include "policies/lua/lua_policy.h"
 
 namespace gearshift {
@@ -46,7 +46,7 @@ std::string objective_text(const EvaluateOptions& options) {
 
 // A file may be called anything, and terminals obey control characters.
 std::string shown(std::string name) {
-  hide_controls(name);
+  hide_unprintable(name);
   return name;
 }
 

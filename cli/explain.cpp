@@ -13,7 +13,7 @@
 #include "cli/recorded_goal.h"
 #include "cli/recording_end.h"
 #include "cli/setting_prediction.h"
-#include "policies/lua/hidden_controls.h"
+#include "controller/printable_text.h"
 #include "trace/recording_reader.h"
 
 namespace gearshift {
@@ -33,7 +33,7 @@ std::string text_of(const KnobSpace& space, const Rationale& rationale, Time now
                     const ExplainOptions& options) {
   std::string text =
       rationale_text(space, rationale, now, options.all ? Rationale::kMostTried : kMostTriedShown);
-  hide_controls(text, '\n');
+  hide_unprintable(text, '\n');
   return text;
 }
 

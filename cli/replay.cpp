@@ -13,7 +13,7 @@
 #include "cli/policy_transfer.h"
 #include "cli/read_script.h"
 #include "cli/recording_end.h"
-#include "policies/lua/hidden_controls.h"
+#include "controller/printable_text.h"
 #include "policies/lua/lua_policy.h"
 #include "trace/policy_comparison.h"
 #include "trace/recording_text.h"
@@ -59,7 +59,7 @@ json to_json(const ReplayResult& result, const RecordingReader& reader) {
 template <typename... T>
 void print(fmt::format_string<T...> format, T&&... values) {
   std::string text = fmt::format(format, std::forward<T>(values)...);
-  hide_controls(text, '\n');
+  hide_unprintable(text, '\n');
   std::fputs(text.c_str(), stdout);
 }
 

@@ -262,6 +262,7 @@ class Controller {
                    const std::optional<Setting>& instead);
   void measure_hold(Time now);
   void finish_hold_measurement(Observation observation, Time now);
+  void begin_meter(Time now);  // for what is in force
   bool measures_again(const Observation& observation, Time now);
   void keep_observation(const Observation& observation, Time now);
   void enter_new_world(const DriftAlarm& alarm, const Observation& repeat, Time now);

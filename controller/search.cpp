@@ -234,7 +234,7 @@ void Controller::on_settled(ApplyState state, Time now) {
       // Those that had queued up before are late whatever serves them.
       serving_.rearm_at(now + (late_before_ ? serving_.limit().value_or(Duration{}) : Duration{}));
       late_before_ = false;
-      meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
+      begin_meter(now);
       return;
     }
     // The policy meets the failure as an answer, within the same tick.
@@ -271,11 +271,15 @@ void Controller::keep_choice(const Setting& setting, const Observation* known,
   summary_.keep(choice);
 }
 
+void Controller::begin_meter(Time now) {
+  meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
+}
+
 // What is held is measured back to back, so that a change of the world shows.
 void Controller::measure_hold(Time now) {
   measuring_hold_ = true;
   hold_measured_since_ = now;
-  meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
+  begin_meter(now);
 }
 
 // A choice that nobody had measured is an observation like others. What repeats one says only
@@ -315,7 +319,7 @@ bool Controller::measures_again(const Observation& observation, Time now) {
   const bool varies = static_cast<double>(observation.power_margin_mw) > most_mw;
   if (!observation.ok() || !(varies || meter_.scatters(now))) return false;
   if (!second_looks_.excuse(observation.setting, now)) return false;
-  meter_.begin(wanted_, roster_.expected(wanted_, serving_.counted_per_s()), now);
+  begin_meter(now);
   return true;
 }
 

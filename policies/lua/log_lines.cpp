@@ -1,6 +1,6 @@
 #include "policies/lua/log_lines.h"
 
-#include "policies/lua/hidden_controls.h"
+#include "controller/printable_text.h"
 
 namespace gearshift {
 
@@ -12,7 +12,7 @@ void LogLines::add(std::string_view line) noexcept {
   // An empty line would read as "no line" to take().
   BoundedText<kLogLineBytes>& kept = lines_[(first_ + count_++) % kLogLines];
   kept = BoundedText<kLogLineBytes>(line.empty() ? " " : line);
-  hide_controls({kept.bytes.data(), kept.length});
+  hide_unprintable({kept.bytes.data(), kept.length});
 }
 
 std::string LogLines::take() {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <lua.hpp>
 
-#include "policies/lua/hidden_controls.h"
+#include "controller/printable_text.h"
 
 namespace gearshift {
 namespace {
@@ -22,7 +22,7 @@ std::string function_text(const lua_Debug& call) {
 // Scripts choose error texts, and terminals obey control characters.
 std::string printable(std::string_view text) {
   std::string cleaned(text.substr(0, kMaxMessageBytes));
-  hide_controls(cleaned, '\n');
+  hide_unprintable(cleaned, '\n');
   return cleaned;
 }
 
