@@ -6,11 +6,13 @@ import time
 import weakref
 
 from gearshift import clock, wire
+from gearshift.aside import Aside, WorkClock
 from gearshift.connection import Connection
 from gearshift.guarded import never_raises
 from gearshift.minibatch import Minibatch
+from gearshift.resizing import Resizing
 from gearshift.samples import samples_in
-from gearshift.turns import TurnToRun, waited_within
+from gearshift.turns import TurnToRun
 
 UNOFFERED_IN_A_ROW = 10  # after which it is no last, smaller minibatch of an epoch that counts for nothing
 UNTAKEN_IN_A_ROW = 32  # more than what is fetched ahead
@@ -67,7 +69,7 @@ class Client:
         self._synchronize = synchronize
         self._epoch = -1
         self._ended_ns = None  # of the newest Minibatch; None where the next begins a new epoch
-        self._turn_waits = []  # (from, to) of the waits for a turn since the last report
+        self._clock = WorkClock()
         self._unoffered = 0  # newest reports in a row of a size that was not offered
         self._wish = None  # that was not yet in force at the newest report
         self._untaken = 0  # newest minibatches in a row that began after such a wish, and did not take it up
@@ -150,7 +152,7 @@ class Client:
 
     # Minibatches.
 
-    def batches(self, loader, epoch=None, samples=None):
+    def batches(self, loader, epoch=None, samples=None, agree=None):
         """Yields what `loader` yields, once through, and reports each as one minibatch.
 
         Fetch stall is the visible wait for the loader, compute time what the loop's body took, and
@@ -161,26 +163,27 @@ class Client:
 
         epoch: its number from 0; left out, it counts the calls.
         samples: a function that tells how many samples a batch has; left out, its shape tells.
+        agree: where several ranks of torch.distributed train together, on each of them: a function that is called
+            before each minibatch with the batch size wanted of this rank, and returns the one that all ranks make.
+            What it raises is raised. Without it such a rank refuses other sizes.
         """
         epoch = self._begin_epoch(epoch)
-        sampler = getattr(loader, "batch_sampler", None)
-        sampler = sampler if hasattr(sampler, "resize") and hasattr(sampler, "drawn") else None
+        resizing = Resizing(self, loader, agree)
         iterator = drawn = None
-        began_ns = clock.now_ns()
+        began_ns = self._clock.now_ns()
         while True:
             if self.wait_while_paused():
-                began_ns = clock.now_ns()
-            if sampler is not None:
-                self._resize(sampler)
+                began_ns = self._clock.now_ns()
+            resizing.before_next()
             if iterator is None:
                 iterator = iter(loader)  # with workers it fetches ahead at once
             try:
                 batch = next(iterator)
             except StopIteration:
                 return
-            fetched_ns = clock.now_ns()
-            if drawn is None and sampler is not None:
-                drawn = sampler.drawn  # this iteration's: the body may begin another
+            fetched_ns = self._clock.now_ns()
+            if drawn is None and resizing.sampler is not None:
+                drawn = resizing.sampler.drawn  # this iteration's: the body may begin another
             size = self._begin(drawn, batch, samples)
             command = self._connection.in_force
             yield batch
@@ -199,6 +202,20 @@ class Client:
         from the first minibatch that has that size.
         """
         return Minibatch(self, epoch, batch_size)
+
+    def aside(self):
+        """A `with` block that is no minibatch's: an evaluation, a checkpoint, a plot.
+
+            for step, (images, labels) in enumerate(client.batches(loader)):
+                train(images, labels)
+                if step % 100 == 99:
+                    with client.aside():
+                        evaluate()
+
+        Its time is in none, whether the block is within a minibatch or between two of an epoch. A
+        minibatch that ends in it is not reported.
+        """
+        return Aside(self)
 
     def turn(self):
         """A `with` block in which the accelerator is this program's alone, among those that take turns.
@@ -269,25 +286,6 @@ class Client:
         self._epoch = min(max(epoch, 0), wire.MAX_EPOCH)
         return self._epoch
 
-    @never_raises(None)
-    def _resize(self, sampler):
-        """Until a daemon has asked for a size the loader keeps its own."""
-        news = self._connection.news()
-        command = news or self._connection.in_force
-        wanted = command.batch_size
-        self._untaken = 0  # this loader takes it up, after what it has fetched ahead
-        if sampler.batch_size == wanted:
-            return
-        most = getattr(sampler, "samples_per_epoch", None)
-        if not command.number and not self._follows:
-            self._connection.tell_once(
-                f"the loader makes batches of {sampler.batch_size}, and attach() was told {wanted}: give both the same"
-            )
-        elif most is None or wanted <= most:
-            sampler.resize(wanted)
-        elif news:  # no batch would ever have this size, and where the last one is dropped there were none
-            self.refuse("batch_size", f"{wanted}: an epoch has {most} samples")
-
     @never_raises(1)
     def _begin(self, drawn, batch, count):
         """Number of samples in `batch`, with which a minibatch begins."""
@@ -324,23 +322,20 @@ class Client:
 
     def _end(self, command, epoch, samples, began_ns, fetched_ns):
         """Reports; returns when the minibatch ended."""
-        if self._failed:
-            return clock.now_ns()
-        if self._synchronize is not None:
-            self._call_synchronize()
-        ended_ns = clock.now_ns()
+        if self._failed or self._clock.stands:
+            return self._clock.now_ns()
+        self._call_synchronize()
+        ended_ns = self._clock.now_ns()
         self._report(command, epoch, samples, began_ns, fetched_ns, ended_ns)
         return ended_ns
 
     @never_raises(None)
     def _call_synchronize(self):
-        self._synchronize()
+        if self._synchronize is not None:
+            self._synchronize()
 
     @never_raises(None)
     def _report(self, command, epoch, samples, began_ns, fetched_ns, ended_ns):
-        waits, self._turn_waits = self._turn_waits, []
-        fetched_ns -= waited_within(waits, began_ns, fetched_ns)
-        ended_ns -= waited_within(waits, began_ns, ended_ns)
         elapsed_ns = max(ended_ns - began_ns, 1)
         if elapsed_ns > wire.MAX_ELAPSED_NS:
             return  # a laptop lid, a debugger: no minibatch

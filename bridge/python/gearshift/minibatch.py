@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gearshift import clock
 from gearshift.guarded import never_raises
 
 
@@ -17,7 +16,7 @@ class Minibatch:
         self._batch_size = batch_size
 
     def __enter__(self):
-        self._began_ns = self._fetched_ns = clock.now_ns()
+        self._began_ns = self._fetched_ns = self._client._clock.now_ns()
         self._command = self._client._connection.in_force
         self._start()
         return self
@@ -34,7 +33,7 @@ class Minibatch:
         self._epoch = client._epoch
         paused = client.wait_while_paused()
         if paused:
-            self._began_ns = self._fetched_ns = clock.now_ns()
+            self._began_ns = self._fetched_ns = self._client._clock.now_ns()
         elif follows and client._ended_ns is not None and self._connection.offer.kind == "train":
             self._began_ns = client._ended_ns
         self._settle(self._batch_size)
@@ -48,7 +47,7 @@ class Minibatch:
 
     def fetched(self, batch_size=None):
         """The data is here: what the block took until now was fetch stall, the rest is compute."""
-        self._fetched_ns = clock.now_ns()
+        self._fetched_ns = self._client._clock.now_ns()
         if batch_size is not None:
             self._settle(batch_size)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from gearshift import clock
 from gearshift.guarded import never_raises
 
-MOST_TURN_WAITS = 64
-
 
 class Turn:
     """One turn. It is asked for even while the daemon wants this kind to wait: for a program that has
@@ -28,24 +26,20 @@ class Turn:
         return self._client._connection
 
     def __enter__(self):
-        asked_ns = clock.now_ns()
+        asked_ns, work_clock = clock.now_ns(), self._client._clock
+        work_clock.stop()
         try:
             self._number = self._take()
-            self._waited(asked_ns, clock.now_ns())
+            self.waited_ns = clock.now_ns() - asked_ns
         except BaseException:  # Ctrl-C: the others need not wait until the turn is lost
             self._give_back()
             raise
+        finally:
+            work_clock.go_on()
         return self
 
     def __exit__(self, *failure):
         self._end()
-
-    def _waited(self, asked_ns, got_ns):
-        self.waited_ns = got_ns - asked_ns
-        waits = self._client._turn_waits
-        if len(waits) == MOST_TURN_WAITS:  # nothing is reported in between
-            waits.clear()
-        waits.append((asked_ns, got_ns))
 
     @never_raises(0)
     def _take(self):
@@ -73,8 +67,3 @@ class TurnToRun(Turn):
             client._pause()
             number = self._connection.take_turn(client._must_pause)
         return number
-
-
-def waited_within(waits, began_ns, ended_ns):
-    """How much of a time went by waiting for turns."""
-    return sum(max(0, min(to, ended_ns) - max(since, began_ns)) for since, to in waits)
