@@ -129,6 +129,9 @@ std::span<const BoardDescription> built_in_boards();
 // By id or alias; null where there is none.
 const BoardDescription* find_board(std::string_view called,
                                    std::span<const BoardDescription> boards);
+// Whether two names are of one built-in board: its id, its aliases, and those of boards that differ
+// from it by their software alone. Names that no board has are of one where they are equal.
+bool is_same_board(std::string_view one, std::string_view other);
 
 // What detection found, step by step, for `boards --explain`.
 struct Detection {

@@ -28,6 +28,14 @@ const BoardDescription* find_board(std::string_view called,
   return found == boards.end() ? nullptr : &*found;
 }
 
+bool is_same_board(std::string_view one, std::string_view other) {
+  if (one == other) return true;
+  const BoardDescription* a = find_board(one, built_in_boards());
+  const BoardDescription* b = find_board(other, built_in_boards());
+  if (a == nullptr || b == nullptr) return false;
+  return a == b || (!a->compatible.empty() && a->compatible == b->compatible);
+}
+
 bool select_gpu(BoardDescription& board, const std::string& which) {
   bool found = false;
   for (KnobDescription& knob : board.knobs) {

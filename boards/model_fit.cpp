@@ -172,7 +172,8 @@ FitError summary(std::vector<double> errors) {
   error.mean /= static_cast<double>(errors.size());
   const std::size_t half = errors.size() / 2;
   error.median = errors.size() % 2 == 1 ? errors[half] : (errors[half - 1] + errors[half]) / 2;
-  error.p90 = errors[(errors.size() - 1) * 9 / 10];
+  // The nearest rank: the least error that nine tenths of all are no larger than.
+  error.p90 = errors[(9 * errors.size() + 9) / 10 - 1];
   return error;
 }
 

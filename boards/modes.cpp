@@ -126,8 +126,8 @@ ModelMode model_mode(const KnobSpace& space, const PowerMode& mode, const ModelM
 std::vector<PowerMode> modes_by_power(const BoardDescription& board, const KnobSpace& space) {
   const std::size_t count = bounded_mode_count(space);
   if (count > kMaxModes) {
-    throw std::length_error(board.id + ": the knobs have " + too_many_modes(space) +
-                            "; shorten the longest list of values");
+    throw std::length_error((board.id.empty() ? "" : board.id + ": ") + "the knobs have " +
+                            too_many_modes(space) + "; shorten the longest list of values");
   }
   const KnobSpace whole = board.knob_space();
   const ModelMode fallback = model_mode(whole, whole.highest(), {});

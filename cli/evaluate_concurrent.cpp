@@ -127,6 +127,8 @@ class ConcurrentEvaluation {
 void ConcurrentEvaluation::add_pair(const Profile& train, const Profile& infer,
                                     const std::vector<std::string>& keep) {
   const KnobSpace knobs = keep_values(common_knobs(train, infer), keep);
+  require_few_modes(knobs, "--profile and --infer-profile",
+                    fmt::format("{} + {}", train.workload, infer.workload));
   Pair pair;
   pair.train = std::make_unique<Profile>(sub_grid(train, knobs));
   pair.infer = std::make_unique<Profile>(sub_grid(infer, knobs));

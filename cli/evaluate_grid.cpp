@@ -53,6 +53,22 @@ Profile filled(const Profile& measured, const CostSource& costs) {
   return truth;
 }
 
+std::size_t timed_count(const Profile& profile) {
+  const std::vector<ProfileCell>& cells = profile.cells();
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(), [](const ProfileCell& cell) { return cell.timed(); }));
+}
+
+// Policies choose among all combinations of the values, and may give up where most are refused.
+void tell_refused(const Profile& profile, std::size_t measured, const std::string& path) {
+  const std::size_t settings = bounded_mode_count(profile.knobs()) * profile.batch_sizes().size();
+  if (measured == settings) return;
+  tell(stderr,
+       "{}: {} of {} settings of {} have a cell; the others are refused, --missing nearest fills "
+       "them\n",
+       path, measured, settings, profile.workload);
+}
+
 // Of the truth's cells, those that a line means, and where gaps have the nearest cell those that
 // stand for one that a line means.
 std::vector<bool> suspects_of(const Profile& measured, const Profile& truth,
@@ -116,7 +132,7 @@ void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::strin
   bool found = false;
   for (const Profile& profile : with_rows(read_profiles(path), path)) {
     if (options.problem == "online" || kind_name(profile.kind) == options.problem) {
-      add_workload(profile, options);
+      add_workload(profile, options, path);
       found = true;
     } else {
       others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", profile.workload,
@@ -129,10 +145,12 @@ void EvaluateGrid::add_profiles(const EvaluateOptions& options, const std::strin
   }
 }
 
-void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& options) {
+void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& options,
+                                const std::string& path) {
   Bench bench;
   bench.profile =
       std::make_unique<Profile>(sub_grid(whole, keep_values(whole.knobs(), options.keep)));
+  require_few_modes(bench.profile->knobs(), path, whole.workload);
   bench.board = board_ ? board_model(board_.get()) : built_in_board_model(whole.device);
   const Missing missing = parse_missing(options.missing);
   if (missing == Missing::model) {
@@ -141,13 +159,21 @@ void EvaluateGrid::add_workload(const Profile& whole, const EvaluateOptions& opt
   bench.costs = std::make_unique<ProfileCosts>(*bench.profile, missing, bench.model.get());
   bench.truth = std::make_unique<Profile>(
       missing == Missing::refuse ? *bench.profile : filled(*bench.profile, *bench.costs));
+  const std::size_t measured = timed_count(*bench.profile);
+  if (missing == Missing::refuse) tell_refused(*bench.profile, measured, path);
   const std::string name = options.problem == "online"
                                ? fmt::format("{} {}", whole.workload, kind_name(whole.kind))
                                : whole.workload;
   std::vector<std::string> taken;
   for (const Target& target : grid_.workloads) taken.push_back(target.name);
-  grid_.workloads.push_back({free_name(taken, name, whole.device),
-                             OptimumTable(*bench.truth, unmeasured_order(bench.truth->knobs()))});
+  Target target{.name = free_name(taken, name, whole.device),
+                .optimum = OptimumTable(*bench.truth, unmeasured_order(bench.truth->knobs()))};
+  if (missing != Missing::refuse) {
+    target.filled = bench.truth->cells().size() - measured;
+    target.filled_from =
+        missing == Missing::model ? "by the board's model" : "from the nearest cell";
+  }
+  grid_.workloads.push_back(std::move(target));
   if (options.problem == "online") with_reference({}, *bench.truth);
   benches_.push_back(std::move(bench));
 }

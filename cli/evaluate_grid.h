@@ -45,7 +45,7 @@ class EvaluateGrid {
   };
 
   void add_profiles(const EvaluateOptions& options, const std::string& path);
-  void add_workload(const Profile& whole, const EvaluateOptions& options);
+  void add_workload(const Profile& whole, const EvaluateOptions& options, const std::string& path);
   void mark_suspects(const EvaluateOptions& options);
 
   Grid grid_;

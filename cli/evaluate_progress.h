@@ -3,10 +3,9 @@
 
 #include <csignal>
 #include <cstddef>
-#include <optional>
 #include <string_view>
 
-#include "cli/boottime_clock.h"
+#include "cli/progress_line.h"
 #include "evaluation/case_run.h"
 
 namespace gearshift {
@@ -23,15 +22,12 @@ class EvaluateProgress : public CaseWatch {
   bool stopped() override;
   // Ends the line that was written over. Signals end the program again: nobody asks for them now.
   void end();
-  double seconds_elapsed() const { return seconds(clock_.now() - began_); }
+  double seconds_elapsed() const { return line_.elapsed_s(); }
 
  private:
-  const BoottimeClock clock_;
-  const Time began_;
-  const bool terminal_;
+  ProgressLine line_;
   const bool keeps_;
   const std::string_view what_;
-  std::optional<Time> shown_;
   bool stopped_ = false;
   sigset_t signals_{};
 };

@@ -17,6 +17,7 @@
 #include "cli/model_commands.h"
 #include "cli/model_targets.h"
 #include "cli/profile_files.h"
+#include "cli/select_board.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -28,6 +29,7 @@ constexpr std::size_t kMostTargetBytes = std::size_t{16} << 20;
 struct CheckOptions {
   std::string targets;
   std::vector<std::string> profiles;
+  std::string board;
   bool json = false;
 };
 
@@ -54,12 +56,16 @@ struct JudgedProfile {
   std::string reason;
 };
 
-JudgedProfile judge_profile(const Profile& profile) {
+// `named` by --board, or null: then the board that the profile's device is.
+JudgedProfile judge_profile(const Profile& profile, const BoardDescription* named) {
   JudgedProfile judged{
       profile.device, profile.workload, profile.kind, profile.cells().size(), {}, ""};
-  const BoardDescription* board = find_board(profile.device, built_in_boards());
+  const BoardDescription* board =
+      named != nullptr ? named : find_board(profile.device, built_in_boards());
   if (board == nullptr || !board->model) {
-    judged.reason = "no board with a model is called '" + profile.device + "'";
+    judged.reason = "no board with a model is called '" +
+                    (board != nullptr ? board->id : profile.device) +
+                    "'; name one, or its board file, with --board";
     return judged;
   }
   const auto workload = board->find_workload(profile.workload, profile.kind);
@@ -88,18 +94,25 @@ CheckResult check(const CheckOptions& options) {
       profiles.push_back(std::move(profile));
     }
   }
+  // A board of its own comes first: it may have the name of a built-in one.
+  std::vector<BoardDescription> boards;
+  if (!options.board.empty()) boards.push_back(select_board(options.board, Sysroot("/")));
+  const bool own = !boards.empty();
+  boards.insert(boards.end(), built_in_boards().begin(), built_in_boards().end());
   CheckResult result;
   if (!options.targets.empty()) {
     const std::string text = read_csv_text(options.targets, kMostTargetBytes);
     for (ModelTarget& target : parse_targets(text, options.targets)) {
       JudgedTarget judged{std::move(target), {}};
-      judged.judgement = judge(judged.target, built_in_boards(), profiles);
+      judged.judgement = judge(judged.target, boards, profiles);
       result.expressible += judged.expressible() ? 1 : 0;
       result.within += judged.within() ? 1 : 0;
       result.targets.push_back(std::move(judged));
     }
   }
-  for (const Profile& profile : profiles) result.profiles.push_back(judge_profile(profile));
+  for (const Profile& profile : profiles) {
+    result.profiles.push_back(judge_profile(profile, own ? &boards.front() : nullptr));
+  }
   return result;
 }
 
@@ -231,6 +244,10 @@ void add_model_check(CLI::App& model, int& exit_code) {
   command->add_option("--profile", options->profiles,
                       "a measured profile: its mean absolute error, and the grid that targets over "
                       "\"all N modes\" mean; may be repeated");
+  command->add_option("--board", options->board,
+                      "the board whose parameters profiles are compared with, a built-in id or a "
+                      "board file; else each profile's device; targets name theirs, and it is "
+                      "among them");
   command->add_flag("--json", options->json, "one JSON object instead of text");
   command->footer(
       "A target that needs what the model lacks is listed with the reason, and not counted.\n"

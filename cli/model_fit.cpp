@@ -18,6 +18,7 @@
 #include "cli/model_fit_chosen.h"
 #include "cli/profile_files.h"
 #include "cli/seed_flag.h"
+#include "cli/select_board.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
@@ -37,13 +38,14 @@ struct FitOptions {
   bool json = false;
 };
 
-const BoardDescription& board_of(const Profile& profile, const FitOptions& options) {
-  const std::string& called = options.board.empty() ? profile.device : options.board;
-  const BoardDescription* board = find_board(called, built_in_boards());
+// `named` by --board, or null: then the board that the profile's device is.
+const BoardDescription& board_of(const Profile& profile, const BoardDescription* named) {
+  const BoardDescription* board =
+      named != nullptr ? named : find_board(profile.device, built_in_boards());
   if (board == nullptr || !board->model) {
-    throw std::invalid_argument("'" + called +
-                                "' is no board with a model; name one with --board, " +
-                                "`gearshift boards` lists them");
+    throw std::invalid_argument("'" + (board != nullptr ? board->id : profile.device) +
+                                "' is no board with a model; name one, or its board file, with "
+                                "--board; `gearshift boards` lists them");
   }
   return *board;
 }
@@ -69,9 +71,10 @@ struct FittedProfile {
   std::optional<CostError> board_file;  // on the same held-out cells, where it has the workload
 };
 
-FittedProfile fit_profile(const Profile& profile, const FitOptions& options) {
+FittedProfile fit_profile(const Profile& profile, const BoardDescription& board,
+                          const FitOptions& options) {
   FittedProfile fitted;
-  fitted.board = &board_of(profile, options);
+  fitted.board = &board;
   fitted.workload = profile.workload;
   const std::vector<FitCell> cells = judged_cells(*fitted.board, profile, options);
   std::vector<FitCell> used;
@@ -180,9 +183,11 @@ void check_unused_options(const CLI::App& command, const FitOptions& options) {
 
 int run_fit(const FitOptions& options) {
   Json out = {{"fits", Json::array()}};
+  std::optional<BoardDescription> named;
+  if (!options.board.empty()) named = select_board(options.board, Sysroot("/"));
   for (const Profile& profile : with_rows(read_profiles(options.profile), options.profile)) {
+    const BoardDescription& board = board_of(profile, named ? &*named : nullptr);
     if (options.choose == "roofline") {
-      const BoardDescription& board = board_of(profile, options);
       const std::vector<FitCell> cells = judged_cells(board, profile, options);
       const ChosenFit fit = fit_chosen(
           board, profile, cells, {options.start, options.cells, options.repeats, options.seed});
@@ -193,7 +198,7 @@ int run_fit(const FitOptions& options) {
       }
       continue;
     }
-    const FittedProfile fitted = fit_profile(profile, options);
+    const FittedProfile fitted = fit_profile(profile, board, options);
     if (options.json) {
       out["fits"].push_back(fit_json(fitted, options));
     } else {
@@ -213,7 +218,8 @@ void add_model_fit(CLI::App& model, int& exit_code) {
   command->add_option("PROFILE", options->profile, "CSV; each workload in it is fitted")
       ->required();
   command->add_option("--board", options->board,
-                      "the board whose parameters are taken; else the profile's device");
+                      "the board whose parameters are taken, a built-in id or a board file; else "
+                      "the profile's device");
   command->add_option("--cells", options->cells, "how many cells to fit, spread over the modes")
       ->check(CLI::Range(kLeastFitCells, kMostFitCells))
       ->capture_default_str();

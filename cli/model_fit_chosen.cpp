@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -38,9 +39,13 @@ StartWorkload default_start(const BoardDescription& board, const Profile& profil
                            profile.workload);
 }
 
-StartWorkload named_start(const std::string& named, const Profile& profile) {
+// Of the board that is fitted on, which may be of a file, or of a built-in one.
+StartWorkload named_start(const std::string& named, const BoardDescription& own,
+                          const Profile& profile) {
   const std::size_t slash = named.find('/');
-  const BoardDescription* board = find_board(named.substr(0, slash), built_in_boards());
+  const std::string called = named.substr(0, slash);
+  const BoardDescription* board = find_board(called, std::span(&own, 1));
+  if (board == nullptr) board = find_board(called, built_in_boards());
   if (slash == std::string::npos || board == nullptr) {
     throw std::invalid_argument("--start " + named +
                                 ": name a board and its workload, jetson-agx-orin/resnet18; "
@@ -81,8 +86,8 @@ ChosenFit fit_chosen(const BoardDescription& board, const Profile& profile,
                                 std::to_string(kMostRooflineRows) + " cells, not " +
                                 std::to_string(options.cells));
   }
-  const StartWorkload start =
-      options.start.empty() ? default_start(board, profile) : named_start(options.start, profile);
+  const StartWorkload start = options.start.empty() ? default_start(board, profile)
+                                                    : named_start(options.start, board, profile);
   const RooflineEstimate expected = estimate_of(*start.workload);
   std::vector<RooflineRow> rows;
   for (const FitCell& cell : cells) {

@@ -50,9 +50,7 @@ void CommandFiles::reads(const std::string& flag, const std::vector<std::string>
 }
 
 void CommandFiles::reads_board(const std::string& flag, const std::string& board) {
-  const auto boards = built_in_boards();
-  const bool built_in =
-      std::any_of(boards.begin(), boards.end(), [&](const auto& one) { return one.id == board; });
+  const bool built_in = find_board(board, built_in_boards()) != nullptr;
   if (board != "auto" && !built_in) reads(flag, board);
 }
 

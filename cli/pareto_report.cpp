@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "boards/board_description.h"
+
 namespace gearshift {
 namespace {
 
@@ -126,7 +128,7 @@ const SettingCost* measured_cost(const Pareto& pareto, const SettingCost& predic
 
 std::string other_model(const Pareto& pareto) {
   if (!pareto.model) return "";
-  const bool device = pareto.model->device != pareto.device;
+  const bool device = !is_same_board(pareto.model->device, pareto.device);
   const bool workload = pareto.model->workload != pareto.workload;
   if (!device && !workload) return "";
   return fmt::format("{} {}, another {}{}{}", pareto.model->device, pareto.model->workload,

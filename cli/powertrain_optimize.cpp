@@ -2,6 +2,7 @@
 #include <spdlog/fmt/fmt.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,7 @@
 #include "cli/powertrain_reference.h"
 #include "cli/state_folder.h"
 #include "cli/tell.h"
+#include "policies/numerics/trade_off.h"
 #include "policies/powertrain/optimization.h"
 
 namespace gearshift {
@@ -74,6 +76,20 @@ void print_json(const std::vector<OptimizationRow>& rows, const OptimizeOptions&
   std::printf("%s\n", json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
+// Why a profile has no row at all, or none of the highest mode.
+void tell_left_out(const Profile& target, const std::vector<double>& caps_w) {
+  const double highest_w = *std::max_element(caps_w.begin(), caps_w.end());
+  if (!fastest_under(trade_off(target), highest_w)) {
+    tell(stderr, "{} {}: no rows: no measured mode draws so little\n", target.device,
+         target.workload);
+    return;
+  }
+  if (highest_cell(target) != nullptr) return;
+  tell(stderr, "{} {}: no row MAXN: the highest mode ({} batch={}) was not measured\n",
+       target.device, target.workload, target.knobs().describe(target.knobs().highest()),
+       target.batch_sizes().front());
+}
+
 int run_optimize(OptimizeOptions options) {
   options.optimization.caps_w = parse_numbers("--caps", options.caps);
   std::vector<Profile> targets;
@@ -91,6 +107,7 @@ int run_optimize(OptimizeOptions options) {
     throw std::runtime_error("--caps '" + options.caps +
                              "': no measured mode draws so little; give higher ones");
   }
+  for (const Profile& target : targets) tell_left_out(target, options.optimization.caps_w);
   if (options.json) {
     print_json(rows, options, reference.source);
   } else {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "boards/board_description.h"
 #include "cli/commands.h"
 #include "cli/output_files.h"
 #include "cli/powertrain_commands.h"
@@ -51,7 +52,7 @@ int run_predict(const PredictOptions& options) {
                                          {"output", options.output}};
     tell(rest, "{}\n", json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    const bool elsewhere = predictor.device != profile.device;
+    const bool elsewhere = !is_same_board(predictor.device, profile.device);
     tell(rest, "{}: {} {}, {} predicted settings{}\n", options.output, profile.device,
          profile.workload, profile.cells().size(),
          elsewhere ? ", by a model of another board: " + predictor.device : "");

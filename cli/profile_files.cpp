@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "boards/board_description.h"
 #include "cli/tell.h"
 #include "trace/profile_csv.h"
 #include "trace/recording_profile.h"
@@ -25,6 +26,15 @@ std::string names_of(std::span<const Profile> profiles) {
                          kind_name(one.kind), one.device);
   }
   return names;
+}
+
+void require_few_modes(const KnobSpace& knobs, const std::string& path,
+                       const std::string& workload) {
+  if (bounded_mode_count(knobs) <= kMaxModes) return;
+  throw std::runtime_error(
+      fmt::format("{}: the knobs of {} have {}, measured or not; keep fewer values with --keep, or "
+                  "round clocks that differ by less than a step in the file",
+                  path, workload, too_many_modes(knobs)));
 }
 
 const std::vector<Profile>& ProfileFiles::of(const std::string& path) {

@@ -17,6 +17,11 @@ std::vector<Profile> with_rows(std::vector<Profile> profiles, const std::string&
 // "resnet18 (train) on jetson-agx-orin, lenet (infer) on orin".
 std::string names_of(std::span<const Profile> profiles);
 
+// Throws std::runtime_error where a table of `workload` in `path` has more modes than can be
+// listed: every combination of its knobs' values counts, measured or not.
+void require_few_modes(const KnobSpace& knobs, const std::string& path,
+                       const std::string& workload);
+
 // Each file is read once: a pipe can be read no more often, and what it lacks is told once.
 class ProfileFiles {
  public:

@@ -14,9 +14,9 @@ namespace {
 
 BoardDescription find_board_by_name(const std::string& name, const Sysroot& root) {
   if (name == "auto") return *detect_board(root, built_in_boards()).board;
+  if (const BoardDescription* board = find_board(name, built_in_boards())) return *board;
   std::string known;
   for (const BoardDescription& board : built_in_boards()) {
-    if (board.id == name) return board;
     known += (known.empty() ? "" : ", ") + board.id;
   }
   if (!std::filesystem::exists(name)) {

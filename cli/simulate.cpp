@@ -31,6 +31,7 @@
 #include "cli/seed_flag.h"
 #include "cli/simulated_course.h"
 #include "cli/simulated_problem.h"
+#include "cli/simulated_progress.h"
 #include "cli/simulated_result.h"
 #include "cli/units.h"
 #include "cli/written_output.h"
@@ -230,11 +231,14 @@ void run(const SimulateOptions& options, const std::string& words) {
   const bool beside_requests = made.problem.tasks.size() == 2 && !options.arrivals.empty();
   if (beside_requests) {
     course.emplace(made.problem, made.caps);
-    onlookers.observer = [&](const Plant& plant, const Status& status) {
-      course->observe(plant, status);
-    };
   }
+  SimulatedProgress progress(made.problem);
+  onlookers.observer = [&](const Plant& plant, const Status& status) {
+    if (course) course->observe(plant, status);
+    progress.observe(status.time);
+  };
   const SimulationResult result = simulate(made.problem, policy, limits, onlookers);
+  progress.end();
   // The choice answers to the cap that was in force when it was made.
   made.problem.goal.power_mw = cap_at(Time{} + result.duration, caps);
   // So it does to what settings cost by then.

@@ -14,12 +14,11 @@ namespace gearshift {
 namespace {
 
 // Whether a device is known to be another board than the one that is asked for. By a name that no
-// board has it may be that one; boards that differ by their software alone are one device.
+// board has it may be that one.
 bool is_another_board(const std::string& device, const std::string& asked_for) {
-  const BoardDescription* measured = find_board(device, built_in_boards());
-  const BoardDescription* asked = find_board(asked_for, built_in_boards());
-  if (measured == nullptr || asked == nullptr || measured == asked) return false;
-  return asked->compatible.empty() || asked->compatible != measured->compatible;
+  const bool known = find_board(device, built_in_boards()) != nullptr &&
+                     find_board(asked_for, built_in_boards()) != nullptr;
+  return known && !is_same_board(device, asked_for);
 }
 
 }  // namespace

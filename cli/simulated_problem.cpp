@@ -292,6 +292,10 @@ SimulatedProblem make_simulated_problem(const SimulateOptions& options) {
   if (is_pair(options)) add_served(options, made);
   made.whole_knobs = std::make_unique<KnobSpace>(made.problem.knobs);
   made.problem.knobs = keep_values(made.problem.knobs, options.keep);
+  if (made.profile) {
+    require_few_modes(made.problem.knobs, options.trace.empty() ? options.profile : options.trace,
+                      made.profile->workload);
+  }
   const std::optional<ArrivalSpec> arrivals = arrivals_of(options);
   made.problem.goal = goal_of(options, arrivals);
   complete_goal(made.problem.goal, *made.whole_knobs);

@@ -34,6 +34,16 @@ std::vector<double> decades(double low, double high) {
   return values;
 }
 
+// Multiples of a round step from low to high.
+std::vector<double> steps(double low, double high) {
+  const double step = round_step(high - low);
+  std::vector<double> values;
+  for (double i = std::ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; ++i) {
+    values.push_back(i * step + 0.0);  // no -0
+  }
+  return values;
+}
+
 }  // namespace
 
 Axis::Axis(std::string label, Spacing spacing, double low, double high)
@@ -70,19 +80,17 @@ double Axis::place(double value) const {
 }
 
 std::vector<double> Axis::ticks() const {
-  std::vector<double> candidates;
-  if (spacing_ == Spacing::linear) {
-    const double step = round_step(high_value_ - low_value_);
-    for (double i = std::ceil(low_value_ / step - 1e-9); i * step <= high_value_ + 1e-9 * step;
-         ++i) {
-      candidates.push_back(i * step);
-    }
-  } else {
-    const double least = high_value_ < 5 ? high_value_ / 100 : 1;
-    const double low = spacing_ == Spacing::root ? least : low_value_;
-    candidates = decades(low, high_value_);
-    if (spacing_ == Spacing::root) candidates.insert(candidates.begin(), 0);
-  }
+  if (spacing_ == Spacing::linear) return far_apart(steps(low_value_, high_value_));
+  const double least = high_value_ < 5 ? high_value_ / 100 : 1;
+  std::vector<double> candidates =
+      decades(spacing_ == Spacing::root ? least : low_value_, high_value_);
+  if (spacing_ == Spacing::root) candidates.insert(candidates.begin(), 0);
+  std::vector<double> ticks = far_apart(candidates);
+  // A narrow range lies between two of these numbers, or has one.
+  return ticks.size() < 2 ? far_apart(steps(low_value_, high_value_)) : ticks;
+}
+
+std::vector<double> Axis::far_apart(const std::vector<double>& candidates) const {
   std::vector<double> ticks;
   for (const double candidate : candidates) {
     if (ticks.empty() || place(candidate) - place(ticks.back()) >= kLeastGap) {

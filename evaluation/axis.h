@@ -26,6 +26,8 @@ class Axis {
 
  private:
   double bend(double value) const;
+  // Of these, which rise, those that have room for their numbers.
+  std::vector<double> far_apart(const std::vector<double>& candidates) const;
 
   std::string label_;
   Spacing spacing_;

@@ -1,6 +1,8 @@
 #include "evaluation/chart.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -29,12 +31,16 @@ constexpr double kRangeStep = 22;
 
 std::string number(double value) { return fixed(value, 1); }
 
+// Ticks are round numbers but for what a sum of steps loses: in their first nine digits neighbours
+// differ.
 std::string tick_text(double value) {
-  const double magnitude = std::max(value, -value);
-  return magnitude >= 1 || magnitude == 0 ? exact(static_cast<double>(static_cast<long long>(
-                                                      value * 10 + (value < 0 ? -0.5 : 0.5))) /
-                                                  10)
-                                          : fixed(value, magnitude >= 0.1 ? 1 : 2);
+  constexpr int kDigits = 9;
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value,
+                                          std::chars_format::general, kDigits);
+  double round = value;
+  if (error == std::errc()) std::from_chars(text.data(), end, round);
+  return exact(round);
 }
 
 struct Frame {

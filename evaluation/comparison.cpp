@@ -120,7 +120,10 @@ ComparisonTable unsolvable_table(const Grid& grid, std::span<const Standing> sta
 
 ComparisonTable gaps_table(const Grid& grid, std::span<const Standing> standings) {
   ComparisonTable table;
+  const bool refused = std::any_of(standings.begin(), standings.end(),
+                                   [](const Standing& one) { return one.refused > 0; });
   table.title = "Settings tried that have no measured cell";
+  if (refused) table.title += "; --missing nearest fills those that were refused";
   table.columns = {"policy", "workload", "nearest cell", "model", "refused"};
   for (const Standing& standing : standings) {
     if (standing.filled_nearest + standing.filled_model + standing.refused == 0) continue;

@@ -113,8 +113,8 @@ Chart choices_chart(const Grid& grid, std::span<const Row> rows, std::size_t wor
   }
   const std::size_t settings = cells.size();
   Chart chart{.description = target.name + ": power and minibatch time of " +
-                             std::to_string(settings) +
-                             " measured settings, and the settings that policies held",
+                             settings_text(target, settings) +
+                             ", and the settings that policies held",
               .x = Axis("power, W", Spacing::linear, power_w.low, power_w.high),
               .y = Axis("minibatch, ms", Spacing::logarithmic, minibatch_ms.low, minibatch_ms.high),
               .cloud = std::move(cells),

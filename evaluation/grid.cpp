@@ -23,6 +23,12 @@ std::uint64_t fingerprint(const Profile& profile) {
 
 }  // namespace
 
+std::string settings_text(const Target& target, std::size_t settings) {
+  std::string text = std::to_string(settings - target.filled) + " measured settings";
+  if (target.filled == 0) return text;
+  return text + ", " + std::to_string(target.filled) + " filled " + target.filled_from;
+}
+
 Case Grid::at(std::size_t index) const {
   Case one;
   one.seed = index % seeds.size();

@@ -1,6 +1,7 @@
 // A grid of cases: every policy on every workload, under every problem, with every seed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,7 +25,14 @@ struct Target {
   OptimumTable optimum;
   // A fingerprint of what else runs there and is not in `optimum`; 0: nothing does.
   std::uint64_t beside = 0;
+  // How many of its profile's settings were not measured but filled, and from what, as "from the
+  // nearest cell".
+  std::size_t filled = 0;
+  std::string filled_from{};
 };
+
+// "500 measured settings, 1705 filled from the nearest cell": of so many settings of the target.
+std::string settings_text(const Target& target, std::size_t settings);
 
 // Indices into the vectors of a Grid.
 struct Case {
@@ -42,6 +50,11 @@ struct Grid {
   // Whatever else decides how a case ends: effects, limits of a search, priors, the program.
   std::string conditions;
 
+  // Whether some workload has settings that were filled.
+  bool has_filled() const {
+    return std::any_of(workloads.begin(), workloads.end(),
+                       [](const Target& one) { return one.filled > 0; });
+  }
   std::size_t size() const {
     return policies.size() * workloads.size() * problems.size() * seeds.size();
   }

@@ -118,7 +118,7 @@ std::string html_end(const Grid& grid, const Provenance& provenance) {
     const Profile& profile = workload.optimum.profile();
     out += term("workload",
                 workload.name + ": " + profile.workload + " on " + profile.device + ", " +
-                    std::to_string(profile.cells().size()) + " measured settings",
+                    settings_text(workload, profile.cells().size()),
                 false);
   }
   return out + "</dl>\n</body></html>\n";

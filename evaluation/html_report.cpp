@@ -11,12 +11,14 @@ namespace {
 
 std::string pictures(const Grid& grid, std::span<const Row> rows,
                      std::span<const Standing> standings) {
-  std::string out = html_figures(
-      grid, "Choices among all settings",
-      "Grey points are all measured settings, and a grey line the fastest at each power. A "
-      "marker is "
-      "a setting that a policy held in a solvable problem.",
-      [&](std::size_t workload) { return svg(choices_chart(grid, rows, workload)); });
+  std::string out =
+      html_figures(grid, "Choices among all settings",
+                   std::string("Grey points are all ") +
+                       (grid.has_filled() ? "settings, filled ones too" : "measured settings") +
+                       ", and a grey line the fastest at each power. A marker is a setting that a "
+                       "policy held in "
+                       "a solvable problem.",
+                   [&](std::size_t workload) { return svg(choices_chart(grid, rows, workload)); });
   const bool limited =
       std::any_of(grid.problems.begin(), grid.problems.end(),
                   [](const Problem& problem) { return problem.goal.power_mw.has_value(); });
@@ -48,13 +50,13 @@ std::string html_report(const Grid& grid, std::span<const Row> rows,
                         std::span<const Standing> standings, const Provenance& provenance,
                         const AllCells* all) {
   std::string out = html_head("How far from the optimum is each policy?") + "<p>";
-  out +=
-      count_of(grid.policies.size(), "policy", "policies") + " on " +
-      count_of(grid.workloads.size(), "workload", "workloads") + ", " +
-      count_of(grid.problems.size(), "problem", "problems") + " each, " +
-      count_of(grid.seeds.size(), "seed", "seeds") + ": " + count_of(rows.size(), "row", "rows") +
-      ". The optimum is exhaustive over the measured settings; every choice is judged on what its "
-      "setting truly costs.</p>\n";
+  out += count_of(grid.policies.size(), "policy", "policies") + " on " +
+         count_of(grid.workloads.size(), "workload", "workloads") + ", " +
+         count_of(grid.problems.size(), "problem", "problems") + " each, " +
+         count_of(grid.seeds.size(), "seed", "seeds") + ": " +
+         count_of(rows.size(), "row", "rows") + ". The optimum is exhaustive over " +
+         (grid.has_filled() ? "all settings, filled ones too" : "the measured settings") +
+         "; every choice is judged on what its setting truly costs.</p>\n";
   out += html_table(grid, quality_table(grid, standings, Rows::solvable));
   out += html_lines(failure_lines(grid, rows));
   out +=

@@ -127,9 +127,25 @@ PublishedError published_error(std::string_view device, std::string_view workloa
   return {};
 }
 
+void check_draws(const Predictor& reference, std::span<const Profile> targets,
+                 std::span<const std::size_t> modes, std::size_t repeats, std::uint64_t seed) {
+  for (const Profile& target : targets) {
+    const std::vector<std::size_t> cells = timed_cells(target);
+    for (const std::size_t count : modes) {
+      for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+        const std::vector<std::size_t> drawn = draw_cells(cells, count, seed + repeat);
+        untrained_predictor(target, drawn);
+        check_transfer(reference, target, drawn);
+      }
+    }
+  }
+}
+
 std::vector<ComparisonRow> compare(const NetworkModule& module, const Profile& reference,
                                    std::span<const Profile> targets,
                                    const ComparisonOptions& options) {
+  check_draws(untrained_predictor(reference, timed_cells(reference)), targets, options.modes,
+              options.repeats, options.training.seed);
   std::size_t done = 0;
   const std::size_t total =
       1 + targets.size() * (1 + options.modes.size() * options.repeats * kMethods.size());

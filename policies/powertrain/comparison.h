@@ -55,9 +55,15 @@ struct ComparisonOptions {
   std::function<void(std::size_t done, std::size_t total)> progress;  // trainings; may be empty
 };
 
+// Whether every one of the trainings that are to come can begin: throws TrainingError for the first
+// that cannot, which would else be found after hours of those before it. Of the reference its
+// inputs alone are looked at.
+void check_draws(const Predictor& reference, std::span<const Profile> targets,
+                 std::span<const std::size_t> modes, std::size_t repeats, std::uint64_t seed);
+
 // First the reference, on all of its settings; then each target afresh on all of its own, and with
 // each number of modes, drawn anew at each repeat. All are judged on all settings of the profile.
-// Throws TrainingError or NetworkError.
+// Throws NetworkError, and before the first training what check_draws throws.
 std::vector<ComparisonRow> compare(const NetworkModule& module, const Profile& reference,
                                    std::span<const Profile> targets,
                                    const ComparisonOptions& options);

@@ -43,9 +43,8 @@ class Judge {
 
   // The same setting for every limit; nothing where it was not measured.
   void judge_highest(std::vector<JudgedChoice>& choices) const {
-    const ProfileCell* const cell =
-        target_.find(target_.knobs().highest(), target_.batch_sizes().front());
-    if (cell == nullptr || !cell->timed()) return;
+    const ProfileCell* const cell = highest_cell(target_);
+    if (cell == nullptr) return;
     for (const Limit& limit : limits_) {
       choices.push_back(judged({.mode = cell->mode, .batch_size = cell->batch_size}, limit));
     }
@@ -87,6 +86,13 @@ std::string_view strategy_name(Strategy strategy) {
   return "PowerTrain";
 }
 
+const ProfileCell* highest_cell(const Profile& target) {
+  if (target.batch_sizes().empty()) return nullptr;
+  const ProfileCell* const cell =
+      target.find(target.knobs().highest(), target.batch_sizes().front());
+  return cell != nullptr && cell->timed() ? cell : nullptr;
+}
+
 OptimizationRow judged_row(Strategy strategy, std::span<const JudgedChoice> choices) {
   OptimizationRow row;
   row.strategy = strategy;
@@ -114,6 +120,8 @@ std::vector<OptimizationRow> compare_optimization(const NetworkModule& module,
                                                   const Predictor& reference,
                                                   std::span<const Profile> targets,
                                                   const OptimizationOptions& options) {
+  check_draws(reference, targets, std::span(&options.modes, 1), options.repeats,
+              options.training.seed);
   std::vector<OptimizationRow> rows;
   std::size_t done = 0;
   for (const Profile& target : targets) {
@@ -123,6 +131,10 @@ std::vector<OptimizationRow> compare_optimization(const NetworkModule& module,
       settings.push_back({target.cells()[cell].mode, target.cells()[cell].batch_size});
     }
     const Judge judge(target, options.caps_w);
+    if (judge.limits() == 0) {
+      done += options.repeats;
+      continue;
+    }
     std::array<std::vector<JudgedChoice>, kStrategies.size()> choices;
     judge.judge_highest(choices[0]);
     for (std::size_t repeat = 0; repeat < options.repeats; ++repeat) {

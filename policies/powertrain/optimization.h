@@ -39,9 +39,13 @@ struct OptimizationOptions {
   std::function<void(std::size_t done, std::size_t total)> progress;  // draws; may be empty
 };
 
-// Of each target a row a strategy. The highest mode is left out where it was not measured. Where
-// nothing is believed to keep a limit, the mode of least power is chosen. All choices are judged by
-// the measured profile. Throws TrainingError or NetworkError.
+// Of the highest mode, with the smallest batch size; null where it was not measured.
+const ProfileCell* highest_cell(const Profile& target);
+
+// Of each target a row a strategy, and none where no measured mode keeps a limit. The highest mode
+// is left out where it was not measured. Where nothing is believed to keep a limit, the mode of
+// least power is chosen. All choices are judged by the measured profile. Throws NetworkError, and
+// before the first training what check_draws throws.
 std::vector<OptimizationRow> compare_optimization(const NetworkModule& module,
                                                   const Predictor& reference,
                                                   std::span<const Profile> targets,

@@ -234,14 +234,21 @@ std::vector<std::size_t> draw_cells(std::span<const std::size_t> cells, std::siz
   return drawn;
 }
 
-Predictor train_predictor(const NetworkModule& module, const Profile& profile,
-                          std::span<const std::size_t> cells, const TrainingOptions& options) {
+Predictor untrained_predictor(const Profile& profile, std::span<const std::size_t> cells) {
   check_cells(profile, cells);
   Predictor predictor;
+  predictor.device = profile.device;
+  predictor.workload = profile.workload;
   predictor.inputs = choose_inputs(profile.knobs(), settings_of(profile, cells));
   if (predictor.inputs.empty()) {
     throw TrainingError(named(profile) + ": neither a knob nor the batch size varies");
   }
+  return predictor;
+}
+
+Predictor train_predictor(const NetworkModule& module, const Profile& profile,
+                          std::span<const std::size_t> cells, const TrainingOptions& options) {
+  Predictor predictor = untrained_predictor(profile, cells);
   fit_both(module, profile, cells, options, predictor);
   return predictor;
 }
@@ -260,13 +267,18 @@ std::string reference_objection(const Predictor& reference, const KnobSpace& kno
          " are allowed here; train one on several (gearshift powertrain train), or allow one";
 }
 
-Predictor transfer_predictor(const NetworkModule& module, const Predictor& reference,
-                             const Profile& profile, std::span<const std::size_t> cells,
-                             const TrainingOptions& options) {
+void check_transfer(const Predictor& reference, const Profile& profile,
+                    std::span<const std::size_t> cells) {
   check_cells(profile, cells);
   const std::string objection =
       reference_objection(reference, profile.knobs(), profile.batch_sizes().size());
   if (!objection.empty()) throw TrainingError(named(profile) + ": " + objection);
+}
+
+Predictor transfer_predictor(const NetworkModule& module, const Predictor& reference,
+                             const Profile& profile, std::span<const std::size_t> cells,
+                             const TrainingOptions& options) {
+  check_transfer(reference, profile, cells);
   Predictor predictor = reference;
   predictor.reference = reference.device + " " + reference.workload;
   predictor.reference_batch_sizes = batch_sizes_behind(reference);

@@ -49,16 +49,22 @@ std::vector<std::size_t> draw_cells(std::span<const std::size_t> cells, std::siz
                                     std::uint64_t seed);
 
 // Section 3.1, on these cells of the profile: nine of ten to train with, the rest to validate.
-// Throws TrainingError for fewer than 3 cells and where no knob varies, or NetworkError.
+// Throws what untrained_predictor throws, or NetworkError.
 Predictor train_predictor(const NetworkModule& module, const Profile& profile,
                           std::span<const std::size_t> cells, const TrainingOptions& options);
+// What that begins with: the inputs are chosen, and there are no networks. Throws TrainingError for
+// fewer than 3 cells and where neither a knob nor the batch size varies.
+Predictor untrained_predictor(const Profile& profile, std::span<const std::size_t> cells);
 // Why the reference's networks cannot be taken over to settings of these knobs and so many batch
 // sizes, with the way out; empty where they can.
 std::string reference_objection(const Predictor& reference, const KnobSpace& knobs,
                                 std::size_t batch_sizes);
+// Throws TrainingError for fewer than 3 cells, and where there is such an objection.
+void check_transfer(const Predictor& reference, const Profile& profile,
+                    std::span<const std::size_t> cells);
 // Section 3.2: the reference's networks with a fresh last layer, tuned on these cells:
 // options.epochs for that layer alone and as many for all, which the paper leaves open. Inputs keep
-// the reference's scale. Throws TrainingError where the reference does not fit the profile, too.
+// the reference's scale. Throws what check_transfer throws, or NetworkError.
 Predictor transfer_predictor(const NetworkModule& module, const Predictor& reference,
                              const Profile& profile, std::span<const std::size_t> cells,
                              const TrainingOptions& options);

@@ -144,6 +144,16 @@ TEST(ModelBoards, AreFoundByTheNamesThatTablesOfMeasurementsUse) {
   }
 }
 
+TEST(ModelBoards, AreOneByAnAliasAndWithOtherSoftware) {
+  EXPECT_TRUE(is_same_board("jetson-orin-nano", "jetson-orin-nano-8gb"));
+  EXPECT_TRUE(is_same_board("orin_agx", "jetson-agx-orin-jetpack5"));
+  EXPECT_TRUE(is_same_board("mine", "mine"));
+  EXPECT_FALSE(is_same_board("mine", "other"));
+  EXPECT_FALSE(is_same_board("mine", "jetson-agx-orin"));
+  EXPECT_FALSE(is_same_board("jetson-orin-nano", "jetson-nano"));
+  EXPECT_FALSE(is_same_board("host", "nvidia-gpu")) << "no device tree tells these";
+}
+
 TEST(ModelBoards, XavierKnowsTheModesThatWerePublishedByLetters) {
   const auto& modes = board("jetson-agx-xavier").published_modes;
   ASSERT_EQ(modes.size(), 14u);

@@ -59,6 +59,22 @@ TEST(ModelFit, FindsTheTrainingThatMadeTheCells) {
   }
 }
 
+TEST(ModelFit, TakesTheErrorThatNineTenthsAreNoLargerThan) {
+  const WorkloadParameters& known = orin().workloads.at("resnet18");
+  const std::vector<FitCell> all = modelled(known, {16});
+  for (const std::size_t count : {1u, 2u, 5u, 10u, 11u, 20u}) {
+    std::vector<FitCell> cells(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+    // The errors of time are 0.01, 0.02, ... of what is measured.
+    for (std::size_t i = 0; i < count; ++i) {
+      cells[i].minibatch_ms /= 1 + 0.01 * static_cast<double>(i + 1);
+    }
+    const FitError error = cost_error(*orin().model, known, cells).time;
+    const double rank = std::ceil(0.9 * static_cast<double>(count));
+    EXPECT_NEAR(error.p90, 0.01 * rank, 1e-9) << count;
+    EXPECT_GE(error.p90, error.median - 1e-12) << count;
+  }
+}
+
 TEST(ModelFit, FindsInferenceOverSeveralBatchSizes) {
   const WorkloadParameters& known = orin().workloads.at("resnet18-infer");
   const std::vector<FitCell> cells = modelled(known, {1, 4, 16, 64});

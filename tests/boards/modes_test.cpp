@@ -52,6 +52,24 @@ TEST(Modes, AgxOrinHasThemAllOnceInOrderOfModelPowerAtFullLoad) {
   EXPECT_EQ(modes.back(), space.highest());
 }
 
+TEST(Modes, TooManyAreToldWithoutTheNameThatNobodyGave) {
+  std::vector<std::int64_t> values(600);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::int64_t>(i + 1);
+  BoardDescription board =
+      without_model({knob("a", Unit::khz, values), knob("b", Unit::khz, values)});
+  const auto told = [&] {
+    try {
+      modes_by_power(board, board.knob_space());
+    } catch (const std::length_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(told().find("bench: the knobs have more than 262144 modes together"), 0u) << told();
+  board.id.clear();
+  EXPECT_EQ(told().find("the knobs have more than"), 0u) << told();
+}
+
 TEST(Modes, JetPack5HasThirteenGpuSteps) {
   const BoardDescription& board = built_in("jetson-agx-orin-jetpack5");
   EXPECT_EQ(modes_by_power(board, board.knob_space()).size(), 12u * 29 * 13 * 4);

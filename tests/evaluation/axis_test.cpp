@@ -42,6 +42,17 @@ TEST(Axis, WritesRoundNumbersFarEnoughApart) {
   }
 }
 
+TEST(Axis, HasNumbersWhereItsRangeLiesBetweenTwoRoundOnes) {
+  EXPECT_THAT(Axis("", Spacing::logarithmic, 31.2, 39.4).ticks(),
+              testing::ElementsAre(32, 34, 36, 38));
+  for (const double wider : {1.001, 1.02, 1.1, 1.4, 1.9, 4.0}) {
+    for (const double low : {0.013, 1.06, 2.2, 31.0, 760.0}) {
+      EXPECT_GE(Axis("", Spacing::logarithmic, low, low * wider).ticks().size(), 2u)
+          << low << " times " << wider;
+    }
+  }
+}
+
 TEST(Axis, StandsWhereAllValuesAreOne) {
   for (const Spacing spacing : {Spacing::linear, Spacing::logarithmic, Spacing::root}) {
     for (const double value : {0.0, 30.0}) {

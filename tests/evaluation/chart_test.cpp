@@ -43,6 +43,36 @@ double ticks_end(const std::string& picture) {
   return std::strtod(picture.c_str() + at + 3, nullptr);
 }
 
+// The numbers at the x axis.
+std::vector<std::string> x_numbers(const std::string& picture) {
+  const std::string kind = "class=\"tick mid\">";
+  std::vector<std::string> numbers;
+  for (std::size_t at = picture.find(kind); at != std::string::npos;
+       at = picture.find(kind, at + 1)) {
+    const std::size_t begin = at + kind.size();
+    numbers.push_back(picture.substr(begin, picture.find('<', begin) - begin));
+  }
+  return numbers;
+}
+
+TEST(Chart, WritesAsManyDigitsAsItsStepsNeed) {
+  const auto numbers = [](Spacing spacing, double low, double high) {
+    Chart chart = chart_of(3, 10);
+    chart.x = Axis("power, W", spacing, low, high);
+    return x_numbers(svg(chart));
+  };
+  EXPECT_THAT(numbers(Spacing::linear, 10.058, 10.262),
+              testing::ElementsAre("10.1", "10.15", "10.2", "10.25"));
+  EXPECT_THAT(
+      numbers(Spacing::linear, 31.00001, 31.00006),
+      testing::ElementsAre("31.00001", "31.00002", "31.00003", "31.00004", "31.00005", "31.00006"));
+  EXPECT_THAT(numbers(Spacing::linear, 0, 0.6),
+              testing::ElementsAre("0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6"));
+  EXPECT_THAT(
+      numbers(Spacing::logarithmic, 0.002, 0.02),
+      testing::ElementsAre("0.002", "0.003", "0.004", "0.005", "0.007", "0.01", "0.015", "0.02"));
+}
+
 TEST(RangeChart, CutsLongNamesBetweenCharacters) {
   const auto picture = [](std::string name) {
     Range range;

@@ -159,6 +159,31 @@ TEST_F(Reports, HaveAColumnForALimitOfEnergyWhereThereIsOne) {
   EXPECT_THAT(text_report(grid, rows, standings), HasSubstr("over energy %"));
 }
 
+TEST_F(Reports, SayWhatFillsTheSettingsThatWereRefused) {
+  const std::string hint = "--missing nearest fills those that were refused";
+  rows[3].trial.filled_nearest = 2;
+  standings = summarise(grid, rows);
+  EXPECT_THAT(text_report(grid, rows, standings), Not(HasSubstr(hint))) << "none was";
+  rows[5].trial.refused = 32;
+  standings = summarise(grid, rows);
+  EXPECT_THAT(text_report(grid, rows, standings), HasSubstr(hint));
+  EXPECT_THAT(html(), HasSubstr(hint));
+}
+
+TEST_F(Reports, TellFilledSettingsFromMeasuredOnes) {
+  EXPECT_THAT(html(), HasSubstr(", 6 measured settings</dd>"));
+  EXPECT_THAT(html(), HasSubstr("exhaustive over the measured settings"));
+  EXPECT_THAT(html(), HasSubstr("Grey points are all measured settings,"));
+  grid.workloads[0].filled = 2;
+  grid.workloads[0].filled_from = "from the nearest cell";
+  EXPECT_THAT(html(), HasSubstr(", 4 measured settings, 2 filled from the nearest cell</dd>"));
+  EXPECT_THAT(html(), HasSubstr("minibatch time of 4 measured settings, 2 filled from the nearest "
+                                "cell, and the settings"));
+  EXPECT_THAT(html(), HasSubstr("exhaustive over all settings, filled ones too"));
+  EXPECT_THAT(html(), HasSubstr("Grey points are all settings, filled ones too,"));
+  EXPECT_THAT(html(), Not(HasSubstr("6 measured")));
+}
+
 TEST_F(Reports, QuoteCsvFieldsThatNeedIt) {
   grid.policies[0].name = "a, \"b\"";
   std::istringstream lines(csv_report(grid, rows));

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
+
+#include "policies/powertrain/optimization.h"
 
 namespace gearshift {
 namespace {
@@ -47,6 +50,55 @@ TEST(DrawCells, AreDistinctAndAFunctionOfTheSeed) {
   EXPECT_GE(drawn.front(), 1000U);
   EXPECT_LT(drawn.back(), 1200U);
   EXPECT_EQ(draw_cells(cells, 500, 7).size(), 200U);
+}
+
+// So many cells of one knob, of which all have the time of a minibatch but those from `timed` on.
+Profile one_knob(const std::string& name, std::size_t count, std::size_t timed) {
+  KnobSpace space;
+  space.knobs = {{name, Unit::khz, KnobClass::clock, {}}};
+  for (std::size_t i = 0; i < count; ++i) {
+    space.knobs[0].values.push_back(static_cast<std::int64_t>(100'000 * (i + 1)));
+  }
+  Profile profile(space);
+  profile.device = "bench";
+  profile.workload = name;
+  for (std::size_t i = 0; i < count; ++i) {
+    profile.add({.mode = {{space.knobs[0].values[i]}, 1},
+                 .batch_size = 16,
+                 .minibatch_ms = i < timed ? 10 : kNotTimed,
+                 .power_w = static_cast<double>(i + 1),
+                 .epoch_s = 10});
+  }
+  return profile;
+}
+
+TEST(CheckDraws, FindsTheTargetThatCannotBeTrainedBeforeAnyIs) {
+  const Profile gpu = one_knob("gpu_mhz", 20, 20);
+  const Predictor reference = untrained_predictor(gpu, timed_cells(gpu));
+  const auto refusal = [&](const Profile& second, std::size_t modes) -> std::string {
+    const std::vector<Profile> targets = {gpu, second};
+    const std::vector<std::size_t> counts = {5, modes};
+    try {
+      check_draws(reference, targets, counts, 3, 1);
+    } catch (const TrainingError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(one_knob("gpu_mhz", 10, 10), 50), "") << "all that there are";
+  EXPECT_NE(refusal(one_knob("cpu_mhz", 10, 10), 5).find("needs gpu_mhz, which is no knob here"),
+            std::string::npos);
+  EXPECT_NE(refusal(one_knob("gpu_mhz", 10, 2), 5).find("2 settings with the time of a minibatch"),
+            std::string::npos);
+  EXPECT_NE(refusal(one_knob("gpu_mhz", 10, 10), 2).find("at least 3 are needed"),
+            std::string::npos);
+}
+
+TEST(HighestCell, IsThereWhereItWasMeasured) {
+  const Profile whole = one_knob("gpu_mhz", 4, 4);
+  ASSERT_NE(highest_cell(whole), nullptr);
+  EXPECT_EQ(highest_cell(whole)->power_w, 4);
+  EXPECT_EQ(highest_cell(one_knob("gpu_mhz", 4, 3)), nullptr) << "its time is of an epoch";
 }
 
 }  // namespace

@@ -1,8 +1,11 @@
 """A board on a battery: its plan caps the board, and at the reserve the trainer waits, live."""
 
 import json
+import os
 import pathlib
+import pty
 import re
+import select
 import signal
 import subprocess
 import tempfile
@@ -17,6 +20,25 @@ return modes[#modes // 2]
 
 
 class Battery(unittest.TestCase):
+    def test_a_long_simulation_tells_people_how_far_it_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            sun, script = pathlib.Path(folder) / "sun.csv", pathlib.Path(folder) / "one.lua"
+            sun.write_text("t_s,ghi_w_m2\n0,900\n")
+            script.write_text("return modes[1]")
+            # Months, which take longer than anybody waits.
+            words = ["simulate", "--board", "jetson-nano", "--workload", "mobilenet_v3", "--battery", "90Wh",
+                     "--policy", script, "--panel", "400W", "--solar", sun, "--until", "2000h"]  # fmt: skip
+            terminal, end = pty.openpty()
+            flight = subprocess.Popen([BINARY, *map(str, words)], stdout=subprocess.PIPE, stderr=end)
+            os.close(end)
+            seen = b""
+            while b"ETA" not in seen and select.select([terminal], [], [], DEADLINE_S)[0]:
+                seen += os.read(terminal, 1000)
+            flight.kill()
+            self.assertEqual(flight.communicate()[0], b"", "an answer has nothing of it")
+            os.close(terminal)
+            self.assertRegex(seen.decode(), r"^\r\x1b\[K\[[= ]{30}\] [0-9:]+/2000:00:00 of virtual time, ETA [0-9]")
+
     def test_a_trainer_waits_at_the_reserve(self):
         with Stack(battery="100mWh") as stack:
             recording = stack.folder / "run.db"

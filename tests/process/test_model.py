@@ -76,6 +76,34 @@ class Model(unittest.TestCase):
         self.assertNotIn("inf", text)
         self.assertIn("36 cells: no parameters of 'made-up' on jetson-agx-orin", text)
 
+    def test_a_board_file_of_ones_own_is_fitted_to_and_checked(self):
+        text = (Path(__file__).parents[2] / "boards/jetson-agx-orin.toml").read_text()
+        mine = self.file("mine.toml", text.replace('id = "jetson-agx-orin"', 'id = "mine"', 1))
+        profile = self.file("mine.csv", work_of_the_gpu().replace("jetson-agx-orin", "mine"))
+        unknown = model("fit", profile)
+        self.assertEqual(unknown.returncode, 2)
+        self.assertIn("'mine' is no board with a model; name one, or its board file, with --board", unknown.stderr)
+        fitted = model("fit", profile, "--cells", 12, "--board", mine, "--json")
+        self.assertEqual(fitted.returncode, 0, fitted.stderr)
+        fit = json.loads(fitted.stdout)["fits"][0]
+        self.assertEqual([fit["board"], fit["held_out"]["cells"]], ["mine", 24])
+        by_alias = json.loads(model("fit", profile, "--cells", 12, "--board", "orin_agx", "--json").stdout)["fits"][0]
+        self.assertEqual(dict(by_alias, board="mine"), fit, "the same parameters under the built-in board's alias")
+        chosen = model("fit", profile, "--cells", 8, "--board", mine, "--choose", "roofline", "--repeats", 1,
+                       "--start", "mine/lstm")  # fmt: skip
+        self.assertEqual(chosen.returncode, 0, chosen.stderr)
+        self.assertIn("from mine/lstm", chosen.stdout)
+        self.assertIn("--board '" + str(self.folder), model("fit", profile, "--board", self.folder / "no.toml").stderr)
+        known = self.file("known.csv", work_of_the_gpu().replace("jetson-agx-orin,made-up", "mine,resnet18"))
+        targets = self.file("targets.csv", TARGETS + "t,mine,resnet,train,16,4,12,2201.6,1300.5,3199,MAXN,power_w,50.6,W,0.05,x\n")
+        check = ["check", "--profile", known, "--targets", targets, "--json"]
+        without = json.loads(model(*check).stdout)
+        self.assertIn("no board with a model is called 'mine'", without["profiles"][0]["reason"])
+        self.assertEqual(without["expressible"], 0)
+        checked = json.loads(model(*check, "--board", mine).stdout)
+        self.assertEqual([checked["expressible"], checked["within"]], [1, 1])
+        self.assertGreater(checked["profiles"][0]["error"]["time"]["mean_percent"], 0)
+
     def test_bad_files_are_told_by_line_column_and_value(self):
         bad = model("fit", self.file("bad.csv", PROFILE + "jetson-agx-orin,x,train,16,4,1000,306,3199,-5,20\n"))
         self.assertEqual(bad.returncode, 1)

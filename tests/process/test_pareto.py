@@ -64,6 +64,18 @@ class Pareto(unittest.TestCase):
             self.assertIn(text, texts)
         self.assertNotIn("http", picture.read_text().replace("http://www.w3.org/2000/svg", ""))
 
+    def test_a_picture_of_like_settings_has_numbers_at_its_axes(self):
+        narrow, picture = self.folder / "narrow.csv", self.folder / "narrow.svg"
+        # Times between two round numbers, and powers that differ by less than a tenth of a watt.
+        rows = [f"bench,net,train,16,{300 + i},{39 - i},{10.06 + i / 35}" for i in range(8)]
+        narrow.write_text("device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w\n" + "\n".join(rows) + "\n")
+        self.assertEqual(gearshift("pareto", narrow, "--plot", picture).returncode, 0)
+        texts = [e for e in ElementTree.parse(picture).iter() if e.tag.endswith("text")]
+        for kind in ("tick end", "tick mid"):
+            numbers = [e.text for e in texts if e.get("class") == kind]
+            self.assertGreater(len(numbers), 1, kind)
+            self.assertEqual(len(set(numbers)), len(numbers), kind)
+
     def test_what_it_cannot_use_is_told(self):
         twice = gearshift("pareto", self.profile, self.profile)
         self.assertNotEqual(twice.returncode, 0)
@@ -115,6 +127,15 @@ class Pareto(unittest.TestCase):
         self.assertEqual(settings.returncode, 0, "a profile that gives the settings alone: " + settings.stderr)
         nano = gearshift("powertrain", "predict", model, "--board", "jetson-orin-nano", "-o", self.folder / "n.csv")
         self.assertIn("by a model of another board: jetson-agx-orin\n", nano.stdout)
+        # The same board by another of its names.
+        alias = self.folder / "alias.csv"
+        alias.write_text((self.folder / "sixteen.csv").read_text().replace("jetson-agx-orin,", "orin_agx,"))
+        same = gearshift("pareto", model, alias)
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertNotIn("another board", same.stdout)
+        same = gearshift("powertrain", "predict", model, "--profile", alias, "-o", self.folder / "s.csv")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        self.assertNotIn("another board", same.stdout)
 
 
 if __name__ == "__main__":

@@ -163,8 +163,31 @@ class PowerTrain(unittest.TestCase):
         self.assertGreaterEqual(rows["RND"]["penalty_median_percent"], 0)
         self.assertLess(rows["PowerTrain"]["area_w"], rows["MAXN"]["area_w"])
         refused = gearshift("powertrain", "optimize", "--target", lstm, "--caps", "1:5:1", *self.state)
+        self.assertNotIn("10 draws", refused.stderr, "nothing is trained where nothing can be judged")
         self.assertEqual(refused.returncode, 1)
         self.assertIn("--caps '1:5:1': no measured mode draws so little", refused.stderr)
+
+    def test_targets_that_cannot_be_used_are_refused_before_the_first_training(self):
+        lstm, other = self.profile("lstm", "lstm.csv"), self.folder / "other.csv"
+        rows = "".join(f"bench,net,train,16,{mhz},{9000 / mhz},{5 + mhz / 100}\n" for mhz in range(300, 1300, 50))
+        other.write_text("device,workload,kind,batch_size,gpu_mhz,minibatch_ms,power_w\n" + rows)
+        for words in (["optimize", "--caps", "20,30", *self.state], ["evaluate", "--reference", lstm, "--modes", 10]):
+            refused = gearshift("powertrain", *words, "--target", lstm, "--target", other, "--repeats", 1, "--epochs", 1)
+            self.assertEqual(refused.returncode, 1, refused.stdout)
+            self.assertRegex(refused.stderr, "bench net: PowerTrain's reference .* needs cpu_cores, which is no knob here")
+            self.assertNotIn("1/", refused.stderr, "trained before")
+
+    def test_a_highest_mode_that_was_not_measured_is_told(self):
+        lstm = self.profile("lstm", "lstm.csv")
+        lines = lstm.read_text().splitlines()
+        highest = [line for line in lines if ",12,2201.6,1300.5,3199," in line]
+        self.assertEqual(len(highest), 1)
+        lstm.write_text("\n".join(line for line in lines if line not in highest) + "\n")
+        done = gearshift("powertrain", "optimize", "--target", lstm, "--caps", "20,30", "--modes", 10, "--repeats", 1,
+                         "--epochs", 1, *self.state)  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("MAXN", done.stdout)
+        self.assertRegex(done.stderr, r"jetson-agx-orin lstm: no row MAXN: the highest mode \(.*gpu_mhz=1300.5.* batch=16\) was not measured")
 
 
 if __name__ == "__main__":

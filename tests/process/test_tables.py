@@ -41,6 +41,43 @@ class Tables(unittest.TestCase):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("'600' is no value of gpu_mhz, which has 300", done.stderr)
 
+    def test_settings_without_a_cell_are_told_at_the_start_and_apart_from_measured_ones(self):
+        two = "device,workload,kind,batch_size,cpu_mhz,gpu_mhz,minibatch_ms,power_w"
+        cells = [(cpu, gpu) for cpu in (500, 1000, 2000) for gpu in (300, 600, 900)]
+        rows = [f"bench,net,train,16,{cpu},{gpu},{40 - gpu / 50 - cpu / 200},{10 + gpu / 100}" for cpu, gpu in cells]
+        evaluate = ["evaluate", "--caps", 18, "--policy", "binary_search", "--html", "page.html", "--profile"]
+        done = self.gearshift(*evaluate, self.put("whole.csv", *rows, columns=two))
+        self.assertNotIn("have a cell", done.stderr)
+        holed = self.put("holed.csv", *rows[0:8:2], *rows[7:8], columns=two)
+        done = self.gearshift(*evaluate, holed)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"{holed}: 5 of 9 settings of net have a cell; the others are refused, --missing nearest fills them\n",
+                      done.stderr)  # fmt: skip
+        page = (self.folder / "page.html").read_text()
+        self.assertIn("bench, 5 measured settings<", page)
+        for text in (done.stdout, page):
+            self.assertIn("no measured cell; --missing nearest fills those that were refused", text)
+        done = self.gearshift(*evaluate, holed, "--missing", "nearest")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("refused", done.stderr)
+        page = (self.folder / "page.html").read_text()
+        self.assertEqual(page.count("5 measured settings, 4 filled from the nearest cell"), 2)
+        self.assertNotIn("9 measured", page)
+        done = self.gearshift(*evaluate, holed, "--problem", "online", "--measurements", 2)
+        self.assertIn("5 of 9 settings of net have a cell", done.stderr)
+
+    def test_clocks_that_make_too_many_modes_are_told_with_the_way_out(self):
+        rows = [f"bench,net,train,16,{100 + i}.5,{200 + i}.5,{50 - i / 100},{9 + i / 100}" for i in range(600)]
+        many = self.put("many.csv", *rows, columns="device,workload,kind,batch_size,cpu_mhz,gpu_mhz,minibatch_ms,power_w")
+        for words in (["simulate"], ["evaluate", "--caps", 12]):
+            done = self.gearshift(*words, "--profile", many, "--policy", "binary_search")
+            self.assertEqual(done.returncode, 1, done.stdout)
+            self.assertIn(f"{many}: the knobs of net have more than 262144 modes together", done.stderr)
+            self.assertIn("keep fewer values with --keep", done.stderr)
+        kept = ",".join(f"{100 + i}.5" for i in range(10))
+        done = self.gearshift("simulate", "--profile", many, "--policy", "binary_search", "--keep", f"cpu_mhz={kept}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_tables_of_two_devices_are_no_accelerator(self):
         infer = self.put("infer.csv", "orin,net,infer,4,300,20,10")
         train = self.put("train.csv", "nano,net,train,16,300,80,10")
