@@ -25,12 +25,15 @@ ControlEndpoint::ControlEndpoint(zmq::context_t& context, const std::string& end
 std::size_t ControlEndpoint::drain(Time now, std::size_t& budget, EventBuffer& events) {
   std::size_t answered = 0;
   while (answered < kMostRequests && router_.receive(identity_, frame_, budget)) {
+    const std::size_t before = events.size();
     if (authenticator_ == nullptr || admit(now)) {
       answer(frame_.to_string_view(), now, events);
       ++answered;
     }
     // One that does not wait for its answer gets none.
     if (!buffer_.view().empty()) router_.send(identity_.to_string_view(), buffer_.view());
+    // Who asks what came of a change is answered once a tick has acted on it.
+    if (events.size() > before) break;
   }
   return answered;
 }

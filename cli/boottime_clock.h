@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include <chrono>
+#include <ctime>
+#include <string>
 
 #include "controller/clock.h"
 #include "limits/timetable.h"
@@ -37,7 +39,8 @@ inline Duration monotonic_since_boot() { return shown_by(CLOCK_MONOTONIC); }
 inline Duration thread_processor_time() { return shown_by(CLOCK_THREAD_CPUTIME_ID); }
 
 // What the clock on the wall shows here: in the zone of TZ, or without it in the machine's, which
-// may be another one each time. Where the zone's rules are not to be had it is that of UTC.
+// may be another one each time. Where the zone's rules are not to be had it is that of UTC
+// (schedule_text.h refuses such a TZ).
 inline LocalTime local_time() {
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
@@ -47,6 +50,16 @@ inline LocalTime local_time() {
   return {(shown.tm_wday + 6) % 7, std::chrono::hours(shown.tm_hour) +
                                        std::chrono::minutes(shown.tm_min) +
                                        std::chrono::seconds(shown.tm_sec)};
+}
+
+// What people call its zone now: "CET", or in summer "CEST".
+inline std::string local_zone() {
+  const std::time_t now =
+      std::chrono::duration_cast<std::chrono::seconds>(shown_by(CLOCK_REALTIME)).count();
+  tm shown{};
+  tzset();
+  const bool known = localtime_r(&now, &shown) != nullptr && shown.tm_zone != nullptr;
+  return known ? shown.tm_zone : "UTC";
 }
 
 }  // namespace gearshift

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+
+#include "cli/boottime_clock.h"
 
 namespace gearshift {
 
@@ -101,7 +104,9 @@ std::string json_gap(std::uint64_t lines) {
   return json{{"note", "unread"}, {"lines", lines}}.dump() + '\n';
 }
 
-void JsonRecorder::print(const json& line) {
+void JsonRecorder::print(json line) {
+  const bool dated = !std::exchange(printed_, true) || line["note"] == "status";
+  if (dated && outlet_ != nullptr) line["unix_s"] = static_cast<double>(unix_time_ms()) / 1000;
   // Script text and workload names come from outside: bytes that are no UTF-8 are replaced.
   const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace);
   if (outlet_ != nullptr) {
@@ -157,7 +162,7 @@ void JsonRecorder::note(const Note& note) {
   }
   if (note.alarm != nullptr) line.update(to_json(*note.alarm));
   if (note.observation != nullptr) line.update(to_json(space_, *note.observation, goal_));
-  print(line);
+  print(std::move(line));
 }
 
 json to_json(const Battery& battery, Duration age) {
@@ -197,7 +202,7 @@ void JsonRecorder::status(const Status& status) {
     }
   }
   if (status.requests.span > Duration::zero()) line["requests"] = to_json(status.requests);
-  print(line);
+  print(std::move(line));
 }
 
 }  // namespace gearshift

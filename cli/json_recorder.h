@@ -40,7 +40,9 @@ nlohmann::json to_json(const Battery& battery, Duration age);
 std::string json_gap(std::uint64_t lines);
 
 // Lines are {"note": NAME, "time_s": seconds since the start, ...}, written one by one. Every tenth
-// status is a line of its own: {"note": "status", ...}.
+// status is a line of its own: {"note": "status", ...}. To an outlet the first line and those of
+// statuses have "unix_s" too, the wall time: the first may be thrown away with the oldest of a log,
+// and the clock may have been set since.
 class JsonRecorder : public Recorder {
  public:
   // To `file`, which stays open: all of them, however long that takes.
@@ -54,7 +56,7 @@ class JsonRecorder : public Recorder {
   int failure() const { return failure_; }
 
  private:
-  void print(const nlohmann::json& line);
+  void print(nlohmann::json line);
   double since_start(Time time) const { return start_ ? seconds(time - *start_) : 0; }
 
   const KnobSpace& space_;
@@ -63,6 +65,7 @@ class JsonRecorder : public Recorder {
   std::optional<Time> start_;
   Goal goal_;  // of the newest status
   std::uint32_t statuses_ = 0;
+  bool printed_ = false;  // a line
   int failure_ = 0;
 };
 

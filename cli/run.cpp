@@ -16,6 +16,7 @@
 #include "cli/read_script.h"
 #include "cli/recording.h"
 #include "cli/run_options.h"
+#include "cli/schedule_text.h"
 #include "cli/summary_text.h"
 #include "cli/text_recorder.h"
 #include "policies/lua/lua_policy.h"
@@ -55,18 +56,24 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer,
                    {.think_time = &live.think_time()});
 
+  std::string schedule;
+  if (!options.timetable.empty()) {
+    schedule = schedule_text(options.timetable, local_time(), local_zone());
+  }
   Outlet out(STDOUT_FILENO, options.json ? json_gap : gap_text);
   std::unique_ptr<Recorder> front;
   if (options.json) {
     for (const std::string& complaint : live.complaints()) {
       std::fprintf(stderr, "gearshift run: %s\n", complaint.c_str());
     }
+    if (!schedule.empty()) std::fprintf(stderr, "gearshift run: %s\n", schedule.c_str());
     front = std::make_unique<JsonRecorder>(live.knobs(), out);
   } else {
     for (const std::string& finding : live.findings()) std::printf("%s\n", finding.c_str());
+    if (!schedule.empty()) std::printf("  %s\n", schedule.c_str());
     std::printf("listening on %s\n", live.workload_endpoint().c_str());
     std::fflush(stdout);
-    front = std::make_unique<TextRecorder>(live.knobs(), out);
+    front = std::make_unique<TextRecorder>(live.knobs(), out, log_place_of(STDOUT_FILENO));
   }
   const auto [summary, ledger] = live.run(policy, *front);
   front.reset();
@@ -83,6 +90,11 @@ void check_files(const RunOptions& options) {
   if (!names_shipped_script(options.policy)) files.reads("--policy", options.policy);
   files.writes_recording("--record", options.record);
   files.check();
+}
+
+void check_zone(const RunOptions& options) {
+  const std::string why = options.timetable.empty() ? "" : zone_objection();
+  if (!why.empty()) throw std::invalid_argument(why);
 }
 
 }  // namespace
@@ -113,6 +125,7 @@ void add_run(CLI::App& app, int& exit_code) {
         read_run_config(*command, *options);
         check_files(*options);
         plan = make_run_plan(*options);
+        check_zone(*options);
       } catch (const std::exception& error) {
         std::fprintf(stderr, "gearshift run: %s\n", error.what());
         exit_code = kExitUsage;

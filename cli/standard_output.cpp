@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -35,6 +37,13 @@ void finish_standard_output() {
   // The reason of what failed before is not known any more.
   throw std::runtime_error("standard output: not all of it could be written: " +
                            std::string(written ? "is the disk full?" : std::strerror(reason)));
+}
+
+bool leads_to_journal(int descriptor) {
+  const char* const stream = std::getenv("JOURNAL_STREAM");
+  struct stat of{};
+  if (stream == nullptr || fstat(descriptor, &of) != 0) return false;
+  return std::to_string(of.st_dev) + ":" + std::to_string(of.st_ino) == stream;
 }
 
 }  // namespace gearshift

@@ -8,4 +8,8 @@ namespace gearshift {
 // no failure.
 void finish_standard_output();
 
+// It leads to systemd's journal: JOURNAL_STREAM, which programs that a service starts inherit with
+// other descriptors too, names this one's device and inode.
+bool leads_to_journal(int descriptor);
+
 }  // namespace gearshift

@@ -10,6 +10,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/standard_output.h"
+
 namespace gearshift {
 namespace {
 
@@ -20,18 +22,42 @@ std::size_t columns() {
   return known ? size.ws_col : 80;
 }
 
+const char* pattern_of(LogPlace place) {
+  return place == LogPlace::terminal ? "%H:%M:%S %^%v%$"
+         : place == LogPlace::file   ? "%Y-%m-%d %H:%M:%S %v"
+                                     : "%v";
+}
+
+// The journal takes each line for an entry of its own.
+std::string with_priority(std::string_view lines, spdlog::level::level_enum level) {
+  const std::string_view priority = level == spdlog::level::warn ? "<4>" : "<6>";
+  std::string text;
+  bool begins = true;
+  for (const char c : lines) {
+    if (begins) text += priority;
+    text += c;
+    begins = c == '\n';
+  }
+  return text;
+}
+
 // As spdlog's own sink for terminals, but that no line waits for a reader.
 class OutletSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
-  explicit OutletSink(Outlet& out)
+  OutletSink(Outlet& out, LogPlace place)
       : out_(out),
-        colours_(isatty(STDOUT_FILENO) == 1 && spdlog::details::os::is_color_terminal()) {}
+        place_(place),
+        colours_(place == LogPlace::terminal && spdlog::details::os::is_color_terminal()) {}
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
     const std::string_view all(line.data(), line.size());
+    if (place_ == LogPlace::journal) {
+      out_.tell(with_priority(all, message.level));
+      return;
+    }
     if (!colours_ || message.color_range_end <= message.color_range_start) {
       out_.tell(all);
       return;
@@ -50,18 +76,26 @@ class OutletSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> 
 
  private:
   Outlet& out_;
+  LogPlace place_;
   bool colours_;
 };
 
 }  // namespace
 
-TextRecorder::TextRecorder(const KnobSpace& space, Outlet& out)
+LogPlace log_place_of(int descriptor) {
+  return isatty(descriptor) == 1        ? LogPlace::terminal
+         : leads_to_journal(descriptor) ? LogPlace::journal
+                                        : LogPlace::file;
+}
+
+TextRecorder::TextRecorder(const KnobSpace& space, Outlet& out, LogPlace place)
     : space_(space),
       out_(out),
       text_(space),
-      logger_(std::make_shared<spdlog::logger>("gearshift", std::make_shared<OutletSink>(out))),
-      terminal_(isatty(STDOUT_FILENO) == 1) {
-  logger_->set_pattern("%H:%M:%S %^%v%$");
+      logger_(
+          std::make_shared<spdlog::logger>("gearshift", std::make_shared<OutletSink>(out, place))),
+      terminal_(place == LogPlace::terminal) {
+  logger_->set_pattern(pattern_of(place));
 }
 
 TextRecorder::~TextRecorder() { finish(); }

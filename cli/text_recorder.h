@@ -1,6 +1,7 @@
 // Tells a person what the loop does: a log line a decision, and one live line on a terminal.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -14,11 +15,18 @@ class logger;
 
 namespace gearshift {
 
+// Where lines go decides what each begins with.
+enum class LogPlace : std::uint8_t {
+  terminal,  // the time of day; lines are coloured, and a live line follows them
+  file,      // or a pipe: the date too, since it may be kept
+  journal,   // systemd's, which has its own date: the priority, "<4>" of warnings and "<6>"
+};
+LogPlace log_place_of(int descriptor);
+
 class TextRecorder : public Recorder {
  public:
-  // Both are borrowed; `out` leads to standard output. The live line appears only where that is a
-  // terminal.
-  TextRecorder(const KnobSpace& space, Outlet& out);
+  // Both are borrowed; `place` is where `out` leads.
+  TextRecorder(const KnobSpace& space, Outlet& out, LogPlace place);
   ~TextRecorder() override;
   void tick(const TickInputs&) override {}
   void note(const Note& note) override;
@@ -32,7 +40,7 @@ class TextRecorder : public Recorder {
   NoteText text_;
   std::shared_ptr<spdlog::logger> logger_;  // spdlog's own type of handle
   std::optional<Time> drawn_;
-  bool terminal_ = false;
+  bool terminal_;
 };
 
 }  // namespace gearshift

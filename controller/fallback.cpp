@@ -1,5 +1,7 @@
 // What the loop takes where what is in force may not stay: the best setting that is known, or the
 // safe one.
+#include <cstdio>
+
 #include "controller/controller.h"
 
 namespace gearshift {
@@ -21,6 +23,14 @@ double fully_busy_mw(const Observation& of) {
   const Cost& cost = of.cost[index(Kind::infer)];
   const double busy = cost.minibatches * seconds(cost.minibatch_mean) / seconds(of.duration);
   return static_cast<double>(of.power_mean_mw) / power_share(std::min(1.0, busy));
+}
+
+// "30.0 W", with as many digits as it has.
+std::string exact_watts(std::int64_t power_mw) {
+  const int digits = power_mw % 100 == 0 ? 1 : power_mw % 10 == 0 ? 2 : 3;
+  char text[32];
+  std::snprintf(text, sizeof text, "%.*f W", digits, static_cast<double>(power_mw) / 1000);
+  return text;
 }
 
 }  // namespace
@@ -207,9 +217,15 @@ void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
          power_mw);
   }
   const std::string source(cap_source_.view());
-  note(NoteType::safe, now,
-       source + " leaves power for the lowest mode at most" +
-           (set ? "" : ", which could not be set"));
+  std::string why = source + " leaves power for the lowest mode at most";
+  if (!set) {
+    why += ", which could not be set";
+  } else if (is_power(*cap_mw_)) {
+    const std::int64_t upward_mw = (power_mw + 99) / 100 * 100;  // never as if it were the cap
+    why = "the lowest mode draws " + exact_watts(upward_mw) + ", over the cap of " +
+          exact_watts(*cap_mw_) + " (" + source + ")";
+  }
+  note(NoteType::safe, now, why);
 }
 
 bool Controller::larger_batches_run() const {

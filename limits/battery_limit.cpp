@@ -150,10 +150,11 @@ double BatteryLimit::samples_left() const {
 }
 
 BatteryAim BatteryLimit::aim() const {
-  return uncounted().empty() ? options_.aim : BatteryAim::progress;
+  return why_progress().empty() ? options_.aim : BatteryAim::progress;
 }
 
-std::string_view BatteryLimit::uncounted() const {
+std::string_view BatteryLimit::why_progress() const {
+  if (time_is_over_) return "its time is over";
   if (!needs_samples(options_.aim) || !workload_) return {};
   // What is known of a server says nothing of how long training takes.
   if (workload_->kind != Kind::train) return "no trainer is attached";
@@ -248,6 +249,16 @@ std::optional<std::int64_t> BatteryLimit::ceiling_mw(Time now) {
   return power_w ? std::optional(std::llround(1000 * *power_w)) : std::nullopt;
 }
 
+// Of what is left when the time is over nobody said when it is to be spent: all of it in no time
+// would be the fastest setting until the reserve.
+void BatteryLimit::watch_time(Time now) {
+  if (time_is_over_ || options_.aim != BatteryAim::serve) return;
+  time_is_over_ = options_.until && now - *started_ > *options_.until;
+  if (!time_is_over_) return;
+  planned_.reset();
+  cycle_began_ = now - options_.cycle;  // what was to end with the time is no turn of this plan
+}
+
 void BatteryLimit::serve_above(std::int64_t power_mw) {
   const bool served = serves_w_ > 0;
   serves_w_ = static_cast<double>(power_mw) / 1e3;
@@ -259,6 +270,7 @@ Limit BatteryLimit::limit(Time now) {
     started_ = now;
     cycle_began_ = now - options_.cycle;
   }
+  watch_time(now);
   gauge_.look(now);
   const BatteryState before = state_;
   if (awaits_reading(now)) {
@@ -301,7 +313,7 @@ std::string BatteryLimit::describe() const {
     if (plan_within_others_) {
       text += "; while another cap leaves no more, " + gearshift::describe(*plan_within_others_);
     }
-    if (const std::string_view why = uncounted(); !why.empty()) {
+    if (const std::string_view why = why_progress(); !why.empty()) {
       text += "; as progress, because " + std::string(why);
     }
   }

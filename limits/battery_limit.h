@@ -91,7 +91,8 @@ class BatteryLimit : public LimitSource {
   // Of a number of samples, if the others' cap that stands below the plan's power stays; nullopt
   // where none does.
   const std::optional<BatteryPlan>& plan_within_others() const { return plan_within_others_; }
-  // What is planned for: progress where the samples that are left cannot be counted.
+  // What is planned for: progress where the samples that are left cannot be counted, and once the
+  // time to serve until is over.
   BatteryAim aim() const;
   std::uint32_t brown_outs() const { return brown_outs_; }
   // The gauge was not read lately: what is surely left may be less than it told.
@@ -103,8 +104,9 @@ class BatteryLimit : public LimitSource {
   void attach(const Workload& workload);
   void detach(WorkloadHandle handle);
   void choose_workload();
-  // Why the samples that the aim needs cannot be counted; empty where they can.
-  std::string_view uncounted() const;
+  // Why progress is planned for another aim; empty where it is not.
+  std::string_view why_progress() const;
+  void watch_time(Time now);
   bool awaits_reading(Time now) const;
   BatteryState judge(Time now);
   std::optional<double> drawn_w(Time now) const;
@@ -143,6 +145,7 @@ class BatteryLimit : public LimitSource {
   BatteryState state_ = BatteryState::unknown;
   std::optional<Time> started_;
   std::optional<Time> planned_;
+  bool time_is_over_ = false;  // that was to be served
 
   bool ends_soon_ = false;  // the reserve is near, or reached, and was not left by enough since
 

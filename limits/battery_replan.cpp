@@ -64,7 +64,7 @@ void BatteryLimit::replan(Time now) {
   }
   if (options_.most_w <= 0) gauge_.set_most_w(most_w(now));
   const BatteryTask left = task(now);
-  if (options_.forecast.empty() || options_.aim != BatteryAim::serve || hull_.empty()) {
+  if (options_.forecast.empty() || left.aim != BatteryAim::serve || hull_.empty()) {
     plan_ = plan_battery(hull_, left);
   } else {
     plan_forecast(left, now);

@@ -28,6 +28,16 @@ struct TimetableStep {
   std::optional<std::int64_t> power_mw;
 };
 
+// A step, and how many days ago it began, or ahead it begins: 0 is today, 7 at most.
+struct PlacedStep {
+  TimetableStep step;
+  int days = 0;
+};
+
+// The newest step that the clock has passed, and the next one; nullopt without steps.
+std::optional<PlacedStep> step_in_force(std::span<const TimetableStep> steps, const LocalTime& now);
+std::optional<PlacedStep> next_step(std::span<const TimetableStep> steps, const LocalTime& now);
+
 // The cap of the newest step that the clock has passed, looking back over a week; where two begin
 // at the same time the later in the list holds. Nothing but the time shown counts: after a jump of
 // the clock the answer is that of the new time; a step in an hour that is skipped holds from the

@@ -129,6 +129,31 @@ TEST_F(ControlTest, SetsAndLiftsTheCap) {
   EXPECT_EQ(events[1].power_mw, 0);
 }
 
+// What binds after a change nobody knows before a tick has acted on it.
+TEST_F(ControlTest, AnswersWhatFollowsAChangeAfterTheTick) {
+  zmq::context_t one(1);
+  ControlEndpoint here(one, "inproc://control", two_knobs());
+  zmq::socket_t client(one, zmq::socket_type::dealer);
+  client.connect("inproc://control");
+  wire::FrameBuffer frame;
+  const auto send = [&](const auto& request) {
+    wire::pack(frame, request);
+    client.send(zmq::const_buffer(frame.view().data(), frame.view().size()));
+  };
+  send(wire::CapRequest{20'000});
+  send(wire::StatusRequest{});
+  std::size_t budget = 16;
+  here.drain(Time{}, budget, events);
+  zmq::message_t answer;
+  ASSERT_TRUE(client.recv(answer, zmq::recv_flags::dontwait));
+  EXPECT_NO_THROW(wire::decode_ok(answer.to_string_view()));
+  EXPECT_FALSE(client.recv(answer, zmq::recv_flags::dontwait));
+  here.publish(full_status());
+  here.drain(Time{}, budget, events);
+  ASSERT_TRUE(client.recv(answer, zmq::recv_flags::dontwait));
+  EXPECT_EQ(wire::decode_status(answer.to_string_view()).cap_mw, 30'000);
+}
+
 TEST_F(ControlTest, ChangesTheGoal) {
   control.publish(full_status());
   EXPECT_EQ(ask([](ControlClient& client) { client.goal({.energy_weight = 0.25}); }), "");

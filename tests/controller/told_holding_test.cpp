@@ -43,7 +43,7 @@ class ToldHolding : public testing::Test {
 
 TEST_F(ToldHolding, IsTheLowestModeUnderACapBelowIt) {
   rig_.world.cap(seconds(30), 9'000);
-  expect_lowest(told(), "operator leaves power for the lowest mode at most");
+  expect_lowest(told(), "the lowest mode draws 10.0 W, over the cap of 9.0 W (operator)");
 }
 
 TEST_F(ToldHolding, IsTheLowestModeWhereALimitAsksForThatAlone) {

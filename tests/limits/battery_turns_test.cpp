@@ -71,5 +71,29 @@ TEST(BatteryTurns, OfALastCycleThatIsCutShortAreShorter) {
   EXPECT_GT(higher, seconds(20));
 }
 
+// All that is left in no time would be the fastest setting until the reserve.
+TEST(BatteryTurns, EndWithTheTimeToServeAndWhatIsLeftIsSpentWithCare) {
+  const std::vector<ForecastStep> forecasts[] = {{}, {{Duration{}, 5}}};
+  for (const std::vector<ForecastStep>& forecast : forecasts) {
+    Limited run(
+        {.aim = BatteryAim::serve, .until = minutes(10), .pause_w = 2, .forecast = forecast});
+    run.battery(9);
+    EXPECT_EQ(run.cap(), std::nullopt) << "7 Wh in ten minutes";
+    run.now += minutes(10);
+    run.battery(9);
+    EXPECT_EQ(run.cap(), std::nullopt);
+    EXPECT_EQ(run.limit.aim(), BatteryAim::serve) << "until then";
+    run.now += milliseconds(100);
+    EXPECT_EQ(run.cap(), 21'000) << "in the same tick";
+    EXPECT_EQ(run.limit.aim(), BatteryAim::progress);
+    EXPECT_TRUE(run.limit.describe().starts_with("planned: 20.0 W for ")) << run.limit.describe();
+    EXPECT_TRUE(run.limit.describe().ends_with("s; as progress, because its time is over"))
+        << run.limit.describe();
+    run.now += minutes(60);
+    run.battery(9);
+    EXPECT_EQ(run.cap(), 21'000);
+  }
+}
+
 }  // namespace
 }  // namespace gearshift

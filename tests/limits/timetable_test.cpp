@@ -83,5 +83,29 @@ TEST(ScheduleLimit, TheLowerOfItsTwoKindsOfStepsBinds) {
   EXPECT_EQ(limit.power_mw(Time{} + seconds(9)), 30'000);
 }
 
+TEST(Timetable, TellsSinceWhenAStepHoldsAndWhichIsNext) {
+  const auto held = step_in_force(kSteps, {kFriday, hours(9)});
+  const auto next = next_step(kSteps, {kFriday, hours(9)});
+  ASSERT_TRUE(held && next);
+  EXPECT_EQ(held->step.at, hours(8));
+  EXPECT_EQ(held->days, 0);
+  EXPECT_EQ(next->step.at, hours(18));
+  EXPECT_EQ(next->days, 0);
+  const auto since_friday = step_in_force(kSteps, {kSunday, hours(1)});
+  EXPECT_EQ(since_friday->step.at, hours(18));
+  EXPECT_EQ(since_friday->days, 2);
+  const auto on_monday = next_step(kSteps, {kSunday, hours(12)});
+  EXPECT_EQ(on_monday->step.at, hours(8));
+  EXPECT_EQ(on_monday->days, 1) << "what begins now holds, and is not the next";
+}
+
+TEST(Timetable, ItsOnlyStepIsTheNextOneToo) {
+  const std::vector<TimetableStep> only = {{1 << kFriday, hours(8), 20'000}};
+  EXPECT_EQ(next_step(only, {kFriday, hours(8)})->days, 7);
+  EXPECT_EQ(step_in_force(only, {kFriday, hours(7)})->days, 7);
+  EXPECT_FALSE(next_step({}, {kFriday, hours(8)}));
+  EXPECT_FALSE(step_in_force({}, {kFriday, hours(8)}));
+}
+
 }  // namespace
 }  // namespace gearshift

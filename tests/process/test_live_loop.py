@@ -1,10 +1,13 @@
 """The live loop between real processes: trainers that come, go and die, caps that change."""
 
 import json
+import os
 import signal
+import subprocess
+import time
 import unittest
 
-from harness import HOLD, Stack
+from harness import BINARY, DEADLINE_S, HOLD, Stack
 
 # Measures two settings and holds the better one that fits: a search that takes seconds.
 SHORT = """
@@ -130,6 +133,55 @@ class LiveLoop(unittest.TestCase):
             daemon = stack.daemon(stack.script(HOLD), "--config", config, power=None)
             self.assertEqual(daemon.note("goal")["cap_w"], 35)
             self.assertEqual(daemon.note("goal")["cap_w"], 25)
+
+    def test_cap_says_which_cap_binds(self):
+        with Stack() as stack:
+            config = stack.script('[[schedule]]\nafter = "0s"\npower = "20W"\n', "run.toml")
+            daemon = stack.daemon(stack.script(HOLD), "--config", config, power="40W")
+            self.assertEqual(daemon.note("goal")["cap_w"], 20)
+            for power, answer in (
+                ("35W", "operator's cap 35 W; the schedule's 20 W binds\n"),
+                ("18.5W", "cap 18.5 W\n"),
+                ("none", "the operator's cap is lifted; the schedule's 20 W binds\n"),
+            ):
+                done = stack.gearshift("cap", power, "--control", stack.control)
+                self.assertEqual((done.returncode, done.stdout), (0, answer), done.stderr)
+        with Stack() as stack:
+            daemon = stack.daemon(stack.script(HOLD))
+            daemon.note("goal")
+            done = stack.gearshift("cap", "none", "--control", stack.control)
+            self.assertEqual(done.stdout, "the operator's cap is lifted; nothing caps power now\n")
+
+    def test_a_timetable_tells_its_clock_and_refuses_a_zone_that_is_not_there(self):
+        def run(zone, *more):
+            command = [BINARY, "run", "--sysroot", stack.mount, "--listen", stack.endpoint, "--control", stack.control]
+            command += ["--state", stack.state, "--config", config, "--duration", "1s", *more]
+            return subprocess.run(
+                [*map(str, command)], capture_output=True, text=True, timeout=DEADLINE_S,
+                env={**os.environ, "TZ": zone},
+            )
+
+        with Stack() as stack:
+            config = stack.script(
+                '[[schedule]]\nat = "05:57"\npower = "15W"\n\n[[schedule]]\nat = "22:00"\npower = "28W"\n', "run.toml"
+            )
+            line = r"schedule: it is \w{3} \d\d:\d\d EAST; (15|28) W since [\w: ]+, (15|28) W from [\w: ]+\n"
+            told = run("EAST-5")
+            self.assertEqual(told.returncode, 0, told.stderr)
+            self.assertRegex(told.stdout, "\n  " + line)
+            self.assertRegex(told.stdout, r"(?m)^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d ")
+            as_json = run("EAST-5", "--json")
+            self.assertRegex(as_json.stderr, "gearshift run: " + line)
+            notes = [json.loads(line) for line in as_json.stdout.splitlines()]
+            self.assertAlmostEqual(notes[0]["unix_s"], time.time(), delta=DEADLINE_S)
+            for note in notes[1:]:
+                self.assertEqual("unix_s" in note, note.get("note") == "status", note)
+            refused = run("Europe/Berlim")
+            self.assertEqual(refused.returncode, 2, refused.stdout)
+            self.assertIn("TZ 'Europe/Berlim': ", refused.stderr)
+            self.assertIn("tzdata", refused.stderr)
+            config.write_text('power = "30W"\n')
+            self.assertEqual(run("Europe/Berlim").returncode, 0, "nothing goes by it")
 
     def test_status_and_stop_answer_and_unreachable_daemons_are_said_so(self):
         with Stack() as stack:
