@@ -48,8 +48,10 @@ void HeatNotes::tell(const std::string& back, Time now) {
     lost += fmt::format("{}{}", lost.empty() ? "" : "; ", cause(zone));
   }
   if (count > 0) {
-    text += fmt::format("{}no temperature for {:.0f} s, so the lowest mode is held: {}",
-                        text.empty() ? "" : "; ", seconds(limit_->stale_after()), lost);
+    text += fmt::format(
+        "{}no temperature for {:.0f} s, so the lowest mode is held: {}; the way out, where that is "
+        "for good: --thermal off, or a board file without this zone",
+        text.empty() ? "" : "; ", seconds(limit_->stale_after()), lost);
   }
   next_.note({.type = NoteType::temperature, .time = now, .value = count, .text = text});
 }

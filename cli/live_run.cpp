@@ -43,8 +43,8 @@ BoardTraits make_traits(const BoardDescription& description, const OpenedSensors
                         const KnobSpace& knobs) {
   BoardTraits traits;
   traits.name = description.id;
-  traits.power_window = description.power.window;
-  traits.power_averaging = description.power.averaging;
+  traits.power_window = sensors.power_averaging.window;
+  traits.power_averaging = sensors.power_averaging.averaging;
   traits.power_rounding_mw = description.power.rounding_mw;
   traits.power_counts = sensors.power_counts;
   traits.stale_after = description.power.stale_after;
@@ -194,7 +194,8 @@ LiveRun::LiveRun(const RunOptions& options, const RunPlan& plan)
       world_(make_world(clock_, world_options_, rationale_)),
       operator_limit_(plan.power_mw),
       schedule_limit_(options.schedule, options.timetable, local_time),
-      thermal_limit_(make_thermal_limit(plan.thermal, sensors_.thermal_zones, sensors_.findings)) {
+      thermal_limit_(make_thermal_limit(plan.thermal, zone_names(description_),
+                                        sensors_.thermal_zones, sensors_.findings)) {
   if (plan.battery_goal) {
     BatteryLimitOptions battery = *plan.battery_goal;
     if (battery.aim == BatteryAim::serve) {

@@ -15,7 +15,19 @@ namespace {
 // of load are faster than a mean over a second.
 constexpr double kMarginC = 3;
 
+// "shows -263200 (milli-degrees)", for people.
+std::string told_by(const Reading& reading) {
+  if (reading.state == ReadingState::off) return "is powered down";
+  if (reading.state == ReadingState::missing) return "cannot be read";
+  return fmt::format("shows {} (milli-degrees)", reading.value);
+}
+
 }  // namespace
+
+// A board that is taken where no other fits knows of no machine in particular.
+ZoneNames zone_names(const BoardDescription& board) {
+  return board.compatible.empty() ? ZoneNames::guessed : ZoneNames::known;
+}
 
 ThermalPlan make_thermal_plan(const std::string& text) {
   if (text == "auto") return {};
@@ -24,7 +36,7 @@ ThermalPlan make_thermal_plan(const std::string& text) {
               flag_value("--thermal (auto, off or a temperature)", text, parse_temperature_c)};
 }
 
-std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan,
+std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan, ZoneNames names,
                                                  std::span<const ThermalZone> zones,
                                                  std::vector<std::string>& findings) {
   if (plan.off) return nullptr;
@@ -48,8 +60,14 @@ std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan,
                       zone.type));
       continue;
     }
-    findings.push_back(fmt::format("thermal: zone {} is kept below {:.1f} C", zone.type, *limit_c));
-    options.zones.push_back({zone.channel, *limit_c, zone.type});
+    const bool may_be_dummy = !plan.limit_c && names == ZoneNames::guessed;
+    std::string kept = fmt::format("thermal: zone {} is kept below {:.1f} C", zone.type, *limit_c);
+    if (may_be_dummy && !tells_temperature(zone.at_open)) {
+      kept += fmt::format(" once it tells a temperature, and is not guarded until then: it {}",
+                          told_by(zone.at_open));
+    }
+    findings.push_back(std::move(kept));
+    options.zones.push_back({zone.channel, *limit_c, zone.type, may_be_dummy});
   }
   if (options.zones.empty()) return nullptr;
   return std::make_unique<ThermalLimit>(std::move(options));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "boards/board_description.h"
 #include "limits/thermal_limit.h"
 #include "sensors/thermal_zones.h"
 
@@ -21,9 +22,15 @@ struct ThermalPlan {
 // what is allowed.
 ThermalPlan make_thermal_plan(const std::string& text);
 
+// Whether the board's file tells which zones there are, or guesses how they might be called.
+enum class ZoneNames { known, guessed };
+ZoneNames zone_names(const BoardDescription& board);
+
 // Null where it is off, and where no zone is to be kept below anything. Appends a sentence a zone
-// to `findings`.
-std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan,
+// to `findings`. A zone that is guessed at, as firmware has them that stand for no sensor, is
+// guarded once it tells a temperature, unless the plan has a limit for all: whoever gave that wants
+// it kept, and what cannot be read cannot be kept.
+std::unique_ptr<ThermalLimit> make_thermal_limit(const ThermalPlan& plan, ZoneNames names,
                                                  std::span<const ThermalZone> zones,
                                                  std::vector<std::string>& findings);
 

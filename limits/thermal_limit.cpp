@@ -19,7 +19,7 @@ constexpr Duration kRiseDwell = std::chrono::seconds(30);
 constexpr double kBinds = 1.1;
 constexpr double kBindsNoMore = 1.3;
 // Nothing cools down by so much at once; what fell further is believed when it has stayed there for
-// long. Exactly zero is a failed sensor's word.
+// long.
 constexpr double kMostFallC = 15;
 constexpr double kMostFallCPerS = 0.5;
 // One sample alone that rose by so much counts at once. It is taken back when for so long all that
@@ -28,6 +28,10 @@ constexpr Duration kTakenBackAfter = std::chrono::milliseconds(1500);
 constexpr double kAgreesC = 10;
 
 }  // namespace
+
+bool tells_temperature(const Reading& reading) {
+  return reading.state == ReadingState::ok && reading.value != 0;
+}
 
 ThermalLimit::ThermalLimit(ThermalLimitOptions options) : options_(std::move(options)) {
   for (const ThermalZoneLimit& limit : options_.zones) zones_.push_back({.limit = limit});
@@ -67,7 +71,7 @@ void ThermalLimit::take(Zone& zone, const Reading& reading) {
     zone.read = std::max(zone.read, reading.taken);
     return;
   }
-  if (reading.state != ReadingState::ok || reading.value == 0) return;
+  if (!tells_temperature(reading)) return;
   const double temperature_c = static_cast<double>(reading.value) / 1000;
   if (zone.cooled_too_fast(temperature_c, reading.taken) &&
       !zone.take_back(temperature_c, reading.taken)) {
@@ -80,6 +84,7 @@ void ThermalLimit::take(Zone& zone, const Reading& reading) {
     zone.falls_back.reset();
   }
   zone.off = false;
+  zone.told = true;
   zone.temperature_c = temperature_c;
   zone.read = std::max(zone.read, reading.taken);
 }

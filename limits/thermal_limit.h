@@ -17,7 +17,13 @@ struct ThermalZoneLimit {
   std::uint8_t channel = 0;  // of its readings
   double limit_c = 0;
   std::string type{};  // of the zone, for people
+  // Whether it really tells a temperature is not known: it is no danger until it has told one that
+  // can be believed.
+  bool may_be_dummy = false;
 };
+
+// Whether it tells how hot a zone is. Exactly zero is a failed sensor's word.
+bool tells_temperature(const Reading& reading);
 
 struct ThermalLimitOptions {
   std::vector<ThermalZoneLimit> zones{};
@@ -51,6 +57,7 @@ class ThermalLimit : public LimitSource {
     std::optional<double> temperature_c{};
     Time read{};  // last, or powered down; when it can be believed
     bool off = false;
+    bool told = false;           // a temperature, ever
     std::optional<Time> felt{};  // up to when the estimate knows what the zone has felt
     // What was read before one sample that rose by more than a zone falls; nullopt once another
     // sample bears it out, or it was taken back.
@@ -67,7 +74,10 @@ class ThermalLimit : public LimitSource {
   void take(Zone& zone, const Reading& reading);
   void judge(Time now);
   void feel(Time now);
-  bool lost(const Zone& zone, Time now) const { return now - zone.read > options_.stale_after; }
+  bool lost(const Zone& zone, Time now) const {
+    if (zone.limit.may_be_dummy && !zone.told) return false;
+    return now - zone.read > options_.stale_after;
+  }
   std::optional<double> allowed_w(const Zone& zone, Time now) const;
   void follow(std::optional<double> allowed_w, Time now);
 

@@ -51,7 +51,12 @@ std::unique_ptr<Sensor> sampled(std::unique_ptr<BlockingSensor> sensor,
 std::unique_ptr<Sensor> open_ina3221(const PowerDescription& power, Sysroot& root,
                                      const Clock& clock, OpenedSensors& opened) {
   std::unique_ptr<Ina3221> sensor = Ina3221::open(power, root, opened.findings);
-  if (sensor != nullptr) opened.power_is_estimate = sensor->estimates();
+  if (sensor != nullptr) {
+    opened.power_is_estimate = sensor->estimates();
+    if (const auto told = told_averaging(power, root, opened.findings)) {
+      opened.power_averaging = *told;
+    }
+  }
   return sampled(std::move(sensor), power, clock, opened);
 }
 
@@ -142,6 +147,7 @@ std::unique_ptr<Sensor> await_power(const BoardDescription& board, Sysroot& root
 
 OpenedSensors open_sensors(const BoardDescription& board, Sysroot& root, const Clock& clock) {
   OpenedSensors opened;
+  opened.power_averaging = {board.power.averaging, board.power.window};
   std::unique_ptr<Sensor> power;
   for (const PowerSource source : board.power.sources) {
     power = open_source(source, board.power, root, clock, opened);
@@ -151,7 +157,7 @@ OpenedSensors open_sensors(const BoardDescription& board, Sysroot& root, const C
   opened.sensors.push_back(std::move(power));
   auto zones = ThermalZones::open(board.thermal_zones, root, opened.findings);
   if (zones != nullptr) {
-    opened.thermal_zones = zones->zones();
+    opened.thermal_zones = zones->look();
     opened.thermal = zones.get();
     opened.sensors.push_back(std::move(zones));
   }

@@ -9,6 +9,7 @@
 #include "boards/sysroot.h"
 #include "controller/clock.h"
 #include "controller/sensor.h"
+#include "sensors/ina3221_averaging.h"
 #include "sensors/thermal_zones.h"
 
 namespace gearshift {
@@ -24,6 +25,8 @@ struct OpenedSensors {
   const Sensor* thermal = nullptr;
   // True when every power reading is computed from a model, wholly or in part.
   bool power_is_estimate = false;
+  // The board file's, or what the monitors themselves tell.
+  PowerAveraging power_averaging;
   // True when a power reading is what a counter grew by since the one before.
   bool power_counts = false;
   // That which reads the battery, and says why where it cannot; null where none does.

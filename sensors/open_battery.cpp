@@ -1,7 +1,7 @@
 #include "sensors/open_battery.h"
 
 #include "sensors/ina219.h"
-#include "sensors/power_supply.h"
+#include "sensors/system_batteries.h"
 
 namespace gearshift {
 
@@ -9,7 +9,7 @@ namespace {
 
 // The best source of what is left. False where nothing tells.
 bool open_energy(const BatteryDescription& battery, Sysroot& root, OpenedSensors& opened) {
-  if (auto supply = PowerSupply::open(battery.capacity_wh, root, opened.findings)) {
+  if (auto supply = SystemBatteries::open(battery.capacity_wh, root, opened.findings)) {
     opened.battery_voltage = supply->has_voltage();
     opened.battery = supply.get();
     opened.sensors.push_back(std::move(supply));

@@ -64,14 +64,13 @@ std::string error_name(int code) {
 
 }  // namespace
 
-std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh, Sysroot& root,
-                                               std::vector<std::string>& findings) {
-  std::unique_ptr<PowerSupply> found;
+std::vector<std::unique_ptr<PowerSupply>> PowerSupply::open_all(
+    std::optional<double> capacity_wh, Sysroot& root, std::vector<std::string>& findings) {
+  std::vector<std::unique_ptr<PowerSupply>> found;
   const std::vector<std::string> names = root.list(kPowerSupply);
   for (const std::string& name : names) {
     const std::string folder = std::string(kPowerSupply) + '/' + name;
     std::string why = objection(root, folder);
-    if (why.empty() && found) why = "the first one is taken";
     if (why.empty()) {
       std::unique_ptr<PowerSupply> supply(new PowerSupply(folder, capacity_wh, root));
       supply->read_slow();
@@ -82,7 +81,8 @@ std::unique_ptr<PowerSupply> PowerSupply::open(std::optional<double> capacity_wh
         findings.push_back("battery: power_supply " + name + " at " + folder + ", by " +
                            std::string(kNames[source].name) + supply->charge_text() +
                            (why.empty() ? "" : ": " + why));
-        found = std::move(supply);
+        if (supply->takes_given_) capacity_wh.reset();  // no other one has the same
+        found.push_back(std::move(supply));
         continue;
       }
       if (supply->source_) {
@@ -129,6 +129,7 @@ std::optional<double> PowerSupply::read_capacity_wh() {
   if (const auto full = above_nothing(File::charge_full); full && voltage_v) {
     return *full * *voltage_v;
   }
+  takes_given_ = given_wh_.has_value();
   if (given_wh_) return given_wh_;
   if (const auto design = above_nothing(File::energy_design)) return design;
   const auto design = above_nothing(File::charge_design);

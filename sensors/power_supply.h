@@ -1,4 +1,4 @@
-// Reads the battery that a machine runs on from the kernel's power_supply class.
+// Reads a battery that a machine runs on from the kernel's power_supply class.
 #pragma once
 
 #include <array>
@@ -31,13 +31,15 @@ namespace gearshift {
 // looks like a drain.
 class PowerSupply : public Sensor {
  public:
-  // The first battery that powers the whole machine: type Battery, and not of scope Device, as
-  // those of mice and telephones are. Null where there is none that tells its energy; `findings`
-  // says what was looked at and why it was passed over: without a capacity there would be no
-  // reserve. `capacity_wh`: given by the user, where the driver does not tell.
-  static std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh, Sysroot& root,
-                                           std::vector<std::string>& findings);
+  // The batteries that power the whole machine: of type Battery, and not of scope Device, as those
+  // of mice and telephones are. Those that do not tell their energy are left out; `findings` says
+  // what was looked at and why it was passed over: without a capacity there would be no reserve.
+  // `capacity_wh`: given by the user, of the first one whose driver does not tell.
+  static std::vector<std::unique_ptr<PowerSupply>> open_all(std::optional<double> capacity_wh,
+                                                            Sysroot& root,
+                                                            std::vector<std::string>& findings);
 
+  std::string name() const { return folder_.substr(folder_.rfind('/') + 1); }
   bool has_voltage() const { return has(File::voltage_now); }
 
   // Voltage and current each time; the rest once a second, as gauges are asked over slow buses.
@@ -94,6 +96,7 @@ class PowerSupply : public Sensor {
   Sysroot& root_;
   std::string folder_;
   std::optional<double> given_wh_;
+  bool takes_given_ = false;  // where its driver tells no full energy
   std::array<std::optional<DeviceFile>, kFiles> files_;
   std::optional<DeviceFile> status_;
   std::optional<Time> slow_read_;

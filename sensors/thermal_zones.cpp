@@ -179,10 +179,13 @@ void ThermalZones::read(Time now, std::vector<Reading>& readings) {
   }
 }
 
-std::vector<ThermalZone> ThermalZones::zones() const {
+std::vector<ThermalZone> ThermalZones::look() {
+  std::vector<Reading> readings;
+  read({}, readings);
   std::vector<ThermalZone> all;
-  for (const Zone& zone : zones_) {
-    all.push_back({static_cast<std::uint8_t>(all.size()), zone.type, zone.throttled_mc});
+  for (const Reading& reading : readings) {
+    const Zone& zone = zones_[reading.channel];
+    all.push_back({reading.channel, zone.type, zone.throttled_mc, reading});
   }
   return all;
 }

@@ -17,6 +17,8 @@ struct ThermalZone {
   std::string type;
   // From which on the board is slowed down or stopped; nullopt where its files do not tell.
   std::optional<std::int64_t> throttled_mc;
+  // What it showed when it was opened.
+  Reading at_open{.quantity = Quantity::temperature, .state = ReadingState::missing};
 };
 
 // Emits temperature in milli-degrees Celsius; channel: the zone's place in the order of the board
@@ -36,8 +38,8 @@ class ThermalZones : public Sensor {
 
   void read(Time now, std::vector<Reading>& readings) override;
   std::string explain(const Reading& reading) const override;
-  // In the order of their channels.
-  std::vector<ThermalZone> zones() const;
+  // Reads all, and tells of them in the order of their channels.
+  std::vector<ThermalZone> look();
 
  private:
   struct Zone {

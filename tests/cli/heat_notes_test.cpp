@@ -67,8 +67,10 @@ TEST_F(HeatNotesTest, TellOnceWhichZoneFailedAndWhyAndOnceThatItIsBack) {
   run(60, ReadingState::ok, ReadingState::missing);
   ASSERT_EQ(kept_.notes.size(), 1U);
   EXPECT_EQ(kept_.notes[0].first, 1);
-  EXPECT_EQ(kept_.notes[0].second,
-            "no temperature for 10 s, so the lowest mode is held: zone 5 at /temp: EIO");
+  EXPECT_EQ(
+      kept_.notes[0].second,
+      "no temperature for 10 s, so the lowest mode is held: zone 5 at /temp: EIO; the way out, "
+      "where that is for good: --thermal off, or a board file without this zone");
   run(60, ReadingState::ok, ReadingState::ok);
   ASSERT_EQ(kept_.notes.size(), 2U);
   EXPECT_EQ(kept_.notes[1].first, 0);
@@ -82,9 +84,11 @@ TEST_F(HeatNotesTest, SayOfTwoZonesWhichIsStillLost) {
   ASSERT_EQ(kept_.notes.size(), 2U);
   EXPECT_EQ(kept_.notes[0].first, 2);
   EXPECT_EQ(kept_.notes[1].first, 1);
-  EXPECT_EQ(kept_.notes[1].second,
-            "temperature is known again: cpu-thermal; no temperature for 10 s, so the lowest mode "
-            "is held: zone 5 at /temp: EIO");
+  EXPECT_EQ(
+      kept_.notes[1].second,
+      "temperature is known again: cpu-thermal; no temperature for 10 s, so the lowest mode "
+      "is held: zone 5 at /temp: EIO; the way out, where that is for good: --thermal off, or a "
+      "board file without this zone");
 }
 
 TEST_F(HeatNotesTest, SayWhyAValueIsNotBelieved) {

@@ -134,6 +134,19 @@ TEST_F(ThermalLimitTest, OneThatNeverTellsIsDangerToo) {
   EXPECT_EQ(limit_.power_mw(now_), 2);
 }
 
+TEST_F(ThermalLimitTest, OneThatMayBeADummyIsDangerOnceItHasToldATemperature) {
+  limit_ = ThermalLimit({.zones = {{.limit_c = kLimitC, .may_be_dummy = true}}});
+  for (int i = 0; i < 600; ++i) tick(30, i % 2 == 0 ? ReadingState::absurd : ReadingState::missing);
+  for (int i = 0; i < 600; ++i) {
+    now_ += milliseconds(100);
+    read(0);
+    EXPECT_FALSE(limit_.power_mw(now_));
+  }
+  tick(30);
+  for (int i = 0; i < 120; ++i) tick(30, ReadingState::missing);
+  EXPECT_EQ(limit_.power_mw(now_), kLowestModeMw);
+}
+
 TEST_F(ThermalLimitTest, ABlockThatIsPoweredDownHasNoTemperature) {
   run(10, 60);
   for (int i = 0; i < 600; ++i) tick(10, ReadingState::off);

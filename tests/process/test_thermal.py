@@ -56,6 +56,24 @@ class Thermal(unittest.TestCase):
             self.assertEqual(daemon.finish(signal.SIGINT), 0)
             self.assertEqual(len(daemon.notes("temperature")), 2)
 
+    def test_a_dummy_of_the_firmware_holds_no_lowest_mode(self):
+        """As mini PCs have it: a zone with a critical trip, and no sensor behind it."""
+        with Stack(board=False) as stack:
+            zone = stack.mount / "sys/class/thermal/thermal_zone0"
+            zone.mkdir(parents=True)
+            for name, text in {
+                "type": "acpitz", "temp": "-263200", "trip_point_0_type": "critical", "trip_point_0_temp": "119000"
+            }.items():
+                (zone / name).write_text(text + "\n")
+            told = stack.gearshift(
+                "run", "--sysroot", stack.mount, "--listen", stack.endpoint, "--control",
+                stack.control, "--state", stack.state, "--duration", "12s"
+            )
+            self.assertEqual(told.returncode, 0, told.stderr)
+            self.assertIn("not guarded until then: it shows -263200 (milli-degrees)", told.stdout)
+            self.assertNotIn("lowest mode", told.stdout)
+            self.assertNotIn("set by thermal", told.stdout)
+
     def test_nonsense_is_refused(self):
         with Stack() as stack:
             refused = stack.gearshift("run", "--sysroot", stack.mount, "--thermal", "hot")

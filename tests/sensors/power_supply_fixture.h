@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/battery.h"
@@ -30,7 +31,8 @@ class PowerSupplyFixture : public testing::Test {
   }
   std::unique_ptr<PowerSupply> open(std::optional<double> capacity_wh = std::nullopt) {
     findings_.clear();
-    return PowerSupply::open(capacity_wh, root_, findings_);
+    auto supplies = PowerSupply::open_all(capacity_wh, root_, findings_);
+    return supplies.empty() ? nullptr : std::move(supplies.front());
   }
   static Battery battery_of(PowerSupply& sensor, int second) {
     std::vector<Reading> readings;
