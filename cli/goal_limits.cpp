@@ -37,7 +37,8 @@ std::vector<BrokenLimit> broken_limits(const Observation& observation, const Goa
                                             above(energy_j, *goal.energy_j, 3), *goal.energy_j)});
   }
   if (!observation.keeps_up(goal)) {
-    broken.push_back({"rate", fmt::format("falls behind {:.4g} requests/s", goal.arrivals_per_s)});
+    const char* const how = observation.waits(Kind::infer) ? "answers none of" : "falls behind";
+    broken.push_back({"rate", fmt::format("{} {:.4g} requests/s", how, goal.arrivals_per_s)});
   } else if (!observation.answers_in_time(goal)) {
     const double limit_ms = 1e3 * seconds(*goal.latency);
     const double latency_ms = 1e3 * observation.latency_s(goal.arrivals_per_s);

@@ -128,11 +128,14 @@ void Controller::fall_far(Time now) {
 
 // Least energy of a lone server found nothing that keeps up with time to spare: what keeps up at
 // all is next, the fastest of it. Null where nothing is known to, or the goal lets it be busy.
+// While training waits in all of them no value tells them apart.
 const Observation* Controller::best_without_spare_time() const {
   if (goal_.most_busy() >= 1 || best_known() != nullptr) return nullptr;
   Goal busy = exact_goal();
   busy.objective = Objective::time;
-  return memory_.best_within(busy, {spared_.value_or(Setting{})});
+  return memory_.most_serving(busy, [&](const Observation& measured) {
+    return measured.keeps(busy) && measured.setting != spared_;
+  });
 }
 
 // Of requests that come one by one nothing that is known answers all in time: what answers the most

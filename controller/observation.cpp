@@ -90,7 +90,8 @@ bool Observation::keeps_energy(const Goal& goal) const {
 }
 
 bool Observation::keeps_up(const Goal& goal) const {
-  if (goal.arrivals_per_s <= 0 || cost[index(Kind::infer)].minibatches == 0) return true;
+  if (goal.arrivals_per_s <= 0) return true;
+  if (cost[index(Kind::infer)].minibatches == 0) return !waits(Kind::infer);
   const double most_busy = counted() == Kind::infer ? goal.most_busy() : 1;
   return sample_s(Kind::infer) * goal.arrivals_per_s <= most_busy;
 }
@@ -133,13 +134,12 @@ double Observation::interleaved_sample_s(const Goal& goal) const {
 }
 
 double Observation::value(const Goal& goal) const {
-  // Training that waits is worth nothing, and keeps what is.
-  const bool beside = setting.run != Run::train && setting.batch_size[index(Kind::train)] > 0;
-  if (goal.objective == Objective::throughput && goal.arrivals_per_s > 0 && beside &&
-      cost[index(Kind::infer)].minibatches > 0) {
+  const bool trains = setting.batch_size[index(Kind::train)] > 0;
+  const bool serves = setting.batch_size[index(Kind::infer)] > 0 && goal.arrivals_per_s > 0;
+  const bool beside = trains && (waits(Kind::infer) || cost[index(Kind::infer)].minibatches > 0);
+  if (goal.objective == Objective::throughput && serves && beside) {
     return interleaved_sample_s(goal);
   }
-  const bool serves = setting.batch_size[index(Kind::infer)] > 0 && goal.arrivals_per_s > 0;
   if (goal.objective == Objective::latency && serves) {
     const double batch_size = setting.batch_size[index(Kind::infer)];
     return goal.counted_latency_s(batch_size, batch_size * sample_s(Kind::infer));
@@ -148,6 +148,9 @@ double Observation::value(const Goal& goal) const {
     const double epoch_s = seconds(job.epoch);
     return goal.cost(epoch_s, epoch_s * static_cast<double>(power_mean_mw) / 1000.0);
   }
+  // Training that waits is worth nothing, and keeps what is: a request's time or energy is none of
+  // a training sample.
+  if (trains && counted() != Kind::train) return std::numeric_limits<double>::infinity();
   return goal.cost(sample_s(counted()), energy_j(goal));
 }
 

@@ -114,12 +114,16 @@ struct Observation {
   // Energy of a sample is within the goal's limit, where it has one.
   bool keeps_energy(const Goal& goal) const;
   // With a known arrival rate: inference keeps up, as a minibatch takes no longer than its batch
-  // takes to arrive, or, alone, than Goal::most_busy() of that, as Goal::keeps_pace. True where
-  // inference did not run.
+  // takes to arrive, or, alone, than Goal::most_busy() of that, as Goal::keeps_pace. False where
+  // it waits for training; true where no inference is managed, or none was due.
   bool keeps_up(const Goal& goal) const;
   // With a known arrival rate: latency is within the goal's limit, where it has one, as
   // Goal::answers_in_time. True where inference did not run.
   bool answers_in_time(const Goal& goal) const;
+  // A workload of the kind is managed, and waits while the other one runs.
+  bool waits(Kind kind) const {
+    return setting.batch_size[index(kind)] > 0 && !runs(setting.run, kind);
+  }
   // The kind that a goal counts: train where it was measured.
   Kind counted() const {
     return cost[index(Kind::train)].minibatches > 0 ? Kind::train : Kind::infer;
@@ -149,7 +153,8 @@ struct Observation {
   double interleaved_sample_s(const Goal& goal) const;
   // What the goal minimises (Goal::cost) for the kind that counts: of a sample, or of the epoch of
   // a recurring job. Latency is inference's, where there is a server and the rate is known, else
-  // time counts; throughput is training's beside inference, where both ran and the rate is known.
+  // time counts; throughput is training's beside inference, where both are managed and the rate is
+  // known. Infinity, but of latency, where a trainer is managed and no training was measured.
   double value(const Goal& goal) const;
 };
 static_assert(std::is_trivially_copyable_v<Observation>);

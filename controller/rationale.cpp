@@ -10,6 +10,8 @@
 namespace gearshift {
 namespace {
 
+constexpr const char* kLate = "requests were late";
+
 // The goal under another cap; 0: none.
 Goal capped(Goal goal, std::int64_t cap_mw) {
   goal.power_mw = cap_mw > 0 ? std::optional(cap_mw) : std::nullopt;
@@ -78,7 +80,7 @@ void Rationale::note(const Note& note) {
       begin_step(note, "power was over the cap");
       return;
     case NoteType::late:
-      begin_step(note, "requests were late");
+      begin_step(note, kLate);
       if (note.setting != nullptr && note.value > 0) mark_late(note);
       return;
     case NoteType::setting:
@@ -133,17 +135,31 @@ void Rationale::begin_step(const Note& note, std::string why) {
   step_is_sure_ = note.type == NoteType::over_cap;
 }
 
-// A change begins. What the guard takes for power is no measurement; where a cap falls or requests
-// are late, the search may go on in the same tick, and measures what is not known.
+// A change begins.
 void Rationale::begin(const Note& note) {
+  const auto set_for = static_cast<SetFor>(note.value);
   const bool steps = !step_why_.empty() && note.time == stepped_at_;
-  if (!steps && stands_in_ && held.setting == *note.setting) return;
-  if ((steps && step_is_sure_) || ((steps || stands_in_) && known_to_fit(*note.setting))) {
-    stand_in(note, step_why_);
+  const bool set_again = held.holding != Holding::nothing && held.setting == *note.setting;
+  if (!steps && set_again && (stands_in_ || set_for >= SetFor::limits)) return;
+  const bool stands_in = set_for == SetFor::untold ? seems_to_stand_in(*note.setting, steps)
+                                                   : set_for != SetFor::policy;
+  if (stands_in) {
+    stand_in(note, steps                         ? step_why_
+                   : set_for == SetFor::requests ? kLate
+                   : stands_in_                  ? held.why
+                                                 : "another setting could not stay in force");
   } else if (stands_in_) {
     held = {};
     stands_in_ = false;
   }
+}
+
+// In recordings that do not tell. What the guard takes for power is no measurement; where a cap
+// falls or requests are late, the search may go on in the same tick, and measures what is not
+// known.
+bool Rationale::seems_to_stand_in(const Setting& setting, bool steps) const {
+  if (steps && step_is_sure_) return true;
+  return (steps || stands_in_) && known_to_fit(setting);
 }
 
 // The search waits in what is in force. A choice that is, is still held as one.
@@ -209,12 +225,20 @@ Alternative Rationale::best_for(const Goal& goal) const {
   for (const Tried& one : tried_) {
     if (!one.observation.keeps(goal)) continue;
     const double value = one.observation.value(goal);
-    if (value < best.value) best = {best.cap_mw, &one.observation, value};
+    if (best.observation != nullptr && value >= best.value) continue;
+    best = {best.cap_mw, &one.observation, value};
   }
   return best;
 }
 
-Alternative Rationale::best() const { return best_for(capped(goal_, cap.power_mw)); }
+Alternative Rationale::best() const {
+  const Goal goal = capped(goal_, cap.power_mw);
+  Alternative best = best_for(goal);
+  const Observation* const now = held_cost();
+  const bool ties = now != nullptr && now->keeps(goal) && now->value(goal) <= best.value;
+  if (ties) best.observation = now;
+  return best;
+}
 
 Alternative Rationale::looser() const {
   const Observation* const now = held_cost();

@@ -105,8 +105,8 @@ class Rationale final : public Recorder {
   // The cost of what is held; null where it was not measured.
   const Observation* held_cost() const;
 
-  // What the measurements say would be best now. Null observation: nothing keeps the goal. It is
-  // what is held, unless the policy knows better or was not asked yet.
+  // What the measurements say would be best now; of equals what is held. Null observation: nothing
+  // keeps the goal. It is what is held, unless the policy knows better or was not asked yet.
   Alternative best() const;
   // The least cap above the one that binds at which something measured is better than what is held.
   Alternative looser() const;
@@ -123,6 +123,7 @@ class Rationale final : public Recorder {
   void stand_in(const Note& note, std::string why);
   void begin_step(const Note& note, std::string why);
   void begin(const Note& note);
+  bool seems_to_stand_in(const Setting& setting, bool steps) const;
   void wait(const Note& note);
   void mark_late(const Note& note);
   bool is_safe(const Setting& setting) const;

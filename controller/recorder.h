@@ -20,7 +20,7 @@ enum class NoteType : std::uint8_t {
   goal,          // value = cap in mW, text = the limit source that binds
   objective,     // text = what is minimised from now on: the operator has changed it
   reference,     // setting, text = its cost: what a weighted goal is measured against
-  setting,       // setting: a change begins
+  setting,       // setting: a change begins; value = what it is for (SetFor)
   applied,       // setting is in force; value = nanoseconds it took
   observation,   // observation: a measurement ended
   hold,          // setting: the policy's choice
@@ -50,6 +50,14 @@ enum class NoteType : std::uint8_t {
 std::string_view note_name(NoteType type);
 // Of a request a second, in the value of a `late` note.
 inline constexpr double kLateParts = 1e6;
+
+// In the value of a `setting` note.
+enum class SetFor : std::int64_t {
+  untold,    // in recordings that were made before it was told
+  policy,    // who asked for it: to measure it, or to hold it
+  limits,    // it stands in for what the policy asked for, or for the policy itself
+  requests,  // the same, and serves requests alone, which were late
+};
 
 // One decision or incident. References are valid during the call only.
 struct Note {

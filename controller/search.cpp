@@ -145,7 +145,11 @@ void Controller::apply(const Setting& setting, Aim aim, Time now) {
   refused_by_workload_ = false;
   if (aim == Aim::measure) serving_.measure();
   mode_waits_ = workload_waits_ = false;
-  recorder_.note({.type = NoteType::setting, .time = now, .setting = &wanted_});
+  const bool asked = aim == Aim::measure || aim == Aim::hold;
+  const SetFor set_for = asked                ? SetFor::policy
+                         : aim == Aim::relief ? SetFor::requests
+                                              : SetFor::limits;
+  note(NoteType::setting, now, {}, static_cast<std::int64_t>(set_for));
   if (const auto objection = roster_.objection(setting);
       objection && roster_.any_managed() && aim == Aim::hold) {
     note(NoteType::knob_failed, now, *objection);

@@ -35,7 +35,8 @@
 ---@field within boolean ok, and every limit of the goal is kept: mean power plus noise margin is within
 ---goal.power_w; a sample takes no more than goal.energy_j; inference keeps up with goal.arrivals_per_s and
 ---its latency is within goal.latency_ms: that of a full batch or, where requests come one by one
----(goal.one_by_one), of half of one within nine tenths of it
+---(goal.one_by_one), of half of one within nine tenths of it. So it is false of `run = "train"` beside a server, which
+---answers none, where goal.arrivals_per_s is known
 ---@field setting setting
 ---@field power_w number mean board power
 ---@field power_max_w number
@@ -54,7 +55,8 @@
 ---@field latency_ms number of a request: its wait for a full batch at goal.arrivals_per_s, and the
 ---minibatch; math.huge where no inference ran or the rate is not known
 ---@field value number what the goal minimises (docs/objectives.md): seconds or joules a sample, or seconds
----of latency; of a recurring job, the cost of this epoch
+---of latency; of a recurring job, the cost of this epoch. math.huge where a trainer waits, by every objective but
+---latency, and by throughput where a server waits too
 ---@field job "none"|"running"|"reached"|"missed"|"stopped" where the run of a recurring job stands after
 ---this epoch (docs/evaluation/learning.md); "none" where the workload is no such job
 ---@field epochs integer of this run so far, this one included; 0 where the workload is no such job

@@ -249,7 +249,8 @@ class CheckingRecorder final : public Recorder {
   void note(const Note& note) override {
     if (note.type == NoteType::drift) ++state_.worlds;
     RecordedNote made = keep(note);
-    if (note.type == NoteType::late && !tells_rate()) made.value = 0;
+    const bool may_lack_value = note.type == NoteType::late || note.type == NoteType::setting;
+    if (may_lack_value && !has_value()) made.value = 0;
     const auto described = [this](const RecordedNote& kept) {
       return std::to_string(kept.time.time_since_epoch().count()) +
              " ns: " + exact_text(state_.knobs(), kept);
@@ -259,8 +260,9 @@ class CheckingRecorder final : public Recorder {
   void status(const Status&) override {}
 
  private:
-  // Recordings of before do not say at which rate a setting is known to be late.
-  bool tells_rate() const {
+  // Recordings of before do not say at which rate a setting is known to be late, nor what one that
+  // is set is for.
+  bool has_value() const {
     return state_.notes < state_.tick.notes.size() && state_.tick.notes[state_.notes].value != 0;
   }
 

@@ -48,6 +48,17 @@ TEST(GoalLimits, EachThatIsNotKeptIsTold) {
   EXPECT_EQ(reasons(late, goal), Texts{});
 }
 
+TEST(GoalLimits, AServerThatWaitsWhileTrainingRunsAnswersNone) {
+  Observation alone = seen({});
+  alone.setting.batch_size = {16, 4};
+  alone.setting.run = Run::train;
+  alone.cost[index(Kind::infer)] = {};
+  alone.cost[index(Kind::train)] = {milliseconds(100), {}, {}, {}, {}, 10};
+  EXPECT_EQ(reasons(alone, {.latency = milliseconds(75), .arrivals_per_s = 80}),
+            Texts{"answers none of 80 requests/s"});
+  EXPECT_EQ(reasons(alone, {.latency = milliseconds(75)}), Texts{});
+}
+
 TEST(GoalLimits, AFigureAboveALimitDoesNotReadAsTheLimit) {
   const Goal goal{.latency = milliseconds(75), .arrivals_per_s = 80, .energy_j = 0.125};
   EXPECT_EQ(reasons(seen(milliseconds(25) + microseconds(2)), goal),

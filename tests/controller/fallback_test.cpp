@@ -36,6 +36,36 @@ TEST(Fallback, AFallbackThatIsOverTheCapIsFollowedByTheSafeModeAndNoOtherMemory)
   EXPECT_EQ(taken[1], kSlow);
 }
 
+// What is held at the end, after a setting with both at work, the same with one of them alone and a
+// choice that is over the cap.
+Setting held_after_a_look_at(Run run, Objective objective) {
+  const auto decide = [run](const PolicyContext&, const std::vector<Observation>& answers) {
+    Request request = with_batch(measure(kMiddle), 4);
+    if (answers.size() == 1) request.setting.run = run;
+    return answers.size() < 2 ? request : with_batch(hold(kFast), 4);
+  };
+  ServingRig rig(decide, seconds(60), 20'000);
+  rig.options.goal.objective = objective;
+  rig.world.attach_server(std::chrono::milliseconds(0), 40);
+  rig.run();
+  EXPECT_GE(rig.policy.answers.size(), 2U);
+  EXPECT_TRUE(rig.policy.answers[0].ok() && rig.policy.answers[1].ok());
+  EXPECT_EQ(rig.policy.answers[1].setting.run, run);
+  EXPECT_FALSE(rig.recorder.of(NoteType::over_cap).empty());
+  return rig.world.published.setting;
+}
+
+TEST(Fallback, WhatKeepsBothAtWorkIsTakenBeforeWhatWasMeasuredOfOneAlone) {
+  EXPECT_EQ(held_after_a_look_at(Run::train, Objective::throughput).run, Run::both)
+      << "training alone answers no requests";
+  for (const Objective objective :
+       {Objective::time, Objective::energy, Objective::target, Objective::throughput}) {
+    const Setting held = held_after_a_look_at(Run::infer, objective);
+    EXPECT_EQ(held.run, Run::both) << objective_name(objective) << ": nothing trains";
+    EXPECT_EQ(held.mode, kMiddle);
+  }
+}
+
 TEST(Fallback, TheSafeSettingDoesNotTakeOverABatchSizeThatNoWorkloadAllows) {
   LowRig rig([](const PolicyContext&, const auto&) { return hold(kMiddle, 7); }, seconds(20),
              std::nullopt);
@@ -107,9 +137,12 @@ TEST(Fallback, ABatchOfATrainerThatComesWhilePowerIsOverTheCapIsMadeSmallerToo) 
   EXPECT_EQ(next.setting.batch_size[index(Kind::train)], 8);
 }
 
-// A server alone, without a limit of latency, whose fastest setting answers 250 requests a second.
-Setting held_for_least_energy(double per_s, const ListPolicy::Decide& decide) {
+// A server alone, without a limit of latency, whose fastest setting answers 250 requests a second
+// in batches of 4.
+Setting held_for_least_energy(double per_s, const ListPolicy::Decide& decide,
+                              bool beside_trainer = false) {
   Rig rig(decide, seconds(30));
+  if (beside_trainer) rig.world.attach(std::chrono::milliseconds(500));
   rig.options.goal.objective = Objective::energy;
   Workload lone = server();
   lone.latency = {};
@@ -128,6 +161,14 @@ TEST(Fallback, WhereNothingHasTimeToSpareForLeastEnergyTheFastestThatKeepsUpIsHe
     return Request{Request::What::hold_safe, {}};
   };
   EXPECT_EQ(held_for_least_energy(60, nil).mode, kSlow) << "the policy would not have it";
+}
+
+TEST(Fallback, WhileTrainingWaitsTheFastestThatKeepsUpIsThatOfRequests) {
+  std::vector<Request> asked = {with_batch(measure(kFast), 4), with_batch(measure(kMiddle), 16)};
+  for (Request& request : asked) request.setting.run = Run::infer;
+  const Setting held = held_for_least_energy(235, best_of(asked), true);
+  EXPECT_EQ(held.mode, kMiddle) << "busy for 88 % of the time, and not for 94 %";
+  EXPECT_EQ(held.run, Run::infer);
 }
 
 }  // namespace

@@ -158,10 +158,46 @@ Observation served_alone() {
   return infer;
 }
 
-TEST(Observation, IsValuedByInferenceWhereThatAloneRan) {
-  const Observation infer = served_alone();
-  EXPECT_DOUBLE_EQ(infer.value({Objective::time}), 0.002);
+// What was measured is a request's, which is none of a training sample.
+TEST(Observation, TrainingThatWaitsIsWorthNothingByWhateverCountsIt) {
+  Observation infer = served_alone();
+  Goal goal{.arrivals_per_s = 40, .reference_s = 1, .reference_j = 1, .priced_power_mw = 20'000};
+  for (const double weight : {0.5, 1.0}) {
+    goal.energy_weight = weight;
+    for (const Objective objective : kObjectives) {
+      goal.objective = objective;
+      EXPECT_TRUE(infer.keeps(goal));
+      if (objective == Objective::latency) continue;
+      EXPECT_EQ(infer.value(goal), kInfinity) << objective_name(objective);
+    }
+  }
+  goal.objective = Objective::latency;
+  EXPECT_DOUBLE_EQ(infer.value(goal), 0.108);
+  goal.arrivals_per_s = 0;
+  EXPECT_EQ(infer.value(goal), kInfinity) << "the time of a training sample counts meanwhile";
+  infer.setting.run = Run::both;
+  EXPECT_EQ(infer.value({Objective::time}), kInfinity) << "requests left no time for it";
+  infer.setting.batch_size[0] = 0;
+  EXPECT_DOUBLE_EQ(infer.value({Objective::time}), 0.002) << "no trainer is there";
   EXPECT_DOUBLE_EQ(infer.value({Objective::energy}), 0.04);
+}
+
+TEST(Observation, TrainingAloneAnswersNoRequests) {
+  Observation train = observed();
+  train.setting.run = Run::train;
+  train.setting.batch_size = {16, 4};
+  Goal goal{Objective::throughput, {}, milliseconds(500), 5};
+  EXPECT_FALSE(train.keeps(goal));
+  EXPECT_EQ(train.value(goal), kInfinity);
+  goal.latency.reset();
+  EXPECT_FALSE(train.keeps(goal)) << "nor does it keep up with them";
+  goal.arrivals_per_s = 0;
+  EXPECT_TRUE(train.keeps(goal)) << "none come";
+  EXPECT_DOUBLE_EQ(train.value(goal), 0.02);
+  goal.arrivals_per_s = 5;
+  train.setting.batch_size[1] = 0;
+  EXPECT_TRUE(train.keeps(goal)) << "no server is there";
+  EXPECT_DOUBLE_EQ(train.value(goal), 0.02);
 }
 
 TEST(Observation, CountsAllMinibatchesThatFitExactly) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string_view>
+#include <utility>
 
 namespace gearshift {
 namespace {
@@ -181,6 +182,60 @@ TEST_F(RationaleTest, WhereACapFallsTellsAStepDownFromAMeasurement) {
   note(NoteType::goal, "operator", 10'000);
   hold(NoteType::setting, 100);
   EXPECT_EQ(rationale.held.holding, Holding::safe);
+}
+
+TEST_F(RationaleTest, WhatIsSetInAChoicesSteadIsHeldWhetherOrNotItIsKnown) {
+  const auto set = [this](std::int64_t gpu_khz, SetFor what) {
+    const Setting setting = mode(gpu_khz);
+    rationale.note({.type = NoteType::setting,
+                    .time = now,
+                    .value = static_cast<std::int64_t>(what),
+                    .setting = &setting});
+    now += seconds(1);
+  };
+  const auto expect = [this](Holding holding, std::int64_t gpu_khz, std::string_view why) {
+    EXPECT_EQ(rationale.held.holding, holding);
+    EXPECT_EQ(rationale.held.setting, mode(gpu_khz));
+    EXPECT_EQ(rationale.held.why, why);
+  };
+  rationale.know_safe(mode(100).mode);
+  search();
+  note(NoteType::late, "p99 71 ms of 60 ms");
+  set(300, SetFor::policy);
+  expect(Holding::choice, 600, "the policy chose it");
+  set(450, SetFor::limits);
+  expect(Holding::fallback, 450, "another setting could not stay in force");
+  hold(NoteType::safe, 300, "the policy found no setting");
+  set(300, SetFor::requests);
+  expect(Holding::fallback, 300, "the policy found no setting");
+  note(NoteType::late, "p99 71 ms of 60 ms");
+  set(470, SetFor::requests);
+  expect(Holding::fallback, 470, "requests were late");
+  set(100, SetFor::limits);
+  expect(Holding::safe, 100, "requests were late");
+  set(700, SetFor::policy);
+  EXPECT_EQ(rationale.held.holding, Holding::nothing) << "the search goes on";
+  set(490, SetFor::requests);
+  expect(Holding::fallback, 490, "requests were late");
+}
+
+// Training waits in both, which keep the goal and are worth nothing.
+TEST_F(RationaleTest, OfEqualsWhatIsHeldIsTheBest) {
+  rationale.set_goal({.arrivals_per_s = 40});
+  const auto serving = [](std::int64_t gpu_khz) {
+    Observation alone = measured(gpu_khz, 50, 20'000);
+    alone.setting.batch_size = {16, 4};
+    alone.setting.run = Run::infer;
+    std::swap(alone.cost[0], alone.cost[1]);
+    return alone;
+  };
+  observe(serving(300));
+  observe(serving(600));
+  ASSERT_NE(rationale.best().observation, nullptr);
+  EXPECT_EQ(rationale.best().observation->setting, serving(300).setting) << "the first";
+  const Setting held = serving(600).setting;
+  rationale.note({.type = NoteType::hold, .time = now, .setting = &held});
+  EXPECT_EQ(rationale.best().observation->setting, held);
 }
 
 TEST_F(RationaleTest, CountsHowOftenASettingWasMeasuredAndKeepsTheNewest) {

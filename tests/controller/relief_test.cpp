@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "controller/controller.h"
+#include "controller/rationale.h"
 #include "tests/fakes/serving_rig.h"
+#include "tests/fakes/told.h"
 
 namespace gearshift {
 namespace {
@@ -136,6 +138,28 @@ TEST(ReliefLoop, FindsItsPlaceBelowTheCapAndStaysThere) {
   for (const Setting& setting : rig.settings_since(seconds(60))) {
     EXPECT_EQ(setting.mode.values[1], 600000) << "the lowest mode serves half as many";
   }
+}
+
+// Whoever explains the run names what is in force, whether or not anybody measured it.
+TEST(ReliefLoop, IsToldAsWhatStandsInForAChoice) {
+  Overloaded rig(seconds(60));
+  rig.run();
+  Rationale rationale;
+  rationale.know_safe(rig.board.safe());
+  const std::vector<KeptNote>& notes = rig.recorder.notes;
+  Setting in_force;
+  std::size_t told = 0;
+  for (std::size_t i = 0; i < notes.size(); ++i) {
+    tell(rationale, {notes[i]});
+    if (notes[i].type == NoteType::setting) in_force = notes[i].setting;
+    const bool tick_goes_on = i + 1 < notes.size() && notes[i + 1].time == notes[i].time;
+    if (tick_goes_on || rationale.held.holding == Holding::nothing) continue;
+    EXPECT_EQ(rationale.held.setting, in_force) << "at " << (notes[i].time - Time{}).count();
+    ++told;
+  }
+  EXPECT_GT(told, 10U);
+  EXPECT_EQ(rationale.held.holding, Holding::fallback);
+  EXPECT_EQ(rationale.held.why, "requests were late");
 }
 
 // Of 40 requests a second, which all three settings answer beside training, 500 become.

@@ -178,9 +178,11 @@ TEST_F(Replays, TellTheFirstDecisionThatDiffers) {
   ASSERT_TRUE(result.difference);
   const std::string& recorded = result.difference->recorded;
   const std::string& replayed = result.difference->replayed;
-  EXPECT_NE(recorded.find("setting: cpu_cores=3 gpu_mhz=600 train_batch=16"), std::string::npos)
+  EXPECT_NE(recorded.find("setting value=1: cpu_cores=3 gpu_mhz=600 train_batch=16"),
+            std::string::npos)
       << recorded;
-  EXPECT_NE(replayed.find("setting: cpu_cores=1 gpu_mhz=300"), std::string::npos) << replayed;
+  EXPECT_NE(replayed.find("setting value=1: cpu_cores=1 gpu_mhz=300"), std::string::npos)
+      << replayed;
   EXPECT_GT(result.difference->since_start, seconds(2));
   EXPECT_LT(result.difference->since_start, seconds(10));
 }
@@ -274,7 +276,8 @@ TEST(ReplayOfAnAbsence, WaitsAsItDidForWhoeverSetsTheKnobs) {
                                   << result.difference->replayed;
 }
 
-// Recordings of before do not tell at which rate a setting was late.
+// Recordings of before do not tell at which rate a setting was late, nor what one that is set is
+// for.
 TEST(ReplayOfLateness, TellsAtWhichRateWhereTheRecordingDoes) {
   ScheduleLimit none({});
   RecordedRun run;
@@ -299,8 +302,10 @@ TEST(ReplayOfLateness, TellsAtWhichRateWhereTheRecordingDoes) {
   EXPECT_FALSE(differs());
   change_file(run.file, "UPDATE notes SET value = value + 1 WHERE type = 'late' AND value > 0");
   EXPECT_TRUE(differs());
-  change_file(run.file, "UPDATE notes SET value = 0 WHERE type = 'late'");
+  change_file(run.file, "UPDATE notes SET value = 0 WHERE type IN ('late', 'setting')");
   EXPECT_FALSE(differs());
+  change_file(run.file, "UPDATE notes SET value = 9 WHERE type = 'setting'");
+  EXPECT_TRUE(differs());
 }
 
 }  // namespace
