@@ -11,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "bridge/socket_file.h"
+
 namespace gearshift {
 namespace {
 
@@ -107,11 +109,14 @@ std::string control_endpoint_in(const std::filesystem::path& own,
                                 const std::filesystem::path& system, std::uint32_t user) {
   constexpr std::string_view kName = "control.ipc";
   std::error_code ignored;
-  const bool ours = own == system || only_ours(own, kName, user);
-  if (ours && (own == system || std::filesystem::exists(own / kName, ignored))) {
-    return socket_in(own, kName);
+  if (own == system) return socket_in(own, kName);
+  const bool ours = only_ours(own, kName, user);
+  const bool in_system = std::filesystem::exists(system / kName, ignored);
+  if (ours && std::filesystem::exists(own / kName, ignored)) {
+    const bool is_own = !in_system || listens(own / kName);
+    return socket_in(is_own ? own : system, kName);
   }
-  if (std::filesystem::exists(system / kName, ignored)) return socket_in(system, kName);
+  if (in_system) return socket_in(system, kName);
   struct stat status {};
   if (!ours && ::lstat(own.c_str(), &status) == 0) {
     throw std::runtime_error(own.string() +

@@ -18,7 +18,8 @@ std::string default_workload_endpoint();
 std::string default_control_endpoint();
 
 // What an operator's program connects to: the runtime folder's socket, or the one in /run/gearshift
-// where only that one exists (a daemon that root started). Throws std::runtime_error where there is
+// (of a daemon that root started) where only that one exists, or nobody listens on the other, which
+// a killed daemon left. Throws std::runtime_error where there is
 // none but one in a folder that another user may have made.
 std::string control_endpoint_to_connect();
 // The same where the two folders and the user are these.

@@ -1,7 +1,6 @@
 #include "bridge/router.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 
 #include "bridge/endpoints.h"
 #include "bridge/protocol.h"
+#include "bridge/socket_file.h"
 
 namespace gearshift {
 namespace {
@@ -39,26 +39,18 @@ enum class SocketFile { none, answered, stale };
 // Whether a program listens on the socket file. libzmq would remove the file of a living daemon and
 // bind over it.
 SocketFile probe(const std::string& endpoint, const std::filesystem::path& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string text = path.string();
-  if (text.size() >= sizeof(address.sun_path)) {
+  const std::string& text = path.native();
+  constexpr std::size_t kLongest = sizeof(sockaddr_un{}.sun_path) - 1;
+  if (text.size() > kLongest) {
     fail(endpoint, "the path has " + std::to_string(text.size()) +
-                       " bytes; a socket's has at most " +
-                       std::to_string(sizeof(address.sun_path) - 1));
+                       " bytes; a socket's has at most " + std::to_string(kLongest));
   }
   struct stat status {};
   if (::lstat(text.c_str(), &status) != 0) return SocketFile::none;
   if (!S_ISSOCK(status.st_mode)) {
     fail(endpoint, "the file there is no socket: remove it, or give another endpoint");
   }
-  std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
-  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) fail(endpoint, "socket: " + errno_text(errno));
-  const int result =
-      ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  const int code = result == 0 ? 0 : errno;
-  ::close(descriptor);
+  const int code = connect_code(path);
   if (code == ECONNREFUSED) return SocketFile::stale;
   if (code == ENOENT) return SocketFile::none;
   if (code == 0 || code == EAGAIN) return SocketFile::answered;  // EAGAIN: its queue is full

@@ -28,6 +28,8 @@ struct InterleavingState {
   std::chrono::nanoseconds infer_minibatch{};  // of batch_size requests
   bool trains = true;                          // training may run
   bool infers = true;                          // inference may run
+  std::chrono::nanoseconds oversleeps{};       // how late a wait that is to end now may end
+  bool size_is_chosen = true;  // batch_size by the daemon, for what full batches cost
 };
 
 struct TurnChoice {
@@ -42,8 +44,8 @@ constexpr std::chrono::nanoseconds planned_latency(std::chrono::nanoseconds late
   return latency - latency / 10;
 }
 
-// Requests count as arriving for so long after the last one; without a limit a batch also waits no
-// longer than this to fill.
+// Requests count as arriving for so long after the last one; without a limit a batch whose size the
+// daemon chose, or beside training, also waits no longer than this to fill.
 constexpr std::chrono::nanoseconds arrival_memory(std::chrono::nanoseconds latency) {
   const std::chrono::nanoseconds second = std::chrono::seconds(1);
   return latency > second ? latency : second;
@@ -85,7 +87,9 @@ constexpr std::chrono::nanoseconds longest_beside_half_full(std::chrono::nanosec
 // training minibatch ran first; else training. Where a training minibatch alone would make a
 // request late, training waits for as long as requests keep arriving; but not where an inference
 // minibatch alone does, since none is queued then for which to wait. Where nothing trains, a batch
-// waits to be full until the latest start that its oldest request allows.
+// waits to be full until the latest start that its oldest request allows, less a tenth of the
+// latency at most for a wait that ends late: a full batch costs the least energy a request, and the
+// controller chooses its size for that. Without a limit on latency it waits only where that is so.
 constexpr TurnChoice next_turn(const InterleavingState& state) {
   using std::chrono::nanoseconds;
   constexpr nanoseconds kNone = nanoseconds::zero();
@@ -98,8 +102,14 @@ constexpr TurnChoice next_turn(const InterleavingState& state) {
     if (state.queued >= static_cast<std::uint32_t>(state.batch_size > 0 ? state.batch_size : 1)) {
       return {Turn::infer, kNone};
     }
-    const nanoseconds latest =
-        state.latency > kNone ? planned_latency(state.latency) - state.infer_minibatch : memory;
+    const bool limited = state.latency > kNone;
+    if (!trains && !limited && !state.size_is_chosen) return {Turn::infer, kNone};
+    nanoseconds latest = memory;
+    if (limited) latest = planned_latency(state.latency) - state.infer_minibatch;
+    if (limited && !trains) {
+      const nanoseconds tenth = state.latency / 10;
+      latest -= state.oversleeps < tenth ? state.oversleeps : tenth;
+    }
     const nanoseconds before = trains ? state.train_minibatch : kNone;
     if (state.oldest_wait + before > latest) return {Turn::infer, kNone};
     if (trains) return {Turn::train, kNone};

@@ -1,9 +1,12 @@
 // Where the C++ client looks for the daemon, by bridge/PROTOCOL.md's rules.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <string>
 
@@ -39,19 +42,38 @@ inline std::string own_folder(uid_t user, const char* xdg_runtime_dir, const std
   return "/tmp/gearshift-" + std::to_string(user);
 }
 
-// The first of the two folders that has a socket, empty: none. There is nothing to connect to
-// before there is a folder, since anybody may make one in /tmp. `trouble` becomes what people
-// should know.
+// Whether connect() to the socket file is taken now, or waits since the queue of who listens is
+// full: one that a killed daemon left refuses. True too where this process may open no socket to
+// ask by.
+inline bool listens(const std::string& path) {
+  sockaddr_un address{};
+  if (path.size() >= sizeof address.sun_path) return false;
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, path.size());
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) return true;
+  const auto* const where = reinterpret_cast<const sockaddr*>(&address);
+  const bool taken = ::connect(descriptor, where, sizeof address) == 0 || errno == EAGAIN;
+  ::close(descriptor);
+  return taken;
+}
+
+// The first of the two folders that has a socket on which somebody listens, empty: none has one.
+// There is nothing to connect to before there is a folder, since anybody may make one in /tmp.
+// Where one folder alone has a socket, that is taken: its daemon may be about to listen. `trouble`
+// becomes what people should know.
 inline std::string endpoint_in(const std::string& own, const std::string& system, uid_t user,
                                std::string& trouble) {
-  const auto listens = [](const std::string& folder) {
+  const auto there = [](const std::string& folder) {
     return ::access((folder + kSocketName).c_str(), F_OK) == 0;
   };
+  const bool in_system = there(system);
   if (own != system) {  // what is in /run only root made
     trouble = distrust(own, user);
-    if (trouble.empty() && listens(own)) return "ipc://" + own + kSocketName;
+    const bool in_own = trouble.empty() && there(own);
+    if (in_own && (!in_system || listens(own + kSocketName))) return "ipc://" + own + kSocketName;
   }
-  return listens(system) ? "ipc://" + system + kSocketName : std::string();
+  return in_system ? "ipc://" + system + kSocketName : std::string();
 }
 
 // The endpoint to connect to, empty where there is none now; looked up again at each call.

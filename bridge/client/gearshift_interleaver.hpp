@@ -13,10 +13,9 @@
 // The next minibatch is a training one unless requests are due: the rule is that of
 // controller/interleaving.h, by the times measured here. A request is refused at its arrival where
 // those before it make it late, and dropped where it is late when its turn comes; both count as
-// late. It attaches to the daemon twice, as a trainer and as a server, and needs none.
-// Requests that do not fit in memory at once are answered in smaller batches of those offered.
-// It takes no turns with other programs, as the Python client's does where it is told to
-// (`turns`): that is HeldTurn's, around what a program runs itself.
+// late. It attaches to the daemon twice, as a trainer and as a server, and needs none. Requests
+// that do not fit in memory at once are answered in smaller batches of those offered. It takes no
+// turns with other programs, as the Python client's does if told to (`turns`): that is HeldTurn's.
 //
 // Requests come from other threads, so it has a lock; reads the steady clock, to time minibatches.
 #pragma once
@@ -57,7 +56,7 @@ class Interleaver {
       : options_(detail::checked(std::move(options), static_cast<bool>(infer))),
         train_(std::move(train)),
         infer_(std::move(infer)),
-        server_(detail::server_of(options_)),
+        server_(detail::server_of(options_, !train_)),
         sizes_(options_.batch_sizes.empty() ? std::vector{options_.batch_size}
                                             : options_.batch_sizes),
         shut_(options_.latency),
@@ -153,7 +152,9 @@ class Interleaver {
       }
       counts = log_.take_due(began, queue_.size());
       if (choice.turn == Turn::wait && !counts && !closed_) {
-        news_.wait_for(lock, longest_wait(choice, queue_.size(), log_.next_due() - began));
+        const auto longest = longest_wait(choice, queue_.size(), log_.next_due() - began);
+        news_.wait_for(lock, longest);
+        oversleeping_.add(now() - began - longest);
       }
       busy_until_ = now();
       if (choice.turn == Turn::train) busy_until_ += state.train_minibatch;
@@ -254,6 +255,8 @@ class Interleaver {
     state.infer_minibatch = infer_times_.planned(planned_for(at, trains), options_.latency);
     state.trains = trains;
     state.infers = infers;
+    state.oversleeps = oversleeping_.most();
+    state.size_is_chosen = server_.wanted().set != 0;
     return state;
   }
 
@@ -389,6 +392,7 @@ class Interleaver {
   RequestLog log_;
   std::int32_t batch_size_;
   Arrivals arrivals_;
+  Oversleeping oversleeping_;
   std::optional<std::chrono::nanoseconds> newest_;  // arrival of the newest request
   std::chrono::nanoseconds busy_until_{0};          // when the minibatch that runs will have ended
 };

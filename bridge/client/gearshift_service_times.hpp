@@ -233,6 +233,26 @@ class Arrivals {
   std::deque<std::chrono::nanoseconds> newest_;
 };
 
+// How late a wait for a batch to fill may end: the most of the newest 256 waits that lasted for
+// their whole time.
+class Oversleeping {
+ public:
+  // Below 0 where a request ended the wait.
+  void add(std::chrono::nanoseconds late) {
+    if (late.count() < 0) return;
+    if (newest_.size() == kNewest) newest_.pop_front();
+    newest_.push_back(late);
+  }
+  std::chrono::nanoseconds most() const {
+    const auto most = std::max_element(newest_.begin(), newest_.end());
+    return most == newest_.end() ? std::chrono::nanoseconds(0) : *most;
+  }
+
+ private:
+  static constexpr std::size_t kNewest = 256;
+  std::deque<std::chrono::nanoseconds> newest_;
+};
+
 // Training that waits because its minibatch is too long. It takes no times then, so one slow
 // minibatch could stop it for good: the longest is forgotten after a second, the next after two,
 // and so on.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bridge/client/gearshift_endpoint.hpp"
+#include "tests/fakes/listener.h"
 #include "tests/fakes/says.h"
 #include "tests/fakes/temp_tree.h"
 
@@ -50,9 +51,21 @@ TEST_F(ClientFolder, IsTheFirstWithASocket) {
   tree.folder("/own");
   tree.mode("/own", 0700);
   EXPECT_EQ(find(user), "system");
-  tree.put("/own/workloads.ipc", "");
+  const fakes::Listener daemon(own + "/workloads.ipc");
   EXPECT_EQ(find(user), "own");
   EXPECT_EQ(trouble, "");
+}
+
+TEST_F(ClientFolder, HoldsASocketOnWhichSomebodyListens) {
+  tree.folder("/own");
+  tree.mode("/own", 0700);
+  tree.folder("/system");
+  { const fakes::Listener killed(own + "/workloads.ipc"); }
+  EXPECT_EQ(find(user), "own") << "who starts there is to be found";
+  const fakes::Listener roots(system + "/workloads.ipc");
+  EXPECT_EQ(find(user), "system");
+  const fakes::Listener hangs(own + "/workloads.ipc");
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(find(user), "own") << "its queue is full in the end";
 }
 
 TEST_F(ClientFolder, ThatAnotherUserMayHaveMadeIsLeftOut) {
@@ -66,6 +79,7 @@ TEST_F(ClientFolder, ThatAnotherUserMayHaveMadeIsLeftOut) {
   EXPECT_EQ(find(user), "system");
   EXPECT_TRUE(fakes::says(trouble, own)) << trouble;
   tree.mode("/own", 0711);
+  const fakes::Listener daemon(own + "/workloads.ipc");
   EXPECT_EQ(find(user), "own");
   tree.remove("/system");
   tree.folder("/other");

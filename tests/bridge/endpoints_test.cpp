@@ -14,6 +14,7 @@
 #include "bridge/router.h"
 #include "tests/bridge/frames.h"
 #include "tests/fakes/file_mode.h"
+#include "tests/fakes/listener.h"
 #include "tests/fakes/says.h"
 #include "tests/fakes/temp_tree.h"
 
@@ -71,7 +72,9 @@ TEST(Endpoints, OfAnotherUserAreNotConnectedTo) {
   EXPECT_EQ(connects_to(user), to_own);
   tree.put("/system/control.ipc", "");
   EXPECT_EQ(connects_to(user), to_system);
-  tree.put("/own/control.ipc", "");
+  { const fakes::Listener killed(own + "/control.ipc"); }
+  EXPECT_EQ(connects_to(user), to_system) << "a killed daemon left its socket file";
+  const fakes::Listener daemon(own + "/control.ipc");
   EXPECT_EQ(connects_to(user), to_own);
   tree.mode("/own", 0777);
   EXPECT_EQ(connects_to(user), to_system);

@@ -2,7 +2,8 @@
 // the rule of the Python client against it.
 //
 // A line in: queued oldest_wait since_arrival batch_size latency train infer trains infers
-// under_way waited. A line out: turn longest_wait training_fits admits serves.
+// oversleeps size_is_chosen under_way waited. A line out: turn longest_wait training_fits admits
+// serves.
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -12,14 +13,16 @@
 int main() {
   using std::chrono::nanoseconds;
   gearshift::InterleavingState state;
-  std::int64_t oldest_wait, since_arrival, latency, train, infer, under_way, waited;
+  std::int64_t oldest_wait, since_arrival, latency, train, infer, oversleeps, under_way, waited;
   while (std::cin >> state.queued >> oldest_wait >> since_arrival >> state.batch_size >> latency >>
-         train >> infer >> state.trains >> state.infers >> under_way >> waited) {
+         train >> infer >> state.trains >> state.infers >> oversleeps >> state.size_is_chosen >>
+         under_way >> waited) {
     state.oldest_wait = nanoseconds(oldest_wait);
     state.since_arrival = nanoseconds(since_arrival);
     state.latency = nanoseconds(latency);
     state.train_minibatch = nanoseconds(train);
     state.infer_minibatch = nanoseconds(infer);
+    state.oversleeps = nanoseconds(oversleeps);
     const gearshift::TurnChoice choice = gearshift::next_turn(state);
     constexpr const char* kTurns[] = {"train", "infer", "wait"};
     std::cout << kTurns[static_cast<int>(choice.turn)] << ' ' << choice.longest_wait.count() << ' '

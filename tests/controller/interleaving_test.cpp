@@ -103,6 +103,18 @@ TEST(Interleaving, LetsABatchFillUntilItsLatestStartWhereTrainingCannotRun) {
   }
 }
 
+TEST(Interleaving, BeginsABatchSoonerWhereWaitsEndLateByATenthAtMost) {
+  InterleavingState state = busy(1, 300ms);
+  state.trains = false;
+  state.oversleeps = 30ms;
+  EXPECT_EQ(next_turn(state).longest_wait, 470ms + 1ns);
+  state.oversleeps = 300ms;
+  EXPECT_EQ(next_turn(state).longest_wait, 400ms + 1ns);
+  state = busy(1, 600ms);
+  state.oversleeps = 300ms;
+  EXPECT_EQ(next_turn(state).turn, Turn::train) << "nothing waits for a time then";
+}
+
 TEST(Interleaving, WaitsForARequestWhereTrainingIsPaused) {
   InterleavingState state = busy(0, 0ns);
   state.trains = false;
@@ -128,6 +140,18 @@ TEST(Interleaving, WithoutALimitABatchWaitsASecondAtMost) {
   EXPECT_EQ(next_turn(state).turn, Turn::infer);
   EXPECT_TRUE(admits(state, 1h));
   EXPECT_TRUE(serves(state, 1h));
+}
+
+TEST(Interleaving, WithoutALimitABatchWaitsOnlyForASizeThatWasChosenWhereNothingTrains) {
+  InterleavingState state = busy(1, 0ns);
+  state.latency = 0ns;
+  state.size_is_chosen = false;
+  EXPECT_EQ(next_turn(state).turn, Turn::train);
+  state.trains = false;
+  EXPECT_EQ(next_turn(state).turn, Turn::infer);
+  state.size_is_chosen = true;
+  EXPECT_EQ(next_turn(state).turn, Turn::wait);
+  EXPECT_EQ(next_turn(state).longest_wait, 1s + 1ns);
 }
 
 TEST(Interleaving, TakesABatchSizeThatIsNoneForOne) {

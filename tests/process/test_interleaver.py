@@ -213,7 +213,7 @@ class Interleaving(PretendedTime):
             one._news.release()
             signal.raise_signal(signal.SIGUSR1)
 
-        with mock.patch.object(one, "_judge_patience", signalled):
+        with mock.patch.object(one._plan, "judge", signalled):
             one.run()
         self.assertEqual(self.done, ["train"])
 

@@ -42,6 +42,8 @@ class Rule(unittest.TestCase):
                 infer_minibatch=duration(60 * MS),
                 trains=choose.random() < 0.8,
                 infers=choose.random() < 0.8,
+                oversleeps=duration(20 * MS),
+                size_is_chosen=choose.random() < 0.5,
             )
             cases.append((state, duration(100 * MS), duration(200 * MS)))
         lines = "".join(

@@ -6,6 +6,7 @@ import logging
 import os
 import pathlib
 import shutil
+import socket
 import sys
 import tempfile
 import unittest
@@ -37,6 +38,15 @@ class Endpoint(ClientTest):
         folder.chmod(mode)
         (folder / "workloads.ipc").touch()
 
+    def listen(self, folder):
+        """A daemon's socket there; closed, it leaves its file, as a daemon does that is killed."""
+        daemon = socket.socket(socket.AF_UNIX)
+        self.addCleanup(daemon.close)
+        (folder / "workloads.ipc").unlink(missing_ok=True)
+        daemon.bind(f"{folder}/workloads.ipc")
+        daemon.listen(0)
+        return daemon
+
     def found(self):
         told = []
         found = endpoint.find(tell_once=told.append)
@@ -50,10 +60,59 @@ class Endpoint(ClientTest):
         self.make(self.folder / "system")
         self.assertEqual(self.found(), ("system", 0))
         self.make(self.own)
+        self.listen(self.own)
         self.assertEqual(self.found(), ("own", 0))
         os.environ["GEARSHIFT_ENDPOINT"] = "tcp://127.0.0.1:7"
         self.assertEqual(endpoint.find(), "tcp://127.0.0.1:7")
         self.assertEqual(endpoint.find("ipc:///x"), "ipc:///x")
+
+    def test_that_a_killed_daemon_left_hides_no_other(self):
+        system = self.folder / "system"
+        self.make(self.own)
+        killed = self.listen(self.own)
+        self.make(system)
+        roots = self.listen(system)
+        self.assertEqual(self.found(), ("own", 0))
+        killed.close()
+        self.assertEqual(self.found(), ("system", 0))
+        hangs = self.listen(self.own)  # takes none, and its queue is full after the first
+        asks = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+        for one in asks:
+            self.addCleanup(one.close)
+            one.setblocking(False)
+            one.connect_ex(f"{self.own}/workloads.ipc")
+        self.assertEqual(self.found(), ("own", 0))
+        hangs.close()
+        roots.close()
+        (system / "workloads.ipc").unlink()
+        self.assertEqual(self.found(), ("own", 0))  # who starts there is to be found
+
+    def test_that_a_killed_daemon_left_is_left_once_another_listens(self):
+        self.make(self.own)
+        self.listen(self.own).close()
+        logging.getLogger("gearshift").setLevel(logging.INFO)
+        with self.assertLogs("gearshift", logging.INFO) as logs:
+            client = gearshift.attach("lenet")
+            self.addCleanup(client.close)
+            self.until(lambda: logs.output)
+            (self.folder / "system").mkdir()
+            self.endpoint = f"ipc://{self.folder}/system/workloads.ipc"
+            self.daemon().attach(client._connection.service_if_free)
+            self.until(lambda: client.attached)
+        self.assertIn(f"looked for at ipc://{self.own}/workloads.ipc", logs.output[0])
+        self.assertIn(f"looked for at {self.endpoint}", logs.output[1])
+
+    def test_that_is_nowhere_is_told_with_where_it_would_be(self):
+        logging.getLogger("gearshift").setLevel(logging.INFO)
+        with self.assertLogs("gearshift", logging.INFO) as logs:
+            client = gearshift.attach("lenet")
+            self.addCleanup(client.close)
+            self.until(lambda: logs.output)
+            for _ in range(20):
+                client._connection.service_if_free()
+        self.assertEqual(len(logs.output), 1)
+        for folder in (self.own, self.folder / "system"):
+            self.assertIn(f"{folder}/workloads.ipc", logs.output[0])
 
     def test_that_another_user_may_have_made_is_left_out(self):
         for mode in (0o777, 0o770):
@@ -64,6 +123,7 @@ class Endpoint(ClientTest):
         self.make(self.folder / "system")
         self.assertEqual(self.found(), ("system", 1))
         self.own.chmod(0o711)
+        self.listen(self.own)
         self.assertEqual(self.found(), ("own", 0))
         self.own.rename(self.folder / "other")
         self.own.symlink_to(self.folder / "other")

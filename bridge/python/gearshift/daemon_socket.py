@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 
 import zmq
 
 from gearshift import endpoint as endpoints
 from gearshift import key as keys
 from gearshift import room, wire
+
+log = logging.getLogger("gearshift")
 
 CONNECT_AGAIN_NS = 3 * 10**9
 LONGEST_CONNECT_NS = 60 * 10**9
@@ -26,6 +29,7 @@ class DaemonSocket:
         self._handshakes = None  # watched over tcp, where a daemon may have keys
         self._key = None  # the one in use
         self._connected_endpoint = ""
+        self._looked_for_at = None  # as it was told
         self._connected_ns = 0
         self._patience_ns = CONNECT_AGAIN_NS  # with a connection that cannot be sent by
         self._unanswered = 0  # messages sent since one came, or since it connected
@@ -48,6 +52,9 @@ class DaemonSocket:
         """To where the daemon is looked for now, if anywhere, and anew where it does not answer: one that stands
         still takes no connection, and no hello. False where that cannot be, which is told once."""
         endpoint = endpoints.find(self._given_endpoint, self._tell_once)
+        if endpoint != self._looked_for_at:
+            self._looked_for_at = endpoint
+            log.info(f"the daemon is looked for at {endpoint}" if endpoint else endpoints.none_found())
         if endpoint == self._connected_endpoint and self._unanswered < MOST_UNANSWERED:
             return True
         try:

@@ -1,6 +1,7 @@
 """Where the daemon listens, by the rules of bridge/PROTOCOL.md."""
 
 import os
+import socket
 import stat
 
 SYSTEM_FOLDER = "/run/gearshift"
@@ -32,22 +33,54 @@ def distrust(folder):
     return f"{folder}: another user made it or may write to it, so that no daemon is looked for there"
 
 
+def listens(path):
+    """Whether connect() to the socket file is taken now, or waits since the queue of who listens is full: one that a
+    killed daemon left refuses. True too where this process may open no socket to ask by."""
+    try:
+        asks = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    except OSError:
+        return True
+    with asks:
+        asks.setblocking(False)
+        try:
+            asks.connect(path)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return True
+
+
+def folders(tell_once=lambda message: None):
+    """Where a daemon of this user or of root has its sockets, the first to look at first."""
+    own = own_folder()
+    if own == SYSTEM_FOLDER:  # what is in /run only root made
+        return [own]
+    why = distrust(own)
+    if not why:
+        return [own, SYSTEM_FOLDER]
+    tell_once(why)
+    return [SYSTEM_FOLDER]
+
+
 def find(given="", tell_once=lambda message: None):
     """The endpoint to connect to, empty where there is none now; looked up again each time, since a daemon may
     start later. There is nothing to connect to before there is a folder: anybody may make one in /tmp."""
     endpoint = given or os.environ.get("GEARSHIFT_ENDPOINT")
     if endpoint:
         return endpoint
-    folders = [SYSTEM_FOLDER]  # what is in /run only root made
-    own = own_folder()
-    if own != SYSTEM_FOLDER:
-        why = distrust(own)
-        if why:
-            tell_once(why)
-        else:
-            folders.insert(0, own)
-    there = (folder for folder in folders if os.path.exists(f"{folder}/{SOCKET}"))
-    return next((f"ipc://{folder}/{SOCKET}" for folder in there), "")
+    sockets = [f"{folder}/{SOCKET}" for folder in folders(tell_once)]
+    there = [path for path in sockets if os.path.exists(path)]
+    # Where there is one alone it may be that of a daemon that is about to listen.
+    if len(there) > 1 and not listens(there[0]):
+        del there[0]
+    return f"ipc://{there[0]}" if there else ""
+
+
+def none_found():
+    """Where find() has looked in vain, for people."""
+    looked_at = " and ".join(f"{folder}/{SOCKET}" for folder in folders())
+    return f"no daemon yet: nothing is at {looked_at}"
 
 
 def is_ipv6(endpoint) -> bool:

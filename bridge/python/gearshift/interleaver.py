@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from concurrent.futures import Future
 
@@ -11,16 +12,13 @@ from gearshift import clock, wire
 from gearshift.failures import FailureLog, for_requests, is_out_of_memory, size_that_fits
 from gearshift.interleaving import (
     NEVER,
-    Arrivals,
-    BatchTimes,
-    ServiceTimes,
     State,
     admits,
     next_turn,
     serves,
     size_to_serve,
 )
-from gearshift.reopening import KeptOut, Reopening
+from gearshift.planning import Planning
 from gearshift.requests import MOST_QUEUED, RequestDropped, RequestLog, answers_of, drop, drop_late, refusal
 from gearshift.steps import stepping
 from gearshift.turns import Turn
@@ -28,6 +26,7 @@ from gearshift.waiting import Waiting
 
 LONGEST_WAIT_NS = 2 * 10**8  # so that a change of the daemon's wish or a stop is noticed
 PAUSED_WAIT_NS = 2 * 10**7  # where such a change is to be expected
+MADE_BEFORE_FORK = "made before a fork: make the Interleaver in each worker"
 
 
 class Interleaver:
@@ -43,14 +42,20 @@ class Interleaver:
         and the trainer then says bye to the daemon.
     infer: answers a list of requests: returns as many answers, in their order. What it raises, or
         synchronize after it, its requests get; out of memory, they are answered in a smaller one of batch_sizes.
-    latency_ms: within what a request must be answered, from submit to its answer; 0: no limit.
+    latency_ms: within what a request must be answered, from submit to its answer; 0: no limit. Within it a batch that is
+        not full waits for more, which saves energy: where nothing trains, until its latest start. See batch_size.
     name: of the work, told to the daemon; infer_name: of the served model, where that is another one.
-    batch_size, batch_sizes: requests in an inference minibatch at most, and what gearshift may choose from.
+    batch_size, batch_sizes: requests in an inference minibatch at most, and what gearshift may choose from. With a
+        batch_size of 1 no request waits for others: for the least latency where nothing trains. With no limit none does
+        there either, unless a daemon chose the size; else a batch is filled for a second at most.
     train_batch_size: samples in a training minibatch. samples_per_epoch: of training, 0 where unknown.
     turns: take turns with other programs through the daemon, minibatch by minibatch. Where this program
         alone uses the accelerator it is not needed.
     synchronize: called at the end of each minibatch before the time is taken; on a GPU
         torch.cuda.synchronize.
+    endpoint, key: where the daemon listens, and the file of a key for it, as attach() has them.
+    save: called with nothing between two minibatches when power is about to end, as attach() has it; requests wait
+        meanwhile. Where something is trained, no more once that is over.
 
     The next minibatch is a training one unless requests are due: enough of them wait, or the oldest would be
     late if one more training minibatch ran, by the times measured here. Training that would make a request
@@ -74,6 +79,8 @@ class Interleaver:
         endpoint="",
         synchronize=None,
         turns=False,
+        key="",
+        save=None,
     ):
         if not callable(infer):
             raise ValueError(f"infer {infer!r}: give the function that answers a list of requests")
@@ -82,20 +89,19 @@ class Interleaver:
         self._synchronize = wire.checked_function("synchronize", synchronize)
         train_batch_size = wire.checked_size("train_batch_size", train_batch_size)
         self._turns = turns
-        self._server = clients.attach(
-            infer_name or name, "infer", batch_size, batch_sizes, endpoint=endpoint, latency_ms=latency_ms
-        )
+        self._runs_in = None  # process that has called run()
+        daemon = {"endpoint": endpoint, "key": key}
+        wire.checked_function("save", save)
+        serves = {"batch_sizes": batch_sizes, "latency_ms": latency_ms, "save": save if train is None else None}
+        self._server = clients.attach(infer_name or name, "infer", batch_size, **serves, **daemon)
         self._trainer = None
         if train is not None:
-            self._trainer = clients.attach(name, "train", train_batch_size, None, samples_per_epoch, endpoint)
+            trains = {"samples_per_epoch": samples_per_epoch, "save": save}
+            self._trainer = clients.attach(name, "train", train_batch_size, **trains, **daemon)
         self._clients = [client for client in (self._trainer, self._server) if client is not None]
         offer = self._server._connection.offer
         self._latency_ns = offer.latency_ns
         self._samples_per_epoch = self._trainer._connection.offer.samples_per_epoch if self._trainer else 0
-        self._train_times = ServiceTimes()
-        self._infer_times = BatchTimes(offer.batch_sizes)
-        self._kept = KeptOut()
-        self._reopening = Reopening(self._infer_times, self._latency_ns)
         self._failures = FailureLog()
         self._most_answered = 0  # requests in a minibatch
         self._stopping = False
@@ -105,9 +111,8 @@ class Interleaver:
         self._news = threading.Condition()
         self._log = RequestLog(self._latency_ns, clock.now_ns())
         self._queue = Waiting(self._log, self._latency_ns)
-        self._arrived_ns = None  # newest request
-        self._arrivals = Arrivals()
-        self._planned_for = 1  # requests that wait when the minibatch that begins ends, if it is of training
+        self._plan = Planning(offer.batch_sizes, self._latency_ns)
+        self._train_times, self._infer_times = self._plan.train_times, self._plan.infer_times
         self._batch_size = offer.batch_size
         self._busy_until_ns = 0  # when the minibatch that runs will have ended, by the times measured
         self._closed = False
@@ -121,14 +126,17 @@ class Interleaver:
         The answer is set in the thread of run(), so a callback of the Future should be short.
         """
         future = Future()
+        if self._runs_in not in (None, os.getpid()):  # nobody answers here, nor gives back a lock that was held
+            self._server._connection.tell_once(f"an Interleaver {MADE_BEFORE_FORK}")
+            future.set_exception(RequestDropped(MADE_BEFORE_FORK))
+            return future
         with self._news:
             now_ns = clock.now_ns()
             if self._closed or self._broken:
                 future.set_exception(RequestDropped("the server is closed" if self._closed else self._broken))
                 return future
             self._log.arrived()
-            self._arrived_ns = now_ns
-            self._arrivals.add(now_ns)
+            self._plan.arrived(now_ns)
             queued = self._queue.wanted(now_ns)
             size = min(queued + 1, self._batch_size)
             infer_ns = self._infer_times.estimate_ns(size)
@@ -162,6 +170,7 @@ class Interleaver:
         After so many seconds they wait for it: where none follows, close() ends them, or a `with` block does.
         """
         self._server._connection.tell_of_fork()
+        self._runs_in = os.getpid()
         end_ns = NEVER if duration_s is None else clock.now_ns() + round(min(duration_s * 1e9, NEVER))
         self._broken = ""
         try:
@@ -176,6 +185,8 @@ class Interleaver:
 
     def step(self, end_ns=NEVER) -> str:
         """Runs the minibatch that is next, or waits for one; returns "train", "infer" or "wait"."""
+        for client in self._clients:
+            client._save_if_asked()
         trains, infers = self._follow()
         if not infers:
             self._drop_late()
@@ -183,13 +194,15 @@ class Interleaver:
             now_ns = clock.now_ns()
             state = self._state(now_ns, trains, infers)
             turn, longest_ns = next_turn(state)
-            self._judge_patience(state, turn, now_ns)
+            self._plan.judge(state, turn, self.infer_minibatches, now_ns)
             report = self._log.take_due(now_ns, state.queued)
             if turn == "wait" and report is None:
                 longest_ns = min(longest_ns, PAUSED_WAIT_NS if self._is_paused() else LONGEST_WAIT_NS, end_ns - now_ns)
                 if state.queued:
                     longest_ns = min(longest_ns, self._log.next_due_ns() - now_ns)
-                self._news.wait(max(longest_ns, 0) / 1e9)
+                longest_ns = max(longest_ns, 0)
+                self._news.wait(longest_ns / 1e9)
+                self._plan.oversleeping.add(clock.now_ns() - now_ns - longest_ns)
             self._busy_until_ns = now_ns
             if turn == "train":
                 self._busy_until_ns += state.train_minibatch
@@ -250,12 +263,10 @@ class Interleaver:
             command = link.news()
             if command:  # nothing is prefetched: the next minibatch to begin is the first to follow it
                 link.apply(command)
-                self._reopening.try_again()
+                self._plan.try_again()
                 if client is self._server:
                     with self._news:
                         self._batch_size = command.batch_size
-                if self._kept.try_again():  # in another mode training may well fit: it is tried once
-                    self._train_times.restart()
             runs.append(client.should_run())
         return runs[0] and self._train is not None, runs[1]
 
@@ -267,7 +278,8 @@ class Interleaver:
         """Whether a turn is not waited for any more: there is a stop or a wish of the daemon to obey, or requests,
         which go before training, came meanwhile."""
         at_ns = clock.now_ns()
-        if self._stopping or at_ns >= end_ns or any(client._connection.news() for client in self._clients):
+        links = [client._connection for client in self._clients]
+        if self._stopping or at_ns >= end_ns or any(link.news() or link.checkpoint_waits for link in links):
             return True
         if not infers:
             self._drop_late()
@@ -275,29 +287,11 @@ class Interleaver:
             return turn == "train" and next_turn(self._state(at_ns, trains, infers))[0] != turn
 
     def _state(self, now_ns, trains, infers):
-        """Planned with is an inference minibatch of those that wait and of those that may come meanwhile, at
-        least the next one: it ends the wait, and what is due is then asked anew."""
-        train_ns, most, queued = self._train_times.estimate_ns, self._batch_size, self._queue.wanted(now_ns)
-        coming = self._arrivals.most_within(train_ns if trains else 0, now_ns, most)
-        self._planned_for = min(queued + coming, most)
-        return State(
-            queued=queued,
-            oldest_wait=max(self._queue.waited_ns(now_ns, 1), default=0),
-            since_arrival=NEVER if self._arrived_ns is None else now_ns - self._arrived_ns,
-            batch_size=self._batch_size,
-            latency=self._latency_ns,
-            train_minibatch=train_ns,
-            infer_minibatch=self._infer_times.planned_ns(self._planned_for, self._latency_ns),
-            trains=trains,
-            infers=infers,
+        link = self._server._connection
+        chosen = link.in_force.number_in(link.attachment) > 0
+        return self._plan.state(
+            self._queue, self._batch_size, now_ns, trains=trains, infers=infers, size_is_chosen=chosen
         )
-
-    def _judge_patience(self, state, turn, now_ns):
-        """Before what is next: what keeps training or requests out is not believed for good."""
-        self._reopening.judge(self._batch_size, self.infer_minibatches, now_ns)
-        if self._kept.judge(state, turn, now_ns):
-            self._train_times.forget_largest()
-            self._infer_times.forget_largest(self._planned_for)
 
     def _take_batch(self, batch):
         """Fills `batch` with entries to answer; those that are late for certain are dropped."""

@@ -31,6 +31,8 @@ class State(NamedTuple):
     infer_minibatch: int = 0  # of as many requests as it will answer, batch_size at most
     trains: bool = True  # training may run
     infers: bool = True  # inference may run
+    oversleeps: int = 0  # how late a wait that is to end now may end
+    size_is_chosen: bool = True  # batch_size by the daemon, for what full batches cost
 
 
 def planned_latency(latency):
@@ -59,9 +61,12 @@ def next_turn(state):
     if state.infers and state.queued > 0:
         if state.queued >= max(state.batch_size, 1):
             return "infer", 0
+        if not trains and state.latency <= 0 and not state.size_is_chosen:
+            return "infer", 0
         latest = memory
         if state.latency > 0:
             latest = planned_latency(state.latency) - state.infer_minibatch
+            latest -= 0 if trains else min(state.oversleeps, state.latency // 10)
         if state.oldest_wait + (state.train_minibatch if trains else 0) > latest:
             return "infer", 0
         return ("train", 0) if trains else ("wait", latest - state.oldest_wait + 1)
