@@ -18,7 +18,7 @@ Controller::Controller(World& world, Board& board, Policy& policy, Recorder& rec
       board_(board),
       policy_(policy),
       recorder_(recorder),
-      limits_(limits.begin(), limits.end()),
+      sources_(limits),
       options_(options),
       meter_(options.meter, board.traits().power_window, board.traits().power_rounding_mw,
              board.traits().power_counts),
@@ -74,9 +74,7 @@ bool Controller::tick(Time now, Time before) {
   tell_gap(before, now);
   consume_readings();
   // Limits come first: a workload that attaches in the same tick starts under the cap it will have.
-  for (const Event& event : events_) {
-    for (LimitSource* limit : limits_) limit->consume(event);
-  }
+  for (const Event& event : events_) sources_.consume(event);
   update_cap(now);
   for (const Event& event : events_) {
     if (!consume(event, now)) return false;
@@ -112,7 +110,7 @@ void Controller::tell_gap(Time before, Time now) {
 
 void Controller::consume_readings() {
   for (const Reading& reading : readings_) {
-    for (LimitSource* limit : limits_) limit->read(reading);
+    sources_.read(reading);
     battery_.add(reading);
     if (reading.quantity != Quantity::power) continue;
     guard_.add(reading);
@@ -301,7 +299,7 @@ void Controller::reload_script(Time now) {
 }
 
 void Controller::remember(const Observation& observation) {
-  for (LimitSource* limit : limits_) limit->learn(observation);
+  sources_.learn(observation);
   if (!memory_.add(observation)) pending_ = Pending::restart;
 }
 
@@ -330,7 +328,7 @@ void Controller::publish(Time now) {
   status.power_mw = power.value_or(0);
   status.power_is_estimate = guard_.estimates();
   status.cap_mw = cap_mw_.value_or(0);
-  status.cap_source = cap_source_;
+  status.cap_source = BoundedText<32>(sources_.cap().source);
   status.goal = goal_;
   status.requests = serving_.newest();
   status.battery = battery_;

@@ -18,6 +18,7 @@
 #include "controller/guard.h"
 #include "controller/ledger.h"
 #include "controller/limit_source.h"
+#include "controller/limit_sources.h"
 #include "controller/memory.h"
 #include "controller/meter.h"
 #include "controller/other_batches.h"
@@ -275,7 +276,7 @@ class Controller {
   Board& board_;
   Policy& policy_;
   Recorder& recorder_;
-  std::vector<LimitSource*> limits_;
+  LimitSources sources_;
   ControllerOptions options_;
 
   Roster roster_;
@@ -300,10 +301,7 @@ class Controller {
   bool glances_ = false;  // this tick is one between periods: it reads and steps down, no more
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
-  BoundedText<32> cap_source_;
   BoundedText<32> told_source_;          // of the newest note of the cap
-  bool cap_moves_ = false;               // by itself: the policy has it in steps
-  std::optional<std::int64_t> plan_mw_;  // the cap, where a plan says it
   Goal goal_;                            // the policy's: a cap that moves is in steps
   Time goal_changed_{};
   bool goal_pending_ = false;  // a looser goal waits for its dwell

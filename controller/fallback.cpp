@@ -177,9 +177,8 @@ std::optional<Setting> Controller::serving_alone() const {
 // Nothing keeps the limits: what serves requests alone within the cap, if that is known, or keeps
 // up with them in all of its time, or else serves the most of them.
 void Controller::hold_nothing(std::string_view why, Time now) {
-  if (plan_mw_ && serving_.limit() && latency_floor_mw()) {
-    serving_.nothing_serves_under(*plan_mw_);
-  }
+  const auto plan_mw = sources_.plan_mw();
+  if (plan_mw && serving_.limit() && latency_floor_mw()) serving_.nothing_serves_under(*plan_mw);
   const Observation* busy = best_without_spare_time();
   if (const Setting* alone = relieving_setting(0)) {
     apply(*alone, Aim::relief, now);
@@ -219,7 +218,7 @@ void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
              "part of the time",
          power_mw);
   }
-  const std::string source(cap_source_.view());
+  const std::string source(sources_.cap().source);
   std::string why = source + " leaves power for the lowest mode at most";
   if (!set) {
     why += ", which could not be set";

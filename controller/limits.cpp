@@ -1,93 +1,33 @@
 // The part of the loop that holds whatever the policy says: caps and the guard.
 #include <algorithm>
-#include <utility>
 
 #include "controller/controller.h"
 
 namespace gearshift {
-namespace {
-
-constexpr std::string_view kLatencyFloor = "latency floor";
-
-// The two lowest caps: what the others say is the second where the lowest is one's own.
-class LowestTwo {
- public:
-  void add(const LimitSource& source, std::optional<std::int64_t> cap_mw) {
-    if (!cap_mw) return;
-    if (!lowest_mw_ || *cap_mw < *lowest_mw_) {
-      second_mw_ = std::exchange(lowest_mw_, cap_mw);
-      lowest_ = &source;
-    } else if (!second_mw_ || *cap_mw < *second_mw_) {
-      second_mw_ = cap_mw;
-    }
-  }
-  std::optional<std::int64_t> beside(const LimitSource& source) const {
-    return &source == lowest_ ? second_mw_ : lowest_mw_;
-  }
-
- private:
-  std::optional<std::int64_t> lowest_mw_;
-  std::optional<std::int64_t> second_mw_;
-  const LimitSource* lowest_ = nullptr;
-};
-
-}  // namespace
 
 void Controller::update_cap(Time now) {
-  std::optional<std::int64_t> cap;
-  std::string_view source = "none";
-  bool planned = false;
-  bool moves = false;
-  const auto lower = [&](std::optional<std::int64_t> power_mw, std::string_view name,
-                         bool by_itself) {
-    if (!power_mw || (cap && *cap <= *power_mw)) return;
-    cap = power_mw;
-    source = name;
-    planned = false;
-    moves = by_itself;
-  };
-  std::string_view ends;
-  LowestTwo lowest;
-  for (LimitSource* limit : limits_) {
-    const Limit said = limit->limit(now);
-    lowest.add(*limit, said.least_mw());
-    lower(said.power_mw, limit->name(), said.moves);
-    if (said.ends_soon) ends = limit->name();
-    if (!said.planned_mw) continue;
-    const bool must_serve = serving_.must_serve();
-    const std::int64_t floor_mw = must_serve ? latency_floor_mw().value_or(0) : 0;
-    limit->serve_above(floor_mw);
-    if (must_serve && floor_mw == 0) continue;
-    std::int64_t power_mw = *said.planned_mw;
-    std::string_view name = limit->name();
-    // Nothing serves under a plan that the lowest mode is over.
-    const bool over = lowest_mode_ == LowestMode::over;
-    if (power_mw < floor_mw && plan_mw_ && over) serving_.nothing_serves_under(*plan_mw_);
-    if (power_mw < floor_mw && serving_.gives_way(power_mw)) {
-      power_mw = serving_.sought_mw(floor_mw);
-      name = kLatencyFloor;
-    }
-    lower(power_mw, name, said.moves);
-    planned = source == name && (floor_mw == 0 || power_mw < floor_mw);
-  }
-  plan_mw_ = planned ? cap : std::nullopt;
-  if (ends.empty()) {
+  const bool moved = sources_.cap().moves;
+  sources_.ask(now);
+  std::optional<std::int64_t> floor_mw;
+  if (sources_.plans() && serving_.must_serve()) floor_mw = latency_floor_mw().value_or(0);
+  sources_.combine(floor_mw, lowest_mode_ == LowestMode::over, serving_);
+  if (sources_.ends_soon().empty()) {
     checkpoint_.forget();
   } else {
     ask_to_save(now);
-    if (checkpoint_.over()) lower(kNoPowerMw, ends, false);
+    if (checkpoint_.over()) sources_.leave_none();
   }
-  for (LimitSource* limit : limits_) limit->hear({lowest.beside(*limit), checkpoint_.over()});
-  cap_source_ = BoundedText<32>(source);
-  const bool chosen = !moves || !cap_moves_;
-  const bool steps = std::exchange(cap_moves_, moves) != moves && !paused_;
-  if (cap == cap_mw_) {
-    // A plan and what it gives way to may take turns without end.
-    if (cap && chosen && source != told_source_.view()) tell_cap(now);
-    if (goal_pending_ || steps) update_goal(now);
+  sources_.hear(checkpoint_.over());
+  const Cap& cap = sources_.cap();
+  if (cap.power_mw != cap_mw_) {
+    change_cap(cap.power_mw, now);
     return;
   }
-  change_cap(cap, now);
+  // A plan and what it gives way to may take turns without end.
+  const bool chosen = !cap.moves || !moved;
+  if (cap_mw_ && chosen && cap.source != told_source_.view()) tell_cap(now);
+  const bool steps = cap.moves != moved && !paused_;
+  if (goal_pending_ || steps) update_goal(now);
 }
 
 void Controller::change_cap(std::optional<std::int64_t> cap, Time now) {
@@ -111,8 +51,8 @@ void Controller::change_cap(std::optional<std::int64_t> cap, Time now) {
 }
 
 void Controller::tell_cap(Time now) {
-  told_source_ = cap_source_;
-  note(NoteType::goal, now, cap_source_.view(), cap_mw_.value_or(0));
+  told_source_ = BoundedText<32>(sources_.cap().source);
+  note(NoteType::goal, now, sources_.cap().source, cap_mw_.value_or(0));
 }
 
 // The cap fell, which is acted on now, not when a reading shows it: only a setting known to fit
@@ -142,7 +82,7 @@ std::optional<std::int64_t> Controller::latency_floor_mw() const {
 // while, and so has the policy where somebody chose it.
 void Controller::update_goal(Time now) {
   std::optional<std::int64_t> wanted = cap_mw_;
-  if (wanted && cap_moves_) wanted = std::max<std::int64_t>(1, cap_step_down(*wanted));
+  if (wanted && sources_.cap().moves) wanted = std::max<std::int64_t>(1, cap_step_down(*wanted));
   goal_pending_ = false;
   if (wanted == goal_.power_mw) return;
   const bool looser = goal_.power_mw && (!wanted || *wanted > *goal_.power_mw);

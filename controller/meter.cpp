@@ -104,7 +104,7 @@ void Meter::add(const Minibatch& reported) {
   if (whole && (samples.seen > 1 || expected_[kind].warm))
     samples.whole_ns.add(ns(minibatch.elapsed));
   // The first one straddles the change or warms up caches; a later one may have begun before too.
-  if (samples.seen == 1 || !whole || !settled_) return;
+  if ((samples.seen == 1 && !rare(kind)) || !whole || !settled_) return;
   // Those that still come while power is measured are free, and a CPU quota lets short minibatches
   // through in bursts: the mean and its deviation are over all of them, the 99th percentile and the
   // interval that ends a measurement over the first ones.
@@ -150,7 +150,8 @@ void Meter::add_to_half(const Reading& reading) {
 void Meter::judge_settled(Time now) {
   // The workload must be at work before its power can have settled.
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    if (expected_[kind].runs && samples_[kind].seen == 0 && !starved(kind, now)) return;
+    if (!expected_[kind].runs || rare(kind)) continue;
+    if (samples_[kind].seen == 0 && !starved(kind, now)) return;
   }
   const Duration since = now - work_began_;
   if (since < 2 * window_length_) return;
@@ -199,6 +200,16 @@ double Meter::half_width(const Samples& samples) const {
   if (mean <= 0) return kUnknown;
   return student_t95(samples.count - 1) * stddev_ns(samples.elapsed, samples.count) /
          std::sqrt(static_cast<double>(samples.count)) / mean;
+}
+
+// While training waits, requests are all that there is to measure.
+bool Meter::rare(std::size_t kind) const {
+  return expected_[kind].warm && expected_[kind].comes_every >= kRare &&
+         expected_[index(Kind::train)].runs;
+}
+
+std::uint32_t Meter::least(std::size_t kind) const {
+  return rare(kind) ? 1 : options_.least_minibatches;
 }
 
 // Training that has run before gives way to requests that leave no time for it.
@@ -302,13 +313,17 @@ std::optional<Observation> Meter::answer(Time now) const {
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
     if (!expected_[kind].runs || starved(kind, now)) continue;
     const Samples& samples = samples_[kind];
+    enough = enough && samples.count >= least(kind);
+    one_may_count = one_may_count && (samples.seen > 1 || rare(kind));
+    observation.cost[kind] = cost(samples);
+    if (rare(kind)) {  // what it drew has been seen as well
+      stable = stable && power_last_ - samples.last >= window_length_;
+      continue;
+    }
     const double width = half_width(samples);
     observation.confidence = std::max(observation.confidence, width);
-    enough = enough && samples.count >= options_.least_minibatches;
     stable =
         stable && (width <= tolerance(kind, now) || samples.count >= options_.most_minibatches);
-    one_may_count = one_may_count && samples.seen > 1;
-    observation.cost[kind] = cost(samples);
   }
   // Until one has come that may count, only the stall limit does: the setting may be far slower
   // than those before, and a framework's first minibatch too.

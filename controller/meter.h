@@ -51,6 +51,9 @@ class Meter {
   // Training without a minibatch for so long, beside requests, counts as not run; but not before
   // twice the time that one may well take.
   static constexpr Duration kStarvedAfter = std::chrono::seconds(5);
+  // Requests that come no more often than this are few in any measurement: one batch of them that
+  // began in the setting is enough, since they take next to nothing of the time.
+  static constexpr Duration kRare = std::chrono::seconds(5);
   static constexpr double kScatters = 10;
   static constexpr std::uint32_t kFewest = 8;
 
@@ -98,6 +101,8 @@ class Meter {
   double hidden_mw(double deviation_mw) const;
   double half_width(const Samples& samples) const;
   bool starved(std::size_t kind, Time now) const;
+  bool rare(std::size_t kind) const;
+  std::uint32_t least(std::size_t kind) const;
   double tolerance(std::size_t kind, Time now) const;
   bool stalled(Time now) const;
   Duration most_time() const;

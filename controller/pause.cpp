@@ -36,8 +36,8 @@ void Controller::update_pause(Time now) {
 }
 
 void Controller::hold_paused(Time now) {
-  hold_safe("the workloads wait: " + std::string(cap_source_.view()) + " leaves no power for them",
-            now);
+  const std::string source(sources_.cap().source);
+  hold_safe("the workloads wait: " + source + " leaves no power for them", now);
 }
 
 // A helper that is killed leaves the board as it was found, which may draw more than the cap by

@@ -60,9 +60,47 @@ class MeterOfRareRequests : public testing::Test {
   Meter meter_{options_, milliseconds(400)};
 };
 
-TEST_F(MeterOfRareRequests, WaitsForThem) {
+// One batch a measurement: it is hardly any of the time, and comes once in a minute or so.
+TEST_F(MeterOfRareRequests, OneIsEnough) {
   begin(seconds(30));
-  expect_complete_after_four(seconds(30));
+  train_until({}, seconds(30));
+  EXPECT_FALSE(meter_.answer(at(seconds(30))));
+  minibatch(seconds(30), milliseconds(50), Kind::infer);
+  train_until(seconds(30), seconds(30) + milliseconds(300));
+  EXPECT_FALSE(meter_.answer(at(seconds(30) + milliseconds(300)))) << "its power is not seen yet";
+  train_until(seconds(30) + milliseconds(300), seconds(30) + milliseconds(400));
+  const auto answer = meter_.answer(at(seconds(30) + milliseconds(400)));
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(answer->ok());
+  EXPECT_EQ(answer->cost[index(Kind::infer)].minibatches, 1U);
+  EXPECT_LT(answer->confidence, 0.02) << "of training; one batch has no interval";
+}
+
+TEST_F(MeterOfRareRequests, OneThatBeganBeforeOrBeforePowerHadSettledDoesNotCount) {
+  begin(seconds(5));
+  minibatch(milliseconds(20), milliseconds(50), Kind::infer);
+  minibatch(milliseconds(300), milliseconds(50), Kind::infer);
+  train_until({}, seconds(20));
+  EXPECT_FALSE(meter_.answer(at(seconds(20))));
+  minibatch(seconds(20), milliseconds(50), Kind::infer);
+  train_until(seconds(20), seconds(21));
+  EXPECT_TRUE(meter_.answer(at(seconds(21))));
+}
+
+TEST_F(MeterOfRareRequests, OneIsNotEnoughWhereNothingElseRuns) {
+  Expected infer{.runs = true, .warm = true, .comes_every = seconds(5)};
+  Setting setting;
+  setting.batch_size = {16, 1};
+  setting.run = Run::infer;
+  meter_.begin(setting, {Expected{.warm = true}, infer}, at({}));
+  for (int batch = 1; batch <= 2; ++batch) {
+    minibatch(seconds(5) * batch, milliseconds(50), Kind::infer);
+    for (Duration t = seconds(5) * (batch - 1); t < seconds(5) * batch; t += milliseconds(100)) {
+      meter_.add(Reading{
+          .quantity = Quantity::power, .state = ReadingState::ok, .value = 20000, .taken = at(t)});
+    }
+  }
+  EXPECT_FALSE(meter_.answer(at(seconds(10))));
 }
 
 // Four that come by chance may take three times as long as they do on average.
