@@ -87,13 +87,10 @@ std::vector<Contestant> read_contestants(const std::vector<std::string>& paths) 
   std::vector<std::string> taken;
   for (const std::string& path : paths) {
     const NamedText script = read_script(path);
-    LuaPolicy(shown(script.name), script.text).check();
+    LuaPolicy(shown(path), script.text).check();
     const std::string stem = std::filesystem::path(path).stem().string();
     taken.push_back(shown(free_name(taken, stem, path)));
-    contestants.push_back(
-        {.name = taken.back(),
-         .text = script.text,
-         .script = shown(std::filesystem::path(script.name).filename().string())});
+    contestants.push_back({.name = taken.back(), .text = script.text, .script = script.name});
   }
   return contestants;
 }

@@ -10,10 +10,10 @@
 #include "cli/commands.h"
 #include "cli/control_request.h"
 #include "cli/rationale_text.h"
-#include "cli/recorded_goal.h"
 #include "cli/recording_end.h"
 #include "cli/setting_prediction.h"
 #include "controller/printable_text.h"
+#include "trace/recorded_goal.h"
 #include "trace/recording_reader.h"
 
 namespace gearshift {

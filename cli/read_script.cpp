@@ -10,6 +10,7 @@
 #include "cli/shipped_scripts.h"
 #include "cli/text_file.h"
 #include "controller/policy.h"
+#include "controller/printable_text.h"
 
 namespace gearshift {
 
@@ -34,7 +35,11 @@ NamedText read_script(const std::string& policy) {
                       ", and a file's path takes your own: ./" + policy + ".lua");
   }
   std::optional<std::string> text = read_text_file(policy);
-  if (text) return {policy, std::move(*text)};
+  if (text) {
+    std::string name = std::filesystem::path(policy).filename().string();
+    hide_unprintable(name);
+    return {std::move(name), std::move(*text)};
+  }
   throw PolicyError(policy + ": cannot be read: " + std::strerror(errno) +
                     "; --policy takes the path of a Lua script, or the name of a "
                     "shipped one, for example bayes");

@@ -15,8 +15,9 @@ bool names_shipped_script(std::string_view policy);
 // then.
 bool may_be_edited(const std::string& policy);
 
-// The script under its file's name. Throws PolicyError where no such script ships, with the names
-// of those that do, or where the file cannot be read.
+// The script under its file's name, as it may be shown: without folders, since a script's random
+// numbers hang on its name, and not on where one stands. Throws PolicyError where no such script
+// ships, with the names of those that do, or where the file cannot be read.
 NamedText read_script(const std::string& policy);
 
 }  // namespace gearshift

@@ -120,7 +120,9 @@ void print_search(const KnobSpace& space, const ComparedSearch& search, std::siz
     print("  {:3} {:<{}}  {} {}\n", i + 1, recorded, width, recorded == other ? ' ' : '|', other);
   }
   if (search.other_unanswered) {
-    print("      the other ends here: that setting was not measured in this recording\n");
+    print(
+        "      the other ends here: this recording does not tell what that setting would have "
+        "cost\n");
   }
   if (search.other_stopped) {
     print("      the other is stopped here, after {} questions\n", search.other.size());

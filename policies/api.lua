@@ -118,13 +118,15 @@ knobs = {}
 
 ---Every power mode, lowest power first by the board's model; in a simulation, and on a board without a
 ---model, by the product of the knobs' relative positions, capped by a power limit's share of the highest:
----a hint, never data. Read-only; each modes[i] is a new table with one field a knob.
+---a hint, never data. Read-only; each modes[i] is a new table with one field a knob. There may be more of them than
+---the 4096 entries that a script's own list can have: look at them in place.
 ---@type setting[]
 modes = {}
 
 ---Every answer known when this run of the script began, in the order they were made; first those whose
 ---batch sizes the workload did not offer for a while. Read-only. Where a limit cut the same setting short
----since, and still would, an older answer's `within` is false.
+---since, and still would, an older answer's `within` is false. Under a looser cap `measure` forgets what was cut
+---short ("over_limit"); in `observations` it stays, with the cap of then in `limit_w`.
 ---@type answer[]
 observations = {}
 

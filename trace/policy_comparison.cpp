@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "trace/recorded_goal.h"
+
 namespace gearshift {
 namespace {
 
@@ -9,21 +11,34 @@ bool asks(const Request& request) {
   return request.what == Request::What::measure || request.what == Request::What::remeasure;
 }
 
+// What was measured of the setting itself, as the memory of a run keeps it.
+bool tells_of_setting(const Observation& observation) {
+  return observation.ok() || observation.failed() || observation.outcome == Outcome::over_limit ||
+         observation.outcome == Outcome::late;
+}
+
 }  // namespace
 
 std::vector<PlacedObservation> read_placed_observations(RecordingReader& reader) {
   std::vector<PlacedObservation> all;
   Roster roster;
+  RecordedGoal goal(reader.header().options.goal);
+  const Rationale no_reference;  // costs are not judged here
   std::uint32_t world = 0;
   RecordedTick tick;
   while (reader.next(tick)) {
     for (const Event& event : tick.events) {
+      goal.consume(event);
       if (event.type == EventType::attached) roster.attach(event.workload);
       if (event.type == EventType::detached) roster.detach(event.handle);
     }
     for (const RecordedNote& note : tick.notes) {
+      goal.note(note, no_reference);
       if (note.type == NoteType::drift) ++world;
-      if (note.observation) all.push_back({*note.observation, roster.key(), world});
+      if (!note.observation) continue;
+      Observation& made =
+          all.emplace_back(PlacedObservation{*note.observation, roster.key(), world}).observation;
+      if (made.outcome == Outcome::late) made.late_per_s = goal.goal().arrivals_per_s;
     }
   }
   return all;
@@ -74,7 +89,7 @@ void ComparedPolicy::ask_other(const PolicyContext& context, ComparedSearch& sea
     request = add(search.other, request);
     if (request.what == Request::What::failed) search.other_failure = other_.failure();
     if (!asks(request)) break;
-    const Observation* known = find(request.setting, context.goal.power_mw.value_or(0));
+    const Observation* known = find(request.setting, context.goal);
     search.other_unanswered = known == nullptr;
     search.other_stopped = known != nullptr && search.other.size() == kMostCompared;
     if (known == nullptr || search.other_stopped) break;
@@ -85,16 +100,12 @@ void ComparedPolicy::ask_other(const PolicyContext& context, ComparedSearch& sea
 
 // A measurement that was completed answers before one that was not, the newest of them first; what
 // a limit cut short answers only where the limit is no looser than it was.
-const Observation* ComparedPolicy::find(const Setting& setting, std::int64_t cap_mw) const {
+const Observation* ComparedPolicy::find(const Setting& setting, const Goal& goal) const {
   const Observation* found = nullptr;
   for (const auto& [observation, workloads, world] : observations_) {
     if (observation.setting != setting || workloads != workloads_ || world != world_) continue;
-    const bool binds = cap_mw > 0 && cap_mw <= observation.limit_mw;
-    const bool answers = observation.ok() || observation.outcome == Outcome::refused ||
-                         observation.outcome == Outcome::not_applied ||
-                         observation.outcome == Outcome::timed_out ||
-                         observation.outcome == Outcome::stalled ||
-                         (observation.outcome == Outcome::over_limit && binds);
+    const bool answers = tells_of_setting(observation) &&
+                         observation.answers(goal.power_mw.value_or(0), goal.arrivals_per_s);
     if (answers && (found == nullptr || observation.ok() || !found->ok())) found = &observation;
   }
   return found;

@@ -21,8 +21,8 @@ struct PlacedObservation {
   std::uint32_t world = 0;  // how often the world had been found to have changed
 };
 
-// Every observation, in the order they were made. Reads the recording to its end. Throws
-// RecordingError.
+// Every observation, in the order they were made; of one that was late, with the rate of arrivals
+// of then. Reads the recording to its end. Throws RecordingError.
 std::vector<PlacedObservation> read_placed_observations(RecordingReader& reader);
 
 // A script that asks for known settings without an end is stopped here.
@@ -62,7 +62,7 @@ class ComparedPolicy : public Policy {
   Request begin(const Request& first, const PolicyContext& context);
   const Request& add(std::vector<Request>& requests, Request request) const;
   void ask_other(const PolicyContext& context, ComparedSearch& search);
-  const Observation* find(const Setting& setting, std::int64_t cap_mw) const;
+  const Observation* find(const Setting& setting, const Goal& goal) const;
 
   Policy& recorded_;
   Policy& other_;

@@ -11,6 +11,8 @@ namespace {
 // that lives at the edge of its memory would collect at every step: after so many it ends instead.
 constexpr int kMaxRefusals = 32;
 
+static_assert(kMostListEntries == 4096 && kMostNames == 2048, "a message has them");
+
 }  // namespace
 
 bool BoundedMemory::refuses(bool is_string, std::size_t old_bytes, std::size_t new_bytes) {
@@ -19,7 +21,9 @@ bool BoundedMemory::refuses(bool is_string, std::size_t old_bytes, std::size_t n
   if (is_string && new_bytes > limits_.string_bytes + 64) {
     refusal_ = "a string longer than a script may make";
   } else if (new_bytes > limits_.block_bytes) {
-    refusal_ = "a table or a call stack larger than a script may have";
+    refusal_ =
+        "a table or a call stack larger than a script may have: a list has at most 4096 entries, a "
+        "table 2048 names; look at modes[i] in place, or keep positions in several lists";
   } else if (used_bytes_ - old_bytes + new_bytes > limits_.memory_bytes ||
              refusals_ > kMaxRefusals) {
     refusal_ = "all the memory a script may use is in use";

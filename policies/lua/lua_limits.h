@@ -8,12 +8,20 @@
 
 namespace gearshift {
 
+// What one table holds within LuaLimits::block_bytes: Lua doubles each part of a table, and an
+// entry of a list takes 16 bytes, a name with its value 24.
+inline constexpr std::size_t kMostListEntries = 4096;
+inline constexpr std::size_t kMostNames = 2048;
+
 struct LuaLimits {
   // All that one Lua state may hold, the state itself (about 25 KiB) included. The observations and
   // the list of modes live outside it.
   std::size_t memory_bytes = std::size_t{1} << 20;
-  // The largest single block: one table (4096 list entries or 2048 names) or the call stack. One
-  // instruction may copy a block, so this bounds what an instruction costs.
+  // The largest single block: one part of a table (kMostListEntries, kMostNames) or the call stack.
+  // One instruction may copy a block, or rehash names that all fall into one chain, so this bounds
+  // what an instruction costs. A larger one would not let a script hold or sort all modes of a
+  // Jetson AGX Orin: as tables they take over twice its memory, and sorting over 2,500 of their
+  // positions spends its instructions.
   std::size_t block_bytes = std::size_t{64} << 10;
   // The longest string. Joining or comparing strings is one instruction whatever their length.
   std::size_t string_bytes = 1024;

@@ -20,9 +20,10 @@ class Script;
 // Deterministic: equal text, context and answers make equal requests, whatever ran before.
 class LuaPolicy : public Policy {
  public:
-  // `name` is the file name shown in errors, and part of the seed. Runs nothing yet, and does not
-  // look at `text`: start says if it is no script. `board` is what scripts' models are of: the
-  // board that the policy runs on, nullopt where it is not known or has no model.
+  // `name` is the file's name, shown in errors and part of the seed: without folders, but in
+  // recordings that were made with them. Runs nothing yet, and does not look at `text`: start says
+  // if it is no script. `board` is what scripts' models are of: the board that the policy runs on,
+  // nullopt where it is not known or has no model.
   // `transfer` outlives the policy; null where scripts have no networks.
   LuaPolicy(std::string name, std::string text, std::optional<BoardModel> board = std::nullopt,
             const ModeTransfer* transfer = nullptr, LuaLimits limits = {});

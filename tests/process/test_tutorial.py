@@ -48,7 +48,7 @@ def words(lines):
 class Tutorial(unittest.TestCase):
     def test_every_command_prints_what_the_page_says(self):
         self.assertEqual(list(scripts()), ["walk.lua", "descent.lua", "mine.lua"])
-        self.assertGreaterEqual(len(commands()), 8)
+        self.assertGreaterEqual(len(commands()), 9)
         with tempfile.TemporaryDirectory() as folder:
             for name, text in scripts().items():
                 Path(folder, name).write_text(text)
@@ -86,6 +86,22 @@ class Tutorial(unittest.TestCase):
                 )  # fmt: skip
                 self.assertEqual(done.returncode, 0, f"{limits}\n{done.stdout}{done.stderr}")
                 self.assertTrue(json.loads(done.stdout)["solved"], limits)
+
+    def test_the_script_forgets_under_a_higher_cap_what_was_over_a_lower_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "mine.lua").write_text(scripts()["mine.lua"])
+            done = subprocess.run(
+                [Path(BINARY).resolve(), "simulate", "--board", "jetson-agx-orin", "--workload", "resnet18",
+                 "--policy", "./mine.lua", "--json", "--power", "20W", "--fault", "cap_steps:45W@80s",
+                 "--log", "mine.log"],
+                cwd=folder, capture_output=True, text=True, timeout=DEADLINE_S,
+            )  # fmt: skip
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            lines = Path(folder, "mine.log").read_text().splitlines()
+            said = [json.loads(line) for line in lines if "known to be over the cap" in line]
+            self.assertRegex(said[0]["text"], r", [1-9]\d* known to be over the cap$")
+            self.assertRegex(said[-1]["text"], r", 0 known to be over the cap$")
+            self.assertLess(json.loads(done.stdout)["excess"], 0.2)
 
     def test_the_script_runs_live_and_its_recording_replays(self):
         with Stack() as stack:

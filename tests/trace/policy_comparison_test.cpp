@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/serving_rig.h"
 #include "tests/trace/recorded_run.h"
 #include "trace/recording_text.h"
 
@@ -11,10 +12,11 @@ namespace {
 using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::seconds;
 
-std::vector<ComparedSearch> compare(const RecordedRun& run, const ListPolicy::Decide& decide) {
+std::vector<ComparedSearch> compare(const RecordedRun& run, const ListPolicy::Decide& decide,
+                                    const ListPolicy::Decide& as_recorded = search_four) {
   RecordingReader reader(run.file);
   Replay replay(reader);
-  ListPolicy recorded(search_four);
+  ListPolicy recorded(as_recorded);
   ListPolicy other(decide);
   RecordingReader answers(run.file);
   ComparedPolicy compared(recorded, other, replay, read_placed_observations(answers));
@@ -134,6 +136,69 @@ TEST(ComparedWorlds, AreNotMixedWhereTheWorldHasChanged) {
             "hold cpu_cores=4 gpu_mhz=900 train_batch=16 run=train");
   EXPECT_EQ(exact_text(two_knobs(), searches[1].other.back()),
             "hold cpu_cores=1 gpu_mhz=300 train_batch=16 run=train");
+}
+
+// Asks for batches of 16 requests, which are late, and then for what keeps the goal.
+Request late_first(const PolicyContext& context, const std::vector<Observation>& answers) {
+  std::vector<Request> asked = kThree;
+  asked.insert(asked.begin() + 1, with_batch(measure(kSlow), 16));
+  return best_of(asked)(context, answers);
+}
+
+// The same while more than 35 requests come a second.
+Request late_first_when_busy(const PolicyContext& context,
+                             const std::vector<Observation>& answers) {
+  if (context.goal.arrivals_per_s > 35) return late_first(context, answers);
+  return best_of(kThree)(context, answers);
+}
+
+TEST(ComparedLateness, AnswersWhereAsManyRequestsCome) {
+  RecordedRun run;
+  ScheduleLimit none({});
+  run.second_limit = &none;
+  run.header.options.goal.objective = Objective::throughput;
+  run.header.options.meter.power_least = std::chrono::milliseconds(500);
+  run.policy = ListPolicy(late_first_when_busy);
+  run.world.attach(seconds(0));
+  FakeServer& server = run.world.attach_server(seconds(0), 40);
+  run.world.at(seconds(30), [&server] { server.per_s = 20; });
+  run.run();
+  ASSERT_EQ(run.failure, "");
+  const auto searches = compare(run, late_first, late_first_when_busy);
+  const KnobSpace space = two_knobs();
+  std::size_t busy = 0;
+  std::size_t calm = 0;
+  for (const ComparedSearch& search : searches) {
+    if (search.goal.arrivals_per_s > 35) {
+      ++busy;
+      EXPECT_FALSE(search.other_unanswered);
+      EXPECT_EQ(search.other.size(), 5U);
+    } else if (search.goal.arrivals_per_s > 0) {
+      ++calm;
+      EXPECT_TRUE(search.other_unanswered) << "fewer might be answered in time";
+      EXPECT_EQ(search.other.size(), 2U);
+    }
+  }
+  EXPECT_GT(busy, 0U);
+  EXPECT_GT(calm, 0U);
+}
+
+TEST(ComparedFailures, OfAnotherProgramsWriteAnswerToo) {
+  RecordedRun run;
+  ScheduleLimit none({});
+  run.second_limit = &none;
+  run.world.attach(seconds(2));
+  for (int i = 0; i < 40; ++i) {
+    run.world.at(std::chrono::milliseconds(2500 + 200 * i), [&run] {
+      if (run.kept.of(NoteType::observation).empty()) run.hardware.values[1] = 300000;
+    });
+  }
+  run.run();
+  RecordingReader reader(run.file);
+  const std::vector<PlacedObservation> placed = read_placed_observations(reader);
+  ASSERT_FALSE(placed.empty());
+  ASSERT_EQ(outcome_name(placed[0].observation.outcome), "outside_writer");
+  expect_the_same(compare(run, search_four));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "cli/recorded_goal.h"
+#include "trace/recorded_goal.h"
 
 #include <charconv>
 
