@@ -65,9 +65,12 @@ struct PowerDescription {
   std::string gpu;                     // nvml: index or UUID
   double estimate_idle_w = 0;          // cpu_time_estimate: power at 0 % CPU
   double estimate_core_w = 0;          // and what each fully busy core adds
-  Duration window{};                   // over the cap means that the mean of this is
-  Duration averaging{};                // what an INA3221's readings are means over; else zero
-  Duration period{};                   // how often reading more is worth it: 100 ms
+  Duration window{};                   // what the sensor's newest value is of
+  // Over the cap means that the mean of this is: the window, or where reads block, one for each
+  // rail of the total.
+  Duration judged_over{};
+  Duration averaging{};  // what an INA3221's readings are means over; else zero
+  Duration period{};     // how often reading more is worth it: 100 ms
   Duration stale_after{};
   std::int64_t plausible_max_mw = 0;  // anything above, or below 0, is absurd
   bool reads_block = false;           // JetPack 5: needs the sampler thread

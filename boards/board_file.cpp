@@ -126,7 +126,7 @@ PowerDescription parse_power(TomlFields fields) {
     }
   }
   if (power.sources.empty()) fields.fail("sources", "must name at least one source");
-  bool any_in_total = false;
+  int in_total = 0;
   for (TomlFields& rail : fields.tables("rail", kMostRails)) {
     const std::string label = rail.text("label", 64);
     const int sign = static_cast<int>(rail.integer("sign", 0, 1));
@@ -136,14 +136,14 @@ PowerDescription parse_power(TomlFields fields) {
     }
     rail.finish();
     power.rails.push_back({label, sign, step_mw});
-    any_in_total = any_in_total || sign == 1;
+    in_total += sign;
     power.rounding_mw += sign * step_mw / 2;
   }
   const auto has = [&](PowerSource source) {
     return std::find(power.sources.begin(), power.sources.end(), source) != power.sources.end();
   };
   const bool has_ina = has(PowerSource::ina3221);
-  if (has_ina && !any_in_total) {
+  if (has_ina && in_total == 0) {
     fields.fail("rail", "ina3221 needs at least one [[power.rail]] with sign = 1");
   }
   power.estimate_idle_w = fields.number("estimate_idle_w", 0, 10'000, 0);
@@ -154,9 +154,6 @@ PowerDescription parse_power(TomlFields fields) {
     if (power.estimate_core_w <= 0) fields.fail("estimate_core_w", reason);
   }
   power.window = duration_ms(fields.number("window_ms", 1, kMostMs));
-  // An INA3221 shows a running mean. What counters of energy rose by from one reading to the next
-  // knows nothing of what was before.
-  if (has_ina) power.averaging = power.window;
   power.period = duration_ms(fields.number("period_ms", 1, kMostMs));
   power.stale_after = duration_ms(fields.number("stale_after_ms", 1, kMostMs));
   if (power.stale_after < power.period) {
@@ -165,6 +162,11 @@ PowerDescription parse_power(TomlFields fields) {
   power.plausible_max_mw =
       static_cast<std::int64_t>(fields.number("plausible_max_w", 1, 100'000) * 1000);
   power.reads_block = fields.flag("reads_block", false);
+  const int in_turn = has_ina && power.reads_block ? in_total : 1;
+  power.judged_over = power.window * in_turn;
+  // An INA3221 shows a running mean, and rails that are read one after the other add up to none.
+  // What counters of energy rose by from one reading to the next knows nothing of what was before.
+  if (has_ina && in_turn == 1) power.averaging = power.window;
   fields.finish();
   return power;
 }

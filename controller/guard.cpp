@@ -38,8 +38,16 @@ Verdict Guard::check(Time now) const {
   return now < settled_ && falls(*mean, now) ? Verdict::within : Verdict::over;
 }
 
+// When the last window ends that holds a reading which is not stale.
+Time Guard::window_end(Time now) const {
+  if (window_.empty() || now - window_.newest() > stale_after_) return now;
+  return std::min(now, window_.newest() + window_.length() - Duration(1));
+}
+
 std::optional<std::int64_t> Guard::judged_mw(Time now) const {
   auto mean = window_.mean_mw(now);
+  // One that is older than a window tells of what is in force, unless it is of what was before.
+  if (!mean && newest_ - averaging_ >= changed_) mean = power_mw(now);
   if (!mean || !cap_mw_) return mean;
   if (doubts_) mean = doubted_mw(*mean, now);
   if (const auto least = behind_mean_.least_mw(now); least && *least > *cap_mw_)
@@ -72,7 +80,7 @@ std::int64_t Guard::doubted_mw(std::int64_t mean_mw, Time now) const {
 // By more than 1 % within a window: what is left to fall is then about as much (0.7 s lag, windows
 // of 0.43 s).
 bool Guard::falls(std::int64_t mean_mw, Time now) const {
-  const auto before = window_.mean_mw(now - window_.length());
+  const auto before = window_.mean_mw(window_end(now) - window_.length());
   return before && *before - mean_mw > *cap_mw_ / 100;
 }
 

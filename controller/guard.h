@@ -26,6 +26,7 @@ class Guard {
         std::int64_t power_rounding_mw = 0)
       : window_(power_window),
         behind_mean_(power_averaging, power_rounding_mw),
+        averaging_(power_averaging),
         rounding_mw_(power_rounding_mw),
         stale_after_(stale_after) {}
 
@@ -87,10 +88,12 @@ class Guard {
   // True when windowed power is known and within the cap, by a reading since the knobs were moved:
   // what a breach was foreseen by tells nothing of the step down, nor of what is tried next.
   bool recovered(Time now) const;
-  std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(now); }
+  // The mean of the last window. Where readings come less often than a window is long, the newest
+  // one stands until the next comes, or until it is stale.
+  std::optional<std::int64_t> power_mw(Time now) const { return window_.mean_mw(window_end(now)); }
   // What the setting in force may draw, by readings that may still hold the one before it.
   std::optional<std::int64_t> highest_newest_mw(Time now) const {
-    return window_.highest_newest_mw(now);
+    return window_.highest_newest_mw(window_end(now));
   }
   // Whether the newest good reading was computed, not read from a sensor.
   bool estimates() const { return estimates_; }
@@ -105,11 +108,13 @@ class Guard {
   bool knows_breach(Time now) const;
 
  private:
+  Time window_end(Time now) const;
   bool falls(std::int64_t mean_mw, Time now) const;
   std::int64_t doubted_mw(std::int64_t mean_mw, Time now) const;
 
   PowerWindow window_;
   PowerBehindMean behind_mean_;
+  Duration averaging_;
   std::int64_t rounding_mw_;
   Duration stale_after_;
   std::optional<std::int64_t> cap_mw_;

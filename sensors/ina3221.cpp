@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "sensors/hwmon.h"
@@ -13,6 +14,12 @@ namespace gearshift {
 namespace {
 
 constexpr int kLooksForAll = 3;
+
+// Where reads block: a file beside the currents of the total is read after so many of them, and a
+// voltage that could not be read since is taken for what it was for so long. Those of six rails
+// take 20 s to have their turns.
+constexpr int kCurrentsAnAside = 4;
+constexpr Duration kVoltageHolds = std::chrono::seconds(60);
 
 // A current reads in steps of 40 uV over its shunt, rounded down, and the chip's own offset is up
 // to 80 uV either way: a rail that draws nothing reads down to three steps below it. What is
@@ -109,8 +116,8 @@ Ina3221::Found Ina3221::look(const PowerDescription& power, Sysroot& root,
                 root.open(channel->voltage_path),
                 root.open(channel->current_path),
                 channel->least_ma};
-      rail.voltage_mv.read_integer();
-      rail.current_ma.read_integer();
+      rail.read_mv = rail.voltage_mv.read_integer();
+      rail.read_ma = rail.current_ma.read_integer();
       findings.push_back("power: rail " + rail.label + " at " + channel->voltage_path);
       found.rails.push_back(std::move(rail));
       found.living_in_total += in_total;
@@ -127,19 +134,28 @@ Ina3221::Found Ina3221::look(const PowerDescription& power, Sysroot& root,
 }
 
 std::unique_ptr<Ina3221> Ina3221::open(const PowerDescription& power, Sysroot& root,
-                                       std::vector<std::string>& findings) {
+                                       std::vector<std::string>& findings, const Clock* clock) {
   Found found = look(power, root, findings);
   if (found.living_in_total == 0) return nullptr;
-  return std::unique_ptr<Ina3221>(new Ina3221(std::move(found), power, root, ""));
+  return std::unique_ptr<Ina3221>(new Ina3221(std::move(found), power, root, "", clock));
 }
 
 std::unique_ptr<Ina3221> Ina3221::awaited(const PowerDescription& power, Sysroot& root,
-                                          std::string why) {
-  return std::unique_ptr<Ina3221>(new Ina3221({}, power, root, std::move(why)));
+                                          std::string why, const Clock* clock) {
+  return std::unique_ptr<Ina3221>(new Ina3221({}, power, root, std::move(why), clock));
 }
 
-Ina3221::Ina3221(Found found, const PowerDescription& power, Sysroot& root, std::string why)
-    : found_(std::move(found)), power_(power), root_(root), why_(std::move(why)) {}
+Ina3221::Ina3221(Found found, const PowerDescription& power, Sysroot& root, std::string why,
+                 const Clock* clock)
+    : power_(power), root_(root), why_(std::move(why)), clock_(clock) {
+  adopt(std::move(found));
+}
+
+// What the look has read is new.
+void Ina3221::adopt(Found found) {
+  found_ = std::move(found);
+  for (Rail& rail : found_.rails) rail.voltage_taken = rail.taken = time_or({});
+}
 
 void Ina3221::look_again(Time now) {
   const auto lost = [](const Rail& rail) { return rail.error != 0; };
@@ -158,7 +174,7 @@ void Ina3221::await_rails() {
   why_.look_found(findings);
   if (found.living_in_total == 0) return;
   if (found.dead_in_total > 0 && ++looks_ < kLooksForAll) return;
-  found_ = std::move(found);
+  adopt(std::move(found));
 }
 
 void Ina3221::reopen_lost() {
@@ -170,8 +186,10 @@ void Ina3221::reopen_lost() {
     try {
       DeviceFile voltage_mv = root_.open(channel->voltage_path);
       DeviceFile current_ma = root_.open(channel->current_path);
-      voltage_mv.read_integer();
-      current_ma.read_integer();
+      rail.read_mv = voltage_mv.read_integer();
+      rail.read_ma = current_ma.read_integer();
+      rail.voltage_taken = rail.taken = time_or({});
+      rail.error = 0;
       rail.voltage_mv = std::move(voltage_mv);
       rail.current_ma = std::move(current_ma);
       rail.least_ma = channel->least_ma;
@@ -181,25 +199,84 @@ void Ina3221::reopen_lost() {
   }
 }
 
-std::optional<std::int64_t> Ina3221::read_rail(Rail& rail) {
+void Ina3221::read_voltage(Rail& rail, Time now) {
   rail.at_current = false;
   rail.error = EINTR;
-  if (interrupted_.load(std::memory_order_relaxed)) return std::nullopt;
+  if (interrupted_.load(std::memory_order_relaxed)) return;
   const std::optional<std::int64_t> voltage_mv = rail.voltage_mv.try_read_integer();
   rail.error = rail.voltage_mv.last_error();
-  if (!voltage_mv) return std::nullopt;
+  if (!voltage_mv) return;
+  rail.read_mv = *voltage_mv;
+  rail.voltage_taken = time_or(now);
+}
+
+void Ina3221::read_current(Rail& rail, Time now) {
   rail.at_current = true;
   rail.error = EINTR;
-  if (interrupted_.load(std::memory_order_relaxed)) return std::nullopt;
+  if (interrupted_.load(std::memory_order_relaxed)) return;
+  const Time begin = time_or(now);
   const std::optional<std::int64_t> current_ma = rail.current_ma.try_read_integer();
   rail.error = rail.current_ma.last_error();
-  if (!current_ma) return std::nullopt;
-  rail.read_mv = *voltage_mv;
+  if (!current_ma) return;
   rail.read_ma = *current_ma;
-  if (*current_ma < 0 && *current_ma >= rail.least_ma) return 0;
+  rail.taken = shown_at(begin, time_or(now));
+}
+
+void Ina3221::read_all(Time now) {
+  for (Rail& rail : found_.rails) {
+    read_voltage(rail, now);
+    if (rail.error == 0) read_current(rail, now);
+  }
+}
+
+void Ina3221::read_in_turn(Time now) {
+  if (currents_read_ >= kCurrentsAnAside) {
+    currents_read_ = 0;
+    read_aside();
+  }
+  for (auto rail = found_.rails.rbegin(); rail != found_.rails.rend(); ++rail) {
+    if (rail->in_total) {
+      read_current(*rail, now);
+      ++currents_read_;
+    }
+    if (rail->error != 0 || now - rail->voltage_taken <= kVoltageHolds) continue;
+    rail->at_current = false;
+    rail->error = rail->voltage_mv.last_error() != 0 ? rail->voltage_mv.last_error() : ETIME;
+  }
+}
+
+// The voltage of a rail, or the current of one outside the total. A voltage that cannot be read is
+// what it was, until that is too old. One that has moved by more than a tenth is read twice, since
+// it stays for long: until then power is told by the higher one.
+void Ina3221::read_aside() {
+  if (interrupted_.load(std::memory_order_relaxed)) return;
+  Rail* rail = &found_.rails[aside_ / 2 % found_.rails.size()];
+  if (aside_ % 2 == 1 && rail->in_total) {
+    ++aside_;
+    rail = &found_.rails[aside_ / 2 % found_.rails.size()];
+  }
+  if (aside_++ % 2 == 1) {
+    read_current(*rail, {});
+    return;
+  }
+  const std::optional<std::int64_t> voltage_mv = rail->voltage_mv.try_read_integer();
+  if (!voltage_mv) return;
+  const std::int64_t before_mv = rail->read_mv;
+  rail->voltage_taken = clock_->now();
+  rail->read_mv = *voltage_mv;
+  const auto change_mv = static_cast<double>(*voltage_mv) - static_cast<double>(before_mv);
+  rail->jumped = !rail->jumped && std::abs(change_mv) > static_cast<double>(before_mv) / 10;
+  if (!rail->jumped) return;
+  rail->read_mv = std::max(*voltage_mv, before_mv);
+  --aside_;
+}
+
+std::optional<std::int64_t> Ina3221::power_uw(Rail& rail) {
+  if (rail.error != 0) return std::nullopt;
+  if (rail.read_ma < 0 && rail.read_ma >= rail.least_ma) return 0;
   std::int64_t power_uw = 0;
-  if (__builtin_mul_overflow(*voltage_mv, *current_ma, &power_uw) || power_uw > INT64_MAX / 1000 ||
-      power_uw < INT64_MIN / 1000) {
+  if (__builtin_mul_overflow(rail.read_mv, rail.read_ma, &power_uw) ||
+      power_uw > INT64_MAX / 1000 || power_uw < INT64_MIN / 1000) {
     rail.error = ERANGE;
     return std::nullopt;
   }
@@ -207,8 +284,8 @@ std::optional<std::int64_t> Ina3221::read_rail(Rail& rail) {
 }
 
 Reading Ina3221::judged(Quantity quantity, std::uint8_t channel, std::int64_t power_uw,
-                        Time now) const {
-  Reading reading{quantity, ReadingState::ok, false, channel, (power_uw + 500) / 1000, now};
+                        Time taken) const {
+  Reading reading{quantity, ReadingState::ok, false, channel, (power_uw + 500) / 1000, taken};
   // A rail may draw nothing; a board that runs does not.
   const bool nothing = quantity == Quantity::power && reading.value == 0;
   if (power_uw < 0 || nothing || reading.value > power_.plausible_max_mw) {
@@ -223,30 +300,37 @@ void Ina3221::read(Time now, std::vector<Reading>& readings) {
     readings.push_back({Quantity::power, ReadingState::missing, false, 0, 0, now});
     return;
   }
+  clock_ != nullptr ? read_in_turn(now) : read_all(now);
+  add_up(now, readings);
+}
+
+void Ina3221::add_up(Time now, std::vector<Reading>& readings) {
   const std::size_t total_at = readings.size();
   readings.emplace_back();
   std::int64_t total_uw = 0;
+  Time oldest = Time::max();
   bool complete = true;
   bool absurd = false;
   for (Rail& rail : found_.rails) {
-    const std::optional<std::int64_t> power_uw = read_rail(rail);
+    const std::optional<std::int64_t> rail_uw = power_uw(rail);
     rail.absurd = false;
-    if (!power_uw) {
+    if (!rail_uw) {
       readings.push_back(
           {Quantity::rail_power, ReadingState::missing, false, rail.channel, 0, now});
       complete = complete && !rail.in_total;
       continue;
     }
-    readings.push_back(judged(Quantity::rail_power, rail.channel, *power_uw, now));
+    readings.push_back(judged(Quantity::rail_power, rail.channel, *rail_uw, rail.taken));
     rail.absurd = readings.back().state == ReadingState::absurd;
     if (!rail.in_total) continue;
     absurd = absurd || rail.absurd;
-    total_uw += *power_uw;
+    total_uw += *rail_uw;
+    oldest = std::min(oldest, rail.taken);
   }
   total_uw *= 1 + kDeadRailShare * found_.dead_in_total;
   Reading total{Quantity::power, ReadingState::missing, false, 0, 0, now};
   if (complete) {
-    total = judged(Quantity::power, 0, total_uw, now);
+    total = judged(Quantity::power, 0, total_uw, oldest);
     if (absurd) total.state = ReadingState::absurd;
   } else if (complete_ && now - complete_->taken <= power_.stale_after) {
     total = *complete_;

@@ -50,11 +50,14 @@ std::unique_ptr<Sensor> sampled(std::unique_ptr<BlockingSensor> sensor,
 
 std::unique_ptr<Sensor> open_ina3221(const PowerDescription& power, Sysroot& root,
                                      const Clock& clock, OpenedSensors& opened) {
-  std::unique_ptr<Ina3221> sensor = Ina3221::open(power, root, opened.findings);
+  std::unique_ptr<Ina3221> sensor =
+      Ina3221::open(power, root, opened.findings, power.reads_block ? &clock : nullptr);
   if (sensor != nullptr) {
     opened.power_is_estimate = sensor->estimates();
     if (const auto told = told_averaging(power, root, opened.findings)) {
-      opened.power_averaging = *told;
+      // Rails that are read one after the other add up to no mean of one window.
+      const auto in_turn = power.judged_over / power.window;
+      opened.power_averaging = in_turn > 1 ? PowerAveraging{{}, told->window * in_turn} : *told;
     }
   }
   return sampled(std::move(sensor), power, clock, opened);
@@ -115,7 +118,8 @@ std::unique_ptr<Sensor> await_source(PowerSource source, const PowerDescription&
   switch (source) {
     case PowerSource::ina3221:
       opened.findings.emplace_back("power: an ina3221 is looked for every second");
-      return sampled(Ina3221::awaited(power, root, why), power, clock, opened);
+      return sampled(Ina3221::awaited(power, root, why, power.reads_block ? &clock : nullptr),
+                     power, clock, opened);
     case PowerSource::rapl:
       opened.findings.emplace_back("power: RAPL is looked for every second");
       opened.power_counts = true;
@@ -147,7 +151,7 @@ std::unique_ptr<Sensor> await_power(const BoardDescription& board, Sysroot& root
 
 OpenedSensors open_sensors(const BoardDescription& board, Sysroot& root, const Clock& clock) {
   OpenedSensors opened;
-  opened.power_averaging = {board.power.averaging, board.power.window};
+  opened.power_averaging = {board.power.averaging, board.power.judged_over};
   std::unique_ptr<Sensor> power;
   for (const PowerSource source : board.power.sources) {
     power = open_source(source, board.power, root, clock, opened);

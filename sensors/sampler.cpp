@@ -16,14 +16,12 @@ bool same_channel(const Reading& a, const Reading& b) {
   return a.quantity == b.quantity && a.channel == b.channel;
 }
 
-// A read that waits for the processor shows what was at any time of it, one that blocks for the
-// sensor what was at its end.
+}  // namespace
+
 Time shown_at(Time begin, Time end) {
   constexpr Duration kMostEarly = std::chrono::milliseconds(20);
   return end - std::min((end - begin) / 2, kMostEarly);
 }
-
-}  // namespace
 
 Sampler::Sampler(std::unique_ptr<BlockingSensor> sensor, const Clock& clock, Duration period)
     : sensor_(std::move(sensor)),
@@ -70,7 +68,8 @@ void Sampler::run() {
     lock.lock();
     if (stop_) return;
     for (Reading& reading : readings) {
-      if (reading.taken >= begin) {
+      if (reading.taken > begin) continue;  // the sensor made several reads, and knows of which
+      if (reading.taken == begin) {
         reading.taken = shown_at(begin, end);
         continue;
       }

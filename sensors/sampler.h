@@ -23,6 +23,10 @@ class BlockingSensor : public Sensor {
   virtual void interrupt() noexcept = 0;
 };
 
+// What a read from `begin` to `end` shows is what was at this time: one that waits for the
+// processor shows what was at any time of it, one that blocks for the sensor what was at its end.
+Time shown_at(Time begin, Time end);
+
 class Sampler : public Sensor {
  public:
   // Starts the thread, which reads `sensor` every `period`, or as fast as it answers if that is

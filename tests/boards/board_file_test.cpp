@@ -119,16 +119,6 @@ TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
   }
 }
 
-TEST(BoardFile, JetPack5DiffersInItsGpuTableAndItsBlockingReads) {
-  const BoardDescription* board = built_in("jetson-agx-orin-jetpack5");
-  ASSERT_NE(board, nullptr);
-  EXPECT_EQ(board->l4t_majors, (std::vector<int>{34, 35}));
-  EXPECT_EQ(board->knobs[2].knob.values.size(), 13u);
-  EXPECT_EQ(board->knobs[2].knob.values.front(), 114'750);
-  EXPECT_TRUE(board->power.reads_block);
-  EXPECT_GT(board->power.stale_after, built_in("jetson-agx-orin")->power.stale_after);
-}
-
 TEST(BoardFile, HostFitsEveryMachineAndLabelsItsEstimateLast) {
   const BoardDescription* board = built_in("host");
   ASSERT_NE(board, nullptr);

@@ -269,6 +269,35 @@ TEST(Guard, SeesStalenessEvenBeforeItIsRearmed) {
   EXPECT_EQ(guard.check(at(kStaleAfter + kInstant)), Verdict::power_unknown);
 }
 
+// A total of several rails that block comes every 1.3 s: it is power until the next.
+TEST(Guard, TakesTheNewestReadingForPowerUntilTheNextOrUntilItIsStale) {
+  Guard guard = started(30000);
+  EXPECT_EQ(guard.power_mw(at(milliseconds(50))), std::nullopt);
+  guard.add(power(milliseconds(100), 20000));
+  guard.add(power(milliseconds(500), 40000));
+  EXPECT_EQ(guard.power_mw(at(milliseconds(500) + kWindow)), 40000);
+  EXPECT_EQ(guard.highest_newest_mw(at(milliseconds(500) + kWindow)), 40000);
+  EXPECT_EQ(guard.check(at(milliseconds(500) + kWindow)), Verdict::over);
+  EXPECT_EQ(guard.power_mw(at(milliseconds(500) + kStaleAfter)), 40000);
+  EXPECT_EQ(guard.power_mw(at(milliseconds(500) + kStaleAfter + kInstant)), std::nullopt);
+}
+
+// A step down would be followed by another one otherwise, for what was drawn before it.
+TEST(Guard, JudgesNothingByAReadingThatIsOlderThanAWindowAndOfWhatWasBefore) {
+  for (const bool averages : {false, true}) {
+    Guard guard(kWindow, kStaleAfter, averages ? kWindow : Duration{});
+    guard.start(at({}));
+    guard.set_cap(30000);
+    guard.changes_at(at(milliseconds(200)));
+    guard.add(power(averages ? milliseconds(599) : milliseconds(199), 40000));
+    EXPECT_EQ(guard.check(at(milliseconds(1100))), Verdict::within);
+    EXPECT_FALSE(guard.recovered(at(milliseconds(1100))));
+    EXPECT_EQ(guard.power_mw(at(milliseconds(1100))), 40000) << "it is all that is known";
+    guard.add(power(milliseconds(600), 40000));
+    EXPECT_EQ(guard.check(at(milliseconds(1100))), Verdict::over);
+  }
+}
+
 // Power that is only slow to come is not known to be within the cap.
 TEST(Guard, HasNotRecoveredWhenTheWindowIsEmpty) {
   Guard guard = started(30000);

@@ -125,7 +125,7 @@ class DirectoryBoard : public TempTree {
     board.power.rails = {
         {"VDD_GPU_SOC", 1}, {"VDD_CPU_CV", 1}, {"VIN_SYS_5V0", 1}, {"VDDQ_VDD2_1V8AO", 0}};
     board.power.period = std::chrono::milliseconds(100);
-    board.power.window = std::chrono::milliseconds(430);
+    board.power.window = board.power.judged_over = std::chrono::milliseconds(430);
     board.power.stale_after = std::chrono::milliseconds(1000);
     board.power.plausible_max_mw = 150'000;
     board.thermal_zones = {"cpu-therm", "gpu-therm", "tj-therm"};

@@ -157,6 +157,12 @@ TEST_F(SamplerTest, AReadingThatTheSensorRepeatsKeepsItsTime) {
   EXPECT_EQ(read()[0].taken, Time(milliseconds(410)));
 }
 
+// A sensor that made several reads knows which of them a value is of.
+TEST_F(SamplerTest, AReadingThatHasATimeOfTheReadKeepsIt) {
+  finish_read({power(15900, Time(milliseconds(100)))});
+  EXPECT_EQ(read()[0].taken, Time(milliseconds(100)));
+}
+
 TEST_F(SamplerTest, ExplainsWhatIsMissing) {
   finish_read({{Quantity::power, ReadingState::missing, false, 0, 0, kTimeOfRead},
                {Quantity::rail_power, ReadingState::ok, false, 1, 3800, kTimeOfRead}});
