@@ -82,6 +82,9 @@ class AnswerReader {
     if (!fields_.contains(name)) return 0;
     return std::clamp<std::int64_t>(get<std::int64_t>(name), 0, INT64_C(1) << 60);
   }
+  std::int64_t integer_or_zero(const std::string& name) const {
+    return fields_.contains(name) ? get<std::int64_t>(name) : 0;
+  }
   bool bool_or_false(const std::string& name) const {
     return fields_.contains(name) && get<bool>(name);
   }

@@ -64,7 +64,8 @@ void ControlEndpoint::answer(std::string_view frame, Time now, EventBuffer& even
   if (std::holds_alternative<wire::StatusRequest>(request)) {
     const bool reasons = rationale_ != nullptr;
     wire::pack(buffer_, status_, knobs_, reasons ? rationale_->plan_now() : "",
-               reasons ? rationale_->heat : "");
+               reasons ? rationale_->heat : "",
+               reasons ? rationale_->recording_now() : RecordingState());
     return;
   }
   if (const auto* explain = std::get_if<wire::ExplainRequest>(&request)) {

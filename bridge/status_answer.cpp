@@ -8,9 +8,18 @@
 #include "bridge/battery_answer.h"
 
 namespace gearshift::wire {
+namespace {
+
+// Of a path that is too long its end, which has the name.
+std::string_view end_of(std::string_view path) {
+  return path.substr(path.size() - std::min(path.size(), kMaxMessageBytes));
+}
+
+}  // namespace
+
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs, std::string_view plan,
-          std::string_view heat) {
-  AnswerWriter answer(buffer, "status", 31);
+          std::string_view heat, const RecordingState& recording) {
+  AnswerWriter answer(buffer, "status", 35);
   answer.add("phase", phase_name(status.phase));
   answer.add("power_known", status.power_known);
   answer.add("power_is_estimate", status.power_is_estimate);
@@ -51,6 +60,10 @@ void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs, std
   answer.add("battery_age_ns", age_ns(status.battery, status.time));
   answer.add("plan", plan.substr(0, kMaxMessageBytes));
   answer.add("heat", heat.substr(0, kMaxMessageBytes));
+  answer.add("recording", end_of(recording.file));
+  answer.add("recording_bytes", recording.bytes);
+  answer.add("recording_end", std::string_view(recording.end).substr(0, kMaxMessageBytes));
+  answer.add("recording_ended_unix_ms", recording.ended_unix_ms);
 }
 
 StatusAnswer decode_status(std::string_view frame) {
@@ -88,6 +101,9 @@ StatusAnswer decode_status(std::string_view frame) {
   status.battery_age_ns = answer.span_ns_or_zero("battery_age_ns");
   status.plan = answer.get<std::string>("plan");
   status.heat = answer.text_or_empty("heat");
+  status.recording = {answer.text_or_empty("recording"), answer.integer_or_zero("recording_bytes"),
+                      answer.text_or_empty("recording_end"),
+                      answer.integer_or_zero("recording_ended_unix_ms")};
   return status;
 }
 

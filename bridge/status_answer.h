@@ -10,6 +10,7 @@
 
 #include "bridge/protocol.h"
 #include "controller/knob.h"
+#include "controller/recording_state.h"
 #include "controller/status.h"
 
 namespace gearshift::wire {
@@ -47,11 +48,13 @@ struct StatusAnswer {
   std::int64_t battery_age_ns = 0;  // how long ago its energy was read
   std::string plan;                 // of the battery, for people; empty where there is none
   std::string heat;                 // which zones cannot be read, for people; empty where all can
+  RecordingState recording;
 };
 
 // What the daemon answers. Values of a mode beyond the space's knobs are left out.
 void pack(FrameBuffer& buffer, const Status& status, const KnobSpace& knobs,
-          std::string_view plan = {}, std::string_view heat = {});
+          std::string_view plan = {}, std::string_view heat = {},
+          const RecordingState& recording = {});
 
 // An operator's program's side. Throws std::runtime_error saying what is wrong with the frame, or
 // with the text of the daemon where it is an error.

@@ -17,7 +17,6 @@
 #include "cli/predicted_work.h"
 #include "cli/prior_tables.h"
 #include "cli/read_script.h"
-#include "cli/recording.h"
 #include "cli/run_endpoints.h"
 #include "cli/select_board.h"
 #include "cli/service_notice.h"
@@ -29,8 +28,7 @@ namespace gearshift {
 namespace {
 
 std::filesystem::path journal_of(const RunOptions& options) {
-  return journal_path(options.state.empty() ? default_state_folder()
-                                            : std::filesystem::path(options.state));
+  return journal_path(state_folder_of(options.state));
 }
 
 LiveKnobs open_knobs(const RunOptions& options, const BoardDescription& board, Sysroot& root,
@@ -253,6 +251,17 @@ std::vector<std::string> LiveRun::complaints() const {
   return lines;
 }
 
+void LiveRun::keep_orders() {
+  orders_ = orders_of(options_, description_.id, plan_.power_mw);
+  if (orders_ == nullptr) return;
+  Goal& goal = controller_options_.goal;
+  const Orders left = orders_->take(goal, warnings_);
+  if (left.cap_mw) operator_limit_ = OperatorLimit(left.cap_mw);
+  if (left.goal == GoalChange()) return;
+  goal = changed(goal, left.goal);
+  rationale_.set_goal(goal);
+}
+
 void LiveRun::record(const std::string& command, const NamedText& policy) {
   RecordingHeader header;
   header.command = command;
@@ -262,7 +271,9 @@ void LiveRun::record(const std::string& command, const NamedText& policy) {
   header.options = controller_options_;
   header.policy = policy;
   for (const LimitSource* limit : limits()) header.limits.emplace_back(limit->name());
-  recording_ = start_recording({options_.record, options_.overwrite}, header);
+  recording_ = start_recording(
+      {std::filesystem::absolute(options_.record), options_.overwrite, options_.keep_recordings},
+      header);
   recorded_time_ = std::make_unique<RecordedThinkTime>(think_clock_, *recording_);
 }
 
@@ -298,8 +309,9 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
   rationale_.tell_plan_with([this] { return plans_ ? plans_->text() : std::string(); });
   ExplainingRecorder explaining(rationale_, prediction_, front);
   GuardedWorld guarded(*world_, live_knobs_, done, done_text);
+  OrderedWorld ordered(guarded, orders_.get());
   const ServiceNotice notice = ServiceNotice::from_environment();
-  NoticedWorld noticed(guarded, notice);
+  NoticedWorld noticed(ordered, notice);
   const auto loop = [&](World& world, Recorder& recorder, std::span<LimitSource* const> limits) {
     Controller controller(world, board, policy, recorder, limits, controller_options_);
     try {
@@ -312,7 +324,11 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
     return Result{controller.summary(), controller.ledger()};
   };
   Result result;
-  std::optional<TeeRecorder> tee;
+  rationale_.tell_recording_with([this] { return tee_ ? tee_->state() : unrecorded_; });
+  const std::string& unrecorded = unrecorded_.end;
+  if (!unrecorded.empty()) {
+    front.note({.type = NoteType::recording_ended, .time = clock_.now(), .text = unrecorded});
+  }
   if (recording_ == nullptr) {
     plans_.emplace(explaining, battery_limit_.get(), sensors_.battery);
     HeatNotes heat(*plans_, thermal_limit_.get(), sensors_.thermal);
@@ -325,15 +341,16 @@ LiveRun::Result LiveRun::run(Policy& policy, Recorder& front, const std::functio
       const auto source = static_cast<std::uint32_t>(recorded_limits.size());
       seen.push_back(&recorded_limits.emplace_back(*limit, source, *recording_));
     }
-    tee.emplace(explaining, *recording_);
-    plans_.emplace(*tee, battery_limit_.get(), sensors_.battery);
+    tee_.emplace(explaining, *recording_);
+    plans_.emplace(*tee_, battery_limit_.get(), sensors_.battery);
     HeatNotes heat(*plans_, thermal_limit_.get(), sensors_.thermal);
     result = loop(world, heat, seen);
   }
   notice.send("STOPPING=1");
+  if (orders_) orders_->forget();
   leave(board);
   // After the board is as it was: the disk, or who has locked the file, may let it wait.
-  if (tee) tee->finish();
+  if (tee_) tee_->finish();
   return result;
 }
 

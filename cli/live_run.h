@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,7 +17,9 @@
 #include "bridge/signal_watch.h"
 #include "cli/boottime_clock.h"
 #include "cli/explaining_recorder.h"
+#include "cli/kept_orders.h"
 #include "cli/live_knobs.h"
+#include "cli/recording.h"
 #include "cli/run_options.h"
 #include "cli/setting_prediction.h"
 #include "cli/think_clock.h"
@@ -72,9 +75,20 @@ class LiveRun {
   // What the loop will run with; the caller may change it before run().
   ControllerOptions& controller_options() { return controller_options_; }
 
+  // Keeps what an operator orders of run() in the state folder, for the next run where this one is
+  // killed, and goes on with what a killed one has left there. Before record(), and before the
+  // warnings are told, to which it adds.
+  void keep_orders();
+
   // Records what run() does into options.record. `policy` is the script that it will run with, by
-  // its file's name. Throws DatabaseError where the file cannot be made.
+  // its file's name. Throws as start_recording does where the file cannot be made.
   void record(const std::string& command, const NamedText& policy);
+  // Tells the operator of run() that nothing is recorded of it, and why.
+  void go_unrecorded(const std::string& why) {
+    unrecorded_ = {std::filesystem::absolute(options_.record), 0, why, unix_time_ms()};
+  }
+  // Where it is recorded into; empty where it is not.
+  std::string recording_file() const { return recording_ ? recording_->file().string() : ""; }
 
   // How long a script may think; recorded where the run is, so after record().
   ThinkTime& think_time();
@@ -123,9 +137,12 @@ class LiveRun {
   std::vector<const Profile*> borrowed_prior_;
   std::vector<std::string> prior_findings_, warnings_;
   ControllerOptions controller_options_;
+  std::unique_ptr<KeptOrders> orders_;  // null where none are kept
   ThinkClock think_clock_;
   std::unique_ptr<RecordingWriter> recording_;
   std::unique_ptr<RecordedThinkTime> recorded_time_;  // null where nothing is recorded
+  std::optional<TeeRecorder> tee_;                    // from run() on, where something is
+  RecordingState unrecorded_;                         // why nothing is
 };
 
 }  // namespace gearshift

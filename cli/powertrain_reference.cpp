@@ -9,9 +9,7 @@
 namespace gearshift {
 
 std::filesystem::path own_reference_path(const std::string& state_folder) {
-  const std::filesystem::path folder =
-      state_folder.empty() ? default_state_folder() : std::filesystem::path(state_folder);
-  return folder / "reference.model";
+  return state_folder_of(state_folder) / "reference.model";
 }
 
 std::optional<std::filesystem::path> own_reference(const std::string& state_folder) {

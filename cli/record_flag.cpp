@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "cli/output_files.h"
+#include "cli/recording_folder.h"
 #include "trace/database.h"
 #include "trace/replace_file.h"
 
@@ -54,10 +55,21 @@ bool is_file(const std::string& path, const std::string& file) {
 
 std::vector<std::string> check_record_flag(const RecordFlag& flag) {
   const std::string& path = flag.path;
+  if (names_folder(path)) {
+    if (flag.overwrites)
+      refuse_file(path, "--overwrite: each recording there is a new file; leave it out");
+    check_recording_folder(path, flag.keep);
+    return {};
+  }
+  if (flag.keep > 0) {
+    refuse_file(path, "--keep-recordings belongs to a folder; end its name with a slash");
+  }
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    refuse_file(path, "is no file, and is not replaced; give another name");
+    refuse_file(
+        path,
+        "is no file, and is not replaced; give another name, of a folder with a slash at its end");
   }
   const std::vector<std::string> files = files_at(path);
   // What is judged is what is replaced: the file itself, which no link leads to any more.

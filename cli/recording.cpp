@@ -6,18 +6,20 @@
 #include <vector>
 
 #include "cli/boottime_clock.h"
+#include "cli/recording_folder.h"
 
 namespace gearshift {
 
 std::unique_ptr<RecordingWriter> start_recording(const RecordFlag& flag, RecordingHeader header,
                                                  RecordingOptions options) {
-  const std::vector<std::string> files = check_record_flag(flag);
+  header.gearshift_version = GEARSHIFT_VERSION;
+  header.started_unix_ms = unix_time_ms();
+  std::vector<std::string> files = check_record_flag(flag);
+  if (files.empty()) files = {new_recording_in(flag.path, flag.keep, header.started_unix_ms)};
   if (flag.overwrites) {
     // What stays is told of when the file cannot be made.
     for (const std::string& file : files) unlink(file.c_str());
   }
-  header.gearshift_version = GEARSHIFT_VERSION;
-  header.started_unix_ms = unix_time_ms();
   return std::make_unique<RecordingWriter>(files.front(), header, options);
 }
 
@@ -43,9 +45,15 @@ void TeeRecorder::finish() {
   tell_failure();
 }
 
+RecordingState TeeRecorder::state() const {
+  return {recording_.file().string(), recording_.bytes(), told_ ? recording_.failure() : "",
+          ended_unix_ms_};
+}
+
 void TeeRecorder::tell_failure() {
   if (told_ || !recording_.failed()) return;
   told_ = true;
+  ended_unix_ms_ = unix_time_ms();
   const std::string why = recording_.failure();
   front_.note({.type = NoteType::recording_ended, .time = now_, .text = why});
 }

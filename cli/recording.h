@@ -1,10 +1,12 @@
 // Recordings as the commands use them: started for a run, and told of when they end too soon.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "cli/record_flag.h"
 #include "controller/recorder.h"
+#include "controller/recording_state.h"
 #include "trace/recording.h"
 #include "trace/recording_writer.h"
 
@@ -30,6 +32,8 @@ class TeeRecorder : public Recorder {
   void status(const Status& status) override;
   // Completes the recording.
   void finish();
+  // As an operator is told it.
+  RecordingState state() const;
 
  private:
   void tell_failure();
@@ -38,6 +42,7 @@ class TeeRecorder : public Recorder {
   RecordingWriter& recording_;
   Time now_{};
   bool told_ = false;
+  std::int64_t ended_unix_ms_ = 0;
 };
 
 }  // namespace gearshift

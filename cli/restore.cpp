@@ -44,9 +44,7 @@ int restore(const RestoreOptions& options) {
   int exit_code = kExitOk;
   try {
     Sysroot root(options.sysroot);
-    const std::filesystem::path state =
-        options.state.empty() ? default_state_folder() : std::filesystem::path(options.state);
-    report = restore_from_journal(root, journal_path(state));
+    report = restore_from_journal(root, journal_path(state_folder_of(options.state)));
     if (!report.failed.empty()) exit_code = kExitFailed;
   } catch (const BusyError& busy) {
     error = busy.what();

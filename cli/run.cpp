@@ -17,6 +17,7 @@
 #include "cli/recording.h"
 #include "cli/run_options.h"
 #include "cli/schedule_text.h"
+#include "cli/service_notice.h"
 #include "cli/summary_text.h"
 #include "cli/text_recorder.h"
 #include "policies/lua/lua_policy.h"
@@ -33,6 +34,21 @@ void tell_at_the_end(Outlet& out, const std::string& summary) {
   std::fflush(stdout);
 }
 
+// Who asked for a recording at a terminal is told before the work that there will be none. A
+// service would be started over and over, and nothing would guard the cap.
+void record(LiveRun& live, const RunOptions& options, const std::string& command,
+            const NamedText& script) {
+  try {
+    live.record(command, script);
+  } catch (const std::exception& error) {
+    if (!options.as_service) throw;
+    const std::string why = complaint_of(options, error.what());
+    std::fprintf(stderr, "gearshift run: %s; nothing is recorded, and the run goes on\n",
+                 why.c_str());
+    live.go_unrecorded(why);
+  }
+}
+
 void run(const RunOptions& options, const RunPlan& plan, const std::string& command) {
   prepare_signals();
   share_heap();
@@ -47,12 +63,13 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
   }
   const ReferenceTransfer transfer = policy_transfer();
   LiveRun live(options, plan);
+  live.keep_orders();
   for (const std::string& warning : live.warnings()) {
     std::fprintf(stderr, "gearshift run: %s\n", warning.c_str());
   }
   // Before the loop begins, which would do nothing else meanwhile, and guard nothing.
   if (script.text.find("predict.transfer") != std::string::npos) transfer.warm_up();
-  if (!options.record.empty()) live.record(command, script);
+  if (!options.record.empty()) record(live, options, command, script);
   LuaPolicy policy(script.name, script.text, board_model(&live.board()), &transfer,
                    {.think_time = &live.think_time()});
 
@@ -70,7 +87,8 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
     front = std::make_unique<JsonRecorder>(live.knobs(), out);
   } else {
     for (const std::string& finding : live.findings()) std::printf("%s\n", finding.c_str());
-    if (!schedule.empty()) std::printf("  %s\n", schedule.c_str());
+    const std::string recording = live.recording_file();
+    if (!recording.empty()) std::printf("recording into %s\n", recording.c_str());
     std::printf("listening on %s\n", live.workload_endpoint().c_str());
     std::fflush(stdout);
     front = std::make_unique<TextRecorder>(live.knobs(), out, log_place_of(STDOUT_FILENO));
@@ -117,12 +135,14 @@ void add_run(CLI::App& app, int& exit_code) {
       "themselves.\n"
       "It needs no root where a `gearshift helper` sets the knobs for it: give its socket with "
       "--helper.\n"
-      "Add --record run.db to keep all of it for `gearshift replay` and `gearshift export`.");
+      "Add --record run.db to keep all of it for `gearshift replay` and `gearshift export`, or\n"
+      "--record recordings/ for a new file in that folder each time.");
   command->callback([command, options, &exit_code] {
     try {
       RunPlan plan;
       try {
         read_run_config(*command, *options);
+        options->as_service = ServiceNotice::from_environment().has_listener();
         check_files(*options);
         plan = make_run_plan(*options);
         check_zone(*options);

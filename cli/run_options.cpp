@@ -20,6 +20,8 @@
 namespace gearshift {
 namespace {
 
+constexpr int kMostRecordingsKept = 100'000;
+
 // One bit a day, of "mon", "tue" and so on.
 std::uint8_t days_at(const std::string& file, const toml::node& node) {
   constexpr std::string_view kDays[] = {"mon", "tue", "wed", "thu", "fri", "sat", "sun"};
@@ -152,8 +154,14 @@ void add_run_flags(CLI::App& command, RunOptions& options) {
                      std::string("folder of the knob journal; ") + kStateFolderDefault);
   add_helper_flag(command, options.helper);
   command.add_option("--record", options.record,
-                     "record the run into this file, for gearshift replay and export");
+                     "record the run into this file, or with a slash at its end into a new file "
+                     "in this folder, for gearshift replay and export");
   command.add_flag("--overwrite", options.overwrite, "replace a recording that is there already");
+  command
+      .add_option("--keep-recordings", options.keep_recordings,
+                  "of the recordings in the folder of --record keep the newest so many, this run's "
+                  "included, and remove older ones at the start (default: all are kept)")
+      ->check(CLI::Range(1, kMostRecordingsKept));
   command.add_flag("--json", options.json, "one JSON object a line instead of text");
 }
 
@@ -211,6 +219,13 @@ void take_count(const std::string& file, const std::string& name, const toml::no
     options.seed = static_cast<std::uint64_t>(*count);
     return;
   }
+  if (name == "keep-recordings") {
+    if (*count < 1 || *count > kMostRecordingsKept) {
+      fail_at(file, value, fmt::format("{} must be 1 to {}", name, kMostRecordingsKept));
+    }
+    options.keep_recordings = static_cast<std::uint32_t>(*count);
+    return;
+  }
   if (*count < 1 || *count > 1'000'000) fail_at(file, value, "epochs must be 1 to 1000000");
   options.battery_goal.epochs = static_cast<std::uint32_t>(*count);
 }
@@ -233,7 +248,7 @@ void apply_run_config(std::string_view text, const CLI::App& command, RunOptions
       for (const toml::node& step : *steps) add_schedule_step(file, step, options);
       continue;
     }
-    const bool counts = name == "seed" || name == "epochs";
+    const bool counts = name == "seed" || name == "epochs" || name == "keep-recordings";
     const bool known = counts || name == "prior" || texts.contains(name) ||
                        numbers.contains(name) || switches.contains(name);
     if (!known) {
@@ -309,7 +324,13 @@ RunPlan plan_of(const RunOptions& options) {
   if (options.overwrite && options.record.empty()) {
     throw std::runtime_error("--overwrite belongs to --record; leave it out");
   }
-  if (!options.record.empty()) check_record_flag({options.record, options.overwrite});
+  if (options.keep_recordings > 0 && options.record.empty()) {
+    throw std::runtime_error("--keep-recordings belongs to --record FOLDER/; leave it out");
+  }
+  // Whatever is wrong with its recording, a service has a cap to guard.
+  if (!options.record.empty() && !options.as_service) {
+    check_record_flag({options.record, options.overwrite, options.keep_recordings});
+  }
   if (!options.power.empty()) plan.power_mw = flag_value("--power", options.power, parse_power_mw);
   if (!options.duration.empty()) {
     plan.duration = flag_value("--duration", options.duration, parse_duration);

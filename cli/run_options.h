@@ -41,8 +41,10 @@ struct RunOptions {
   std::string on_exit = "restore";
   std::string state;
   std::string helper;  // its socket; empty: this process sets the knobs itself
-  std::string record;  // the recording's file; empty: none
+  std::string record;  // the recording's file, or with a slash its folder; empty: none
   bool overwrite = false;
+  std::uint32_t keep_recordings = 0;  // in the folder of --record; 0: all
+  bool as_service = false;            // somebody started it who does not read what it says
   std::uint64_t seed = 1;
   bool json = false;
   std::vector<ScheduleStep> schedule;                 // config file only

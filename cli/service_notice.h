@@ -44,6 +44,8 @@ class ServiceNotice {
   ServiceNotice(const ServiceNotice&) = delete;
   ServiceNotice& operator=(const ServiceNotice&) = delete;
 
+  // Whether somebody is to be told, as where systemd has started a service of Type=notify.
+  bool has_listener() const { return descriptor_ >= 0; }
   void send(const std::string& words) const;
   // What the watchdog waits for, where there is one.
   const std::optional<Duration>& watchdog() const { return watchdog_; }

@@ -23,14 +23,17 @@ std::filesystem::path default_state_folder() {
       "give one with --state DIR");
 }
 
+std::filesystem::path state_folder_of(const std::string& given) {
+  return given.empty() ? default_state_folder() : std::filesystem::path(given);
+}
+
 std::filesystem::path journal_path(const std::filesystem::path& state_folder) {
   return state_folder / "knobs.journal";
 }
 
 std::filesystem::path keys_folder(const std::string& given, const std::string& state_folder) {
   if (!given.empty()) return given;
-  return (state_folder.empty() ? default_state_folder() : std::filesystem::path(state_folder)) /
-         "keys";
+  return state_folder_of(state_folder) / "keys";
 }
 
 std::string keys_folder_flag(const std::string& given, const std::string& state_folder) {

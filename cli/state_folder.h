@@ -1,4 +1,5 @@
-// Where gearshift keeps what must outlive a run: the knob journal, and keys.
+// Where gearshift keeps what must outlive a run: the knob journal, keys, and what an operator has
+// ordered of it.
 #pragma once
 
 #include <filesystem>
@@ -9,6 +10,9 @@ namespace gearshift {
 // /var/lib/gearshift as root, else $XDG_STATE_HOME/gearshift, else ~/.local/state/gearshift.
 // Not created. Throws std::runtime_error where there is no home folder either.
 std::filesystem::path default_state_folder();
+
+// What was given, else the default.
+std::filesystem::path state_folder_of(const std::string& given);
 
 // The same, as the help texts say it.
 inline constexpr char kStateFolderDefault[] =

@@ -10,6 +10,7 @@
 #include "cli/goal_flags.h"
 #include "cli/json_recorder.h"
 #include "cli/note_text.h"
+#include "cli/recording_end.h"
 #include "controller/goal.h"
 #include "controller/setting.h"
 
@@ -77,6 +78,7 @@ std::string status_json(const wire::StatusAnswer& status) {
   }
   if (!status.plan.empty()) out["plan"] = status.plan;
   if (!status.heat.empty()) out["heat"] = status.heat;
+  if (!status.recording.file.empty()) out["recording"] = recording_state_json(status.recording);
   return out.dump();
 }
 
@@ -154,6 +156,9 @@ std::string status_text(const wire::StatusAnswer& status) {
     text += "\nbattery       " + describe(status.battery, Duration(status.battery_age_ns));
   }
   if (!status.plan.empty()) text += "\nplan          " + status.plan;
+  if (!status.recording.file.empty()) {
+    text += "\nrecording     " + recording_state_text(status.recording);
+  }
   text += "\nruns          " + status.run;
   text += "\nworkloads     " + std::to_string(status.workloads);
   text += "\nmeasurements  " + std::to_string(status.measurements);

@@ -13,6 +13,7 @@
 #include "controller/goal.h"
 #include "controller/observation.h"
 #include "controller/recorder.h"
+#include "controller/recording_state.h"
 #include "controller/roster.h"
 
 namespace gearshift {
@@ -66,6 +67,14 @@ class Rationale final : public Recorder {
   // Asked when the plan is, in place of what a note told last, which may be a minute old.
   void tell_plan_with(std::function<std::string()> tell) { tell_plan_ = std::move(tell); }
   std::string plan_now() const { return tell_plan_ ? tell_plan_() : plan; }
+
+  // Asked when an operator asks what becomes of the recording; nothing is recorded without it.
+  void tell_recording_with(std::function<RecordingState()> tell) {
+    tell_recording_ = std::move(tell);
+  }
+  RecordingState recording_now() const {
+    return tell_recording_ ? tell_recording_() : RecordingState();
+  }
 
   // The workloads that come and go.
   void consume(const Event& event);
@@ -138,6 +147,7 @@ class Rationale final : public Recorder {
   std::string search_end_;  // why the search was ended, until the hold that follows
   Predict predict_;
   std::function<std::string()> tell_plan_;
+  std::function<RecordingState()> tell_recording_;
   std::optional<PowerMode> safe_mode_;
   // Of the newest step down. What is in force since stands in for a choice, until the search goes
   // on.

@@ -14,11 +14,11 @@
 namespace gearshift {
 namespace {
 
-enum Column : std::size_t { dataset, network, optimizer, batch, rate, target, runs, epochs };
+enum Column : std::size_t { dataset, network, optimizer, batch, rate, target, run_count, epochs };
 constexpr std::array<std::string_view, 8> kColumns = {
     "dataset",       "network",       "optimizer", "batch_size",
     "learning_rate", "target_metric", "runs",      "epochs"};
-constexpr bool is_optional(std::size_t column) { return column == rate || column == runs; }
+constexpr bool is_optional(std::size_t column) { return column == rate || column == run_count; }
 constexpr std::uint32_t kMostEpochs = 1'000'000;
 
 class EpochsParser {
@@ -135,9 +135,10 @@ void EpochsParser::read_row() {
   if (!metric || !std::isfinite(*metric)) fail(target, field(target), "must be a number");
   row.target_metric = *metric;
   row.epochs = recorded_runs();
-  const auto count = number<std::size_t>(field(runs));
-  if (places_[runs] && (!count || *count != row.epochs.size())) {
-    fail(runs, field(runs), "must be the length of epochs, " + std::to_string(row.epochs.size()));
+  const auto count = number<std::size_t>(field(run_count));
+  if (places_[run_count] && (!count || *count != row.epochs.size())) {
+    fail(run_count, field(run_count),
+         "must be the length of epochs, " + std::to_string(row.epochs.size()));
   }
   if (!known_.insert({row.dataset, row.network, row.optimizer, row.batch_size, row.target_metric})
            .second) {

@@ -21,6 +21,8 @@ class HeldFile {
   // True where it has fewer bytes than at any look before, of which the first is the constructor's.
   // One that was not there never has.
   bool cut_off();
+  // That it had at a look, the most.
+  std::int64_t most_bytes() const { return most_bytes_; }
 
  private:
   int descriptor_;

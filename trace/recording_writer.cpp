@@ -1,5 +1,7 @@
 #include "trace/recording_writer.h"
 
+#include <unistd.h>
+
 #include <cstring>
 #include <utility>
 
@@ -22,13 +24,35 @@ std::filesystem::path beside(const std::filesystem::path& file, const char* endi
   return file.string() + ending;
 }
 
+// Files that were made for a recording, and go again where it could not be begun: what is left on
+// a full disk would keep the next one from its name.
+class UnbegunFiles {
+ public:
+  UnbegunFiles() = default;
+  ~UnbegunFiles() {
+    for (const std::filesystem::path& file : files_) unlink(file.c_str());
+  }
+  UnbegunFiles(const UnbegunFiles&) = delete;
+  UnbegunFiles& operator=(const UnbegunFiles&) = delete;
+  void add(const std::filesystem::path& file) { files_.push_back(file); }
+  void keep() { files_.clear(); }
+
+ private:
+  std::vector<std::filesystem::path> files_;
+};
+
 Database create(const std::filesystem::path& file, const RecordingHeader& header,
                 const RecordingOptions& options) {
+  UnbegunFiles made;
   Database database = Database::create(file);
+  made.add(file);
   database.run("PRAGMA page_size = " + std::to_string(kPageBytes));
   database.run("PRAGMA journal_mode = WAL");
   // SQLite would take, and map, what somebody has put there since the names were looked at.
-  for (const char* ending : {kLog, kIndex}) make_database_file(beside(file, ending));
+  for (const char* ending : {kLog, kIndex}) {
+    make_database_file(beside(file, ending));
+    made.add(beside(file, ending));
+  }
   // A killed process loses nothing that was committed; a power cut may lose the last seconds.
   database.run("PRAGMA synchronous = NORMAL");
   database.run("PRAGMA max_page_count = " + std::to_string(options.most_bytes / kPageBytes));
@@ -39,6 +63,7 @@ Database create(const std::filesystem::path& file, const RecordingHeader& header
     database.run(std::string(table.sql));
   write_header(database, header);
   database.run("COMMIT");
+  made.keep();
   return database;
 }
 
@@ -131,6 +156,7 @@ void RecordingWriter::note(const Note& note) {
   if (note.setting != nullptr) entry.setting = *note.setting;
   if (note.observation != nullptr) entry.observation = *note.observation;
   put(EntryType::note, entry, note.text);
+  noted_ = true;
   if (note.type != NoteType::stop) return;
   // The tick that stops the loop ends without a status, and what comes after it is no part of it.
   if (open_) ring_.publish();
@@ -140,6 +166,8 @@ void RecordingWriter::note(const Note& note) {
 void RecordingWriter::status(const Status&) {
   if (!open_) return;
   ring_.publish();
+  if (noted_) eventful_.store(true, std::memory_order_release);
+  noted_ = false;
   // The thread looks by itself a few times a second; a flood must not wait for that.
   if (ring_.waiting() > ring_.capacity() / 2) wake_.notify_one();
 }
@@ -186,17 +214,22 @@ void RecordingWriter::fail(std::string why) {
 void RecordingWriter::work() {
   try {
     bool closing = false;
+    measure_files();
     while (!closing) {
+      bool due = false;
       {
         std::unique_lock lock(mutex_);
         wake_.wait_for(lock, options_.commit_period, [this] {
           return closing_ || hurry_ || failed() || ring_.waiting() > ring_.capacity() / 2;
         });
-        hurry_ = false;
         closing = closing_ || failed();
+        due = is_due(hurry_ || closing);
+        hurry_ = false;
       }
       if (!look_for_files()) break;
+      if (!due) continue;
       drain();
+      measure_files();
       const std::lock_guard lock(mutex_);
       room_.notify_one();
     }
@@ -240,6 +273,8 @@ void RecordingWriter::leave_one_file() {
   database_.wait_for_locks(kTidyPatience);
   try {
     database_.run("PRAGMA journal_mode = DELETE");
+    file_.cut_off();  // looks
+    bytes_.store(file_.most_bytes(), std::memory_order_relaxed);
   } catch (const DatabaseError&) {
   }
 }
@@ -257,6 +292,26 @@ bool RecordingWriter::look_for_files() {
   if (cut == nullptr) return true;
   fail(beside(path_, cut).string() + " was cut off by another program; record into a new file");
   return false;
+}
+
+// A reader that stays keeps SQLite from using the log's room again, so that it grows with every
+// commit; nothing but this bounds it.
+void RecordingWriter::measure_files() {
+  look_for_files();
+  const std::int64_t bytes = file_.most_bytes() + log_.most_bytes();
+  bytes_.store(bytes, std::memory_order_relaxed);
+  if (static_cast<std::uint64_t>(bytes) <= options_.most_bytes) return;
+  fail(path_.string() + " and " + beside(path_, kLog).string() +
+       " have reached the largest size of a recording");
+}
+
+// Whether what waits is to be written now, or may wait for more of it.
+bool RecordingWriter::is_due(bool hurry) {
+  const bool eventful = eventful_.exchange(false, std::memory_order_acq_rel);
+  const bool full = ring_.waiting() > ring_.capacity() / 2;
+  if (++periods_ < options_.quiet_periods && !hurry && !eventful && !full) return false;
+  periods_ = 0;
+  return true;
 }
 
 // What is published ends with a whole tick, and so does a commit. Who studies the file may have

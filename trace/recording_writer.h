@@ -29,10 +29,14 @@ enum class WhenFull : std::uint8_t {
 };
 
 struct RecordingOptions {
-  std::size_t queue_bytes = std::size_t{4} << 20;     // a power of two
-  std::uint64_t most_bytes = std::uint64_t{4} << 30;  // of the file; then the recording ends
+  std::size_t queue_bytes = std::size_t{4} << 20;  // a power of two
+  // Of the file and of the log beside it together; then the recording ends.
+  std::uint64_t most_bytes = std::uint64_t{4} << 30;
   WhenFull when_full = WhenFull::end_recording;
   Duration commit_period = std::chrono::milliseconds(250);
+  // Ticks without a note wait for so many of these periods: each commit writes the last page of
+  // every table anew, which an SD card feels.
+  std::uint32_t quiet_periods = 8;
 };
 
 // A thread of its own writes, because a disk may take seconds to take a row; the loop puts plain
@@ -44,7 +48,8 @@ struct RecordingOptions {
 // world answered comes from the wrappers of recorded_inputs.h.
 class RecordingWriter : public Recorder {
  public:
-  // Creates the file; it must not exist. The header's knobs are copied. Throws DatabaseError.
+  // Creates the file; it must not exist. The header's knobs are copied. Throws DatabaseError, and
+  // leaves no file then.
   RecordingWriter(const std::filesystem::path& file, const RecordingHeader& header,
                   RecordingOptions options = {});
   ~RecordingWriter() override;
@@ -67,10 +72,13 @@ class RecordingWriter : public Recorder {
   // Writes what is queued, marks the recording as complete and closes it. What comes later is not
   // recorded. The destructor does the same.
   void finish();
+  const std::filesystem::path& file() const { return path_; }
   // True once the recording has ended before the run.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   // Why; empty while it has not failed.
   std::string failure() const;
+  // That the file and the log beside it take, a moment ago.
+  std::int64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   template <typename Value>
@@ -78,8 +86,10 @@ class RecordingWriter : public Recorder {
   bool make_room();
   void fail(std::string why);
   void work();
+  bool is_due(bool hurry);
   void drain();
   bool look_for_files();
+  void measure_files();
   void leave_transaction();
   void write_end();
   void leave_one_file();
@@ -92,8 +102,11 @@ class RecordingWriter : public Recorder {
   bool open_ = true;  // false: nothing is taken any more
   std::int64_t ticks_ = 0;
   std::uint32_t calls_ = 0;
+  bool noted_ = false;  // in this tick
 
   std::atomic<bool> failed_{false};
+  std::atomic<bool> eventful_{false};  // a tick with a note waits to be written
+  std::atomic<std::int64_t> bytes_{0};
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable room_;
@@ -110,6 +123,7 @@ class RecordingWriter : public Recorder {
   HeldFile index_;
   RecordingRows rows_;
   std::vector<std::byte> entry_;
+  std::uint32_t periods_ = 0;  // since the last commit
   std::thread thread_;
 };
 

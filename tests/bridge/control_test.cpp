@@ -288,9 +288,10 @@ TEST(StatusAnswer, HasNothingThatATerminalObeys) {
   KnobSpace knobs = two_knobs();
   knobs.knobs[0].name = evil;
   wire::FrameBuffer buffer;
-  wire::pack(buffer, full_status(), knobs, evil, evil);
+  wire::pack(buffer, full_status(), knobs, evil, evil, {evil, 1, evil, 2});
   const wire::StatusAnswer status = wire::decode_status(buffer.view());
-  for (const std::string& text : {status.mode.at(0).first, status.plan, status.heat}) {
+  for (const std::string& text : {status.mode.at(0).first, status.plan, status.heat,
+                                  status.recording.file, status.recording.end}) {
     EXPECT_EQ(text, "?]0;pwn??[31mRED??\n?Ü");
   }
   try {
@@ -299,6 +300,23 @@ TEST(StatusAnswer, HasNothingThatATerminalObeys) {
   } catch (const std::runtime_error& error) {
     EXPECT_EQ(std::string(error.what()).find('\x1b'), std::string::npos) << error.what();
   }
+}
+
+TEST(StatusAnswer, TellsOfTheRecordingWithinAFrame) {
+  KnobSpace knobs = two_knobs();
+  knobs.knobs.resize(kMaxKnobs, knobs.knobs[0]);
+  const std::string text(5000, 'x');
+  wire::FrameBuffer buffer;
+  wire::pack(buffer, full_status(), knobs, text, text,
+             {text + "day.db", 4'000'000'000, text, 1'795'930'157'500});
+  EXPECT_LE(buffer.view().size(), wire::kMaxFrameBytes);
+  const RecordingState recording = wire::decode_status(buffer.view()).recording;
+  EXPECT_EQ(recording.file, std::string(wire::kMaxMessageBytes - 6, 'x') + "day.db");
+  EXPECT_EQ(recording.bytes, 4'000'000'000);
+  EXPECT_EQ(recording.end, text.substr(0, wire::kMaxMessageBytes));
+  EXPECT_EQ(recording.ended_unix_ms, 1'795'930'157'500);
+  wire::pack(buffer, full_status(), knobs);
+  EXPECT_EQ(wire::decode_status(buffer.view()).recording.file, "") << "nothing is recorded";
 }
 
 TEST(StatusAnswer, IsBoundedForAnyBytes) {
