@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -199,9 +200,27 @@ void Rationale::take(const Observation& observation) {
     if (observation.from_memory && late_per_s <= 0) late_per_s = same->observation.late_per_s;
     tried_.erase(same);
   } else if (tried_.size() == kMostTried) {
-    tried_.erase(tried_.begin());
+    drop_one();
   }
   tried_.push_back(entry);
+}
+
+// The oldest that was cut or failed, or else the oldest of all: but never what is held, nor what is
+// best now by any objective, or what is told of the choice would be wrong.
+void Rationale::drop_one() {
+  std::vector<const Observation*> kept{held_cost(), best().observation};
+  for (const Objective objective : kObjectives) {
+    const Alternative other = for_objective(objective);
+    if (std::isfinite(other.value)) kept.push_back(other.observation);
+  }
+  const auto spare = [&](const Tried& one) {
+    return std::find(kept.begin(), kept.end(), &one.observation) == kept.end();
+  };
+  auto gone = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& one) {
+    return !one.observation.ok() && spare(one);
+  });
+  if (gone == tried_.end()) gone = std::find_if(tried_.begin(), tried_.end(), spare);
+  tried_.erase(gone);
 }
 
 // As the memory of the run knows it.

@@ -51,9 +51,9 @@ struct Alternative {
   double value = 0;  // what the goal minimises
 };
 
-// Built from a run's events and notes in their order, live or from a recording. Keeps the newest
-// kMostTried settings of the workloads that are there, as far as they offer them, and forgets what
-// the run forgets.
+// Built from a run's events and notes in their order, live or from a recording. Keeps kMostTried
+// settings of the workloads that are there, as far as they offer them: the newest, what is held, and
+// what is best by each objective. Forgets what the run forgets.
 class Rationale final : public Recorder {
  public:
   static constexpr std::size_t kMostTried = 256;
@@ -127,6 +127,7 @@ class Rationale final : public Recorder {
  private:
   Alternative best_for(const Goal& goal) const;
   void take(const Observation& observation);
+  void drop_one();
   void forget();
   void hold(Holding holding, const Note& note, std::string why);
   void stand_in(const Note& note, std::string why);

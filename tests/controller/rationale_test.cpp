@@ -318,14 +318,6 @@ TEST_F(RationaleTest, CountsOnlyWhatTheWorkloadStillOffersAndTheRestOnceItDoesAg
   EXPECT_TRUE(rationale.tried().empty()) << "what the run forgets it forgets everywhere";
 }
 
-TEST_F(RationaleTest, HasAnEndAndKeepsTheNewest) {
-  for (std::size_t i = 0; i <= Rationale::kMostTried; ++i) {
-    observe(measured(static_cast<std::int64_t>(i), 50, 28'000));
-  }
-  EXPECT_EQ(rationale.tried().size(), Rationale::kMostTried);
-  EXPECT_EQ(rationale.tried().front().observation.setting, mode(1));
-}
-
 TEST_F(RationaleTest, NamesTheCapThatWouldHoldAFasterOne) {
   search();
   const Alternative looser = rationale.looser();
