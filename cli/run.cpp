@@ -87,6 +87,7 @@ void run(const RunOptions& options, const RunPlan& plan, const std::string& comm
     front = std::make_unique<JsonRecorder>(live.knobs(), out);
   } else {
     for (const std::string& finding : live.findings()) std::printf("%s\n", finding.c_str());
+    if (!schedule.empty()) std::printf("  %s\n", schedule.c_str());
     const std::string recording = live.recording_file();
     if (!recording.empty()) std::printf("recording into %s\n", recording.c_str());
     std::printf("listening on %s\n", live.workload_endpoint().c_str());

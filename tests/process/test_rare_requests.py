@@ -34,7 +34,7 @@ class RareRequestsTest(unittest.TestCase):
         for seed in ("1", "2"):
             result = self.simulated("0.02", "500ms", seed)
             requests = result["requests"]
-            self.assertGreater(requests["arrived"], 50, requests)
+            self.assertGreater(requests["arrived"], 30, requests)
             # Those before the first measurement.
             self.assertLessEqual(requests["late"], 6, requests)
             self.assertGreater(result["phases"][0]["minibatches_per_s"], 8, result["phases"])
