@@ -12,6 +12,7 @@
 
 #include "actuators/holder_lock.h"
 #include "actuators/journal_text.h"
+#include "controller/file_descriptor.h"
 
 namespace gearshift {
 namespace {
@@ -32,15 +33,8 @@ void write_all(int descriptor, std::string_view text, const std::filesystem::pat
 }
 
 // Closes a descriptor at the end of its scope.
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) close(value);
-  }
-};
-
 void sync_folder(const std::filesystem::path& folder) {
-  const Descriptor descriptor{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const FileDescriptor descriptor{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (descriptor.value < 0 || fsync(descriptor.value) != 0) fail_journal("sync", folder);
 }
 
@@ -82,7 +76,8 @@ void replace_journal_file(const std::filesystem::path& path, std::string_view te
   const auto mark = mark_of(path);
   unlink(fresh.c_str());
   {
-    const Descriptor descriptor{open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
+    const FileDescriptor descriptor{
+        open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)};
     if (descriptor.value < 0) fail_journal("make", fresh);
     try {
       require_own(descriptor.value);
@@ -106,7 +101,7 @@ void replace_journal_file(const std::filesystem::path& path, std::string_view te
 }
 
 std::string read_journal_file(const std::filesystem::path& path) {
-  const Descriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
+  const FileDescriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)};
   if (file.value < 0 && errno == ELOOP) throw JournalError("it is a symbolic link");
   if (file.value < 0) fail_journal("read", path);
   require_own(file.value);
@@ -127,7 +122,7 @@ bool remove_journal_file(const std::filesystem::path& path) {
   const auto mark = mark_of(path);
   if (unlink(path.c_str()) != 0 && errno != ENOENT) return false;
   const int gone = open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const Descriptor folder{gone};
+  const FileDescriptor folder{gone};
   // One that is there again after a crash is of an earlier boot then.
   if (gone >= 0) fsync(gone);
   if (mark) unlink(mark->c_str());
@@ -140,7 +135,7 @@ bool mark_put_back(const std::filesystem::path& path) {
     if (!mark) return false;
     const std::string text = read_journal_file(path);
     unlink(mark->c_str());
-    const Descriptor file{
+    const FileDescriptor file{
         open(mark->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600)};
     if (file.value < 0) return false;
     write_all(file.value, text, *mark);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How long and by how much true power is over the cap on a virtual board, live, with every shipped policy and none.
 
-What enforcement.py measures in virtual time, with real processes at real speed: a mounted AGX Orin whose sensor shows
-the mean of the last 0.43 s in steps, the daemon, an emulated trainer, and `gearshift cap` that steps between 40
+What enforcement.py measures in virtual time, with real processes at real speed: a mounted board (an AGX Orin, whose
+sensor shows the mean of the last 0.43 s in steps), the daemon, an emulated trainer, and `gearshift cap` that steps between 40
 and 20 W. True power is read from the board beside the daemon every 10 ms; a breach counts from when `gearshift cap`
 came back. Whatever else the machine does is in the figures.
 """
@@ -61,7 +61,7 @@ class Breaches:
 def run(policy, noise, arguments):
     """One policy on one board: its breaches, or what went wrong."""
     try:
-        with MountedBoard(BINARY, "--noise", noise) as board:
+        with MountedBoard(BINARY, "--noise", noise, board=arguments.board) as board:
             daemon = board.run("--policy", policy, "--power", f"{HIGH_W}W")
             board.emulate("--warm-up", "0.5s")
             daemon.note("attached")
@@ -99,7 +99,7 @@ def watch(true_power, control, arguments):
 
 def table(policies, noise, arguments):
     """Runs and prints each; False where one could not be run."""
-    print(f"virtual board, a reading every 100 ms, mean of 0.43 s, noise {noise}; {arguments.duration:.0f} s each, "
+    print(f"virtual {arguments.board}, noise {noise}; {arguments.duration:.0f} s each, "
           f"{arguments.parallel} side by side; {ASKED_S} s a breach and {ASKED_SHARE:.1%} are asked", flush=True)  # fmt: skip
     ran = True
     with concurrent.futures.ThreadPoolExecutor(arguments.parallel) as pool:
@@ -122,6 +122,7 @@ def table(policies, noise, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("policy", nargs="*", help="shipped scripts by name (default: all, and none)")
+    parser.add_argument("--board", default="jetson-agx-orin", help="the virtual one (%(default)s)")
     parser.add_argument("--duration", type=float, default=120, help="of each run, s")
     parser.add_argument("--step", type=float, default=30, help="the cap's, s")
     parser.add_argument("--noise", default="0%,2%", help="of the sensor, a table each (%(default)s)")

@@ -18,6 +18,8 @@
 #include <system_error>
 #include <utility>
 
+#include "controller/file_descriptor.h"
+
 namespace gearshift {
 namespace {
 
@@ -113,17 +115,10 @@ int write_once(int descriptor, std::string_view text, bool plain) {
 }
 
 // Closes a descriptor at the end of its scope.
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) close(value);
-  }
-};
-
 // Opens with the folder `prefix` as the root of every link and "..": one call, where our own walk
 // makes one a component (each of them many round trips on a virtual board). -1 with errno.
 int open_in_root(const std::string& prefix, const std::string& path, int flags) {
-  const Descriptor root{::open(prefix.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
+  const FileDescriptor root{::open(prefix.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)};
   if (root.value < 0) return -1;
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags);
@@ -280,7 +275,7 @@ std::string Sysroot::resolve(std::string_view path) const {
 }
 
 bool Sysroot::exists(std::string_view path) const {
-  return Descriptor{open_descriptor(path, O_PATH)}.value >= 0;
+  return FileDescriptor{open_descriptor(path, O_PATH)}.value >= 0;
 }
 
 // By our own walk: older kernels check the access to a path, but not to a descriptor.
@@ -318,7 +313,7 @@ int Sysroot::open_descriptor(std::string_view path, int flags) const {
 }
 
 std::string Sysroot::read(std::string_view path) const {
-  const Descriptor file{open_descriptor(path, O_RDONLY)};
+  const FileDescriptor file{open_descriptor(path, O_RDONLY)};
   if (file.value < 0) throw_file_error("open", shown(path), errno);
   constexpr std::size_t kMostBytes = 1 << 20;
   std::string text(4096, '\0');
@@ -345,7 +340,7 @@ std::optional<std::string> Sysroot::try_read(std::string_view path) const {
 }
 
 void Sysroot::write(std::string_view path, std::string_view text) {
-  const Descriptor file{open_descriptor(path, O_WRONLY)};
+  const FileDescriptor file{open_descriptor(path, O_WRONLY)};
   if (file.value < 0) throw_write_error(text, shown(path), errno);
   count_write();
   const int error = write_once(file.value, text, is_plain(file.value));

@@ -24,16 +24,12 @@ struct CapOptions {
   ControlAddress control;
 };
 
-std::string exactly(std::int64_t power_mw) {
-  return fmt::format("{:g} W", static_cast<double>(power_mw) / 1000);
-}
-
 // Another source may say less than the operator does: a schedule, a battery, heat.
 std::string binding_text(const wire::StatusAnswer& status) {
   if (status.cap_mw <= 0) return "nothing caps power now";
-  if (status.cap_source == "operator") return "cap " + exactly(status.cap_mw);
+  if (status.cap_source == "operator") return "cap " + exact_watts(status.cap_mw);
   if (is_power(status.cap_mw)) {
-    return fmt::format("the {}'s {} binds", status.cap_source, exactly(status.cap_mw));
+    return fmt::format("the {}'s {} binds", status.cap_source, exact_watts(status.cap_mw));
   }
   return fmt::format("{} ({}) binds", cap_text(status.cap_mw), status.cap_source);
 }
@@ -56,7 +52,7 @@ void cap(const CapOptions& options) {
   if (!cap_mw) {
     text = "the operator's cap is lifted; " + text;
   } else if (status.cap_source != "operator") {
-    text = "operator's cap " + exactly(*cap_mw) + "; " + text;
+    text = "operator's cap " + exact_watts(*cap_mw) + "; " + text;
   }
   std::printf("%s\n", text.c_str());
 }

@@ -15,6 +15,7 @@
 
 #include "cli/note_text.h"
 #include "cli/state_folder.h"
+#include "controller/file_descriptor.h"
 #include "trace/goal_change_text.h"
 
 namespace gearshift {
@@ -24,16 +25,10 @@ constexpr std::string_view kHead = "gearshift orders 1\n";
 constexpr std::size_t kMostBytes = 1024;
 constexpr std::string_view kKilled = "the run before was killed";
 
-struct OrdersFile {
-  int value;
-  ~OrdersFile() {
-    if (value >= 0) close(value);
-  }
-};
-
-// Nullopt where there is none. Throws std::system_error or std::runtime_error with the reason.
+// Nullopt where there is none. Throws std::runtime_error with the reason.
 std::optional<std::string> read_own(const std::filesystem::path& file) {
-  const OrdersFile descriptor{open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+  const FileDescriptor descriptor{
+      open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
   if (descriptor.value < 0 && errno == ENOENT) return std::nullopt;
   struct stat found {};
   if (descriptor.value < 0 || fstat(descriptor.value, &found) != 0) {
@@ -66,25 +61,23 @@ std::optional<std::int64_t> parse_cap(std::string_view text) {
   return cap_mw;
 }
 
-std::string text_of(const std::string& run, const Orders& orders) {
-  std::string text = fmt::format("{}run {}\n", kHead, run);
+}  // namespace
+
+std::string orders_text(const OrderedRun& ordered) {
+  const Orders& orders = ordered.orders;
+  std::string text = fmt::format("{}run {}\n", kHead, ordered.run);
   if (orders.cap_mw) text += fmt::format("cap {}\n", *orders.cap_mw);
   if (orders.goal != GoalChange()) text += "goal " + format_goal_change(orders.goal) + "\n";
   return text;
 }
 
-struct Left {
-  std::string run;
-  Orders orders;
-};
-
-// Nullopt for any text that text_of does not make.
-std::optional<Left> parse_orders(std::string_view text) {
+std::optional<OrderedRun> parse_orders(std::string_view all) {
+  std::string_view text = all;
   if (!text.starts_with(kHead)) return std::nullopt;
   text.remove_prefix(kHead.size());
   const auto run = take_line(text, "run ");
   if (!run) return std::nullopt;
-  Left left{std::string(*run), {}};
+  OrderedRun left{std::string(*run), {}};
   if (const auto cap = take_line(text, "cap ")) {
     left.orders.cap_mw = parse_cap(*cap);
     if (!left.orders.cap_mw) return std::nullopt;
@@ -94,11 +87,9 @@ std::optional<Left> parse_orders(std::string_view text) {
     if (!change) return std::nullopt;
     left.orders.goal = *change;
   }
-  if (!text.empty()) return std::nullopt;
+  if (orders_text(left) != all) return std::nullopt;
   return left;
 }
-
-}  // namespace
 
 KeptOrders::KeptOrders(const std::filesystem::path& state_folder, std::string run,
                        std::optional<std::int64_t> power_mw)
@@ -106,7 +97,7 @@ KeptOrders::KeptOrders(const std::filesystem::path& state_folder, std::string ru
 
 Orders KeptOrders::take(const Goal& goal, std::vector<std::string>& told) {
   std::optional<std::string> text;
-  std::optional<Left> left;
+  std::optional<OrderedRun> left;
   try {
     text = read_own(file_);
     if (!text) return {};
@@ -174,10 +165,10 @@ void KeptOrders::add(const Event& event) {
 std::string KeptOrders::write() {
   if (orders_ == written_) return {};
   written_ = orders_;
-  const std::string text = text_of(run_, orders_);
+  const std::string text = orders_text({run_, orders_});
   const std::string fresh = file_.string() + ".new";
   unlink(fresh.c_str());  // which a killed run left
-  const OrdersFile descriptor{
+  const FileDescriptor descriptor{
       open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
   const bool whole = descriptor.value >= 0 && ::write(descriptor.value, text.data(), text.size()) ==
                                                   static_cast<ssize_t>(text.size());

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/outlet.h"
@@ -25,6 +26,15 @@ struct Orders {
   bool empty() const { return !cap_mw && goal == GoalChange(); }
   friend bool operator==(const Orders&, const Orders&) = default;
 };
+
+// What the file has: the orders, and in one line how the run was begun that they were given to.
+struct OrderedRun {
+  std::string run;
+  Orders orders;
+};
+std::string orders_text(const OrderedRun& ordered);
+// Nullopt for any text that orders_text does not make.
+std::optional<OrderedRun> parse_orders(std::string_view all);
 
 class KeptOrders {
  public:

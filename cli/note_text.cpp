@@ -35,6 +35,10 @@ std::string watts(std::int64_t power_mw) {
   return fmt::format("{:.1f} W", static_cast<double>(power_mw) / 1000.0);
 }
 
+std::string exact_watts(std::int64_t power_mw) {
+  return fmt::format("{:g} W", static_cast<double>(power_mw) / 1000.0);
+}
+
 std::string cap_text(std::int64_t cap_mw) {
   return cap_mw <= 0               ? "none"
          : cap_mw == kNoPowerMw    ? "0 W"

@@ -11,7 +11,8 @@
 
 namespace gearshift {
 
-std::string watts(std::int64_t power_mw);  // "29.8 W"; "20 mW" of what would read as none
+std::string watts(std::int64_t power_mw);        // "29.8 W"; "20 mW" of what would read as none
+std::string exact_watts(std::int64_t power_mw);  // "30 W", "25.25 W": as somebody gave it
 // "30.0 W", "none" of 0, "0 W" and "the lowest mode's power" of what a limit source says in words.
 std::string cap_text(std::int64_t cap_mw);
 

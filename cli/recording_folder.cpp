@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cli/output_files.h"
+#include "controller/file_descriptor.h"
 #include "trace/calling_user.h"
 #include "trace/database.h"
 #include "trace/recording_schema.h"
@@ -28,13 +29,6 @@
 
 namespace gearshift {
 namespace {
-
-struct Descriptor {
-  int value;
-  ~Descriptor() {
-    if (value >= 0) close(value);
-  }
-};
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& why) {
   throw std::invalid_argument(fmt::format("--record {}: {}", folder, why));
@@ -127,7 +121,7 @@ std::optional<Found> named_as_ours(const std::string& name) {
 
 // A killed run may have left all of it in its log, and in the file the first words of SQLite alone.
 bool is_recording(int folder, const std::string& name) {
-  const Descriptor file{
+  const FileDescriptor file{
       openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
   struct stat found {};
   if (file.value < 0 || fstat(file.value, &found) != 0) return false;
@@ -183,7 +177,7 @@ bool names_folder(const std::string& record) { return record.ends_with('/'); }
 
 void check_recording_folder(const std::string& folder, std::uint32_t keep) {
   const std::filesystem::path path = behind(folder);
-  const Descriptor found{open_folder(folder, path)};
+  const FileDescriptor found{open_folder(folder, path)};
   if (found.value >= 0 && keep > 0) check_own(folder, found.value);
   const std::filesystem::path written = found.value >= 0 ? path : folder_of(path);
   if (access(written.c_str(), W_OK | X_OK) != 0) fail(folder, errno);
@@ -193,7 +187,7 @@ std::string new_recording_in(const std::string& folder, std::uint32_t keep,
                              std::int64_t started_unix_ms) {
   const std::filesystem::path path = behind(folder);
   const int there = open_folder(folder, path);
-  const Descriptor found{there >= 0 ? there : make_folder(folder, path)};
+  const FileDescriptor found{there >= 0 ? there : make_folder(folder, path)};
   const std::string name = next_name(path, started_unix_ms);
   if (keep > 0) {
     check_own(folder, found.value);

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/note_text.h"
+
 namespace gearshift {
 namespace {
 
@@ -22,8 +24,7 @@ std::string time_text(Duration since_midnight) {
 }
 
 std::string cap_of(const TimetableStep& step) {
-  if (!step.power_mw) return "no cap";
-  return fmt::format("{:g} W", static_cast<double>(*step.power_mw) / 1000);
+  return step.power_mw ? exact_watts(*step.power_mw) : "no cap";
 }
 
 std::string begin_of(const PlacedStep& placed, int weekday) {

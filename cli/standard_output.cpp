@@ -41,7 +41,7 @@ void finish_standard_output() {
 
 bool leads_to_journal(int descriptor) {
   const char* const stream = std::getenv("JOURNAL_STREAM");
-  struct stat of{};
+  struct stat of {};
   if (stream == nullptr || fstat(descriptor, &of) != 0) return false;
   return std::to_string(of.st_dev) + ":" + std::to_string(of.st_ino) == stream;
 }

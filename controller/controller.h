@@ -301,8 +301,8 @@ class Controller {
   bool glances_ = false;  // this tick is one between periods: it reads and steps down, no more
 
   std::optional<std::int64_t> cap_mw_;  // exact: the guard's
-  BoundedText<32> told_source_;          // of the newest note of the cap
-  Goal goal_;                            // the policy's: a cap that moves is in steps
+  BoundedText<32> told_source_;         // of the newest note of the cap
+  Goal goal_;                           // the policy's: a cap that moves is in steps
   Time goal_changed_{};
   bool goal_pending_ = false;  // a looser goal waits for its dwell
 

@@ -26,7 +26,7 @@ double fully_busy_mw(const Observation& of) {
 }
 
 // "30.0 W", with as many digits as it has.
-std::string exact_watts(std::int64_t power_mw) {
+std::string watts_text(std::int64_t power_mw) {
   const int digits = power_mw % 100 == 0 ? 1 : power_mw % 10 == 0 ? 2 : 3;
   char text[32];
   std::snprintf(text, sizeof text, "%.*f W", digits, static_cast<double>(power_mw) / 1000);
@@ -224,8 +224,8 @@ void Controller::tell_infeasible(std::int64_t power_mw, Time now) {
     why += ", which could not be set";
   } else if (is_power(*cap_mw_)) {
     const std::int64_t upward_mw = (power_mw + 99) / 100 * 100;  // never as if it were the cap
-    why = "the lowest mode draws " + exact_watts(upward_mw) + ", over the cap of " +
-          exact_watts(*cap_mw_) + " (" + source + ")";
+    why = "the lowest mode draws " + watts_text(upward_mw) + ", over the cap of " +
+          watts_text(*cap_mw_) + " (" + source + ")";
   }
   note(NoteType::safe, now, why);
 }

@@ -216,9 +216,8 @@ void Rationale::drop_one() {
   const auto spare = [&](const Tried& one) {
     return std::find(kept.begin(), kept.end(), &one.observation) == kept.end();
   };
-  auto gone = std::find_if(tried_.begin(), tried_.end(), [&](const Tried& one) {
-    return !one.observation.ok() && spare(one);
-  });
+  auto gone = std::find_if(tried_.begin(), tried_.end(),
+                           [&](const Tried& one) { return !one.observation.ok() && spare(one); });
   if (gone == tried_.end()) gone = std::find_if(tried_.begin(), tried_.end(), spare);
   tried_.erase(gone);
 }

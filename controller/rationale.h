@@ -52,8 +52,8 @@ struct Alternative {
 };
 
 // Built from a run's events and notes in their order, live or from a recording. Keeps kMostTried
-// settings of the workloads that are there, as far as they offer them: the newest, what is held, and
-// what is best by each objective. Forgets what the run forgets.
+// settings of the workloads that are there, as far as they offer them: the newest, what is held,
+// and what is best by each objective. Forgets what the run forgets.
 class Rationale final : public Recorder {
  public:
   static constexpr std::size_t kMostTried = 256;

@@ -119,11 +119,12 @@ class Daemon(Program):
 
 
 class MountedBoard:
-    """A virtual Jetson AGX Orin that is mounted in a temporary folder, and what is started on it; at the end
-    of the `with` all of it is gone. `words` go to `gearshift board`."""
+    """A virtual board that is mounted in a temporary folder, and what is started on it; at the end of the
+    `with` all of it is gone. `words` go to `gearshift board`."""
 
-    def __init__(self, binary, *words):
+    def __init__(self, binary, *words, board="jetson-agx-orin"):
         self.binary = binary
+        self.board = board
         self.words = words
         self.programs = []
 
@@ -134,7 +135,7 @@ class MountedBoard:
         self.control = f"ipc://{self.folder}/control.ipc"
         try:
             board = self.start(
-                Program, "board", "--virtual", "jetson-agx-orin", "--mount", self.mount, *self.words
+                Program, "board", "--virtual", self.board, "--mount", self.mount, *self.words
             )
             board.wait_for(lambda line: line.startswith("ready"))
         except BaseException:

@@ -11,31 +11,26 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const BoardDescription* built_in(std::string_view id) {
-  for (const BoardDescription& board : built_in_boards()) {
-    if (board.id == id) return &board;
-  }
-  return nullptr;
-}
-
 TEST(BlockingBoards, JetPack5DiffersInItsGpuTableAndItsBlockingReads) {
-  const BoardDescription* board = built_in("jetson-agx-orin-jetpack5");
+  const BoardDescription* board = find_board("jetson-agx-orin-jetpack5", built_in_boards());
   ASSERT_NE(board, nullptr);
   EXPECT_EQ(board->l4t_majors, (std::vector<int>{34, 35}));
   EXPECT_EQ(board->knobs[2].knob.values.size(), 13u);
   EXPECT_EQ(board->knobs[2].knob.values.front(), 114'750);
   EXPECT_TRUE(board->power.reads_block);
-  EXPECT_GT(board->power.stale_after, built_in("jetson-agx-orin")->power.stale_after);
+  EXPECT_GT(board->power.stale_after,
+            find_board("jetson-agx-orin", built_in_boards())->power.stale_after);
 }
 
 TEST(BlockingBoards, RailsThatAreReadOneAfterTheOtherAddUpToNoMeanOfOneWindow) {
-  const PowerDescription& orin = built_in("jetson-agx-orin-jetpack5")->power;
+  const PowerDescription& orin = find_board("jetson-agx-orin-jetpack5", built_in_boards())->power;
   EXPECT_EQ(orin.window, milliseconds(430));
   EXPECT_EQ(orin.judged_over, milliseconds(3 * 430));
   EXPECT_EQ(orin.averaging, milliseconds(0));
-  EXPECT_EQ(built_in("jetson-agx-xavier")->power.judged_over, milliseconds(6 * 430));
+  EXPECT_EQ(find_board("jetson-agx-xavier", built_in_boards())->power.judged_over,
+            milliseconds(6 * 430));
   for (const char* one_rail : {"jetson-xavier-nx", "jetson-orin-nano", "jetson-agx-orin"}) {
-    const PowerDescription& power = built_in(one_rail)->power;
+    const PowerDescription& power = find_board(one_rail, built_in_boards())->power;
     EXPECT_EQ(power.judged_over, milliseconds(430)) << one_rail;
     EXPECT_EQ(power.averaging, milliseconds(430)) << one_rail;
   }

@@ -10,13 +10,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const BoardDescription* built_in(std::string_view id) {
-  for (const BoardDescription& board : built_in_boards()) {
-    if (board.id == id) return &board;
-  }
-  return nullptr;
-}
-
 // A board file with everything that is needed and nothing else; tests replace parts of it.
 constexpr std::string_view kSmallest = R"(id = "bench"
 name = "Bench board"
@@ -75,7 +68,7 @@ TEST(BoardFile, TheDriverAndNotTheNameTellsThatAKnobFollowsCores) {
 }
 
 TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
-  const BoardDescription* board = built_in("jetson-agx-orin");
+  const BoardDescription* board = find_board("jetson-agx-orin", built_in_boards());
   ASSERT_NE(board, nullptr);
   EXPECT_EQ(board->source, "boards/jetson-agx-orin.toml");
   EXPECT_EQ(board->l4t_majors, std::vector<int>{36});
@@ -120,7 +113,7 @@ TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
 }
 
 TEST(BoardFile, HostFitsEveryMachineAndLabelsItsEstimateLast) {
-  const BoardDescription* board = built_in("host");
+  const BoardDescription* board = find_board("host", built_in_boards());
   ASSERT_NE(board, nullptr);
   EXPECT_TRUE(board->compatible.empty());
   ASSERT_EQ(board->knobs.size(), 2u);

@@ -125,7 +125,8 @@ TEST_F(KeptOrdersTest, AFileThatCannotBeReadIsToldAndIgnored) {
     EXPECT_EQ(told_.empty(), size == whole.find("cap ")) << size;
   }
   for (const std::string& text :
-       {whole + "cap 10\n", whole + "x", whole + std::string(5000, ' '),
+       {whole + "cap 10\n", whole + "x", std::string("gearshift orders 1\nrun a\ncap 015000\n"),
+        whole + std::string(5000, ' '),
         std::string("gearshift orders 1\nrun power_mw=30000\ncap -5\n"),
         std::string("gearshift orders 1\nrun power_mw=30000\ncap 99999999999\n"),
         std::string("gearshift orders 1\nrun power_mw=30000\ngoal objective=speed\n")}) {

@@ -7,10 +7,12 @@
 
 #include "cli/json_recorder.h"
 #include "controller/limit_source.h"
+#include "tests/fakes/gpu_gears.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::gpu_gear;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
@@ -25,26 +27,14 @@ class RationaleText : public testing::Test {
     });
     observe(300'000, 80, 15'000);
     observe(600'000, 50, 20'000);
-    const Setting held = setting(600'000);
+    const Setting held = gpu_gear(600'000);
     rationale_.note({NoteType::hold, Time(seconds(9)), 0, 0, &held, nullptr, nullptr, ""});
   }
 
-  static Setting setting(std::int64_t gpu_khz) {
-    Setting made;
-    made.mode.count = 1;
-    made.mode.values[0] = gpu_khz;
-    made.batch_size = {16, 0};
-    return made;
-  }
   void observe(std::int64_t gpu_khz, int minibatch_ms, std::int64_t power_mw,
                std::int64_t margin_mw = 0) {
-    Observation seen;
-    seen.setting = setting(gpu_khz);
-    seen.outcome = Outcome::complete;
-    seen.power_mean_mw = power_mw;
+    Observation seen = fakes::measured_gear(gpu_khz, minibatch_ms, power_mw);
     seen.power_margin_mw = margin_mw;
-    seen.cost[0].minibatch_mean = milliseconds(minibatch_ms);
-    seen.cost[0].minibatches = 10;
     rationale_.note(
         {NoteType::observation, Time(seconds(8)), 0, 0, &seen.setting, &seen, nullptr, ""});
   }
@@ -82,7 +72,7 @@ TEST_F(RationaleText, TellsTheAgeOfABatterysEnergy) {
 }
 
 TEST_F(RationaleText, AnotherObjectiveChangesAChoiceAndNotWhatIsHeldInItsStead) {
-  const Setting lowest = setting(100'000);
+  const Setting lowest = gpu_gear(100'000);
   const auto hold = [&](NoteType type) {
     rationale_.note({type, Time(seconds(9)), 0, 0, &lowest, nullptr, nullptr, "no workload runs"});
   };
@@ -94,9 +84,9 @@ TEST_F(RationaleText, AnotherObjectiveChangesAChoiceAndNotWhatIsHeldInItsStead) 
 }
 
 TEST_F(RationaleText, NamesTheSafeSettingWhereThatIsHeldAlone) {
-  rationale_.know_safe(setting(300'000).mode);
+  rationale_.know_safe(gpu_gear(300'000).mode);
   const auto hold = [&](std::int64_t gpu_khz) {
-    const Setting held = setting(gpu_khz);
+    const Setting held = gpu_gear(gpu_khz);
     rationale_.note({NoteType::safe, Time(seconds(9)), 0, 0, &held, nullptr, nullptr, "over"});
   };
   hold(300'000);
@@ -143,7 +133,7 @@ struct ServedText : RationaleText {
   void serve(std::int64_t gpu_khz, std::int32_t batch_size, int minibatch_ms,
              std::int64_t power_mw) {
     Observation seen;
-    seen.setting = setting(gpu_khz);
+    seen.setting = gpu_gear(gpu_khz);
     seen.setting.batch_size = {0, batch_size};
     seen.power_mean_mw = power_mw;
     seen.cost[1].minibatch_mean = milliseconds(minibatch_ms);

@@ -5,41 +5,32 @@
 #include <cstdint>
 
 #include "controller/rationale.h"
+#include "tests/fakes/gpu_gears.h"
 
 namespace gearshift {
 namespace {
+
+using fakes::gpu_gear;
 
 constexpr auto kRoom = static_cast<std::int64_t>(Rationale::kMostTried);
 
 class RationaleRoom : public testing::Test {
  protected:
   RationaleRoom() { note({NoteType::goal, {}, 0, 30'000, nullptr, nullptr, nullptr, "operator"}); }
-  static Setting mode(std::int64_t gpu_khz) {
-    Setting setting;
-    setting.mode.count = 1;
-    setting.mode.values[0] = gpu_khz;
-    setting.batch_size = {16, 0};
-    return setting;
-  }
   void note(const Note& note) { rationale_.note(note); }
   void observe(std::int64_t gpu_khz, int minibatch_ms, std::int64_t power_mw,
                Outcome outcome = Outcome::complete) {
-    Observation observation;
-    observation.setting = mode(gpu_khz);
-    observation.outcome = outcome;
-    observation.power_mean_mw = power_mw;
-    observation.cost[0].minibatch_mean = std::chrono::milliseconds(minibatch_ms);
-    observation.cost[0].minibatches = 10;
+    const Observation observation = fakes::measured_gear(gpu_khz, minibatch_ms, power_mw, outcome);
     note({NoteType::observation, {}, 0, 0, &observation.setting, &observation, nullptr, ""});
   }
   void hold(std::int64_t gpu_khz) {
-    const Setting setting = mode(gpu_khz);
+    const Setting setting = gpu_gear(gpu_khz);
     note({NoteType::hold, {}, 0, 0, &setting, nullptr, nullptr, ""});
   }
   bool knows(std::int64_t gpu_khz) const {
-    return std::any_of(
-        rationale_.tried().begin(), rationale_.tried().end(),
-        [&](const Tried& one) { return one.observation.setting == mode(gpu_khz); });
+    return std::any_of(rationale_.tried().begin(), rationale_.tried().end(), [&](const Tried& one) {
+      return one.observation.setting == gpu_gear(gpu_khz);
+    });
   }
   Rationale rationale_;
 };
@@ -61,9 +52,9 @@ TEST_F(RationaleRoom, TheBestAndWhatIsHeldAreKept) {
   for (std::int64_t i = 0; i < 2 * kRoom; ++i) observe(i, 300, 28'000);
   EXPECT_EQ(rationale_.tried().size(), Rationale::kMostTried);
   ASSERT_NE(rationale_.held_cost(), nullptr);
-  EXPECT_EQ(rationale_.held_cost()->setting, mode(-1));
-  EXPECT_EQ(rationale_.best().observation->setting, mode(-2));
-  EXPECT_EQ(rationale_.for_objective(Objective::energy).observation->setting, mode(-3));
+  EXPECT_EQ(rationale_.held_cost()->setting, gpu_gear(-1));
+  EXPECT_EQ(rationale_.best().observation->setting, gpu_gear(-2));
+  EXPECT_EQ(rationale_.for_objective(Objective::energy).observation->setting, gpu_gear(-3));
   EXPECT_FALSE(knows(-4));
 }
 

@@ -5,30 +5,15 @@
 #include <string_view>
 #include <utility>
 
+#include "tests/fakes/gpu_gears.h"
+
 namespace gearshift {
 namespace {
 
+using fakes::gpu_gear;
+using fakes::measured_gear;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-Setting mode(std::int64_t gpu_khz) {
-  Setting setting;
-  setting.mode.count = 1;
-  setting.mode.values[0] = gpu_khz;
-  setting.batch_size = {16, 0};
-  return setting;
-}
-
-Observation measured(std::int64_t gpu_khz, int minibatch_ms, std::int64_t power_mw,
-                     Outcome outcome = Outcome::complete) {
-  Observation observation;
-  observation.setting = mode(gpu_khz);
-  observation.outcome = outcome;
-  observation.power_mean_mw = power_mw;
-  observation.cost[0].minibatch_mean = milliseconds(minibatch_ms);
-  observation.cost[0].minibatches = 10;
-  return observation;
-}
 
 class RationaleTest : public testing::Test {
  protected:
@@ -53,7 +38,7 @@ class RationaleTest : public testing::Test {
     rationale.tick({now, {&event, 1}, {}});
   }
   void hold(NoteType type, std::int64_t gpu_khz, std::string_view text = "") {
-    const Setting setting = mode(gpu_khz);
+    const Setting setting = gpu_gear(gpu_khz);
     rationale.note({type, now, 0, 0, &setting, nullptr, nullptr, text});
   }
   void observe(const Observation& observation) {
@@ -65,9 +50,9 @@ class RationaleTest : public testing::Test {
   void search() {
     note(NoteType::goal, "operator", 30'000);
     attach(1, "resnet18");
-    observe(measured(900, 40, 34'000));
-    observe(measured(600, 50, 28'000));
-    observe(measured(300, 80, 15'000));
+    observe(measured_gear(900, 40, 34'000));
+    observe(measured_gear(600, 50, 28'000));
+    observe(measured_gear(300, 80, 15'000));
     now += seconds(3);
     hold(NoteType::hold, 600);
   }
@@ -81,7 +66,7 @@ TEST_F(RationaleTest, SaysWhatIsHeldSinceWhenAndWhy) {
   EXPECT_EQ(rationale.held_cost(), nullptr);
   search();
   EXPECT_EQ(rationale.held.holding, Holding::choice);
-  EXPECT_EQ(rationale.held.setting, mode(600));
+  EXPECT_EQ(rationale.held.setting, gpu_gear(600));
   EXPECT_EQ(rationale.held.since, now);
   ASSERT_NE(rationale.held_cost(), nullptr);
   EXPECT_EQ(rationale.held_cost()->power_mean_mw, 28'000);
@@ -91,7 +76,7 @@ TEST_F(RationaleTest, SaysWhatIsHeldSinceWhenAndWhy) {
 
 TEST_F(RationaleTest, KeepsWhatWasPredictedOfEachSettingAndOfWhatIsHeld) {
   rationale.predict_with([](const Setting& setting) -> std::optional<PredictedCost> {
-    if (setting == mode(300)) return std::nullopt;
+    if (setting == gpu_gear(300)) return std::nullopt;
     return PredictedCost{milliseconds(48), setting.mode.values[0] * 50};
   });
   search();
@@ -140,13 +125,13 @@ TEST_F(RationaleTest, SaysThatTheSearchWasEnded) {
 }
 
 TEST_F(RationaleTest, KnowsWhatIsInForceAfterAStepDownAndWhileTheSearchWaits) {
-  rationale.know_safe(mode(100).mode);
+  rationale.know_safe(gpu_gear(100).mode);
   search();
   now += seconds(1);
   note(NoteType::over_cap, "stepping down", 31'000);
   hold(NoteType::setting, 300);
   EXPECT_EQ(rationale.held.holding, Holding::fallback);
-  EXPECT_EQ(rationale.held.setting, mode(300));
+  EXPECT_EQ(rationale.held.setting, gpu_gear(300));
   EXPECT_EQ(rationale.held.why, "power was over the cap");
   now += seconds(1);
   hold(NoteType::rationed, 300, "the search waits");
@@ -164,20 +149,20 @@ TEST_F(RationaleTest, KnowsWhatIsInForceAfterAStepDownAndWhileTheSearchWaits) {
   note(NoteType::over_cap, "stepping down", 31'000);
   hold(NoteType::setting, 100);
   EXPECT_EQ(rationale.held.holding, Holding::safe);
-  EXPECT_EQ(rationale.held.setting, mode(100));
+  EXPECT_EQ(rationale.held.setting, gpu_gear(100));
 }
 
 TEST_F(RationaleTest, WhereACapFallsTellsAStepDownFromAMeasurement) {
-  rationale.know_safe(mode(100).mode);
+  rationale.know_safe(gpu_gear(100).mode);
   search();
   note(NoteType::goal, "operator", 29'000);
   hold(NoteType::setting, 450);
-  EXPECT_EQ(rationale.held.setting, mode(600)) << "it fits, and the search goes on at once";
+  EXPECT_EQ(rationale.held.setting, gpu_gear(600)) << "it fits, and the search goes on at once";
   now += seconds(1);
   note(NoteType::goal, "operator", 20'000);
   hold(NoteType::setting, 300);
   EXPECT_EQ(rationale.held.holding, Holding::fallback);
-  EXPECT_EQ(rationale.held.setting, mode(300));
+  EXPECT_EQ(rationale.held.setting, gpu_gear(300));
   EXPECT_EQ(rationale.held.why, "the cap fell");
   note(NoteType::goal, "operator", 10'000);
   hold(NoteType::setting, 100);
@@ -186,7 +171,7 @@ TEST_F(RationaleTest, WhereACapFallsTellsAStepDownFromAMeasurement) {
 
 TEST_F(RationaleTest, WhatIsSetInAChoicesSteadIsHeldWhetherOrNotItIsKnown) {
   const auto set = [this](std::int64_t gpu_khz, SetFor what) {
-    const Setting setting = mode(gpu_khz);
+    const Setting setting = gpu_gear(gpu_khz);
     rationale.note({.type = NoteType::setting,
                     .time = now,
                     .value = static_cast<std::int64_t>(what),
@@ -195,10 +180,10 @@ TEST_F(RationaleTest, WhatIsSetInAChoicesSteadIsHeldWhetherOrNotItIsKnown) {
   };
   const auto expect = [this](Holding holding, std::int64_t gpu_khz, std::string_view why) {
     EXPECT_EQ(rationale.held.holding, holding);
-    EXPECT_EQ(rationale.held.setting, mode(gpu_khz));
+    EXPECT_EQ(rationale.held.setting, gpu_gear(gpu_khz));
     EXPECT_EQ(rationale.held.why, why);
   };
-  rationale.know_safe(mode(100).mode);
+  rationale.know_safe(gpu_gear(100).mode);
   search();
   note(NoteType::late, "p99 71 ms of 60 ms");
   set(300, SetFor::policy);
@@ -223,7 +208,7 @@ TEST_F(RationaleTest, WhatIsSetInAChoicesSteadIsHeldWhetherOrNotItIsKnown) {
 TEST_F(RationaleTest, OfEqualsWhatIsHeldIsTheBest) {
   rationale.set_goal({.arrivals_per_s = 40});
   const auto serving = [](std::int64_t gpu_khz) {
-    Observation alone = measured(gpu_khz, 50, 20'000);
+    Observation alone = measured_gear(gpu_khz, 50, 20'000);
     alone.setting.batch_size = {16, 4};
     alone.setting.run = Run::infer;
     std::swap(alone.cost[0], alone.cost[1]);
@@ -239,9 +224,9 @@ TEST_F(RationaleTest, OfEqualsWhatIsHeldIsTheBest) {
 }
 
 TEST_F(RationaleTest, CountsHowOftenASettingWasMeasuredAndKeepsTheNewest) {
-  observe(measured(600, 50, 28'000));
-  observe(measured(600, 55, 28'500));
-  Observation again = measured(600, 55, 28'500);
+  observe(measured_gear(600, 50, 28'000));
+  observe(measured_gear(600, 55, 28'500));
+  Observation again = measured_gear(600, 55, 28'500);
   again.from_memory = true;
   observe(again);
   ASSERT_EQ(rationale.tried().size(), 1u);
@@ -250,10 +235,10 @@ TEST_F(RationaleTest, CountsHowOftenASettingWasMeasuredAndKeepsTheNewest) {
 }
 
 TEST_F(RationaleTest, LeavesOutMeasurementsThatSayNothingOfTheSetting) {
-  observe(measured(600, 50, 28'000, Outcome::goal_changed));
-  observe(measured(600, 50, 28'000, Outcome::workload_changed));
+  observe(measured_gear(600, 50, 28'000, Outcome::goal_changed));
+  observe(measured_gear(600, 50, 28'000, Outcome::workload_changed));
   EXPECT_TRUE(rationale.tried().empty());
-  observe(measured(600, 0, 31'000, Outcome::over_limit));
+  observe(measured_gear(600, 0, 31'000, Outcome::over_limit));
   EXPECT_EQ(rationale.tried().size(), 1u);
 }
 
@@ -277,7 +262,7 @@ TEST_F(RationaleTest, ForgetsAWorkloadOnceAnotherCame) {
   detach(1);
   attach(2, "mobilenet");
   EXPECT_TRUE(rationale.tried().empty());
-  observe(measured(600, 5, 20'000));
+  observe(measured_gear(600, 5, 20'000));
   detach(2);
   attach(3, "resnet18");
   EXPECT_TRUE(rationale.tried().empty()) << "those were the other's";
@@ -290,7 +275,7 @@ TEST_F(RationaleTest, OfTwoThatLeaveOneAfterTheOtherKeepsWhatWasTried) {
     search();
     detach(1);
     EXPECT_EQ(rationale.tried().size(), 3u);
-    if (goes_on) observe(measured(600, 5, 20'000));
+    if (goes_on) observe(measured_gear(600, 5, 20'000));
     detach(7);
     EXPECT_EQ(rationale.tried().size(), goes_on ? 1u : 3u) << "what ran alone is told alone";
     attach(8, "mobilenet", Kind::infer);
@@ -309,7 +294,7 @@ TEST_F(RationaleTest, CountsOnlyWhatTheWorkloadStillOffersAndTheRestOnceItDoesAg
   detach(2);
   attach(3, "resnet18");
   ASSERT_EQ(rationale.tried().size(), 3u);
-  EXPECT_EQ(rationale.tried()[0].observation.setting, mode(900));
+  EXPECT_EQ(rationale.tried()[0].observation.setting, gpu_gear(900));
   detach(3);
   attach(4, "resnet18", Kind::train, true, 64);
   note(NoteType::drift, "power");
@@ -323,13 +308,13 @@ TEST_F(RationaleTest, NamesTheCapThatWouldHoldAFasterOne) {
   const Alternative looser = rationale.looser();
   ASSERT_NE(looser.observation, nullptr);
   EXPECT_EQ(looser.cap_mw, 34'000);
-  EXPECT_EQ(looser.observation->setting, mode(900));
+  EXPECT_EQ(looser.observation->setting, gpu_gear(900));
   // One over the cap that is slower is no reason for a looser one.
   Rationale other;
   rationale = other;
   note(NoteType::goal, "operator", 30'000);
-  observe(measured(900, 60, 34'000));
-  observe(measured(600, 50, 28'000));
+  observe(measured_gear(900, 60, 34'000));
+  observe(measured_gear(600, 50, 28'000));
   hold(NoteType::hold, 600);
   EXPECT_EQ(rationale.looser().observation, nullptr);
 }
@@ -339,13 +324,13 @@ TEST_F(RationaleTest, NamesTheCapBelowWhichAnotherIsHeldAndWhich) {
   const Alternative tighter = rationale.tighter();
   EXPECT_EQ(tighter.cap_mw, 28'000);
   ASSERT_NE(tighter.observation, nullptr);
-  EXPECT_EQ(tighter.observation->setting, mode(300));
+  EXPECT_EQ(tighter.observation->setting, gpu_gear(300));
   hold(NoteType::hold, 300);
   EXPECT_EQ(rationale.tighter().observation, nullptr) << "nothing known needs less";
 }
 
 TEST_F(RationaleTest, CountsTheNoiseMargin) {
-  Observation observation = measured(600, 50, 28'000);
+  Observation observation = measured_gear(600, 50, 28'000);
   observation.power_margin_mw = 500;
   EXPECT_EQ(needed_power_mw(observation), 28'500);
   note(NoteType::goal, "operator", 28'499);
@@ -357,34 +342,34 @@ TEST_F(RationaleTest, CountsTheNoiseMargin) {
 
 TEST_F(RationaleTest, JudgesByTheGoalAndByAnother) {
   search();
-  EXPECT_EQ(rationale.best().observation->setting, mode(600));
-  EXPECT_EQ(rationale.for_objective(Objective::energy).observation->setting, mode(300));
+  EXPECT_EQ(rationale.best().observation->setting, gpu_gear(600));
+  EXPECT_EQ(rationale.for_objective(Objective::energy).observation->setting, gpu_gear(300));
   rationale.set_goal({.objective = Objective::energy});
-  EXPECT_EQ(rationale.best().observation->setting, mode(300));
-  EXPECT_EQ(rationale.for_objective(Objective::time).observation->setting, mode(600));
+  EXPECT_EQ(rationale.best().observation->setting, gpu_gear(300));
+  EXPECT_EQ(rationale.for_objective(Objective::time).observation->setting, gpu_gear(600));
 }
 
 TEST_F(RationaleTest, KnowsWhatIsLateUntilItIsMeasuredAnew) {
   search();
   rationale.set_goal({.arrivals_per_s = 40});
   const auto late = [this](std::int64_t gpu_khz, std::int64_t millionths) {
-    const Setting setting = mode(gpu_khz);
+    const Setting setting = gpu_gear(gpu_khz);
     rationale.note({.type = NoteType::late, .time = now, .value = millionths, .setting = &setting});
   };
   late(600, 0);
-  EXPECT_EQ(rationale.best().observation->setting, mode(600)) << "it may have been an accident";
+  EXPECT_EQ(rationale.best().observation->setting, gpu_gear(600)) << "it may have been an accident";
   late(600, 40'500'000);
   EXPECT_EQ(rationale.tried()[1].observation.late_per_s, 40.5);
-  EXPECT_EQ(rationale.best().observation->setting, mode(300));
-  Observation remembered = measured(600, 50, 28'000);
+  EXPECT_EQ(rationale.best().observation->setting, gpu_gear(300));
+  Observation remembered = measured_gear(600, 50, 28'000);
   remembered.from_memory = true;
   observe(remembered);
-  EXPECT_EQ(rationale.best().observation->setting, mode(300));
+  EXPECT_EQ(rationale.best().observation->setting, gpu_gear(300));
   rationale.set_goal({.arrivals_per_s = 30});
-  EXPECT_EQ(rationale.best().observation->setting, mode(600)) << "fewer are in time";
+  EXPECT_EQ(rationale.best().observation->setting, gpu_gear(600)) << "fewer are in time";
   rationale.set_goal({.arrivals_per_s = 40});
-  observe(measured(600, 50, 28'000));
-  EXPECT_EQ(rationale.best().observation->setting, mode(600));
+  observe(measured_gear(600, 50, 28'000));
+  EXPECT_EQ(rationale.best().observation->setting, gpu_gear(600));
 }
 
 }  // namespace
