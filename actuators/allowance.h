@@ -15,7 +15,7 @@ class Allowance {
       : per_s_(static_cast<double>(per_s)), left_(per_s_), counted_(now) {}
 
   std::size_t left(Time now) {
-    const double more = std::clamp(seconds(now - counted_), 0.0, 1.0) * per_s_;
+    const double more = std::clamp(gearshift::seconds(now - counted_), 0.0, 1.0) * per_s_;
     left_ = std::min(per_s_, left_ + more);
     counted_ = now;
     return static_cast<std::size_t>(std::max(0.0, left_));

@@ -12,7 +12,7 @@
 
 #include "actuators/holder_lock.h"
 #include "actuators/journal_text.h"
-#include "controller/file_descriptor.h"
+#include "boards/file_descriptor.h"
 
 namespace gearshift {
 namespace {

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-#include "controller/file_descriptor.h"
+#include "boards/file_descriptor.h"
 
 namespace gearshift {
 namespace {

@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "controller/file_descriptor.h"
 #include "controller/quoted_word.h"
 
 namespace gearshift {
@@ -50,10 +49,24 @@ void require_private(const std::filesystem::path& path, const struct stat& statu
   }
 }
 
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
 // The text of a private file. nullopt where there is none.
 std::optional<std::string> read_private(const std::filesystem::path& path, std::size_t most_bytes) {
-  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  if (file.value < 0) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (file.get() < 0) {
     const int code = errno;
     if (code == ENOENT) return std::nullopt;
     std::error_code ignored;
@@ -61,14 +74,14 @@ std::optional<std::string> read_private(const std::filesystem::path& path, std::
     fail_key(path, link ? "is a link, and is not used; give the file itself" : std::strerror(code));
   }
   struct stat status {};
-  if (::fstat(file.value, &status) != 0) fail_key(path, std::strerror(errno));
+  if (::fstat(file.get(), &status) != 0) fail_key(path, std::strerror(errno));
   if (!S_ISREG(status.st_mode)) fail_key(path, "is no file");
   require_private(path, status);
   std::string text(most_bytes + 1, '\0');
   std::size_t size = 0;
   ssize_t count = 0;
   while (size < text.size() &&
-         (count = ::read(file.value, text.data() + size, text.size() - size)) > 0) {
+         (count = ::read(file.get(), text.data() + size, text.size() - size)) > 0) {
     size += static_cast<std::size_t>(count);
   }
   if (count < 0) fail_key(path, std::strerror(errno));
@@ -93,10 +106,9 @@ enum class Existing { refuse, replace };
 // Through a file beside it, so that nobody ever reads half of one.
 void write_private(const std::filesystem::path& path, const std::string& text, Existing existing) {
   std::string beside = path.string() + ".XXXXXX";
-  const FileDescriptor file(
-      ::mkostemp(beside.data(), O_CLOEXEC));  // of mode 0600 from the beginning
-  if (file.value < 0) fail_key(path, std::string("cannot be written: ") + std::strerror(errno));
-  int code = write_all(file.value, text);
+  const Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));  // of mode 0600 from the beginning
+  if (file.get() < 0) fail_key(path, std::string("cannot be written: ") + std::strerror(errno));
+  int code = write_all(file.get(), text);
   const bool written = code == 0;
   const bool named =
       written && (existing == Existing::replace ? ::rename(beside.c_str(), path.c_str()) == 0

@@ -41,7 +41,7 @@ struct EmulationSummary {
 
   void add(Duration elapsed, std::int32_t batch_size) {
     samples += batch_size;
-    ms.add(1e3 * seconds(elapsed));
+    ms.add(1e3 * gearshift::seconds(elapsed));
   }
   double stddev_ms() const { return std::sqrt(ms.variance()); }
 };

@@ -57,7 +57,7 @@ class JsonRecorder : public Recorder {
 
  private:
   void print(nlohmann::json line);
-  double since_start(Time time) const { return start_ ? seconds(time - *start_) : 0; }
+  double since_start(Time time) const { return start_ ? gearshift::seconds(time - *start_) : 0; }
 
   const KnobSpace& space_;
   std::FILE* file_ = nullptr;

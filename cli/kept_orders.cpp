@@ -13,9 +13,9 @@
 #include <system_error>
 #include <utility>
 
+#include "boards/file_descriptor.h"
 #include "cli/note_text.h"
 #include "cli/state_folder.h"
-#include "controller/file_descriptor.h"
 #include "trace/goal_change_text.h"
 
 namespace gearshift {

@@ -18,7 +18,7 @@ class ProgressLine {
 
   bool terminal() const { return terminal_; }
   // Of real time, since this was made.
-  double elapsed_s() const { return seconds(clock_.now() - began_); }
+  double elapsed_s() const { return gearshift::seconds(clock_.now() - began_); }
   // Whether it is time to say more. The first time is `first` after the beginning, on a terminal
   // `every` after the last, elsewhere ten seconds.
   bool due(Duration first, Duration every);

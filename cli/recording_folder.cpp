@@ -20,8 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "boards/file_descriptor.h"
 #include "cli/output_files.h"
-#include "controller/file_descriptor.h"
 #include "trace/calling_user.h"
 #include "trace/database.h"
 #include "trace/recording_schema.h"
@@ -94,7 +94,7 @@ struct Found {
   }
 };
 
-bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+bool is_numeral(char letter) { return letter >= '0' && letter <= '9'; }
 
 // What new_recording_in names: "20261129T052917Z.db", "20261129T052917Z-2.db".
 std::optional<Found> named_as_ours(const std::string& name) {
@@ -103,7 +103,7 @@ std::optional<Found> named_as_ours(const std::string& name) {
   constexpr std::size_t kMostDigits = 9;
   if (name.size() < kForm.size() + kEnding.size() || !name.ends_with(kEnding)) return std::nullopt;
   for (std::size_t i = 0; i < kForm.size(); ++i) {
-    const bool fits = kForm[i] == '0' ? is_digit(name[i]) : name[i] == kForm[i];
+    const bool fits = kForm[i] == '0' ? is_numeral(name[i]) : name[i] == kForm[i];
     if (!fits) return std::nullopt;
   }
   Found found{name.substr(0, kForm.size()), 1, name};
@@ -113,7 +113,7 @@ std::optional<Found> named_as_ours(const std::string& name) {
   number.remove_prefix(1);
   const bool counts = name[kForm.size()] == '-' && !number.empty() &&
                       number.size() <= kMostDigits &&
-                      std::all_of(number.begin(), number.end(), is_digit);
+                      std::all_of(number.begin(), number.end(), is_numeral);
   if (!counts) return std::nullopt;
   found.number = std::stoull(std::string(number));
   return found;

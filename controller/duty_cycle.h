@@ -78,7 +78,7 @@ class DutyCycle {
   static constexpr double kMostSavedS = 0.5;
 
   void owe(Duration span, std::int64_t power_mw, std::int64_t cap_mw) {
-    owed_mj_ += static_cast<double>(power_mw - cap_mw) * seconds(span);
+    owed_mj_ += static_cast<double>(power_mw - cap_mw) * gearshift::seconds(span);
     owed_mj_ = std::max(owed_mj_, -kMostSavedS * static_cast<double>(cap_mw));
   }
   void begin(Stretch stretch, Time now) {

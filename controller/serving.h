@@ -19,7 +19,7 @@ namespace gearshift {
 
 // Requests a second that are planned for where fewer come one by one within the latency limit: even
 // a batch of one waits no longer than half of it then, since requests do not wait for each other.
-inline double least_planned_per_s(Duration latency) { return 2 / seconds(latency); }
+inline double least_planned_per_s(Duration latency) { return 2 / gearshift::seconds(latency); }
 
 // Told what happens, and asked what it comes to: it commands nothing. What is to be in force where
 // requests are late is the loop's to choose (controller/latency.cpp, controller/relief.cpp).

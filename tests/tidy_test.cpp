@@ -332,6 +332,9 @@ TEST(TidyOwnNames, AreGivenOnceInARoom) {
   EXPECT_EQ(rules_of("double square(double x) { return x * x; }",
                      "double square(double x) { return x * x; }"),
             found);
+  EXPECT_EQ(rules_of("double square(double x) {", "double square(double value = 2) {"), found);
+  EXPECT_EQ(rules_of("const Board& orin() { return b; }", "const Board& orin() { return b; }"),
+            found);
   // Another room's, an overload, and a name that is only used.
   EXPECT_EQ(rules_of(constant, constant, "sensors/b.cpp"), Rules{});
   EXPECT_EQ(rules_of(constant, constant, "tests/boards/b.cpp"), Rules{});

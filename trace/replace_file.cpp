@@ -14,17 +14,22 @@
 #include <stdexcept>
 #include <string>
 
-#include "controller/file_descriptor.h"
 #include "trace/calling_user.h"
 
 namespace gearshift {
 namespace {
 
 // Closes a descriptor at the end of its scope.
+struct Descriptor {
+  int value;
+  ~Descriptor() {
+    if (value >= 0) close(value);
+  }
+};
+
 // A file system that cannot sync a folder says EINVAL; it keeps its names in its own way.
 bool sync_folder_of(const std::filesystem::path& path) {
-  const FileDescriptor descriptor{
-      open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  const Descriptor descriptor{open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   return descriptor.value >= 0 && (fsync(descriptor.value) == 0 || errno == EINVAL);
 }
 
@@ -63,7 +68,7 @@ struct Link {
 // The link at the path, if it is one. Whose it is and where it leads are asked of one and the same:
 // by then the name may be that of another.
 std::optional<Link> link_at(const std::filesystem::path& path) {
-  const FileDescriptor link{open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+  const Descriptor link{open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
   struct stat found {};
   if (link.value < 0 || fstat(link.value, &found) != 0 || !S_ISLNK(found.st_mode)) {
     return std::nullopt;
@@ -135,7 +140,7 @@ class FreshFile {
   const std::filesystem::path file_;
   const std::optional<struct stat> replaced_;
   const std::filesystem::path wanted_;
-  FileDescriptor descriptor_{-1};
+  Descriptor descriptor_{-1};
   std::filesystem::path path_;
 };
 
@@ -151,7 +156,7 @@ void write_into(int descriptor, const std::filesystem::path& wanted,
 
 void write_in_place(const std::filesystem::path& path,
                     const std::function<void(std::ostream&)>& write) {
-  const FileDescriptor there{open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
+  const Descriptor there{open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY)};
   struct stat found {};
   if (there.value < 0 || fstat(there.value, &found) != 0) throw failure(path, errno);
   if (S_ISREG(found.st_mode)) throw failure(path, EEXIST);  // which was put there since

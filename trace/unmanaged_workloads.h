@@ -23,8 +23,9 @@ class UnmanagedWorkloads {
   // True where one was there at any time of the measurement, which ended at `ended`.
   bool beside(const Observation& observation, Time ended) const {
     // In seconds: a recording may say any number.
-    const double began_s = seconds(ended.time_since_epoch()) - seconds(observation.duration);
-    return !attached_.empty() || seconds(left_.time_since_epoch()) > began_s;
+    const double began_s =
+        gearshift::seconds(ended.time_since_epoch()) - gearshift::seconds(observation.duration);
+    return !attached_.empty() || gearshift::seconds(left_.time_since_epoch()) > began_s;
   }
 
  private:

@@ -36,15 +36,16 @@ struct GoalJudge {
     const double wait = wait_ms(batch_size);
     const double busy = goal.most_busy() * wait;
     if (!goal.latency) return busy;
-    const double latency = 1e3 * seconds(*goal.latency);
+    const double latency = 1e3 * gearshift::seconds(*goal.latency);
     const double full = std::min(busy, latency - wait);
     if (!goal.one_by_one) return full;
-    const double half_full = 1e3 * seconds(planned_latency(*goal.latency)) - wait / 2;
+    const double half_full = 1e3 * gearshift::seconds(planned_latency(*goal.latency)) - wait / 2;
     // No full batch in time shows that they do not queue up.
     return std::max(full, std::min(kMostBusy * wait, half_full));
   }
   bool full_in_time(double batch_size, double time_ms) const {
-    return !goal.latency || wait_ms(batch_size) + time_ms <= 1e3 * seconds(*goal.latency);
+    return !goal.latency ||
+           wait_ms(batch_size) + time_ms <= 1e3 * gearshift::seconds(*goal.latency);
   }
   // Of a sample's energy over the most that the goal allows; minus infinity: any.
   double log_energy_over(double batch_size, double log_time, double log_power) const {

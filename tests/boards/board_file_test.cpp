@@ -4,6 +4,7 @@
 #include <string>
 
 #include "boards/board_description.h"
+#include "tests/fakes/built_in_board.h"
 
 namespace gearshift {
 namespace {
@@ -68,8 +69,7 @@ TEST(BoardFile, TheDriverAndNotTheNameTellsThatAKnobFollowsCores) {
 }
 
 TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
-  const BoardDescription* board = find_board("jetson-agx-orin", built_in_boards());
-  ASSERT_NE(board, nullptr);
+  const BoardDescription* board = &built_in_board("jetson-agx-orin");
   EXPECT_EQ(board->source, "boards/jetson-agx-orin.toml");
   EXPECT_EQ(board->l4t_majors, std::vector<int>{36});
   const KnobSpace space = board->knob_space();
@@ -113,8 +113,7 @@ TEST(BoardFile, AgxOrinIsWhatNvidiaSays) {
 }
 
 TEST(BoardFile, HostFitsEveryMachineAndLabelsItsEstimateLast) {
-  const BoardDescription* board = find_board("host", built_in_boards());
-  ASSERT_NE(board, nullptr);
+  const BoardDescription* board = &built_in_board("host");
   EXPECT_TRUE(board->compatible.empty());
   ASSERT_EQ(board->knobs.size(), 2u);
   EXPECT_EQ(board->knobs[0].driver, KnobDriver::cgroup_cpuset);

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/built_in_board.h"
+
 namespace gearshift {
 namespace {
 
 TEST(BoardModel, HasTheBoardsParametersOfEachKind) {
-  const BoardDescription* board = find_board("orin_agx", built_in_boards());
-  ASSERT_NE(board, nullptr);
+  const BoardDescription* board = &built_in_board("orin_agx");
   const std::optional<BoardModel> model = board_model(board);
   ASSERT_TRUE(model.has_value());
   for (const Kind kind : {Kind::train, Kind::infer}) {

@@ -10,21 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "boards/board_description.h"
+#include "tests/fakes/built_in_board.h"
 #include "tests/fakes/measured_data.h"
 
 namespace gearshift {
 namespace {
 
-const BoardDescription& orin() {
-  for (const BoardDescription& board : built_in_boards()) {
-    if (board.id == "jetson-agx-orin") return board;
-  }
-  throw std::runtime_error("no board jetson-agx-orin");
-}
-
 ModelMode highest_mode() {
-  const KnobSpace space = orin().knob_space();
+  const KnobSpace space = agx_orin().knob_space();
   return model_mode(space, space.highest(), {});
 }
 
@@ -118,7 +111,7 @@ TEST(CostModel, TrainingScalesFromItsReferenceBatch) {
 }
 
 TEST(CostModel, InferenceIsAffineInTheBatch) {
-  const WorkloadParameters& workload = orin().workloads.at("resnet18-infer");
+  const WorkloadParameters& workload = agx_orin().workloads.at("resnet18-infer");
   const Demand one = workload.demand(1);
   const Demand three = workload.demand(3);
   EXPECT_DOUBLE_EQ(one.A, 2.42341 + 2.66861);
@@ -129,17 +122,17 @@ TEST(CostModel, InferenceIsAffineInTheBatch) {
 }
 
 TEST(CostModel, KnowsTheIdlePowerOfAgxOrin) {
-  EXPECT_NEAR(idle_power_w(*orin().model, highest_mode()), 16.6, 0.05);
-  const KnobSpace space = orin().knob_space();
-  EXPECT_NEAR(idle_power_w(*orin().model, model_mode(space, space.lowest(), {})), 11.6, 0.1);
+  EXPECT_NEAR(idle_power_w(*agx_orin().model, highest_mode()), 16.6, 0.05);
+  const KnobSpace space = agx_orin().knob_space();
+  EXPECT_NEAR(idle_power_w(*agx_orin().model, model_mode(space, space.lowest(), {})), 11.6, 0.1);
 }
 
 TEST(CostModel, StaysFiniteInEveryModeEvenWhereBackgroundWorkWouldFillTheCpu) {
-  const KnobSpace space = orin().knob_space();
-  for (const auto& [name, workload] : orin().workloads) {
-    for (const PowerMode& mode : modes_by_power(orin(), space)) {
+  const KnobSpace space = agx_orin().knob_space();
+  for (const auto& [name, workload] : agx_orin().workloads) {
+    for (const PowerMode& mode : modes_by_power(agx_orin(), space)) {
       const MinibatchCost cost =
-          minibatch_cost(*orin().model, workload.demand(16), model_mode(space, mode, {}));
+          minibatch_cost(*agx_orin().model, workload.demand(16), model_mode(space, mode, {}));
       ASSERT_TRUE(std::isfinite(cost.minibatch_ms) && cost.minibatch_ms > 0)
           << name << ' ' << space.describe(mode);
       ASSERT_LT(cost.minibatch_ms, 60'000) << name << ' ' << space.describe(mode);
@@ -151,9 +144,9 @@ TEST(CostModel, StaysFiniteInEveryModeEvenWhereBackgroundWorkWouldFillTheCpu) {
 }
 
 TEST(CostModel, ADemandOfNothingCostsIdlePower) {
-  const MinibatchCost cost = minibatch_cost(*orin().model, {}, highest_mode());
+  const MinibatchCost cost = minibatch_cost(*agx_orin().model, {}, highest_mode());
   EXPECT_EQ(cost.minibatch_ms, 0);
-  EXPECT_EQ(cost.power_w, idle_power_w(*orin().model, highest_mode()));
+  EXPECT_EQ(cost.power_w, idle_power_w(*agx_orin().model, highest_mode()));
 }
 
 // ---- against measured profiles ------------------------------------------------------------------
@@ -185,7 +178,7 @@ std::set<std::string> suspect_cells() {
   return cells;
 }
 
-struct Profile {
+struct PublishedProfile {
   const char* file;
   const char* workload;
   std::size_t least_rows;
@@ -193,14 +186,14 @@ struct Profile {
   double power_error;
 };
 
-class MeasuredProfile : public testing::TestWithParam<Profile> {};
+class MeasuredProfile : public testing::TestWithParam<PublishedProfile> {};
 
 TEST_P(MeasuredProfile, IsMetByTheModel) {
-  const Profile& profile = GetParam();
+  const PublishedProfile& profile = GetParam();
   std::ifstream in(measured_folder() / profile.file);
   if (!in) GTEST_SKIP() << no_measured_data();
   const std::set<std::string> suspects = suspect_cells();
-  const WorkloadParameters& workload = orin().workloads.at(profile.workload);
+  const WorkloadParameters& workload = agx_orin().workloads.at(profile.workload);
   double time_error = 0;
   double power_error = 0;
   std::size_t rows = 0;
@@ -216,7 +209,7 @@ TEST_P(MeasuredProfile, IsMetByTheModel) {
                           row[7])) {
       continue;
     }
-    const MinibatchCost cost = minibatch_cost(*orin().model, workload.demand(std::stod(row[3])),
+    const MinibatchCost cost = minibatch_cost(*agx_orin().model, workload.demand(std::stod(row[3])),
                                               {.cpu_cores = std::stod(row[4]),
                                                .cpu_ghz = std::stod(row[5]) / 1000,
                                                .gpu_ghz = std::stod(row[6]) / 1000,
@@ -239,9 +232,9 @@ TEST_P(MeasuredProfile, IsMetByTheModel) {
 
 INSTANTIATE_TEST_SUITE_P(
     CostModel, MeasuredProfile,
-    testing::Values(Profile{"agx_orin_resnet_train.csv", "resnet18", 4300, 4.5, 3},
-                    Profile{"agx_orin_mobnet_train.csv", "mobilenet_v3", 4300, 4.5, 3},
-                    Profile{"agx_orin_lstm_train.csv", "lstm", 430, 4.5, 3}),
+    testing::Values(PublishedProfile{"agx_orin_resnet_train.csv", "resnet18", 4300, 4.5, 3},
+                    PublishedProfile{"agx_orin_mobnet_train.csv", "mobilenet_v3", 4300, 4.5, 3},
+                    PublishedProfile{"agx_orin_lstm_train.csv", "lstm", 430, 4.5, 3}),
     [](const auto& instance) { return std::string(instance.param.workload); });
 
 TEST(CostModel, WaitingForSamplesCostsNoTimeOfAMinibatchAndLeavesTheGpuIdle) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/built_in_board.h"
+
 namespace gearshift {
 namespace {
 
@@ -29,7 +31,7 @@ Judgement judged(const ModelTarget& target, std::span<const Profile> profiles = 
 }
 
 MinibatchCost highest_cost() {
-  const BoardDescription& board = *find_board("orin_agx", built_in_boards());
+  const BoardDescription& board = built_in_board("orin_agx");
   const KnobSpace space = board.knob_space();
   return minibatch_cost(*board.model, board.workloads.at("resnet18").demand(16),
                         model_mode(space, space.highest(), {}));

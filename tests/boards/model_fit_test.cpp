@@ -7,24 +7,23 @@
 #include <limits>
 #include <random>
 
+#include "tests/fakes/built_in_board.h"
 #include "tests/fakes/measured_data.h"
 #include "trace/profile_csv.h"
 
 namespace gearshift {
 namespace {
 
-const BoardDescription& orin() { return *find_board("orin_agx", built_in_boards()); }
-
 // What the model itself says of every 50th mode of AGX Orin.
 std::vector<FitCell> modelled(const WorkloadParameters& workload,
                               const std::vector<double>& batch_sizes) {
-  const KnobSpace space = orin().knob_space();
-  const std::vector<PowerMode> modes = modes_by_power(orin(), space);
+  const KnobSpace space = agx_orin().knob_space();
+  const std::vector<PowerMode> modes = modes_by_power(agx_orin(), space);
   std::vector<FitCell> cells;
   for (std::size_t i = 0; i < modes.size(); i += 50) {
     const ModelMode mode = model_mode(space, modes[i], {});
     const double batch_size = batch_sizes[i / 50 % batch_sizes.size()];
-    const MinibatchCost cost = minibatch_cost(*orin().model, workload.demand(batch_size), mode);
+    const MinibatchCost cost = minibatch_cost(*agx_orin().model, workload.demand(batch_size), mode);
     cells.push_back({mode, batch_size, cost.minibatch_ms, cost.power_w});
   }
   return cells;
@@ -48,10 +47,10 @@ std::vector<FitCell> chosen(const std::vector<FitCell>& cells, std::size_t count
 TEST(ModelFit, FindsTheTrainingThatMadeTheCells) {
   for (const char* name : {"resnet18", "mobilenet_v3", "lstm"}) {
     SCOPED_TRACE(name);
-    const WorkloadParameters& known = orin().workloads.at(name);
+    const WorkloadParameters& known = agx_orin().workloads.at(name);
     const std::vector<FitCell> cells = modelled(known, {16});
-    const ModelFit fit = fit_workload(*orin().model, chosen(cells, 20), start_of(known));
-    const CostError error = cost_error(*orin().model, fit.workload, cells);
+    const ModelFit fit = fit_workload(*agx_orin().model, chosen(cells, 20), start_of(known));
+    const CostError error = cost_error(*agx_orin().model, fit.workload, cells);
     EXPECT_LT(error.time.p90, 0.01);
     EXPECT_LT(error.power.p90, 0.01);
     EXPECT_NEAR(fit.workload.base.kg / known.base.kg, 1, 0.1);
@@ -60,7 +59,7 @@ TEST(ModelFit, FindsTheTrainingThatMadeTheCells) {
 }
 
 TEST(ModelFit, TakesTheErrorThatNineTenthsAreNoLargerThan) {
-  const WorkloadParameters& known = orin().workloads.at("resnet18");
+  const WorkloadParameters& known = agx_orin().workloads.at("resnet18");
   const std::vector<FitCell> all = modelled(known, {16});
   for (const std::size_t count : {1u, 2u, 5u, 10u, 11u, 20u}) {
     std::vector<FitCell> cells(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
@@ -68,7 +67,7 @@ TEST(ModelFit, TakesTheErrorThatNineTenthsAreNoLargerThan) {
     for (std::size_t i = 0; i < count; ++i) {
       cells[i].minibatch_ms /= 1 + 0.01 * static_cast<double>(i + 1);
     }
-    const FitError error = cost_error(*orin().model, known, cells).time;
+    const FitError error = cost_error(*agx_orin().model, known, cells).time;
     const double rank = std::ceil(0.9 * static_cast<double>(count));
     EXPECT_NEAR(error.p90, 0.01 * rank, 1e-9) << count;
     EXPECT_GE(error.p90, error.median - 1e-12) << count;
@@ -76,76 +75,76 @@ TEST(ModelFit, TakesTheErrorThatNineTenthsAreNoLargerThan) {
 }
 
 TEST(ModelFit, FindsInferenceOverSeveralBatchSizes) {
-  const WorkloadParameters& known = orin().workloads.at("resnet18-infer");
+  const WorkloadParameters& known = agx_orin().workloads.at("resnet18-infer");
   const std::vector<FitCell> cells = modelled(known, {1, 4, 16, 64});
-  const ModelFit fit = fit_workload(*orin().model, chosen(cells, 40), start_of(known));
-  const CostError error = cost_error(*orin().model, fit.workload, cells);
+  const ModelFit fit = fit_workload(*agx_orin().model, chosen(cells, 40), start_of(known));
+  const CostError error = cost_error(*agx_orin().model, fit.workload, cells);
   EXPECT_LT(error.time.median, 0.03);
   EXPECT_LT(error.power.median, 0.02);
 }
 
 TEST(ModelFit, FindsWhatAServerLoadsBySlowCores) {
-  WorkloadParameters known = orin().workloads.at("resnet18-infer");
+  WorkloadParameters known = agx_orin().workloads.at("resnet18-infer");
   known.slope.S = 14;
   const std::vector<FitCell> cells = modelled(known, {1, 4, 16, 64});
-  const ModelFit fit = fit_workload(*orin().model, chosen(cells, 40), start_of(known));
+  const ModelFit fit = fit_workload(*agx_orin().model, chosen(cells, 40), start_of(known));
   EXPECT_NEAR(fit.workload.slope.S, 14, 3);
-  EXPECT_LT(cost_error(*orin().model, fit.workload, cells).power.p90, 0.04);
+  EXPECT_LT(cost_error(*agx_orin().model, fit.workload, cells).power.p90, 0.04);
 }
 
 TEST(ModelFit, FindsHowTrainingFollowsTheBatchSize) {
-  const WorkloadParameters& known = orin().workloads.at("resnet18");
+  const WorkloadParameters& known = agx_orin().workloads.at("resnet18");
   const std::vector<FitCell> cells = modelled(known, {8, 16, 32, 64});
   WorkloadParameters start = start_of(known);
   start.a0 = 0;
-  const ModelFit fit = fit_workload(*orin().model, chosen(cells, 30), start);
+  const ModelFit fit = fit_workload(*agx_orin().model, chosen(cells, 30), start);
   EXPECT_NEAR(fit.workload.a0, known.a0, 1);
-  EXPECT_LT(cost_error(*orin().model, fit.workload, cells).time.p90, 0.02);
+  EXPECT_LT(cost_error(*agx_orin().model, fit.workload, cells).time.p90, 0.02);
 }
 
 TEST(ModelFit, OneWrongReadingDoesNotDecide) {
-  const WorkloadParameters& known = orin().workloads.at("resnet18");
+  const WorkloadParameters& known = agx_orin().workloads.at("resnet18");
   const std::vector<FitCell> cells = modelled(known, {16});
   std::vector<FitCell> some = chosen(cells, 20);
   some[7].power_w *= 0.35;
   some[11].minibatch_ms *= 2.8;
-  const ModelFit fit = fit_workload(*orin().model, some, start_of(known));
-  const CostError error = cost_error(*orin().model, fit.workload, cells);
+  const ModelFit fit = fit_workload(*agx_orin().model, some, start_of(known));
+  const CostError error = cost_error(*agx_orin().model, fit.workload, cells);
   EXPECT_LT(error.time.median, 0.05);
   EXPECT_LT(error.power.median, 0.03);
   EXPECT_GT(fit.error.time.mean, error.time.mean) << "the fitted cells have the wrong ones";
 }
 
 TEST(ModelFit, EqualCellsGiveEqualDemands) {
-  const WorkloadParameters& known = orin().workloads.at("lstm");
+  const WorkloadParameters& known = agx_orin().workloads.at("lstm");
   const std::vector<FitCell> some = chosen(modelled(known, {16}), 10);
-  const Demand one = fit_workload(*orin().model, some, start_of(known)).workload.base;
-  const Demand other = fit_workload(*orin().model, some, start_of(known)).workload.base;
+  const Demand one = fit_workload(*agx_orin().model, some, start_of(known)).workload.base;
+  const Demand other = fit_workload(*agx_orin().model, some, start_of(known)).workload.base;
   EXPECT_TRUE(one == other);
 }
 
 TEST(ModelFit, DoesNotLookAtTheDemandsOfItsStart) {
-  const WorkloadParameters& known = orin().workloads.at("lstm");
+  const WorkloadParameters& known = agx_orin().workloads.at("lstm");
   const std::vector<FitCell> some = chosen(modelled(known, {16}), 10);
   WorkloadParameters told = start_of(known);
   told.base.A = 1e6;
   told.base.kg = 500;
-  EXPECT_EQ(fit_workload(*orin().model, some, told).workload.base.A,
-            fit_workload(*orin().model, some, start_of(known)).workload.base.A);
+  EXPECT_EQ(fit_workload(*agx_orin().model, some, told).workload.base.A,
+            fit_workload(*agx_orin().model, some, start_of(known)).workload.base.A);
 }
 
 TEST(ModelFit, StaysFiniteOnCellsThatTellNearlyNothing) {
-  const WorkloadParameters& known = orin().workloads.at("resnet18");
+  const WorkloadParameters& known = agx_orin().workloads.at("resnet18");
   std::vector<FitCell> cells = modelled(known, {16});
   const std::vector<FitCell> same(kLeastFitCells, cells.front());
-  const ModelFit fit = fit_workload(*orin().model, same, start_of(known));
+  const ModelFit fit = fit_workload(*agx_orin().model, same, start_of(known));
   EXPECT_LT(fit.error.time.mean, 0.05);
   std::mt19937_64 engine(3);
   for (FitCell& cell : cells) {
     cell.minibatch_ms = 1 + static_cast<double>(engine() % 1'000'000);
     cell.power_w = 1 + static_cast<double>(engine() % 100);
   }
-  const ModelFit nonsense = fit_workload(*orin().model, chosen(cells, 20), start_of(known));
+  const ModelFit nonsense = fit_workload(*agx_orin().model, chosen(cells, 20), start_of(known));
   for (const double number : {nonsense.workload.base.A, nonsense.workload.base.kg,
                               nonsense.error.time.mean, nonsense.error.power.mean}) {
     EXPECT_TRUE(std::isfinite(number));
@@ -153,21 +152,21 @@ TEST(ModelFit, StaysFiniteOnCellsThatTellNearlyNothing) {
 }
 
 TEST(ModelFit, RefusesTooFewCellsAndSenselessOnes) {
-  const WorkloadParameters& known = orin().workloads.at("resnet18");
+  const WorkloadParameters& known = agx_orin().workloads.at("resnet18");
   std::vector<FitCell> cells = chosen(modelled(known, {16}), kLeastFitCells);
-  EXPECT_NO_THROW(fit_workload(*orin().model, cells, start_of(known)));
+  EXPECT_NO_THROW(fit_workload(*agx_orin().model, cells, start_of(known)));
   for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::infinity(),
                              std::numeric_limits<double>::quiet_NaN()}) {
     std::vector<FitCell> bad = cells;
     bad[1].power_w = wrong;
-    EXPECT_THROW(fit_workload(*orin().model, bad, start_of(known)), std::invalid_argument);
+    EXPECT_THROW(fit_workload(*agx_orin().model, bad, start_of(known)), std::invalid_argument);
   }
   cells.pop_back();
-  EXPECT_THROW(fit_workload(*orin().model, cells, start_of(known)), std::invalid_argument);
+  EXPECT_THROW(fit_workload(*agx_orin().model, cells, start_of(known)), std::invalid_argument);
 }
 
 TEST(ModelFit, CellsAreSpreadEachOnceAndBySeed) {
-  const std::vector<FitCell> cells = modelled(orin().workloads.at("lstm"), {16});
+  const std::vector<FitCell> cells = modelled(agx_orin().workloads.at("lstm"), {16});
   const std::vector<std::size_t> ten = spread_cells(cells, 10, 1);
   ASSERT_EQ(ten.size(), 10u);
   for (std::size_t i = 1; i < ten.size(); ++i) EXPECT_LT(ten[i - 1], ten[i]);
@@ -185,7 +184,7 @@ TEST(ModelFit, TenMeasuredCellsPredictTheOthers) {
                            "agx_orin_lstm_train.csv", "orin_nano_resnet_train.csv"}) {
     SCOPED_TRACE(file);
     const Profile profile = read_profiles(data / file).at(0);
-    const BoardDescription& board = *find_board(profile.device, built_in_boards());
+    const BoardDescription& board = built_in_board(profile.device);
     const std::vector<FitCell> cells = fit_cells(board, profile);
     ASSERT_EQ(cells.size(), profile.cells().size());
     WorkloadParameters start;

@@ -5,13 +5,15 @@
 #include <array>
 #include <stdexcept>
 
+#include "tests/fakes/built_in_board.h"
+
 namespace gearshift {
 namespace {
 
 constexpr std::array<std::int32_t, 2> kSizes = {8, 32};
 
 TEST(ModelledProfile, HasWhatTheModelSaysOfEverySetting) {
-  const BoardDescription& board = *find_board("jetson-agx-xavier", built_in_boards());
+  const BoardDescription& board = built_in_board("jetson-agx-xavier");
   const WorkloadParameters& workload = board.find_workload("resnet", Kind::train)->second;
   const KnobSpace knobs = board.knob_space();
   const Profile profile = modelled_profile(board, knobs, "resnet", workload, kSizes);
@@ -28,7 +30,7 @@ TEST(ModelledProfile, HasWhatTheModelSaysOfEverySetting) {
 }
 
 TEST(ModelledProfile, TakesAPartOfTheKnobsWithTheOthersAtTheirHighest) {
-  const BoardDescription& board = *find_board("jetson-agx-orin", built_in_boards());
+  const BoardDescription& board = built_in_board("jetson-agx-orin");
   const WorkloadParameters& workload = board.find_workload("resnet", Kind::train)->second;
   KnobSpace clocks;
   clocks.knobs = {board.knob_space().knobs[*board.knob_space().find("gpu_mhz")]};
@@ -40,7 +42,7 @@ TEST(ModelledProfile, TakesAPartOfTheKnobsWithTheOthersAtTheirHighest) {
 }
 
 TEST(ModelledProfile, NeedsAModel) {
-  const BoardDescription& host = *find_board("host", built_in_boards());
+  const BoardDescription& host = built_in_board("host");
   EXPECT_THROW(modelled_profile(host, host.knob_space(), "any", {}, kSizes), std::invalid_argument);
 }
 

@@ -14,7 +14,7 @@
 namespace gearshift {
 namespace {
 
-constexpr unsigned kAnother = 12345;
+constexpr unsigned kAnotherUser = 12345;
 
 class StartRecordingTest : public testing::Test {
  protected:
@@ -33,7 +33,7 @@ class StartRecordingTest : public testing::Test {
   void plant(const std::filesystem::path& name) const {
     std::filesystem::create_symlink(victim_, name);
     if (geteuid() != 0) return;
-    EXPECT_EQ(lchown(name.c_str(), kAnother, kAnother), 0);
+    EXPECT_EQ(lchown(name.c_str(), kAnotherUser, kAnotherUser), 0);
   }
 
   fakes::TempTree tree_;
@@ -91,7 +91,7 @@ TEST_F(StartRecordingTest, OfRootItIsForItsOwnerAloneWhoCalledSudo) {
   unsetenv("SUDO_GID");
   ASSERT_EQ(stat(day_.c_str(), &made), 0);
   EXPECT_EQ(made.st_mode & 0777, 0600U);
-  EXPECT_EQ(made.st_uid, kAnother);
+  EXPECT_EQ(made.st_uid, kAnotherUser);
   EXPECT_EQ(made.st_gid, 12346U);
 }
 

@@ -4,18 +4,18 @@
 #include <utility>
 
 #include "tests/fakes/bent_board.h"
+#include "tests/fakes/since_start.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::at;
 using fakes::mode_of;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using BoardOutsideWriteTest = fakes::BentBoardTest;
 
-constexpr Duration kTimeout = std::chrono::seconds(3);  // that of fake_traits()
-
-Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
+constexpr Duration kWriteTimeout = std::chrono::seconds(3);  // that of fake_traits()
 
 TEST_F(BoardOutsideWriteTest, BlamesNobodyElseForAChangeThatTimedOut) {
   board_.begin(mode_of({2, 200000, 20000, 200000, 200000}), at({}));
@@ -23,7 +23,7 @@ TEST_F(BoardOutsideWriteTest, BlamesNobodyElseForAChangeThatTimedOut) {
   actuator_->never_done = true;
   board_.begin(mode_of({1, 100000, 20000, 100000, 200000}), at({}));
   board_.advance(at({}));
-  ASSERT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::timed_out);
+  ASSERT_EQ(board_.advance(at(kWriteTimeout * 2)), ApplyState::timed_out);
   EXPECT_FALSE(board_.outside_write()) << "the clocks are lower by our own writes";
   hardware_.values[4] = 300000;
   ASSERT_TRUE(board_.outside_write());
@@ -36,7 +36,7 @@ TEST_F(BoardOutsideWriteTest, BlamesNobodyElseForCoresThatDidNotGoInTime) {
   hardware_.ignore = "cpu_cores";
   board_.begin(mode_of({1, 200000, 20000, 200000, 200000}), at({}));
   board_.advance(at({}));
-  ASSERT_EQ(board_.advance(at(kTimeout * 2)), ApplyState::timed_out);
+  ASSERT_EQ(board_.advance(at(kWriteTimeout * 2)), ApplyState::timed_out);
   EXPECT_FALSE(board_.outside_write());
   hardware_.values[0] = 3;
   const auto write = board_.outside_write();

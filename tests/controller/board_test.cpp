@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "tests/fakes/bent_board.h"
+#include "tests/fakes/since_start.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::at;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using Writes = std::vector<std::pair<std::string, std::int64_t>>;
@@ -16,8 +18,6 @@ constexpr Duration kTimeout = std::chrono::seconds(3);  // that of fake_traits()
 using fakes::five_knobs;
 using fakes::mode_of;
 using BoardTest = fakes::BentBoardTest;
-
-Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
 
 TEST_F(BoardTest, IsIdleUntilItIsAskedForSomething) {
   EXPECT_EQ(board_.state(), ApplyState::idle);

@@ -11,12 +11,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-Setting setting_of(const PowerMode& mode) {
-  Setting setting;
-  setting.mode = mode;
-  return setting;
-}
-const Setting kHeld = setting_of(fakes::kFast);
+const Setting kHeld = fakes::setting_of(fakes::kFast);
 constexpr Time kStart{};
 
 TEST(CapCredit, PaysWhatHasKeptTheCapForHalfAMinuteAndNothingEarlier) {
@@ -54,7 +49,7 @@ TEST(CapCredit, CountsTheTimeThatTheSettingWasInForceAlone) {
 TEST(CapCredit, IsOfOneSettingUnderOneCap) {
   CapCredit credit;
   credit.hold(kHeld, kStart);
-  credit.hold(setting_of(fakes::kMiddle), kStart + minutes(5));
+  credit.hold(fakes::setting_of(fakes::kMiddle), kStart + minutes(5));
   EXPECT_FALSE(credit.pays(kStart + minutes(5) + seconds(29)));
   credit.hold(kHeld, kStart + minutes(6));
   credit.forget();

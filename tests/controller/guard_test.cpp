@@ -4,17 +4,18 @@
 
 #include <algorithm>
 
+#include "tests/fakes/since_start.h"
+
 namespace gearshift {
 namespace {
 
+using fakes::at;
+using fakes::kInstant;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr Duration kWindow = milliseconds(400);
 constexpr Duration kStaleAfter = milliseconds(1000);
-constexpr Duration kInstant = nanoseconds(1);
-
-Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
 
 Reading power(Duration since, std::int64_t mw, ReadingState state = ReadingState::ok) {
   return {.quantity = Quantity::power, .state = state, .value = mw, .taken = at(since)};

@@ -7,11 +7,7 @@
 namespace gearshift {
 namespace {
 
-Setting setting_of(const PowerMode& mode) {
-  Setting setting;
-  setting.mode = mode;
-  return setting;
-}
+using fakes::setting_of;
 
 TEST(LateCredit, CallsOnceAnAccidentHoweverManyAreLateAndNotTwice) {
   LateCredit credit;

@@ -2,14 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/since_start.h"
+
 namespace gearshift {
 namespace {
 
+using fakes::at;
 using std::chrono::milliseconds;
 
-constexpr Duration kTick = milliseconds(100);
-
-Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
+constexpr Duration kLedgerTick = milliseconds(100);
 
 Minibatch minibatch(std::uint32_t epoch, Kind kind = Kind::train) {
   Minibatch minibatch;
@@ -190,7 +191,7 @@ TEST(Ledger, GivesEachEpochTheEnergyOfItsMinibatches) {
   ledger.tick(at({}), 20000, std::nullopt);
   for (int i = 1; i <= 20; ++i) {
     ledger.add(minibatch(i <= 5 ? 0 : 1));
-    ledger.tick(at(kTick * i), 20000, std::nullopt);
+    ledger.tick(at(kLedgerTick * i), 20000, std::nullopt);
   }
   ASSERT_EQ(ledger.epochs(Kind::train).size(), 2U);
   EXPECT_NEAR(ledger.epochs(Kind::train)[0].energy_j, 10.0, 1e-9);
@@ -207,7 +208,7 @@ TEST(Ledger, GivesMinibatchesLongerThanATickTheirWholeEnergy) {
       slow.elapsed = milliseconds(600);
       ledger.add(slow);
     }
-    ledger.tick(at(kTick * i), 20000, std::nullopt);
+    ledger.tick(at(kLedgerTick * i), 20000, std::nullopt);
   }
   EXPECT_NEAR(ledger.epochs(Kind::train)[0].energy_j, 120.0, 1e-9);
 }
@@ -216,18 +217,18 @@ TEST(Ledger, GivesMinibatchesLongerThanATickTheirWholeEnergy) {
 // of an epoch's first minibatch is known only by its time, so one minibatch (2 J) may be off.
 TEST(Ledger, GivesNoEpochTheEnergyOfIdleTime) {
   Ledger ledger;
-  for (int i = 0; i <= 100; ++i) ledger.tick(at(kTick * i), 5000, std::nullopt);
+  for (int i = 0; i <= 100; ++i) ledger.tick(at(kLedgerTick * i), 5000, std::nullopt);
   for (int i = 101; i <= 110; ++i) {
     ledger.add(minibatch(0));
-    ledger.tick(at(kTick * i), 20000, std::nullopt);
+    ledger.tick(at(kLedgerTick * i), 20000, std::nullopt);
   }
-  for (int i = 111; i <= 200; ++i) ledger.tick(at(kTick * i), 5000, std::nullopt);
+  for (int i = 111; i <= 200; ++i) ledger.tick(at(kLedgerTick * i), 5000, std::nullopt);
   EXPECT_NEAR(ledger.epochs(Kind::train)[0].energy_j, 20.0, 2.0);
   EXPECT_NEAR(ledger.energy_j(), 50.0 + 20.0 + 45.0, 1e-6);
   // A second run begins after the pause, with an epoch of its own.
   for (int i = 201; i <= 210; ++i) {
     ledger.add(minibatch(1));
-    ledger.tick(at(kTick * i), 20000, std::nullopt);
+    ledger.tick(at(kLedgerTick * i), 20000, std::nullopt);
   }
   EXPECT_NEAR(ledger.epochs(Kind::train)[0].energy_j, 20.0, 2.0);
   EXPECT_NEAR(ledger.epochs(Kind::train)[1].energy_j, 20.0, 2.0);
@@ -242,7 +243,7 @@ TEST(Ledger, KeepsTheEpochsOfTwoWorkloadsApart) {
     Minibatch next = minibatch(0);
     next.workload = i <= 10 ? 1 : 2;
     if (!idle) ledger.add(next);
-    ledger.tick(at(kTick * i), idle ? 5000 : 20000, std::nullopt);
+    ledger.tick(at(kLedgerTick * i), idle ? 5000 : 20000, std::nullopt);
   }
   ASSERT_EQ(ledger.epochs(Kind::train).size(), 2U);
   EXPECT_NEAR(ledger.epochs(Kind::train)[0].energy_j, 20.0, 2.0);
@@ -256,7 +257,7 @@ TEST(Ledger, StaysFiniteOnAMinibatchThatTookNoTime) {
   empty.batch_size = 0;
   empty.elapsed = empty.compute = empty.fetch_stall = {};
   ledger.add(empty);
-  ledger.tick(at(kTick), 20000, std::nullopt);
+  ledger.tick(at(kLedgerTick), 20000, std::nullopt);
   EXPECT_EQ(ledger.epochs(Kind::train)[0].samples, 0U);
   EXPECT_GE(ledger.epochs(Kind::train)[0].energy_j, 0.0);
   EXPECT_LE(ledger.epochs(Kind::train)[0].energy_j, 2.0 + 1e-9);

@@ -8,9 +8,9 @@
 namespace gearshift {
 namespace {
 
-class Said : public LimitSource {
+class HearingLimit : public LimitSource {
  public:
-  Said(std::string name, Limit limit) : said(limit), name_(std::move(name)) {}
+  HearingLimit(std::string name, Limit limit) : said(limit), name_(std::move(name)) {}
   std::string_view name() const override { return name_; }
   void consume(const Event&) override {}
   Limit limit(Time) override { return said; }
@@ -33,7 +33,7 @@ class LimitSourcesTest : public testing::Test {
     sources_.combine(floor_mw, lowest_is_over, serving_);
     return sources_.cap();
   }
-  Said chosen_{"operator", {}}, plan_{"battery", {}}, heat_{"thermal", {}};
+  HearingLimit chosen_{"operator", {}}, plan_{"battery", {}}, heat_{"thermal", {}};
   LimitSource* const all_[3] = {&chosen_, &plan_, &heat_};
   LimitSources sources_{all_};
   Serving serving_;

@@ -5,19 +5,19 @@
 #include <cmath>
 
 #include "controller/meter.h"
+#include "tests/fakes/since_start.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::at;
+using fakes::kInstant;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr Duration kWindow = milliseconds(400);
-constexpr Duration kPeriod = milliseconds(100);
-constexpr Duration kInstant = nanoseconds(1);
-
-Time at(Duration since) { return Time{} + seconds(100) + since; }
+constexpr Duration kLimitsWindow = milliseconds(400);
+constexpr Duration kLimitsPeriod = milliseconds(100);
 
 constexpr Expected kWarm{.runs = true, .warm = true, .set_sequence = 0};
 constexpr Expected kCold{.runs = true, .warm = false, .set_sequence = 0};
@@ -42,7 +42,7 @@ class MeterLimitsTest : public testing::Test {
   void power(Duration since, std::int64_t mw) { power(since, mw, /*estimate=*/false); }
   // A reading each 100 ms in (from, to].
   void power_until(Duration from, Duration to, std::int64_t mw) {
-    for (Duration t = from + kPeriod; t <= to; t += kPeriod) power(t, mw);
+    for (Duration t = from + kLimitsPeriod; t <= to; t += kLimitsPeriod) power(t, mw);
   }
   void minibatch(Duration received, Duration elapsed, Kind kind = Kind::train) {
     Minibatch minibatch;
@@ -71,7 +71,7 @@ class MeterLimitsTest : public testing::Test {
   }
 
   MeterOptions options_;
-  Meter meter_{options_, kWindow};
+  Meter meter_{options_, kLimitsWindow};
 };
 
 TEST_F(MeterLimitsTest, AnswersWithWhatItHasPastItsMostTime) {
@@ -201,7 +201,7 @@ TEST_F(MeterLimitsTest, TakesTrainingForStarvedNoSoonerThanAMinibatchMayEnd) {
 }
 
 TEST_F(MeterLimitsTest, CallsAMeasurementWithoutPowerStalled) {
-  for (int i = 1; i <= 300; ++i) minibatch(kPeriod * i, kPeriod);
+  for (int i = 1; i <= 300; ++i) minibatch(kLimitsPeriod * i, kLimitsPeriod);
   EXPECT_FALSE(answers(options_.most_time));
   expect_outcome(Outcome::stalled, options_.most_time + kInstant);
 }
@@ -227,7 +227,7 @@ TEST_F(MeterLimitsTest, WaitsForBothKindsWhereBothRun) {
 
 TEST_F(MeterLimitsTest, CallsItStalledWhenOneKindOfTwoIs) {
   begin(kWarm, kWarm);
-  for (int i = 1; i <= 201; ++i) minibatch(kPeriod * i, kPeriod);
+  for (int i = 1; i <= 201; ++i) minibatch(kLimitsPeriod * i, kLimitsPeriod);
   EXPECT_FALSE(answers(options_.stall_after));
   expect_outcome(Outcome::stalled, options_.stall_after + kInstant);
 }
@@ -257,7 +257,7 @@ TEST_F(MeterLimitsTest, StatesThreeDeviationsOfAWindowsMeanAsTheMargin) {
 // No number of readings averages out what they all are off by.
 TEST_F(MeterLimitsTest, StatesTheStepsOfReadingsThatDoNotVaryAsTheMargin) {
   for (const std::int64_t rounding_mw : {100, 430}) {
-    meter_ = Meter(options_, kWindow, rounding_mw);
+    meter_ = Meter(options_, kLimitsWindow, rounding_mw);
     const auto answer = answer_of_noise();
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->power_mean_mw, 20008);
@@ -269,7 +269,7 @@ TEST_F(MeterLimitsTest, StatesTheStepsOfReadingsThatDoNotVaryAsTheMargin) {
 // make each other good. And what truly swings, slower than half a window.
 TEST_F(MeterLimitsTest, StatesTheNoiseThatIsLeftOfACountersReadingsAsTheMargin) {
   const auto margin_mw = [this](bool counts, int swing_mw) {
-    meter_ = Meter(options_, kWindow, 0, counts);
+    meter_ = Meter(options_, kLimitsWindow, 0, counts);
     begin(kWarm);
     minibatch(milliseconds(50), milliseconds(50));
     power_until({}, milliseconds(700), 20000);

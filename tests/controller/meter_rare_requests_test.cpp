@@ -2,17 +2,16 @@
 #include <gtest/gtest.h>
 
 #include "controller/meter.h"
+#include "tests/fakes/since_start.h"
 
 namespace gearshift {
 namespace {
 
+using fakes::at;
+using fakes::kInstant;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-
-constexpr Duration kInstant = nanoseconds(1);
-
-Time at(Duration since) { return Time{} + seconds(100) + since; }
 
 class MeterOfRareRequests : public testing::Test {
  protected:

@@ -8,7 +8,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-Setting batch_of(std::int32_t batch_size) {
+Setting training_batch(std::int32_t batch_size) {
   Setting setting;
   setting.batch_size[index(Kind::train)] = batch_size;
   return setting;
@@ -17,8 +17,8 @@ Setting batch_of(std::int32_t batch_size) {
 TEST(OtherBatches, AreAskedToChangeSinceTheFirstCommandThatTheyHaveNotFollowed) {
   OtherBatches batches;
   batches.begin(Time{} + seconds(1));
-  batches.ask(batch_of(8), Time{} + seconds(1));
-  batches.ask(batch_of(16), Time{} + seconds(2));
+  batches.ask(training_batch(8), Time{} + seconds(1));
+  batches.ask(training_batch(16), Time{} + seconds(2));
   EXPECT_EQ(batches.since(), Time{} + seconds(1));
   EXPECT_FALSE(batches.draw_more());
 }
@@ -26,22 +26,22 @@ TEST(OtherBatches, AreAskedToChangeSinceTheFirstCommandThatTheyHaveNotFollowed) 
 TEST(OtherBatches, ThatDrewMoreDoSoUntilAllHaveFollowedAndTheNextTimeOfThatSetting) {
   OtherBatches batches;
   batches.begin(Time{});
-  EXPECT_TRUE(batches.blame(batch_of(8), Time{} + seconds(1)));
+  EXPECT_TRUE(batches.blame(training_batch(8), Time{} + seconds(1)));
   EXPECT_TRUE(batches.draw_more());
   batches.begin(Time{} + seconds(2));
-  batches.ask(batch_of(16), Time{} + seconds(2));
+  batches.ask(training_batch(16), Time{} + seconds(2));
   EXPECT_FALSE(batches.draw_more()) << "nothing is known of these";
   batches.begin(Time{} + seconds(3));
-  batches.ask(batch_of(8), Time{} + seconds(3));
+  batches.ask(training_batch(8), Time{} + seconds(3));
   EXPECT_TRUE(batches.draw_more()) << "as the last time";
 }
 
 TEST(OtherBatches, AreToBlameForASettingOnceInTenMinutes) {
   OtherBatches batches;
-  EXPECT_TRUE(batches.blame(batch_of(8), Time{}));
-  EXPECT_FALSE(batches.blame(batch_of(8), Time{} + seconds(1)));
-  EXPECT_TRUE(batches.blame(batch_of(16), Time{} + seconds(1)));
-  EXPECT_TRUE(batches.blame(batch_of(8), Time{} + minutes(10)));
+  EXPECT_TRUE(batches.blame(training_batch(8), Time{}));
+  EXPECT_FALSE(batches.blame(training_batch(8), Time{} + seconds(1)));
+  EXPECT_TRUE(batches.blame(training_batch(16), Time{} + seconds(1)));
+  EXPECT_TRUE(batches.blame(training_batch(8), Time{} + minutes(10)));
 }
 
 }  // namespace

@@ -29,9 +29,9 @@ ListPolicy::Decide in_turn(const std::vector<Request>& asked) {
 }
 
 // By power; under a cap relief takes some seconds until it comes to the last one.
-const std::vector<PowerMode> kModes = {kSlow,           mode(2, 300000), mode(3, 300000),
-                                       mode(4, 300000), mode(1, 600000), mode(2, 600000),
-                                       kMiddle,         mode(4, 600000), kFast};
+const std::vector<PowerMode> kModesByPower = {kSlow,           mode(2, 300000), mode(3, 300000),
+                                              mode(4, 300000), mode(1, 600000), mode(2, 600000),
+                                              kMiddle,         mode(4, 600000), kFast};
 
 constexpr std::int64_t kAnyFits = 100'000;
 
@@ -39,7 +39,7 @@ constexpr std::int64_t kAnyFits = 100'000;
 struct Flooded : ServingRig {
   explicit Flooded(const std::vector<Request>& asked, std::optional<std::int64_t> cap_mw = {},
                    double per_s = 600)
-      : ServingRig(in_turn(asked), seconds(30), cap_mw, kModes),
+      : ServingRig(in_turn(asked), seconds(30), cap_mw, kModesByPower),
         server(world.attach_server(milliseconds(0), per_s)) {
     hardware.values = {1, 300000};
   }

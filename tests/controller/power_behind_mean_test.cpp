@@ -6,14 +6,15 @@
 #include <cstdio>
 #include <random>
 
+#include "tests/fakes/since_start.h"
+
 namespace gearshift {
 namespace {
 
+using fakes::at;
 using std::chrono::milliseconds;
 
 constexpr Duration kAveraging = milliseconds(430);
-
-Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
 
 enum class Shape { truth, mean, lag };
 
@@ -190,11 +191,12 @@ TEST(PowerBehindMean, IsNotTooHighBehindAStepDown) {
   for (std::size_t i = 23; i < known.size(); ++i) EXPECT_LE(known[i].value_or(0), 25005) << i;
 }
 
-constexpr double kStepMw = 380;
+constexpr double kReadingStepMw = 380;
 
 // What two rails show whose registers step, a third of it and the rest.
 std::int64_t in_steps(double mw) {
-  return std::llround(kStepMw * (std::round(mw / 3 / kStepMw) + std::round(2 * mw / 3 / kStepMw)));
+  return std::llround(kReadingStepMw * (std::round(mw / 3 / kReadingStepMw) +
+                                        std::round(2 * mw / 3 / kReadingStepMw)));
 }
 
 // Steady readings do not tell their steps.

@@ -8,15 +8,16 @@
 #include <random>
 #include <vector>
 
+#include "tests/fakes/since_start.h"
+
 namespace gearshift {
 namespace {
 
+using fakes::at;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr Duration kLength = milliseconds(400);
-
-Time at(Duration since) { return Time{} + std::chrono::seconds(100) + since; }
 
 Reading power(Duration since, std::int64_t mw) {
   return {.quantity = Quantity::power, .state = ReadingState::ok, .value = mw, .taken = at(since)};
@@ -144,24 +145,25 @@ TEST(PowerWindow, ForeseesNothingOfAStepARampAFallAndNoise) {
   }
 }
 
-enum class Shape { truth, mean, lag };
+enum class Response { truth, mean, lag };
 
 // What a sensor shows of a change from one power to another, `s` seconds after it.
-double shown(Shape shape, double from, double to, double s) {
+double responded(Response response, double from, double to, double s) {
   if (s <= 0) return from;
-  if (shape == Shape::mean) return from + (to - from) * std::min(1.0, s / 0.43);
-  return shape == Shape::lag ? to - (to - from) * std::exp(-s / 0.7) : to;
+  if (response == Response::mean) return from + (to - from) * std::min(1.0, s / 0.43);
+  return response == Response::lag ? to - (to - from) * std::exp(-s / 0.7) : to;
 }
 
 // Whether readings of a change that stays below the cap look as if it would not.
-bool foresees_a_breach(Shape shape, double from, double to, double noise, std::mt19937_64& dice) {
+bool foresees_a_breach(Response response, double from, double to, double noise,
+                       std::mt19937_64& dice) {
   const auto uniform = [&dice] { return static_cast<double>(dice() >> 11) * 0x1p-53; };
   constexpr double kCapMw = 40'000;
   PowerWindow window(milliseconds(100));
   for (int i = -3; i < 24; ++i) {
     double normal = -6;
     for (int term = 0; term < 12; ++term) normal += uniform();
-    const double mw = kCapMw * shown(shape, from, to, 0.1 * i) * (1 + noise * normal);
+    const double mw = kCapMw * responded(response, from, to, 0.1 * i) * (1 + noise * normal);
     if (mw > kCapMw) return false;  // the reading itself is over
     const Duration taken = milliseconds(100 * (i + 3));
     window.add(power(taken, std::llround(mw)));
@@ -175,22 +177,22 @@ bool foresees_a_breach(Shape shape, double from, double to, double noise, std::m
 TEST(PowerWindow, NoiseSeldomLooksLikeTheWayToABreach) {
   constexpr int kChanges = 4000;
   for (const double noise : {0.005, 0.02}) {
-    for (const Shape shape : {Shape::truth, Shape::mean, Shape::lag}) {
+    for (const Response response : {Response::truth, Response::mean, Response::lag}) {
       std::mt19937_64 dice(1);
       const auto uniform = [&dice] { return static_cast<double>(dice() >> 11) * 0x1p-53; };
       int found = 0;
       for (int i = 0; i < kChanges; ++i) {
         const double from = 0.4 + 0.4 * uniform();
         const double to = from + (0.94 - from) * uniform();
-        found += foresees_a_breach(shape, from, to, noise, dice) ? 1 : 0;
+        found += foresees_a_breach(response, from, to, noise, dice) ? 1 : 0;
       }
       const double percent = 100.0 * found / kChanges;
       std::printf("  noise %.1f %%, %s: %.3f %% of changes\n", 100 * noise,
-                  shape == Shape::truth  ? "truth"
-                  : shape == Shape::mean ? "mean"
-                                         : "lag",
+                  response == Response::truth  ? "truth"
+                  : response == Response::mean ? "mean"
+                                               : "lag",
                   percent);
-      EXPECT_LT(percent, shape == Shape::mean ? 1 : 0.1);
+      EXPECT_LT(percent, response == Response::mean ? 1 : 0.1);
     }
   }
 }

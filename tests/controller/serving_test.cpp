@@ -11,7 +11,7 @@ using Use = Serving::Use;
 
 constexpr Duration kLimit = milliseconds(60);
 
-Workload server(Duration latency = kLimit) {
+Workload served_within(Duration latency = kLimit) {
   Workload workload;
   workload.kind = Kind::infer;
   workload.batch_sizes = {1, 4, 16};
@@ -21,7 +21,7 @@ Workload server(Duration latency = kLimit) {
 }
 
 Serving met(double asked_per_s = 0) {
-  const Workload workload = server();
+  const Workload workload = served_within();
   Goal goal;
   goal.latency = workload.latency;
   goal.arrivals_per_s = asked_per_s;
@@ -95,7 +95,7 @@ TEST(Serving, AwaitsRequestsOfAServerThatReportsThemUntilTheyAreCountedOrWhileNo
   serving.meet(nullptr, {});
   EXPECT_FALSE(serving.awaits_requests(Time{} + seconds(61)));
   EXPECT_FALSE(serving.must_serve());
-  Workload mute = server(Duration{});
+  Workload mute = served_within(Duration{});
   Goal goal;
   goal.latency = kLimit;
   serving.meet(&mute, goal);
@@ -105,10 +105,10 @@ TEST(Serving, AwaitsRequestsOfAServerThatReportsThemUntilTheyAreCountedOrWhileNo
 }
 
 TEST(Serving, ChoosesTheLargestBatchThatFillsInAQuarterOfTheLimit) {
-  EXPECT_EQ(met(266).batch_size(server()), 1) << "3.99 requests in 15 ms";
-  EXPECT_EQ(met(267).batch_size(server()), 4);
-  EXPECT_EQ(met(2000).batch_size(server()), 16);
-  EXPECT_EQ(met(1).batch_size(server()), 1) << "the smallest in any case";
+  EXPECT_EQ(met(266).batch_size(served_within()), 1) << "3.99 requests in 15 ms";
+  EXPECT_EQ(met(267).batch_size(served_within()), 4);
+  EXPECT_EQ(met(2000).batch_size(served_within()), 16);
+  EXPECT_EQ(met(1).batch_size(served_within()), 1) << "the smallest in any case";
 }
 
 TEST(Serving, ABatchThatIsNotHalfFullFourTimesOverNeverFills) {

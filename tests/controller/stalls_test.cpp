@@ -14,7 +14,7 @@ using namespace fakes;  // NOLINT: the fakes are the vocabulary of these tests
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Duration kLimit = milliseconds(60);
+constexpr Duration kStallLimit = milliseconds(60);
 
 Minibatch of(Duration elapsed, Duration ended, std::int32_t batch_size = 4) {
   Minibatch minibatch;
@@ -42,40 +42,41 @@ Stalls usual(std::size_t count = Stalls::kFewest) {
 TEST(Stalls, AMinibatchOfMoreThanTwiceTheMedianHasStalled) {
   Stalls twice = usual();
   twice.add(of(milliseconds(20), seconds(2)));
-  EXPECT_FALSE(twice.explain(report(milliseconds(61)), kLimit));
+  EXPECT_FALSE(twice.explain(report(milliseconds(61)), kStallLimit));
   Stalls more = usual();
   more.add(of(milliseconds(21), seconds(2)));
-  EXPECT_TRUE(more.explain(report(milliseconds(61)), kLimit));
+  EXPECT_TRUE(more.explain(report(milliseconds(61)), kStallLimit));
   Stalls few = usual(Stalls::kFewest - 1);
   few.add(of(milliseconds(50), seconds(2)));
-  EXPECT_FALSE(few.explain(report(milliseconds(61)), kLimit)) << "nothing is usual yet";
+  EXPECT_FALSE(few.explain(report(milliseconds(61)), kStallLimit)) << "nothing is usual yet";
   more.begin();
-  EXPECT_FALSE(more.explain(report(milliseconds(61)), kLimit)) << "another setting";
+  EXPECT_FALSE(more.explain(report(milliseconds(61)), kStallLimit)) << "another setting";
 }
 
 TEST(Stalls, OfMoreSamplesALongerMinibatchIsUsual) {
   Stalls stalls = usual();
   stalls.add(of(milliseconds(80), seconds(2), 16));
-  EXPECT_FALSE(stalls.explain(report(milliseconds(61)), kLimit));
+  EXPECT_FALSE(stalls.explain(report(milliseconds(61)), kStallLimit));
   stalls.add(of(milliseconds(81), seconds(2), 16));
-  EXPECT_TRUE(stalls.explain(report(milliseconds(61)), kLimit));
+  EXPECT_TRUE(stalls.explain(report(milliseconds(61)), kStallLimit));
 }
 
 TEST(Stalls, ExplainNoMoreThanTheyTookLonger) {
   Stalls stalls = usual();
   stalls.add(of(milliseconds(40), seconds(2)));
-  EXPECT_TRUE(stalls.explain(report(kLimit + milliseconds(30)), kLimit));
-  EXPECT_FALSE(stalls.explain(report(kLimit + milliseconds(31)), kLimit));
+  EXPECT_TRUE(stalls.explain(report(kStallLimit + milliseconds(30)), kStallLimit));
+  EXPECT_FALSE(stalls.explain(report(kStallLimit + milliseconds(31)), kStallLimit));
   stalls.add(of(milliseconds(25), seconds(2)));
-  EXPECT_TRUE(stalls.explain(report(kLimit + milliseconds(45)), kLimit)) << "one behind the other";
+  EXPECT_TRUE(stalls.explain(report(kStallLimit + milliseconds(45)), kStallLimit))
+      << "one behind the other";
 }
 
 TEST(Stalls, ExplainWhatMayHaveWaitedForThemAndNothingLater) {
   Stalls stalls = usual();
   stalls.add(of(milliseconds(40), seconds(2)));
-  const Duration last = seconds(2) + milliseconds(500) + kLimit;
-  EXPECT_TRUE(stalls.explain(report(milliseconds(80), last), kLimit));
-  EXPECT_FALSE(stalls.explain(report(milliseconds(80), last + milliseconds(1)), kLimit));
+  const Duration last = seconds(2) + milliseconds(500) + kStallLimit;
+  EXPECT_TRUE(stalls.explain(report(milliseconds(80), last), kStallLimit));
+  EXPECT_FALSE(stalls.explain(report(milliseconds(80), last + milliseconds(1)), kStallLimit));
 }
 
 TEST(StallCredit, BearsATenthOfASecondsRequestsAndOneInTwoHundredBesides) {

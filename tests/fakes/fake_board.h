@@ -144,11 +144,12 @@ class FakeSensor : public Sensor {
     double energy = 0;
     Time begin = from;
     for (const auto& [end, mw] : spans_) {
-      energy += std::max(0.0, seconds(end - begin)) * static_cast<double>(mw);
+      energy += std::max(0.0, gearshift::seconds(end - begin)) * static_cast<double>(mw);
       begin = std::max(begin, end);
     }
     const auto step_mw = static_cast<double>(hardware_.step_mw);
-    return hardware_.step_mw * std::llround(energy / seconds(hardware_.averaging) / step_mw);
+    return hardware_.step_mw *
+           std::llround(energy / gearshift::seconds(hardware_.averaging) / step_mw);
   }
 
   Hardware& hardware_;

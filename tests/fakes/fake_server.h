@@ -104,7 +104,7 @@ class FakeServer {
     const double served = keeps_up() ? 1 : 1e3 * batch_size_ / per_s / minibatch_ms();
     report.served = static_cast<std::uint32_t>(report.arrived * served);
     report.refused = report.arrived - report.served;
-    const bool late = latency_ms() > 1e3 * seconds(workload_.latency);
+    const bool late = latency_ms() > 1e3 * gearshift::seconds(workload_.latency);
     report.late = late ? report.arrived : report.refused;
     report.late = std::max(report.late, std::exchange(late_, 0));
     report.latency_p99 = ms(latency_ms());

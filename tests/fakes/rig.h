@@ -15,6 +15,12 @@ inline const PowerMode kFast = mode(4, 900000);    // 22 W loaded
 inline const PowerMode kMiddle = mode(3, 600000);  // 17 W
 inline const PowerMode kSlow = mode(1, 300000);    // 10 W, the safe mode
 
+inline Setting setting_of(const PowerMode& mode) {
+  Setting setting;
+  setting.mode = mode;
+  return setting;
+}
+
 struct Rig {
   explicit Rig(ListPolicy::Decide decide, Duration end = std::chrono::seconds(60),
                std::optional<std::int64_t> cap_mw = std::nullopt, std::vector<PowerMode> modes = {})

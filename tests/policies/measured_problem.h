@@ -89,7 +89,7 @@ class MeasuredTable {
       if (goal.arrivals_per_s > 0) {
         const double wait_s = batch / goal.arrivals_per_s;
         if (minibatch_s > wait_s) continue;
-        if (goal.latency && wait_s + minibatch_s > seconds(*goal.latency)) continue;
+        if (goal.latency && wait_s + minibatch_s > gearshift::seconds(*goal.latency)) continue;
         if (goal.objective == Objective::latency) value = wait_s + minibatch_s;
       }
       least = std::min(least, value);

@@ -4,6 +4,7 @@
 
 #include "sensors/open.h"
 #include "tests/fakes/fake_gpus.h"
+#include "tests/fakes/manual_clock.h"
 
 namespace gearshift {
 namespace {
@@ -213,16 +214,12 @@ TEST_F(NvmlPowerTest, NvmlThatReportsNoPowerIsNoSource) {
   EXPECT_NE(findings_.at(0).find("nvmlDeviceGetPowerUsage"), std::string::npos) << findings_[0];
 }
 
-class StoppedClock : public Clock {
- public:
-  Time now() const override { return {}; }
-};
-
 TEST_F(NvmlPowerTest, ADriverThatIsLoadedLateIsFoundWithoutARestart) {
   gpus_.put_init("error 9");
   BoardDescription board = fakes::gpu_board();
   board.power.reads_block = false;  // no thread
-  const StoppedClock clock;
+  fakes::ManualClock clock;
+  clock.time = {};
   OpenedSensors opened = open_sensors(board, root_, clock);
   EXPECT_EQ(opened.findings.back(), "power: NVML is tried every ten seconds");
   const auto read_at = [&](int ms) {

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-Time at(int second) { return Time{} + seconds(second); }
+Time at_second(int second) { return Time{} + seconds(second); }
 
 TEST(Ina219, ReadsVoltageAndTakesAnyCurrentAsDrawn) {
   fakes::TempTree tree;
@@ -27,13 +27,13 @@ TEST(Ina219, ReadsVoltageAndTakesAnyCurrentAsDrawn) {
   ASSERT_NE(sensor, nullptr);
   Battery battery;
   std::vector<Reading> readings;
-  sensor->read(at(1), readings);
+  sensor->read(at_second(1), readings);
   for (const Reading& reading : readings) battery.add(reading);
   EXPECT_DOUBLE_EQ(battery.voltage_v.value(), 11.8);
   EXPECT_DOUBLE_EQ(battery.current_a.value(), 1.7);
   tree.put("/sys/class/hwmon/hwmon5/in1_input", "0\n");
   readings.clear();
-  sensor->read(at(2), readings);
+  sensor->read(at_second(2), readings);
   EXPECT_EQ(readings[0].state, ReadingState::absurd);
   EXPECT_NE(sensor->explain(readings[0]).find("0 mV"), std::string::npos);
 }
@@ -73,13 +73,14 @@ TEST(Ina219, IsFoundAgainInItsPlaceWhenItsDriverIsBoundAnew) {
 }
 
 Reading power(double power_w, ReadingState state = ReadingState::ok) {
-  return {Quantity::power, state, false, 0, static_cast<std::int64_t>(1000 * power_w), at(0)};
+  return {Quantity::power, state, false, 0, static_cast<std::int64_t>(1000 * power_w),
+          at_second(0)};
 }
 
 // Those of that second.
 double left_wh(BatteryIntegral& sensor, int second, std::vector<Reading> readings) {
-  for (Reading& reading : readings) reading.taken = at(second);
-  sensor.read(at(second), readings);
+  for (Reading& reading : readings) reading.taken = at_second(second);
+  sensor.read(at_second(second), readings);
   Battery battery;
   for (const Reading& reading : readings) battery.add(reading);
   EXPECT_TRUE(battery.estimate);
@@ -101,8 +102,8 @@ TEST(BatteryIntegral, PrefersWhatFlowsAtTheTerminals) {
   left_wh(sensor, 0, {});
   const std::vector<Reading> readings = {
       power(10),
-      {Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at(0)},
-      {Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at(0)}};
+      {Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at_second(0)},
+      {Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at_second(0)}};
   EXPECT_NEAR(left_wh(sensor, 100, readings), 9, 1e-6);
 }
 
@@ -110,8 +111,9 @@ TEST(BatteryIntegral, PrefersWhatFlowsAtTheTerminals) {
 TEST(BatteryIntegral, TakesTheMostWhereTheTerminalsAreReadNoMore) {
   BatteryIntegral sensor(10, 1, 90);
   left_wh(sensor, 0, {});
-  const Reading voltage{Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at(0)};
-  Reading current{Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at(0)};
+  const Reading voltage{
+      Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at_second(0)};
+  Reading current{Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at_second(0)};
   EXPECT_NEAR(left_wh(sensor, 100, {power(10), voltage, current}), 9, 1e-6);
   current.state = ReadingState::missing;
   EXPECT_NEAR(left_wh(sensor, 200, {power(10), voltage, current}), 8, 1e-6);  // 36 W
@@ -120,16 +122,18 @@ TEST(BatteryIntegral, TakesTheMostWhereTheTerminalsAreReadNoMore) {
 TEST(BatteryIntegral, TakesTheMostWhileASensorThatHangsRepeatsItself) {
   for (const bool terminals : {false, true}) {
     BatteryIntegral sensor(10, 1, 90);
-    const Reading voltage{Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at(0)};
-    const Reading current{Quantity::battery_current, ReadingState::ok, false, 0, 1'500, at(0)};
+    const Reading voltage{
+        Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at_second(0)};
+    const Reading current{
+        Quantity::battery_current, ReadingState::ok, false, 0, 1'500, at_second(0)};
     std::vector<Reading> repeated = {power(18)};
     if (terminals) repeated = {power(0, ReadingState::missing), voltage, current};
-    for (Reading& reading : repeated) reading.taken = at(20);
+    for (Reading& reading : repeated) reading.taken = at_second(20);
     left_wh(sensor, 0, {});
     EXPECT_NEAR(left_wh(sensor, 10, {power(36)}), 9.9, 1e-6);
     const auto left = [&](int second) {
       std::vector<Reading> readings = repeated;
-      sensor.read(at(second), readings);
+      sensor.read(at_second(second), readings);
       Battery battery;
       for (const Reading& reading : readings) battery.add(reading);
       return battery.energy_wh.value();

@@ -7,16 +7,12 @@
 #include <filesystem>
 
 #include "tests/fakes/directory_board.h"
+#include "tests/fakes/manual_clock.h"
 
 namespace gearshift {
 namespace {
 
 using fakes::DirectoryBoard;
-
-class StoppedClock : public Clock {
- public:
-  Time now() const override { return Time(std::chrono::seconds(5)); }
-};
 
 class OpenSensorsTest : public testing::Test {
  protected:
@@ -37,7 +33,7 @@ class OpenSensorsTest : public testing::Test {
 
   DirectoryBoard board_;
   Sysroot root_{board_.root()};
-  StoppedClock clock_;
+  fakes::ManualClock clock_;
 };
 
 TEST_F(OpenSensorsTest, OpensPowerFirstAndThenTemperature) {

@@ -10,15 +10,9 @@
 
 #include "boards/board_description.h"
 #include "simulator/board_state.h"
+#include "tests/fakes/built_in_board.h"
 
 namespace gearshift {
-
-inline const BoardDescription& built_in_board(std::string_view id) {
-  for (const BoardDescription& board : built_in_boards()) {
-    if (board.id == id) return board;
-  }
-  throw std::runtime_error("no board " + std::string(id));
-}
 
 class VirtualBoard : public ::testing::Test {
  protected:

@@ -12,22 +12,21 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const BoardDescription& orin() { return built_in_board("jetson-agx-orin"); }
 constexpr ModelMode kFast{.cpu_cores = 12, .cpu_ghz = 2.2016, .gpu_ghz = 1.3005, .mem_ghz = 3.199};
 constexpr ModelMode kSlow{.cpu_cores = 4, .cpu_ghz = 0.7296, .gpu_ghz = 0.306, .mem_ghz = 2.133};
 
 double model_ms(const char* workload, Kind kind, double batch_size, const ModelMode& mode) {
-  return minibatch_cost(*orin().model,
-                        orin().find_workload(workload, kind)->second.demand(batch_size), mode)
+  return minibatch_cost(*agx_orin().model,
+                        agx_orin().find_workload(workload, kind)->second.demand(batch_size), mode)
       .minibatch_ms;
 }
 
 struct Emulation {
   explicit Emulation(double per_s, std::int32_t batch_size = 4, double jitter = 0.03)
       : arrivals{.rate_per_s = per_s},
-        work(orin(),
-             {.train = &orin().find_workload("resnet18", Kind::train)->second,
-              .infer = &orin().find_workload("mobilenet_v3", Kind::infer)->second,
+        work(agx_orin(),
+             {.train = &agx_orin().find_workload("resnet18", Kind::train)->second,
+              .infer = &agx_orin().find_workload("mobilenet_v3", Kind::infer)->second,
               .infer_batch_size = batch_size,
               .arrivals = &arrivals,
               .latency = milliseconds(500)},

@@ -12,17 +12,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-const BoardDescription& orin() { return built_in_board("jetson-agx-orin"); }
-constexpr ModelMode kFast{.cpu_cores = 12, .cpu_ghz = 2.2016, .gpu_ghz = 1.3005, .mem_ghz = 3.199};
-constexpr ModelMode kSlow{.cpu_cores = 4, .cpu_ghz = 1.1136, .gpu_ghz = 0.408, .mem_ghz = 2.133};
+constexpr ModelMode kFastest{
+    .cpu_cores = 12, .cpu_ghz = 2.2016, .gpu_ghz = 1.3005, .mem_ghz = 3.199};
+constexpr ModelMode kSlower{.cpu_cores = 4, .cpu_ghz = 1.1136, .gpu_ghz = 0.408, .mem_ghz = 2.133};
 
 double model_ms(const ModelMode& mode, double batch_size = 16) {
-  return minibatch_cost(*orin().model, orin().workloads.at("resnet18").demand(batch_size), mode)
+  return minibatch_cost(*agx_orin().model, agx_orin().workloads.at("resnet18").demand(batch_size),
+                        mode)
       .minibatch_ms;
 }
 
 EmulatedWorkload resnet(EmulationOptions options = {.jitter = 0}) {
-  return {*orin().model, orin().workloads.at("resnet18"), 16, options};
+  return {*agx_orin().model, agx_orin().workloads.at("resnet18"), 16, options};
 }
 
 // Works in slices until a minibatch ends.
@@ -37,50 +38,54 @@ EmulatedMinibatch next(EmulatedWorkload& work, const ModelMode& mode, double oth
 
 TEST(EmulatedWorkload, TakesTheTimeOfTheModel) {
   EmulatedWorkload work = resnet();
-  const EmulatedMinibatch minibatch = next(work, kFast);
-  EXPECT_NEAR(1e3 * seconds(minibatch.elapsed), model_ms(kFast), 1e-3);
+  const EmulatedMinibatch minibatch = next(work, kFastest);
+  EXPECT_NEAR(1e3 * gearshift::seconds(minibatch.elapsed), model_ms(kFastest), 1e-3);
   EXPECT_EQ(minibatch.batch_size, 16);
   const MinibatchCost cost =
-      minibatch_cost(*orin().model, orin().workloads.at("resnet18").demand(16), kFast);
-  EXPECT_NEAR(1e3 * seconds(minibatch.fetch_stall), cost.fetch_stall_ms, 1e-3);
-  EXPECT_NEAR(1e3 * seconds(minibatch.compute), cost.gpu_ms, 1e-3);
+      minibatch_cost(*agx_orin().model, agx_orin().workloads.at("resnet18").demand(16), kFastest);
+  EXPECT_NEAR(1e3 * gearshift::seconds(minibatch.fetch_stall), cost.fetch_stall_ms, 1e-3);
+  EXPECT_NEAR(1e3 * gearshift::seconds(minibatch.compute), cost.gpu_ms, 1e-3);
 }
 
 TEST(EmulatedWorkload, AMinibatchIsOfTheEpochInWhichItBegan) {
   EmulatedWorkload even = resnet({.jitter = 0, .samples_per_epoch = 32});
   EmulatedWorkload odd = resnet({.jitter = 0, .samples_per_epoch = 40});
   EmulatedWorkload unknown = resnet({.jitter = 0});
-  for (const std::uint32_t epoch : {0U, 0U, 1U, 1U, 2U}) EXPECT_EQ(next(even, kFast).epoch, epoch);
-  for (const std::uint32_t epoch : {0U, 0U, 0U, 1U, 1U}) EXPECT_EQ(next(odd, kFast).epoch, epoch);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(next(unknown, kFast).epoch, 0U);
+  for (const std::uint32_t epoch : {0U, 0U, 1U, 1U, 2U})
+    EXPECT_EQ(next(even, kFastest).epoch, epoch);
+  for (const std::uint32_t epoch : {0U, 0U, 0U, 1U, 1U})
+    EXPECT_EQ(next(odd, kFastest).epoch, epoch);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(next(unknown, kFastest).epoch, 0U);
 }
 
 TEST(EmulatedWorkload, TellsWhatRemainsToTheNanosecond) {
   EmulatedWorkload work = resnet();
-  const Duration whole = work.remaining(kFast);
-  work.work(whole - Duration(2), kFast);
+  const Duration whole = work.remaining(kFastest);
+  work.work(whole - Duration(2), kFastest);
   EXPECT_FALSE(work.take_finished());
-  work.work(Duration(4), kFast);
+  work.work(Duration(4), kFastest);
   EXPECT_TRUE(work.take_finished());
 }
 
 TEST(EmulatedWorkload, FeelsAClockThatChangesInMidMinibatch) {
   EmulatedWorkload work = resnet();
-  const Duration half(std::llround(model_ms(kSlow) * 1e6 / 2));
-  EXPECT_EQ(work.work(half, kSlow), half);
-  const EmulatedMinibatch minibatch = next(work, kFast);
-  EXPECT_NEAR(1e3 * seconds(minibatch.elapsed), (model_ms(kSlow) + model_ms(kFast)) / 2, 1e-3);
+  const Duration half(std::llround(model_ms(kSlower) * 1e6 / 2));
+  EXPECT_EQ(work.work(half, kSlower), half);
+  const EmulatedMinibatch minibatch = next(work, kFastest);
+  EXPECT_NEAR(1e3 * gearshift::seconds(minibatch.elapsed),
+              (model_ms(kSlower) + model_ms(kFastest)) / 2, 1e-3);
 }
 
 TEST(EmulatedWorkload, WarmsUpLongerTheSlowerTheCpu) {
   const EmulationOptions options{
       .jitter = 0, .warm_up = std::chrono::seconds(3), .highest_cpu_ghz = 2.2016};
   EmulatedWorkload fast = resnet(options);
-  EXPECT_NEAR(1e3 * seconds(next(fast, kFast).elapsed), 3000 + model_ms(kFast), 1e-3);
-  EXPECT_NEAR(1e3 * seconds(next(fast, kFast).elapsed), model_ms(kFast), 1e-3);
-  EmulatedWorkload slow = resnet(options);
-  EXPECT_NEAR(1e3 * seconds(next(slow, kSlow).elapsed), 3000 * 2.2016 / 1.1136 + model_ms(kSlow),
+  EXPECT_NEAR(1e3 * gearshift::seconds(next(fast, kFastest).elapsed), 3000 + model_ms(kFastest),
               1e-3);
+  EXPECT_NEAR(1e3 * gearshift::seconds(next(fast, kFastest).elapsed), model_ms(kFastest), 1e-3);
+  EmulatedWorkload slow = resnet(options);
+  EXPECT_NEAR(1e3 * gearshift::seconds(next(slow, kSlower).elapsed),
+              3000 * 2.2016 / 1.1136 + model_ms(kSlower), 1e-3);
 }
 
 TEST(EmulatedWorkload, UsesUpItsPrefetchedBatchesFirst) {
@@ -88,20 +93,20 @@ TEST(EmulatedWorkload, UsesUpItsPrefetchedBatchesFirst) {
   work.request_batch_size(32);
   EXPECT_TRUE(work.batch_size_pending());
   for (int i = 0; i < 1 + EmulatedWorkload::kPrefetchedBatches; ++i) {
-    EXPECT_EQ(next(work, kFast).batch_size, 16) << i;
+    EXPECT_EQ(next(work, kFastest).batch_size, 16) << i;
   }
   EXPECT_EQ(work.batch_size(), 32);
   EXPECT_FALSE(work.batch_size_pending());
-  EXPECT_NEAR(1e3 * seconds(next(work, kFast).elapsed), model_ms(kFast, 32), 1e-3);
+  EXPECT_NEAR(1e3 * gearshift::seconds(next(work, kFastest).elapsed), model_ms(kFastest, 32), 1e-3);
 }
 
 TEST(EmulatedWorkload, TakesTheNewestRequest) {
   EmulatedWorkload work = resnet();
   work.request_batch_size(32);
-  next(work, kFast);
+  next(work, kFastest);
   work.request_batch_size(8);
-  next(work, kFast);
-  EXPECT_EQ(next(work, kFast).batch_size, 16);
+  next(work, kFastest);
+  EXPECT_EQ(next(work, kFastest).batch_size, 16);
   EXPECT_EQ(work.batch_size(), 8);
   work.request_batch_size(64);
   work.request_batch_size(8);
@@ -117,7 +122,8 @@ TEST(EmulatedWorkload, JittersByAsMuchAsItIsTold) {
   double squares = 0;
   constexpr int kMinibatches = 4000;
   for (int i = 0; i < kMinibatches; ++i) {
-    const double ratio = 1e3 * seconds(next(work, kFast).elapsed) / model_ms(kFast);
+    const double ratio =
+        1e3 * gearshift::seconds(next(work, kFastest).elapsed) / model_ms(kFastest);
     sum += ratio;
     squares += ratio * ratio;
   }
@@ -130,9 +136,9 @@ TEST(EmulatedWorkload, RepeatsItselfForASeed) {
   EmulatedWorkload one = resnet({.seed = 9, .jitter = 0.03});
   EmulatedWorkload same = resnet({.seed = 9, .jitter = 0.03});
   EmulatedWorkload other = resnet({.seed = 10, .jitter = 0.03});
-  const Duration first = next(one, kFast).elapsed;
-  EXPECT_EQ(next(same, kFast).elapsed, first);
-  EXPECT_NE(next(other, kFast).elapsed, first);
+  const Duration first = next(one, kFastest).elapsed;
+  EXPECT_EQ(next(same, kFastest).elapsed, first);
+  EXPECT_NE(next(other, kFastest).elapsed, first);
 }
 
 TEST(EmulatedWorkload, TakesTurnsWithOthers) {
@@ -140,10 +146,11 @@ TEST(EmulatedWorkload, TakesTurnsWithOthers) {
       "pid=1 name=resnet18 kind=train batch_size=16 run=1\n"
       "pid=2 name=resnet18 kind=train batch_size=16 run=1\n"
       "pid=3 name=lstm kind=train batch_size=16 run=0\n";
-  const double others_ms = other_loads_ms(loads, 1, orin(), kFast);
-  EXPECT_DOUBLE_EQ(others_ms, model_ms(kFast));
+  const double others_ms = other_loads_ms(loads, 1, agx_orin(), kFastest);
+  EXPECT_DOUBLE_EQ(others_ms, model_ms(kFastest));
   EmulatedWorkload work = resnet();
-  EXPECT_NEAR(1e3 * seconds(next(work, kFast, others_ms).elapsed), 2 * model_ms(kFast), 1e-3);
+  EXPECT_NEAR(1e3 * gearshift::seconds(next(work, kFastest, others_ms).elapsed),
+              2 * model_ms(kFastest), 1e-3);
 }
 
 class ClocksOfATree : public ::testing::Test {
@@ -167,7 +174,7 @@ class ClocksOfATree : public ::testing::Test {
 
 TEST_F(ClocksOfATree, AreReadAsTheyAreNow) {
   Sysroot root(tree_.root());
-  BoardClocks clocks(orin(), root);
+  BoardClocks clocks(agx_orin(), root);
   EXPECT_DOUBLE_EQ(clocks.read().cpu_cores, 3);
   EXPECT_DOUBLE_EQ(clocks.read().cpu_ghz, (2.0 + 2.0 + 1.0) / 3);
   EXPECT_DOUBLE_EQ(clocks.read().gpu_ghz, 0.612);
@@ -181,14 +188,14 @@ TEST_F(ClocksOfATree, AreReadAsTheyAreNow) {
 TEST_F(ClocksOfATree, TakeAClosedMemoryClockForItsHighest) {
   tree_.remove("/sys/kernel/debug");
   Sysroot root(tree_.root());
-  BoardClocks clocks(orin(), root);
+  BoardClocks clocks(agx_orin(), root);
   EXPECT_DOUBLE_EQ(clocks.read().mem_ghz, 3.199);
 }
 
 TEST_F(ClocksOfATree, AreMissedWhereThereIsNoGpu) {
   tree_.remove("/sys/class/devfreq/2.gpu");
   Sysroot root(tree_.root());
-  EXPECT_THROW(BoardClocks(orin(), root), FileError);
+  EXPECT_THROW(BoardClocks(agx_orin(), root), FileError);
 }
 
 }  // namespace

@@ -13,30 +13,28 @@
 namespace gearshift {
 namespace {
 
-const BoardDescription& orin() { return built_in_board("jetson-agx-orin"); }
-
 TEST(Load, ReadsWhatItWrites) {
   const std::string text =
       "pid=1234 name=resnet18 kind=train batch_size=16 batch_sizes=8,16,32 run=1";
-  const auto load = parse_load(text + '\n', orin());
+  const auto load = parse_load(text + '\n', agx_orin());
   ASSERT_TRUE(load);
   EXPECT_EQ(format_load(*load), text);
-  EXPECT_EQ(load->workload, &orin().workloads.at("resnet18"));
+  EXPECT_EQ(load->workload, &agx_orin().workloads.at("resnet18"));
 }
 
 TEST(Load, HasDefaultsForAllButItsName) {
-  const auto load = parse_load("name=resnet18 colour=red", orin());
+  const auto load = parse_load("name=resnet18 colour=red", agx_orin());
   ASSERT_TRUE(load) << "fields of later versions do not count";
   EXPECT_EQ(format_load(*load),
             "pid=0 name=resnet18 kind=train batch_size=16 batch_sizes=16 run=1");
 }
 
 TEST(Load, FindsTheWorkloadOfItsKind) {
-  const auto load = parse_load("name=resnet18 kind=infer batch_size=4", orin());
+  const auto load = parse_load("name=resnet18 kind=infer batch_size=4", agx_orin());
   ASSERT_TRUE(load);
-  EXPECT_EQ(load->workload, &orin().workloads.at("resnet18-infer"));
-  EXPECT_TRUE(parse_load("name=resnet18-infer kind=infer", orin()));
-  EXPECT_FALSE(parse_load("name=resnet18-infer kind=train", orin()));
+  EXPECT_EQ(load->workload, &agx_orin().workloads.at("resnet18-infer"));
+  EXPECT_TRUE(parse_load("name=resnet18-infer kind=infer", agx_orin()));
+  EXPECT_FALSE(parse_load("name=resnet18-infer kind=train", agx_orin()));
 }
 
 TEST(Load, RefusesWhatCannotBe) {
@@ -45,13 +43,13 @@ TEST(Load, RefusesWhatCannotBe) {
         "name=resnet18 batch_size=1048577", "name=resnet18 batch_size=16x",
         "name=resnet18 kind=both", "name=resnet18 run=2",
         "name=resnet18 batch_sizes=", "name=resnet18 batch_sizes=1,,2", "name=resnet18 pid=-1"}) {
-    EXPECT_FALSE(parse_load(text, orin())) << text;
+    EXPECT_FALSE(parse_load(text, agx_orin())) << text;
   }
-  EXPECT_TRUE(parse_load("name=resnet18 batch_size=1048576", orin()));
+  EXPECT_TRUE(parse_load("name=resnet18 batch_size=1048576", agx_orin()));
 }
 
 TEST(Load, LastsUntilItsHandleIsClosed) {
-  Loads loads(orin());
+  Loads loads(agx_orin());
   const LoadHandle first = loads.open();
   const LoadHandle second = loads.open();
   EXPECT_TRUE(loads.all().empty()) << "nothing was declared yet";
@@ -66,7 +64,7 @@ TEST(Load, LastsUntilItsHandleIsClosed) {
 }
 
 TEST(Load, AreBounded) {
-  Loads loads(orin());
+  Loads loads(agx_orin());
   for (int i = 0; i < 16; ++i) EXPECT_EQ(loads.write(loads.open(), "name=lstm"), 0);
   EXPECT_EQ(loads.write(loads.open(), "name=lstm"), ENOSPC);
 }
@@ -87,7 +85,7 @@ TEST_F(LoadOfABoard, ThatWaitsDrawsNothing) {
 
 // The frontier must hold what asking every mode finds.
 TEST(Optimum, IsTheBestOfAllModesThatFit) {
-  const BoardDescription& board = orin();
+  const BoardDescription& board = agx_orin();
   const WorkloadParameters& workload = board.workloads.at("resnet18");
   const std::int32_t sizes[] = {8, 16, 32};
   ModelledOptimum table(board, workload, sizes);
@@ -117,7 +115,7 @@ TEST(Optimum, IsTheBestOfAllModesThatFit) {
 
 // A board whose training takes other times than its inference.
 BoardDescription slow_trainer() {
-  BoardDescription board = orin();
+  BoardDescription board = agx_orin();
   board.train_model = *board.model;
   board.train_model->q = 1.5 * board.model->q;
   return board;
@@ -144,7 +142,7 @@ TEST(Activity, OfABoardIsByWhatTheKindTakes) {
   BoardState state(board, {.noise = 0});
   state.advance(Time(std::chrono::hours(1)));
   ASSERT_EQ(state.write_load(state.open_load(), "pid=7 name=resnet18 batch_size=16"), 0);
-  BoardState usual(orin(), {.noise = 0});
+  BoardState usual(agx_orin(), {.noise = 0});
   usual.advance(Time(std::chrono::hours(1)));
   ASSERT_EQ(usual.write_load(usual.open_load(), "pid=7 name=resnet18 batch_size=16"), 0);
   EXPECT_NE(state.true_power_mw(), usual.true_power_mw());
@@ -158,7 +156,7 @@ TEST(Activity, OfABoardIsByWhatTheKindTakes) {
 
 TEST(Optimum, HoldsAtItsOwnPowerAndNotBelow) {
   const std::int32_t sizes[] = {16};
-  ModelledOptimum table(orin(), orin().workloads.at("resnet18"), sizes);
+  ModelledOptimum table(agx_orin(), agx_orin().workloads.at("resnet18"), sizes);
   while (!table.advance()) continue;
   const auto at_30 = table.best(Objective::time, 30);
   ASSERT_TRUE(at_30);

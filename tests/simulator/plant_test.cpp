@@ -13,8 +13,9 @@ namespace {
 using fakes::mode;
 using std::chrono::milliseconds;
 
-struct Bench {
-  explicit Bench(const Effects& effects = {}, bool both = false, Sharing sharing = Sharing::turns) {
+struct PlantBench {
+  explicit PlantBench(const Effects& effects = {}, bool both = false,
+                      Sharing sharing = Sharing::turns) {
     profile.add({mode(1, 300000), 8, 60, 9, {}});
     profile.add({mode(1, 300000), 16, 100, 10, {}});
     profile.add({mode(4, 300000), 16, 50, 20, {}});
@@ -55,7 +56,7 @@ struct Bench {
 };
 
 TEST(Plant, AMinibatchTakesWhatItsCellSays) {
-  Bench bench;
+  PlantBench bench;
   bench.run(milliseconds(1000));
   const auto minibatches = bench.minibatches();
   ASSERT_EQ(minibatches.size(), 10U);
@@ -66,7 +67,7 @@ TEST(Plant, AMinibatchTakesWhatItsCellSays) {
 }
 
 TEST(Plant, AMinibatchUnderWayGoesOnAtTheNewPace) {
-  Bench bench;
+  PlantBench bench;
   bench.run(milliseconds(40));
   bench.plant->write(0, 4);
   bench.run(milliseconds(200));
@@ -76,7 +77,7 @@ TEST(Plant, AMinibatchUnderWayGoesOnAtTheNewPace) {
 }
 
 TEST(Plant, ABatchSizeComesIntoForceBehindTheBatchesUnderWay) {
-  Bench bench;
+  PlantBench bench;
   bench.run(milliseconds(50));
   bench.plant->command(1, {.sequence = 3, .batch_size = 8, .run = Run::both});
   bench.run(milliseconds(1000));
@@ -88,7 +89,7 @@ TEST(Plant, ABatchSizeComesIntoForceBehindTheBatchesUnderWay) {
 }
 
 TEST(Plant, ABatchSizeWithoutACellIsRefused) {
-  Bench bench;
+  PlantBench bench;
   bench.plant->write(0, 4);
   bench.plant->command(1, {.sequence = 1, .batch_size = 8, .run = Run::both});
   bench.run(milliseconds(500));
@@ -97,7 +98,7 @@ TEST(Plant, ABatchSizeWithoutACellIsRefused) {
 }
 
 TEST(Plant, TwoWorkloadsTakeTurnsAndOneThatWaitsLeavesTheBoardToTheOther) {
-  Bench bench({}, true);
+  PlantBench bench({}, true);
   bench.run(milliseconds(400));
   EXPECT_EQ(bench.minibatches()[0].elapsed, milliseconds(200));
   bench.plant->command(2, {.sequence = 1, .batch_size = 16, .run = Run::train});
@@ -108,7 +109,7 @@ TEST(Plant, TwoWorkloadsTakeTurnsAndOneThatWaitsLeavesTheBoardToTheOther) {
 }
 
 TEST(Plant, InterleavedWorkloadsTellPureTimesAndDrawTheHigherPower) {
-  Bench bench({}, true, Sharing::interleaved);
+  PlantBench bench({}, true, Sharing::interleaved);
   bench.plant->command(2, {1, 8, Run::both});  // 60 ms and 9 W beside 100 ms and 10 W
   bench.run(milliseconds(3000));
   EXPECT_DOUBLE_EQ(bench.plant->true_power_w(), 10);
@@ -129,7 +130,7 @@ TEST(Plant, InterleavedWorkloadsTellPureTimesAndDrawTheHigherPower) {
 TEST(Plant, JitterHasTheStatedMeanAndDeviation) {
   Effects effects;
   effects.jitter = 0.03;
-  Bench bench(effects);
+  PlantBench bench(effects);
   bench.run(milliseconds(1'000'000));
   double sum = 0;
   double squares = 0;
@@ -146,7 +147,7 @@ TEST(Plant, JitterHasTheStatedMeanAndDeviation) {
 }
 
 TEST(Plant, TheSensorFollowsByItsLag) {
-  Bench bench(parse_effects("lag"));
+  PlantBench bench(parse_effects("lag"));
   bench.run(milliseconds(1000));
   bench.plant->write(0, 4);
   bench.run(milliseconds(1215));
@@ -155,7 +156,7 @@ TEST(Plant, TheSensorFollowsByItsLag) {
 }
 
 TEST(Plant, AQuantisedSensorShowsStepsAndTheTruthStaysExact) {
-  Bench bench(parse_effects("quantised"));
+  PlantBench bench(parse_effects("quantised"));
   // 19.04 V less the drop in the line is shown as 19.032 V; 525.4 mA is shown as 520 mA.
   EXPECT_EQ(bench.plant->sensed_power_mw(), 9897);
   EXPECT_DOUBLE_EQ(bench.plant->true_power_w(), 10);
@@ -164,7 +165,7 @@ TEST(Plant, AQuantisedSensorShowsStepsAndTheTruthStaysExact) {
 }
 
 TEST(Plant, EnergyAndPowerOverTheCapAddUpExactly) {
-  Bench bench;
+  PlantBench bench;
   bench.plant->set_cap_mw(15'000);
   bench.run(milliseconds(1000));
   bench.plant->write(0, 4);
@@ -176,7 +177,7 @@ TEST(Plant, EnergyAndPowerOverTheCapAddUpExactly) {
 }
 
 TEST(Plant, BreachesAreCountedAndTheLongestIsTold) {
-  Bench bench;
+  PlantBench bench;
   bench.plant->set_cap_mw(15'000);
   bench.run(milliseconds(1000));
   EXPECT_EQ(bench.plant->account().breaches, 0U);
@@ -193,7 +194,7 @@ TEST(Plant, BreachesAreCountedAndTheLongestIsTold) {
 }
 
 TEST(Plant, ASensorWithAnIntervalRepeatsItsReadingWithTheTimeItWasTaken) {
-  Bench bench;
+  PlantBench bench;
   SimulatedSensor sensor(*bench.plant, milliseconds(430));
   std::vector<Reading> readings;
   const auto read_at = [&](int ms) {

@@ -36,8 +36,8 @@ Profile profile_of(Kind kind) {
   return profile;
 }
 
-struct Bench {
-  explicit Bench(const ArrivalSpec& arrivals) {
+struct ServingBench {
+  explicit ServingBench(const ArrivalSpec& arrivals) {
     problem.board = "small";
     problem.knobs = trains.knobs();
     problem.tasks = {{.name = "net",
@@ -89,7 +89,7 @@ struct Bench {
 const std::vector<PowerMode> kModes = {mode(4, 900000), mode(3, 900000), mode(4, 600000)};
 
 TEST(SimulationRequests, EachKindIsMeasuredByItsOwnTimes) {
-  Bench bench({.rate_per_s = 60});
+  ServingBench bench({.rate_per_s = 60});
   const SimulationResult result = bench.run(kModes);
   ASSERT_EQ(result.ending, Ending::held);
   const Observation& seen = *result.observation;
@@ -106,7 +106,7 @@ TEST(SimulationRequests, EachKindIsMeasuredByItsOwnTimes) {
 }
 
 TEST(SimulationRequests, TheGoalHasTheRateThatArrivesAndRequestsAreInTime) {
-  Bench bench({.rate_per_s = 60});
+  ServingBench bench({.rate_per_s = 60});
   bench.problem.hold = seconds(300);
   const SimulationResult result = bench.run(kModes);
   ASSERT_EQ(result.ending, Ending::held);
@@ -118,7 +118,7 @@ TEST(SimulationRequests, TheGoalHasTheRateThatArrivesAndRequestsAreInTime) {
 TEST(SimulationRequests, ABurstIsServedAndTrainedBeside) {
   ArrivalSpec arrivals{.rate_per_s = 60};
   arrivals.bursts = {{3, Time{} + seconds(60), seconds(30)}};
-  Bench bench(arrivals);
+  ServingBench bench(arrivals);
   bench.problem.least_duration = seconds(300);
   const SimulationResult result = bench.run(kModes);
   EXPECT_EQ(result.ending, Ending::held);
@@ -127,7 +127,7 @@ TEST(SimulationRequests, ABurstIsServedAndTrainedBeside) {
 }
 
 TEST(SimulationRequests, AProbeIsOverTheCapWhereTheMeanOfAWindowIs) {
-  Bench bench({.rate_per_s = 60});
+  ServingBench bench({.rate_per_s = 60});
   bench.problem.sharing = Sharing::interleaved;
   bench.problem.goal.arrivals_per_s = 60;
   // Training draws 22 W in the highest mode, and some three quarters of the time are its own.
@@ -138,7 +138,7 @@ TEST(SimulationRequests, AProbeIsOverTheCapWhereTheMeanOfAWindowIs) {
 }
 
 TEST(SimulationRequests, WhatWasCutAsLateWasMeasuredToo) {
-  Bench bench({.rate_per_s = 200});  // 66 a second are the most that the lowest mode serves
+  ServingBench bench({.rate_per_s = 200});  // 66 a second are the most that the lowest mode serves
   const SimulationResult result = bench.run({mode(4, 900000), mode(1, 300000)});
   EXPECT_GT(result.requests->late, 0U);
   ASSERT_EQ(result.measured.size(), 2U);
@@ -146,8 +146,8 @@ TEST(SimulationRequests, WhatWasCutAsLateWasMeasuredToo) {
 }
 
 TEST(SimulationRequests, EqualProblemsGiveEqualResults) {
-  Bench one({.rate_per_s = 60});
-  Bench two({.rate_per_s = 60});
+  ServingBench one({.rate_per_s = 60});
+  ServingBench two({.rate_per_s = 60});
   const SimulationResult first = one.run(kModes);
   const SimulationResult second = two.run(kModes);
   EXPECT_EQ(first.requests->latency_p99, second.requests->latency_p99);

@@ -36,7 +36,7 @@ Profile small_profile() {
   return profile;
 }
 
-SimulationProblem problem_of(const Profile& profile, const CostSource& costs) {
+SimulationProblem small_problem(const Profile& profile, const CostSource& costs) {
   SimulationProblem problem;
   problem.board = "small";
   problem.knobs = profile.knobs();
@@ -59,17 +59,17 @@ TEST(Simulation, SaysWhyTheSafeSettingIsHeld) {
   const ProfileCosts costs(profile, Missing::refuse);
   ListPolicy policy([](const PolicyContext&, const auto&) { return Request{}; });
   OperatorLimit limit(18'000);
-  const SimulationResult result = simulate(problem_of(profile, costs), policy, limit);
+  const SimulationResult result = simulate(small_problem(profile, costs), policy, limit);
   EXPECT_EQ(result.ending, Ending::safe);
   EXPECT_EQ(result.safe_why, "the policy found no setting");
   ListPolicy chooses = measure_all({mode(1, 300000)});
-  EXPECT_EQ(simulate(problem_of(profile, costs), chooses, limit).safe_why, "");
+  EXPECT_EQ(simulate(small_problem(profile, costs), chooses, limit).safe_why, "");
 }
 
 TEST(Simulation, WithoutEffectsAnObservationIsTheCell) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
-  const SimulationProblem problem = problem_of(profile, costs);
+  const SimulationProblem problem = small_problem(profile, costs);
   ListPolicy policy = measure_all({mode(4, 900000), mode(2, 300000), mode(3, 600000)});
   OperatorLimit limit(std::nullopt);
   const SimulationResult result = simulate(problem, policy, limit);
@@ -80,7 +80,7 @@ TEST(Simulation, WithoutEffectsAnObservationIsTheCell) {
     ASSERT_TRUE(answer.ok());
     EXPECT_EQ(answer.power_mean_mw, std::llround(1000 * cell.power_w));
     EXPECT_EQ(answer.power_margin_mw, 0);
-    EXPECT_NEAR(seconds(answer.cost[0].minibatch_mean), cell.minibatch_ms / 1e3, 2e-9);
+    EXPECT_NEAR(gearshift::seconds(answer.cost[0].minibatch_mean), cell.minibatch_ms / 1e3, 2e-9);
     EXPECT_GE(answer.duration, std::chrono::milliseconds(2000));
   }
   EXPECT_EQ(result.setting.mode, mode(3, 600000));
@@ -96,7 +96,7 @@ TEST(Simulation, ASettingThatWasNotTimedIsRefused) {
     profile.add(one);
   }
   const ProfileCosts costs(profile, Missing::refuse);
-  const SimulationProblem problem = problem_of(profile, costs);
+  const SimulationProblem problem = small_problem(profile, costs);
   ListPolicy policy = measure_all({mode(4, 900000), mode(2, 300000), mode(3, 600000)});
   OperatorLimit limit(std::nullopt);
   const SimulationResult result = simulate(problem, policy, limit);
@@ -109,7 +109,7 @@ TEST(Simulation, ASettingThatWasNotTimedIsRefused) {
 TEST(Simulation, TheBestThatWasMeasuredIsAChoiceAndTheSafeModeIsNone) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.goal.power_mw = 18000;
   const PowerMode fits = mode(3, 600000);
   const PowerMode over = mode(4, 900000);
@@ -126,7 +126,7 @@ TEST(Simulation, TheBestThatWasMeasuredIsAChoiceAndTheSafeModeIsNone) {
 TEST(Simulation, AChoiceThatIsHeldWhenTheTimeIsOverIsHeld) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.goal.power_mw = 18'000;
   problem.hold = problem.most_duration = std::chrono::seconds(60);
   problem.least_duration = problem.hold;
@@ -137,7 +137,8 @@ TEST(Simulation, AChoiceThatIsHeldWhenTheTimeIsOverIsHeld) {
   ASSERT_TRUE(result.observation);
   EXPECT_EQ(result.observation->setting.mode, mode(3, 600000));
   EXPECT_LT(result.held_for, problem.hold);
-  EXPECT_NEAR(seconds(result.held_for), seconds(result.duration - result.search), 1);
+  EXPECT_NEAR(gearshift::seconds(result.held_for),
+              gearshift::seconds(result.duration - result.search), 1);
   ListPolicy over = measure_all({mode(4, 900000)});
   result = simulate(problem, over, limit);
   EXPECT_EQ(result.ending, Ending::safe);
@@ -151,7 +152,7 @@ TEST(Simulation, AChoiceThatIsHeldWhenTheTimeIsOverIsHeld) {
 TEST(Simulation, EndsWithTheMeasurementsThatItsProblemAllows) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.stop_after = 5;
   const std::vector<PowerMode> modes = {mode(4, 900000), mode(2, 300000)};
   ListPolicy policy([&](const PolicyContext&, const std::vector<Observation>& answers) {
@@ -190,7 +191,7 @@ SimulationResult ask_for_what_is_over_the_cap(const Effects& effects,
     profile.add({modes.back(), 16, 40, khz == 1000 ? 10.0 : 40.0, {}});
   }
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.goal.power_mw = 20000;
   problem.most_duration = std::chrono::hours(2);
   problem.least_duration = least_duration;
@@ -211,7 +212,7 @@ TEST(Simulation, AProbeBehindASensorThatAveragesIsCutBeforeTheMeanIsOverTheCap) 
       std::chrono::hours(2));
   EXPECT_GT(result.measured.size(), 5U);
   EXPECT_LE(result.energy.longest_over_cap_s, 0.3);
-  const double saved_up = 1 + 300 / seconds(result.duration);
+  const double saved_up = 1 + 300 / gearshift::seconds(result.duration);
   EXPECT_LE(result.energy.over_cap_j, 0.002 * result.energy.energy_j * saved_up + 20 * 0.3);
 }
 
@@ -220,7 +221,7 @@ TEST(Simulation, AScriptThatAsksForOneProbeOverTheCapAfterTheOtherWaitsBetweenTh
   const SimulationResult result =
       ask_for_what_is_over_the_cap({}, std::chrono::milliseconds(100), std::chrono::hours(2));
   EXPECT_GT(result.measured.size(), 5U) << "it waits, but does not end";
-  const double saved_up = 1 + 300 / seconds(result.duration);
+  const double saved_up = 1 + 300 / gearshift::seconds(result.duration);
   const double one_probe_j = 20 * 0.3;  // 20 W over for two readings, and the way back
   EXPECT_LE(result.energy.over_cap_j, 0.002 * result.energy.energy_j * saved_up + one_probe_j);
   EXPECT_GT(result.energy.over_cap_j, 0.001 * result.energy.energy_j);
@@ -229,7 +230,7 @@ TEST(Simulation, AScriptThatAsksForOneProbeOverTheCapAfterTheOtherWaitsBetweenTh
 TEST(Simulation, AChoiceEndsItBeforeAllMeasurementsAreMade) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.stop_after = 50;
   ListPolicy policy = measure_all({mode(4, 900000), mode(2, 300000)});
   OperatorLimit limit(std::nullopt);
@@ -242,7 +243,7 @@ TEST(Simulation, AChoiceEndsItBeforeAllMeasurementsAreMade) {
 TEST(Simulation, AWeightedGoalIsJudgedByTheReferenceThatTheControllerMeasures) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.goal = {.objective = Objective::weighted, .energy_weight = 0.5};
   for (const std::int64_t cap_mw : {20'000, 15'000}) {
     problem.goal.power_mw = cap_mw;
@@ -270,7 +271,7 @@ TEST(Simulation, AReferenceWithASmallerBatchIsTheOneThatTheControllerMeasures) {
     profile.add(cell);
   }
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.goal = {.objective = Objective::weighted, .power_mw = 12'500, .energy_weight = 0.5};
   ListPolicy policy = measure_all({mode(2, 300000)});
   OperatorLimit limit(12'500);
@@ -300,7 +301,7 @@ TEST(Simulation, TheReferenceOfABoardWithAPowerLimitIsNoLowClockUnderAHighLimit)
     profile.add({mode, 16, 10 / reached, 40 + 260 * reached * reached, {}});
   }
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   for (const std::int64_t cap_mw : {110'000, 140'000, 180'000, 230'000, 280'000}) {
     problem.goal = {.objective = Objective::weighted, .power_mw = cap_mw, .energy_weight = 0};
     const auto best = exhaustive_optimum(problem);
@@ -316,7 +317,7 @@ TEST(ExhaustiveOptimum, CountsTheSettingsThatHaveACost) {
   profile.add({mode(4, 900000), 16, 20, 20, {}});
   profile.add({mode(4, 900000), 32, 39, 21, {}});
   const ProfileCosts costs(profile, Missing::refuse);
-  const auto best = exhaustive_optimum(problem_of(profile, costs));
+  const auto best = exhaustive_optimum(small_problem(profile, costs));
   ASSERT_TRUE(best);
   EXPECT_EQ(best->settings, 3U);
 }
@@ -325,7 +326,7 @@ TEST(ExhaustiveOptimum, CountsTheSettingsThatHaveACost) {
 TEST(Simulation, ASearchThatWaitsForItsRationGoesOn) {
   const Profile profile = small_profile();
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.goal.power_mw = 9'500;
   problem.sensor_interval = std::chrono::milliseconds(100);
   std::vector<Request> requests{measure(mode(1, 300000), 16)};
@@ -357,7 +358,7 @@ TEST(Simulation, ASearchThatWaitsUntilRequestsAreInTimeGoesOn) {
   Profile profile = small_profile();
   profile.kind = Kind::infer;
   const ProfileCosts costs(profile, Missing::refuse);
-  SimulationProblem problem = problem_of(profile, costs);
+  SimulationProblem problem = small_problem(profile, costs);
   problem.tasks[0].kind = Kind::infer;
   problem.goal = {.objective = Objective::latency,
                   .power_mw = 18'000,

@@ -23,7 +23,7 @@ using std::chrono::seconds;
 constexpr double kPanelW = 100;  // at 1000 W/m2
 constexpr double kCapacityWh = 50;
 constexpr double kReserveShare = 0.2;
-constexpr std::int32_t kBatchSize = 16;
+constexpr std::int32_t kSolarBatchSize = 16;
 
 SupplySpec supply_of_day(const std::vector<Irradiance>& day, double share) {
   SupplySpec supply{.battery = {.capacity_wh = kCapacityWh}};
@@ -44,7 +44,7 @@ FixedMode best_fixed_mode(const SupplySpec& supply, const KnobSpace& knobs,
                           const CostSource& costs) {
   FixedMode best;
   for (const PowerMode& mode : unmeasured_order(knobs)) {
-    const TrueCost cost = *costs.cost(mode, kBatchSize);
+    const TrueCost cost = *costs.cost(mode, kSolarBatchSize);
     const double minibatches = 86400e3 / cost.minibatch_ms;
     if (minibatches <= best.minibatches) continue;
     Supply day(supply);
@@ -52,7 +52,7 @@ FixedMode best_fixed_mode(const SupplySpec& supply, const KnobSpace& knobs,
       day.advance(Time{} + seconds(60 * minute), Time{} + seconds(60 * minute + 60), cost.power_w);
     }
     if (day.emptied()) continue;
-    best = {minibatches, {cost.power_w, 1000 * kBatchSize / cost.minibatch_ms}};
+    best = {minibatches, {cost.power_w, 1000 * kSolarBatchSize / cost.minibatch_ms}};
   }
   return best;
 }
@@ -61,26 +61,26 @@ FixedMode best_fixed_mode(const SupplySpec& supply, const KnobSpace& knobs,
 ListPolicy fastest_within(const CostSource& costs) {
   return ListPolicy([&costs](const PolicyContext& context, const std::vector<Observation>&) {
     PowerMode best = context.safe;
-    double least_ms = costs.cost(best, kBatchSize)->minibatch_ms;
+    double least_ms = costs.cost(best, kSolarBatchSize)->minibatch_ms;
     for (const PowerMode& mode : context.modes) {
-      const TrueCost cost = *costs.cost(mode, kBatchSize);
+      const TrueCost cost = *costs.cost(mode, kSolarBatchSize);
       const bool fits = !context.goal.power_mw ||
                         1000 * cost.power_w <= static_cast<double>(*context.goal.power_mw);
       if (!fits || cost.minibatch_ms >= least_ms) continue;
       best = mode;
       least_ms = cost.minibatch_ms;
     }
-    return hold(best, kBatchSize);
+    return hold(best, kSolarBatchSize);
   });
 }
 
 WorkPrediction prediction(const CostSource& costs, const KnobSpace& knobs) {
   WorkPrediction made;
   for (const PowerMode& mode : unmeasured_order(knobs)) {
-    const TrueCost cost = *costs.cost(mode, kBatchSize);
+    const TrueCost cost = *costs.cost(mode, kSolarBatchSize);
     Setting setting{.mode = mode};
-    setting.batch_size[index(Kind::train)] = kBatchSize;
-    made.front.push_back({setting, {cost.power_w, 1000 * kBatchSize / cost.minibatch_ms}});
+    setting.batch_size[index(Kind::train)] = kSolarBatchSize;
+    made.front.push_back({setting, {cost.power_w, 1000 * kSolarBatchSize / cost.minibatch_ms}});
   }
   return made;
 }
@@ -100,8 +100,8 @@ TEST(SolarDay, ThePlanDoesMoreThanTheBestFixedModeAndKeepsItsReserve) {
   problem.knobs = knobs;
   problem.tasks = {{.name = "mobilenet_v3",
                     .kind = Kind::train,
-                    .batch_sizes = {kBatchSize},
-                    .batch_size = kBatchSize,
+                    .batch_sizes = {kSolarBatchSize},
+                    .batch_size = kSolarBatchSize,
                     .costs = &costs}};
   problem.most_duration = hours(24);
   problem.mission = Mission{.supply = supply};
@@ -115,7 +115,7 @@ TEST(SolarDay, ThePlanDoesMoreThanTheBestFixedModeAndKeepsItsReserve) {
   BatteryLimit limit(options, [&](const Workload&) { return prediction(costs, knobs); });
   ListPolicy policy = fastest_within(costs);
   const SimulationResult result = simulate(problem, policy, limit);
-  const double planned = static_cast<double>(result.mission->samples) / kBatchSize;
+  const double planned = static_cast<double>(result.mission->samples) / kSolarBatchSize;
   std::printf(
       "  fixed: %.0f minibatches at %.2f W; planned: %.0f (%+.1f %%), %.2f Wh at the least, "
       "%u pauses\n",

@@ -44,6 +44,12 @@ std::string room_of(const Source& source, const std::set<std::string>& folders_o
   return source.path.substr(0, source.path.find('/'));
 }
 
+// A function's parameters without their names.
+std::string unnamed(const std::string& function) {
+  static const std::regex parameter(R"(([ &*])[a-z]\w*( = [^,)]*)?(?=[,)]))");
+  return std::regex_replace(function, parameter, "$1");
+}
+
 // What a line of an anonymous namespace names: constants, a type, or a function with what it takes.
 std::vector<std::string> names_in(const std::string& line) {
   static const std::regex constant(R"(\b(k[A-Z][A-Za-z0-9]*)(?:\[.*?\])? ?[={])");
@@ -57,8 +63,12 @@ std::vector<std::string> names_in(const std::string& line) {
     for (std::sregex_iterator at(line.begin(), line.end(), constant), end; at != end; ++at) {
       names.push_back((*at)[1]);
     }
-  } else if (std::regex_match(line, match, type) || std::regex_match(line, match, function)) {
+  }
+  if (!names.empty()) return names;
+  if (std::regex_match(line, match, type)) {
     names.push_back(match[1]);
+  } else if (std::regex_match(line, match, function)) {
+    names.push_back(unnamed(match[1]));
   }
   return names;
 }

@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-std::string error_of(const std::string& text) {
+std::string arrival_error(const std::string& text) {
   try {
     parse_arrival_times(text, "a.csv");
   } catch (const CsvError& error) {
@@ -25,14 +25,15 @@ TEST(ArrivalCsv, ReadsTheTimesWhateverElseALineHolds) {
 }
 
 TEST(ArrivalCsv, NamesLineAndValueOfWhatItRefuses) {
-  EXPECT_EQ(error_of("t_s\n1\n-1\n"), "a.csv:3: t_s = '-1': must be seconds from 0 to 4000000000");
-  EXPECT_NE(error_of("t_s\n1\nnan\n").find("a.csv:3"), std::string::npos);
-  EXPECT_NE(error_of("t_s\n1\n4000000001\n").find("a.csv:3"), std::string::npos);
-  EXPECT_EQ(error_of("t_s\n1\n4000000000\n"), "");
-  EXPECT_NE(error_of("t_s\n2\n1\n").find("before the line above"), std::string::npos);
-  EXPECT_NE(error_of("t_s,x\n2\n").find("1 fields"), std::string::npos);
-  EXPECT_NE(error_of("x\n2\n").find("t_s is missing"), std::string::npos);
-  EXPECT_NE(error_of("").find("a.csv:1"), std::string::npos);
+  EXPECT_EQ(arrival_error("t_s\n1\n-1\n"),
+            "a.csv:3: t_s = '-1': must be seconds from 0 to 4000000000");
+  EXPECT_NE(arrival_error("t_s\n1\nnan\n").find("a.csv:3"), std::string::npos);
+  EXPECT_NE(arrival_error("t_s\n1\n4000000001\n").find("a.csv:3"), std::string::npos);
+  EXPECT_EQ(arrival_error("t_s\n1\n4000000000\n"), "");
+  EXPECT_NE(arrival_error("t_s\n2\n1\n").find("before the line above"), std::string::npos);
+  EXPECT_NE(arrival_error("t_s,x\n2\n").find("1 fields"), std::string::npos);
+  EXPECT_NE(arrival_error("x\n2\n").find("t_s is missing"), std::string::npos);
+  EXPECT_NE(arrival_error("").find("a.csv:1"), std::string::npos);
 }
 
 TEST(ArrivalCsv, TakesTheDatesOfALogAsTheirGaps) {
@@ -42,8 +43,8 @@ TEST(ArrivalCsv, TakesTheDatesOfALogAsTheirGaps) {
 }
 
 TEST(ArrivalCsv, AsksForTimeBetweenRequests) {
-  EXPECT_NE(error_of("t_s\n1\n").find("at least two"), std::string::npos);
-  EXPECT_NE(error_of("t_s\n1\n1\n").find("at least two"), std::string::npos);
+  EXPECT_NE(arrival_error("t_s\n1\n").find("at least two"), std::string::npos);
+  EXPECT_NE(arrival_error("t_s\n1\n1\n").find("at least two"), std::string::npos);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kHeader =
     "dataset,network,optimizer,batch_size,learning_rate,target_metric,runs,epochs\n";
 
-std::string error_of(const std::string& line) {
+std::string epochs_error(const std::string& line) {
   try {
     parse_epochs(kHeader + line, "epochs.csv");
   } catch (const CsvError& error) {
@@ -29,16 +29,16 @@ TEST(EpochsCsv, ReadsRunsAndThoseThatMissed) {
 }
 
 TEST(EpochsCsv, NamesWhatIsWrongAndWhere) {
-  EXPECT_EQ(error_of("a,b,c,8,1,0.6,2,18 20\n"), "");
-  EXPECT_EQ(error_of("a,b,c,0,1,0.6,1,18\n"),
+  EXPECT_EQ(epochs_error("a,b,c,8,1,0.6,2,18 20\n"), "");
+  EXPECT_EQ(epochs_error("a,b,c,0,1,0.6,1,18\n"),
             "epochs.csv:2: batch_size = '0': must be a whole number from 1 to 1000000");
-  EXPECT_NE(error_of("a,b,c,8,1,0.6,3,18 20\n").find("runs = '3'"), std::string::npos);
-  EXPECT_NE(error_of("a,b,c,8,1,0.6,1,\n").find("epochs = ''"), std::string::npos);
-  EXPECT_NE(error_of("a,b,c,8,1,0.6,1,0\n").find("epochs = '0'"), std::string::npos);
-  EXPECT_NE(error_of("a,b,c,8,1,0.6,1,1.5\n").find("epochs = '1.5'"), std::string::npos);
-  EXPECT_NE(error_of("a,b,c,8,1,inf,1,1\n").find("target_metric = 'inf'"), std::string::npos);
-  EXPECT_NE(error_of("a,b,c,8,1\n").find("the line has 5 fields"), std::string::npos);
-  EXPECT_NE(error_of("a,b,c,8,1,0.6,1,1\na,b,c,8,2,0.6,1,1\n").find("epochs.csv:3"),
+  EXPECT_NE(epochs_error("a,b,c,8,1,0.6,3,18 20\n").find("runs = '3'"), std::string::npos);
+  EXPECT_NE(epochs_error("a,b,c,8,1,0.6,1,\n").find("epochs = ''"), std::string::npos);
+  EXPECT_NE(epochs_error("a,b,c,8,1,0.6,1,0\n").find("epochs = '0'"), std::string::npos);
+  EXPECT_NE(epochs_error("a,b,c,8,1,0.6,1,1.5\n").find("epochs = '1.5'"), std::string::npos);
+  EXPECT_NE(epochs_error("a,b,c,8,1,inf,1,1\n").find("target_metric = 'inf'"), std::string::npos);
+  EXPECT_NE(epochs_error("a,b,c,8,1\n").find("the line has 5 fields"), std::string::npos);
+  EXPECT_NE(epochs_error("a,b,c,8,1,0.6,1,1\na,b,c,8,2,0.6,1,1\n").find("epochs.csv:3"),
             std::string::npos);
 }
 

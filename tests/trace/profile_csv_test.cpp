@@ -10,11 +10,11 @@
 namespace gearshift {
 namespace {
 
-constexpr std::string_view kHeader =
+constexpr std::string_view kProfileHeader =
     "device,workload,kind,batch_size,cpu_cores,cpu_mhz,gpu_mhz,mem_mhz,power_limit_w,"
     "minibatch_ms,epoch_s,power_w\n";
 
-std::string table(std::string_view rows) { return std::string(kHeader) + std::string(rows); }
+std::string table(std::string_view rows) { return std::string(kProfileHeader) + std::string(rows); }
 
 void expect_equal(const std::vector<Profile>& one, const std::vector<Profile>& other) {
   ASSERT_EQ(one.size(), other.size());
@@ -130,7 +130,7 @@ TEST(ProfileCsv, EnergyIsTimeMultipliedByPower) {
 }
 
 struct Bad {
-  const char* rows;  // under kHeader
+  const char* rows;  // under kProfileHeader
   const char* line;
   const char* says;
 };
@@ -202,7 +202,8 @@ TEST(ProfileCsv, ErrorsInTheFirstLineNameTheColumn) {
       EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
     }
   }
-  EXPECT_TRUE(parse_profiles(kHeader, "t.csv").empty()) << "a table without rows is no error";
+  EXPECT_TRUE(parse_profiles(kProfileHeader, "t.csv").empty())
+      << "a table without rows is no error";
 }
 
 TEST(ProfileCsv, LinesAndFieldsHaveLimitsThatCanBeReached) {
@@ -225,7 +226,7 @@ TEST(ProfileCsv, WhatIsWrittenReadsBackEqual) {
                            "\"v,100\",\"b\"\"c\",infer,32,,,,,137.5,,1e-7,1e5\n"),
                      "t.csv");
   const std::string text = format_profiles(profiles);
-  EXPECT_TRUE(text.starts_with(kHeader)) << text;
+  EXPECT_TRUE(text.starts_with(kProfileHeader)) << text;
   expect_equal(parse_profiles(text, "again"), profiles);
   EXPECT_EQ(format_profiles(parse_profiles(text, "again")), text);
 }

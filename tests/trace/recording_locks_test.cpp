@@ -34,7 +34,7 @@ class Other {
   sqlite3* database_ = nullptr;
 };
 
-std::string error_of(const std::filesystem::path& file) {
+std::string opening_error(const std::filesystem::path& file) {
   try {
     RecordingReader reader(file);
   } catch (const RecordingError& error) {
@@ -193,14 +193,14 @@ TEST(RecordingPaths, AreNoFilesOfBefore) {
 
 TEST(RecordingPaths, ThatCannotBeReadAreToldApart) {
   const TempTree folder;
-  EXPECT_NE(error_of(folder.at("none.db")).find("none.db: no such file"), std::string::npos);
-  EXPECT_NE(error_of(folder.root()).find(": is a folder, not a file"), std::string::npos)
-      << error_of(folder.root());
-  EXPECT_NE(error_of("/dev/null").find(": is not a regular file"), std::string::npos);
+  EXPECT_NE(opening_error(folder.at("none.db")).find("none.db: no such file"), std::string::npos);
+  EXPECT_NE(opening_error(folder.root()).find(": is a folder, not a file"), std::string::npos)
+      << opening_error(folder.root());
+  EXPECT_NE(opening_error("/dev/null").find(": is not a regular file"), std::string::npos);
   std::filesystem::create_symlink("round.db", folder.at("round.db"));
-  EXPECT_NE(error_of(folder.at("round.db")).find("round.db: cannot be read: Too many levels"),
+  EXPECT_NE(opening_error(folder.at("round.db")).find("round.db: cannot be read: Too many levels"),
             std::string::npos)
-      << error_of(folder.at("round.db"));
+      << opening_error(folder.at("round.db"));
 }
 
 TEST(RecordingPaths, ThatCannotBeMadeAreNamedWithTheWayOut) {
@@ -227,7 +227,7 @@ TEST(RecordingPaths, AKilledRunThatWasCopiedInPartIsToBeCopiedWhole) {
                                ": holds nothing by itself: what a killed run recorded is in " +
                                name + "-wal, which is not beside it; copy both";
   for (const char* when : {"first", "with the empty one that reading may leave"}) {
-    const std::string error = error_of(killed);
+    const std::string error = opening_error(killed);
     EXPECT_EQ(error.substr(0, expected.size()), expected) << when;
     run.folder.put("killed.db-wal", "");
   }
@@ -250,7 +250,7 @@ TEST(RecordingPaths, AKilledRunThatCannotBeReadHereIsToBeCopied) {
   run.run();
   std::filesystem::create_symlink("nowhere", killed.string() + "-shm");
   const std::string name = killed.string();
-  const std::string error = error_of(killed);
+  const std::string error = opening_error(killed);
   EXPECT_NE(
       error.find(name + ": its run was killed or goes on, and " + name + "-shm cannot be made"),
       std::string::npos)
@@ -259,7 +259,7 @@ TEST(RecordingPaths, AKilledRunThatCannotBeReadHereIsToBeCopied) {
             std::string::npos)
       << error;
   std::filesystem::remove(killed.string() + "-shm");
-  EXPECT_EQ(error_of(killed), "no error");
+  EXPECT_EQ(opening_error(killed), "no error");
 }
 
 }  // namespace

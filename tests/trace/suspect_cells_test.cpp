@@ -5,12 +5,12 @@
 namespace gearshift {
 namespace {
 
-constexpr const char* kHeader =
+constexpr const char* kSuspectHeader =
     "file,workload,kind,batch_size,cpu_cores,gpu_mhz,minibatch_ms,power_w,evidence\n";
 
-std::string error_of(const std::string& line) {
+std::string suspect_error(const std::string& line) {
   try {
-    parse_suspect_cells(kHeader + line, "cells.csv");
+    parse_suspect_cells(kSuspectHeader + line, "cells.csv");
   } catch (const CsvError& error) {
     return error.what();
   }
@@ -32,7 +32,7 @@ Profile profile_of(Kind kind) {
 }
 
 std::vector<bool> marked(const std::string& lines, const Profile& profile) {
-  return suspects_in(profile, parse_suspect_cells(kHeader + lines, "cells.csv"));
+  return suspects_in(profile, parse_suspect_cells(kSuspectHeader + lines, "cells.csv"));
 }
 
 TEST(SuspectCells, MeanTheCellThatHasAllTheyName) {
@@ -53,15 +53,16 @@ TEST(SuspectCells, AreToldFromTheOtherKindByWhatWasMeasured) {
 }
 
 TEST(SuspectCells, NamesWhatIsWrongAndWhere) {
-  EXPECT_EQ(error_of("f,lenet,,0,4,306,,,\n"),
+  EXPECT_EQ(suspect_error("f,lenet,,0,4,306,,,\n"),
             "cells.csv:2: batch_size = '0': must be a number above 0, at most 1000000000");
-  EXPECT_EQ(error_of("f,lenet,,1.5,4,306,,,\n"),
+  EXPECT_EQ(suspect_error("f,lenet,,1.5,4,306,,,\n"),
             "cells.csv:2: batch_size = '1.5': must be a whole number from 1 to 1000000");
-  EXPECT_NE(error_of("f,lenet,eval,1,4,306,,,\n").find("kind = 'eval'"), std::string::npos);
-  EXPECT_NE(error_of("f,,,1,4,306,,,\n").find("workload = ''"), std::string::npos);
-  EXPECT_NE(error_of("f,lenet,,1,,,,,\n").find("no knob has a value"), std::string::npos);
-  EXPECT_NE(error_of("f,lenet,,1,4,306,nan,,\n").find("minibatch_ms = 'nan'"), std::string::npos);
-  EXPECT_NE(error_of("f,lenet\n").find("the line has 2 fields"), std::string::npos);
+  EXPECT_NE(suspect_error("f,lenet,eval,1,4,306,,,\n").find("kind = 'eval'"), std::string::npos);
+  EXPECT_NE(suspect_error("f,,,1,4,306,,,\n").find("workload = ''"), std::string::npos);
+  EXPECT_NE(suspect_error("f,lenet,,1,,,,,\n").find("no knob has a value"), std::string::npos);
+  EXPECT_NE(suspect_error("f,lenet,,1,4,306,nan,,\n").find("minibatch_ms = 'nan'"),
+            std::string::npos);
+  EXPECT_NE(suspect_error("f,lenet\n").find("the line has 2 fields"), std::string::npos);
 }
 
 TEST(SuspectCells, RefuseAHeaderThatLacksAColumn) {
