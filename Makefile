@@ -63,7 +63,7 @@ test:  ## build everything and run the unit and process tests
 	$(call configure,build)
 	ninja -C build -j$(JOBS)
 	code=0
-	ctest --test-dir build -L 'unit|process' -j$$((2 * $(JOBS))) --output-on-failure --no-tests=error \
+	ctest --test-dir build -L 'unit|process' -j$$((3 * $(JOBS))) --output-on-failure --no-tests=error \
 	  --test-output-size-passed 1000000 --test-output-size-failed 1000000 \
 	  --output-junit results.xml || code=$$?
 	$(PYTHON) .ci/summary.py build/results.xml
@@ -143,7 +143,7 @@ $(call configure,$(1),-DGEARSHIFT_SANITIZE=$(2) -DGEARSHIFT_BENCH=OFF)
 ninja -C $(1) -j$(JOBS)
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
   TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/thread_sanitizer.suppressions
-ctest --test-dir $(1) -L unit -j$$((2 * $(JOBS))) --output-on-failure --no-tests=error
+ctest --test-dir $(1) -L unit -j$$((3 * $(JOBS))) --output-on-failure --no-tests=error
 endef
 
 .PHONY: asan

@@ -315,6 +315,24 @@ TEST(TidyOwnNames, AreGivenOnceWhereTestsAreCompiledTogether) {
   EXPECT_EQ(rules_of("boards"), Rules{});
 }
 
+TEST(TidyOwnNames, OfTestsThatAreCompiledTogetherHideNoFake) {
+  const auto file = [](const std::string& of_its_own) {
+    return "namespace gearshift {\nnamespace {\n" + of_its_own + "\n}  // namespace\n}\n";
+  };
+  const auto rules_of = [&](const std::string& own) {
+    const std::vector<Source> sources = {
+        {"tests/CMakeLists.txt", "add_room_test(limits TOGETHER)\n"},
+        {"tests/fakes/rig.h",
+         "// A rig.\n#pragma once\ninline const Mode kFast = mode(4);\nint best_of(const Asked& "
+         "all) {\n}\n"},
+        {"tests/limits/a_test.cpp", file(own)}};
+    return rules(check(sources, {}));
+  };
+  EXPECT_EQ(rules_of("int best_of(const Asked& asked) {\n}"), Rules{"own-name:3"});
+  EXPECT_EQ(rules_of("constexpr Mode kFast = mode(2);"), Rules{"own-name:3"});
+  EXPECT_EQ(rules_of("int best_of(int asked) {\n}"), Rules{});
+}
+
 TEST(TidyOwnNames, AreGivenOnceInARoom) {
   const auto file = [](const std::string& of_its_own) {
     return "namespace gearshift {\nnamespace {\n" + of_its_own + "\n}  // namespace\n}\n";

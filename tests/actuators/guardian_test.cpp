@@ -28,7 +28,7 @@ using fakes::DirectoryBoard;
 
 // What the guardian's process says goes through a pipe to whoever reads the other end.
 int told_pipe[2] = {-1, -1};
-void tell(const std::string& text) {
+void tell_guard(const std::string& text) {
   [[maybe_unused]] const ssize_t size = write(told_pipe[1], text.data(), text.size());
 }
 std::string next_told() {
@@ -88,7 +88,7 @@ class GuardianTest : public testing::Test {
     if (child == 0) {
       {
         Guardian guardian(description_, root_, clock_,
-                          {.journal = journal(), .patience = patience, .tell = tell});
+                          {.journal = journal(), .patience = patience, .tell = tell_guard});
         daemon(guardian);
       }
       _exit(0);

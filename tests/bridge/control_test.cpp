@@ -20,7 +20,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-KnobSpace two_knobs() {
+KnobSpace orins_knobs() {
   KnobSpace space;
   space.knobs.push_back({"cpu_cores", Unit::count, KnobClass::hotplug, {4, 8, 12}});
   space.knobs.push_back({"gpu_mhz", Unit::khz, KnobClass::clock, {612'000, 1'300'500}});
@@ -111,7 +111,7 @@ class ControlTest : public testing::Test {
   const fakes::TempTree tree;
   const std::string endpoint = "ipc://" + tree.at("/control.ipc").string();
   zmq::context_t context{1};
-  ControlEndpoint control{context, endpoint, two_knobs()};
+  ControlEndpoint control{context, endpoint, orins_knobs()};
   EventBuffer events;
 };
 
@@ -132,7 +132,7 @@ TEST_F(ControlTest, SetsAndLiftsTheCap) {
 // What binds after a change nobody knows before a tick has acted on it.
 TEST_F(ControlTest, AnswersWhatFollowsAChangeAfterTheTick) {
   zmq::context_t one(1);
-  ControlEndpoint here(one, "inproc://control", two_knobs());
+  ControlEndpoint here(one, "inproc://control", orins_knobs());
   zmq::socket_t client(one, zmq::socket_type::dealer);
   client.connect("inproc://control");
   wire::FrameBuffer frame;
@@ -285,7 +285,7 @@ TEST(StatusAnswer, HasNothingThatATerminalObeys) {
   } catch (const std::runtime_error& error) {
     EXPECT_STREQ(error.what(), "the daemon refused: ?]0;pwn??[31mRED??\n?Ü");
   }
-  KnobSpace knobs = two_knobs();
+  KnobSpace knobs = orins_knobs();
   knobs.knobs[0].name = evil;
   wire::FrameBuffer buffer;
   wire::pack(buffer, full_status(), knobs, evil, evil, {evil, 1, evil, 2});
@@ -303,7 +303,7 @@ TEST(StatusAnswer, HasNothingThatATerminalObeys) {
 }
 
 TEST(StatusAnswer, TellsOfTheRecordingWithinAFrame) {
-  KnobSpace knobs = two_knobs();
+  KnobSpace knobs = orins_knobs();
   knobs.knobs.resize(kMaxKnobs, knobs.knobs[0]);
   const std::string text(5000, 'x');
   wire::FrameBuffer buffer;

@@ -23,7 +23,7 @@ KnobSpace eight_knobs() {
   return space;
 }
 
-Setting setting(std::int64_t value) {
+Setting largest_setting(std::int64_t value) {
   Setting setting;
   setting.mode.count = 8;
   setting.mode.values.fill(4'000'000'000'000);
@@ -34,7 +34,7 @@ Setting setting(std::int64_t value) {
 
 Observation observation(std::int64_t value, Outcome outcome = Outcome::complete) {
   Observation seen;
-  seen.setting = setting(value);
+  seen.setting = largest_setting(value);
   seen.outcome = outcome;
   seen.power_mean_mw = 28'000 + value;
   seen.power_margin_mw = 250;
@@ -48,7 +48,7 @@ Observation observation(std::int64_t value, Outcome outcome = Outcome::complete)
 Rationale thirty(Time now) {
   Rationale rationale(Goal{.objective = Objective::energy, .energy_j = 2.5});
   rationale.predict_with([](const Setting& of) -> std::optional<PredictedCost> {
-    if (of == setting(4)) return std::nullopt;
+    if (of == largest_setting(4)) return std::nullopt;
     return PredictedCost{milliseconds(47), 27'000 + of.mode.values[0]};
   });
   rationale.plan = "planned: 12.4 W";
@@ -56,7 +56,7 @@ Rationale thirty(Time now) {
   rationale.battery.energy_wh = 4.512;
   rationale.battery.current_a = -1.25;
   rationale.battery.taken = now - seconds(45);
-  const Setting held = setting(28);
+  const Setting held = largest_setting(28);
   rationale.note(
       {NoteType::goal, now - seconds(7), 0, 30'000, nullptr, nullptr, nullptr, "operator"});
   for (int i = 0; i < 30; ++i) {
@@ -83,8 +83,8 @@ wire::ExplanationAnswer read_pages(const Rationale& rationale, Time now, int& pa
 TEST(ExplanationAnswer, SaysWhatStandsInForAChoice) {
   const Time now{std::chrono::hours(1)};
   Rationale rationale;
-  rationale.know_safe(setting(1).mode);
-  const Setting held = setting(2);
+  rationale.know_safe(largest_setting(1).mode);
+  const Setting held = largest_setting(2);
   rationale.note({.type = NoteType::safe, .time = now, .setting = &held, .text = "over the cap"});
   int pages = 0;
   const wire::ExplanationAnswer answer = read_pages(rationale, now, pages);
@@ -112,7 +112,7 @@ TEST(ExplanationAnswer, IsPutTogetherFromItsPages) {
     EXPECT_EQ(answer.rationale.tried()[i].predicted, rationale.tried()[i].predicted) << i;
   }
   EXPECT_EQ(answer.rationale.held.holding, Holding::choice);
-  EXPECT_EQ(answer.rationale.held.setting, setting(28));
+  EXPECT_EQ(answer.rationale.held.setting, largest_setting(28));
   EXPECT_EQ(answer.rationale.held.predicted, (PredictedCost{milliseconds(47), 27'028}));
   EXPECT_EQ(answer.rationale.tried()[4].predicted, std::nullopt);
   EXPECT_EQ(answer.rationale.plan, "planned: 12.4 W");

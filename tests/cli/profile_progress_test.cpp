@@ -19,7 +19,7 @@ constexpr const char* kOther =
     "device,workload,kind,batch_size,cpu_cores,mem_mhz,minibatch_ms,power_w\n"
     "fake,resnet18,train,16,4,3199,60,20\n";
 
-PowerMode mode(std::int64_t first, std::int64_t second) {
+PowerMode mode_of(std::int64_t first, std::int64_t second) {
   return {.values = {first, second}, .count = 2};
 }
 
@@ -27,7 +27,7 @@ PowerMode mode(std::int64_t first, std::int64_t second) {
 struct Sweep {
   explicit Sweep(KnobSpace space, std::vector<Profile> known = {})
       : knobs(std::move(space)),
-        policy("fake", {mode(knobs.knobs[0].values[0], knobs.knobs[1].values[0])}, {}, known),
+        policy("fake", {mode_of(knobs.knobs[0].values[0], knobs.knobs[1].values[0])}, {}, known),
         progress(policy, knobs, std::move(known), {file, "fake", true}, out) {}
 
   // Why it is refused when `workload` has attached and the first setting is asked for.
@@ -155,7 +155,7 @@ TEST(ProfileKnobs, AreBroughtIntoTheOrderOfTheBoard) {
   const Profile ordered = in_order_of(gpu, read);
   EXPECT_EQ(ordered.knobs().knobs.at(0).name, "power_limit_w");
   ASSERT_EQ(ordered.cells().size(), 2U);
-  const ProfileCell* cell = ordered.find(mode(300000, 900000), 16);
+  const ProfileCell* cell = ordered.find(mode_of(300000, 900000), 16);
   ASSERT_NE(cell, nullptr);
   EXPECT_EQ(cell->minibatch_ms, 60);
 

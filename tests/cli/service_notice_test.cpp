@@ -2,13 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/since_start.h"
+
 namespace gearshift {
 namespace {
 
+using fakes::at;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-Time at(Duration since) { return Time{} + seconds(100) + since; }
 
 TEST(WatchdogFeed, IsFedFourTimesInItsPatience) {
   WatchdogFeed feed(seconds(2));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/fakes/bent_board.h"
+
 namespace gearshift {
 namespace {
 
@@ -16,11 +18,7 @@ KnobSpace orin_like() {
                      .values = {114750, 1300500}}}};
 }
 
-PowerMode mode_of(std::initializer_list<std::int64_t> values) {
-  PowerMode mode;
-  for (const std::int64_t value : values) mode.values[mode.count++] = value;
-  return mode;
-}
+using fakes::mode_of;
 
 TEST(Knob, DescribesValuesInTheUnitPeopleRead) {
   EXPECT_EQ(describe_value(Unit::khz, 1300500), "1300.5");

@@ -5,7 +5,7 @@
 namespace gearshift {
 namespace {
 
-KnobSpace two_knobs() {
+KnobSpace small_knobs() {
   KnobSpace space;
   space.knobs = {{"cpu_cores", Unit::count, KnobClass::hotplug, {1, 2}},
                  {"gpu_mhz", Unit::khz, KnobClass::clock, {300'000, 600'000}}};
@@ -21,7 +21,7 @@ ProfileCell cell(std::int64_t cores, std::int64_t gpu_khz, std::int32_t batch_si
 }
 
 TEST(Profile, FindsACellByModeAndBatchSize) {
-  Profile profile(two_knobs());
+  Profile profile(small_knobs());
   ASSERT_TRUE(profile.add(cell(1, 300'000, 16)));
   ASSERT_TRUE(profile.add(cell(1, 300'000, 8)));
   ASSERT_TRUE(profile.add(cell(2, 300'000, 16)));
@@ -31,14 +31,14 @@ TEST(Profile, FindsACellByModeAndBatchSize) {
 }
 
 TEST(Profile, KeepsTheFirstOfTwoCellsOfASetting) {
-  Profile profile(two_knobs());
+  Profile profile(small_knobs());
   ASSERT_TRUE(profile.add(cell(1, 300'000, 16)));
   EXPECT_FALSE(profile.add(cell(1, 300'000, 16)));
   EXPECT_EQ(profile.cells().size(), 1u);
 }
 
 TEST(Profile, TakesNoModeOutsideItsKnobs) {
-  Profile profile(two_knobs());
+  Profile profile(small_knobs());
   EXPECT_FALSE(profile.add(cell(3, 300'000, 16)));
   EXPECT_FALSE(profile.add(cell(1, 450'000, 16)));
   EXPECT_TRUE(profile.cells().empty());

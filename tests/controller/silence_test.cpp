@@ -17,7 +17,7 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 // Measures each request, and holds the best answer, or nothing.
-ListPolicy::Decide best_of(const std::vector<Request>& requests) {
+ListPolicy::Decide fastest_of(const std::vector<Request>& requests) {
   return [requests](const PolicyContext&, const std::vector<Observation>& answers) -> Request {
     if (answers.size() < requests.size()) return requests[answers.size()];
     const Observation* best = nullptr;
@@ -75,7 +75,7 @@ TEST(Silence, IsThatOfAllWhoRun) {
 
 struct PausingRig : Rig {
   PausingRig(const std::vector<Request>& requests, Duration from, Duration until, Duration end)
-      : Rig(best_of(requests), end, 30'000) {
+      : Rig(fastest_of(requests), end, 30'000) {
     world.attach(milliseconds(0));
     world.at(from, [this] { world.stalled = true; });
     world.at(until, [this] { world.stalled = false; });
@@ -109,7 +109,7 @@ TEST(Silence, WhatIsKnownToFitIsHeldMeanwhile) {
 }
 
 TEST(Silence, ASettingInWhichItFallsSilentTwiceHasStalled) {
-  Rig rig(best_of(kAll), minutes(3), 30'000);
+  Rig rig(fastest_of(kAll), minutes(3), 30'000);
   rig.world.attach(milliseconds(0));
   for (Duration at{}; at < minutes(3); at += milliseconds(50)) {
     rig.world.at(at, [&] { rig.world.stalled = rig.hardware.values[1] == 900'000; });
@@ -144,7 +144,7 @@ TEST(Silence, AChoiceThatNobodyHasMeasuredIsNotHeldToStall) {
 
 // Nothing but what was refused is known; then it is taken up.
 TEST(Silence, ASearchInWhichAllFailedIsMadeAgainAfterAMinute) {
-  Rig rig(best_of({measure(kFast, 32), measure(kMiddle, 32)}), minutes(3), 30'000);
+  Rig rig(fastest_of({measure(kFast, 32), measure(kMiddle, 32)}), minutes(3), 30'000);
   rig.world.refuse_commands = true;
   rig.world.at(seconds(30), [&rig] { rig.world.refuse_commands = false; });
   rig.world.attach(seconds(1));
@@ -169,7 +169,7 @@ TEST(Silence, AChoiceThatFailedIsTriedAgainAfterAMinute) {
 }
 
 TEST(Silence, ASearchIsNotMadeAgainForAWorkloadThatReportsNothing) {
-  Rig rig(best_of({measure(kFast)}), minutes(10), 30'000);
+  Rig rig(fastest_of({measure(kFast)}), minutes(10), 30'000);
   rig.world.stalled = true;
   rig.world.attach(seconds(1));
   rig.world.at(minutes(8), [&rig] { rig.world.stalled = false; });

@@ -35,28 +35,32 @@ TEST(BatteryUnderTheSun, WaitsForTheSunUnlessTheBatteryIsEmptyBefore) {
   EXPECT_EQ(works.mean_power_w, 10) << "what works in the lowest mode does so for longest";
 }
 
-TEST(BatteryUnderTheSun, APlanOverTheSunLeavesWhatWorkIsSavedAt) {
-  const BatteryLimitOptions options{.aim = BatteryAim::serve,
-                                    .until = hours(2),
-                                    .checkpoint_share = 0.2,
-                                    .pause_w = 2,
-                                    .forecast = {{Duration{}, 0}, {hours(1), 1}},
-                                    .confidence = 0.5};
-  Limited run(options);
-  run.battery(10);
-  run.cap();
-  const double all_w = run.limit.plan().mean_power_w;
-  run.attach(2, Kind::infer, /*saves=*/true);
-  run.now += seconds(60);
-  run.battery(10);
-  run.cap();
-  // A fifth of 10 Wh over two hours.
-  EXPECT_NEAR(run.limit.plan().mean_power_w, all_w - 1, 0.3);
-  run.detach(2);
-  run.now += seconds(60);
-  run.battery(10);
-  run.cap();
-  EXPECT_NEAR(run.limit.plan().mean_power_w, all_w, 0.3);
+// What is left after two hours at the planned power, of 10 Wh and 1 W from the second hour on.
+double left_wh(bool saves) {
+  Limited run({.aim = BatteryAim::serve,
+               .until = hours(2),
+               .checkpoint_share = 0.2,
+               .pause_w = 2,
+               .forecast = {{Duration{}, 0}, {hours(1), 1}},
+               .confidence = 0.5});
+  double energy_wh = 10;
+  constexpr Duration kStep = seconds(10);
+  for (Duration since{}; since < hours(2); since += kStep) {
+    // Came once the plan had been made.
+    if (saves && since == seconds(60)) run.attach(2, Kind::infer, /*saves=*/true);
+    run.battery(energy_wh);
+    run.read(Quantity::power, run.limit.plan().mean_power_w);
+    run.cap();
+    const double charged_w = since < hours(1) ? 0 : 1;
+    energy_wh -= (run.limit.plan().mean_power_w - charged_w) * gearshift::seconds(kStep) / 3600;
+    run.now += kStep;
+  }
+  return energy_wh;
+}
+
+TEST(BatteryUnderTheSun, SoMuchIsLeftThatNoWorkNeedBeSaved) {
+  EXPECT_NEAR(left_wh(false), 2, 0.3) << "the reserve";
+  EXPECT_NEAR(left_wh(true), 4, 0.3) << "and a fifth of 10 Wh";
 }
 
 TEST(BatteryUnderTheSun, CountsWhatOthersDrawInAPlanOverTheSun) {

@@ -21,12 +21,12 @@ using std::chrono::hours;
 using std::chrono::seconds;
 
 constexpr double kPanelW = 100;  // at 1000 W/m2
-constexpr double kCapacityWh = 50;
+constexpr double kSolarCapacityWh = 50;
 constexpr double kReserveShare = 0.2;
 constexpr std::int32_t kSolarBatchSize = 16;
 
 SupplySpec supply_of_day(const std::vector<Irradiance>& day, double share) {
-  SupplySpec supply{.battery = {.capacity_wh = kCapacityWh}};
+  SupplySpec supply{.battery = {.capacity_wh = kSolarCapacityWh}};
   for (const Irradiance& sun : day) {
     supply.charger.push_back({sun.after, share * kPanelW * sun.w_m2 / 1000});
   }
@@ -123,7 +123,7 @@ TEST(SolarDay, ThePlanDoesMoreThanTheBestFixedModeAndKeepsItsReserve) {
       result.mission->least_wh, result.mission->pauses);
   EXPECT_EQ(result.ending, Ending::unsettled);
   EXPECT_GT(planned, fixed.minibatches);
-  EXPECT_GE(result.mission->least_wh, kReserveShare * kCapacityWh);
+  EXPECT_GE(result.mission->least_wh, kReserveShare * kSolarCapacityWh);
 }
 
 }  // namespace

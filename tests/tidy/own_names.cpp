@@ -73,12 +73,27 @@ std::vector<std::string> names_in(const std::string& line) {
   return names;
 }
 
+// What tests/fakes names: a file that takes all of it would without a word get the name of another
+// file with which it is compiled.
+std::map<std::string, std::string> names_of_fakes(std::span<const Source> sources) {
+  std::map<std::string, std::string> names;
+  for (const Source& source : sources) {
+    if (!is_header(source.path) || !below(source.path, "tests/fakes")) continue;
+    for (std::string line : split_views(source.text).code) {
+      if (line.starts_with("inline const")) line.erase(0, std::string_view("inline ").size());
+      for (const std::string& name : names_in(line)) names.emplace(name, source.path);
+    }
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<Finding> check_own_names(std::span<const Source> sources) {
   std::map<std::string, std::string> first;  // "room name" to the file that has it
   std::vector<Finding> findings;
   const std::set<std::string> folders_of_tests = folders_together(sources);
+  const std::map<std::string, std::string> of_fakes = names_of_fakes(sources);
   for (const Source& source : sources) {
     const std::string room = is_cpp(source.path) ? room_of(source, folders_of_tests) : "";
     if (room.empty()) continue;
@@ -89,11 +104,13 @@ std::vector<Finding> check_own_names(std::span<const Source> sources) {
       if (views.code[i].starts_with("}") && views.raw[i] == "}  // namespace") own = false;
       if (!own) continue;
       for (const std::string& name : names_in(views.code[i])) {
+        const auto fake = of_fakes.find(name);
         const auto [known, is_new] = first.emplace(room + ' ' + name, source.path);
-        if (is_new || known->second == source.path) continue;
+        const bool hides = below(room, "tests") && fake != of_fakes.end();
+        if (!hides && (is_new || known->second == source.path)) continue;
         findings.push_back(
             {source.path, i + 1, "own-name",
-             name + " is also in " + known->second +
+             name + " is also in " + (hides ? fake->second : known->second) +
                  ", with which it is compiled: share it, or give one of them a name of its own"});
       }
     }
