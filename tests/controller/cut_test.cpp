@@ -168,17 +168,17 @@ AfterSpikes after_spikes(Duration first, Duration second) {
       seconds(200), 25500);
   rig.hardware.values = {1, 300000};
   rig.world.attach(seconds(1));
-  constexpr int kHeld = 8;  // s, when the search has ended
+  constexpr int kHeldSince = 8;  // s, when the search has ended
   const auto spike = [&rig](Duration at) {
     rig.world.at(at, [&rig] { rig.hardware.extra_mw = 5000; });
     rig.world.at(at + milliseconds(600), [&rig] { rig.hardware.extra_mw = 0; });
   };
-  spike(seconds(kHeld) + first);
-  spike(seconds(kHeld) + first + seconds(5) + second);
+  spike(seconds(kHeldSince) + first);
+  spike(seconds(kHeldSince) + first + seconds(5) + second);
   rig.run();
   std::vector<KeptNote> holds = rig.recorder.of(NoteType::hold);
-  EXPECT_LT(holds.at(0).time, Time{} + seconds(kHeld));
-  EXPECT_GT(holds.at(0).time, Time{} + seconds(kHeld - 2));
+  EXPECT_LT(holds.at(0).time, Time{} + seconds(kHeldSince));
+  EXPECT_GT(holds.at(0).time, Time{} + seconds(kHeldSince - 2));
   return {holds, rig.recorder.of(NoteType::observation).size(), rig.summary.guard_steps};
 }
 
