@@ -34,7 +34,7 @@ std::string all_of(const Detection& detection) {
   return text;
 }
 
-struct Case {
+struct DetectionCase {
   const char* what;
   std::vector<std::string> compatible;
   std::string_view path;
@@ -51,7 +51,7 @@ constexpr char kR35[] = "# R35 (release), REVISION: 4.1, GCID: 1, BOARD: t186ref
 constexpr char kR34[] = "# R34 (release), REVISION: 1.1, GCID: 1, BOARD: t186ref, EABI: aarch64";
 constexpr char kR00[] = "# R00 (debug), REVISION: 0.0";
 
-const Case kCases[] = {
+const DetectionCase kCases[] = {
     {"AGX Orin, JetPack 6", kOrin64, kProc, kR36, "5.15.148-tegra", "jetson-agx-orin",
      "compatible: nvidia,p3737-0000+p3701-0005 (/proc/device-tree/compatible)"},
     {"AGX Orin, JetPack 5.1", kOrin64, kProc, kR35, "5.10.120-tegra", "jetson-agx-orin-jetpack5",
@@ -178,7 +178,7 @@ const Case kCases[] = {
 };
 
 TEST(Detection, ChoosesTheBoardFileAndSaysWhy) {
-  for (const Case& entry : kCases) {
+  for (const DetectionCase& entry : kCases) {
     SCOPED_TRACE(entry.what);
     const TempTree tree;
     tree.put(entry.path, device_tree(entry.compatible));

@@ -72,7 +72,7 @@ TEST(Ina219, IsFoundAgainInItsPlaceWhenItsDriverIsBoundAnew) {
   EXPECT_EQ(voltage_of(1300), 11'600);
 }
 
-Reading power(double power_w, ReadingState state = ReadingState::ok) {
+Reading battery_power(double power_w, ReadingState state = ReadingState::ok) {
   return {Quantity::power, state, false, 0, static_cast<std::int64_t>(1000 * power_w),
           at_second(0)};
 }
@@ -91,17 +91,17 @@ TEST(BatteryIntegral, AddsUpTheBoardsPowerAndTakesTheMostWhereNothingIsRead) {
   BatteryIntegral sensor(10, 0.5, 90);
   EXPECT_DOUBLE_EQ(left_wh(sensor, 0, {}), 5);
   EXPECT_NEAR(left_wh(sensor, 40, {}), 4, 1e-6);  // 90 W
-  EXPECT_NEAR(left_wh(sensor, 140, {power(36)}), 3, 1e-6);
-  EXPECT_NEAR(left_wh(sensor, 240, {power(18)}), 2.5, 1e-6);
-  EXPECT_NEAR(left_wh(sensor, 340, {power(0, ReadingState::missing)}), 1.5, 1e-6);  // 36 W
-  EXPECT_DOUBLE_EQ(left_wh(sensor, 99340, {power(36)}), 0);
+  EXPECT_NEAR(left_wh(sensor, 140, {battery_power(36)}), 3, 1e-6);
+  EXPECT_NEAR(left_wh(sensor, 240, {battery_power(18)}), 2.5, 1e-6);
+  EXPECT_NEAR(left_wh(sensor, 340, {battery_power(0, ReadingState::missing)}), 1.5, 1e-6);  // 36 W
+  EXPECT_DOUBLE_EQ(left_wh(sensor, 99340, {battery_power(36)}), 0);
 }
 
 TEST(BatteryIntegral, PrefersWhatFlowsAtTheTerminals) {
   BatteryIntegral sensor(10, 1, 90);
   left_wh(sensor, 0, {});
   const std::vector<Reading> readings = {
-      power(10),
+      battery_power(10),
       {Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at_second(0)},
       {Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at_second(0)}};
   EXPECT_NEAR(left_wh(sensor, 100, readings), 9, 1e-6);
@@ -114,9 +114,9 @@ TEST(BatteryIntegral, TakesTheMostWhereTheTerminalsAreReadNoMore) {
   const Reading voltage{
       Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at_second(0)};
   Reading current{Quantity::battery_current, ReadingState::ok, false, 0, 3'000, at_second(0)};
-  EXPECT_NEAR(left_wh(sensor, 100, {power(10), voltage, current}), 9, 1e-6);
+  EXPECT_NEAR(left_wh(sensor, 100, {battery_power(10), voltage, current}), 9, 1e-6);
   current.state = ReadingState::missing;
-  EXPECT_NEAR(left_wh(sensor, 200, {power(10), voltage, current}), 8, 1e-6);  // 36 W
+  EXPECT_NEAR(left_wh(sensor, 200, {battery_power(10), voltage, current}), 8, 1e-6);  // 36 W
 }
 
 TEST(BatteryIntegral, TakesTheMostWhileASensorThatHangsRepeatsItself) {
@@ -126,11 +126,11 @@ TEST(BatteryIntegral, TakesTheMostWhileASensorThatHangsRepeatsItself) {
         Quantity::battery_voltage, ReadingState::ok, false, 0, 12'000, at_second(0)};
     const Reading current{
         Quantity::battery_current, ReadingState::ok, false, 0, 1'500, at_second(0)};
-    std::vector<Reading> repeated = {power(18)};
-    if (terminals) repeated = {power(0, ReadingState::missing), voltage, current};
+    std::vector<Reading> repeated = {battery_power(18)};
+    if (terminals) repeated = {battery_power(0, ReadingState::missing), voltage, current};
     for (Reading& reading : repeated) reading.taken = at_second(20);
     left_wh(sensor, 0, {});
-    EXPECT_NEAR(left_wh(sensor, 10, {power(36)}), 9.9, 1e-6);
+    EXPECT_NEAR(left_wh(sensor, 10, {battery_power(36)}), 9.9, 1e-6);
     const auto left = [&](int second) {
       std::vector<Reading> readings = repeated;
       sensor.read(at_second(second), readings);
@@ -154,14 +154,14 @@ TEST(BatteryIntegral, ChargesNothingForTheTimeInWhichTheMachineWasSuspended) {
       open_battery({.capacity_wh = 50, .awake = [&awake_s] { return Duration(seconds(awake_s)); }},
                    root, opened));
   auto& sensor = dynamic_cast<BatteryIntegral&>(*opened.sensors.front());
-  EXPECT_DOUBLE_EQ(left_wh(sensor, 1005, {power(20)}), 50);
+  EXPECT_DOUBLE_EQ(left_wh(sensor, 1005, {battery_power(20)}), 50);
   awake_s += 180;
-  EXPECT_NEAR(left_wh(sensor, 1185, {power(20)}), 49, 1e-6);
+  EXPECT_NEAR(left_wh(sensor, 1185, {battery_power(20)}), 49, 1e-6);
   awake_s += 9;
-  EXPECT_NEAR(left_wh(sensor, 1185 + 8 * 3600, {power(20)}), 48.95, 1e-6);
+  EXPECT_NEAR(left_wh(sensor, 1185 + 8 * 3600, {battery_power(20)}), 48.95, 1e-6);
   // The process was stopped, and the board drew on.
   awake_s += 180;
-  EXPECT_NEAR(left_wh(sensor, 1365 + 8 * 3600, {power(20)}), 47.95, 1e-6);
+  EXPECT_NEAR(left_wh(sensor, 1365 + 8 * 3600, {battery_power(20)}), 47.95, 1e-6);
 }
 
 TEST(OpenBattery, TakesTheGaugeElseTheChipElseTheBoardsPower) {

@@ -107,16 +107,16 @@ class Writer {
     Database database = Database::create(file);
     database.run("PRAGMA journal_mode = WAL; CREATE TABLE kept (value)");
     char byte = 0;
-    const bool told = write(ready_[1], &byte, 1) == 1 && read(end_[0], &byte, 1) == 1;
+    const bool told = ::write(ready_[1], &byte, 1) == 1 && ::read(end_[0], &byte, 1) == 1;
     _exit(told ? 0 : 1);
   }
   pid_t wait_until_open() {
     char byte = 0;
-    EXPECT_EQ(read(ready_[0], &byte, 1), 1);
+    EXPECT_EQ(::read(ready_[0], &byte, 1), 1);
     return pid_;
   }
   void end_at_once() {
-    EXPECT_EQ(write(end_[1], "", 1), 1);
+    EXPECT_EQ(::write(end_[1], "", 1), 1);
     EXPECT_EQ(waitpid(pid_, nullptr, 0), pid_);
     for (const int descriptor : {ready_[0], ready_[1], end_[0], end_[1]}) close(descriptor);
   }
