@@ -32,7 +32,6 @@ void write_all(int descriptor, std::string_view text, const std::filesystem::pat
   }
 }
 
-// Closes a descriptor at the end of its scope.
 void sync_folder(const std::filesystem::path& folder) {
   const FileDescriptor descriptor{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (descriptor.value < 0 || fsync(descriptor.value) != 0) fail_journal("sync", folder);

@@ -114,7 +114,6 @@ int write_once(int descriptor, std::string_view text, bool plain) {
   return static_cast<std::size_t>(put) == text.size() ? 0 : EIO;
 }
 
-// Closes a descriptor at the end of its scope.
 // Opens with the folder `prefix` as the root of every link and "..": one call, where our own walk
 // makes one a component (each of them many round trips on a virtual board). -1 with errno.
 int open_in_root(const std::string& prefix, const std::string& path, int flags) {
