@@ -137,7 +137,7 @@ class BatteryLimit : public LimitSource {
   bool table_changed_ = true;
   PowerHull hull_;
   std::optional<ForecastPlan> forecast_;
-  ForecastBattery forecast_made_with_;
+  double forecast_other_w_ = 0;  // that it was made with
   BatteryPlan plan_;
   Prevailing prevailing_;
   std::optional<BatteryPlan> plan_within_others_;

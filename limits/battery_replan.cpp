@@ -15,10 +15,8 @@ constexpr double kMostOfKnown = 1.5;
 constexpr double kKept = 0.02;
 constexpr double kKeptUnmeasured = 0.07;
 constexpr double kKeptOfCapacity = 0.005;
-// A plan over a forecast is made anew where what others draw has moved by more, W, or where what is
-// to be left has, of the capacity: a workload that saves its work came or went.
+// A plan over a forecast is made anew where what others draw has moved by more, W.
 constexpr double kLeastDrainChangeW = 0.1;
-constexpr double kLeastReserveChange = 0.005;
 
 }  // namespace
 
@@ -93,7 +91,7 @@ void BatteryLimit::keep_serving() {
 
 ForecastBattery BatteryLimit::forecast_battery() const {
   return {.capacity_wh = gauge_.capacity_wh(options_.capacity_wh),
-          .reserve_wh = reserve_wh() + share_wh(kKeptOfCapacity + checkpoint_share()),
+          .reserve_wh = reserve_wh() + share_wh(kKeptOfCapacity),
           .other_w = forecast_drain_.other_w()};
 }
 
@@ -106,14 +104,12 @@ void BatteryLimit::learn_drain(const DrainWindow& window) {
 
 void BatteryLimit::plan_forecast(const BatteryTask& task, Time now) {
   const ForecastBattery battery = forecast_battery();
-  const ForecastBattery& old = forecast_made_with_;
-  if (!forecast_ || std::abs(battery.other_w - old.other_w) > kLeastDrainChangeW ||
-      std::abs(battery.reserve_wh - old.reserve_wh) > share_wh(kLeastReserveChange)) {
+  if (!forecast_ || std::abs(battery.other_w - forecast_other_w_) > kLeastDrainChangeW) {
     if (battery.capacity_wh <= 0) return;
     forecast_.emplace(hull_, options_.forecast,
                       surely_forecast(options_.confidence, options_.forecast_deviation), battery,
                       *options_.until);
-    forecast_made_with_ = battery;
+    forecast_other_w_ = battery.other_w;
   }
   const Duration since_start = now - *started_;
   const double energy_wh = gauge_.energy_wh(now);

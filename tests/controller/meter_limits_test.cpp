@@ -4,8 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "controller/meter.h"
-#include "tests/fakes/since_start.h"
+#include "tests/fakes/metered.h"
 
 namespace gearshift {
 namespace {
@@ -16,14 +15,11 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-constexpr Duration kLimitsWindow = milliseconds(400);
-constexpr Duration kLimitsPeriod = milliseconds(100);
-
 constexpr Expected kWarm{.runs = true, .warm = true, .set_sequence = 0};
 constexpr Expected kCold{.runs = true, .warm = false, .set_sequence = 0};
 constexpr Expected kAbsent{};
 
-class MeterLimitsTest : public testing::Test {
+class MeterLimitsTest : public fakes::Metered {
  protected:
   MeterLimitsTest() { begin(kWarm); }
 
@@ -31,18 +27,6 @@ class MeterLimitsTest : public testing::Test {
     Setting setting;
     setting.batch_size = {16, 1};
     meter_.begin(setting, {train, infer}, at({}));
-  }
-  void power(Duration since, std::int64_t mw, bool estimate) {
-    meter_.add(Reading{.quantity = Quantity::power,
-                       .state = ReadingState::ok,
-                       .estimate = estimate,
-                       .value = mw,
-                       .taken = at(since)});
-  }
-  void power(Duration since, std::int64_t mw) { power(since, mw, /*estimate=*/false); }
-  // A reading each 100 ms in (from, to].
-  void power_until(Duration from, Duration to, std::int64_t mw) {
-    for (Duration t = from + kLimitsPeriod; t <= to; t += kLimitsPeriod) power(t, mw);
   }
   void minibatch(Duration received, Duration elapsed, Kind kind = Kind::train) {
     Minibatch minibatch;
@@ -63,15 +47,11 @@ class MeterLimitsTest : public testing::Test {
     power_until({}, milliseconds(2000), 20000);
   }
   std::optional<Observation> answer_of_noise();
-  bool answers(Duration since) const { return meter_.answer(at(since)).has_value(); }
   void expect_outcome(Outcome outcome, Duration since) const {
     const auto answer = meter_.answer(at(since));
     ASSERT_TRUE(answer) << "no answer yet";
     EXPECT_EQ(answer->outcome, outcome) << outcome_name(answer->outcome);
   }
-
-  MeterOptions options_;
-  Meter meter_{options_, kLimitsWindow};
 };
 
 TEST_F(MeterLimitsTest, AnswersWithWhatItHasPastItsMostTime) {
@@ -201,7 +181,7 @@ TEST_F(MeterLimitsTest, TakesTrainingForStarvedNoSoonerThanAMinibatchMayEnd) {
 }
 
 TEST_F(MeterLimitsTest, CallsAMeasurementWithoutPowerStalled) {
-  for (int i = 1; i <= 300; ++i) minibatch(kLimitsPeriod * i, kLimitsPeriod);
+  for (int i = 1; i <= 300; ++i) minibatch(kPeriod * i, kPeriod);
   EXPECT_FALSE(answers(options_.most_time));
   expect_outcome(Outcome::stalled, options_.most_time + kInstant);
 }
@@ -227,7 +207,7 @@ TEST_F(MeterLimitsTest, WaitsForBothKindsWhereBothRun) {
 
 TEST_F(MeterLimitsTest, CallsItStalledWhenOneKindOfTwoIs) {
   begin(kWarm, kWarm);
-  for (int i = 1; i <= 201; ++i) minibatch(kLimitsPeriod * i, kLimitsPeriod);
+  for (int i = 1; i <= 201; ++i) minibatch(kPeriod * i, kPeriod);
   EXPECT_FALSE(answers(options_.stall_after));
   expect_outcome(Outcome::stalled, options_.stall_after + kInstant);
 }
@@ -257,7 +237,7 @@ TEST_F(MeterLimitsTest, StatesThreeDeviationsOfAWindowsMeanAsTheMargin) {
 // No number of readings averages out what they all are off by.
 TEST_F(MeterLimitsTest, StatesTheStepsOfReadingsThatDoNotVaryAsTheMargin) {
   for (const std::int64_t rounding_mw : {100, 430}) {
-    meter_ = Meter(options_, kLimitsWindow, rounding_mw);
+    meter_ = Meter(options_, kWindow, rounding_mw);
     const auto answer = answer_of_noise();
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->power_mean_mw, 20008);
@@ -269,7 +249,7 @@ TEST_F(MeterLimitsTest, StatesTheStepsOfReadingsThatDoNotVaryAsTheMargin) {
 // make each other good. And what truly swings, slower than half a window.
 TEST_F(MeterLimitsTest, StatesTheNoiseThatIsLeftOfACountersReadingsAsTheMargin) {
   const auto margin_mw = [this](bool counts, int swing_mw) {
-    meter_ = Meter(options_, kLimitsWindow, 0, counts);
+    meter_ = Meter(options_, kWindow, 0, counts);
     begin(kWarm);
     minibatch(milliseconds(50), milliseconds(50));
     power_until({}, milliseconds(700), 20000);

@@ -1,8 +1,7 @@
 // The meter where batches of requests come rarely.
 #include <gtest/gtest.h>
 
-#include "controller/meter.h"
-#include "tests/fakes/since_start.h"
+#include "tests/fakes/metered.h"
 
 namespace gearshift {
 namespace {
@@ -13,7 +12,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
-class MeterOfRareRequests : public testing::Test {
+class MeterOfRareRequests : public fakes::Metered {
  protected:
   void begin(Duration comes_every) {
     Expected train{.runs = true, .warm = true};
@@ -35,9 +34,7 @@ class MeterOfRareRequests : public testing::Test {
   void train_until(Duration from, Duration to) {
     for (Duration t = from + milliseconds(10); t <= to; t += milliseconds(10)) {
       minibatch(t, milliseconds(10));
-      if ((t - from) % milliseconds(100) != Duration::zero()) continue;
-      meter_.add(Reading{
-          .quantity = Quantity::power, .state = ReadingState::ok, .value = 20000, .taken = at(t)});
+      if ((t - from) % kPeriod == Duration::zero()) power(t, 20000);
     }
   }
   // A batch of requests at the end of each span, of which the first straddles the change and one is
@@ -54,9 +51,6 @@ class MeterOfRareRequests : public testing::Test {
     EXPECT_TRUE(answer->ok());
     EXPECT_EQ(answer->cost[index(Kind::infer)].minibatches, 3U);
   }
-
-  MeterOptions options_;
-  Meter meter_{options_, milliseconds(400)};
 };
 
 // One batch a measurement: it is hardly any of the time, and comes once in a minute or so.
@@ -95,8 +89,7 @@ TEST_F(MeterOfRareRequests, OneIsNotEnoughWhereNothingElseRuns) {
   for (int batch = 1; batch <= 2; ++batch) {
     minibatch(seconds(5) * batch, milliseconds(50), Kind::infer);
     for (Duration t = seconds(5) * (batch - 1); t < seconds(5) * batch; t += milliseconds(100)) {
-      meter_.add(Reading{
-          .quantity = Quantity::power, .state = ReadingState::ok, .value = 20000, .taken = at(t)});
+      power(t, 20000);
     }
   }
   EXPECT_FALSE(meter_.answer(at(seconds(10))));

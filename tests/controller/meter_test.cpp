@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "tests/fakes/since_start.h"
+#include "tests/fakes/metered.h"
 
 namespace gearshift {
 namespace {
@@ -14,8 +14,6 @@ using fakes::kInstant;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr Duration kMeterWindow = milliseconds(400);
-constexpr Duration kMeterPeriod = milliseconds(100);
 constexpr std::uint32_t kSequence = 7;
 constexpr std::int32_t kBatch = 16;
 
@@ -32,23 +30,15 @@ Minibatch minibatch_at(Duration received, Duration elapsed, Kind kind = Kind::tr
 }
 
 // A measurement of a trainer that began at at(0); times count from there.
-class MeterTest : public testing::Test {
+class MeterTest : public fakes::Metered {
  protected:
   MeterTest() { begin({.runs = true, .warm = true, .set_sequence = kSequence}); }
 
   void begin(Expected train, Expected infer = {}, std::int64_t rounding_mw = 0) {
     Setting setting;
     setting.batch_size = {kBatch, kBatch};
-    meter_ = Meter(options_, kMeterWindow, rounding_mw);
+    meter_ = Meter(options_, kWindow, rounding_mw);
     meter_.begin(setting, {train, infer}, at({}));
-  }
-  void power(Duration since, std::int64_t mw) {
-    meter_.add(Reading{
-        .quantity = Quantity::power, .state = ReadingState::ok, .value = mw, .taken = at(since)});
-  }
-  // A reading each 100 ms in (from, to].
-  void power_until(Duration from, Duration to, std::int64_t mw) {
-    for (Duration t = from + kMeterPeriod; t <= to; t += kMeterPeriod) power(t, mw);
   }
   void minibatch(Duration received, Duration took) { meter_.add(minibatch_at(received, took)); }
   // The first minibatch, and power that settles at 800 ms and is known well enough at 2 s.
@@ -56,10 +46,6 @@ class MeterTest : public testing::Test {
     minibatch(milliseconds(50), milliseconds(50));
     power_until({}, milliseconds(2000), 20000);
   }
-  bool answers(Duration since) const { return meter_.answer(at(since)).has_value(); }
-
-  MeterOptions options_;
-  Meter meter_{options_, kMeterWindow};
 };
 
 TEST_F(MeterTest, AnswersWithTheLeastMinibatchesWhenTheyAgree) {
@@ -270,16 +256,16 @@ TEST_F(MeterTest, CallsPowerSettledAtLastThoughItNeverIs) {
   minibatch(milliseconds(50), milliseconds(50));
   // Grows by a twentieth a reading, so that each window is a fifth above the one before.
   int i = 0;
-  for (double mw = 5000; kMeterPeriod * (i + 1) < options_.settle_most; ++i, mw *= 1.05) {
-    power(kMeterPeriod * (i + 1), std::llround(mw));
-    if (kMeterPeriod * (i + 1) > milliseconds(3000)) {
-      minibatch(kMeterPeriod * (i + 1), milliseconds(90));
+  for (double mw = 5000; kPeriod * (i + 1) < options_.settle_most; ++i, mw *= 1.05) {
+    power(kPeriod * (i + 1), std::llround(mw));
+    if (kPeriod * (i + 1) > milliseconds(3000)) {
+      minibatch(kPeriod * (i + 1), milliseconds(90));
     }
   }
   const auto early = meter_.answer(at(std::chrono::seconds(31)));
   ASSERT_TRUE(early);
   EXPECT_EQ(early->outcome, Outcome::stalled) << "not one of them counts before settle_most";
-  power_until(kMeterPeriod * i, milliseconds(7200), 15000);
+  power_until(kPeriod * i, milliseconds(7200), 15000);
   for (int j = 1; j <= 3; ++j) minibatch(milliseconds(7200 + 100 * j), milliseconds(100));
   const auto answer = meter_.answer(at(milliseconds(7500)));
   ASSERT_TRUE(answer);

@@ -246,6 +246,54 @@ TEST(BatteryLimit, GivesUpALastingPlanOnlyWhereWhatItSparesIsGoneToo) {
   EXPECT_EQ(shortfall(9, 3.9), Shortfall::energy);
 }
 
+TEST(BatteryLimit, WaitsForTheSunUnlessTheBatteryIsEmptyBefore) {
+  using std::chrono::hours;
+  BatteryLimitOptions options{
+      .aim = BatteryAim::serve, .until = hours(8), .pause_w = 2, .confidence = 0.5};
+  const auto planned = [&](Duration dawn) {
+    options.forecast = {{Duration{}, 0}, {dawn, 20}};
+    Limited run(options);
+    run.battery(10);
+    run.cap();
+    return run.limit.plan();
+  };
+  const BatteryPlan kept = planned(hours(3));
+  EXPECT_EQ(kept.shortfall, Shortfall::none);
+  const BatteryPlan broken = planned(hours(4) + std::chrono::minutes(30));
+  EXPECT_EQ(broken.shortfall, Shortfall::energy);
+  EXPECT_EQ(broken.mean_power_w, 2) << "what is lacked is taken of the reserve";
+  const BatteryPlan empty = planned(hours(6));
+  EXPECT_EQ(empty.shortfall, Shortfall::energy);
+  EXPECT_EQ(empty.mean_power_w, 20) << "to wait saves nothing";
+  options.pause_w = 0;
+  const BatteryPlan works = planned(hours(6));
+  EXPECT_EQ(works.shortfall, Shortfall::energy);
+  EXPECT_EQ(works.mean_power_w, 10) << "what works in the lowest mode does so for longest";
+}
+
+TEST(BatteryLimit, CountsWhatOthersDrawInAPlanOverTheSun) {
+  using std::chrono::hours;
+  Limited run({.aim = BatteryAim::serve,
+               .until = hours(2),
+               .pause_w = 2,
+               .forecast = {{Duration{}, 0}, {hours(1), 1}}});
+  double energy_wh = 10;
+  for (int i = 0; i <= 61; ++i) {
+    run.battery(energy_wh);
+    run.read(Quantity::power, 10);
+    run.cap();
+    if (i == 59) {
+      EXPECT_EQ(run.limit.plan().shortfall, Shortfall::none);
+    }
+    run.now += seconds(1);
+    energy_wh -= 14.0 / 3600;  // 4 W beside the board's 10: all that may be spent
+  }
+  run.now += seconds(5);
+  run.battery(energy_wh);
+  run.cap();
+  EXPECT_EQ(run.limit.plan().shortfall, Shortfall::energy);
+}
+
 TEST(BatteryLimit, PlansNoPauseBeforeAnythingIsKnownOfTheWork) {
   const BatteryLimitOptions options{
       .aim = BatteryAim::serve, .until = std::chrono::hours(2), .pause_w = 2};

@@ -14,6 +14,10 @@
 
 namespace gearshift {
 
+// Of the AGX Orin.
+inline constexpr ModelMode kHighestMode{
+    .cpu_cores = 12, .cpu_ghz = 2.2016, .gpu_ghz = 1.3005, .mem_ghz = 3.199};
+
 class VirtualBoard : public ::testing::Test {
  protected:
   static constexpr const char* kCpu = "/sys/devices/system/cpu/";

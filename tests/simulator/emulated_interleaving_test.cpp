@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr ModelMode kHigh{.cpu_cores = 12, .cpu_ghz = 2.2016, .gpu_ghz = 1.3005, .mem_ghz = 3.199};
 constexpr ModelMode kLow{.cpu_cores = 4, .cpu_ghz = 0.7296, .gpu_ghz = 0.306, .mem_ghz = 2.133};
 
 double model_ms(const char* workload, Kind kind, double batch_size, const ModelMode& mode) {
@@ -54,9 +53,9 @@ struct Emulation {
 
 TEST(EmulatedInterleaving, TrainsInTheTimeThatRequestsLeaveOver) {
   Emulation emulation(60);
-  emulation.run(std::chrono::seconds(60), kHigh);
-  const double share = 60.0 / 4 * model_ms("mobilenet_v3", Kind::infer, 4, kHigh) / 1e3;
-  const double expected = 60e3 * (1 - share) / model_ms("resnet18", Kind::train, 16, kHigh);
+  emulation.run(std::chrono::seconds(60), kHighestMode);
+  const double share = 60.0 / 4 * model_ms("mobilenet_v3", Kind::infer, 4, kHighestMode) / 1e3;
+  const double expected = 60e3 * (1 - share) / model_ms("resnet18", Kind::train, 16, kHighestMode);
   EXPECT_NEAR(emulation.ended[index(Kind::train)], expected, 0.05 * expected);
   EXPECT_EQ(emulation.figures.late, 0U);
   EXPECT_GT(emulation.figures.served, 3300U);
@@ -65,9 +64,9 @@ TEST(EmulatedInterleaving, TrainsInTheTimeThatRequestsLeaveOver) {
 
 TEST(EmulatedInterleaving, TrainsAloneWhereNobodyAsks) {
   Emulation emulation(0, 4, 0);
-  emulation.run(std::chrono::seconds(10), kHigh);
+  emulation.run(std::chrono::seconds(10), kHighestMode);
   EXPECT_NEAR(emulation.ended[index(Kind::train)],
-              10e3 / model_ms("resnet18", Kind::train, 16, kHigh), 1);
+              10e3 / model_ms("resnet18", Kind::train, 16, kHighestMode), 1);
   EXPECT_EQ(emulation.ended[index(Kind::infer)], 0);
   EXPECT_EQ(emulation.figures.arrived, 0U);
 }
@@ -75,11 +74,11 @@ TEST(EmulatedInterleaving, TrainsAloneWhereNobodyAsks) {
 TEST(EmulatedInterleaving, WaitsForTheTrainingThatIsPaused) {
   Emulation emulation(60);
   emulation.work.set_runs(false, true);
-  emulation.run(std::chrono::seconds(10), kHigh);
+  emulation.run(std::chrono::seconds(10), kHighestMode);
   EXPECT_EQ(emulation.ended[index(Kind::train)], 0);
   EXPECT_GT(emulation.figures.served, 500U);
   emulation.work.set_runs(true, true);
-  emulation.run(std::chrono::seconds(10), kHigh);
+  emulation.run(std::chrono::seconds(10), kHighestMode);
   EXPECT_GT(emulation.ended[index(Kind::train)], 10);
 }
 
@@ -90,15 +89,15 @@ TEST(EmulatedInterleaving, RefusesWhatASlowModeCannotServe) {
   EXPECT_LE(emulation.figures.latency_max, milliseconds(600));  // what is answered is about in time
   // Clocks and batch sizes take effect from the next minibatch on.
   emulation.work.set_infer_batch_size(16);
-  emulation.run(std::chrono::seconds(2), kHigh);
-  emulation.run(std::chrono::seconds(20), kHigh);
+  emulation.run(std::chrono::seconds(2), kHighestMode);
+  emulation.run(std::chrono::seconds(20), kHighestMode);
   EXPECT_EQ(emulation.figures.late, 0U);
 }
 
 TEST(EmulatedInterleaving, TheSameSeedGivesTheSameRun) {
   Emulation one(60), other(60);
-  one.run(std::chrono::seconds(20), kHigh);
-  other.run(std::chrono::seconds(20), kHigh);
+  one.run(std::chrono::seconds(20), kHighestMode);
+  other.run(std::chrono::seconds(20), kHighestMode);
   EXPECT_EQ(one.ended, other.ended);
   EXPECT_EQ(one.figures.latency_p99, other.figures.latency_p99);
   EXPECT_EQ(one.work.now(), other.work.now());
